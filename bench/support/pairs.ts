@@ -1,0 +1,126 @@
+/** Compares the CPU per operation of two programs in this process: interleaved pairs, median of the ratios, bootstrap interval, and the limit against itself. */
+import { execFileSync } from 'node:child_process';
+import { cpus } from 'node:os';
+
+export type Operation = () => unknown;
+
+export type PairsOptions = Readonly<{
+  name: string;
+  /** One operation of ours; a promise is awaited. It throws where its result is wrong. */
+  ours: Operation;
+  /** One operation of the program that does the least that any program must do for the same promise. */
+  limit: Operation;
+  /** At least 8. */
+  pairs: number;
+  /** Operations of one run: enough for some 200 ms. */
+  operations: number;
+  warmUp?: number;
+  seed?: number;
+}>;
+
+export type Interval = Readonly<{ median: number; low: number; high: number }>;
+
+export type PairsResult = Readonly<{
+  name: string;
+  oursUs: number;
+  limitUs: number;
+  ratio: Interval;
+  /** The limit against itself; where this is wider than 0.93 to 1.07 the run does not count. */
+  self: Interval;
+  counts: boolean;
+  pairs: number;
+  operations: number;
+}>;
+
+const SELF_LOW = 0.93;
+const SELF_HIGH = 1.07;
+
+/** Runs ours, limit and limit again, `pairs` times in random order, prints one line and answers the figures (µs of CPU per operation). */
+export const comparePairs = async (options: PairsOptions): Promise<PairsResult> => {
+  const { name, ours, limit, pairs, operations, warmUp = 2_000, seed = 1 } = options;
+  if (pairs < 8) throw new Error('a ratio takes at least 8 pairs');
+  const random = seeded(seed);
+  await cpuUsOf(ours, warmUp);
+  await cpuUsOf(limit, warmUp);
+  const found: { ours: number; limit: number; again: number }[] = [];
+  for (let pair = 0; pair < pairs; pair += 1) {
+    const times = { ours: 0, limit: 0, again: 0 };
+    for (const which of shuffled(['ours', 'limit', 'again'] as const, random)) {
+      times[which] = await cpuUsOf(which === 'ours' ? ours : limit, operations);
+    }
+    found.push(times);
+  }
+  const ratio = interval(found.map((times) => times.ours / times.limit), random);
+  const self = interval(found.map((times) => times.again / times.limit), random);
+  const result: PairsResult = {
+    name,
+    oursUs: median(found.map((times) => times.ours)),
+    limitUs: median(found.flatMap((times) => [times.limit, times.again])),
+    ratio,
+    self,
+    counts: self.low >= SELF_LOW && self.high <= SELF_HIGH,
+    pairs,
+    operations,
+  };
+  console.log(describe(result));
+  return result;
+};
+
+/** What a result was measured with. */
+export const machine = (): Readonly<Record<string, string>> => ({
+  commit: commit(),
+  node: process.version,
+  v8: process.versions.v8,
+  cpu: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
+});
+
+export const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+};
+
+/** The median and its 95 % interval by 2,000 bootstrap samples. */
+export const interval = (values: readonly number[], random: () => number): Interval => {
+  const medians = Array.from({ length: 2_000 }, () => median(values.map(() => values[Math.floor(random() * values.length)]!)));
+  medians.sort((a, b) => a - b);
+  return { median: median(values), low: medians[49]!, high: medians[1_949]! };
+};
+
+/** Mulberry32: the same seed, the same numbers. */
+export const seeded = (seed: number): (() => number) => {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+const shuffled = <T>(items: readonly T[], random: () => number): readonly T[] =>
+  items.map((item) => ({ item, at: random() })).sort((a, b) => a.at - b.at).map(({ item }) => item);
+
+/** µs of user and system time per operation. */
+const cpuUsOf = async (operation: Operation, operations: number): Promise<number> => {
+  const start = process.cpuUsage();
+  for (let at = 0; at < operations; at += 1) {
+    const done = operation();
+    if (done instanceof Promise) await done;
+  }
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / operations;
+};
+
+const describe = ({ name, oursUs, limitUs, ratio, self, counts, pairs }: PairsResult): string => {
+  const shown = ({ median: middle, low, high }: Interval): string => `${middle.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
+  return `${name}: ours ${oursUs.toFixed(1)} µs, limit ${limitUs.toFixed(1)} µs, ratio ${shown(ratio)}, limit against itself ${shown(self)}, ${pairs} pairs${counts ? '' : ' (does not count: the band is wider than 0.93 to 1.07)'}`;
+};
+
+const commit = (): string => {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return 'none';
+  }
+};

@@ -1,0 +1,46 @@
+// Lint rules that the compiler cannot hold: no ambient clock, random or environment; no floating promises; whole switches.
+import js from '@eslint/js';
+import tseslint from 'typescript-eslint';
+
+const ambient = [
+  { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: 'Take the time from the clock port.' },
+  { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'Take the time from the clock port.' },
+  { selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']", message: 'Take randomness from the ids port.' },
+  { selector: "MemberExpression[object.name='process'][property.name='env']", message: 'config.ts is the only reader of the environment.' },
+];
+
+export default tseslint.config(
+  { ignores: ['build/**', '.build-*/**', 'node_modules/**', '.tap/**', 'data/**', 'src/http/dashboard/**/*.js', 'coverage/**'] },
+  js.configs.recommended,
+  ...tseslint.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { allowDefaultCaseForExhaustiveSwitch: false }],
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      'no-console': 'error',
+      eqeqeq: 'error',
+      'no-control-regex': 'off',
+      'no-restricted-syntax': ['error', ...ambient],
+    },
+  },
+  {
+    files: ['src/adapters/**/*.ts', 'src/config.ts'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
+  {
+    files: ['src/main.ts', 'src/cli/**/*.ts', 'src/env-example.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+    rules: { 'no-console': 'off' },
+  },
+  {
+    files: ['test/**/*.ts', 'bench/**/*.ts'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
+  { files: ['bin/**/*.js', '*.js', '*.cjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly', module: 'writable' } } },
+);

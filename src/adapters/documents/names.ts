@@ -1,0 +1,21 @@
+/** The names of tables and columns. Collections and fields are named by our own code, yet they enter SQL and file names: they are checked. */
+import type { CollectionSpec } from '../../domain/ports/documents.js';
+
+const NAME = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
+
+/** Throws RangeError where a name of the projection or of its specs is not letters, digits and underscores. */
+export const checkNames = (projection: string, specs: readonly CollectionSpec[]): void => {
+  const fields = specs.flatMap((spec) => [...spec.fields, ...(spec.search === undefined ? [] : [spec.search])]);
+  for (const name of [projection, ...specs.map((spec) => spec.name), ...fields]) {
+    if (!NAME.test(name)) throw new RangeError(`"${name}" is no name for a projection, a collection or a field`);
+  }
+  for (const spec of specs) {
+    const undeclared = spec.indexes.flat().find((field) => !spec.fields.includes(field));
+    if (undeclared !== undefined) throw new RangeError(`the collection ${spec.name} has an index on ${undeclared}, which is no field of it`);
+  }
+};
+
+export const tableOf = (collection: string): string => `c_${collection}`;
+export const searchTableOf = (collection: string): string => `s_${collection}`;
+/** The prefix keeps fields apart from our own columns and from SQL's words. */
+export const columnOf = (field: string): string => `f_${field}`;

@@ -1,0 +1,101 @@
+/** The log of events in one SQLite file: the only owner of its table, shared with other processes on the same file. */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { AppendResult, EventFilter, EventStore, StoredEvent } from '../../domain/ports/event-store.js';
+import { openDatabase, type Database } from '../sqlite/database.js';
+import { groupCommit } from '../sqlite/group-commit.js';
+import { createHeadWatch } from './head-watch.js';
+import { openLogTable, type Append, type LogTable } from './log-table.js';
+import { createTail, type Matches } from './tail.js';
+
+const batchSizeDefault = 1_000;
+
+/** In: the database file, made where there is none. Throws SqliteError where it cannot be opened. */
+export const openSqliteEventStore = ({ file }: Readonly<{ file: string }>): EventStore =>
+  eventStoreOn(openDatabase({ file, synchronous: 'full' }));
+
+/** The event store on an open database, which it closes with itself. */
+export const eventStoreOn = (database: Database): EventStore => {
+  const table = openLogTable(database);
+  const tail = createTail();
+  const watch = createHeadWatch(table);
+  /** Written by the group under way; they go into the tail when it is durable. */
+  let written: StoredEvent[] = [];
+  let head = 0;
+
+  const commits = groupCommit<Append, AppendResult>({
+    database,
+    weight: ({ events }) => events.length,
+    begun: () => {
+      written = [];
+      head = table.head();
+    },
+    apply: (append) => {
+      const applied = table.append(append, head, (event) => void written.push(event));
+      if ('result' in applied) head = applied.result.position;
+      return applied;
+    },
+    committed: () => {
+      for (const event of written) tail.push(event);
+      watch.moved(head);
+    },
+  });
+
+  return {
+    append: async (stream, expectedRevision, events) => {
+      if (events.length === 0) throw new RangeError('an append needs at least one event');
+      if (!Number.isInteger(expectedRevision) || expectedRevision < -1) throw new RangeError('the expected revision is -1 or more');
+      return commits.run({ stream, expectedRevision, events });
+    },
+    readStream: async (stream, fromRevision = 0) => table.stream(stream, fromRevision),
+    readLast: async (stream) => table.last(stream),
+    head: async () => table.head(),
+    readAll: (after, options = {}) => readTo(table, after, options),
+    subscribeAll: async function* (after, { filter, batchSize = batchSizeDefault, signal }) {
+      const matches = matcher(filter);
+      const release = watch.hold();
+      try {
+        for (let cursor = after; !signal.aborted && !watch.closed(); ) {
+          if (watch.head() <= cursor) {
+            if (!(await watch.beyond(cursor, signal))) return;
+            continue;
+          }
+          const near = tail.after(cursor, batchSize, matches);
+          const page = near ?? table.page({ after: cursor, upTo: watch.head(), limit: batchSize }, filter);
+          cursor = page.next;
+          if (page.events.length > 0) yield page.events;
+          // A subscriber that catches up reads page after page: others get their turn in between.
+          if (near === undefined || page.events.length === batchSize) await turn();
+        }
+      } finally {
+        release();
+      }
+    },
+    close: async () => {
+      commits.close();
+      watch.close();
+      database.close();
+    },
+  };
+};
+
+type ReadOptions = NonNullable<Parameters<EventStore['readAll']>[1]>;
+
+const readTo = async function* (table: LogTable, after: number, options: ReadOptions): AsyncGenerator<readonly StoredEvent[]> {
+  const { filter, batchSize = batchSizeDefault, signal } = options;
+  const upTo = table.head();
+  for (let cursor = after; cursor < upTo && signal?.aborted !== true; ) {
+    const page = table.page({ after: cursor, upTo, limit: batchSize }, filter);
+    cursor = page.next;
+    if (page.events.length > 0) yield page.events;
+    await turn();
+  }
+};
+
+const matcher = (filter: EventFilter | undefined): Matches | undefined => {
+  if (filter?.kinds === undefined) return undefined;
+  const kinds = new Set(filter.kinds);
+  return (stream) => {
+    const at = stream.indexOf('-');
+    return kinds.has(at < 0 ? stream : stream.slice(0, at));
+  };
+};

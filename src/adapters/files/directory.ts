@@ -1,0 +1,154 @@
+/**
+ * Files in a directory, each under the SHA-256 of its content:
+ *
+ *   ab/cdef…             the bytes
+ *   ab/cdef….until       when they expire (ISO time); no such file: never
+ *   expiring/<day>/<hash>  empty; where a sweep looks, so that it need not walk through all files
+ *   tmp/                 being written
+ *
+ * A crash at any point leaves at most a note without its file, or a file that nobody was told of.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Files } from '../../domain/ports/files.js';
+import { oneAtATime } from './one-at-a-time.js';
+
+const HASH = /^[0-9a-f]{64}$/;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+/** A file in `tmp` that is older was left by a crash. */
+const abandonedAfterMs = 24 * 60 * 60 * 1000;
+
+/** In: the directory, made where there is none. The functions reject with RangeError where a hash is not 64 hex digits. */
+export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }>): Files => {
+  const path = (hash: string): string => {
+    if (!HASH.test(hash)) throw new RangeError('a file is named by 64 hexadecimal digits in lower case');
+    return join(directory, hash.slice(0, 2), hash.slice(2));
+  };
+  const until = (hash: string): string => `${path(hash)}.until`;
+  const note = (hash: string, expiresAt: string): string => join(directory, 'expiring', expiresAt.slice(0, 10), hash);
+  // Of two that work on one hash in this process, the second waits. Two processes do not meet on one hash,
+  // for what is put was sealed under a nonce of its own.
+  const alone = oneAtATime();
+
+  const keepUntil = async (hash: string, expiresAt: string): Promise<void> => {
+    const stored = await exists(path(hash));
+    const now = await readText(until(hash));
+    // Whoever put it without expiry, or with a later one, still needs it.
+    if (stored && (now === undefined || now >= expiresAt)) return;
+    await writeDurably(directory, note(hash, expiresAt), '');
+    await writeDurably(directory, until(hash), expiresAt);
+  };
+
+  const deleteFile = async (hash: string): Promise<void> => {
+    await rm(path(hash), { force: true });
+    await rm(until(hash), { force: true });
+    await syncDirectory(dirname(path(hash)));
+  };
+
+  /** True where the file was due and is deleted. */
+  const sweepOne = async (hash: string, day: string, now: string): Promise<boolean> => {
+    const expiresAt = await readText(until(hash));
+    const isDue = expiresAt !== undefined && expiresAt <= now;
+    // Due later on this very day: this note is still needed.
+    if (expiresAt !== undefined && !isDue && expiresAt.startsWith(day)) return false;
+    const deleted = isDue && (await exists(path(hash)));
+    if (isDue) await deleteFile(hash);
+    await rm(note(hash, day), { force: true });
+    return deleted;
+  };
+
+  return {
+    put: async (bytes, { expiresAt } = {}) => {
+      const hash = createHash('sha256').update(bytes).digest('hex');
+      const limit = expiresAt === undefined ? undefined : isoTimeOf(expiresAt);
+      await alone(hash, async () => {
+        if (limit !== undefined) await keepUntil(hash, limit);
+        else await rm(until(hash), { force: true });
+        await writeDurably(directory, path(hash), bytes);
+      });
+      return hash;
+    },
+    get: async (hash) => {
+      const bytes = await readBytes(path(hash));
+      if (bytes !== undefined && createHash('sha256').update(bytes).digest('hex') !== hash) {
+        throw new Error(`the file ${hash} is damaged: its content has another hash`);
+      }
+      return bytes;
+    },
+    delete: (hash) => alone(hash, () => deleteFile(hash)),
+    sweep: async (now) => {
+      const limit = isoTimeOf(now);
+      let deleted = 0;
+      for (const day of (await entries(join(directory, 'expiring'))).filter((name) => DAY.test(name) && name <= limit.slice(0, 10))) {
+        const hashes = (await entries(join(directory, 'expiring', day))).filter((name) => HASH.test(name));
+        for (const hash of hashes) if (await alone(hash, () => sweepOne(hash, day, limit))) deleted += 1;
+      }
+      await clearAbandoned(join(directory, 'tmp'), Date.parse(limit) - abandonedAfterMs);
+      return deleted;
+    },
+  };
+};
+
+/** In: an ISO time in any form. Out: the same in UTC with milliseconds, so that texts compare as times do. */
+const isoTimeOf = (text: string): string => {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new RangeError('the time is not an ISO 8601 time');
+  return new Date(ms).toISOString();
+};
+
+/** Resolves when the content stands under its name and survives a power loss; a reader sees all of it or nothing. */
+const writeDurably = async (directory: string, file: string, content: Uint8Array | string): Promise<void> => {
+  const temporary = join(directory, 'tmp', randomUUID());
+  await mkdir(dirname(temporary), { recursive: true, mode: 0o700 });
+  try {
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    const made = await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await rename(temporary, file);
+    await syncDirectory(dirname(file));
+    // A directory that is new must be found again too, and so must those above it.
+    for (let parent = dirname(file); made !== undefined && parent.length >= made.length; parent = dirname(parent)) {
+      await syncDirectory(dirname(parent));
+    }
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+};
+
+const syncDirectory = async (directory: string): Promise<void> => {
+  const handle = await orAbsent(open(directory, 'r'));
+  try {
+    await handle?.sync();
+  } finally {
+    await handle?.close();
+  }
+};
+
+/** Undefined where the file or directory is not there; every other failure rejects. */
+const orAbsent = async <Value>(value: Promise<Value>): Promise<Value | undefined> => {
+  try {
+    return await value;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+};
+
+const readBytes = (file: string): Promise<Buffer | undefined> => orAbsent(readFile(file));
+const readText = (file: string): Promise<string | undefined> => orAbsent(readFile(file, 'utf8'));
+const exists = async (file: string): Promise<boolean> => (await orAbsent(stat(file))) !== undefined;
+const entries = async (directory: string): Promise<string[]> => (await orAbsent(readdir(directory))) ?? [];
+
+const clearAbandoned = async (directory: string, beforeMs: number): Promise<void> => {
+  for (const name of await entries(directory)) {
+    const found = await orAbsent(stat(join(directory, name)));
+    if (found !== undefined && found.mtimeMs < beforeMs) await rm(join(directory, name), { force: true });
+  }
+};

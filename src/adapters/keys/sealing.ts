@@ -1,0 +1,38 @@
+/** AES-256-GCM as sealpost writes it: nonce (12 bytes), ciphertext, tag (16 bytes); NIST SP 800-38D. */
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import type { SealingKey } from '../../domain/ports/keys.js';
+import { randomPool } from './random-pool.js';
+
+export const keySizeBytes = 32;
+const nonceSizeBytes = 12;
+const tagSizeBytes = 16;
+/** What sealing adds to the plain bytes. */
+export const sealingOverheadBytes = nonceSizeBytes + tagSizeBytes;
+
+const nonces = randomPool();
+
+/** `key` is 32 bytes; the nonce of each sealing is random, so one key may seal far more than an email ever needs. */
+export const sealingKey = (key: Buffer): SealingKey => ({
+  seal: (plain, context) => {
+    const nonce = nonces(nonceSizeBytes);
+    const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagSizeBytes });
+    cipher.setAAD(Buffer.from(context));
+    const ciphertext = cipher.update(plain);
+    cipher.final();
+    return Buffer.concat([nonce, ciphertext, cipher.getAuthTag()], plain.byteLength + sealingOverheadBytes);
+  },
+  open: (sealed, context) => {
+    if (sealed.byteLength < sealingOverheadBytes) throw new Error('the sealed bytes are too short to be whole');
+    const tagAt = sealed.byteLength - tagSizeBytes;
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceSizeBytes), { authTagLength: tagSizeBytes });
+    decipher.setAAD(Buffer.from(context));
+    decipher.setAuthTag(sealed.subarray(tagAt));
+    const plain = decipher.update(sealed.subarray(nonceSizeBytes, tagAt));
+    try {
+      decipher.final();
+    } catch (cause) {
+      throw new Error('the sealed bytes were changed, or belong to another key or context', { cause });
+    }
+    return plain;
+  },
+});

@@ -1,0 +1,212 @@
+/** Open connections to one SMTP relay: opened when needed, kept while useful, never more than a bound. */
+import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type { SmtpServer } from './smtp-url.js';
+
+export type SmtpTimeouts = Readonly<{
+  /** From the DNS lookup to the end of the greeting and STARTTLS; more than a minute, for some servers greet late on purpose. */
+  setupMs: number;
+  /** Silence of the server in a dialogue (RFC 5321, section 4.5.3.2, wants at least 5 minutes; 10 for the reply to the message). */
+  silenceMs: number;
+  /** A connection without work is closed after this. */
+  idleMs: number;
+}>;
+
+export type PooledConnection = {
+  readonly connection: SMTPConnection;
+  /** Messages begun on it. */
+  used: number;
+  /** When its idle time is over; undefined while it is in use. */
+  idleTimer: NodeJS.Timeout | undefined;
+  ended: boolean;
+};
+
+export type SmtpPoolOptions = Readonly<{
+  server: SmtpServer;
+  connectionsMax: number;
+  /** Many relays close a connection after about a hundred messages. */
+  messagesPerConnectionMax: number;
+  timeouts: SmtpTimeouts;
+}>;
+
+/** The pool was closed before a connection was free. */
+export class PoolClosed extends Error {
+  override readonly name = 'PoolClosed';
+}
+
+export type SmtpPool = Readonly<{
+  /**
+   * A connection that is ours until `release` or `discard`. `fresh`: one that was just opened.
+   * Rejects with nodemailer's error where none can be opened, with PoolClosed, or with the signal's reason.
+   */
+  acquire: (options: Readonly<{ fresh: boolean; signal: AbortSignal }>) => Promise<PooledConnection>;
+  release: (pooled: PooledConnection) => void;
+  discard: (pooled: PooledConnection) => void;
+  /** Resolves when the last connection in use was given back and all are closed. */
+  close: () => Promise<void>;
+}>;
+
+/** How long a server may take to say good-bye before the socket is cut. */
+const quitMs = 1_000;
+
+type Waiter = Readonly<{ fresh: boolean; take: (pooled: PooledConnection | undefined) => void; refuse: (error: Error) => void }>;
+
+export const openSmtpPool = ({ server, connectionsMax, messagesPerConnectionMax, timeouts }: SmtpPoolOptions): SmtpPool => {
+  /** Newest last: the one used last is used next, so that what is not needed grows idle. */
+  const idle: PooledConnection[] = [];
+  const waiters: Waiter[] = [];
+  /** Connections open or being opened. */
+  let places = 0;
+  let closed: Readonly<{ promise: Promise<void>; resolve: () => void }> | undefined;
+
+  const leave = (): void => {
+    places -= 1;
+    if (places === 0) closed?.resolve();
+    serve();
+  };
+
+  const take = (): PooledConnection | undefined => {
+    const pooled = idle.pop();
+    if (pooled !== undefined) clearTimeout(pooled.idleTimer);
+    return pooled;
+  };
+
+  /** Gives what is free to who waits longest; `undefined` means: there is a place, open one. */
+  const serve = (): void => {
+    while (waiters.length > 0 && closed === undefined) {
+      const waiter = waiters[0]!;
+      const pooled = waiter.fresh ? undefined : take();
+      if (pooled === undefined && places >= connectionsMax) {
+        // A place is made for a fresh one at the cost of an idle one; `leave` comes back here.
+        const oldest = idle.shift();
+        if (oldest !== undefined) cut(oldest);
+        return;
+      }
+      waiters.shift();
+      if (pooled === undefined) places += 1;
+      waiter.take(pooled);
+    }
+  };
+
+  const wait = (fresh: boolean, signal: AbortSignal): Promise<PooledConnection | undefined> =>
+    new Promise((resolve, reject) => {
+      const end = (): void => signal.removeEventListener('abort', onAbort);
+      const waiter: Waiter = {
+        fresh,
+        take: (pooled) => { end(); resolve(pooled); },
+        refuse: (error) => { end(); reject(error); },
+      };
+      const onAbort = (): void => {
+        const index = waiters.indexOf(waiter);
+        if (index >= 0) waiters.splice(index, 1);
+        waiter.refuse(abortError(signal));
+      };
+      signal.addEventListener('abort', onAbort);
+      waiters.push(waiter);
+      serve();
+    });
+
+  const open = async (signal: AbortSignal): Promise<PooledConnection> => {
+    const connection = new SMTPConnection(connectionOptions(server, timeouts));
+    const pooled: PooledConnection = { connection, used: 0, idleTimer: undefined, ended: false };
+    connection.once('end', () => {
+      pooled.ended = true;
+      clearTimeout(pooled.idleTimer);
+      const index = idle.indexOf(pooled);
+      if (index >= 0) idle.splice(index, 1);
+      leave();
+    });
+    try {
+      await handshake(connection, server, signal);
+      return pooled;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  };
+
+  const cut = (pooled: PooledConnection): void => {
+    clearTimeout(pooled.idleTimer);
+    pooled.connection.close();
+  };
+
+  const quit = (pooled: PooledConnection): void => {
+    clearTimeout(pooled.idleTimer);
+    pooled.connection.quit();
+    pooled.idleTimer = setTimeout(() => pooled.connection.close(), quitMs);
+  };
+
+  return {
+    acquire: async ({ fresh, signal }) => {
+      if (closed !== undefined) throw new PoolClosed();
+      if (signal.aborted) throw abortError(signal);
+      const pooled = (!fresh && waiters.length === 0 ? take() : undefined) ?? (await wait(fresh, signal));
+      return pooled ?? (await open(signal));
+    },
+    release: (pooled) => {
+      if (pooled.ended) return;
+      if (closed !== undefined || pooled.used >= messagesPerConnectionMax) return quit(pooled);
+      pooled.idleTimer = setTimeout(() => {
+        idle.splice(idle.indexOf(pooled), 1);
+        quit(pooled);
+      }, timeouts.idleMs).unref();
+      idle.push(pooled);
+      serve();
+    },
+    discard: cut,
+    close: () => {
+      if (closed !== undefined) return closed.promise;
+      let resolve = (): void => undefined;
+      const promise = new Promise<void>((done) => (resolve = done));
+      closed = { promise, resolve };
+      for (const waiter of waiters.splice(0)) waiter.refuse(new PoolClosed());
+      for (const pooled of idle.splice(0)) quit(pooled);
+      if (places === 0) resolve();
+      return promise;
+    },
+  };
+};
+
+const abortError = (signal: AbortSignal): Error =>
+  signal.reason instanceof Error ? signal.reason : new DOMException('aborted', 'AbortError');
+
+const connectionOptions = (server: SmtpServer, timeouts: SmtpTimeouts): SMTPConnection.Options => ({
+  host: server.host,
+  port: server.port,
+  secure: server.tls === 'implicit',
+  requireTLS: server.tls === 'required',
+  opportunisticTLS: server.tls === 'opportunistic',
+  ignoreTLS: server.tls === 'off',
+  tls: { rejectUnauthorized: server.verify, minVersion: 'TLSv1.2' },
+  ...(server.clientName === undefined ? {} : { name: server.clientName }),
+  connectionTimeout: timeouts.setupMs,
+  greetingTimeout: timeouts.setupMs,
+  dnsTimeout: timeouts.setupMs,
+  socketTimeout: timeouts.silenceMs,
+  socketCloseTimeout: quitMs,
+  logger: false,
+});
+
+/** Connects, greets, secures and logs in. nodemailer reports a failure by the callback or by `error`, whichever comes. */
+const handshake = (connection: SMTPConnection, server: SmtpServer, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const fail = (error: Error): void => {
+      signal.removeEventListener('abort', onAbort);
+      reject(error);
+    };
+    const onAbort = (): void => {
+      fail(abortError(signal));
+      connection.close();
+    };
+    const done = (): void => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    };
+    signal.addEventListener('abort', onAbort);
+    // It stays for good: an error without a listener would end the process. Those of a dialogue reach its callback too.
+    connection.on('error', fail);
+    connection.connect((error) => {
+      if (error) return fail(error);
+      if (server.user === undefined) return done();
+      connection.login({ user: server.user.name, pass: server.user.password }, (refusal) => (refusal ? fail(refusal) : done()));
+    });
+  });

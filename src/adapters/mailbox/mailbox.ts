@@ -1,0 +1,154 @@
+/** The built-in mailbox: an SMTP server on loopback and the newest messages in a SQLite file. */
+import type { Clock } from '../../domain/ports/clock.js';
+import { isoTime } from '../../domain/ports/clock.js';
+import type { Ids } from '../../domain/ports/ids.js';
+import type { Log } from '../../domain/ports/log.js';
+import type { Mailbox, MailboxEntry } from '../../domain/ports/mailbox.js';
+import { busyTimeoutMs, openDatabase, type Database } from '../sqlite/database.js';
+import { groupCommit } from '../sqlite/group-commit.js';
+import { openMessageTable, type Envelope, type MessageRow, type Summary } from './message-table.js';
+import { parsedMessage, summaryOf } from './parse.js';
+import { openReceiver } from './receiver.js';
+
+export type MailboxOptions = Readonly<{
+  file: string;
+  clock: Clock;
+  ids: Ids;
+  messagesMax: number;
+  log: Log;
+  /** Default: a free one. */
+  port?: number;
+  /** The largest message taken; default 64 MiB, above what 25 MiB of attachments become in base64. */
+  messageSizeBytesMax?: number;
+}>;
+
+export type OpenMailbox = Readonly<{ mailbox: Mailbox; smtpUrl: string; close: () => Promise<void> }>;
+
+const messageSizeBytesMaxDefault = 64 * 1024 * 1024;
+/** How long bytes of a message that was pushed out by newer ones may stay in the write-ahead log. */
+const trimmedStaysMs = 1_000;
+
+type Change =
+  | Readonly<{ kind: 'keep'; id: string; receivedAt: string; summary: Summary; envelope: Envelope; raw: Buffer }>
+  | Readonly<{ kind: 'clear' }>
+  | Readonly<{ kind: 'forget'; before: string }>;
+
+/** Rejects where the file or the port cannot be opened. */
+export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox> => {
+  const { clock, ids, log } = options;
+  const database = openDatabase({ file: options.file, synchronous: 'full', secureDelete: true });
+  const table = openMessageTable(database);
+  const truncation = logTruncation(database, log);
+
+  const commits = groupCommit<Change, number>({
+    database,
+    weight: () => 1,
+    apply: (change) => {
+      switch (change.kind) {
+        case 'keep': {
+          table.insert(change);
+          const trimmed = table.keepNewest(options.messagesMax);
+          if (trimmed > 0) truncation.soon();
+          return { result: 1 };
+        }
+        case 'clear': return { result: table.deleteAll() };
+        case 'forget': return { result: table.deleteBefore(change.before) };
+      }
+    },
+  });
+
+  const erase = async (change: Change): Promise<number> => {
+    const deleted = await commits.run(change);
+    // Also where nothing was deleted: an earlier call may have been cut off before this point.
+    truncation.now();
+    return deleted;
+  };
+
+  const keep = async (envelope: Envelope, raw: Buffer): Promise<void> => {
+    const summary = await summaryOf(raw, envelope);
+    await commits.run({ kind: 'keep', id: ids.uuid(), receivedAt: isoTime(clock.now()), summary, envelope, raw });
+  };
+
+  const receiver = await openReceiver({
+    port: options.port ?? 0,
+    sizeBytesMax: options.messageSizeBytesMax ?? messageSizeBytesMaxDefault,
+    store: keep,
+    log,
+  }).catch((error: unknown) => {
+    database.close();
+    throw error;
+  });
+
+  const mailbox: Mailbox = {
+    list: async ({ page, limit }) => ({ entries: table.page(limit, (page - 1) * limit).map(entryOf), total: table.total() }),
+    get: async (id) => {
+      const row = table.find(id);
+      const raw = table.raw(id);
+      if (row === undefined || raw === undefined) return undefined;
+      const parsed = await parsedMessage(raw);
+      return {
+        ...entryOf(row),
+        envelope: JSON.parse(row.envelope) as Envelope,
+        ...parsed,
+        attachments: parsed.attachments.map(({ attachment }) => attachment),
+      };
+    },
+    raw: async (id) => table.raw(id),
+    attachment: async (id, index) => {
+      const raw = table.raw(id);
+      return raw === undefined ? undefined : (await parsedMessage(raw)).attachments[index];
+    },
+    clear: () => erase({ kind: 'clear' }),
+    forgetBefore: (before) => erase({ kind: 'forget', before }),
+  };
+
+  return {
+    mailbox,
+    smtpUrl: receiver.url,
+    close: async () => {
+      await receiver.close();
+      commits.close();
+      truncation.close();
+      database.close();
+    },
+  };
+};
+
+const entryOf = (row: MessageRow): MailboxEntry => ({
+  id: row.id,
+  ...(JSON.parse(row.summary) as Summary),
+  receivedAt: row.received_at,
+  sizeBytes: row.size_bytes,
+});
+
+/** Deleted rows are overwritten in the database file; the write-ahead log still holds them until it is copied and cut to nothing. */
+const logTruncation = (database: Database, log: Log) => {
+  let timer: NodeJS.Timeout | undefined;
+  const now = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    // Another process may be reading the file: it is not waited for here, but tried again until it is done.
+    database.pragma('busy_timeout = 0');
+    const busy = database.pragma('wal_checkpoint(TRUNCATE)', { simple: true });
+    database.pragma(`busy_timeout = ${busyTimeoutMs}`);
+    if (busy !== 0) soon();
+  };
+  const soon = (): void => {
+    timer ??= setTimeout(() => {
+      try {
+        now();
+      } catch (error) {
+        log.error({ error: error instanceof Error ? error : new Error('unknown') }, 'the log of the mailbox could not be cut');
+        soon();
+      }
+    }, trimmedStaysMs).unref();
+  };
+  return {
+    now,
+    soon,
+    close: (): void => {
+      if (timer !== undefined) now();
+      clearTimeout(timer);
+    },
+  };
+};

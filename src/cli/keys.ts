@@ -1,0 +1,40 @@
+/** `sealpost key …`: makes and revokes API keys, beside a running server too. */
+import { makeCommands } from '../commands/index.js';
+import { systemCaller } from '../commands/first-start.js';
+import { permissions, type Permission } from '../domain/api-key/records.js';
+import { parseApiKeyId } from '../domain/ids.js';
+import { print } from './output.js';
+import { withTeam } from './with-engine.js';
+
+export type CreateKeyOptions = Readonly<{ name: string; permissions?: string; rateLimit?: string; expires?: string; json?: boolean }>;
+
+export const createKey = (options: CreateKeyOptions): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const granted = options.permissions === undefined ? [...permissions] : options.permissions.split(',').map((name) => permissionOf(name.trim()));
+    const rateLimit = options.rateLimit === undefined ? undefined : Number(options.rateLimit);
+    if (rateLimit !== undefined && (!Number.isSafeInteger(rateLimit) || rateLimit < 1)) throw new Error(`--rate-limit ${options.rateLimit} is not a whole number above 0 (requests per minute)`);
+    if (options.expires !== undefined && Number.isNaN(Date.parse(options.expires))) throw new Error(`--expires ${options.expires} is not an ISO 8601 time such as 2030-01-31T00:00:00Z`);
+    const created = await makeCommands(engine).createApiKey(systemCaller(teamId, 'cli', 'cli'), {
+      name: options.name,
+      permissions: granted,
+      ...(rateLimit === undefined ? {} : { rateLimit }),
+      ...(options.expires === undefined ? {} : { expiresAt: options.expires }),
+    });
+    if (options.json === true) return print(JSON.stringify(created));
+    print(`Key ${created.id} (${created.name}), shown this once:\n\n  ${created.key}\n`);
+    print(`Permissions: ${created.permissions.join(', ')}`);
+  });
+
+export const revokeKey = (id: string): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const parsed = parseApiKeyId(id);
+    if (parsed === undefined) throw new Error(`${id} is not the id of a key; ids look like key_ followed by 22 characters`);
+    const revoked = await makeCommands(engine).revokeApiKey(systemCaller(teamId, 'cli', 'cli'), parsed);
+    print(`Key ${revoked.id} (${revoked.name}) is revoked.`);
+  });
+
+const permissionOf = (name: string): Permission => {
+  const found = permissions.find((permission) => permission === name);
+  if (found === undefined) throw new Error(`${name} is not a permission; there are ${permissions.join(', ')}`);
+  return found;
+};

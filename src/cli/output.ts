@@ -1,0 +1,28 @@
+/** What the command line writes: lines to standard output, progress and faults to standard error. */
+import { Presets, SingleBar } from 'cli-progress';
+
+export const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+export const printFault = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+
+export type Progress = Readonly<{ update: (events: number) => void; stop: () => void }>;
+
+/** A bar with events a second and the time left, on standard error; nothing where that is no terminal. */
+export const progressBar = (title: string, total: number): Progress => {
+  if (!process.stderr.isTTY || total === 0) return { update: () => {}, stop: () => {} };
+  const format = `${title} {bar} {percentage}% | {value}/{total} events | {rate} events/s | {eta_formatted} left`;
+  const bar = new SingleBar({ format, stream: process.stderr, hideCursor: true }, Presets.shades_classic);
+  const started = performance.now();
+  bar.start(total, 0, { rate: '0' });
+  return {
+    update: (events) => {
+      const seconds = (performance.now() - started) / 1_000;
+      bar.update(Math.min(events, total), { rate: Math.round(events / Math.max(seconds, 0.001)).toLocaleString('en-US') });
+    },
+    stop: () => bar.stop(),
+  };
+};

@@ -1,0 +1,45 @@
+/** `sealpost replay`: the events as auditors read them, sealed fields opened where the key still lives. */
+import { eventSchemas, type Recorded } from '../domain/events.js';
+import { parseEmailId } from '../domain/ids.js';
+import type { StreamName } from '../domain/ids.js';
+import { print } from './output.js';
+import { withEngine } from './with-engine.js';
+
+export type ReplayOptions = Readonly<{ all?: boolean; from?: string; json?: boolean }>;
+
+export const replay = (stream: string | undefined, options: ReplayOptions): Promise<void> =>
+  withEngine(async (engine) => {
+    if ((stream === undefined) === (options.all !== true)) throw new Error('name one stream (for example email-<id>), or --all');
+    const from = options.from === undefined ? 1 : Number(options.from);
+    if (!Number.isSafeInteger(from) || from < 1) throw new Error(`--from ${options.from} is not a position; positions count from 1`);
+    const show = options.json === true ? showJson : showText;
+    if (stream === undefined) {
+      for await (const batch of engine.log.readAll(from - 1)) batch.forEach(show);
+      return;
+    }
+    const name = (parseEmailId(stream) === undefined ? stream : `email-${stream}`) as StreamName;
+    const events = await engine.log.load(name);
+    if (events.length === 0) throw new Error(`there is no stream ${name}; streams are named email-<id>, template-<id>, apiKey-<id>, team-<id>, ledger`);
+    events.filter(({ position }) => position >= from).forEach(show);
+  });
+
+const DESTROYED = 'destroyed';
+
+const sealedPart = ({ event }: Recorded): unknown => {
+  if (!('sealed' in eventSchemas[event.type])) return undefined;
+  return 'sealed' in event && event.sealed !== undefined ? event.sealed : DESTROYED;
+};
+
+const showJson = (recorded: Recorded): void => {
+  const { position, stream, revision, hash, metadata, event } = recorded;
+  const sealed = sealedPart(recorded);
+  print(JSON.stringify({ position, stream, revision, type: event.type, data: event.data, ...(sealed === undefined ? {} : { sealed }), metadata, hash }));
+};
+
+const showText = (recorded: Recorded): void => {
+  const { position, stream, revision, metadata, event } = recorded;
+  print(`${position}  ${metadata.occurredAt}  ${stream}@${revision}  ${event.type}  by ${metadata.actor}`);
+  print(`    data   ${JSON.stringify(event.data)}`);
+  const sealed = sealedPart(recorded);
+  if (sealed !== undefined) print(`    sealed ${sealed === DESTROYED ? DESTROYED : JSON.stringify(sealed)}`);
+};

@@ -1,0 +1,55 @@
+/** `sealpost serve`: starts everything, says where to look, and stops in good order when asked to. */
+import { startApp, type App } from '../app.js';
+import { isLoopback, readConfig, type Config } from '../config.js';
+import { orderConfirmationCurl } from './curl.js';
+import { print, printFault } from './output.js';
+
+export const serve = async (): Promise<void> => {
+  const config = readConfig();
+  const app = await startApp(config);
+  const address = config.roles.includes('http') ? await listen(app, config) : undefined;
+  welcome(app, config, address);
+
+  let signals = 0;
+  const stop = (): void => {
+    signals += 1;
+    // A second signal is from somebody who does not want to wait.
+    if (signals > 1) process.exit(1);
+    app.stop().then(
+      () => process.exit(0),
+      (fault: unknown) => {
+        printFault(`sealpost could not stop in good order: ${fault instanceof Error ? fault.message : 'unknown fault'}`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+};
+
+const listen = async (app: App, config: Config): Promise<string> => {
+  try {
+    return await app.server.listen({ port: config.port, host: config.host });
+  } catch (fault) {
+    await app.stop();
+    const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
+    if (code === 'EADDRINUSE') throw new Error(`port ${config.port} on ${config.host} is in use; stop what uses it, or set PORT to another`, { cause: fault });
+    throw fault;
+  }
+};
+
+const welcome = (app: App, config: Config, address: string | undefined): void => {
+  const base = config.port === 0 && address !== undefined ? address : config.publicUrl;
+  print(`\nsealpost is running${address === undefined ? ` (${config.roles.join(', ')})` : ` on ${address}`}\n`);
+  if (address === undefined) return;
+  print(`  API reference  ${base}/docs`);
+  if (app.mailbox && isLoopback(config.host)) print(`  Mailbox        ${base}/mailbox`);
+  if (app.firstKey === undefined) {
+    print('');
+    return;
+  }
+  print(`\nThis is the first start. Your API key, shown this once:\n\n  ${app.firstKey.key}\n`);
+  print('Send the first mail:\n');
+  print(orderConfirmationCurl(base, app.firstKey.key));
+  if (app.mailbox) print(`\nThen look at ${base}/mailbox\n`);
+};

@@ -1,0 +1,43 @@
+/** `sealpost team …`: shows and changes what the team's mails say of its company. */
+import { changeTeam, type TeamChanges } from '../commands/teams.js';
+import { teamStream } from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
+import type { Company } from '../domain/ports/renderer.js';
+import { print } from './output.js';
+import { withTeam } from './with-engine.js';
+
+export type TeamOptions = Readonly<{ name?: string; from?: string; company?: readonly string[] }>;
+
+export const showTeam = (): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const { state } = await engine.team(teamStream(teamId));
+    print(JSON.stringify({ id: teamId, ...state }, undefined, 2));
+  });
+
+export const setTeam = (options: TeamOptions): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const changes: TeamChanges = {
+      ...(options.name === undefined ? {} : { name: options.name }),
+      ...(options.from === undefined ? {} : { defaultFrom: senderOf(options.from) }),
+      ...(options.company === undefined ? {} : { company: Object.fromEntries(options.company.map(companyField)) }),
+    };
+    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    print(JSON.stringify(await changeTeam(engine, teamId, changes, cause), undefined, 2));
+  });
+
+/** `Name <address>` or a bare address. */
+const senderOf = (text: string) => {
+  const named = /^\s*(.*?)\s*<([^<>]+)>\s*$/.exec(text);
+  return named === null ? { email: text.trim() } : { email: named[2]!.trim(), ...(named[1] === '' ? {} : { name: named[1]! }) };
+};
+
+const companyFields: readonly (keyof Company)[] = [
+  'name', 'legalName', 'email', 'phone', 'website', 'addressLine1', 'city', 'state', 'postalCode', 'country',
+];
+
+const companyField = (text: string): [keyof Company, string] => {
+  const at = text.indexOf('=');
+  const field = companyFields.find((known) => known === text.slice(0, at));
+  if (field === undefined) throw new Error(`--company ${text} is not of the form field=value with one of the fields ${companyFields.join(', ')}`);
+  return [field, text.slice(at + 1)];
+};

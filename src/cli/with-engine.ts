@@ -1,0 +1,22 @@
+/** Opens the stores for one command and closes them after it, whatever came of it. */
+import { firstTeam } from '../commands/first-start.js';
+import { readConfig } from '../config.js';
+import type { TeamId } from '../domain/ids.js';
+import { openEngine, type Engine } from '../engine.js';
+
+export const withEngine = async (work: (engine: Engine) => Promise<void>): Promise<void> => {
+  const engine = await openEngine({ ...readConfig(), logLevel: 'silent' });
+  try {
+    await work(engine);
+  } finally {
+    await engine.close();
+  }
+};
+
+/** The same for commands on behalf of the first team. */
+export const withTeam = (work: (engine: Engine, teamId: TeamId) => Promise<void>): Promise<void> =>
+  withEngine(async (engine) => {
+    const teamId = await firstTeam(engine);
+    if (teamId === undefined) throw new Error('there is no team yet: start the service once (npm start), then repeat this');
+    await work(engine, teamId);
+  });

@@ -1,0 +1,115 @@
+/** The checks of a send call that a schema cannot hold: addresses, header fields, times, sizes. Every fault is named at once. */
+import { DomainError, type FieldError } from '../domain/errors.js';
+import type { SendEmailRequest } from '../domain/email/request.js';
+import type { Limits } from '../domain/limits.js';
+import { parseAddress } from '../domain/message/address.js';
+import { checkHeader } from '../domain/message/compose.js';
+import { isoTime } from '../domain/ports/clock.js';
+import type { Recipient } from '../domain/template/schema.js';
+import type { RecipientRole } from '../domain/email/request.js';
+
+/** The recipients of a request in the order to, cc, bcc, with addresses as they will be used. */
+export type CheckedRequest = Readonly<{
+  roles: readonly RecipientRole[];
+  recipients: readonly Recipient[];
+  from: Recipient | undefined;
+  replyTo: string | undefined;
+  headers: Readonly<Record<string, string>>;
+  scheduledAt: string | undefined;
+}>;
+
+/** In: an address and the path of its field. Out: the address as it will be used. Throws ERR_EMAIL_001. */
+export const requireAddress = (text: string, field: string): string => {
+  const parsed = parseAddress(text);
+  if (!parsed.ok) throw invalidAddresses([{ field, message: parsed.reason }]);
+  return parsed.address;
+};
+
+const invalidAddresses = (errors: readonly FieldError[]): DomainError =>
+  new DomainError(
+    'ERR_EMAIL_001',
+    errors.length === 1 ? `${errors[0]!.field} is not a valid email address: ${errors[0]!.message}` : `${errors.length} addresses are not valid email addresses; see \`errors\`.`,
+    { errors },
+  );
+
+/** Throws VALIDATION_ERROR or ERR_EMAIL_001 with every fault of its kind. */
+export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: Limits): CheckedRequest => {
+  const shape: FieldError[] = [];
+  const addresses: FieldError[] = [];
+  const { to, cc = [], bcc = [] } = request;
+
+  const count = to.length + cc.length + bcc.length;
+  if (count > limits.recipientsMax) {
+    shape.push({ field: 'to', message: `to, cc and bcc hold ${count} recipients together; at most ${limits.recipientsMax} are allowed` });
+  }
+  const usable = (recipient: Recipient, field: string): Recipient => {
+    const parsed = parseAddress(recipient.email);
+    if (!parsed.ok) addresses.push({ field: `${field}.email`, message: parsed.reason });
+    if (recipient.name !== undefined && hasControls(recipient.name)) {
+      shape.push({ field: `${field}.name`, message: 'must not hold control characters or line breaks' });
+    }
+    return parsed.ok ? { ...recipient, email: parsed.address } : recipient;
+  };
+  const all = (recipients: readonly Recipient[], role: RecipientRole) =>
+    recipients.map((recipient, index) => usable(recipient, `${role}[${index}]`));
+  const recipients = [...all(to, 'to'), ...all(cc, 'cc'), ...all(bcc, 'bcc')];
+  const from = request.from === undefined ? undefined : usable(request.from, 'from');
+  const replyTo = request.replyTo === undefined ? undefined : parseAddress(request.replyTo);
+  if (replyTo?.ok === false) addresses.push({ field: 'replyTo', message: replyTo.reason });
+
+  if (request.subject !== undefined && hasControls(request.subject)) {
+    shape.push({ field: 'subject', message: 'must not hold control characters or line breaks' });
+  }
+  shape.push(...headerFaults(request.headers ?? {}, limits));
+  shape.push(...scheduleFaults(request.scheduledAt, nowMs, limits));
+  if (request.metadata !== undefined) {
+    const sizeBytes = Buffer.byteLength(JSON.stringify(request.metadata));
+    if (sizeBytes > limits.metadataSizeBytesMax) {
+      shape.push({ field: 'metadata', message: `is ${sizeBytes} bytes of JSON; at most ${limits.metadataSizeBytesMax} are allowed` });
+    }
+  }
+
+  if (shape.length > 0) {
+    throw new DomainError('VALIDATION_ERROR', 'The request is not valid; `errors` names each field and what would be right.', { errors: shape });
+  }
+  if (addresses.length > 0) throw invalidAddresses(addresses);
+  return {
+    roles: [...to.map(() => 'to' as const), ...cc.map(() => 'cc' as const), ...bcc.map(() => 'bcc' as const)],
+    recipients,
+    from,
+    replyTo: replyTo?.ok === true ? replyTo.address : undefined,
+    headers: request.headers ?? {},
+    scheduledAt: request.scheduledAt === undefined ? undefined : isoTime(Date.parse(request.scheduledAt)),
+  };
+};
+
+const hasControls = (text: string): boolean => /[\x00-\x1f\x7f]/.test(text);
+
+const headerFaults = (headers: Readonly<Record<string, string>>, limits: Limits): readonly FieldError[] => {
+  const names = Object.keys(headers);
+  if (names.length === 0) return [];
+  const faults: FieldError[] = [];
+  if (names.length > limits.customHeadersMax) {
+    faults.push({ field: 'headers', message: `holds ${names.length} fields; at most ${limits.customHeadersMax} are allowed` });
+  }
+  const seen = new Set<string>();
+  for (const name of names) {
+    const fault = seen.has(name.toLowerCase()) ? 'is given twice (names are compared without case)' : checkHeader(name, headers[name]!);
+    seen.add(name.toLowerCase());
+    if (fault !== undefined) faults.push({ field: `headers.${name.slice(0, 100)}`, message: fault });
+  }
+  return faults;
+};
+
+const DAY_MS = 86_400_000;
+
+const scheduleFaults = (scheduledAt: string | undefined, nowMs: number, limits: Limits): readonly FieldError[] => {
+  if (scheduledAt === undefined) return [];
+  const atMs = Date.parse(scheduledAt);
+  if (Number.isNaN(atMs)) return [{ field: 'scheduledAt', message: 'is not a moment; give ISO 8601 such as 2030-01-31T09:00:00Z' }];
+  if (atMs <= nowMs) return [{ field: 'scheduledAt', message: `lies in the past; it must be after ${isoTime(nowMs)}` }];
+  if (atMs > nowMs + limits.scheduledAheadDaysMax * DAY_MS) {
+    return [{ field: 'scheduledAt', message: `lies more than ${limits.scheduledAheadDaysMax} days ahead` }];
+  }
+  return [];
+};

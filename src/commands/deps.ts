@@ -1,0 +1,48 @@
+/** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
+import type { Caller } from './api.js';
+import { cachedLoader, type Loaded } from './handle.js';
+import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
+import type { Cause, EventLog } from '../domain/event-log.js';
+import type { StreamName } from '../domain/ids.js';
+import type { Limits } from '../domain/limits.js';
+import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Files } from '../domain/ports/files.js';
+import type { Ids } from '../domain/ports/ids.js';
+import type { Keys } from '../domain/ports/keys.js';
+import type { Renderer } from '../domain/ports/renderer.js';
+import { evolveTeam, type TeamState } from '../domain/team/state.js';
+import { evolveSlug, templateDecider, type SlugState, type TemplateState } from '../domain/template/state.js';
+
+export type CommandPorts = Readonly<{
+  log: EventLog;
+  keys: Pick<Keys, 'fingerprint'>;
+  files: Files;
+  renderer: Renderer;
+  clock: Clock;
+  ids: Ids;
+  limits: Limits;
+}>;
+
+type Load<State> = (stream: StreamName) => Promise<Loaded<State>>;
+
+export type CommandDeps = CommandPorts &
+  Readonly<{ template: Load<TemplateState>; slug: Load<SlugState>; team: Load<TeamState>; apiKey: Load<ApiKeyState> }>;
+
+const STATES_MAX = 1_000;
+
+export const makeCommandDeps = (ports: CommandPorts): CommandDeps => ({
+  ...ports,
+  template: cachedLoader(ports.log, templateDecider, STATES_MAX),
+  slug: cachedLoader(ports.log, { evolve: evolveSlug, initialState: undefined }, STATES_MAX),
+  team: cachedLoader(ports.log, { evolve: evolveTeam, initialState: undefined }, STATES_MAX),
+  apiKey: cachedLoader(ports.log, apiKeyDecider, STATES_MAX * 10),
+});
+
+/** In: who calls. Out: the metadata of the events that the call causes, at the moment of now. */
+export const causeOf = (deps: Pick<CommandPorts, 'clock'>, caller: Caller): Cause => ({
+  teamId: caller.teamId,
+  actor: caller.actor,
+  correlationId: caller.correlationId,
+  causationId: caller.correlationId,
+  at: isoTime(deps.clock.now()),
+});

@@ -1,0 +1,67 @@
+/** What the first start does, once: the first team, its sample templates, and its first key. */
+import { makeCommands } from './index.js';
+import type { Caller } from './api.js';
+import type { CommandDeps } from './deps.js';
+import { loadState } from './handle.js';
+import { permissions, type CreatedApiKey } from '../domain/api-key/records.js';
+import { WrongExpectedRevision } from '../domain/errors.js';
+import { startOf } from '../domain/event-log.js';
+import { INSTANCE_STREAM, must, parseTeamId, teamStream, uuidV5, type TeamId } from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
+import type { TeamSettings } from '../domain/team/events.js';
+import { evolveInstance, evolveTeam, type InstanceState, type TeamState } from '../domain/team/state.js';
+import type { CreateTemplateRequest } from '../domain/template/records.js';
+
+/** The id of the first team, or undefined before the first start is done. */
+export const firstTeam = async (deps: Pick<CommandDeps, 'log'>): Promise<TeamId | undefined> => {
+  const { state } = await loadState(deps.log, INSTANCE_STREAM, { evolve: evolveInstance, initialState: undefined as InstanceState });
+  return state === undefined ? undefined : must(parseTeamId(state), 'team id');
+};
+
+/** A caller that is the program itself, on behalf of a team. */
+export const systemCaller = (teamId: TeamId, actor: string, correlationId: string): Caller => ({ teamId, actor, permissions, correlationId });
+
+/** What the samples say of their company until `sealpost team set` says better. */
+const initialSettings: TeamSettings = {
+  name: 'First team',
+  defaultFrom: { email: 'hello@sealpost.example', name: 'Sealpost' },
+  company: {
+    name: 'Sealpost',
+    legalName: 'Sealpost Example Ltd',
+    email: 'hello@sealpost.example',
+    phone: '+44 20 7946 0000',
+    website: 'https://sealpost.example',
+    addressLine1: '1 Example Street',
+    city: 'London',
+    state: '',
+    postalCode: 'EC1A 1AA',
+    country: 'United Kingdom',
+  },
+};
+
+/**
+ * Makes the first team, the samples and a key. Every step is safe to repeat, so a start that died in the middle is
+ * finished by the next; the instance is marked as initialised last. Out: the key, undefined where all was done before.
+ */
+export const firstStart = async (deps: CommandDeps, samples: readonly CreateTemplateRequest[]): Promise<CreatedApiKey | undefined> => {
+  if ((await firstTeam(deps)) !== undefined) return undefined;
+  const teamId = must(parseTeamId(uuidV5('team', 'first')), 'team id');
+  const cause = { teamId, actor: 'system', correlationId: 'first-start', causationId: 'first-start', at: isoTime(deps.clock.now()) };
+  const team = await loadState(deps.log, teamStream(teamId), { evolve: evolveTeam, initialState: undefined as TeamState });
+  if (team.state === undefined) {
+    await deps.log.append(teamStream(teamId), team.tail, [{ type: 'TeamCreated', data: { at: cause.at, billing: 'unmetered', settings: initialSettings } }], cause);
+  }
+  const commands = makeCommands(deps);
+  const caller = systemCaller(teamId, 'system', 'first-start');
+  for (const sample of samples) {
+    const known = await commands.getTemplate(caller, sample.slug ?? '').catch(() => undefined);
+    if (known === undefined) await commands.createTemplate(caller, { ...sample, publish: true });
+  }
+  const key = await commands.createApiKey(caller, { name: 'First key', permissions: [...permissions] });
+  try {
+    await deps.log.append(INSTANCE_STREAM, startOf(INSTANCE_STREAM), [{ type: 'InstanceInitialised', data: { at: cause.at, teamId } }], cause);
+  } catch (fault) {
+    if (!(fault instanceof WrongExpectedRevision)) throw fault;
+  }
+  return key;
+};

@@ -1,0 +1,88 @@
+/** Load, fold, decide, append: the one way in which a command changes a stream. */
+import type { Decider } from '../domain/decider.js';
+import { WrongExpectedRevision } from '../domain/errors.js';
+import { startOf, type Cause, type EventLog, type Tail } from '../domain/event-log.js';
+import type { DomainEvent, Recorded } from '../domain/events.js';
+import type { StreamName } from '../domain/ids.js';
+
+/** A stream folded, and where it ends. `teamId` is that of its first event; undefined where there is none. */
+export type Loaded<State> = Readonly<{ state: State; tail: Tail; teamId: string | undefined }>;
+
+type Fold<Event, State> = Readonly<{ evolve: (state: State, event: Event) => State; initialState: State }>;
+
+/** Continues a fold. The events are of the stream's own kind: one kind of stream holds one union of events. */
+const foldOnto = <Event extends DomainEvent, State>(
+  { evolve }: Fold<Event, State>,
+  loaded: Loaded<State>,
+  recorded: readonly Recorded[],
+): Loaded<State> => {
+  const last = recorded.at(-1);
+  if (last === undefined) return loaded;
+  return {
+    state: recorded.reduce((state, { event }) => evolve(state, event as Event), loaded.state),
+    tail: { revision: last.revision, hash: last.hash },
+    teamId: loaded.teamId ?? recorded[0]!.metadata.teamId,
+  };
+};
+
+const nothing = <State>(stream: StreamName, initialState: State): Loaded<State> => ({
+  state: initialState,
+  tail: startOf(stream),
+  teamId: undefined,
+});
+
+export const loadState = async <Event extends DomainEvent, State>(
+  log: EventLog,
+  stream: StreamName,
+  fold: Fold<Event, State>,
+): Promise<Loaded<State>> => foldOnto(fold, nothing(stream, fold.initialState), await log.load(stream));
+
+/**
+ * Loads states that are read far more often than they change. The log is still asked for what came after, so an answer
+ * is never older than the call; only the reading and folding of the old part is saved. Keeps the `statesMax` used last.
+ */
+export const cachedLoader = <Event extends DomainEvent, State>(
+  log: EventLog,
+  fold: Fold<Event, State>,
+  statesMax: number,
+): ((stream: StreamName) => Promise<Loaded<State>>) => {
+  const states = new Map<StreamName, Loaded<State>>();
+  return async (stream) => {
+    const known = states.get(stream) ?? nothing(stream, fold.initialState);
+    const news = await log.load(stream, known.tail.revision + 1);
+    if (news.length === 0) return known;
+    const loaded = foldOnto(fold, known, news);
+    states.delete(stream);
+    states.set(stream, loaded);
+    if (states.size > statesMax) states.delete(states.keys().next().value!);
+    return loaded;
+  };
+};
+
+const CONFLICTS_MAX = 8;
+
+/**
+ * Decides and appends, and decides again from the newest state where another was faster. `guard` sees the stream before each
+ * decision and throws where the caller may not touch it. Resolves with the state after, and the events that were appended.
+ */
+export const handle = async <Command, Event extends DomainEvent, State>(
+  log: EventLog,
+  stream: StreamName,
+  decider: Decider<Command, Event, State>,
+  command: Command,
+  cause: Cause,
+  guard: (loaded: Loaded<State>) => void = () => {},
+): Promise<Loaded<State> & Readonly<{ events: readonly Event[] }>> => {
+  for (let conflicts = 0; ; conflicts += 1) {
+    const loaded = await loadState(log, stream, decider);
+    guard(loaded);
+    const events = decider.decide(command, loaded.state);
+    if (events.length === 0) return { ...loaded, events };
+    try {
+      const tail = await log.append(stream, loaded.tail, events, cause);
+      return { state: events.reduce(decider.evolve, loaded.state), tail, teamId: loaded.teamId ?? cause.teamId, events };
+    } catch (fault) {
+      if (!(fault instanceof WrongExpectedRevision) || conflicts >= CONFLICTS_MAX) throw fault;
+    }
+  }
+};

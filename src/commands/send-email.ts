@@ -1,0 +1,126 @@
+/** Accepts one email: checks all, renders once to check, pins what the mail depends on, and appends it. */
+import type { Answer, Caller, Idempotency } from './api.js';
+import { decodeAttachments, storeAttachments } from './attachments.js';
+import { checkRequest } from './check-request.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { compiledTemplate, findTemplate, type KnownTemplate } from './templates.js';
+import { emailDecider } from '../domain/email/decider.js';
+import type { EmailAccepted } from '../domain/email/events.js';
+import { sendResponse } from '../domain/email/record.js';
+import type { SendEmailRequest, SendEmailResponse } from '../domain/email/request.js';
+import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
+import { startOf } from '../domain/event-log.js';
+import { emailIdOfIdempotencyKey, emailStream, must, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
+import type { JsonObject } from '../domain/json.js';
+import { resolveVersion } from '../domain/template/state.js';
+
+const ENDPOINT = 'POST /api/emails/send';
+
+/** Resolves when the email is durable. Rejects with the codes of its checks, having written nothing. */
+export const sendEmail = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: SendEmailRequest,
+  idempotency?: Idempotency,
+): Promise<Answer<SendEmailResponse>> => {
+  const id = newEmailId(deps, caller, idempotency);
+  const fingerprint = idempotency && deps.keys.fingerprint('idempotency', JSON.stringify(idempotency.body));
+  if (fingerprint !== undefined) {
+    const replayed = await replay(deps, id, fingerprint);
+    if (replayed !== undefined) return replayed;
+  }
+  const event = await prepare(deps, caller, id, request, fingerprint);
+  const stream = emailStream(id);
+  const cause = { ...causeOf(deps, caller), at: event.data.at };
+  try {
+    await deps.log.append(stream, startOf(stream), [event], cause);
+  } catch (fault) {
+    // Another request with the same key was faster: its answer is the answer.
+    const replayed = fault instanceof WrongExpectedRevision && fingerprint !== undefined ? await replay(deps, id, fingerprint) : undefined;
+    if (replayed === undefined) throw fault;
+    return replayed;
+  }
+  return { body: sendResponse(id, event), replayed: false };
+};
+
+const newEmailId = (deps: CommandDeps, caller: Caller, idempotency: Idempotency | undefined): EmailId =>
+  idempotency === undefined
+    ? must(parseEmailId(deps.ids.uuid()), 'UUID')
+    : emailIdOfIdempotencyKey(caller.teamId, ENDPOINT, idempotency.key);
+
+const replay = async (deps: CommandDeps, id: EmailId, fingerprint: string): Promise<Answer<SendEmailResponse> | undefined> => {
+  const first = (await deps.log.load(emailStream(id)))[0]?.event;
+  if (first === undefined || (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled')) return undefined;
+  if (first.data.fingerprint !== fingerprint) throw keyReused();
+  return { body: sendResponse(id, first), replayed: true };
+};
+
+export const keyReused = (): DomainError =>
+  new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Repeat that body, or take a new key.');
+
+const prepare = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: EmailId,
+  request: SendEmailRequest,
+  fingerprint: string | undefined,
+): Promise<EmailAccepted> => {
+  const nowMs = deps.clock.now();
+  const checked = checkRequest(request, nowMs, deps.limits);
+  const decoded = decodeAttachments(request.attachments, deps.limits);
+  const known = await templateOf(deps, caller, request.templateId);
+  const { revision, version } = resolveVersion(known.template, request.version ?? 'published');
+  const { state: team } = await deps.team(teamStream(caller.teamId));
+  if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
+
+  const at = new Date(nowMs).toISOString();
+  const { company } = team.settings;
+  const variables = request.variables as JsonObject;
+  const render = await compiledTemplate(deps, known.id, revision);
+  const { subject } = render({
+    variables,
+    ...(request.subject === undefined ? {} : { subject: request.subject }),
+    environment: { at: checked.scheduledAt ?? at, company },
+  });
+  const from = checked.from ?? known.template.draft.from ?? team.settings.defaultFrom;
+  const attachments =
+    decoded.length === 0 ? [] : await storeAttachments(deps.files, await deps.log.sealingKey(emailStream(id)), decoded);
+
+  const data: EmailAccepted['data'] = {
+    messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
+    templateId: known.id,
+    templateName: known.template.draft.name,
+    templateRevision: revision,
+    templateVersion: version,
+    priority: request.priority ?? 'normal',
+    tags: request.tags ?? [],
+    roles: [...checked.roles],
+    attachmentCount: attachments.length,
+    company,
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    at,
+  };
+  const content = {
+    from,
+    recipients: [...checked.recipients],
+    ...(checked.replyTo === undefined ? {} : { replyTo: checked.replyTo }),
+    subject,
+    variables: request.variables,
+    headers: checked.headers,
+    metadata: request.metadata ?? {},
+    attachments,
+  };
+  const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted: data, scheduledAt: checked.scheduledAt, content }, undefined);
+  return event as EmailAccepted;
+};
+
+const templateOf = async (deps: CommandDeps, caller: Caller, reference: string): Promise<KnownTemplate> => {
+  const known = await findTemplate(deps, caller.teamId, reference);
+  if (known === undefined) {
+    throw new DomainError('ERR_TMPL_002', `There is no email template ${JSON.stringify(reference)}. GET /api/templates lists yours.`, {
+      relatedInfo: { templateId: reference },
+    });
+  }
+  return known;
+};
+

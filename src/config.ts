@@ -1,0 +1,217 @@
+/** The settings: the only reader of the environment. One schema with defaults, and the checks between settings. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { settings, type SettingName } from './settings.js';
+import { defaultLimits, type Limits } from './domain/limits.js';
+
+/** A setting that stops the start. The message names it and says what would be right. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export const roles = ['http', 'process', 'project'] as const;
+export type Role = (typeof roles)[number];
+
+export type Config = Readonly<{
+  port: number;
+  host: string;
+  publicUrl: string;
+  dataDir: string;
+  roles: readonly Role[];
+  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** The master key as given; undefined: it is kept in `masterKeyFile`, and made there where that is allowed. */
+  masterKey: string | undefined;
+  masterKeyFile: string;
+  mayCreateMasterKey: boolean;
+  urls: Readonly<{ eventStore: string; documents: string; bus: string; limiter: string; keys: string; files: string }>;
+  smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
+  dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
+  retryDelaysMs: readonly number[];
+  tls: Readonly<{ cert: string; key: string }> | undefined;
+  requireHttps: boolean;
+  trustProxy: boolean | readonly string[];
+  limits: Limits;
+}>;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the settings from the environment of the process. Throws ConfigError. */
+export const readConfig = (environment: Environment = process.env): Config => {
+  refuseUnknown(environment);
+  const text = (name: SettingName): string | undefined => {
+    const value = environment[name]?.trim();
+    return value === undefined || value === '' ? undefined : value;
+  };
+  const withDefault = (name: SettingName): string => text(name) ?? settings[name].default ?? '';
+
+  const host = withDefault('HOST');
+  const port = integer('PORT', withDefault('PORT'), 0, 65_535);
+  const dataDir = resolve(withDefault('SEALPOST_DATA_DIR'));
+  const tls = readTls(text('SEALPOST_TLS_CERT'), text('SEALPOST_TLS_KEY'));
+  const trustProxy = readProxies(text('SEALPOST_TRUST_PROXY'));
+  const requireHttps = readBoolean('SEALPOST_REQUIRE_HTTPS', text('SEALPOST_REQUIRE_HTTPS')) ?? !isLoopback(host);
+  if (requireHttps && tls === undefined && trustProxy === false) {
+    throw new ConfigError(
+      `HOST=${host} would serve plain HTTP, which SEALPOST_REQUIRE_HTTPS refuses: set SEALPOST_TLS_CERT and SEALPOST_TLS_KEY, ` +
+        'or SEALPOST_TRUST_PROXY for a proxy that speaks HTTPS, or SEALPOST_REQUIRE_HTTPS=false.',
+    );
+  }
+  const masterKey = secret(text('SEALPOST_MASTER_KEY'), 'SEALPOST_MASTER_KEY', text('SEALPOST_MASTER_KEY_FILE'), 'SEALPOST_MASTER_KEY_FILE');
+  const scheme = tls === undefined ? 'http' : 'https';
+  const shownHost = host.includes(':') ? `[${host}]` : host;
+  return {
+    port,
+    host,
+    publicUrl: (text('SEALPOST_PUBLIC_URL') ?? `${scheme}://${shownHost}:${port}`).replace(/\/+$/, ''),
+    dataDir,
+    roles: readRoles(withDefault('SEALPOST_ROLES')),
+    logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
+    masterKey,
+    masterKeyFile: join(dataDir, 'master.key'),
+    mayCreateMasterKey: withDefault('SEALPOST_KEYS_URL') === '' || withDefault('SEALPOST_KEYS_URL').startsWith('sqlite:'),
+    urls: {
+      eventStore: portUrl('SEALPOST_EVENT_STORE_URL', text('SEALPOST_EVENT_STORE_URL'), `sqlite:${join(dataDir, 'events.db')}`, ['sqlite']),
+      documents: portUrl('SEALPOST_DOCUMENTS_URL', text('SEALPOST_DOCUMENTS_URL'), `sqlite:${join(dataDir, 'documents.db')}`, ['sqlite']),
+      bus: portUrl('SEALPOST_BUS_URL', text('SEALPOST_BUS_URL'), 'memory:', ['memory']),
+      limiter: portUrl('SEALPOST_LIMITER_URL', text('SEALPOST_LIMITER_URL'), 'memory:', ['memory']),
+      keys: portUrl('SEALPOST_KEYS_URL', text('SEALPOST_KEYS_URL'), `sqlite:${join(dataDir, 'keys.db')}`, ['sqlite']),
+      files: portUrl('SEALPOST_FILES_URL', text('SEALPOST_FILES_URL'), `dir:${join(dataDir, 'files')}`, ['dir']),
+    },
+    smtp: readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL')),
+    dkim: readDkim(text),
+    retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
+    tls,
+    requireHttps,
+    trustProxy,
+    limits: {
+      ...defaultLimits,
+      retentionDays: integer('SEALPOST_RETENTION_DAYS', withDefault('SEALPOST_RETENTION_DAYS'), 1, 3_650),
+    },
+  };
+};
+
+const PREFIX = 'SEALPOST_';
+
+const refuseUnknown = (environment: Environment): void => {
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith(PREFIX) || name in settings) continue;
+    const near = nearest(name, Object.keys(settings));
+    throw new ConfigError(`${name} is not a setting of sealpost.${near === undefined ? '' : ` Did you mean ${near}?`} .env.example lists all.`);
+  }
+};
+
+/** The name with the fewest edits, where they are few enough to be a slip. */
+const nearest = (name: string, known: readonly string[]): string | undefined => {
+  const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) })).sort((a, b) => a.edits - b.edits);
+  const best = ranked[0];
+  return best !== undefined && best.edits <= Math.max(3, Math.floor(name.length / 3)) ? best.candidate : undefined;
+};
+
+const editDistance = (a: string, b: string): number => {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      next[j] = Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+};
+
+const integer = (name: SettingName, value: string, min: number, max: number): number => {
+  const parsed = Number(value);
+  if (!/^\d+$/.test(value) || parsed < min || parsed > max) {
+    throw new ConfigError(`${name}=${value} is not a whole number from ${min} to ${max}.`);
+  }
+  return parsed;
+};
+
+const oneOf = <T extends string>(name: SettingName, value: string, allowed: readonly T[]): T => {
+  const found = allowed.find((candidate) => candidate === value);
+  if (found === undefined) throw new ConfigError(`${name}=${value} is none of ${allowed.join(', ')}.`);
+  return found;
+};
+
+const readBoolean = (name: SettingName, value: string | undefined): boolean | undefined =>
+  value === undefined ? undefined : oneOf(name, value, ['true', 'false']) === 'true';
+
+export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+
+const readRoles = (value: string): readonly Role[] => {
+  const given = value.split(',').map((role) => role.trim());
+  return given.map((role) => oneOf('SEALPOST_ROLES', role, roles));
+};
+
+const portUrl = (name: SettingName, value: string | undefined, standard: string, schemes: readonly string[]): string => {
+  if (value === undefined) return standard;
+  const scheme = value.slice(0, Math.max(0, value.indexOf(':')));
+  if (!schemes.includes(scheme)) {
+    throw new ConfigError(`${name}=${value.replace(/\/\/[^@/]*@/, '//…@')} has no scheme that sealpost knows here; it takes ${schemes.map((known) => `${known}:`).join(', ')}.`);
+  }
+  if (scheme === 'memory') return value;
+  const path = value.slice(scheme.length + 1);
+  if (path === '') throw new ConfigError(`${name}=${value} names no path; write for example ${standard}`);
+  return `${scheme}:${resolve(path)}`;
+};
+
+const readFile = (name: string, file: string): string => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (fault) {
+    const code = fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable';
+    throw new ConfigError(`${name}=${file} cannot be read (${code}).`);
+  }
+};
+
+const secret = (value: string | undefined, name: string, file: string | undefined, fileName: string): string | undefined => {
+  if (value !== undefined && file !== undefined) throw new ConfigError(`${name} and ${fileName} are both set; keep one of them.`);
+  return file === undefined ? value : readFile(fileName, file).trim();
+};
+
+const readTls = (cert: string | undefined, key: string | undefined): Config['tls'] => {
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined) throw new ConfigError('SEALPOST_TLS_KEY is set without SEALPOST_TLS_CERT; set both, to the paths of PEM files.');
+  if (key === undefined) throw new ConfigError('SEALPOST_TLS_CERT is set without SEALPOST_TLS_KEY; set both, to the paths of PEM files.');
+  return { cert: readFile('SEALPOST_TLS_CERT', cert), key: readFile('SEALPOST_TLS_KEY', key) };
+};
+
+const readProxies = (value: string | undefined): Config['trustProxy'] => {
+  if (value === undefined || value === 'false') return false;
+  if (value === 'true') return true;
+  return value.split(',').map((address) => address.trim());
+};
+
+const readSmtp = (url: string | undefined, connections: string, final: string | undefined): Config['smtp'] => {
+  if (url === undefined && final !== undefined) {
+    throw new ConfigError('SEALPOST_SMTP_FINAL is set without SEALPOST_SMTP_URL; the built-in mailbox is always the final host.');
+  }
+  if (url !== undefined && !/^smtps?:\/\//.test(url)) {
+    throw new ConfigError('SEALPOST_SMTP_URL must begin with smtp:// or smtps://, for example smtp://user:password@mail.example.com:587.');
+  }
+  return {
+    url,
+    connections: integer('SEALPOST_SMTP_CONNECTIONS', connections, 1, 1_000),
+    final: readBoolean('SEALPOST_SMTP_FINAL', final) ?? false,
+  };
+};
+
+const readDkim = (text: (name: SettingName) => string | undefined): Config['dkim'] => {
+  const domain = text('SEALPOST_DKIM_DOMAIN');
+  const selector = text('SEALPOST_DKIM_SELECTOR');
+  const privateKey = secret(text('SEALPOST_DKIM_PRIVATE_KEY'), 'SEALPOST_DKIM_PRIVATE_KEY', text('SEALPOST_DKIM_PRIVATE_KEY_FILE'), 'SEALPOST_DKIM_PRIVATE_KEY_FILE');
+  const given = { SEALPOST_DKIM_DOMAIN: domain, SEALPOST_DKIM_SELECTOR: selector, 'SEALPOST_DKIM_PRIVATE_KEY or …_FILE': privateKey };
+  const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length === 3) return undefined;
+  if (domain === undefined || selector === undefined || privateKey === undefined) {
+    throw new ConfigError(`DKIM signing needs all of its settings; missing: ${missing.join(', ')}.`);
+  }
+  // A key in one line of the environment has its line breaks written as \n.
+  return { domain, selector, privateKey: privateKey.replaceAll('\\n', '\n') };
+};
+
+const readDelays = (value: string): readonly number[] => {
+  const seconds = value.split(',').map((part) => part.trim());
+  if (seconds.length > 20) throw new ConfigError(`SEALPOST_RETRY_DELAYS holds ${seconds.length} pauses; at most 20 are allowed.`);
+  return seconds.map((part) => integer('SEALPOST_RETRY_DELAYS', part, 1, 7 * 86_400) * 1_000);
+};

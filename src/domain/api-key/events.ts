@@ -1,0 +1,30 @@
+/** The facts of one API key. The key itself is nowhere: only the SHA-256 of its 256 random bits. */
+import { Type, type Static } from '@sinclair/typebox';
+import { nullable, oneOf } from '../schema.js';
+import { permissions } from './records.js';
+
+const text = Type.String();
+const optionalText = nullable(text);
+
+export const apiKeyEventSchemas = {
+  ApiKeyCreated: {
+    data: Type.Object({
+      at: text,
+      name: text,
+      description: optionalText,
+      permissions: Type.Array(oneOf(permissions)),
+      /** Requests per minute, null for the default limits. */
+      rateLimit: nullable(Type.Integer()),
+      expiresAt: optionalText,
+      /** SHA-256 of the key, hex. */
+      hash: text,
+      start: text,
+      end: text,
+    }),
+  },
+  ApiKeyUsed: { data: Type.Object({ at: text }) },
+  ApiKeyRevoked: { data: Type.Object({ at: text }) },
+} as const;
+
+type Schemas = typeof apiKeyEventSchemas;
+export type ApiKeyEvent = { [Name in keyof Schemas]: Readonly<{ type: Name; data: Static<Schemas[Name]['data']> }> }[keyof Schemas];

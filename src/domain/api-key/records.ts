@@ -1,0 +1,52 @@
+/** API keys as callers see them: what makes one, and what of it is shown. */
+import { Type, type Static } from '@sinclair/typebox';
+import { defaultLimits as limits } from '../limits.js';
+import { enumOf, nullable } from '../schema.js';
+
+/** The contract's six permissions, and one for the keys themselves. */
+export const permissions = [
+  'emails:send', 'emails:read', 'templates:read', 'templates:write', 'analytics:read', 'webhooks:manage', 'api-keys:manage',
+] as const;
+export type Permission = (typeof permissions)[number];
+
+const closed = { additionalProperties: false } as const;
+const PermissionSchema = enumOf(permissions);
+
+export const CreateApiKeyRequestSchema = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: limits.apiKeyNameCharsMax }),
+    description: Type.Optional(Type.String({ maxLength: 2_000 })),
+    permissions: Type.Array(PermissionSchema, { minItems: 1, uniqueItems: true, description: 'At most those of the calling key' }),
+    expiresAt: Type.Optional(Type.String({ format: 'date-time', description: 'ISO 8601, in the future' })),
+    rateLimit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: limits.apiKeyRateLimitMax, description: 'Requests per minute; replaces every default limit for this key' }),
+    ),
+  },
+  closed,
+);
+export type CreateApiKeyRequest = Static<typeof CreateApiKeyRequestSchema>;
+
+export const ApiKeyRecordSchema = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    description: nullable(Type.String()),
+    permissions: Type.Array(PermissionSchema),
+    rateLimit: nullable(Type.Integer()),
+    status: enumOf(['active', 'expired', 'revoked']),
+    start: Type.String({ description: 'First four characters of the random part' }),
+    end: Type.String({ description: 'Last four characters' }),
+    createdAt: Type.String({ format: 'date-time' }),
+    expiresAt: nullable(Type.String({ format: 'date-time' })),
+    lastUsedAt: nullable(Type.String({ format: 'date-time' })),
+    revokedAt: nullable(Type.String({ format: 'date-time' })),
+  },
+  closed,
+);
+export type ApiKeyRecord = Static<typeof ApiKeyRecordSchema>;
+
+export const CreatedApiKeySchema = Type.Composite(
+  [ApiKeyRecordSchema, Type.Object({ key: Type.String({ description: 'The key itself; shown this once' }) })],
+  closed,
+);
+export type CreatedApiKey = Static<typeof CreatedApiKeySchema>;

@@ -1,0 +1,214 @@
+/** What may happen to an email: the state table of the service as decisions. */
+import type { Decider } from '../decider.js';
+import { DomainError } from '../errors.js';
+import type { RecipientOutcome } from '../ports/mailer.js';
+import { isoTime } from '../ports/clock.js';
+import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
+import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
+import { archiveDueAt } from './work.js';
+
+/** When to try again: the pause after the first, second, … deferred attempt; none left means the attempts are spent. */
+export type RetrySchedule = Readonly<{ delaysMs: readonly number[] }>;
+
+/** A dialogue that the program did not survive is repeated this often; then the mail itself is taken for the cause. */
+const INTERRUPTIONS_MAX = 10;
+
+export type EmailCommand =
+  | Readonly<{ type: 'AcceptEmail'; accepted: EmailAccepted['data']; scheduledAt: string | undefined; content: EmailContent }>
+  | Readonly<{ type: 'ReleaseEmail'; at: string }>
+  | Readonly<{
+      type: 'AttemptDelivery';
+      at: string;
+      host: string;
+      worker: string;
+      deadlineAt: string;
+      /** True where no other run of the program can hold a dialogue of this engine. */
+      exclusive: boolean;
+    }>
+  | Readonly<{
+      type: 'RecordOutcome';
+      attempt: number;
+      at: string;
+      host: string;
+      durationMs: number;
+      /** The recipients that were attempted, by their place in the email, with what became of each. */
+      outcomes: readonly (RecipientOutcome & Readonly<{ recipient: number }>)[];
+      /** The host is the final one: accepted is delivered. */
+      final: boolean;
+      schedule: RetrySchedule;
+    }>
+  | Readonly<{ type: 'GiveUp'; attempt: number; at: string; reason: 'rendering' | 'content-lost'; text: string }>
+  | Readonly<{ type: 'RetryEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
+  | Readonly<{ type: 'DeleteEmail'; at: string }>
+  | Readonly<{ type: 'ArchiveEmail'; at: string; retentionMs: number }>;
+
+const none: readonly EmailEvent[] = [];
+
+const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[] => {
+  if (command.type === 'AcceptEmail') return email === undefined ? accept(command) : none;
+  if (email === undefined) throw notFound();
+  switch (command.type) {
+    case 'ReleaseEmail':
+      return email.status === 'scheduled' && email.scheduledAt !== null && email.scheduledAt <= command.at
+        ? [{ type: 'EmailReleased', data: { at: command.at } }]
+        : none;
+    case 'AttemptDelivery':
+      return attempt(command, email);
+    case 'RecordOutcome':
+      return openAttempt(email)?.attempt === command.attempt ? record(command, email) : none;
+    case 'GiveUp':
+      return openAttempt(email)?.attempt === command.attempt ? giveUp(command, email) : none;
+    case 'RetryEmail':
+      return retry(command, email);
+    case 'DeleteEmail':
+      return remove(command, email);
+    case 'ArchiveEmail':
+      return mayBeArchived(email, command.at, command.retentionMs)
+        ? [{ type: 'EmailArchived', data: { at: command.at } }]
+        : none;
+  }
+};
+
+export const notFound = (): DomainError =>
+  new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id. Ids are answered by POST /api/emails/send.');
+
+type Of<Type extends EmailCommand['type']> = Extract<EmailCommand, { type: Type }>;
+
+const accept = ({ accepted, scheduledAt, content }: Of<'AcceptEmail'>): readonly EmailEvent[] =>
+  scheduledAt === undefined
+    ? [{ type: 'EmailQueued', data: accepted, sealed: content }]
+    : [{ type: 'EmailScheduled', data: { ...accepted, scheduledAt }, sealed: content }];
+
+const attempt = (command: Of<'AttemptDelivery'>, email: Email): readonly EmailEvent[] => {
+  const open = openAttempt(email);
+  const due = email.status === 'queued' && (email.nextAttemptAt === null || email.nextAttemptAt <= command.at);
+  const cutOff =
+    email.status === 'processing' &&
+    open !== undefined &&
+    (open.deadlineAt <= command.at || (command.exclusive && open.worker !== command.worker));
+  if (!due && !cutOff) return none;
+  const interruptions = email.attempts.filter(({ ended }) => ended?.outcome === 'interrupted').length;
+  if (cutOff && interruptions >= INTERRUPTIONS_MAX) {
+    return giveUp({ attempt: open.attempt, at: command.at, reason: 'attempts-spent', text: 'the delivery was cut off too often' }, email);
+  }
+  const { at, host, worker, deadlineAt } = command;
+  return [{ type: 'DeliveryAttempted', data: { attempt: email.attempts.length + 1, at, host, worker, deadlineAt } }];
+};
+
+/** The recipients that still wait for a host to take the mail, by their place in the email. */
+export const pendingRecipients = (email: Email): readonly number[] =>
+  email.recipientStatuses.flatMap((status, index) => (status === 'queued' ? [index] : []));
+
+const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent[] => {
+  const { attempt: number, at, host, durationMs, outcomes, final, schedule } = command;
+  const data = {
+    attempt: number,
+    at,
+    host,
+    durationMs,
+    outcomes: outcomes.map(({ recipient, result, replyCode, enhancedCode, rule }) => ({
+      recipient,
+      result,
+      replyCode,
+      enhancedCode,
+      rule,
+    })),
+  };
+  const sealed = { replies: outcomes.map(({ text }) => text) };
+  const arrived: EmailEvent[] =
+    final && outcomes.some(({ result }) => result === 'accepted')
+      ? [{ type: 'EmailDelivered', data: { at, recipients: outcomes.filter(({ result }) => result === 'accepted').map(({ recipient }) => recipient) } }]
+      : [];
+
+  const delayMs = schedule.delaysMs[email.deferrals];
+  if (delayMs !== undefined && outcomes.some(({ result }) => result === 'deferred')) {
+    const nextAttemptAt = isoTime(Date.parse(at) + delayMs);
+    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt }, sealed }, ...arrived];
+  }
+  const gotThrough =
+    outcomes.some(({ result }) => result === 'accepted') ||
+    email.recipientStatuses.some((status) => status === 'sent' || status === 'delivered');
+  if (gotThrough) return [{ type: 'EmailSent', data, sealed }, ...arrived];
+  // One that failed for our reasons may be retried, so it outweighs those that bounced.
+  const failedBefore = email.recipientStatuses.includes('failed');
+  if (!failedBefore && outcomes.every(({ result }) => result === 'bounced')) {
+    return [{ type: 'EmailBounced', data: { ...data, bounceType: 'hard' }, sealed }];
+  }
+  const reason = failedBefore || outcomes.some(({ result }) => result === 'refused') ? 'refused' : 'attempts-spent';
+  return [{ type: 'EmailFailed', data: { ...data, reason }, sealed }];
+};
+
+const giveUp = (
+  { attempt: number, at, reason, text }: Readonly<{ attempt: number; at: string; reason: 'rendering' | 'content-lost' | 'attempts-spent'; text: string }>,
+  email: Email,
+): readonly EmailEvent[] => {
+  const outcomes = pendingRecipients(email).map((recipient) => ({
+    recipient,
+    result: 'refused' as const,
+    replyCode: null,
+    enhancedCode: null,
+    rule: reason,
+  }));
+  const host = openAttempt(email)?.host ?? '';
+  return [
+    {
+      type: 'EmailFailed',
+      data: { attempt: number, at, host, durationMs: 0, outcomes, reason },
+      sealed: { replies: outcomes.map(() => text) },
+    },
+  ];
+};
+
+const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Email): readonly EmailEvent[] => {
+  if (email.deletedAt !== null) throw notFound();
+  if (email.archivedAt !== null) {
+    throw new DomainError('EMAIL_ARCHIVED', 'This email is archived: its recipients and content are destroyed, so it cannot be sent again.');
+  }
+  if (email.status !== 'failed') {
+    throw new DomainError('EMAIL_NOT_RETRYABLE', `Only a failed email can be retried; this one is ${email.status}.`, {
+      relatedInfo: { status: email.status },
+    });
+  }
+  return [
+    {
+      type: 'EmailRetried',
+      data: {
+        at,
+        retryCount: email.retries.length + 1,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        ...(fingerprint === undefined ? {} : { fingerprint }),
+      },
+    },
+  ];
+};
+
+const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailEvent[] => {
+  if (email.deletedAt !== null) throw notFound();
+  switch (email.status) {
+    case 'processing':
+      throw new DomainError('EMAIL_IN_PROGRESS', 'This email is being delivered right now; delete it when the delivery has ended.');
+    case 'queued':
+    case 'scheduled':
+      return [{ type: 'EmailCancelled', data: { at } }, { type: 'EmailDeleted', data: { at } }];
+    case 'sent':
+    case 'delivered':
+    case 'failed':
+    case 'bounced':
+    case 'complained':
+    case 'cancelled':
+      return [{ type: 'EmailDeleted', data: { at } }];
+  }
+};
+
+const mayBeArchived = (email: Email, at: string, retentionMs: number): boolean => {
+  if (email.archivedAt !== null) return false;
+  if (email.deletedAt !== null) return true;
+  const open = email.status === 'queued' || email.status === 'scheduled' || email.status === 'processing';
+  return !open && archiveDueAt(email, retentionMs) <= at;
+};
+
+export const emailDecider: Decider<EmailCommand, EmailEvent, EmailState> = {
+  decide,
+  evolve: evolveEmail,
+  initialState: undefined,
+};

@@ -1,0 +1,114 @@
+/** The facts of one email. `data` is what statistics may know; `sealed` is personal and goes with the key of the stream. */
+import { Type, type Static, type TSchema } from '@sinclair/typebox';
+import { nullable, oneOf } from '../schema.js';
+import { priorities } from '../ports/bus.js';
+import { RecipientSchema } from '../template/schema.js';
+import { recipientRoles } from './request.js';
+
+const text = Type.String();
+const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);
+
+/** HMAC of the request body under one Idempotency-Key. */
+const Fingerprint = Type.String();
+
+/** All that the finished mail depends on, beside the sealed part: the same event gives the same bytes. */
+const accepted = {
+  messageId: text,
+  templateId: text,
+  templateName: text,
+  /** The template's draft revision, which never changes its content. */
+  templateRevision: Type.Integer(),
+  /** The published number of that revision; null where a draft was sent. */
+  templateVersion: nullable(Type.Integer()),
+  priority: oneOf(priorities),
+  tags: Type.Array(text),
+  /** The role of each recipient, in the order of the sealed `recipients`. */
+  roles: Type.Array(oneOf(recipientRoles)),
+  attachmentCount: Type.Integer(),
+  /** The constants of the team's company, as they were. */
+  company: Type.Record(text, text),
+  fingerprint: optional(Fingerprint),
+};
+
+const Content = Type.Object({
+  from: RecipientSchema,
+  /** One for each role of `roles`. */
+  recipients: Type.Array(RecipientSchema),
+  replyTo: optional(text),
+  /** As rendered at acceptance. */
+  subject: text,
+  variables: Type.Record(text, Type.Unknown()),
+  headers: Type.Record(text, text),
+  metadata: Type.Record(text, Type.Unknown()),
+  attachments: Type.Array(
+    Type.Object({
+      filename: text,
+      contentType: text,
+      sizeBytes: Type.Integer(),
+      /** SHA-256 of the sealed bytes in the files port; their context is `attachment:<index>`. */
+      file: text,
+    }),
+  ),
+});
+export type EmailContent = Static<typeof Content>;
+
+const outcome = {
+  attempt: Type.Integer(),
+  at: text,
+  host: text,
+  durationMs: Type.Number(),
+  /** For each recipient that was attempted: its place in `roles` and what became of it. */
+  outcomes: Type.Array(
+    Type.Object({
+      recipient: Type.Integer(),
+      result: oneOf(['accepted', 'deferred', 'bounced', 'refused'] as const),
+      replyCode: nullable(Type.Integer()),
+      enhancedCode: nullable(text),
+      rule: text,
+    }),
+  ),
+};
+/** The replies in words, in the order of `outcomes`. */
+const Replies = Type.Object({ replies: Type.Array(text) });
+
+export const emailEventSchemas = {
+  EmailQueued: { data: Type.Object({ ...accepted, at: text }), sealed: Content },
+  EmailScheduled: { data: Type.Object({ ...accepted, at: text, scheduledAt: text }), sealed: Content },
+  EmailReleased: { data: Type.Object({ at: text }) },
+  DeliveryAttempted: {
+    data: Type.Object({
+      attempt: Type.Integer(),
+      at: text,
+      host: text,
+      /** The run of the program that holds the dialogue. */
+      worker: text,
+      /** After this moment the dialogue cannot be under way any more. */
+      deadlineAt: text,
+    }),
+  },
+  EmailSent: { data: Type.Object(outcome), sealed: Replies },
+  EmailDeferred: { data: Type.Object({ ...outcome, nextAttemptAt: text }), sealed: Replies },
+  EmailBounced: { data: Type.Object({ ...outcome, bounceType: oneOf(['hard', 'soft'] as const) }), sealed: Replies },
+  EmailFailed: {
+    data: Type.Object({ ...outcome, reason: oneOf(['refused', 'attempts-spent', 'rendering', 'content-lost'] as const) }),
+    sealed: Replies,
+  },
+  EmailDelivered: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
+  EmailRetried: { data: Type.Object({ at: text, retryCount: Type.Integer(), idempotencyKey: optional(text), fingerprint: optional(Fingerprint) }) },
+  EmailCancelled: { data: Type.Object({ at: text }) },
+  EmailDeleted: { data: Type.Object({ at: text }) },
+  EmailArchived: { data: Type.Object({ at: text }) },
+} as const;
+
+type Schemas = typeof emailEventSchemas;
+type EventOf<Name extends keyof Schemas> = Readonly<{
+  type: Name;
+  data: Static<Schemas[Name]['data']>;
+}> &
+  (Schemas[Name] extends { sealed: infer Sealed extends TSchema }
+    ? Readonly<{ /** undefined once the key is destroyed */ sealed: Static<Sealed> | undefined }>
+    : unknown);
+
+export type EmailEvent = { [Name in keyof Schemas]: EventOf<Name> }[keyof Schemas];
+export type EmailAccepted = Extract<EmailEvent, { type: 'EmailQueued' | 'EmailScheduled' }>;
+export type DeliveryOutcomeEvent = Extract<EmailEvent, { type: 'EmailSent' | 'EmailDeferred' | 'EmailBounced' | 'EmailFailed' }>;

@@ -1,0 +1,96 @@
+/** An email as callers see it. */
+import type { EmailId } from '../ids.js';
+import { isoTime } from '../ports/clock.js';
+import type { EmailAccepted } from './events.js';
+import type { EmailRecord, RetryEmailResponse, SendEmailResponse } from './request.js';
+import type { Email } from './state.js';
+
+/** From the queue to the host at normal load. */
+const TYPICAL_DELIVERY_MS = 5_000;
+
+const idOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'scheduled', dueAt: string): SendEmailResponse => ({
+  id,
+  messageId: event.data.messageId,
+  status,
+  recipientCount: event.data.roles.length,
+  attachmentCount: event.data.attachmentCount,
+  queuedAt: event.data.at,
+  estimatedDeliveryAt: isoTime(Date.parse(dueAt) + TYPICAL_DELIVERY_MS),
+});
+
+/** The answer to the send call, made of its event alone: a replay gives the same bytes for ever. */
+export const sendResponse = (id: EmailId, event: EmailAccepted): SendEmailResponse => {
+  switch (event.type) {
+    case 'EmailQueued':
+      return idOf(id, event, 'queued', event.data.at);
+    case 'EmailScheduled':
+      return idOf(id, event, 'scheduled', event.data.scheduledAt);
+  }
+};
+
+/** The answer to a retry call, made of that retry alone. */
+export const retryResponse = (id: EmailId, retry: Readonly<{ retryCount: number; at: string }>): RetryEmailResponse => ({
+  id,
+  status: 'queued',
+  message: 'The email is queued again and will be sent with the same Message-ID.',
+  retryCount: retry.retryCount,
+  queuedAt: retry.at,
+});
+
+/** The whole record; personal fields are null or empty once the key is destroyed. */
+export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
+  const { accepted, content } = email;
+  const byRole = (role: 'to' | 'cc' | 'bcc') =>
+    content === undefined ? [] : content.recipients.filter((_, index) => accepted.roles[index] === role);
+  return {
+    id,
+    messageId: accepted.messageId,
+    status: email.status,
+    archived: email.archivedAt !== null,
+    emailTemplateName: accepted.templateName,
+    templateId: accepted.templateId,
+    templateVersion: accepted.templateVersion,
+    subject: content?.subject ?? null,
+    from: content?.from ?? null,
+    replyTo: content?.replyTo ?? null,
+    priority: accepted.priority,
+    tags: accepted.tags,
+    recipientCount: accepted.roles.length,
+    attachmentCount: accepted.attachmentCount,
+    retryCount: email.retries.length,
+    failureReason: email.failureReason,
+    scheduledAt: email.scheduledAt,
+    queuedAt: email.queuedAt,
+    processingAt: email.processingAt,
+    nextAttemptAt: email.nextAttemptAt,
+    sentAt: email.sentAt,
+    deliveredAt: email.deliveredAt,
+    archivedAt: email.archivedAt,
+    createdAt: email.createdAt,
+    updatedAt: email.updatedAt,
+    recipients: accepted.roles.map((role, index) => ({
+      email: content?.recipients[index]?.email ?? null,
+      name: content?.recipients[index]?.name ?? null,
+      role,
+      status: email.recipientStatuses[index]!,
+      ...email.replies[index]!,
+    })),
+    attempts: email.attempts.map(({ attempt, startedAt, host, ended }) => ({
+      attempt,
+      startedAt,
+      endedAt: ended?.at ?? null,
+      host,
+      durationMs: ended?.durationMs ?? null,
+      outcome: ended?.outcome ?? null,
+      replyCode: ended?.replyCode ?? null,
+      reply: ended?.reply ?? null,
+      nextAttemptAt: ended?.nextAttemptAt ?? null,
+    })),
+    metadata: {
+      recipients: { to: byRole('to'), cc: byRole('cc'), bcc: byRole('bcc') },
+      variables: content?.variables ?? {},
+      attachments: content?.attachments.map(({ filename, contentType, sizeBytes }) => ({ filename, contentType, sizeBytes })) ?? [],
+      custom: content?.metadata ?? {},
+    },
+  };
+};

@@ -1,0 +1,216 @@
+/** What a send call carries, and what it answers: one schema each for check, type and API description. */
+import { Type, type Static } from '@sinclair/typebox';
+import { defaultLimits as limits } from '../limits.js';
+import { enumOf, nullable } from '../schema.js';
+import { priorities } from '../ports/bus.js';
+import { RecipientSchema } from '../template/schema.js';
+
+const closed = { additionalProperties: false } as const;
+
+export const emailStatuses = [
+  'queued', 'scheduled', 'processing', 'sent', 'delivered', 'failed', 'bounced', 'complained', 'cancelled',
+] as const;
+export type EmailStatus = (typeof emailStatuses)[number];
+
+export const Base64AttachmentSchema = Type.Object(
+  {
+    filename: Type.String({ minLength: 1, maxLength: limits.filenameCharsMax, description: 'Name shown to the recipient' }),
+    content: Type.String({ minLength: 1, description: 'The bytes in base64 (RFC 4648, section 4)' }),
+    contentType: Type.String({ minLength: 3, maxLength: 127, description: 'MIME type, e.g. `application/pdf`' }),
+  },
+  closed,
+);
+
+export const SendEmailRequestSchema = Type.Object(
+  {
+    templateId: Type.String({ minLength: 1, maxLength: limits.templateSlugCharsMax, description: 'UUID or slug of the email template' }),
+    version: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, maxLength: 20 }), Type.Integer({ minimum: 1 })], {
+        description: '`published` (default), `draft`, or a version number',
+      }),
+    ),
+    from: Type.Optional(RecipientSchema),
+    to: Type.Array(RecipientSchema, { minItems: 1, maxItems: limits.recipientsMax, description: 'At most 50 together with cc and bcc' }),
+    cc: Type.Optional(Type.Array(RecipientSchema, { maxItems: limits.recipientsMax })),
+    bcc: Type.Optional(Type.Array(RecipientSchema, { maxItems: limits.recipientsMax })),
+    replyTo: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Reply-to address' })),
+    subject: Type.Optional(Type.String({ minLength: 1, maxLength: limits.subjectCharsMax, description: 'Overrides the template subject' })),
+    variables: Type.Record(Type.String(), Type.Unknown(), { description: 'Values for the template' }),
+    attachments: Type.Optional(Type.Array(Base64AttachmentSchema, { maxItems: limits.attachmentsMax })),
+    priority: Type.Optional(enumOf(priorities)),
+    scheduledAt: Type.Optional(Type.String({ format: 'date-time', description: 'ISO 8601, in the future' })),
+    headers: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: limits.headerValueCharsMax }), { description: 'Custom header fields' })),
+    tags: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: limits.tagCharsMax }), { maxItems: limits.tagsMax }),
+    ),
+    metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Custom tracking data' })),
+  },
+  closed,
+);
+export type SendEmailRequest = Static<typeof SendEmailRequestSchema>;
+
+const Time = Type.String({ format: 'date-time' });
+
+export const SendEmailResponseSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'Email log id' }),
+    messageId: Type.String({ description: 'RFC 5322 Message-ID' }),
+    status: enumOf(emailStatuses),
+    recipientCount: Type.Integer({ description: 'to + cc + bcc' }),
+    attachmentCount: Type.Integer(),
+    queuedAt: Time,
+    estimatedDeliveryAt: Time,
+  },
+  closed,
+);
+export type SendEmailResponse = Static<typeof SendEmailResponseSchema>;
+
+export const RetryEmailResponseSchema = Type.Object(
+  { id: Type.String({ format: 'uuid' }), status: enumOf(emailStatuses), message: Type.String(), retryCount: Type.Integer(), queuedAt: Time },
+  closed,
+);
+export type RetryEmailResponse = Static<typeof RetryEmailResponseSchema>;
+
+export const DeletedSchema = Type.Object({ id: Type.String(), deleted: Type.Literal(true) }, closed);
+export type Deleted = Static<typeof DeletedSchema>;
+
+export const BulkDeleteRequestSchema = Type.Object(
+  {
+    ids: Type.Optional(Type.Array(Type.String({ format: 'uuid' }), { minItems: 1, maxItems: limits.bulkDeleteIdsMax })),
+    status: Type.Optional(enumOf(emailStatuses)),
+    before: Type.Optional(Type.String({ format: 'date-time', description: 'Created before this moment' })),
+    templateId: Type.Optional(Type.String({ format: 'uuid' })),
+  },
+  { ...closed, description: 'Either `ids`, or at least one of `status`, `before` and `templateId`' },
+);
+export type BulkDeleteRequest = Static<typeof BulkDeleteRequestSchema>;
+
+export const BulkDeleteResponseSchema = Type.Object(
+  {
+    deleted: Type.Integer(),
+    notFound: Type.Integer(),
+    inProgress: Type.Integer({ description: 'Left alone because an SMTP dialogue is under way' }),
+    remaining: Type.Boolean({ description: 'True where more emails match than one call deletes: call again' }),
+  },
+  closed,
+);
+export type BulkDeleteResponse = Static<typeof BulkDeleteResponseSchema>;
+
+export const recipientRoles = ['to', 'cc', 'bcc'] as const;
+export type RecipientRole = (typeof recipientRoles)[number];
+
+const AttachmentRecordSchema = Type.Object(
+  { filename: Type.String(), contentType: Type.String(), sizeBytes: Type.Integer() },
+  closed,
+);
+
+export const recipientStatuses = ['queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled'] as const;
+export type RecipientStatus = (typeof recipientStatuses)[number];
+
+const RecipientStateSchema = Type.Object(
+  {
+    email: nullable(Type.String({ description: 'null once the email is archived' })),
+    name: nullable(Type.String()),
+    role: enumOf(recipientRoles),
+    status: enumOf(recipientStatuses),
+    replyCode: nullable(Type.Integer({ description: 'SMTP reply code of the last attempt' })),
+    enhancedCode: nullable(Type.String({ description: 'Enhanced status code (RFC 3463)' })),
+    rule: nullable(Type.String({ description: 'The rule that classified the reply' })),
+    reply: nullable(Type.String({ description: 'The reply in words; null once archived' })),
+  },
+  closed,
+);
+
+const AttemptRecordSchema = Type.Object(
+  {
+    attempt: Type.Integer(),
+    startedAt: Time,
+    endedAt: nullable(Time),
+    host: Type.String(),
+    durationMs: nullable(Type.Number()),
+    outcome: nullable(enumOf(['sent', 'deferred', 'bounced', 'failed', 'interrupted'] as const)),
+    replyCode: nullable(Type.Integer()),
+    reply: nullable(Type.String({ description: 'null once archived' })),
+    nextAttemptAt: nullable(Time),
+  },
+  closed,
+);
+
+/** The whole log record of one email (GET single). */
+export const EmailRecordSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    messageId: Type.String(),
+    status: enumOf(emailStatuses),
+    archived: Type.Boolean(),
+    emailTemplateName: Type.String(),
+    templateId: Type.String({ format: 'uuid' }),
+    templateVersion: nullable(Type.Integer({ description: 'null where the draft was sent' })),
+    subject: nullable(Type.String()),
+    from: nullable(RecipientSchema),
+    replyTo: nullable(Type.String()),
+    priority: enumOf(priorities),
+    tags: Type.Array(Type.String()),
+    recipientCount: Type.Integer(),
+    attachmentCount: Type.Integer(),
+    retryCount: Type.Integer(),
+    failureReason: nullable(Type.String()),
+    scheduledAt: nullable(Time),
+    queuedAt: nullable(Time),
+    processingAt: nullable(Time),
+    nextAttemptAt: nullable(Time),
+    sentAt: nullable(Time),
+    deliveredAt: nullable(Time),
+    archivedAt: nullable(Time),
+    createdAt: Time,
+    updatedAt: Time,
+    recipients: Type.Array(RecipientStateSchema),
+    attempts: Type.Array(AttemptRecordSchema),
+    metadata: Type.Object(
+      {
+        recipients: Type.Object(
+          { to: Type.Array(RecipientSchema), cc: Type.Array(RecipientSchema), bcc: Type.Array(RecipientSchema) },
+          closed,
+        ),
+        variables: Type.Record(Type.String(), Type.Unknown()),
+        attachments: Type.Array(AttachmentRecordSchema),
+        custom: Type.Record(Type.String(), Type.Unknown(), { description: 'The `metadata` of the send call' }),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+export type EmailRecord = Static<typeof EmailRecordSchema>;
+
+export const EmailListItemSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    status: enumOf(emailStatuses),
+    archived: Type.Boolean(),
+    emailTemplateName: Type.String(),
+    templateId: Type.String({ format: 'uuid' }),
+    subject: nullable(Type.String()),
+    recipientCount: Type.Integer(),
+    createdAt: Time,
+    sentAt: nullable(Time),
+    deliveredAt: nullable(Time),
+  },
+  closed,
+);
+export type EmailListItem = Static<typeof EmailListItemSchema>;
+
+/** The envelope of every list. `nextCursor` is null on the last page. */
+export const PageMetaSchema = Type.Object(
+  {
+    page: Type.Integer({ description: 'The page asked for; 1 where a cursor was given' }),
+    limit: Type.Integer(),
+    total: Type.Integer(),
+    totalPages: Type.Integer(),
+    totalIsLowerBound: Type.Boolean({ description: 'True where a search matches more than is counted' }),
+    nextCursor: nullable(Type.String()),
+  },
+  closed,
+);
+export type PageMeta = Static<typeof PageMetaSchema>;
+export type Page<T> = { data: T[]; meta: PageMeta };

@@ -1,0 +1,85 @@
+/** Every way in which a request can be wrong, by code. http/errors.ts maps each code to a status. */
+
+export type ErrorCode =
+  | 'VALIDATION_ERROR'
+  | 'ERR_EMAIL_001'
+  | 'MALFORMED_JSON'
+  | 'JSON_TOO_COMPLEX'
+  | 'BODY_TOO_LARGE'
+  | 'UNSUPPORTED_CONTENT_TYPE'
+  | 'MALFORMED_REQUEST'
+  | 'URL_TOO_LONG'
+  | 'UNAUTHORIZED'
+  | 'INVALID_API_KEY'
+  | 'API_KEY_NOT_FOUND'
+  | 'API_KEY_REVOKED'
+  | 'API_KEY_EXPIRED'
+  | 'FORBIDDEN'
+  | 'HTTPS_REQUIRED'
+  | 'NOT_FOUND'
+  | 'TEMPLATE_NOT_FOUND'
+  | 'TEMPLATE_SLUG_TAKEN'
+  | 'TEMPLATE_INVALID'
+  | 'TEMPLATE_VERSION_NOT_FOUND'
+  | 'TEMPLATE_NOT_PUBLISHED'
+  | 'ERR_TMPL_002'
+  | 'SENDER_NOT_ALLOWED'
+  | 'SENDER_MISSING'
+  | 'EMAIL_NOT_FOUND'
+  | 'EMAIL_NOT_RETRYABLE'
+  | 'EMAIL_ARCHIVED'
+  | 'EMAIL_IN_PROGRESS'
+  | 'API_KEY_UNKNOWN'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'INVALID_CURSOR'
+  | 'ERR_ATTACH_002'
+  | 'ERR_LIMIT_007'
+  | 'ERR_LIMIT_008'
+  | 'ERR_LIMIT_009'
+  | 'RENDERED_BODY_TOO_LARGE'
+  | 'SUBJECT_TOO_LONG'
+  | 'RATE_LIMIT_EXCEEDED'
+  | 'TOO_MANY_CONCURRENT_REQUESTS'
+  | 'CONFLICT'
+  | 'INTERNAL_ERROR';
+
+/** One fault of a body: `field` is a path such as `to[2].email`; the empty path is the body itself. */
+export type FieldError = Readonly<{ field: string; message: string }>;
+
+export type ErrorDetails = Readonly<{
+  errors?: readonly FieldError[];
+  relatedInfo?: Readonly<Record<string, string | number | boolean | null>>;
+  retryAfterS?: number;
+}>;
+
+/**
+ * A rule that the caller broke. `message` says what was wrong, where, and what would be right;
+ * it is shown to the caller, so it never holds another's data or our internals.
+ */
+export class DomainError extends Error {
+  override readonly name = 'DomainError';
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** The stream was not at the revision that the writer had read; load it again and decide again. */
+export class WrongExpectedRevision extends Error {
+  override readonly name = 'WrongExpectedRevision';
+  readonly stream: string;
+  readonly expected: number;
+  readonly actual: number;
+
+  /** Revisions count from 0; -1 is "no stream". */
+  constructor(stream: string, expected: number, actual: number) {
+    super(`stream ${stream} is at revision ${actual}, expected ${expected}`);
+    this.stream = stream;
+    this.expected = expected;
+    this.actual = actual;
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Between events as the code knows them and as they are stored. The stored name carries its version; the code knows only
+ * the newest shape, and older ones are lifted on read. Structure is checked on read, business rules are not.
+ */
+import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
+import type { TSchema } from '@sinclair/typebox';
+import { eventSchemas, type DomainEvent, type EventMetadata, type EventType } from './events.js';
+
+/** The name under which each type is written now. */
+export const current: { readonly [Type in EventType]: string } = {
+  EmailQueued: 'EmailQueued.v1',
+  EmailScheduled: 'EmailScheduled.v1',
+  EmailReleased: 'EmailReleased.v1',
+  DeliveryAttempted: 'DeliveryAttempted.v1',
+  EmailSent: 'EmailSent.v1',
+  EmailDeferred: 'EmailDeferred.v1',
+  EmailBounced: 'EmailBounced.v1',
+  EmailFailed: 'EmailFailed.v1',
+  EmailDelivered: 'EmailDelivered.v1',
+  EmailRetried: 'EmailRetried.v1',
+  EmailCancelled: 'EmailCancelled.v1',
+  EmailDeleted: 'EmailDeleted.v1',
+  EmailArchived: 'EmailArchived.v1',
+  TemplateCreated: 'TemplateCreated.v1',
+  TemplateDraftSaved: 'TemplateDraftSaved.v1',
+  TemplatePublished: 'TemplatePublished.v1',
+  TemplateSlugChanged: 'TemplateSlugChanged.v1',
+  TemplateDeleted: 'TemplateDeleted.v1',
+  TemplateSlugClaimed: 'TemplateSlugClaimed.v1',
+  TemplateSlugReleased: 'TemplateSlugReleased.v1',
+  ApiKeyCreated: 'ApiKeyCreated.v1',
+  ApiKeyUsed: 'ApiKeyUsed.v1',
+  ApiKeyRevoked: 'ApiKeyRevoked.v1',
+  TeamCreated: 'TeamCreated.v1',
+  TeamSettingsChanged: 'TeamSettingsChanged.v1',
+  InstanceInitialised: 'InstanceInitialised.v1',
+  LedgerSealed: 'LedgerSealed.v1',
+};
+
+type Payload = { data: unknown; sealed: unknown };
+/** How a stored name is read: the type it is today, and what lifts its payload to today's shape. */
+type Reader = Readonly<{ type: EventType; lift: (payload: Payload) => Payload }>;
+
+const asIs = (payload: Payload): Payload => payload;
+
+/** Every name ever written. A name is never taken away. */
+export const readers: Readonly<Record<string, Reader>> = Object.fromEntries(
+  (Object.keys(current) as EventType[]).map((type) => [current[type], { type, lift: asIs }]),
+);
+
+type Checks = Readonly<{ data: TypeCheck<TSchema>; sealed: TypeCheck<TSchema> | undefined }>;
+const compiled = new Map<EventType, Checks>();
+
+/** Compiled on first use: a start pays only for the types that its log holds. */
+const checksOf = (type: EventType): Checks => {
+  const known = compiled.get(type);
+  if (known !== undefined) return known;
+  const schemas: { data: TSchema; sealed?: TSchema } = eventSchemas[type];
+  const checks = {
+    data: TypeCompiler.Compile(schemas.data),
+    sealed: schemas.sealed === undefined ? undefined : TypeCompiler.Compile(schemas.sealed),
+  };
+  compiled.set(type, checks);
+  return checks;
+};
+
+/** The stored event is not what its name promises: the log was written by a newer version, or changed. */
+export class UnreadableEvent extends Error {
+  override readonly name = 'UnreadableEvent';
+}
+
+const assertShape = (check: TypeCheck<TSchema>, value: unknown, what: string): void => {
+  if (check.Check(value)) return;
+  const first = check.Errors(value).First();
+  throw new UnreadableEvent(`${what}${first?.path ?? ''}: ${first?.message ?? 'wrong shape'}`);
+};
+
+/** In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is written. */
+export const encodeEvent = (event: DomainEvent): { type: string; data: string; sealed: string | undefined } => {
+  const checks = checksOf(event.type);
+  assertShape(checks.data, event.data, event.type);
+  const sealed = 'sealed' in event ? event.sealed : undefined;
+  if (checks.sealed !== undefined) assertShape(checks.sealed, sealed, `${event.type} (sealed)`);
+  return {
+    type: current[event.type],
+    data: JSON.stringify(event.data),
+    sealed: sealed === undefined ? undefined : JSON.stringify(sealed),
+  };
+};
+
+/**
+ * In: a stored name, its data as JSON text, its opened sealed part (undefined: there is none, or its key is destroyed).
+ * Throws UnreadableEvent for an unknown name or a wrong shape.
+ */
+export const decodeEvent = (storedType: string, data: string, sealed: string | undefined): DomainEvent => {
+  const reader = readers[storedType];
+  if (reader === undefined) throw new UnreadableEvent(`unknown event ${storedType}: was the log written by a newer version?`);
+  const lifted = reader.lift({ data: JSON.parse(data), sealed: sealed === undefined ? undefined : JSON.parse(sealed) });
+  const checks = checksOf(reader.type);
+  assertShape(checks.data, lifted.data, storedType);
+  if (checks.sealed === undefined) return { type: reader.type, data: lifted.data } as DomainEvent;
+  if (lifted.sealed !== undefined) assertShape(checks.sealed, lifted.sealed, `${storedType} (sealed)`);
+  return { type: reader.type, data: lifted.data, sealed: lifted.sealed } as DomainEvent;
+};
+
+export const encodeMetadata = (metadata: EventMetadata): string => JSON.stringify(metadata);
+export const decodeMetadata = (text: string): EventMetadata => JSON.parse(text) as EventMetadata;

@@ -1,0 +1,194 @@
+/**
+ * The log as the rest of the program sees it: events of the domain in, events of the domain out. Between them and the store
+ * stand the codec, the sealing under the stream's own key, the hash chain, and the files that hold what is too large.
+ */
+import { decodeEvent, decodeMetadata, encodeEvent, encodeMetadata } from './event-codec.js';
+import type { DomainEvent, EventMetadata, Recorded } from './events.js';
+import { chainHash, chainStart } from './hash-chain.js';
+import type { StreamName } from './ids.js';
+import type { Limits } from './limits.js';
+import type { EventFilter, EventStore, EventToStore, StoredEvent } from './ports/event-store.js';
+import type { Files } from './ports/files.js';
+import type { Ids } from './ports/ids.js';
+import type { Keys, SealingKey } from './ports/keys.js';
+
+/** Where a stream ends: the expected revision of the next append, and the hash that it continues. */
+export type Tail = Readonly<{ revision: number; hash: string }>;
+export const startOf = (stream: string): Tail => ({ revision: -1, hash: chainStart(stream) });
+
+/** On whose behalf, when and why events are appended. `at` is ISO 8601 in UTC. */
+export type Cause = Readonly<{ teamId: string; actor: string; correlationId: string; causationId: string; at: string }>;
+
+export type EventLog = Readonly<{
+  /** The events of a stream from a revision on (default 0), in order. */
+  load: (stream: StreamName, fromRevision?: number) => Promise<readonly Recorded[]>;
+  /** Appends after `tail`; all or nothing, durable when it resolves. Rejects with WrongExpectedRevision. */
+  append: (stream: StreamName, tail: Tail, events: readonly DomainEvent[], cause: Cause) => Promise<Tail>;
+  /** Stored events as events of the domain, in the same order. */
+  decode: (stored: readonly StoredEvent[]) => Promise<readonly Recorded[]>;
+  readAll: (after: number, options?: ReadOptions) => AsyncIterable<readonly Recorded[]>;
+  /** As readAll, then on and on, until the signal aborts. */
+  subscribeAll: (after: number, options: ReadOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<readonly Recorded[]>;
+  head: () => Promise<number>;
+  /** The key that seals the stream's personal data; also for files that belong to it. */
+  sealingKey: (stream: StreamName) => Promise<SealingKey>;
+  /** The same where it still exists. */
+  existingKey: (stream: StreamName) => Promise<SealingKey | undefined>;
+  /** Destroys the stream's key and forgets what was opened with it. */
+  destroyKey: (stream: StreamName) => Promise<void>;
+}>;
+
+type ReadOptions = Readonly<{ filter?: EventFilter; batchSize?: number; signal?: AbortSignal }>;
+
+export type EventLogPorts = Readonly<{
+  store: EventStore;
+  keys: Keys;
+  files: Files;
+  ids: Ids;
+  limits: Limits;
+  /** Told of each append of this process, after it is durable. */
+  onAppended?: (stream: StreamName, teamId: string, position: number) => void;
+}>;
+
+export const openEventLog = (ports: EventLogPorts): EventLog => {
+  const { store, keys } = ports;
+  const recent = recentlyDecoded();
+  const decode = (stored: readonly StoredEvent[]) => decodeAll(ports, recent, stored);
+
+  async function* decoded(batches: AsyncIterable<readonly StoredEvent[]>) {
+    for await (const batch of batches) yield await decode(batch);
+  }
+
+  return {
+    load: async (stream, fromRevision = 0) => {
+      const stored = await store.readStream(stream, fromRevision);
+      return stored.length === 0 ? [] : decode(stored);
+    },
+    append: async (stream, tail, events, cause) => {
+      const written = await encodeAll(ports, stream, tail, events, cause);
+      const result = await store.append(stream, tail.revision, written.map(({ toStore }) => toStore));
+      written.forEach(({ toStore, metadata }, index) => {
+        const back = written.length - 1 - index;
+        const place = { stream, revision: result.revision - back, position: result.position - back, hash: toStore.hash };
+        if (isSmall(toStore)) recent.keep({ event: events[index]!, metadata, ...place });
+      });
+      ports.onAppended?.(stream, cause.teamId, result.position);
+      return { revision: result.revision, hash: written.at(-1)!.toStore.hash };
+    },
+    decode,
+    readAll: (after, options = {}) => decoded(store.readAll(after, options)),
+    subscribeAll: (after, options) => decoded(store.subscribeAll(after, options)),
+    head: store.head,
+    sealingKey: keys.create,
+    existingKey: async (stream) => (await keys.getMany([stream])).get(stream),
+    destroyKey: async (stream) => {
+      await keys.destroy([stream]);
+      recent.forget(stream);
+    },
+  };
+};
+
+type Encoded = Readonly<{ toStore: EventToStore; metadata: EventMetadata }>;
+
+const encodeAll = async (
+  ports: EventLogPorts,
+  stream: StreamName,
+  tail: Tail,
+  events: readonly DomainEvent[],
+  cause: Cause,
+): Promise<readonly Encoded[]> => {
+  const encoded = events.map(encodeEvent);
+  // The key must be durable before the event that needs it; a key without an event harms nobody.
+  const key = encoded.some(({ sealed }) => sealed !== undefined) ? await ports.keys.create(stream) : undefined;
+  const result: Encoded[] = [];
+  let previous = tail.hash;
+  for (const [index, { type, data, sealed }] of encoded.entries()) {
+    const eventId = ports.ids.uuid();
+    const ciphertext = sealed === undefined ? undefined : key!.seal(Buffer.from(sealed), eventId);
+    const parts = await outsource(ports, data, ciphertext);
+    const { at: occurredAt, teamId, actor, correlationId, causationId } = cause;
+    const metadata = { eventId, teamId, occurredAt, actor, correlationId, causationId, ...parts.files };
+    const stored = { type, data: parts.data, metadata: encodeMetadata(metadata), sealed: parts.sealed };
+    const hash = chainHash(previous, stream, tail.revision + 1 + index, stored);
+    result.push({ toStore: { ...stored, hash }, metadata });
+    previous = hash;
+  }
+  return result;
+};
+
+/** A payload too large for one event goes into a file; the event keeps its hash, which the chain covers. */
+const outsource = async (ports: EventLogPorts, data: string, sealed: Uint8Array | undefined) => {
+  const max = ports.limits.eventPayloadInlineBytesMax;
+  const dataFile = data.length > max ? await ports.files.put(Buffer.from(data)) : undefined;
+  const sealedFile = sealed !== undefined && sealed.byteLength > max ? await ports.files.put(sealed) : undefined;
+  return {
+    data: dataFile === undefined ? data : '{}',
+    sealed: sealedFile === undefined ? sealed : undefined,
+    files: { ...(dataFile === undefined ? {} : { dataFile }), ...(sealedFile === undefined ? {} : { sealedFile }) },
+  };
+};
+
+const decodeAll = async (ports: EventLogPorts, recent: Recent, stored: readonly StoredEvent[]): Promise<readonly Recorded[]> => {
+  const result: (Recorded | undefined)[] = stored.map((event) => recent.find(event));
+  const missing = stored.flatMap((event, index) => (result[index] === undefined ? [{ event, index }] : []));
+  if (missing.length === 0) return result as Recorded[];
+  const sealers = new Set<string>();
+  for (const { event } of missing) if (event.sealed !== undefined || event.metadata.includes('"sealedFile"')) sealers.add(event.stream);
+  const keys = sealers.size === 0 ? new Map<string, SealingKey>() : await ports.keys.getMany([...sealers]);
+  for (const { event, index } of missing) {
+    const metadata = decodeMetadata(event.metadata);
+    const sealed = await openSealed(ports, event, metadata, keys.get(event.stream));
+    const data = metadata.dataFile === undefined ? event.data : (await mustGet(ports.files, metadata.dataFile)).toString();
+    const { stream, revision, position, hash } = event;
+    result[index] = { event: decodeEvent(event.type, data, sealed), stream, revision, position, hash, metadata };
+  }
+  return result as Recorded[];
+};
+
+const openSealed = async (
+  ports: EventLogPorts,
+  event: StoredEvent,
+  metadata: EventMetadata,
+  key: SealingKey | undefined,
+): Promise<string | undefined> => {
+  if (key === undefined) return undefined;
+  const sealed = metadata.sealedFile === undefined ? event.sealed : await ports.files.get(metadata.sealedFile);
+  return sealed === undefined ? undefined : key.open(sealed, metadata.eventId).toString();
+};
+
+const mustGet = async (files: Files, hash: string): Promise<Buffer> => {
+  const bytes = await files.get(hash);
+  if (bytes === undefined) throw new Error(`the file ${hash} of an event is missing`);
+  return bytes;
+};
+
+const RECENT_EVENTS_MAX = 8_192;
+const SMALL_CHARS_MAX = 16_384;
+const isSmall = (event: EventToStore): boolean => event.data.length + (event.sealed?.byteLength ?? 0) <= SMALL_CHARS_MAX;
+
+type Recent = Readonly<{
+  keep: (recorded: Recorded) => void;
+  find: (stored: StoredEvent) => Recorded | undefined;
+  forget: (stream: string) => void;
+}>;
+
+/**
+ * The events that this process wrote last, as they are in the domain: relay, processors and projections all read what was
+ * just written, and need not open and parse it each for itself. The hash decides, so another's event is never taken for ours.
+ */
+const recentlyDecoded = (): Recent => {
+  const byPosition = new Map<number, Recorded>();
+  return {
+    keep: (recorded) => {
+      byPosition.set(recorded.position, recorded);
+      if (byPosition.size > RECENT_EVENTS_MAX) byPosition.delete(byPosition.keys().next().value!);
+    },
+    find: ({ position, hash }) => {
+      const known = byPosition.get(position);
+      return known?.hash === hash ? known : undefined;
+    },
+    forget: (stream) => {
+      for (const [position, recorded] of byPosition) if (recorded.stream === stream) byPosition.delete(position);
+    },
+  };
+};

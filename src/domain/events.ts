@@ -1,0 +1,41 @@
+/** Every event of the program, and the schemas of all. */
+import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
+import { emailEventSchemas, type EmailEvent } from './email/events.js';
+import { teamEventSchemas, type InstanceEvent, type LedgerEvent, type TeamEvent } from './team/events.js';
+import { templateEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './template/events.js';
+
+export type DomainEvent = EmailEvent | TemplateEvent | TemplateSlugEvent | ApiKeyEvent | TeamEvent | InstanceEvent | LedgerEvent;
+export type EventType = DomainEvent['type'];
+
+export const eventSchemas = {
+  ...emailEventSchemas,
+  ...templateEventSchemas,
+  ...apiKeyEventSchemas,
+  ...teamEventSchemas,
+} as const;
+
+/** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */
+export type EventMetadata = Readonly<{
+  eventId: string;
+  teamId: string;
+  occurredAt: string;
+  actor: string;
+  /** The request id of the call at the root of it all. */
+  correlationId: string;
+  /** The event or request that led to this one directly. */
+  causationId: string;
+  /** SHA-256 of the file that holds `data` where it is too large for the event. */
+  dataFile?: string;
+  /** The same for the sealed part; the file is ciphertext. */
+  sealedFile?: string;
+}>;
+
+/** An event as it was recorded: what happened, where it stands, who caused it. */
+export type Recorded<Event extends DomainEvent = DomainEvent> = Readonly<{
+  event: Event;
+  stream: string;
+  revision: number;
+  position: number;
+  hash: string;
+  metadata: EventMetadata;
+}>;

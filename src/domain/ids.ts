@@ -1,0 +1,72 @@
+/** Branded ids, made only by the parsers here, and the ids that are derived from others. */
+import { createHash } from 'node:crypto';
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+export type EmailId = Branded<'EmailId'>;
+export type TeamId = Branded<'TeamId'>;
+export type TemplateId = Branded<'TemplateId'>;
+export type ApiKeyId = Branded<'ApiKeyId'>;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+const parseUuid = (text: string): string | undefined => {
+  const lower = text.toLowerCase();
+  return UUID.test(lower) ? lower : undefined;
+};
+
+/** In: a UUID in any letter case. Out: the id in lower case, or undefined where it is no UUID. */
+export const parseEmailId = (text: string): EmailId | undefined => parseUuid(text) as EmailId | undefined;
+export const parseTeamId = (text: string): TeamId | undefined => parseUuid(text) as TeamId | undefined;
+export const parseTemplateId = (text: string): TemplateId | undefined => parseUuid(text) as TemplateId | undefined;
+
+const API_KEY_ID = /^key_[A-Za-z0-9_-]{22}$/;
+export const parseApiKeyId = (text: string): ApiKeyId | undefined =>
+  API_KEY_ID.test(text) ? (text as ApiKeyId) : undefined;
+
+/** Thrown where an id that must be well formed (it comes from our own log or a derivation) is not. */
+export const must = <T>(value: T | undefined, what: string): T => {
+  if (value === undefined) throw new Error(`not a well-formed ${what}`);
+  return value;
+};
+
+/** The namespace of every id that sealpost derives. */
+const NAMESPACE = Buffer.from('5ea1b057c0de4a11a5ede1eca7ed0001', 'hex');
+
+/**
+ * A name-based UUID (RFC 9562, section 5.5): the same parts give the same id, on every machine and in every run.
+ * The parts are framed by their lengths, so that ("a", "bc") and ("ab", "c") differ.
+ */
+export const uuidV5 = (...parts: readonly string[]): string => {
+  const name = parts.map((part) => `${part.length}:${part}`).join('|');
+  const hash = createHash('sha1').update(NAMESPACE).update(name).digest();
+  hash[6] = (hash[6]! & 0x0f) | 0x50;
+  hash[8] = (hash[8]! & 0x3f) | 0x80;
+  const hex = hash.toString('hex', 0, 16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+};
+
+/** The email that a request with an Idempotency-Key makes: the store itself refuses a second one. */
+export const emailIdOfIdempotencyKey = (teamId: TeamId, endpoint: string, key: string): EmailId =>
+  uuidV5('email', teamId, endpoint, key) as EmailId;
+
+export type StreamName = Branded<'StreamName'>;
+
+/** Stream names: `<kind>-<id>`; the part before the first hyphen is the kind. */
+export const emailStream = (id: EmailId): StreamName => `email-${id}` as StreamName;
+export const templateStream = (id: TemplateId): StreamName => `template-${id}` as StreamName;
+export const apiKeyStream = (id: ApiKeyId): StreamName => `apiKey-${id}` as StreamName;
+export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName;
+/** Holds which template owns a slug; its id is derived, so two claims of one slug meet in one stream. */
+export const templateSlugStream = (teamId: TeamId, slug: string): StreamName =>
+  `templateSlug-${uuidV5('templateSlug', teamId, slug)}` as StreamName;
+export const LEDGER_STREAM = 'ledger' as StreamName;
+/** Holds the facts of the instance itself: that the first start was done, and for which team. */
+export const INSTANCE_STREAM = 'instance' as StreamName;
+
+/** In: a stream name. Out: its kind (`email`, `template`, …) and the id after the first hyphen. */
+export const splitStream = (stream: string): { kind: string; id: string } => {
+  const at = stream.indexOf('-');
+  return at < 0 ? { kind: stream, id: '' } : { kind: stream.slice(0, at), id: stream.slice(at + 1) };
+};

@@ -1,0 +1,101 @@
+/** The one table of every bound, with its default. Units stand last in the names. */
+
+export const defaultLimits = {
+  // Requests
+  bodySizeBytesMax: 10 * 1024 * 1024,
+  urlSizeBytesMax: 8 * 1024,
+  headerSizeBytesMax: 16 * 1024,
+  jsonMembersMax: 100_000,
+  jsonDepthMax: 64,
+  requestIdCharsMax: 128,
+  idempotencyKeyCharsMax: 255,
+
+  // One email
+  recipientsMax: 50,
+  attachmentsMax: 10,
+  attachmentSizeBytesMax: 10 * 1024 * 1024,
+  attachmentsTotalSizeBytesMax: 25 * 1024 * 1024,
+  filenameCharsMax: 255,
+  htmlSizeBytesMax: 1024 * 1024,
+  subjectCharsMax: 998,
+  displayNameCharsMax: 320,
+  addressOctetsMax: 254,
+  localPartOctetsMax: 64,
+  tagsMax: 50,
+  tagCharsMax: 128,
+  customHeadersMax: 50,
+  headerNameCharsMax: 76,
+  headerValueCharsMax: 998,
+  metadataSizeBytesMax: 64 * 1024,
+  scheduledAheadDaysMax: 365,
+  /** Age at which the log of an email is archived and its key destroyed. */
+  retentionDays: 30,
+
+  // Templates
+  templateNameCharsMax: 255,
+  templateSlugCharsMax: 100,
+  templateDescriptionCharsMax: 2_000,
+  templateVariablesMax: 500,
+  componentsSavedMax: 200,
+  componentsExpandedMax: 500,
+  nestingDepthMax: 10,
+  loopIterationsMax: 1_000,
+  nestedLoopsMax: 3,
+  nestedConditionsMax: 5,
+  pathSegmentsMax: 20,
+
+  // Lists
+  pageSizeMax: 100,
+  pageSizeDefault: 20,
+  searchCharsMin: 3,
+  searchCharsMax: 200,
+  searchTotalMax: 10_000,
+  bulkDeleteIdsMax: 1_000,
+
+  // Keys
+  apiKeyNameCharsMax: 255,
+  apiKeyRateLimitMax: 10_000_000,
+  apiKeyUsedEveryMs: 5 * 60_000,
+
+  // Log
+  eventPayloadInlineBytesMax: 256 * 1024,
+  ledgerSealEveryEvents: 10_000,
+  ledgerSealEveryMs: 60_000,
+
+  // Work
+  lanes: 64,
+  busPointersMax: 4_096,
+  deliveryDeadlineMs: 10 * 60_000,
+  mailboxMessagesMax: 1_000,
+  shutdownDeadlineMs: 30_000,
+} as const;
+
+/** The bounds in force; config.ts makes them from the defaults and the settings. */
+export type Limits = { readonly [Name in keyof typeof defaultLimits]: number };
+
+/** Requests per minute of one API key, by endpoint; every endpoint not named has the general limit. */
+export const rateLimits = {
+  'POST /api/emails/send': 30,
+  'GET /api/emails': 300,
+  'GET /api/emails/:id': 300,
+  'POST /api/emails/:id/retry': 10,
+  'GET /api/templates': 300,
+  'POST /api/templates': 30,
+  'PATCH /api/templates/:id': 30,
+  'DELETE /api/templates/:id': 30,
+} as const satisfies Record<string, number>;
+
+export const generalRateLimit = {
+  perMinute: 100,
+  burst: 200,
+  burstWindowMs: 10_000,
+  concurrentRequests: 10,
+} as const;
+
+/** Requests per minute of one remote address where no API key tells who calls. */
+export const addressRateLimits = {
+  /** Pages, health and the API description. */
+  publicPerMinute: 1_200,
+  /** Requests that fail before a key is known: no key, a wrong key, an unknown path, a malformed request. */
+  failedPerMinute: 120,
+} as const;

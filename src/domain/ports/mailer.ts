@@ -1,0 +1,41 @@
+/** One message in, one outcome out. */
+
+export type OutgoingMessage = Readonly<{
+  /** RFC 5321 envelope: bare addresses. */
+  envelope: Readonly<{ from: string; to: readonly string[] }>;
+  messageId: string;
+  /** The whole message, RFC 5322, CRLF line ends; sent byte for byte (a DKIM-Signature may be put before it). */
+  raw: Buffer;
+}>;
+
+/**
+ * accepted: the host took the message for this recipient; deferred: worth another try (4xx, no connection, timeout);
+ * bounced: the reply blames the recipient for good; refused: it blames us or the message for good.
+ */
+export type RecipientResult = 'accepted' | 'deferred' | 'bounced' | 'refused';
+
+export type RecipientOutcome = Readonly<{
+  result: RecipientResult;
+  /** SMTP reply code (RFC 5321, section 4.2), null where there was no reply. */
+  replyCode: number | null;
+  /** Enhanced status code (RFC 3463), e.g. `5.1.1`, null where the reply has none. */
+  enhancedCode: string | null;
+  /** The name of the rule that decided, e.g. `mailbox-unknown`, `connection-refused`, `timeout`. */
+  rule: string;
+  /** The reply or the fault in words; may hold addresses, so it is sealed with the event. */
+  text: string;
+}>;
+
+/** `recipients` has one outcome for each address of `envelope.to`, in that order. */
+export type DeliveryOutcome = Readonly<{ host: string; durationMs: number; recipients: readonly RecipientOutcome[] }>;
+
+export type Mailer = Readonly<{
+  /** True where the transport is the final host, so that accepted means delivered. */
+  final: boolean;
+  /** The host named in the record of an attempt. */
+  host: string;
+  /** Never rejects for what the other side does; every such end is an outcome. Ends at the signal with `deferred` (`aborted`). */
+  send: (message: OutgoingMessage, options: Readonly<{ signal: AbortSignal }>) => Promise<DeliveryOutcome>;
+  /** Lets dialogues under way end, then closes the connections. */
+  close: () => Promise<void>;
+}>;

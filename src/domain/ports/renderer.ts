@@ -1,0 +1,50 @@
+/** Template and variables in, finished text out. */
+import type { JsonObject } from '../json.js';
+import type { EmailTemplateContent } from '../template/schema.js';
+
+export type Company = Readonly<{
+  name: string;
+  legalName: string;
+  email: string;
+  phone: string;
+  website: string;
+  addressLine1: string;
+  city: string;
+  state: string;
+  postalCode: string;
+  country: string;
+}>;
+
+/** What the global constants of a template stand for; pinned with the email, so that it renders the same for ever. */
+export type RenderEnvironment = Readonly<{
+  /** The moment of release (ISO time): what the date constants say. */
+  at: string;
+  company: Company;
+}>;
+
+export type RenderedEmail = Readonly<{ subject: string; html: string; text: string }>;
+
+export type EmailInput = Readonly<{
+  variables: JsonObject;
+  /** Overrides the template's subject; may hold `{{…}}` as well. */
+  subject?: string;
+  environment: RenderEnvironment;
+}>;
+
+/**
+ * One template revision, compiled. Throws DomainError: VALIDATION_ERROR with `errors` (`variables.order.total`) where a
+ * required variable is missing or of the wrong type, ERR_LIMIT_007 (loop), ERR_LIMIT_009 (components after expansion),
+ * RENDERED_BODY_TOO_LARGE, SUBJECT_TOO_LONG. Same input, same output.
+ */
+export type CompiledEmail = (input: EmailInput) => RenderedEmail;
+
+export type Renderer = Readonly<{
+  /**
+   * The compiled revision named by `cacheKey`; what a revision holds never changes, so `load` (which answers a checked
+   * template) is called only where it is not in the cache.
+   */
+  email: (cacheKey: string, load: () => Promise<EmailTemplateContent>) => Promise<CompiledEmail>;
+  /** Compiles without keeping: for a preview of something unsaved. */
+  compileEmail: (content: EmailTemplateContent) => CompiledEmail;
+  close: () => Promise<void>;
+}>;

@@ -1,0 +1,22 @@
+/** Something that runs beside the requests, and how it is doing. */
+
+export type Worker = Readonly<{
+  name: string;
+  /** Runs until the signal aborts; a rejection is a fault of the worker, which is started again after a pause. */
+  run: (signal: AbortSignal) => Promise<void>;
+}>;
+
+export type WorkerHealth = Readonly<{
+  name: string;
+  state: 'starting' | 'running' | 'restarting' | 'stopped';
+  /** How often it was started again after a fault. */
+  restarts: number;
+  /** The name or code of the last fault, without its message. */
+  lastFault: string | null;
+}>;
+
+export type Health = Readonly<{
+  /** True from the end of the start until the stop begins. */
+  accepting: () => boolean;
+  workers: () => readonly WorkerHealth[];
+}>;

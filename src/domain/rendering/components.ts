@@ -1,0 +1,210 @@
+/**
+ * The components of the contract: which output knows which (the support matrix), and what each may carry.
+ * To add one to an output: say so in the matrix, describe it in `componentSpecs`, give the output's registry a renderer for it;
+ * the types refuse to compile until all three agree.
+ */
+import type { PropSpecs } from './props.js';
+
+type Support = 'yes' | 'no' | /** The contract has it, this version does not. */ 'later';
+type Row = Readonly<{ email: Support; pdf: Support; excel: Support }>;
+
+export const supportMatrix = {
+  'rich-text': { email: 'yes', pdf: 'later', excel: 'later' },
+  button: { email: 'yes', pdf: 'no', excel: 'no' },
+  image: { email: 'yes', pdf: 'later', excel: 'later' },
+  table: { email: 'yes', pdf: 'later', excel: 'later' },
+  container: { email: 'yes', pdf: 'later', excel: 'no' },
+  columns: { email: 'yes', pdf: 'later', excel: 'no' },
+  divider: { email: 'yes', pdf: 'later', excel: 'no' },
+  spacer: { email: 'yes', pdf: 'later', excel: 'no' },
+  conditional: { email: 'yes', pdf: 'later', excel: 'later' },
+  loop: { email: 'yes', pdf: 'later', excel: 'later' },
+  list: { email: 'yes', pdf: 'later', excel: 'no' },
+  'qr-code': { email: 'later', pdf: 'later', excel: 'no' },
+  'html-fragment': { email: 'yes', pdf: 'no', excel: 'no' },
+  chart: { email: 'no', pdf: 'later', excel: 'later' },
+  timeline: { email: 'no', pdf: 'later', excel: 'no' },
+} as const satisfies Record<string, Row>;
+
+export type ComponentType = keyof typeof supportMatrix;
+export type Output = keyof Row;
+
+/** The components that an output can show now. */
+export type ComponentsOf<O extends Output> = O extends Output
+  ? { [T in ComponentType]: (typeof supportMatrix)[T][O] extends 'yes' ? T : never }[ComponentType]
+  : never;
+
+export const isComponentType = (type: unknown): type is ComponentType => typeof type === 'string' && Object.hasOwn(supportMatrix, type);
+
+/** True where the output shows the type now. */
+export const isSupported = <O extends Output>(type: ComponentType, output: O): type is ComponentsOf<O> =>
+  supportMatrix[type][output] === 'yes';
+
+export type ComponentSpec = Readonly<{
+  /** `html` is sanitised when it is rendered; all contents may hold `{{…}}`. */
+  content: 'required' | 'none';
+  children: 'any' | 'atLeastOne' | 'none';
+  elseChildren?: true;
+  props: PropSpecs;
+}>;
+
+const blockText = {
+  align: { kind: 'align' },
+  color: { kind: 'color' },
+  fontSize: { kind: 'length' },
+  fontFamily: { kind: 'fontFamily' },
+  lineHeight: { kind: 'lineHeight' },
+  padding: { kind: 'box' },
+  backgroundColor: { kind: 'color' },
+} as const satisfies PropSpecs;
+
+export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec>> = {
+  'rich-text': { content: 'required', children: 'none', props: blockText },
+  button: {
+    content: 'required',
+    children: 'none',
+    props: {
+      href: { kind: 'link', required: true },
+      backgroundColor: { kind: 'color' },
+      color: { kind: 'color' },
+      borderRadius: { kind: 'length' },
+      border: { kind: 'border' },
+      padding: { kind: 'box' },
+      align: { kind: 'align' },
+      fullWidth: { kind: 'boolean' },
+      fontSize: { kind: 'length' },
+      fontFamily: { kind: 'fontFamily' },
+    },
+  },
+  image: {
+    content: 'none',
+    children: 'none',
+    props: {
+      src: { kind: 'image', required: true },
+      alt: { kind: 'text' },
+      width: { kind: 'length' },
+      height: { kind: 'length' },
+      align: { kind: 'align' },
+      href: { kind: 'link' },
+      borderRadius: { kind: 'length' },
+      padding: { kind: 'box' },
+    },
+  },
+  table: {
+    content: 'none',
+    children: 'none',
+    props: {
+      dataSource: { kind: 'path' },
+      itemVariable: { kind: 'name' },
+      indexVariable: { kind: 'name' },
+      rows: { kind: 'rows' },
+      columns: { kind: 'columns' },
+      showHeader: { kind: 'boolean' },
+      striped: { kind: 'boolean' },
+      border: { kind: 'border' },
+      headerBackgroundColor: { kind: 'color' },
+      headerColor: { kind: 'color' },
+      color: { kind: 'color' },
+      fontSize: { kind: 'length' },
+      padding: { kind: 'box' },
+      cellPadding: { kind: 'box' },
+      emptyText: { kind: 'text' },
+      sheetName: { kind: 'text' },
+      freezeHeader: { kind: 'boolean' },
+      autoFilter: { kind: 'boolean' },
+    },
+  },
+  container: {
+    content: 'none',
+    children: 'any',
+    props: {
+      backgroundColor: { kind: 'color' },
+      color: { kind: 'color' },
+      padding: { kind: 'box' },
+      border: { kind: 'border' },
+      borderRadius: { kind: 'length' },
+      align: { kind: 'align' },
+      width: { kind: 'length' },
+    },
+  },
+  columns: {
+    content: 'none',
+    children: 'atLeastOne',
+    props: {
+      widths: { kind: 'widths' },
+      gap: { kind: 'fixedLength' },
+      verticalAlign: { kind: 'verticalAlign' },
+      stackOnMobile: { kind: 'boolean' },
+    },
+  },
+  divider: {
+    content: 'none',
+    children: 'none',
+    props: {
+      color: { kind: 'color' },
+      thickness: { kind: 'length' },
+      style: { kind: 'lineStyle' },
+      width: { kind: 'length' },
+      margin: { kind: 'box' },
+    },
+  },
+  spacer: { content: 'none', children: 'none', props: { height: { kind: 'length' } } },
+  conditional: {
+    content: 'none',
+    children: 'any',
+    elseChildren: true,
+    props: {
+      condition: { kind: 'path', required: true },
+      operator: { kind: 'operator', required: true },
+      value: { kind: 'scalar' },
+    },
+  },
+  loop: {
+    content: 'none',
+    children: 'atLeastOne',
+    props: {
+      dataSource: { kind: 'path', required: true },
+      itemVariable: { kind: 'name', required: true },
+      indexVariable: { kind: 'name' },
+      emptyText: { kind: 'text' },
+    },
+  },
+  list: {
+    content: 'required',
+    children: 'none',
+    props: {
+      ...blockText,
+      ordered: { kind: 'boolean' },
+      dataSource: { kind: 'path' },
+      itemVariable: { kind: 'name' },
+      indexVariable: { kind: 'name' },
+    },
+  },
+  'html-fragment': { content: 'required', children: 'none', props: { padding: { kind: 'box' } } },
+};
+
+/** What a section may carry. */
+export const sectionProps: PropSpecs = {
+  backgroundColor: { kind: 'color' },
+  color: { kind: 'color' },
+  linkColor: { kind: 'color' },
+  padding: { kind: 'box' },
+  align: { kind: 'align' },
+  fontSize: { kind: 'length' },
+  fontFamily: { kind: 'fontFamily' },
+  lineHeight: { kind: 'lineHeight' },
+};
+
+/** What the whole email may carry, as `props` beside `sections`. */
+export const emailProps: PropSpecs = {
+  preheader: { kind: 'text' },
+  backgroundColor: { kind: 'color' },
+  contentBackgroundColor: { kind: 'color' },
+  color: { kind: 'color' },
+  linkColor: { kind: 'color' },
+  fontFamily: { kind: 'fontFamily' },
+  fontSize: { kind: 'length' },
+  lineHeight: { kind: 'lineHeight' },
+  width: { kind: 'fixedLength' },
+  borderRadius: { kind: 'length' },
+};

@@ -1,0 +1,29 @@
+/** Which addresses a mail may link to or show. The same rule judges what an author wrote and what a variable brought. */
+
+/** What browsers drop or skip inside an address (WHATWG URL, section 4.4), and other invisible characters used to hide a scheme. */
+const INVISIBLE = /[\x00-\x20\x7f-\xa0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufeff\uffa0]/g;
+const LINK_SCHEME = /^(?:https?:\/\/[^\s/?#\\]|mailto:[^\s]|tel:[+\d])/i;
+const IMAGE_SCHEME = /^https?:\/\/[^\s/?#\\]/i;
+const DATA_IMAGE = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/i;
+
+/**
+ * In: an address as written. Out: the address without invisible characters where it is http, https, mailto, tel or a place
+ * in the mail itself (`#top`), else undefined: other schemes can run code, and a relative address means nothing in a mail.
+ */
+export const safeLink = (text: string): string | undefined => {
+  const address = withoutInvisible(text);
+  return LINK_SCHEME.test(address) || (address.startsWith('#') && address.length > 1) ? address : undefined;
+};
+
+/** The same for pictures: http, https, or a PNG, JPEG, GIF or WebP as data URI. */
+export const safeImage = (text: string): string | undefined => {
+  const address = withoutInvisible(text);
+  return IMAGE_SCHEME.test(address) || DATA_IMAGE.test(address) ? address : undefined;
+};
+
+/** Spaces inside become %20, as browsers do; spaces around and everything invisible goes. */
+const withoutInvisible = (text: string): string => {
+  const trimmed = text.trim();
+  return CLEAN.test(trimmed) ? trimmed : trimmed.replaceAll(' ', '%20').replace(INVISIBLE, '');
+};
+const CLEAN = /^[\x21-\x7e]*$/;

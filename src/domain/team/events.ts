@@ -1,0 +1,52 @@
+/** The facts of a team, of the instance, and of the ledger that seals the log. */
+import { Type, type Static } from '@sinclair/typebox';
+import { oneOf } from '../schema.js';
+import { RecipientSchema } from '../template/schema.js';
+
+const text = Type.String();
+
+/** What the company constants of templates say; empty where not set. */
+export const CompanySchema = Type.Object(
+  {
+    name: text,
+    legalName: text,
+    email: text,
+    phone: text,
+    website: text,
+    addressLine1: text,
+    city: text,
+    state: text,
+    postalCode: text,
+    country: text,
+  },
+  { additionalProperties: false },
+);
+
+const Settings = Type.Object({
+  name: text,
+  /** The sender where neither the call nor the template names one. */
+  defaultFrom: RecipientSchema,
+  company: CompanySchema,
+});
+export type TeamSettings = Static<typeof Settings>;
+
+export const teamEventSchemas = {
+  TeamCreated: {
+    data: Type.Object({
+      at: text,
+      billing: oneOf(['credits', 'plan', 'unmetered']),
+      settings: Settings,
+    }),
+  },
+  TeamSettingsChanged: { data: Type.Object({ at: text, settings: Settings }) },
+  /** The first start is done; it is never done again. */
+  InstanceInitialised: { data: Type.Object({ at: text, teamId: text }) },
+  /** `root` covers every event after the previous seal up to and including `position`, and all seals before. */
+  LedgerSealed: { data: Type.Object({ at: text, position: Type.Integer(), count: Type.Integer(), root: text }) },
+} as const;
+
+type Schemas = typeof teamEventSchemas;
+type EventOf<Name extends keyof Schemas> = Readonly<{ type: Name; data: Static<Schemas[Name]['data']> }>;
+export type TeamEvent = EventOf<'TeamCreated'> | EventOf<'TeamSettingsChanged'>;
+export type InstanceEvent = EventOf<'InstanceInitialised'>;
+export type LedgerEvent = EventOf<'LedgerSealed'>;

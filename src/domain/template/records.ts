@@ -1,0 +1,100 @@
+/** Templates as callers see them: what makes and changes one, and what is shown of it. */
+import { Type, type Static } from '@sinclair/typebox';
+import { defaultLimits as limits } from '../limits.js';
+import { enumOf, nullable } from '../schema.js';
+import { RecipientSchema } from './schema.js';
+
+const closed = { additionalProperties: false } as const;
+const Slug = Type.String({
+  pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$',
+  maxLength: limits.templateSlugCharsMax,
+  description: 'Lower-case letters, digits and single hyphens',
+});
+
+/** The parts of a template that its author writes. Variables, schema and subject are checked part by part, with paths. */
+const writable = {
+  slug: Slug,
+  name: Type.String({ minLength: 1, maxLength: limits.templateNameCharsMax }),
+  description: Type.String({ maxLength: limits.templateDescriptionCharsMax }),
+  subject: Type.String({ minLength: 1, maxLength: limits.subjectCharsMax }),
+  from: nullable(RecipientSchema),
+  variables: Type.Unknown({ description: 'A plain array of variable definitions' }),
+  schema: Type.Unknown({ description: 'An object with `sections`' }),
+  locale: Type.String({ minLength: 2, maxLength: 35, description: 'BCP 47, default `en-US`' }),
+  timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, default `UTC`' }),
+};
+
+export const CreateTemplateRequestSchema = Type.Object(
+  {
+    slug: Type.Optional(writable.slug),
+    name: writable.name,
+    description: Type.Optional(writable.description),
+    subject: writable.subject,
+    from: Type.Optional(writable.from),
+    variables: Type.Optional(writable.variables),
+    schema: writable.schema,
+    locale: Type.Optional(writable.locale),
+    timeZone: Type.Optional(writable.timeZone),
+    publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })),
+  },
+  closed,
+);
+export type CreateTemplateRequest = Static<typeof CreateTemplateRequestSchema>;
+
+export const UpdateTemplateRequestSchema = Type.Partial(Type.Object(writable), { ...closed, minProperties: 1 });
+export type UpdateTemplateRequest = Static<typeof UpdateTemplateRequestSchema>;
+
+const Time = Type.String({ format: 'date-time' });
+
+export const TemplateRecordSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    slug: Type.String(),
+    name: Type.String(),
+    description: Type.String(),
+    type: Type.Literal('email'),
+    subject: Type.String(),
+    from: nullable(RecipientSchema),
+    status: enumOf(['draft', 'published'], '`draft` where the draft is ahead of what is published'),
+    version: Type.Integer({ description: 'The number that the next publish gives, or gave where nothing changed since' }),
+    publishedVersion: nullable(Type.Integer()),
+    locale: Type.String(),
+    timeZone: Type.String(),
+    variables: Type.Array(Type.Unknown()),
+    schema: Type.Unknown(),
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  closed,
+);
+export type TemplateRecord = Static<typeof TemplateRecordSchema>;
+
+export const TemplateListItemSchema = Type.Omit(TemplateRecordSchema, ['variables', 'schema'], closed);
+export type TemplateListItem = Static<typeof TemplateListItemSchema>;
+
+export const TemplateVersionSchema = Type.Object(
+  {
+    version: Type.Integer(),
+    name: Type.String(),
+    subject: Type.String(),
+    publishedAt: Time,
+    current: Type.Boolean(),
+  },
+  closed,
+);
+export type TemplateVersion = Static<typeof TemplateVersionSchema>;
+
+export const PreviewRequestSchema = Type.Object(
+  {
+    variables: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    version: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 20 }), Type.Integer({ minimum: 1 })])),
+  },
+  closed,
+);
+export type PreviewRequest = Static<typeof PreviewRequestSchema>;
+
+export const PreviewResponseSchema = Type.Object(
+  { subject: Type.String(), html: Type.String(), text: Type.String(), sizeBytes: Type.Integer({ description: 'Of the HTML in UTF-8' }) },
+  closed,
+);
+export type PreviewResponse = Static<typeof PreviewResponseSchema>;

@@ -1,0 +1,76 @@
+/** What a template is made of: the JSON that authors write, as types and as schemas that check its outer shape. */
+import { Type, type Static } from '@sinclair/typebox';
+import { defaultLimits } from '../limits.js';
+import type { Json, JsonObject } from '../json.js';
+import type { ComponentsOf } from '../rendering/components.js';
+
+export const variableTypes = ['string', 'number', 'boolean', 'date', 'array', 'object'] as const;
+export type VariableType = (typeof variableTypes)[number];
+
+/** ECMA-402 in JSON: how a value of a variable or a column is written out. */
+export type ValueFormat = Readonly<{
+  style: 'number' | 'currency' | 'percent' | 'date' | 'time' | 'datetime';
+  currency?: string;
+  minimumFractionDigits?: number;
+  maximumFractionDigits?: number;
+  dateStyle?: 'full' | 'long' | 'medium' | 'short';
+  timeStyle?: 'full' | 'long' | 'medium' | 'short';
+  pattern?: string;
+  locale?: string;
+  timeZone?: string;
+}>;
+
+export type VariableDefinition = Readonly<{
+  id?: string;
+  name: string;
+  type: VariableType;
+  required?: boolean;
+  description?: string;
+  defaultValue?: Json;
+  isCalculated?: boolean;
+  expression?: string;
+  schema?: JsonObject;
+  itemType?: string;
+  format?: ValueFormat;
+}>;
+
+/** The components of a mail: those that the support matrix of domain/rendering/components.ts gives it. */
+export type EmailComponentType = ComponentsOf<'email'>;
+
+export type Component = Readonly<{
+  id: string;
+  type: EmailComponentType;
+  content?: string;
+  props?: JsonObject;
+  children?: readonly Component[];
+  elseChildren?: readonly Component[];
+}>;
+
+export const sectionTypes = ['header', 'main', 'body', 'footer'] as const;
+export type SectionType = (typeof sectionTypes)[number];
+
+export type Section = Readonly<{ id: string; type: SectionType; props?: JsonObject; components: readonly Component[] }>;
+
+/** `props` holds what concerns the whole email: preheader, colours, font, width. */
+export type EmailSchema = Readonly<{ sections: readonly Section[]; props?: JsonObject }>;
+
+/** One revision of an email template: all that a rendering depends on, beside the variables. */
+export type EmailTemplateContent = Readonly<{
+  subject: string;
+  variables: readonly VariableDefinition[];
+  schema: EmailSchema;
+  /** BCP 47; default `en-US`. */
+  locale?: string;
+  /** IANA name; default `UTC`. */
+  timeZone?: string;
+}>;
+
+/** A mailbox: `email` is an addr-spec (RFC 5322, section 3.4.1), `name` the display name. */
+export const RecipientSchema = Type.Object(
+  {
+    email: Type.String({ minLength: 1, maxLength: 512, description: 'Email address' }),
+    name: Type.Optional(Type.String({ maxLength: defaultLimits.displayNameCharsMax, description: 'Display name' })),
+  },
+  { additionalProperties: false },
+);
+export type Recipient = Static<typeof RecipientSchema>;

@@ -1,0 +1,63 @@
+/** Opens the stores that the settings name, and what every way of running the program needs of them: serving, and each command line. */
+import { mkdirSync } from 'node:fs';
+import { systemClock } from './adapters/clock/system.js';
+import { openSqliteDocuments } from './adapters/documents/sqlite.js';
+import { openSqliteEventStore } from './adapters/event-store/sqlite.js';
+import { openDirectoryFiles } from './adapters/files/directory.js';
+import { systemIds } from './adapters/ids/system.js';
+import { loadMasterKey } from './adapters/keys/master-key-file.js';
+import { openSqliteKeys } from './adapters/keys/sqlite.js';
+import { openLog } from './adapters/log/pino.js';
+import { openRenderer } from './adapters/render/email.js';
+import { makeCommandDeps, type CommandDeps } from './commands/deps.js';
+import type { Config } from './config.js';
+import { openEventLog, type EventLogPorts } from './domain/event-log.js';
+import type { Clock } from './domain/ports/clock.js';
+import type { Documents } from './domain/ports/documents.js';
+import type { EventStore } from './domain/ports/event-store.js';
+import type { Keys } from './domain/ports/keys.js';
+import type { Log } from './domain/ports/log.js';
+
+export type Engine = CommandDeps &
+  Readonly<{
+    store: EventStore;
+    keys: Keys;
+    documents: Documents;
+    logger: Log;
+    /** Closes what was opened, in the reverse order. */
+    close: () => Promise<void>;
+  }>;
+
+export type EngineOptions = Readonly<{ clock?: Clock; logger?: Log; onAppended?: EventLogPorts['onAppended'] }>;
+
+const pathOf = (url: string): string => url.slice(url.indexOf(':') + 1);
+
+/** In: the settings; a clock and a log of the caller's where given. Rejects where a store cannot be opened. */
+export const openEngine = async (config: Config, options: EngineOptions = {}): Promise<Engine> => {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  const clock = options.clock ?? systemClock();
+  const logger = options.logger ?? openLog({ level: config.logLevel });
+  const ids = systemIds();
+  const { limits } = config;
+  const masterKey = loadMasterKey({ value: config.masterKey, file: config.masterKeyFile, mayCreate: config.mayCreateMasterKey });
+  const store = openSqliteEventStore({ file: pathOf(config.urls.eventStore) });
+  const keys = openSqliteKeys({ file: pathOf(config.urls.keys), masterKey });
+  const documents = openSqliteDocuments({ file: pathOf(config.urls.documents) });
+  const files = openDirectoryFiles({ directory: pathOf(config.urls.files) });
+  const renderer = openRenderer({ limits });
+  const { onAppended } = options;
+  const log = openEventLog({ store, keys, files, ids, limits, ...(onAppended === undefined ? {} : { onAppended }) });
+  return {
+    ...makeCommandDeps({ log, keys, files, renderer, clock, ids, limits }),
+    keys,
+    store,
+    documents,
+    logger,
+    close: async () => {
+      await renderer.close();
+      await documents.close();
+      await store.close();
+      await keys.close();
+    },
+  };
+};

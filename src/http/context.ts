@@ -1,0 +1,83 @@
+/** What the server is built from, and what Fastify's types learn about our routes and requests. */
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
+import type { Caller, Commands } from '../commands/api.js';
+import type { Permission } from '../domain/api-key/records.js';
+import type { ErrorCode } from '../domain/errors.js';
+import type { Limits } from '../domain/limits.js';
+import type { Clock } from '../domain/ports/clock.js';
+import type { Ids } from '../domain/ports/ids.js';
+import type { Limiter } from '../domain/ports/limiter.js';
+import type { Log } from '../domain/ports/log.js';
+import type { Mailbox } from '../domain/ports/mailbox.js';
+import type { Health } from '../domain/ports/worker.js';
+import type { Queries } from '../projections/api.js';
+import type { RatePolicy } from './plugins/rate-policy.js';
+
+export type HttpSettings = Readonly<{
+  /** Where callers reach the service, without a slash at the end. */
+  publicUrl: string;
+  host: string;
+  port: number;
+  /** Plain HTTP gets 403 HTTPS_REQUIRED, except for the health checks. */
+  requireHttps: boolean;
+  /** Whose X-Forwarded-* headers are believed: nobody's, everybody's, or those of these addresses and networks. */
+  trustProxy: boolean | readonly string[];
+  /** Serves TLS where given: PEM texts of the certificate chain and its key. */
+  tls?: Readonly<{ cert: string; key: string }>;
+  /** One line per request is written where this is absent or as talkative as `info`. */
+  logLevel?: string;
+}>;
+
+export type HttpDeps = Readonly<{
+  settings: HttpSettings;
+  limits: Limits;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  limiter: Limiter;
+  commands: Commands;
+  queries: Queries;
+  /** The built-in mailbox, where it takes the mail. */
+  mailbox?: Mailbox;
+  health: Health;
+  version: string;
+}>;
+
+/** Who may call a route: everybody, or a key with that permission. */
+export type Access = Permission | 'public';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Every route declares it; the server is not built otherwise. */
+    access?: Access;
+    /** How often it may be called; set while the route is registered. */
+    rate?: RatePolicy;
+    /** The route takes an Idempotency-Key header. */
+    idempotent?: true;
+    /** Example bodies for the API description, by name. */
+    examples?: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>>;
+    /** The code with which an unknown or malformed id is answered, for the API description. */
+    unknownId?: ErrorCode;
+  }
+  interface FastifyRequest {
+    /** Set before the handler of every route that needs a permission runs. */
+    caller: Caller | null;
+    /** The API key of the caller, for the log. */
+    keyId: string | null;
+  }
+}
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** The caller of a route that needs a permission. */
+export const callerOf = (request: { readonly caller: Caller | null }): Caller => {
+  if (request.caller === null) throw new Error('a route that needs a caller was reached without one');
+  return request.caller;
+};

@@ -1,0 +1,116 @@
+/** The one table from error code to HTTP status, and the body that every error answer has. */
+import { DomainError, WrongExpectedRevision, type ErrorCode, type ErrorDetails } from '../domain/errors.js';
+import { isoTime } from '../domain/ports/clock.js';
+
+export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500;
+
+/** A code that is missing here does not compile. */
+export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
+  VALIDATION_ERROR: 400,
+  ERR_EMAIL_001: 400,
+  MALFORMED_JSON: 400,
+  JSON_TOO_COMPLEX: 400,
+  BODY_TOO_LARGE: 400,
+  UNSUPPORTED_CONTENT_TYPE: 400,
+  MALFORMED_REQUEST: 400,
+  URL_TOO_LONG: 400,
+  UNAUTHORIZED: 401,
+  INVALID_API_KEY: 401,
+  API_KEY_NOT_FOUND: 401,
+  API_KEY_REVOKED: 401,
+  API_KEY_EXPIRED: 401,
+  FORBIDDEN: 403,
+  HTTPS_REQUIRED: 403,
+  NOT_FOUND: 404,
+  TEMPLATE_NOT_FOUND: 404,
+  TEMPLATE_SLUG_TAKEN: 400,
+  TEMPLATE_INVALID: 400,
+  TEMPLATE_VERSION_NOT_FOUND: 404,
+  TEMPLATE_NOT_PUBLISHED: 400,
+  ERR_TMPL_002: 404,
+  SENDER_NOT_ALLOWED: 400,
+  SENDER_MISSING: 400,
+  EMAIL_NOT_FOUND: 404,
+  EMAIL_NOT_RETRYABLE: 400,
+  EMAIL_ARCHIVED: 400,
+  EMAIL_IN_PROGRESS: 400,
+  API_KEY_UNKNOWN: 404,
+  IDEMPOTENCY_KEY_REUSED: 400,
+  INVALID_CURSOR: 400,
+  ERR_ATTACH_002: 400,
+  ERR_LIMIT_007: 400,
+  ERR_LIMIT_008: 400,
+  ERR_LIMIT_009: 400,
+  RENDERED_BODY_TOO_LARGE: 400,
+  SUBJECT_TOO_LONG: 400,
+  RATE_LIMIT_EXCEEDED: 429,
+  TOO_MANY_CONCURRENT_REQUESTS: 429,
+  CONFLICT: 400,
+  INTERNAL_ERROR: 500,
+};
+
+/** What is answered, and, where the fault is ours, what caused it. */
+export type Failure = Readonly<{ code: ErrorCode; status: ErrorStatus; message: string; details: ErrorDetails; cause?: unknown }>;
+
+const failure = (code: ErrorCode, message: string, details: ErrorDetails = {}): Failure => ({
+  code,
+  status: statusOf[code],
+  message,
+  details,
+});
+
+/** The faults that Fastify itself finds in a request; every other code of its own is a fault of ours. */
+const fromFastify: Readonly<Record<string, Failure>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: failure('BODY_TOO_LARGE', 'The request body is too large.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: failure(
+    'UNSUPPORTED_CONTENT_TYPE',
+    'The request body must be JSON, with the header Content-Type: application/json.',
+  ),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: failure('MALFORMED_REQUEST', 'The body is not as long as its Content-Length says.'),
+  FST_ERR_BAD_URL: failure('MALFORMED_REQUEST', 'The path of the URL holds a percent sign that is not followed by two hexadecimal digits of UTF-8.'),
+  FST_ERR_MAX_PARAM_LENGTH: failure('URL_TOO_LONG', 'A part of the URL is too long.'),
+  ECONNRESET: failure('MALFORMED_REQUEST', 'The connection ended before the whole request had arrived.'),
+};
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+
+/** In: whatever was thrown while a request was handled. Out: what to answer; the internals of unknown faults stay in `cause`. */
+export const failureOf = (error: unknown, bodySizeBytesMax: number): Failure => {
+  if (error instanceof DomainError) return { code: error.code, status: statusOf[error.code], message: error.message, details: error.details };
+  if (error instanceof WrongExpectedRevision) {
+    return failure('CONFLICT', 'Another request changed the same thing meanwhile and nothing was done; send the request again.');
+  }
+  const code = codeOf(error);
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return failure('BODY_TOO_LARGE', `The request body is larger than ${bodySizeBytesMax} bytes, the most that one request may carry.`);
+  }
+  const known = code === undefined ? undefined : fromFastify[code];
+  if (known !== undefined) return known;
+  return {
+    ...failure('INTERNAL_ERROR', 'The service could not complete the request. Nothing of it is to be relied on; try again, and give the requestId when you report this.'),
+    cause: error,
+  };
+};
+
+export type ErrorContext = Readonly<{ nowMs: number; path: string; requestId: string }>;
+
+/** The error body of the contract as JSON text; fields that do not apply are left out. */
+export const errorBody = (found: Failure, context: ErrorContext): string =>
+  JSON.stringify({
+    statusCode: found.status,
+    code: found.code,
+    message: found.message,
+    timestamp: isoTime(context.nowMs),
+    path: context.path,
+    requestId: context.requestId,
+    errors: found.details.errors,
+    relatedInfo: found.details.relatedInfo,
+    retryAfter: found.details.retryAfterS,
+  });
+
+/** In: a request target. Out: its path without the query, which may hold personal data. */
+export const pathOf = (url: string): string => {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+};

@@ -1,0 +1,55 @@
+/** Makes the HTML part of a mail fit to be shown in a frame: inline images put in place, links that leave the frame, dark or light. */
+import type { Mailbox, MailboxMessage } from '../../domain/ports/mailbox.js';
+
+/** What a mail's page may do: show images and its own styles. No scripts, no forms, no frames, no origin. */
+export const MAIL_CSP =
+  "default-src 'none'; img-src data: https: http:; style-src 'unsafe-inline' https:; font-src data: https:; media-src data: https:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox";
+
+const INLINE_BYTES_MAX = 10 * 1024 * 1024;
+const IMAGE_TYPE = /^image\/[a-z0-9.+-]+$/i;
+
+const bare = (contentId: string): string => contentId.replace(/^<|>$/g, '').toLowerCase();
+
+/** In: a message. Out: data URIs by Content-ID for the images that its HTML may refer to (RFC 2392). */
+const inlineImages = async (mailbox: Mailbox, message: MailboxMessage): Promise<ReadonlyMap<string, string>> => {
+  const images = new Map<string, string>();
+  let total = 0;
+  for (const [index, { contentId, contentType, sizeBytes }] of message.attachments.entries()) {
+    if (contentId === null || !IMAGE_TYPE.test(contentType) || total + sizeBytes > INLINE_BYTES_MAX) continue;
+    const found = await mailbox.attachment(message.id, index);
+    if (found === undefined) continue;
+    total += sizeBytes;
+    images.set(bare(contentId), `data:${contentType};base64,${found.content.toString('base64')}`);
+  }
+  return images;
+};
+
+const CID = /\bcid:([^"'\s)>]{1,500})/gi;
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/**
+ * A frame cannot be told which colour scheme to prefer, so the mail's own media queries are answered in its text:
+ * `(prefers-color-scheme: dark)` becomes a condition that always holds, or never.
+ */
+const withScheme = (html: string, dark: boolean): string =>
+  html
+    .replace(/\(\s*prefers-color-scheme\s*:\s*dark\s*\)/gi, dark ? '(min-width:0)' : '(max-width:0)')
+    .replace(/\(\s*prefers-color-scheme\s*:\s*light\s*\)/gi, dark ? '(max-width:0)' : '(min-width:0)');
+
+/** In: a message with HTML. Out: the page for the frame; it is served with MAIL_CSP. */
+export const mailHtml = async (mailbox: Mailbox, message: MailboxMessage, dark: boolean): Promise<string> => {
+  const images = await inlineImages(mailbox, message);
+  const html = (message.html ?? '').replace(CID, (whole, id: string) => images.get(bare(decoded(id))) ?? whole);
+  const scheme = dark ? '<style>:root{color-scheme:dark}</style>' : '<style>:root{color-scheme:light}</style>';
+  const head = `<base target="_blank">${scheme}`;
+  const shown = withScheme(html, dark);
+  const at = /<head[^>]*>/i.exec(shown);
+  return at === null ? `${head}${shown}` : `${shown.slice(0, at.index + at[0].length)}${head}${shown.slice(at.index + at[0].length)}`;
+};

@@ -1,0 +1,84 @@
+/** Making, listing and revoking API keys. The key itself is shown once, in the answer that made it. */
+import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from '../../domain/api-key/records.js';
+import { DeletedSchema } from '../../domain/email/request.js';
+import { DomainError } from '../../domain/errors.js';
+import { parseApiKeyId, type ApiKeyId } from '../../domain/ids.js';
+import { callerOf, type App, type HttpDeps } from '../context.js';
+import { coerceQuery } from '../plugins/validation.js';
+import { createApiKeyExamples } from '../schemas/examples.js';
+import { PagingQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
+import { SETTLE_MS } from './emails.js';
+
+type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
+
+const tags = ['API keys'];
+const params = idParams('Id of the API key (`key_…`)');
+const access = 'api-keys:manage';
+const unknownId = 'API_KEY_UNKNOWN';
+
+/** A malformed id is answered as an unknown one. */
+const apiKeyIdOf = (text: string): ApiKeyId => {
+  const id = parseApiKeyId(text);
+  if (id === undefined) throw new DomainError('API_KEY_UNKNOWN', 'There is no API key with this id.');
+  return id;
+};
+
+/** Registers the routes under /api/api-keys. */
+export const apiKeyRoutes = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/api-keys',
+    {
+      config: { access },
+      preValidation: coerceQuery(PagingQuerySchema),
+      schema: { summary: 'List API keys', operationId: 'listApiKeys', tags, querystring: PagingQuerySchema, response: { 200: pageOf(ApiKeyRecordSchema) } },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      await deps.queries.settle(teamId, SETTLE_MS);
+      return deps.queries.listApiKeys(teamId, pagingOf(request.query));
+    },
+  );
+
+  app.post(
+    '/api/api-keys',
+    {
+      config: { access, examples: createApiKeyExamples },
+      schema: {
+        summary: 'Create an API key',
+        description: 'A key can grant only permissions that it holds itself. Keep the answer: the key is never shown again.',
+        operationId: 'createApiKey', tags,
+        body: CreateApiKeyRequestSchema,
+        response: { 201: CreatedApiKeySchema },
+      },
+    },
+    async (request, reply) => {
+      const created = await deps.commands.createApiKey(callerOf(request), request.body);
+      reply.code(201);
+      return created;
+    },
+  );
+
+  app.get(
+    '/api/api-keys/:id',
+    {
+      config: { access, unknownId },
+      schema: { summary: 'Read an API key', operationId: 'getApiKey', tags, params, response: { 200: ApiKeyRecordSchema } },
+    },
+    (request) => deps.commands.getApiKey(callerOf(request), apiKeyIdOf(request.params.id)),
+  );
+
+  app.delete(
+    '/api/api-keys/:id',
+    {
+      config: { access, unknownId },
+      schema: {
+        summary: 'Revoke an API key', description: 'It stops working at once and for good; its record stays, with the status `revoked`.',
+        operationId: 'revokeApiKey', tags, params, response: { 200: DeletedSchema },
+      },
+    },
+    async (request) => {
+      const { id } = await deps.commands.revokeApiKey(callerOf(request), apiKeyIdOf(request.params.id));
+      return { id, deleted: true as const };
+    },
+  );
+};

@@ -1,0 +1,180 @@
+/** Sending, reading, retrying and deleting emails. */
+import type { HookHandlerDoneFunction } from 'fastify';
+import {
+  BulkDeleteRequestSchema, BulkDeleteResponseSchema, DeletedSchema, EmailListItemSchema, EmailRecordSchema,
+  RetryEmailResponseSchema, SendEmailRequestSchema, SendEmailResponseSchema, type BulkDeleteRequest, type BulkDeleteResponse,
+} from '../../domain/email/request.js';
+import { DomainError, type FieldError } from '../../domain/errors.js';
+import { parseEmailId, type EmailId } from '../../domain/ids.js';
+import { isoTime } from '../../domain/ports/clock.js';
+import type { EmailFilter } from '../../projections/api.js';
+import type { Caller } from '../../commands/api.js';
+import { callerOf, type App, type HttpDeps } from '../context.js';
+import { answered, checkIdempotencyKey, idempotencyOf } from '../plugins/idempotency.js';
+import { coerceQuery } from '../plugins/validation.js';
+import { bulkDeleteExamples, sendExamples } from '../schemas/examples.js';
+import { EmailListQuerySchema, emailFilterOf, idParams, momentOf, pageOf, pagingOf } from '../schemas/queries.js';
+
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
+
+/** How long a list waits for the read models to hold what its own process wrote just before. */
+export const SETTLE_MS = 250;
+
+/** A malformed id is answered as an unknown one. */
+const emailIdOf = (text: string): EmailId => {
+  const id = parseEmailId(text);
+  if (id === undefined) throw new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id.');
+  return id;
+};
+
+const params = idParams('Email log id');
+
+const invalid = (errors: readonly FieldError[]): DomainError =>
+  new DomainError('VALIDATION_ERROR', `The request body is invalid: it ${errors[0]?.message ?? ''}.`, { errors });
+
+/** `before` excludes its own moment, `endDate` of the read models includes it. */
+const filterOf = (body: BulkDeleteRequest): EmailFilter => ({
+  ...(body.status === undefined ? {} : { status: body.status }),
+  ...(body.templateId === undefined ? {} : { templateId: body.templateId.toLowerCase() }),
+  ...(body.before === undefined ? {} : { endDate: isoTime(Date.parse(momentOf('before', body.before, 'start')) - 1) }),
+});
+
+/** Deletes what the body names: exactly its ids, or the newest emails that match its filter, up to the bound of one call. */
+const bulkDelete = async (deps: Deps, caller: Caller, body: BulkDeleteRequest): Promise<BulkDeleteResponse> => {
+  const filter = filterOf(body);
+  const filtered = Object.keys(filter).length > 0;
+  if (body.ids !== undefined && filtered) throw invalid([{ field: '', message: 'must have either `ids` or a filter, not both' }]);
+  if (body.ids !== undefined) {
+    const ids = [...new Set(body.ids.map(emailIdOf))];
+    return { ...(await deps.commands.deleteEmails(caller, ids)), remaining: false };
+  }
+  if (!filtered) throw invalid([{ field: '', message: 'must have `ids`, or at least one of `status`, `before` and `templateId`' }]);
+  await deps.queries.settle(caller.teamId, SETTLE_MS);
+  const max = deps.limits.bulkDeleteIdsMax;
+  const found = await deps.queries.emailIds(caller.teamId, filter, max + 1);
+  return { ...(await deps.commands.deleteEmails(caller, found.slice(0, max))), remaining: found.length > max };
+};
+
+const readRoutes = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/emails',
+    {
+      config: { access: 'emails:read' },
+      preValidation: coerceQuery(EmailListQuerySchema),
+      schema: {
+        summary: 'List emails',
+        description: 'Newest first. Every filter narrows the list further.',
+        operationId: 'listEmails',
+        tags: ['Emails'],
+        querystring: EmailListQuerySchema,
+        response: { 200: pageOf(EmailListItemSchema) },
+      },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      const filter = emailFilterOf(request.query);
+      await deps.queries.settle(teamId, SETTLE_MS);
+      return deps.queries.listEmails(teamId, filter, pagingOf(request.query));
+    },
+  );
+
+  app.get(
+    '/api/emails/:id',
+    {
+      config: { access: 'emails:read', unknownId: 'EMAIL_NOT_FOUND' },
+      schema: {
+        summary: 'Read an email',
+        description: 'The whole log record: state of every recipient, every delivery attempt. After 30 days it is archived and no longer says who it went to.',
+        operationId: 'getEmail',
+        tags: ['Emails'],
+        params,
+        response: { 200: EmailRecordSchema },
+      },
+    },
+    (request) => deps.commands.getEmail(callerOf(request), emailIdOf(request.params.id)),
+  );
+};
+
+type Hook = (request: never, reply: never, done: HookHandlerDoneFunction) => void;
+
+const writeRoutes = (app: App, deps: Deps): void => {
+  const onRequest = checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook;
+
+  app.post(
+    '/api/emails/send',
+    {
+      config: { access: 'emails:send', idempotent: true, examples: sendExamples, unknownId: 'ERR_TMPL_002' },
+      onRequest,
+      schema: {
+        summary: 'Send an email',
+        description: 'Renders the template to check it, records the email durably and answers; delivery follows at once or at `scheduledAt`.',
+        operationId: 'sendEmail',
+        tags: ['Emails'],
+        body: SendEmailRequestSchema,
+        response: { 201: SendEmailResponseSchema },
+      },
+    },
+    async (request, reply) => {
+      const answer = await deps.commands.sendEmail(callerOf(request), request.body, idempotencyOf(request));
+      reply.code(201);
+      return answered(reply, answer);
+    },
+  );
+
+  app.post(
+    '/api/emails/:id/retry',
+    {
+      config: { access: 'emails:send', idempotent: true, unknownId: 'EMAIL_NOT_FOUND' },
+      onRequest,
+      schema: {
+        summary: 'Retry a failed email',
+        operationId: 'retryEmail',
+        tags: ['Emails'],
+        params,
+        response: { 200: RetryEmailResponseSchema },
+      },
+    },
+    async (request, reply) => answered(reply, await deps.commands.retryEmail(callerOf(request), emailIdOf(request.params.id), idempotencyOf(request))),
+  );
+};
+
+const deleteRoutes = (app: App, deps: Deps): void => {
+  app.delete(
+    '/api/emails/:id',
+    {
+      config: { access: 'emails:send', unknownId: 'EMAIL_NOT_FOUND' },
+      schema: {
+        summary: 'Delete an email',
+        description: 'Destroys the key under which its personal data is sealed. An email in delivery is answered 400 EMAIL_IN_PROGRESS.',
+        operationId: 'deleteEmail',
+        tags: ['Emails'],
+        params,
+        response: { 200: DeletedSchema },
+      },
+    },
+    (request) => deps.commands.deleteEmail(callerOf(request), emailIdOf(request.params.id)),
+  );
+
+  app.delete(
+    '/api/emails/bulk',
+    {
+      config: { access: 'emails:send', examples: bulkDeleteExamples },
+      schema: {
+        summary: 'Delete many emails',
+        description: `Either the emails of \`ids\`, or those that match a filter, the newest first, at most ${deps.limits.bulkDeleteIdsMax} per call.`,
+        operationId: 'deleteEmails',
+        tags: ['Emails'],
+        body: BulkDeleteRequestSchema,
+        response: { 200: BulkDeleteResponseSchema },
+      },
+    },
+    (request) => bulkDelete(deps, callerOf(request), request.body),
+  );
+};
+
+/** Registers the routes under /api/emails. */
+export const emailRoutes = (app: App, deps: Deps): void => {
+  writeRoutes(app, deps);
+  readRoutes(app, deps);
+  deleteRoutes(app, deps);
+};

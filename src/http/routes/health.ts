@@ -1,0 +1,64 @@
+/** For load balancers and people on call: whether the process lives, and whether it should be given requests. */
+import { Type } from '@sinclair/typebox';
+import type { WorkerHealth } from '../../domain/ports/worker.js';
+import type { App, HttpDeps } from '../context.js';
+
+type Deps = Pick<HttpDeps, 'health' | 'version'>;
+
+const LiveSchema = Type.Object({ status: Type.Literal('live'), version: Type.String() }, { additionalProperties: false });
+
+const readiness = ['ready', 'degraded', 'unavailable'] as const;
+type Readiness = (typeof readiness)[number];
+
+const ReadySchema = Type.Object(
+  {
+    status: Type.Unsafe<Readiness>({ type: 'string', enum: [...readiness], description: '`degraded`: a worker is being started again after a fault; requests are served' }),
+    workers: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          state: Type.Unsafe<WorkerHealth['state']>({ type: 'string', enum: ['starting', 'running', 'restarting', 'stopped'] }),
+          restarts: Type.Integer(),
+          lastFault: Type.Union([Type.String(), Type.Null()]),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** A worker that restarts does not take the process out: emails are still accepted durably, and delivered later. */
+const readinessOf = (accepting: boolean, workers: readonly WorkerHealth[]): Readiness => {
+  if (!accepting || workers.some(({ state }) => state === 'starting' || state === 'stopped')) return 'unavailable';
+  return workers.some(({ state }) => state === 'restarting') ? 'degraded' : 'ready';
+};
+
+/** Registers /health/live and /health/ready. */
+export const healthRoutes = (app: App, deps: Deps): void => {
+  const tags = ['Health'];
+  app.get(
+    '/health/live',
+    { config: { access: 'public' }, schema: { summary: 'Is the process alive?', operationId: 'live', tags, response: { 200: LiveSchema } } },
+    () => ({ status: 'live' as const, version: deps.version }),
+  );
+
+  app.get(
+    '/health/ready',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'Should it be given requests?',
+        description: '200 where it should, 503 where it should not, with the state of every worker.',
+        operationId: 'ready', tags,
+        response: { 200: ReadySchema, 503: ReadySchema },
+      },
+    },
+    async (_request, reply) => {
+      const workers = deps.health.workers().map(({ name, state, restarts, lastFault }) => ({ name, state, restarts, lastFault }));
+      const status = readinessOf(deps.health.accepting(), workers);
+      reply.code(status === 'unavailable' ? 503 : 200);
+      return { status, workers };
+    },
+  );
+};

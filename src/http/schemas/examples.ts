@@ -1,0 +1,116 @@
+/** Example bodies for the API description. They run as they stand against the sample templates of a first start. */
+
+type Examples = Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>>;
+
+const orderVariables = {
+  customer: { firstName: 'Ada' },
+  order: {
+    number: 'NW-10482',
+    placedAt: '2030-01-31T09:30:00Z',
+    currency: 'EUR',
+    items: [
+      { name: 'Ceramic mug', variant: 'Sage green', quantity: 2, total: 28 },
+      { name: 'Pour-over kettle', quantity: 1, total: 64.5 },
+    ],
+    subtotal: 92.5,
+    shipping: 4.9,
+    total: 97.4,
+    shippingAddress: { name: 'Ada Example', street: 'Rua das Flores 12', city: '1200-195 Lisboa', country: 'Portugal' },
+    trackingUrl: 'https://shop.example.com/orders/NW-10482',
+  },
+};
+
+const ada = { email: 'ada@example.com', name: 'Ada Example' };
+
+export const sendExamples: Examples = {
+  orderConfirmation: {
+    summary: 'An order confirmation with two items',
+    value: {
+      templateId: 'order-confirmation',
+      to: [ada],
+      variables: orderVariables,
+      tags: ['order'],
+      metadata: { orderId: 'NW-10482' },
+    },
+  },
+  signInCode: {
+    summary: 'A sign-in code, ahead of other mail',
+    value: {
+      templateId: 'sign-in-code',
+      to: [ada],
+      variables: { code: '482 913', firstName: 'Ada', minutesValid: 10 },
+      priority: 'high',
+    },
+  },
+  newsletter: {
+    summary: 'A newsletter, behind other mail',
+    value: {
+      templateId: 'newsletter',
+      to: [ada],
+      variables: {
+        issueTitle: 'The slow winter issue',
+        intro: 'Shorter days, longer brews.',
+        leadUrl: 'https://blog.example.com/winter',
+        stories: [{ title: 'A field guide to water', summary: 'Three ways to mend hard water.', url: 'https://blog.example.com/water', minutes: 6 }],
+        unsubscribeUrl: 'https://example.com/unsubscribe?u=8fK2',
+      },
+      priority: 'low',
+    },
+  },
+};
+
+export const bulkDeleteExamples: Examples = {
+  filter: { summary: 'Failed emails of before February 2030', value: { status: 'failed', before: '2030-02-01T00:00:00Z' } },
+  ids: { summary: 'Exactly these emails', value: { ids: ['0192f0c1-2f6e-7c3a-9d1b-5e8a7c6b4d21'] } },
+};
+
+export const createTemplateExamples: Examples = {
+  welcome: {
+    summary: 'A greeting with a button, published at once',
+    value: {
+      slug: 'welcome',
+      name: 'Welcome',
+      subject: 'Welcome, {{name}}',
+      variables: [{ name: 'name', type: 'string', required: true, defaultValue: 'Jane' }],
+      schema: {
+        sections: [
+          {
+            id: 'main',
+            type: 'main',
+            components: [
+              { id: 'greeting', type: 'rich-text', content: '<h1>Welcome, {{name}}</h1><p>Good to have you with us.</p>' },
+              { id: 'start', type: 'button', content: 'Start here', props: { href: 'https://example.com/start' } },
+            ],
+          },
+        ],
+      },
+      publish: true,
+    },
+  },
+};
+
+export const updateTemplateExamples: Examples = {
+  subject: { summary: 'Another subject', value: { subject: 'Hello {{name}}, welcome' } },
+};
+
+export const previewExamples: Examples = {
+  order: { summary: 'The order confirmation for given variables', value: { variables: orderVariables } },
+  defaults: { summary: 'The draft with default values', value: { version: 'draft' } },
+};
+
+export const createApiKeyExamples: Examples = {
+  sender: { summary: 'A key that sends and reads', value: { name: 'shop backend', permissions: ['emails:send', 'emails:read'], rateLimit: 600 } },
+};
+
+/** A `curl` line for the pages that sends a first mail; the key is for the reader to put in. */
+export const firstMailCurl = (publicUrl: string): string =>
+  [
+    `curl ${publicUrl}/api/emails/send \\`,
+    `  -H 'Authorization: Bearer <API_KEY>' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '{`,
+    `    "templateId": "sign-in-code",`,
+    `    "to": [{ "email": "ada@example.com", "name": "Ada Example" }],`,
+    `    "variables": { "code": "482 913", "firstName": "Ada" }`,
+    `  }'`,
+  ].join('\n');

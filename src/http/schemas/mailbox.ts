@@ -1,0 +1,36 @@
+/** What the mailbox shows of the mails it took. */
+import { Type } from '@sinclair/typebox';
+import { nullable } from '../../domain/schema.js';
+import { PageMetaSchema } from '../../domain/email/request.js';
+
+const closed = { additionalProperties: false } as const;
+
+const AddressSchema = Type.Object({ address: Type.String(), name: Type.String() }, closed);
+
+const entry = {
+  id: Type.String(),
+  from: AddressSchema,
+  to: Type.Array(AddressSchema),
+  subject: Type.String(),
+  receivedAt: Type.String({ format: 'date-time' }),
+  sizeBytes: Type.Integer(),
+};
+
+export const MailboxPageSchema = Type.Object({ data: Type.Array(Type.Object(entry, closed)), meta: PageMetaSchema }, closed);
+
+export const MailboxMessageSchema = Type.Object(
+  {
+    ...entry,
+    cc: Type.Array(AddressSchema),
+    envelope: Type.Object({ from: Type.String(), to: Type.Array(Type.String()) }, { ...closed, description: 'As SMTP carried it; blind copies stand only here' }),
+    html: nullable(Type.String()),
+    text: nullable(Type.String()),
+    headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }, closed)),
+    attachments: Type.Array(
+      Type.Object({ filename: Type.String(), contentType: Type.String(), contentId: nullable(Type.String()), sizeBytes: Type.Integer() }, closed),
+    ),
+  },
+  closed,
+);
+
+export const MailboxClearedSchema = Type.Object({ deleted: Type.Integer() }, closed);

@@ -1,0 +1,152 @@
+/** Builds the HTTP server: checks, routes and pages in the order in which a request meets them. Does not listen. */
+import { createServer as createHttpServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { DomainError } from '../domain/errors.js';
+import type { Access, App, HttpDeps } from './context.js';
+import { accessLog, logsRequests } from './plugins/access-log.js';
+import { admission } from './plugins/admission.js';
+import { clientErrorHandler, errorHandler, routerErrorHandler } from './plugins/failures.js';
+import { jsonBodyParser } from './plugins/json-body.js';
+import type { DescribedRoute } from './plugins/openapi.js';
+import { policyOf } from './plugins/rate-policy.js';
+import { registerReference, registerSwagger } from './plugins/reference.js';
+import { requestIds } from './plugins/request-id.js';
+import { isPlain, stringify } from './plugins/serialization.js';
+import { ajvOptions, validationError } from './plugins/validation.js';
+import { apiKeyRoutes } from './routes/api-keys.js';
+import { emailRoutes } from './routes/emails.js';
+import { healthRoutes } from './routes/health.js';
+import { landingRoutes } from './routes/landing.js';
+import { mailboxRoutes } from './routes/mailbox.js';
+import { templateRoutes } from './routes/templates.js';
+import { firstMailCurl } from './schemas/examples.js';
+
+export type { HttpDeps, HttpSettings } from './context.js';
+export { openApiDocument } from './plugins/reference.js';
+
+/** A request must have arrived whole within this time, its headers within the second one. */
+const REQUEST_TIMEOUT_MS = 60_000;
+const HEADERS_TIMEOUT_MS = 20_000;
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+
+/** A route as it was registered; the tests make their table of permissions from these. */
+export type RegisteredRoute = DescribedRoute;
+
+const registered = new WeakMap<object, readonly RegisteredRoute[]>();
+
+/** Every route of a server that was built, without the HEAD twins of the GET routes. */
+export const routesOf = (app: Pick<FastifyInstance, 'server'>): readonly RegisteredRoute[] => registered.get(app.server) ?? [];
+
+const serverOptions = (deps: HttpDeps): ServerOptions => ({
+  maxHeaderSize: deps.limits.headerSizeBytesMax,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  // The missing Host header is answered by us, in the form of the contract.
+  requireHostHeader: false,
+});
+
+const serverFactory =
+  (deps: HttpDeps) =>
+  (listener: RequestListener): Server => {
+    const { tls } = deps.settings;
+    const server: Server = tls === undefined
+      ? createHttpServer(serverOptions(deps), listener)
+      : createHttpsServer({ ...serverOptions(deps), cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener);
+    // Node would answer an unknown expectation with 417 itself; the admission check answers it like any malformed request.
+    server.on('checkExpectation', listener);
+    return server;
+  };
+
+const createApp = (deps: HttpDeps): App => {
+  const { trustProxy } = deps.settings;
+  const requestIdOf = requestIds(deps.ids, deps.limits.requestIdCharsMax);
+  const options: FastifyHttpOptions<Server> = {
+    logger: false,
+    serverFactory: serverFactory(deps),
+    trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
+    bodyLimit: deps.limits.bodySizeBytesMax,
+    requestIdHeader: false,
+    genReqId: (request) => requestIdOf(request.headers['x-request-id']),
+    ajv: { customOptions: ajvOptions },
+    schemaErrorFormatter: validationError,
+    frameworkErrors: routerErrorHandler(deps),
+    clientErrorHandler: clientErrorHandler(deps, requestIdOf),
+    // While stopping, requests on open connections are still answered, each with `Connection: close`.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: deps.limits.urlSizeBytesMax },
+  };
+  return Fastify(options).withTypeProvider<TypeBoxTypeProvider>();
+};
+
+type Declared = Readonly<{ method: string; path: string; access: Access | undefined; route: Omit<RegisteredRoute, 'method' | 'path' | 'access'> }>;
+
+/** Notes every route as it is registered, gives it its rate, and picks how its answers are written. */
+const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
+  const declared: (() => Declared)[] = [];
+  app.addHook('onRoute', (route) => {
+    const method = String(route.method);
+    route.config = { ...route.config, rate: policyOf(method, route.url) };
+    const responses = Object.values((route.schema?.response ?? {}) as Readonly<Record<string, Parameters<typeof isPlain>[0]>>);
+    if (!responses.every(isPlain)) route.serializerCompiler = stringify;
+    // Read when all is registered: hooks of inner scopes may still add to the route's configuration.
+    declared.push(() => ({
+      method,
+      path: route.url,
+      access: route.config?.access,
+      route: {
+        idempotent: route.config?.idempotent === true,
+        takesBody: route.schema?.body !== undefined,
+        unknownId: route.config?.unknownId,
+        examples: route.config?.examples,
+      },
+    }));
+  });
+  return () =>
+    declared.map((read) => {
+      const { method, path, access, route } = read();
+      if (access === undefined) throw new Error(`the route ${method} ${path} declares neither a permission nor that it is public`);
+      return { method, path, access, ...route };
+    }).filter(({ method }) => method !== 'HEAD');
+};
+
+const registerRoutes = (app: App, deps: HttpDeps): void => {
+  emailRoutes(app, deps);
+  templateRoutes(app, deps);
+  apiKeyRoutes(app, deps);
+  healthRoutes(app, deps);
+  landingRoutes(app, deps);
+  if (deps.mailbox !== undefined) mailboxRoutes(app, deps.mailbox, firstMailCurl(deps.settings.publicUrl));
+};
+
+/**
+ * In: what the server is made of, and more routes where a caller has some. Out: a server that is ready to listen or to
+ * be asked by `inject`. Rejects where a route declares no permission.
+ */
+export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void = () => undefined): Promise<App> => {
+  const app = createApp(deps);
+  app.decorateRequest('caller', null);
+  app.decorateRequest('keyId', null);
+  const routes = watchRoutes(app);
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, jsonBodyParser(deps.limits));
+  app.setErrorHandler(errorHandler(deps));
+  app.setNotFoundHandler(() => {
+    throw new DomainError('NOT_FOUND', 'There is nothing at this address.');
+  });
+  app.addHook('onRequest', admission(deps));
+  if (logsRequests(deps.settings.logLevel)) app.addHook('onResponse', accessLog(deps.log));
+
+  await registerSwagger(app, deps);
+  await registerReference(app, routes);
+  app.after(() => {
+    registerRoutes(app, deps);
+    moreRoutes(app);
+  });
+  await app.ready();
+  registered.set(app.server, routes());
+  return app;
+};

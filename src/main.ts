@@ -1,0 +1,87 @@
+/** The command line. Each command is loaded when it is called, so that a small one does not pay for the server. */
+import { Command } from 'commander';
+import { ConfigError } from './config.js';
+import { DomainError } from './domain/errors.js';
+import { printFault } from './cli/output.js';
+import type { CreateKeyOptions } from './cli/keys.js';
+import type { ReplayOptions } from './cli/replay.js';
+import type { TeamOptions } from './cli/teams.js';
+import { version } from './version.js';
+
+const program = new Command('sealpost')
+  .description('Transactional email whose log is its ledger. Settings are environment variables; .env.example lists them.')
+  .version(version)
+  .showHelpAfterError('(--help says more)');
+
+program.command('serve').description('serve the API, deliver, and keep the read models').action(async () => (await import('./cli/serve.js')).serve());
+
+const key = program.command('key').description('make and revoke API keys; a running server knows at once');
+key
+  .command('create')
+  .description('make a key and show it once')
+  .requiredOption('--name <name>', 'what the key is for')
+  .option('--permissions <list>', 'permissions, separated by commas (default: all)')
+  .option('--rate-limit <number>', 'requests per minute, instead of the default limits')
+  .option('--expires <time>', 'ISO 8601 time after which it stops working')
+  .option('--json', 'print the key record as JSON')
+  .action(async (options: CreateKeyOptions) => (await import('./cli/keys.js')).createKey(options));
+key
+  .command('revoke')
+  .description('revoke a key for good')
+  .argument('<id>', 'id of the key, key_…')
+  .action(async (id: string) => (await import('./cli/keys.js')).revokeKey(id));
+
+const team = program.command('team').description("show and change the team's sender and company");
+team.command('show').description('print the settings of the team').action(async () => (await import('./cli/teams.js')).showTeam());
+team
+  .command('set')
+  .description('change settings of the team')
+  .option('--name <name>', 'name of the team')
+  .option('--from <sender>', 'default sender, "Name <address>"')
+  .option('--company <field=value...>', 'what a company constant says, for example --company name="Example Ltd" city=Berlin')
+  .action(async (options: TeamOptions) => (await import('./cli/teams.js')).setTeam(options));
+
+const template = program.command('template').description('templates from files');
+template
+  .command('import')
+  .description('save a template from a JSON file (POST /api/templates takes the same) and publish it')
+  .argument('<file>', 'JSON file')
+  .action(async (file: string) => (await import('./cli/templates.js')).importTemplate(file));
+
+program
+  .command('rebuild')
+  .description('make read models again from the log')
+  .argument('[projection]', 'emails, templates or apiKeys (default: all)')
+  .action(async (name?: string) => (await import('./cli/rebuild.js')).rebuild(name));
+
+program
+  .command('replay')
+  .description('print events; sealed fields are opened where their key still lives')
+  .argument('[stream]', 'a stream such as email-<id>, or the id of an email')
+  .option('--all', 'every event of the log')
+  .option('--from <position>', 'begin at that position of the log')
+  .option('--json', 'one JSON object a line')
+  .action(async (stream: string | undefined, options: ReplayOptions) => (await import('./cli/replay.js')).replay(stream, options));
+
+program
+  .command('verify')
+  .description('check the log for tampering and the read models against a rebuild')
+  .option('--root <position:root>', 'a seal that was noted elsewhere must be in the log')
+  .action(async (options: { root?: string }) => (await import('./cli/verify.js')).verify(options));
+
+program.command('openapi').description('print the OpenAPI 3.1 description').action(async () => (await import('./cli/openapi.js')).openapi());
+
+const explain = (fault: unknown): string => {
+  if (fault instanceof ConfigError || fault instanceof DomainError) {
+    const details = fault instanceof DomainError ? (fault.details.errors ?? []).map(({ field, message }) => `\n  ${field}: ${message}`) : [];
+    return `${fault.message}${details.join('')}`;
+  }
+  return fault instanceof Error ? fault.message : 'unknown fault';
+};
+
+try {
+  await program.parseAsync();
+} catch (fault) {
+  printFault(`sealpost: ${explain(fault)}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,23 @@
+/** Removes what has outlived its time outside the log: files with an expiry, and mails in the built-in mailbox. */
+import { isoTime } from '../domain/ports/clock.js';
+import type { Mailbox } from '../domain/ports/mailbox.js';
+import type { Worker } from '../domain/ports/worker.js';
+import type { ProcessorDeps } from './deps.js';
+
+const SWEEP_EVERY_MS = 60 * 60_000;
+const DAY_MS = 86_400_000;
+
+export const sweepWorker = (
+  deps: Pick<ProcessorDeps, 'clock' | 'files' | 'limits' | 'logger'> & Readonly<{ mailbox: Mailbox | undefined }>,
+): Worker => ({
+  name: 'sweep',
+  run: async (signal) => {
+    while (!signal.aborted) {
+      const nowMs = deps.clock.now();
+      const files = await deps.files.sweep(isoTime(nowMs));
+      const mails = (await deps.mailbox?.forgetBefore(isoTime(nowMs - deps.limits.retentionDays * DAY_MS))) ?? 0;
+      if (files + mails > 0) deps.logger.info({ files, mails }, 'swept');
+      await deps.clock.until(nowMs + SWEEP_EVERY_MS, signal);
+    }
+  },
+});

@@ -1,0 +1,69 @@
+/** Issues the command of every timer that is due. Timers come from a read model; the command looks at the stream and is safe to repeat. */
+import { archiveEmail } from '../commands/emails.js';
+import { handle } from '../commands/handle.js';
+import { emailDecider } from '../domain/email/decider.js';
+import { must, parseEmailId, splitStream, type StreamName } from '../domain/ids.js';
+import type { WorkPhase } from '../domain/email/work.js';
+import { isoTime } from '../domain/ports/clock.js';
+import type { Worker } from '../domain/ports/worker.js';
+import { causeOfWork, DELIVER_EMAIL, type ProcessorDeps, type WorkDocument } from './deps.js';
+import { pointerOf } from './relay.js';
+
+const LOOK_EVERY_MS = 500;
+const TIMERS_PER_LOOK = 500;
+/** A timer that led to nothing (the read model lags, a mail is still open) is not looked at again for this long. */
+const HOLD_MS = 5_000;
+
+/** The phases that wait for a moment, `dueAt`. */
+const timedPhases = ['scheduled', 'deferred', 'processing', 'archive'] as const satisfies readonly WorkPhase[];
+type TimedPhase = (typeof timedPhases)[number];
+
+export const wakeWorker = (deps: ProcessorDeps): Worker => ({
+  name: 'wake',
+  run: async (signal) => {
+    const held = new Map<string, number>();
+    while (!signal.aborted) {
+      const nowMs = deps.clock.now();
+      for (const [key, untilMs] of held) if (untilMs <= nowMs) held.delete(key);
+      for (const phase of timedPhases) await wakePhase(deps, phase, held, signal);
+      await deps.clock.until(nowMs + LOOK_EVERY_MS, signal);
+    }
+  },
+});
+
+const wakePhase = async (deps: ProcessorDeps, phase: TimedPhase, held: Map<string, number>, signal: AbortSignal): Promise<void> => {
+  const nowMs = deps.clock.now();
+  // Rows that are held may fill a page, so the page is larger by as many.
+  const due = (await deps.documents.find(deps.workCollection, {
+    where: { phase: { eq: phase }, dueAt: { lte: isoTime(nowMs) } },
+    sort: { field: 'dueAt', direction: 'asc' },
+    limit: TIMERS_PER_LOOK + held.size,
+  })) as readonly WorkDocument[];
+  for (const timer of due) {
+    if (signal.aborted) return;
+    const key = `${timer.id}@${timer.position}`;
+    if (held.has(key)) continue;
+    held.set(key, nowMs + HOLD_MS);
+    try {
+      await fire(deps, phase, timer);
+    } catch (fault) {
+      deps.logger.error({ stream: timer.stream, phase, err: fault instanceof Error ? fault : new Error('not an Error') }, 'timer fault, will be tried again');
+    }
+  }
+};
+
+const fire = async (deps: ProcessorDeps, phase: TimedPhase, timer: WorkDocument): Promise<void> => {
+  const stream = timer.stream as StreamName;
+  const cause = causeOfWork(deps, 'wake', { teamId: timer.team, correlationId: timer.id, causationId: timer.id });
+  switch (phase) {
+    case 'scheduled':
+      await handle(deps.log, stream, emailDecider, { type: 'ReleaseEmail', at: cause.at }, cause);
+      return;
+    case 'archive':
+      await archiveEmail(deps, must(parseEmailId(splitStream(stream).id), 'email id'), cause);
+      return;
+    case 'deferred':
+    case 'processing':
+      await deps.bus.publish(DELIVER_EMAIL, [pointerOf(stream, timer.position, timer.priority)]);
+  }
+};

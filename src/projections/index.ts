@@ -1,0 +1,14 @@
+/** All projections. */
+import type { Limits } from '../domain/limits.js';
+import { apiKeysProjection } from './api-keys.js';
+import { emailsProjection } from './emails.js';
+import type { Projection } from './projection.js';
+import { templatesProjection } from './templates.js';
+
+const DAY_MS = 86_400_000;
+
+export const makeProjections = (limits: Limits): readonly Projection[] => [
+  emailsProjection(limits.retentionDays * DAY_MS),
+  templatesProjection,
+  apiKeysProjection,
+];

@@ -1,0 +1,137 @@
+/** The queries behind the list endpoints. */
+import { apiKeyRecord } from '../domain/api-key/state.js';
+import { must, parseApiKeyId, parseEmailId, type TeamId } from '../domain/ids.js';
+import type { Limits } from '../domain/limits.js';
+import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Condition, Documents } from '../domain/ports/documents.js';
+import type { EmailFilter, Queries } from './api.js';
+import { API_KEYS, type ApiKeyDocument } from './api-keys.js';
+import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
+import { readPage } from './paging.js';
+import { TEMPLATES, type TemplateDocument } from './templates.js';
+
+export type QueryDeps = Readonly<{
+  documents: Documents;
+  clock: Clock;
+  limits: Limits;
+  settle: Queries['settle'];
+}>;
+
+export const makeQueries = (deps: QueryDeps): Queries => ({
+  listEmails: async (teamId, given, paging) => {
+    const filter = inUtc(given);
+    return readPage<EmailDocument, ReturnType<typeof emailListItem>>(
+      deps.documents,
+      {
+        collection: EMAILS,
+        where: whereOf(teamId, filter),
+        search: filter.search,
+        sortField: 'createdAt',
+        total: () => totalEmails(deps, teamId, filter),
+      },
+      paging,
+      emailListItem,
+    );
+  },
+  emailIds: async (teamId, given, limit) => {
+    const filter = inUtc(given);
+    const found = await deps.documents.find(EMAILS, {
+      where: whereOf(teamId, filter),
+      ...(filter.search === undefined ? { sort: { field: 'createdAt', direction: 'desc' as const } } : { search: filter.search }),
+      limit,
+    });
+    return found.map(({ id }) => must(parseEmailId(id), 'email id'));
+  },
+  listTemplates: (teamId, { search }, paging) =>
+    readPage<TemplateDocument, TemplateDocument['item']>(
+      deps.documents,
+      { collection: TEMPLATES, where: { team: { eq: teamId } }, search, total: () => counted(deps, TEMPLATES, teamId, search) },
+      paging,
+      ({ item }) => item,
+    ),
+  listApiKeys: (teamId, paging) =>
+    readPage<ApiKeyDocument, ReturnType<typeof apiKeyRecord>>(
+      deps.documents,
+      { collection: API_KEYS, where: { team: { eq: teamId } }, total: () => counted(deps, API_KEYS, teamId, undefined) },
+      paging,
+      ({ id, key }) => apiKeyRecord(must(parseApiKeyId(id), 'API key id'), key, isoTime(deps.clock.now())),
+    ),
+  settle: deps.settle,
+});
+
+/** Stored times are ISO 8601 in UTC with milliseconds, and compare as texts only with their like. */
+const inUtc = (filter: EmailFilter): EmailFilter => ({
+  ...filter,
+  ...(filter.startDate === undefined ? {} : { startDate: isoTime(Date.parse(filter.startDate)) }),
+  ...(filter.endDate === undefined ? {} : { endDate: isoTime(Date.parse(filter.endDate)) }),
+});
+
+const whereOf = (teamId: TeamId, { status, templateId, startDate, endDate }: EmailFilter): Readonly<Record<string, Condition>> => ({
+  team: { eq: teamId },
+  ...(status === undefined ? {} : { status: { eq: status } }),
+  ...(templateId === undefined ? {} : { templateId: { eq: templateId } }),
+  ...(startDate === undefined && endDate === undefined
+    ? {}
+    : { createdAt: { ...(startDate === undefined ? {} : { gte: startDate }), ...(endDate === undefined ? {} : { lte: endDate }) } }),
+});
+
+/** Templates and keys are few, so their rows are counted. */
+const counted = async (deps: QueryDeps, collection: string, teamId: TeamId, search: string | undefined) => {
+  const max = deps.limits.searchTotalMax;
+  const total = await deps.documents.count(collection, { where: { team: { eq: teamId } }, ...(search === undefined ? {} : { search }) }, max);
+  return { total, isLowerBound: total >= max };
+};
+
+/**
+ * Emails are many: whole days come from the daily counts, and only the cut days at both ends are counted by index.
+ * What a search finds is counted up to a bound.
+ */
+const totalEmails = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter) => {
+  if (filter.search !== undefined) {
+    const max = deps.limits.searchTotalMax;
+    const total = await deps.documents.count(EMAILS, { where: whereOf(teamId, filter), search: filter.search }, max);
+    return { total, isLowerBound: total >= max };
+  }
+  const { startDate, endDate } = filter;
+  const firstDay = startDate === undefined ? undefined : dayOf(startDate);
+  const lastDay = endDate === undefined ? undefined : dayOf(endDate);
+  const startCut = startDate !== undefined && !startDate.endsWith('T00:00:00.000Z');
+  const endCut = endDate !== undefined && !endDate.endsWith('T23:59:59.999Z');
+  if (firstDay !== undefined && firstDay === lastDay && (startCut || endCut)) {
+    return { total: await countCut(deps, teamId, filter, startDate!, endDate!), isLowerBound: false };
+  }
+  let total = 0;
+  for (const counts of await daysBetween(deps, teamId, firstDay, lastDay)) {
+    if ((startCut && counts.day === firstDay) || (endCut && counts.day === lastDay)) continue;
+    total += matching(counts, filter);
+  }
+  if (startCut) total += await countCut(deps, teamId, filter, startDate, `${firstDay}T23:59:59.999Z`);
+  if (endCut) total += await countCut(deps, teamId, filter, `${lastDay}T00:00:00.000Z`, endDate);
+  return { total, isLowerBound: false };
+};
+
+const countCut = (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, startDate: string, endDate: string): Promise<number> =>
+  deps.documents.count(EMAILS, { where: whereOf(teamId, { ...filter, startDate, endDate }) }, Number.MAX_SAFE_INTEGER);
+
+/** One document a day: a hundred years of days are still few. */
+const DAYS_MAX = 40_000;
+
+const daysBetween = async (deps: QueryDeps, teamId: TeamId, first: string | undefined, last: string | undefined) =>
+  (await deps.documents.find(EMAIL_COUNTS, {
+    where: {
+      team: { eq: teamId },
+      ...(first === undefined && last === undefined ? {} : { day: { ...(first === undefined ? {} : { gte: first }), ...(last === undefined ? {} : { lte: last }) } }),
+    },
+    sort: { field: 'day', direction: 'asc' },
+    limit: DAYS_MAX,
+  })) as readonly EmailCountsDocument[];
+
+const matching = ({ cells }: EmailCountsDocument, { status, templateId }: EmailFilter): number => {
+  let sum = 0;
+  for (const [cell, count] of Object.entries(cells)) {
+    const [cellStatus, cellTemplate] = cell.split('|');
+    if ((status === undefined || cellStatus === status) && (templateId === undefined || cellTemplate === templateId)) sum += count;
+  }
+  return sum;
+};
+

@@ -1,0 +1,107 @@
+/** Fills the documents of a projection from nothing, beside the live ones; and compares the two. */
+import type { EventLog } from '../domain/event-log.js';
+import type { Document, Documents, Rebuild } from '../domain/ports/documents.js';
+import type { Projection } from './projection.js';
+import { project } from './runner.js';
+
+const BATCH_SIZE = 5_000;
+
+/** Folds every event up to `upTo` (default: the head of now) into the shadow. Out: how many events there were. */
+export const fill = async (
+  projection: Projection,
+  log: Pick<EventLog, 'readAll'>,
+  rebuild: Rebuild,
+  options: Readonly<{ upTo?: number; onProgress?: (position: number) => void }> = {},
+): Promise<number> => {
+  const { upTo = Number.MAX_SAFE_INTEGER, onProgress } = options;
+  const cache = new Map<string, Document>();
+  let checkpoint = await rebuild.store.checkpoint();
+  let events = 0;
+  for await (const batch of log.readAll(checkpoint.position, { filter: { kinds: projection.kinds }, batchSize: BATCH_SIZE })) {
+    const wanted = batch.at(-1)!.position <= upTo ? batch : batch.filter(({ position }) => position <= upTo);
+    if (wanted.length === 0) break;
+    checkpoint = await project(projection, rebuild.store, cache, wanted, checkpoint);
+    events += wanted.length;
+    onProgress?.(checkpoint.position);
+    if (wanted.length < batch.length) break;
+  }
+  return events;
+};
+
+export type RebuildOutcome = Readonly<{ events: number; durationMs: number }>;
+
+/** Rebuilds one projection and puts it in the place of the live one. A running server goes on from the new documents. */
+export const rebuildProjection = async (
+  projection: Projection,
+  { log, documents }: Readonly<{ log: Pick<EventLog, 'readAll'>; documents: Documents }>,
+  onProgress?: (position: number) => void,
+): Promise<number> => {
+  await documents.projection(projection.name, projection.collections);
+  const rebuild = await documents.rebuild(projection.name);
+  try {
+    const events = await fill(projection, log, rebuild, onProgress === undefined ? {} : { onProgress });
+    await rebuild.commit();
+    return events;
+  } catch (fault) {
+    await rebuild.discard();
+    throw fault;
+  }
+};
+
+export type Difference = Readonly<{ collection: string; id: string; live: Document | undefined; rebuilt: Document | undefined }>;
+
+/** Rebuilds beside the live documents up to their checkpoint and compares byte for byte. Out: the first difference, if any. */
+export const compareWithRebuild = async (
+  projection: Projection,
+  { log, documents }: Readonly<{ log: Pick<EventLog, 'readAll'>; documents: Documents }>,
+  onProgress?: (position: number) => void,
+): Promise<Readonly<{ checkpoint: number; documents: number; difference: Difference | undefined }>> => {
+  const live = await documents.projection(projection.name, projection.collections);
+  const { position } = await live.checkpoint();
+  const rebuild = await documents.rebuild(projection.name);
+  try {
+    await fill(projection, log, rebuild, { upTo: position, ...(onProgress === undefined ? {} : { onProgress }) });
+    let compared = 0;
+    for (const { name } of projection.collections) {
+      for await (const [liveDocument, rebuilt] of merged(rebuild.scan(name, 'live'), rebuild.scan(name, 'rebuilt'))) {
+        compared += 1;
+        // A document that moved on while we compared (a server is running) is not a difference.
+        if (Math.max(liveDocument?.position ?? 0, rebuilt?.position ?? 0) > position) continue;
+        if (JSON.stringify(liveDocument) === JSON.stringify(rebuilt)) continue;
+        if (await movedOn(documents, name, liveDocument ?? rebuilt, position)) continue;
+        const id = (liveDocument ?? rebuilt)!.id;
+        return { checkpoint: position, documents: compared, difference: { collection: name, id, live: liveDocument, rebuilt } };
+      }
+    }
+    return { checkpoint: position, documents: compared, difference: undefined };
+  } finally {
+    await rebuild.discard();
+  }
+};
+
+/** Removed or changed after the checkpoint that is compared. */
+const movedOn = async (documents: Documents, collection: string, document: Document | undefined, checkpoint: number): Promise<boolean> => {
+  if (document === undefined) return false;
+  const now = await documents.get(collection, document.id);
+  return now !== undefined && now.position > checkpoint;
+};
+
+/** Two scans in id order, side by side. */
+async function* merged(
+  live: AsyncIterable<Document>,
+  rebuilt: AsyncIterable<Document>,
+): AsyncIterable<readonly [Document | undefined, Document | undefined]> {
+  const left = live[Symbol.asyncIterator]();
+  const right = rebuilt[Symbol.asyncIterator]();
+  let a = await left.next();
+  let b = await right.next();
+  while (a.done !== true || b.done !== true) {
+    const idA = a.done === true ? undefined : a.value.id;
+    const idB = b.done === true ? undefined : b.value.id;
+    const takeA = idA !== undefined && (idB === undefined || idA <= idB);
+    const takeB = idB !== undefined && (idA === undefined || idB <= idA);
+    yield [takeA ? (a.value as Document) : undefined, takeB ? (b.value as Document) : undefined];
+    if (takeA) a = await left.next();
+    if (takeB) b = await right.next();
+  }
+}

@@ -1,0 +1,56 @@
+/** The in-process bus against the contract of every bus, and what is its own. */
+import t from 'tap';
+import { openMemoryBus } from '../../../src/adapters/bus/memory.js';
+import { systemClock } from '../../../src/adapters/clock/system.js';
+import { fifo } from '../../../src/adapters/bus/fifo.js';
+import { busSuite } from '../../contracts/bus-suite.js';
+import { fakeClock } from '../../support/fake-clock.js';
+
+const clock = fakeClock();
+busSuite(t, { open: async (options) => openMemoryBus({ clock, ...options }), now: clock.now, pass: clock.advance });
+
+void t.test('closing ends the waits for retries and takes no more', async (t) => {
+  const clock = fakeClock();
+  const bus = openMemoryBus({ clock, pointersMax: 10 });
+  await bus.publish('p', [{ id: 'a', stream: 's', priority: 'low' }]);
+  for await (const work of bus.consume('p', { maxInFlight: 1, signal: new AbortController().signal })) {
+    work.retryAt(clock.now() + 60_000);
+    t.throws(() => work.ack(), /settled twice/);
+    break;
+  }
+  t.equal(clock.waiting(), 1);
+  await bus.close();
+  t.equal(clock.waiting(), 0);
+  const more = [{ id: 'b', stream: 's', priority: 'low' }] as const;
+  t.same(await bus.publish('p', more), more);
+});
+
+void t.test('many retries wait at once without a warning', async (t) => {
+  const warnings: unknown[] = [];
+  const onWarning = (warning: unknown): void => void warnings.push(warning);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  const bus = openMemoryBus({ clock: systemClock(), pointersMax: 100 });
+  await bus.publish('p', Array.from({ length: 50 }, (_, at) => ({ id: String(at), stream: 's', priority: 'low' as const })));
+  const stopping = new AbortController();
+  for await (const work of bus.consume('p', { maxInFlight: 1, signal: stopping.signal })) {
+    work.retryAt(Number.POSITIVE_INFINITY);
+    if (work.pointer.id === '49') stopping.abort();
+  }
+  t.equal(await bus.depth('p'), 50);
+  await bus.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  t.same(warnings, []);
+});
+
+void t.test('the queue keeps its order over many turns and gives its memory back', async (t) => {
+  const queue = fifo<number>();
+  let pushed = 0;
+  let expected = 0;
+  for (let round = 0; round < 200; round += 1) {
+    for (let at = 0; at < 37; at += 1) queue.push(pushed++);
+    for (let at = 0; at < 31; at += 1) if (queue.shift() !== expected++) t.fail('out of order');
+  }
+  while (expected < pushed) if (queue.shift() !== expected++) t.fail('out of order');
+  t.equal(queue.shift(), undefined);
+});

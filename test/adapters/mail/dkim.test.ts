@@ -1,0 +1,99 @@
+/** DKIM signatures: verified by a reader of their own, and their body hash against nodemailer's. */
+import t from 'tap';
+import { createHash, createPublicKey, generateKeyPairSync, verify, type KeyObject } from 'node:crypto';
+import fc from 'fast-check';
+import DKIM from 'nodemailer/lib/dkim';
+import { openDkimSigner } from '../../../src/adapters/mail/dkim.js';
+import { composeMessage } from '../../../src/domain/message/compose.js';
+
+const pem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+const ed25519 = generateKeyPairSync('ed25519').privateKey;
+
+const tagsOf = (field: string): Record<string, string> =>
+  Object.fromEntries(field.slice(field.indexOf(':') + 1).replace(/\s+/g, '').split(';').filter((tag) => tag !== '').map((tag) => [tag.slice(0, tag.indexOf('=')), tag.slice(tag.indexOf('=') + 1)]));
+
+/** RFC 6376, sections 3.4, 3.7 and 6.1, written for short inputs and clarity. */
+const faultOf = (signed: string, privateKey: KeyObject): string | undefined => {
+  const split = signed.indexOf('\r\n\r\n');
+  const fields = signed.slice(0, split).split(/\r\n(?![ \t])/);
+  const relaxed = (field: string): string => `${field.slice(0, field.indexOf(':')).toLowerCase().trim()}:${field.slice(field.indexOf(':') + 1).replace(/\r\n/g, '').replace(/[ \t]+/g, ' ').trim()}`;
+  const signature = fields[0]!;
+  if (!signature.startsWith('DKIM-Signature:')) return 'the signature does not stand first';
+  const tags = tagsOf(signature);
+
+  let body = signed.slice(split + 4).split('\r\n').map((line) => line.replace(/[ \t]+/g, ' ').replace(/ $/, '')).join('\r\n').replace(/(\r\n)+$/, '');
+  if (body !== '') body += '\r\n';
+  if (createHash('sha256').update(body, 'latin1').digest('base64') !== tags['bh']) return 'the body hash is wrong';
+
+  const left = fields.slice(1);
+  let hashed = '';
+  for (const name of tags['h']!.split(':')) {
+    const index = left.findLastIndex((field) => field.toLowerCase().startsWith(`${name}:`));
+    if (index >= 0) hashed += `${relaxed(left.splice(index, 1)[0]!)}\r\n`;
+  }
+  hashed += relaxed(signature.replace(/(;\s*b=)[^;]*$/, '$1'));
+  const data = Buffer.from(hashed, 'latin1');
+  const key = createPublicKey(privateKey);
+  const bytes = Buffer.from(tags['b']!, 'base64');
+  const right = tags['a'] === 'rsa-sha256' ? verify('sha256', data, key, bytes) : verify(null, createHash('sha256').update(data).digest(), key, bytes);
+  return right ? undefined : 'the signature is wrong';
+};
+
+const message = composeMessage({
+  from: { address: 'shop@example.com', name: 'Müller & Söhne' },
+  to: Array.from({ length: 8 }, (_, at) => ({ address: `recipient.${at}@example.org`, name: `Recipient ${at}` })),
+  subject: 'Grüße und eine lange Betreffzeile, die gefaltet wird, weil sie nicht in eine Zeile passt',
+  date: '2026-02-03T04:05:06.789Z',
+  messageId: '1@example.com',
+  headers: [{ name: 'List-Unsubscribe', value: '<https://example.com/u>' }],
+  html: '<p>Hallo   Welt</p> \n\n\n<p>Ende</p>\t\n\n\n',
+  text: 'Hallo',
+});
+
+for (const [name, key] of [['rsa', rsa], ['ed25519', ed25519]] as const) {
+  void t.test(`a signature by ${name} verifies, and no longer does when anything signed changes`, async (t) => {
+    const sign = openDkimSigner({ domain: 'example.com', selector: 's1', privateKey: pem(key) });
+    const field = await sign(message);
+    t.equal(await sign(message), field, 'the same message has the same signature');
+    t.match(tagsOf(field), { v: '1', a: `${name}-sha256`, c: 'relaxed/relaxed', d: 'example.com', s: 's1' });
+    t.ok(field.endsWith('\r\n') && field.split('\r\n').every((line) => line.length <= 78));
+    const signed = field + message.toString('latin1');
+    t.equal(faultOf(signed, key), undefined);
+    t.match(faultOf(signed.replace('recipient.3@', 'recipient.4@'), key), /signature/);
+    t.match(faultOf(signed.replace('Ende', 'ende'), key), /body hash/);
+    t.match(faultOf(signed.replace('From:', 'From: x@y.z\r\nFrom:'), key), /signature/, 'a second From in front');
+    t.match(faultOf(signed.replace('Subject:', 'Reply-To: x@y.z\r\nSubject:'), key), /signature/, 'a Reply-To that was not there');
+    t.equal(faultOf(signed.replace('Date: ', 'Date:   '), key), undefined, 'white space in a header may change on the way');
+  });
+}
+
+void t.test('the body hash is nodemailer\'s, whatever the body', async (t) => {
+  const sign = openDkimSigner({ domain: 'example.com', selector: 's1', privateKey: pem(ed25519) });
+  const other = new DKIM({ domainName: 'example.com', keySelector: 's1', privateKey: pem(rsa) });
+  const piece = fc.constantFrom('a', 'b c', ' ', '  ', '\t', '\r\n', '\r\n', '\r\n\r\n', '.', '\u00fc');
+  await fc.assert(fc.asyncProperty(fc.array(piece, { maxLength: 20 }), async (pieces) => {
+    const raw = Buffer.from(`From: a@example.com\r\n\r\n${pieces.join('')}`);
+    let theirs = '';
+    for await (const chunk of other.sign(raw)) theirs += String(chunk);
+    return tagsOf(await sign(raw))['bh'] === tagsOf(theirs.split(/\r\n(?![ \t])/)[0]!)['bh'];
+  }), { numRuns: 300 });
+  t.pass('held for 300 bodies');
+});
+
+void t.test('a megabyte of spaces is signed in one pass', async (t) => {
+  const sign = openDkimSigner({ domain: 'example.com', selector: 's1', privateKey: pem(ed25519) });
+  const raw = Buffer.concat([Buffer.from('From: a@example.com\r\n\r\nx'), Buffer.alloc(1_000_000, ' '), Buffer.from('y')]);
+  const startedAtMs = performance.now();
+  await sign(raw);
+  t.ok(performance.now() - startedAtMs < 1_000);
+});
+
+void t.test('keys and names that cannot be used', async (t) => {
+  const privateKey = pem(ed25519);
+  t.throws(() => openDkimSigner({ domain: 'example.com', selector: 's', privateKey: 'nonsense' }), /PEM/);
+  t.throws(() => openDkimSigner({ domain: 'example.com', selector: 's', privateKey: pem(generateKeyPairSync('rsa', { modulusLength: 512 }).privateKey) }), /1024 bits/);
+  t.throws(() => openDkimSigner({ domain: 'example.com', selector: 's', privateKey: pem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey) }), /Ed25519/);
+  t.throws(() => openDkimSigner({ domain: 'example.com; x=y', selector: 's', privateKey }), /domain/);
+  t.throws(() => openDkimSigner({ domain: 'example.com', selector: 's\r\nx', privateKey }), /selector/);
+});

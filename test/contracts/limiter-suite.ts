@@ -1,0 +1,82 @@
+/** What every limiter must do, in process or shared. */
+import type { Test } from 'tap';
+import type { Limiter, Window } from '../../src/domain/ports/limiter.js';
+
+export type LimiterHarness = Readonly<{
+  open: () => Promise<Limiter>;
+  now: () => number;
+  pass: (ms: number) => Promise<void>;
+}>;
+
+export const limiterSuite = (t: Test, harness: LimiterHarness): void => {
+  const opened = async (t: Test): Promise<Limiter> => {
+    const limiter = await harness.open();
+    t.teardown(() => limiter.close());
+    return limiter;
+  };
+  const minute = (bucket: string, limit: number): Window => ({ bucket, limit, windowMs: 60_000 });
+  const burst = (bucket: string, limit: number): Window => ({ bucket, limit, windowMs: 10_000 });
+
+  void t.test('a window admits its limit, then refuses until it is over, then starts anew with the next hit', async (t) => {
+    const limiter = await opened(t);
+    const startMs = harness.now();
+    t.same(await limiter.hit([minute('k', 3)]), { admitted: true, limit: 3, remaining: 2, resetAtMs: startMs + 60_000, retryAfterS: 0 });
+    await harness.pass(500);
+    t.match(await limiter.hit([minute('k', 3)]), { admitted: true, remaining: 1, resetAtMs: startMs + 60_000 });
+    t.match(await limiter.hit([minute('k', 3)]), { admitted: true, remaining: 0 });
+    t.same(await limiter.hit([minute('k', 3)]), { admitted: false, limit: 3, remaining: 0, resetAtMs: startMs + 60_000, retryAfterS: 60 });
+    await harness.pass(59_400);
+    t.match(await limiter.hit([minute('k', 3)]), { admitted: false, retryAfterS: 1 });
+    await harness.pass(100);
+    t.match(await limiter.hit([minute('k', 3)]), { admitted: true, remaining: 2, resetAtMs: startMs + 120_000 });
+  });
+
+  void t.test('buckets do not touch each other', async (t) => {
+    const limiter = await opened(t);
+    t.equal((await limiter.hit([minute('a', 1)])).admitted, true);
+    t.equal((await limiter.hit([minute('a', 1)])).admitted, false);
+    t.equal((await limiter.hit([minute('b', 1)])).admitted, true);
+  });
+
+  void t.test('several windows: counted in all or in none; the answer speaks of the first, the wait of the one that refused', async (t) => {
+    const limiter = await opened(t);
+    const windows = [minute('k:m', 10), burst('k:b', 2)];
+    t.match(await limiter.hit(windows), { admitted: true, limit: 10, remaining: 9 });
+    t.match(await limiter.hit(windows), { admitted: true, remaining: 8 });
+    for (let at = 0; at < 3; at += 1) t.match(await limiter.hit(windows), { admitted: false, limit: 10, remaining: 8, retryAfterS: 10 });
+    await harness.pass(10_000);
+    t.match(await limiter.hit(windows), { admitted: true, remaining: 7 }, 'the refused hits were counted nowhere');
+  });
+
+  void t.test('where two windows refuse, the wait is the longer one', async (t) => {
+    const limiter = await opened(t);
+    const windows = [burst('k:b', 1), minute('k:m', 1)];
+    await limiter.hit(windows);
+    t.match(await limiter.hit(windows), { admitted: false, retryAfterS: 60 });
+  });
+
+  void t.test('a limit of 0 admits nothing', async (t) => {
+    const limiter = await opened(t);
+    t.match(await limiter.hit([minute('k', 0)]), { admitted: false, limit: 0, remaining: 0, retryAfterS: 60 });
+  });
+
+  void t.test('hits at once are admitted exactly up to the limit', async (t) => {
+    const limiter = await opened(t);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => limiter.hit([minute('k', 30)])));
+    t.equal(answers.filter((one) => one.admitted).length, 30);
+  });
+
+  void t.test('places: as many as the limit, given back once', async (t) => {
+    const limiter = await opened(t);
+    const first = await limiter.enter('k', 2);
+    const second = await limiter.enter('k', 2);
+    t.ok(first !== undefined && second !== undefined);
+    t.equal(await limiter.enter('k', 2), undefined);
+    t.ok(await limiter.enter('other', 2));
+    first?.();
+    first?.();
+    const third = await limiter.enter('k', 2);
+    t.ok(third, 'one place came back');
+    t.equal(await limiter.enter('k', 2), undefined, 'and only one');
+  });
+};

@@ -1,0 +1,236 @@
+/** Commands, queries and a mailbox in memory, as far as the HTTP server needs them: they answer, record and refuse on demand. */
+import type { Authenticated, Commands } from '../../src/commands/api.js';
+import type { ApiKeyRecord, Permission } from '../../src/domain/api-key/records.js';
+import { permissions as allPermissions } from '../../src/domain/api-key/records.js';
+import type { EmailListItem, EmailRecord, PageMeta } from '../../src/domain/email/request.js';
+import { DomainError } from '../../src/domain/errors.js';
+import { must, parseApiKeyId, parseEmailId, parseTeamId } from '../../src/domain/ids.js';
+import { defaultLimits, type Limits } from '../../src/domain/limits.js';
+import type { Ids } from '../../src/domain/ports/ids.js';
+import type { Log, LogFields } from '../../src/domain/ports/log.js';
+import type { Mailbox, MailboxMessage } from '../../src/domain/ports/mailbox.js';
+import type { WorkerHealth } from '../../src/domain/ports/worker.js';
+import type { TemplateRecord } from '../../src/domain/template/records.js';
+import type { Queries } from '../../src/projections/api.js';
+import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
+import { buildServer, type HttpDeps, type HttpSettings } from '../../src/http/server.js';
+import type { App } from '../../src/http/context.js';
+import { fakeClock, type FakeClock } from '../support/fake-clock.js';
+
+export const NOW = '2030-01-01T12:00:00.000Z';
+export const TEAM = must(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team');
+export const OTHER_TEAM = must(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team');
+export const EMAIL = must(parseEmailId('33333333-3333-4333-8333-333333333333'), 'email');
+export const OTHERS_EMAIL = must(parseEmailId('44444444-4444-4444-8444-444444444444'), 'email');
+export const TEMPLATE_ID = '55555555-5555-4555-8555-555555555555';
+export const KEY_ID = must(parseApiKeyId('key_AAAAAAAAAAAAAAAAAAAAAA'), 'key');
+export const OTHERS_KEY_ID = must(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
+
+const key = (keyId: string, permissions: readonly Permission[], rateLimit: number | null, teamId = TEAM): Authenticated => ({
+  teamId, keyId: must(parseApiKeyId(keyId), 'key'), permissions, rateLimit,
+});
+
+/** What each bearer token stands for. */
+const keys: Readonly<Record<string, Authenticated | 'INVALID_API_KEY' | 'API_KEY_NOT_FOUND' | 'API_KEY_REVOKED' | 'API_KEY_EXPIRED'>> = {
+  full: key('key_AAAAAAAAAAAAAAAAAAAAAA', allPermissions, null),
+  unlimited: key('key_UUUUUUUUUUUUUUUUUUUUUU', allPermissions, 10_000_000),
+  three: key('key_TTTTTTTTTTTTTTTTTTTTTT', allPermissions, 3),
+  powerless: key('key_PPPPPPPPPPPPPPPPPPPPPP', [], 10_000_000),
+  stranger: key('key_BBBBBBBBBBBBBBBBBBBBBB', allPermissions, 10_000_000, OTHER_TEAM),
+  misshapen: 'INVALID_API_KEY',
+  unknown: 'API_KEY_NOT_FOUND',
+  revoked: 'API_KEY_REVOKED',
+  expired: 'API_KEY_EXPIRED',
+};
+
+export const sendResponse = {
+  id: EMAIL, messageId: '<33333333@example.com>', status: 'queued' as const, recipientCount: 1, attachmentCount: 0,
+  queuedAt: NOW, estimatedDeliveryAt: NOW,
+};
+
+export const emailRecord: EmailRecord = {
+  id: EMAIL, messageId: '<33333333@example.com>', status: 'sent', archived: false, emailTemplateName: 'Order', templateId: TEMPLATE_ID,
+  templateVersion: null, subject: 'Zoë’s "order" \u2028 </script>', from: null, replyTo: null, priority: 'normal', tags: ['a'],
+  recipientCount: 1, attachmentCount: 0, retryCount: 0, failureReason: null, scheduledAt: null, queuedAt: NOW, processingAt: null,
+  nextAttemptAt: null, sentAt: NOW, deliveredAt: null, archivedAt: null, createdAt: NOW, updatedAt: NOW,
+  recipients: [{ email: 'jane@example.com', name: null, role: 'to', status: 'sent', replyCode: 250, enhancedCode: null, rule: null, reply: 'OK' }],
+  attempts: [{ attempt: 1, startedAt: NOW, endedAt: null, host: 'mx', durationMs: 1.5, outcome: 'sent', replyCode: 250, reply: 'OK', nextAttemptAt: null }],
+  metadata: { recipients: { to: [{ email: 'jane@example.com' }], cc: [], bcc: [] }, variables: { nested: [1, { deep: null }] }, attachments: [], custom: {} },
+};
+
+const listItem: EmailListItem = {
+  id: EMAIL, status: 'sent', archived: false, emailTemplateName: 'Order', templateId: TEMPLATE_ID, subject: null,
+  recipientCount: 1, createdAt: NOW, sentAt: null, deliveredAt: null,
+};
+
+const template: TemplateRecord = {
+  id: TEMPLATE_ID, slug: 'welcome', name: 'Welcome', description: '', type: 'email', subject: 'Hi', from: { email: 'a@example.com' },
+  status: 'draft', version: 2, publishedVersion: 1, locale: 'en-US', timeZone: 'UTC', variables: [{ name: 'x', type: 'string', defaultValue: 0.5 }],
+  schema: { sections: [{ id: 's', type: 'main', components: [] }] }, createdAt: NOW, updatedAt: NOW,
+};
+
+const apiKey: ApiKeyRecord = {
+  id: KEY_ID, name: 'k', description: null, permissions: ['emails:send'], rateLimit: null, status: 'active', start: 'abcd', end: 'wxyz',
+  createdAt: NOW, expiresAt: null, lastUsedAt: null, revokedAt: null,
+};
+
+const meta: PageMeta = { page: 1, limit: 20, total: 1, totalPages: 1, totalIsLowerBound: false, nextCursor: null };
+
+/** A record of calls: name and arguments. */
+export type Call = readonly [string, ...unknown[]];
+
+export type Fakes = Readonly<{
+  deps: HttpDeps;
+  calls: Call[];
+  logged: (Readonly<{ level: string; message: string }> & LogFields)[];
+  clock: FakeClock;
+  /** Called before every command but `authenticate`; a rejection is the command's. */
+  during: { run: (name: string) => Promise<void> | void };
+  workers: WorkerHealth[];
+  accepting: { value: boolean };
+}>;
+
+const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
+  const did = async <T>(name: string, args: readonly unknown[], answer: T): Promise<T> => {
+    calls.push([name, ...args]);
+    await during.run(name);
+    return answer;
+  };
+  const owned = async <T>(known: boolean, code: 'EMAIL_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'API_KEY_UNKNOWN', answer: () => Promise<T>): Promise<T> => {
+    if (!known) throw new DomainError(code, 'unknown');
+    return answer();
+  };
+  const templateIsOwned = (teamId: string, reference: string): boolean => teamId === TEAM && [TEMPLATE_ID, 'welcome', 'order-confirmation'].includes(reference);
+  return {
+    authenticate: async (token) => {
+      const found = keys[token];
+      if (found === undefined) throw new DomainError('INVALID_API_KEY', 'not a key');
+      if (typeof found === 'string') throw new DomainError(found, 'no good key');
+      return found;
+    },
+    sendEmail: async (caller, request, idempotency) =>
+      did('sendEmail', [caller, request, idempotency], { body: sendResponse, replayed: idempotency?.key === 'seen' }),
+    getEmail: (caller, id) => owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () => did('getEmail', [caller, id], emailRecord)),
+    retryEmail: (caller, id, idempotency) =>
+      owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
+        did('retryEmail', [caller, id, idempotency], { body: { id, status: 'queued' as const, message: 'again', retryCount: 1, queuedAt: NOW }, replayed: idempotency?.key === 'seen' })),
+    deleteEmail: (caller, id) => owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () => did('deleteEmail', [caller, id], { id, deleted: true as const })),
+    deleteEmails: (caller, ids) => did('deleteEmails', [caller, ids], { deleted: ids.length, notFound: 0, inProgress: 0 }),
+    createTemplate: (caller, request) => did('createTemplate', [caller, request], template),
+    getTemplate: (caller, reference) => owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('getTemplate', [caller, reference], template)),
+    updateTemplate: (caller, reference, request) => owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('updateTemplate', [caller, reference, request], template)),
+    deleteTemplate: (caller, reference) => owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('deleteTemplate', [caller, reference], { id: TEMPLATE_ID, deleted: true as const })),
+    publishTemplate: (caller, reference) => owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('publishTemplate', [caller, reference], template)),
+    templateVersions: (caller, reference) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('templateVersions', [caller, reference], [{ version: 1, name: 'Welcome', subject: 'Hi', publishedAt: NOW, current: true }])),
+    previewTemplate: (caller, reference, request) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('previewTemplate', [caller, reference, request], { subject: 'Hi', html: '<p>é</p>', text: 'é', sizeBytes: 9 })),
+    createApiKey: (caller, request) => did('createApiKey', [caller, request], { ...apiKey, key: 'secret' }),
+    getApiKey: (caller, id) => owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('getApiKey', [caller, id], apiKey)),
+    revokeApiKey: (caller, id) => owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('revokeApiKey', [caller, id], apiKey)),
+  };
+};
+
+const fakeQueries = (calls: Call[]): Queries => ({
+  listEmails: async (teamId, filter, paging) => {
+    calls.push(['listEmails', teamId, filter, paging]);
+    if (paging.cursor === 'nonsense') throw new DomainError('INVALID_CURSOR', 'not a cursor');
+    return { data: [listItem], meta: { ...meta, page: paging.page, limit: paging.limit } };
+  },
+  emailIds: async (teamId, filter, limit) => {
+    calls.push(['emailIds', teamId, filter, limit]);
+    return filter.status === 'failed' ? Array.from({ length: limit }, () => EMAIL) : [EMAIL];
+  },
+  listTemplates: async (teamId, filter, paging) => {
+    calls.push(['listTemplates', teamId, filter, paging]);
+    const { variables: _variables, schema: _schema, ...item } = template;
+    return { data: [item], meta };
+  },
+  listApiKeys: async (teamId, paging) => {
+    calls.push(['listApiKeys', teamId, paging]);
+    return { data: [apiKey], meta };
+  },
+  settle: async (teamId, withinMs) => void calls.push(['settle', teamId, withinMs]),
+});
+
+export const mailMessage: MailboxMessage = {
+  id: 'm1', from: { address: 'shop@example.com', name: 'Shop' }, to: [{ address: 'jane@example.com', name: 'Jane' }], subject: 'Ordér', receivedAt: NOW, sizeBytes: 42,
+  cc: [], envelope: { from: 'shop@example.com', to: ['jane@example.com', 'hidden@example.com'] },
+  html: '<html><head><style>@media (prefers-color-scheme: dark) {p{color:#fff}}</style></head><body><img src="cid:logo@x"><script>alert(1)</script></body></html>',
+  text: 'Hello', headers: [{ name: 'Subject', value: 'Ordér' }],
+  attachments: [
+    { filename: 'löschen"\r\n.svg', contentType: 'text/html', contentId: null, sizeBytes: 4 },
+    { filename: 'logo.png', contentType: 'image/png', contentId: '<logo@x>', sizeBytes: 3 },
+    { filename: 'x', contentType: 'bad type\r\nx: y', contentId: null, sizeBytes: 1 },
+  ],
+};
+
+export const RAW = Buffer.from('Subject: x\r\n\r\n\xff\xfe\x00bytes', 'latin1');
+
+export const fakeMailbox = (): Mailbox => {
+  let messages: MailboxMessage[] = [mailMessage];
+  const find = (id: string): MailboxMessage | undefined => messages.find((message) => message.id === id);
+  return {
+    list: async ({ page, limit }) => ({ entries: messages.slice((page - 1) * limit, page * limit), total: messages.length }),
+    get: async (id) => find(id),
+    raw: async (id) => (find(id) === undefined ? undefined : RAW),
+    attachment: async (id, index) => {
+      const attachment = find(id)?.attachments[index];
+      return attachment === undefined ? undefined : { attachment, content: Buffer.from('abc') };
+    },
+    clear: async () => {
+      const count = messages.length;
+      messages = [];
+      return count;
+    },
+    forgetBefore: async () => 0,
+  };
+};
+
+const fakeLog = (logged: Fakes['logged']): Log => {
+  const at = (level: string) => (fields: LogFields, message: string): void => void logged.push({ level, message, ...fields });
+  const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log };
+  return log;
+};
+
+const fakeIds = (): Ids => {
+  let count = 0;
+  return {
+    uuid: () => `00000000-0000-4000-8000-${String((count += 1)).padStart(12, '0')}`,
+    bytes: (sizeBytes) => Buffer.alloc(sizeBytes, 7),
+  };
+};
+
+export type FakeOptions = Readonly<{ settings?: Partial<HttpSettings>; limits?: Partial<Limits>; mailbox?: Mailbox }>;
+
+/** Everything the server needs, with a clock that stands at NOW until it is moved. */
+export const fakes = (options: FakeOptions = {}): Fakes => {
+  const calls: Call[] = [];
+  const logged: Fakes['logged'] = [];
+  const during: Fakes['during'] = { run: () => undefined };
+  const clock = fakeClock(Date.parse(NOW));
+  const workers: WorkerHealth[] = [{ name: 'relay', state: 'running', restarts: 0, lastFault: null }];
+  const accepting = { value: true };
+  const deps: HttpDeps = {
+    settings: { publicUrl: 'http://127.0.0.1:3000', host: '127.0.0.1', port: 3000, requireHttps: false, trustProxy: false, ...options.settings },
+    limits: { ...defaultLimits, ...options.limits },
+    clock, ids: fakeIds(), log: fakeLog(logged), limiter: openMemoryLimiter({ clock }),
+    commands: fakeCommands(calls, during), queries: fakeQueries(calls),
+    ...(options.mailbox === undefined ? {} : { mailbox: options.mailbox }),
+    health: { accepting: () => accepting.value, workers: () => workers },
+    version: '1.2.3',
+  };
+  return { deps, calls, logged, clock, during, workers, accepting };
+};
+
+/** A server over fakes, closed by the caller. */
+export const fakeServer = async (options: FakeOptions = {}): Promise<Fakes & Readonly<{ app: App }>> => {
+  const made = fakes(options);
+  return { ...made, app: await buildServer(made.deps) };
+};
+
+export const bearer = (token: string): Readonly<{ authorization: string }> => ({ authorization: `Bearer ${token}` });
+
+/** A send body that the schema takes. */
+export const sendBody = { templateId: 'order-confirmation', to: [{ email: 'jane@example.com' }], variables: {} };

@@ -1,0 +1,317 @@
+/** What requests may carry, what is said where they are wrong, and what reaches the commands. */
+import t from 'tap';
+import fc from 'fast-check';
+import { DomainError, WrongExpectedRevision, type ErrorCode } from '../../src/domain/errors.js';
+import { defaultLimits } from '../../src/domain/limits.js';
+import { statusOf } from '../../src/http/errors.js';
+import { jsonFaultAt } from '../../src/http/plugins/json-fault.js';
+import { parseJsonBody } from '../../src/http/plugins/json-body.js';
+import { scanJson } from '../../src/http/plugins/json-scan.js';
+import { bearer, EMAIL, emailRecord, fakeServer, KEY_ID, NOW, sendBody, sendResponse, TEAM, TEMPLATE_ID } from './fakes.js';
+
+type ErrorBody = { code: string; message: string; errors?: { field: string; message: string }[]; relatedInfo?: Record<string, unknown> };
+
+const json = { ...bearer('unlimited'), 'content-type': 'application/json' };
+
+t.test('a send call', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+
+  t.test('reaches the command with the caller, and is answered 201 with every field unaltered', async (t) => {
+    const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'x-request-id': 'mine.1' }, payload: sendBody });
+    t.equal(response.statusCode, 201);
+    t.same(response.json(), sendResponse);
+    t.equal(response.headers['x-request-id'], 'mine.1');
+    t.equal(response.headers['idempotency-replayed'], undefined);
+    const [name, caller, request, idempotency] = calls.at(-1) ?? [];
+    t.equal(name, 'sendEmail');
+    t.match(caller, { teamId: TEAM, actor: 'apiKey:key_UUUUUUUUUUUUUUUUUUUUUU', correlationId: 'mine.1' });
+    t.same(request, sendBody);
+    t.equal(idempotency, undefined);
+  });
+
+  t.test('a replayed answer has the same bytes and says so', async (t) => {
+    const first = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'idempotency-key': 'new' }, payload: sendBody });
+    const again = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'idempotency-key': 'seen' }, payload: sendBody });
+    t.equal(again.headers['idempotency-replayed'], 'true');
+    t.equal(again.statusCode, 201);
+    t.equal(again.body, first.body);
+    t.same(calls.at(-1)?.[3], { key: 'seen', body: sendBody });
+  });
+
+  t.test('a request id that is not fit is replaced', async (t) => {
+    for (const id of ['', ' ', 'a b', 'a'.repeat(129), 'ä', '<x>']) {
+      const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'x-request-id': id }, payload: sendBody });
+      t.match(response.headers['x-request-id'], /^[0-9a-f]{24}-[0-9a-z]+$/, JSON.stringify(id));
+    }
+    const longest = 'a'.repeat(128);
+    const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'x-request-id': longest }, payload: sendBody });
+    t.equal(response.headers['x-request-id'], longest);
+  });
+});
+
+t.test('wrong bodies are answered 400 and reach no command', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  const post = async (payload: string | Buffer, headers: Record<string, string> = json) => {
+    const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers, payload });
+    return { status: response.statusCode, body: response.json<ErrorBody>(), headers: response.headers };
+  };
+  const cases: readonly (readonly [string, string | Buffer, string, RegExp])[] = [
+    ['a comma too many', '{"a": [1,, 2]}', 'MALFORMED_JSON', /unexpected "," at line 1, column 10/],
+    ['an end too early', '{"a":\n "b', 'MALFORMED_JSON', /ends too early at line 2, column 4/],
+    ['something behind the end', '{} x', 'MALFORMED_JSON', /line 1, column 4/],
+    ['a byte order mark', Buffer.from('\ufeff{}'), 'MALFORMED_JSON', /byte order mark/],
+    ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0xc3, 0xa9, 0xff, 0x22]), 'MALFORMED_JSON', /offset 4/],
+    ['a character cut short', Buffer.from([0x22, 0xe2, 0x82]), 'MALFORMED_JSON', /offset 1/],
+    ['depth 10,000', '['.repeat(10_000), 'JSON_TOO_COMPLEX', /deeper than 64/],
+    ['600,000 keys', `{${Array.from({ length: 600_000 }, (_, n) => `"k${n}":1`).join(',')}}`, 'JSON_TOO_COMPLEX', /more than 100000/],
+    ['more than 10 MB', `{"a":"${'x'.repeat(10 * 1024 * 1024)}"}`, 'BODY_TOO_LARGE', /larger than 10485760 bytes/],
+    ['__proto__', '{"variables":{"a":[{"__proto__":{"x":1}}]}}', 'VALIDATION_ERROR', /variables\.a\[0\]\.__proto__/],
+    ['__proto__ in escapes', '{"variables":{"\\u005f_proto__":1}}', 'VALIDATION_ERROR', /variables\.__proto__/],
+    ['constructor.prototype', '{"variables":{"constructor":{"prototype":{}}}}', 'VALIDATION_ERROR', /variables\.constructor/],
+    ['half a surrogate pair', '{"variables":{"a b":["\\ud83d"]}}', 'VALIDATION_ERROR', /variables\["a b"\]\[0\]/],
+    ['half a surrogate pair in a name', '{"variables":{"\\ude00":1}}', 'VALIDATION_ERROR', /surrogate/],
+    ['an array', '[]', 'VALIDATION_ERROR', /must be a JSON object/],
+    ['null', 'null', 'VALIDATION_ERROR', /must be a JSON object/],
+    ['nothing', '', 'VALIDATION_ERROR', /must be a JSON object/],
+  ];
+  for (const [name, payload, code, message] of cases) {
+    const { status, body, headers } = await post(payload);
+    t.equal(status, 400, name);
+    t.equal(body.code, code, name);
+    t.match(body.message, message, name);
+    t.ok(headers['x-ratelimit-limit'], name);
+    t.equal(headers['connection'], undefined, `${name}: the connection stays`);
+  }
+  const types: readonly (readonly [string, string])[] = [
+    ['text/plain', '{}'], ['application/x-www-form-urlencoded', 'a=b'], ['application/json; charset=iso-8859-1', '{}'], ['nonsense', '{}'],
+  ];
+  for (const [type, payload] of types) t.match(await post(payload, { ...json, 'content-type': type }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } }, type);
+  t.match(await post('{}', { ...json, 'content-encoding': 'gzip' }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } });
+  t.match(await post('{}', { ...bearer('unlimited') }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } }, 'no content type');
+  t.equal(calls.length, 0);
+
+  const fine = await app.inject({
+    method: 'POST', url: '/api/emails/send', headers: { ...json, 'content-type': 'application/json; charset=UTF-8' },
+    payload: JSON.stringify({ ...sendBody, variables: { constructor: 'Porsche', text: '\u0000 \ud83d\ude00 ü', deep: JSON.parse('['.repeat(60) + ']'.repeat(60)) } }),
+  });
+  t.equal(fine.statusCode, 201, 'what only looks like it is fine');
+});
+
+t.test('every fault of a body is named with its path and what would be right', async (t) => {
+  const { app } = await fakeServer();
+  t.teardown(() => app.close());
+  const faults = async (change: Record<string, unknown>) => {
+    const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers: json, payload: { ...sendBody, ...change } });
+    t.equal(response.statusCode, 400);
+    return Object.fromEntries((response.json<ErrorBody>().errors ?? []).map(({ field, message }) => [field, message]));
+  };
+  t.match(await faults({ versoin: 1 }), { versoin: /did you mean `version`/ });
+  t.match(await faults({ whatever: 1 }), { whatever: /known are templateId, version/ });
+  t.match(await faults({ ['x'.repeat(5_000)]: 1 }), { [`${'x'.repeat(64)}…`]: /not a known field/ });
+  t.same(Object.keys(await faults({ 'a"b\n': 1 })), ['["a\\"b\\n"]']);
+  t.same(await faults({ to: [{ email: 'a@example.com' }, { name: 5 }, { email: 'c@example.com', nmae: 'C' }] }), {
+    'to[1].email': 'is required', 'to[1].name': 'must be a string', 'to[2].nmae': 'is not a known field; did you mean `name`?',
+  });
+  t.same(await faults({ to: [] }), { to: 'must have at least 1 element' });
+  t.same(await faults({ to: Array.from({ length: 51 }, () => ({ email: 'a@example.com' })) }), { to: 'must have at most 50 elements' });
+  t.same(await faults({ variables: [] }), { variables: 'must be a JSON object' });
+  t.same(await faults({ priority: 'urgent', scheduledAt: 'tomorrow', version: {} }), {
+    priority: 'must be one of high, normal, low', scheduledAt: 'must be an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z', version: 'must be a string or a whole number',
+  });
+  t.same(await faults({ scheduledAt: '2030-02-30T00:00:00Z' }), { scheduledAt: 'must be an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z' });
+  t.match(await faults({ tags: ['fine', 'not fine'] }), { 'tags[1]': /must match/ });
+  t.same(await faults({ replyTo: '', subject: 'x'.repeat(999) }), { replyTo: 'must have at least 1 character', subject: 'must have at most 998 characters' });
+  t.same(await faults({ headers: { 'X-A': 1 } }), { 'headers.X-A': 'must be a string' });
+  t.same(await faults({ version: 0 }), { version: 'must be at least 1' }, 'of a union, the branch of the right type speaks');
+
+  const one = await app.inject({ method: 'PATCH', url: '/api/templates/welcome', headers: json, payload: { from: { email: 'a@example.com', nmae: 'x' } } });
+  t.same(one.json<ErrorBody>().errors, [{ field: 'from.nmae', message: 'is not a known field; did you mean `name`?' }]);
+  const none = await app.inject({ method: 'PATCH', url: '/api/templates/welcome', headers: json, payload: {} });
+  t.same(none.json<ErrorBody>().errors, [{ field: '', message: 'must have at least 1 field' }]);
+
+  const many = await app.inject({ method: 'POST', url: '/api/emails/send', headers: json, payload: { ...sendBody, to: Array.from({ length: 40_000 }, () => 5) } });
+  t.equal(many.json<ErrorBody>().errors?.length, 50, 'as many faults as one can read');
+});
+
+t.test('queries', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  const get = (url: string) => app.inject({ url, headers: bearer('unlimited') });
+
+  await get(`/api/emails?page=3&limit=100&status=failed&templateId=${TEMPLATE_ID.toUpperCase()}&startDate=2030-01-31&endDate=2030-02-01T10:00:00%2B02:00&search=jane`);
+  t.same(calls, [
+    ['settle', TEAM, 250],
+    ['listEmails', TEAM, { status: 'failed', templateId: TEMPLATE_ID, startDate: '2030-01-31T00:00:00.000Z', endDate: '2030-02-01T08:00:00.000Z', search: 'jane' }, { page: 3, limit: 100 }],
+  ]);
+  await get('/api/emails?endDate=2030-01-31&cursor=abc');
+  t.same(calls.at(-1), ['listEmails', TEAM, { endDate: '2030-01-31T23:59:59.999Z' }, { page: 1, limit: 20, cursor: 'abc' }]);
+  await get('/api/templates?search=wel');
+  t.same(calls.at(-1), ['listTemplates', TEAM, { search: 'wel' }, { page: 1, limit: 20 }]);
+  await get('/api/api-keys');
+  t.same(calls.at(-1), ['listApiKeys', TEAM, { page: 1, limit: 20 }]);
+
+  const before = calls.length;
+  for (const [query, field] of [
+    ['page=0', 'page'], ['page=1.5', 'page'], ['page=0x10', 'page'], ['page=1e3', 'page'], ['page=', 'page'], ['page=1&page=2', 'page'], ['limit=101', 'limit'],
+    ['status=gone', 'status'], ['templateId=1', 'templateId'], ['startDate=2030-02-31', 'startDate'], ['startDate=2030-02-31T00:00:00Z', 'startDate'], ['endDate=2030-01-01T00:00:00', 'endDate'],
+    ['search=ab', 'search'], ['colour=red', 'colour'],
+  ] as const) {
+    const response = await get(`/api/emails?${query}`);
+    t.match(response.json(), { statusCode: 400, code: 'VALIDATION_ERROR', errors: [{ field }] }, query);
+  }
+  t.equal(calls.length, before, 'no query was made');
+  t.match((await get('/api/emails?cursor=nonsense')).json(), { statusCode: 400, code: 'INVALID_CURSOR' });
+});
+
+t.test('bulk delete', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  const remove = (payload: unknown) => app.inject({ method: 'DELETE', url: '/api/emails/bulk', headers: json, payload: JSON.stringify(payload) });
+
+  const byIds = await remove({ ids: [EMAIL, EMAIL.toUpperCase()] });
+  t.same(byIds.json(), { deleted: 1, notFound: 0, inProgress: 0, remaining: false });
+  t.same(calls.at(-1)?.[2], [EMAIL]);
+
+  const byFilter = await remove({ status: 'failed', before: NOW, templateId: TEMPLATE_ID });
+  t.same(calls.find(([name]) => name === 'emailIds')?.slice(1), [TEAM, { status: 'failed', templateId: TEMPLATE_ID, endDate: '2030-01-01T11:59:59.999Z' }, 1_001]);
+  t.match(byFilter.json(), { deleted: 1_000, remaining: true });
+
+  for (const wrong of [{}, { ids: [EMAIL], status: 'failed' }, { ids: [] }, { ids: ['x'] }, { before: 'x' }, { ids: Array.from({ length: 1_001 }, () => EMAIL) }, []]) {
+    t.match((await remove(wrong)).json(), { statusCode: 400, code: 'VALIDATION_ERROR' }, JSON.stringify(wrong).slice(0, 40));
+  }
+});
+
+t.test('the other endpoints pass on what they were given', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: unknown) => {
+    const response = await app.inject({ method, url, headers: json, ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }) });
+    return [response.statusCode, response.json()];
+  };
+  t.same(await ask('GET', `/api/emails/${EMAIL.toUpperCase()}`), [200, emailRecord], 'free-form values, nulls and optional members come through whole');
+  t.match(await ask('POST', `/api/emails/${EMAIL}/retry`, {}), [200, { id: EMAIL, retryCount: 1 }]);
+  t.same(await ask('DELETE', `/api/emails/${EMAIL}`), [200, { id: EMAIL, deleted: true }]);
+  t.match(await ask('POST', '/api/templates', { name: 'n', subject: 's', schema: {} }), [201, { id: TEMPLATE_ID }]);
+  t.match(await ask('GET', '/api/templates/welcome'), [200, { slug: 'welcome', variables: [{ defaultValue: 0.5 }] }]);
+  t.match(await ask('PATCH', '/api/templates/welcome', { from: null }), [200, {}]);
+  t.same(calls.at(-1)?.slice(2), ['welcome', { from: null }]);
+  t.match(await ask('POST', '/api/templates/welcome/publish'), [200, { publishedVersion: 1 }]);
+  t.match(await ask('GET', '/api/templates/welcome/versions'), [200, { data: [{ version: 1 }] }]);
+  t.match(await ask('POST', '/api/templates/welcome/preview', { variables: {} }), [200, { html: '<p>é</p>' }]);
+  t.same(await ask('DELETE', '/api/templates/welcome'), [200, { id: TEMPLATE_ID, deleted: true }]);
+  t.match(await ask('POST', '/api/api-keys', { name: 'k', permissions: ['emails:send'] }), [201, { id: KEY_ID, key: 'secret' }]);
+  t.match(await ask('GET', `/api/api-keys/${KEY_ID}`), [200, { id: KEY_ID }]);
+  t.same(await ask('DELETE', `/api/api-keys/${KEY_ID}`), [200, { id: KEY_ID, deleted: true }]);
+
+  t.match(await ask('POST', `/api/emails/${EMAIL}/retry`, { force: true }), [400, { code: 'VALIDATION_ERROR' }], 'nothing is dropped in silence');
+  t.match(await ask('POST', '/api/templates/welcome/publish', []), [400, { code: 'VALIDATION_ERROR' }]);
+  for (const id of ['x', '%00', `${EMAIL}0`, 'a'.repeat(5_000)]) {
+    t.match(await ask('GET', `/api/emails/${id}`), [404, { code: 'EMAIL_NOT_FOUND' }]);
+    t.match(await ask('GET', `/api/api-keys/${id}`), [404, { code: 'API_KEY_UNKNOWN' }]);
+    t.match(await ask('GET', `/api/templates/${id}`), [404, { code: 'TEMPLATE_NOT_FOUND' }]);
+  }
+});
+
+t.test('the Idempotency-Key has 1 to 255 printable ASCII characters', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  for (const url of ['/api/emails/send', `/api/emails/${EMAIL}/retry`]) {
+    const ask = async (key: string) => (await app.inject({ method: 'POST', url, headers: { ...json, 'idempotency-key': key }, payload: url.endsWith('send') ? JSON.stringify(sendBody) : '{}' })).json<ErrorBody>();
+    for (const wrong of ['', 'a'.repeat(256), 'ä', 'a\tb']) t.match(await ask(wrong), { code: 'VALIDATION_ERROR', errors: [{ field: 'Idempotency-Key' }] });
+    for (const right of ['a', 'a b~', 'a'.repeat(255)]) t.match(await ask(right), { id: EMAIL });
+    t.match(calls.at(-1)?.at(-1), { key: 'a'.repeat(255) });
+  }
+});
+
+t.test('each code has its status, and the body of the contract', async (t) => {
+  const { app, during, logged } = await fakeServer();
+  t.teardown(() => app.close());
+  const throwing = async (error: unknown) => {
+    during.run = () => {
+      throw error;
+    };
+    const response = await app.inject({ method: 'POST', url: '/api/emails/send?x=jane@example.com', headers: { ...json, 'x-request-id': 'r1' }, payload: JSON.stringify(sendBody) });
+    return { status: response.statusCode, headers: response.headers, body: response.json<Record<string, unknown>>() };
+  };
+  for (const code of Object.keys(statusOf) as ErrorCode[]) {
+    const { status, body, headers } = await throwing(new DomainError(code, `message of ${code}`));
+    t.equal(status, statusOf[code], code);
+    t.same(body, { statusCode: statusOf[code], code, message: `message of ${code}`, timestamp: NOW, path: '/api/emails/send', requestId: 'r1' }, code);
+    t.equal(headers['content-type'], 'application/json; charset=utf-8');
+    t.equal(headers['www-authenticate'] !== undefined, statusOf[code] === 401);
+  }
+  t.same([...new Set(Object.values(statusOf))].sort(), [400, 401, 403, 404, 429, 500], 'no other status');
+
+  const detailed = await throwing(new DomainError('ERR_LIMIT_007', 'm', { errors: [{ field: 'a', message: 'b' }], relatedInfo: { actual: 2, max: 1 }, retryAfterS: 7 }));
+  t.match(detailed.body, { errors: [{ field: 'a', message: 'b' }], relatedInfo: { actual: 2, max: 1 }, retryAfter: 7 });
+  t.equal(detailed.headers['retry-after'], '7');
+  t.match(await throwing(new WrongExpectedRevision('email-x', 1, 2)), { status: 400, body: { code: 'CONFLICT' } });
+
+  const before = logged.length;
+  for (const fault of [Object.assign(new Error('secret jane@example.com'), { code: 'SQLITE_FULL', statusCode: 418 }), 'a string', undefined, { statusCode: 200 }]) {
+    const { status, body } = await throwing(fault);
+    t.equal(status, 500);
+    t.match(body, { code: 'INTERNAL_ERROR' });
+    t.notMatch(JSON.stringify(body), /secret|SQLITE|jane/);
+  }
+  const errors = logged.slice(before).filter(({ level }) => level === 'error');
+  t.equal(errors.length, 4, 'each fault of ours is logged once');
+  t.match(errors[0], { requestId: 'r1', method: 'POST', route: '/api/emails/send', error: { code: 'SQLITE_FULL' } });
+});
+
+t.test('one line per request, without anything personal', async (t) => {
+  const { app, logged } = await fakeServer();
+  const silent = await fakeServer({ settings: { logLevel: 'warn' } });
+  t.teardown(() => Promise.all([app.close(), silent.app.close()]));
+  await app.inject({ url: `/api/emails/${EMAIL}?search=jane`, headers: { ...bearer('unlimited'), 'x-request-id': 'r1' } });
+  await app.inject({ url: `/api/emails/${EMAIL}`, headers: { ...bearer('unlimited'), 'x-request-id': 'r2' } });
+  await silent.app.inject({ url: '/health/live' });
+  t.match(logged, [
+    { level: 'info', requestId: 'r1', keyId: 'key_UUUUUUUUUUUUUUUUUUUUUU', method: 'GET', route: '/api/emails/:id', status: 200, durationMs: Number },
+    { requestId: 'r2' },
+  ]);
+  t.notMatch(JSON.stringify(logged), new RegExp(`jane|unlimited|${EMAIL}`));
+  t.same(silent.logged, []);
+});
+
+t.test('the scan before JSON.parse agrees with what JSON.parse builds', async (t) => {
+  const countOf = (value: unknown, depth: number): readonly [number, number] => {
+    if (typeof value !== 'object' || value === null) return [0, depth];
+    const members = Object.values(value);
+    const below = members.map((member) => countOf(member, depth + 1));
+    return [Math.max(1, members.length) + below.reduce((sum, [count]) => sum + count, 0), Math.max(depth + 1, ...below.map(([, deep]) => deep))];
+  };
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 6 }), (text) => {
+      const bytes = Buffer.from(text);
+      const [members, depth] = countOf(JSON.parse(text), 0);
+      t.equal(scanJson(bytes, { membersMax: members, depthMax: depth }), undefined);
+      if (members > 0) t.not(scanJson(bytes, { membersMax: members - 1, depthMax: depth }), undefined);
+      if (depth > 0) t.equal(scanJson(bytes, { membersMax: members, depthMax: depth - 1 }), 'depth');
+      t.same(parseJsonBody(bytes, { ...defaultLimits }), JSON.parse(text));
+    }),
+    { numRuns: 200, examples: [['"\\\\"'], ['{"a":"\\\\\\"[[[["}'], [`["${'\\"'.repeat(60)}",[]]`], [`["${'x'.repeat(47)}\\\\",1]`], [`["${'x'.repeat(200)}\\\\\\"",[1]]`]] },
+  );
+});
+
+t.test('the place of a fault is found wherever JSON.parse finds one', async (t) => {
+  const isJson = (text: string): boolean => {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 4 }), fc.nat(), fc.constantFrom('', '"', '{', '}', ']', ',', ':', '\\', '0', '-', '\u0001', 'e', ' '), (text, at, inserted) => {
+      const position = at % (text.length + 1);
+      const changed = text.slice(0, position) + inserted + text.slice(position + (inserted === '' ? 1 : 0));
+      t.equal(jsonFaultAt(changed) === undefined, isJson(changed), JSON.stringify(changed));
+    }),
+    { numRuns: 500 },
+  );
+  t.equal(jsonFaultAt(`"${'x'.repeat(5_000_000)}`), 5_000_001, 'a long string needs no deep stack');
+});
