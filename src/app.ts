@@ -1,4 +1,5 @@
 /** The composition root of a running service: settings → adapters → workers and server, started and stopped in order. */
+import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
@@ -66,6 +67,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const bus = openMemoryBus({ clock, pointersMax: limits.busPointersMax, log: logger });
   const limiter = openMemoryLimiter({ clock });
   const cutOff = new AbortController();
+  setMaxListeners(0, cutOff.signal);
   const processing: ProcessorDeps = {
     ...engine,
     workCollection: EMAILS,

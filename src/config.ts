@@ -1,8 +1,8 @@
 /** The settings: the only reader of the environment. One schema with defaults, and the checks between settings. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { settings, type SettingName } from './settings.js';
-import { defaultLimits, type Limits } from './domain/limits.js';
+import { limitSetting, settings, type SettingName } from './settings.js';
+import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
 
 /** A setting that stops the start. The message names it and says what would be right. */
 export class ConfigError extends Error {
@@ -42,7 +42,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     const value = environment[name]?.trim();
     return value === undefined || value === '' ? undefined : value;
   };
-  const withDefault = (name: SettingName): string => text(name) ?? settings[name].default ?? '';
+  const withDefault = (name: SettingName): string => text(name) ?? settings[name]?.default ?? '';
 
   const host = withDefault('HOST');
   const port = integer('PORT', withDefault('PORT'), 0, 65_535);
@@ -85,6 +85,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     trustProxy,
     limits: {
       ...defaultLimits,
+      ...Object.fromEntries(configurableLimits.map((name) => [name, integer(limitSetting(name), withDefault(limitSetting(name)), 1, Number.MAX_SAFE_INTEGER)])),
       retentionDays: integer('SEALPOST_RETENTION_DAYS', withDefault('SEALPOST_RETENTION_DAYS'), 1, 3_650),
     },
   };

@@ -1,5 +1,7 @@
 /** Every setting by name, with its default and what it does: what config.ts reads and .env.example is made of. */
 
+import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
+
 export type Setting = Readonly<{ default: string | undefined; description: string; group: string; example?: string }>;
 
 const setting = (group: string, standard: string | undefined, description: string, example?: string): Setting => ({
@@ -9,7 +11,7 @@ const setting = (group: string, standard: string | undefined, description: strin
   ...(example === undefined ? {} : { example }),
 });
 
-export const settings = {
+const named = {
   PORT: setting('Serving', '3000', 'TCP port of the HTTP server.'),
   HOST: setting('Serving', '127.0.0.1', 'Address to listen on. Outside loopback, HTTPS is required unless said otherwise.'),
   SEALPOST_PUBLIC_URL: setting('Serving', undefined, 'The address under which clients reach the service. Default: made of HOST and PORT.', 'https://mail.example.com'),
@@ -41,7 +43,19 @@ export const settings = {
   SEALPOST_DKIM_PRIVATE_KEY_FILE: setting('Delivery', undefined, 'Path of that key, instead of SEALPOST_DKIM_PRIVATE_KEY.', '/etc/sealpost/dkim.pem'),
 } as const satisfies Record<string, Setting>;
 
-export type SettingName = keyof typeof settings;
+/** `recipientsMax` is set by `SEALPOST_LIMIT_RECIPIENTS_MAX`. */
+export const limitSetting = (name: keyof Limits): `SEALPOST_LIMIT_${string}` =>
+  `SEALPOST_LIMIT_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+const bounds: Readonly<Record<string, Setting>> = Object.fromEntries(
+  configurableLimits.map((name) => [limitSetting(name), setting('Limits', String(defaultLimits[name]), `Bound: ${words(name)}.`)]),
+);
+
+export type SettingName = keyof typeof named | `SEALPOST_LIMIT_${string}`;
+
+export const settings: Readonly<Record<string, Setting>> = { ...named, ...bounds };
 
 /** The text of .env.example. */
 export const envExample = (): string => {

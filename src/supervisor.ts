@@ -1,4 +1,5 @@
 /** Runs the workers of the program, starts a failed one again after a growing pause, and stops them within a deadline. */
+import { setMaxListeners } from 'node:events';
 import type { Clock } from './domain/ports/clock.js';
 import type { Log } from './domain/ports/log.js';
 import type { Worker, WorkerHealth } from './domain/ports/worker.js';
@@ -22,6 +23,8 @@ export const makeSupervisor = (deps: Readonly<{ clock: Clock; logger: Log }>): S
 
   const launch = (worker: Worker): void => {
     const stop = new AbortController();
+    // Every lane and timer of a worker may listen at once; that is not a leak.
+    setMaxListeners(0, stop.signal);
     const note = (change: Partial<WorkerHealth>): void => {
       const entry = running.get(worker.name);
       if (entry !== undefined) entry.health = { ...entry.health, ...change };

@@ -18,6 +18,9 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 export const decodeAttachments = (given: SendEmailRequest['attachments'], limits: Limits): readonly DecodedAttachment[] => {
   if (given === undefined || given.length === 0) return [];
   const faults: FieldError[] = [];
+  if (given.length > limits.attachmentsMax) {
+    faults.push({ field: 'attachments', message: `holds ${given.length} attachments; at most ${limits.attachmentsMax} are allowed` });
+  }
   const decoded = given.map(({ filename, content, contentType }, index) => {
     const field = `attachments[${index}]`;
     const name = safeFilename(filename);

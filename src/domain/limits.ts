@@ -73,6 +73,16 @@ export const defaultLimits = {
 /** The bounds in force; config.ts makes them from the defaults and the settings. */
 export type Limits = { readonly [Name in keyof typeof defaultLimits]: number };
 
+/** The limits that a setting may change (`SEALPOST_LIMIT_…`): those that are read where the work is done, not in a schema. */
+export const configurableLimits = [
+  'bodySizeBytesMax', 'urlSizeBytesMax', 'headerSizeBytesMax', 'jsonMembersMax', 'jsonDepthMax',
+  'recipientsMax', 'attachmentsMax', 'attachmentSizeBytesMax', 'attachmentsTotalSizeBytesMax', 'htmlSizeBytesMax',
+  'metadataSizeBytesMax', 'scheduledAheadDaysMax', 'customHeadersMax',
+  'templateVariablesMax', 'componentsSavedMax', 'componentsExpandedMax', 'nestingDepthMax', 'loopIterationsMax',
+  'nestedLoopsMax', 'nestedConditionsMax', 'searchTotalMax',
+  'ledgerSealEveryEvents', 'ledgerSealEveryMs', 'lanes', 'busPointersMax', 'deliveryDeadlineMs', 'mailboxMessagesMax', 'shutdownDeadlineMs',
+] as const satisfies readonly (keyof Limits)[];
+
 /** Requests per minute of one API key, by endpoint; every endpoint not named has the general limit. */
 export const rateLimits = {
   'POST /api/emails/send': 30,

@@ -1,0 +1,187 @@
+/** The event store on SQLite: the contract, several processes on one file, and disks that refuse. */
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { eventStoreOn, openSqliteEventStore } from '../../../src/adapters/event-store/sqlite.js';
+import { createTail } from '../../../src/adapters/event-store/tail.js';
+import { openDatabase } from '../../../src/adapters/sqlite/database.js';
+import type { EventStore, StoredEvent } from '../../../src/domain/ports/event-store.js';
+import { anEvent, eventStoreSuite, takeEvents } from '../../contracts/event-store-suite.js';
+import { temporaryDirectory } from '../../support/data-directory.js';
+
+const directory = temporaryDirectory(t);
+
+void t.test('the contract', async (t) => {
+  eventStoreSuite(t, {
+    open: async (place) => openSqliteEventStore({ file: join(directory, `${place}.db`) }),
+    settle: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  });
+});
+
+/** A process that appends 2,000 events, says where they came to stand, and follows the log until it has seen 4,000. */
+const writer = fileURLToPath(new URL('./append-and-follow.js', import.meta.url));
+
+void t.test('two processes append to one file at the same time, and both see one order without gaps', async (t) => {
+  const file = join(directory, 'two.db');
+  await openSqliteEventStore({ file }).close();
+  const run = (name: string): Promise<{ appended: number[]; seen: string[] }> =>
+    new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, [writer, file, name], { stdio: ['ignore', 'pipe', 'inherit'] });
+      let output = '';
+      child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      child.on('close', (code) => (code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`${name} ended with ${code}`))));
+    });
+  const [a, b] = await Promise.all([run('a'), run('b')]);
+  t.equal(a.seen.length, 4_000);
+  t.same(a.seen, b.seen);
+  t.same([...a.appended, ...b.appended].sort((x, y) => x - y), Array.from({ length: 4_000 }, (_, index) => index + 1));
+  const store = openSqliteEventStore({ file });
+  t.same((await takeEvents(store.readAll(0), 4_000)).map((event) => `${event.position} ${event.stream}`), a.seen);
+  await store.close();
+});
+
+void t.test('live subscribers share the very objects that were committed', async (t) => {
+  const store = openSqliteEventStore({ file: join(directory, 'shared.db') });
+  t.teardown(() => store.close());
+  const { signal } = new AbortController();
+  const [one, two] = [takeEvents(store.subscribeAll(0, { signal }), 2), takeEvents(store.subscribeAll(0, { signal, filter: { kinds: ['email'] } }), 2)];
+  await store.append('email-1', -1, [anEvent('a'), anEvent('b')]);
+  const [first, second] = await Promise.all([one, two]);
+  t.equal(first[0], second[0]);
+  t.equal(first[1], second[1]);
+});
+
+void t.test('the tail is bounded, starts anew after a gap, and says where it cannot help', async (t) => {
+  const event = (position: number, data = 'x'): StoredEvent => ({ ...anEvent(data), stream: `${position % 2 === 0 ? 'even' : 'odd'}-1`, revision: 0, position });
+  const at = (tail: ReturnType<typeof createTail>, after: number): number[] | undefined => tail.after(after, 100, undefined)?.events.map((e) => e.position);
+  const tail = createTail(4, 1_000_000);
+  t.equal(at(tail, 0), undefined);
+  for (let position = 1; position <= 11; position += 1) tail.push(event(position));
+  t.equal(at(tail, 6), undefined);
+  t.same(at(tail, 7), [8, 9, 10, 11]);
+  t.same(at(tail, 10), [11]);
+  t.equal(at(tail, 11), undefined);
+  t.same(tail.after(7, 2, undefined), { events: [event(8), event(9)], next: 9 });
+  t.same(tail.after(7, 1, (stream) => stream === 'odd-1'), { events: [event(9)], next: 9 });
+  t.same(tail.after(9, 9, () => false), { events: [], next: 11 });
+  tail.push(event(14));
+  t.equal(at(tail, 11), undefined);
+  t.same(at(tail, 13), [14]);
+  const narrow = createTail(100, 5_000);
+  for (let position = 1; position <= 50; position += 1) narrow.push(event(position, 'y'.repeat(1_000)));
+  t.equal(at(narrow, 47), undefined);
+  t.same(at(narrow, 48), [49, 50], 'the newest stays even where one alone is too large');
+});
+
+/** What holds for every disk that is full: the group is refused whole, and the next one is not. */
+const refusesAndRecovers = async (t: import('tap').Test, store: EventStore, code: RegExp, makeRoom: () => void): Promise<void> => {
+  const large = 'z'.repeat(20_000);
+  let stored = 0;
+  let failure: unknown;
+  while (failure === undefined && stored < 2_000) {
+    const results = await Promise.allSettled(Array.from({ length: 3 }, (_, index) => store.append(`email-${stored + index}`, -1, [anEvent(large)])));
+    const rejected = results.filter((result) => result.status === 'rejected');
+    if (rejected.length === 0) stored += 3;
+    else {
+      t.equal(rejected.length, 3, 'the whole group is refused');
+      failure = rejected[0]?.reason;
+    }
+  }
+  t.match((failure as { code?: string }).code, code);
+  t.equal(await store.head(), stored, 'nothing of the group was written');
+  await t.rejects(store.append('email-again', -1, [anEvent(large.repeat(4))]), { code });
+  makeRoom();
+  t.same(await store.append('email-after', -1, [anEvent(large)]), { revision: 0, position: stored + 1 });
+  t.equal((await takeEvents(store.readAll(0), stored + 1)).length, stored + 1);
+};
+
+void t.test('a database that may not grow refuses a group and takes the next when it may', async (t) => {
+  const database = openDatabase({ file: join(directory, 'full.db'), synchronous: 'full' });
+  database.pragma('max_page_count = 200');
+  const store = eventStoreOn(database);
+  t.teardown(() => store.close());
+  const { signal } = new AbortController();
+  const follower = takeEvents(store.subscribeAll(0, { signal }), 10);
+  await refusesAndRecovers(t, store, /^SQLITE_FULL/, () => void database.pragma('max_page_count = 100000'));
+  t.same((await follower).map((event) => event.position).slice(0, 10), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
+
+/** Mounting needs a privilege that not everyone who runs the tests has. */
+const smallDisk = (): string | undefined => {
+  const place = mkdtempSync(join(tmpdir(), 'sealpost-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', place], { stdio: 'ignore' });
+    return place;
+  } catch {
+    rmSync(place, { recursive: true });
+    return undefined;
+  }
+};
+
+void t.test('a disk that is full refuses a group, and the service goes on when space returns', async (t) => {
+  const place = smallDisk();
+  if (place === undefined) {
+    t.comment('no file system can be mounted here; max_page_count has shown the same');
+    return;
+  }
+  t.teardown(() => {
+    execFileSync('umount', [place]);
+    rmSync(place, { recursive: true });
+  });
+  writeFileSync(join(place, 'ballast'), Buffer.alloc(900_000));
+  const store = openSqliteEventStore({ file: join(place, 'events.db') });
+  t.teardown(() => store.close());
+  await refusesAndRecovers(t, store, /^SQLITE_(FULL|IOERR)/, () => unlinkSync(join(place, 'ballast')));
+});
+
+void t.test('a write that fails refuses the group, and the next one is taken when writing works again', async (t) => {
+  // A limit on the size of files makes write(2) fail, which SQLite reports as an I/O error.
+  const child = fileURLToPath(new URL('./limited-writes.js', import.meta.url));
+  const file = join(directory, 'limited.db');
+  try {
+    execFileSync('prlimit', ['--version'], { stdio: 'ignore' });
+  } catch {
+    t.comment('there is no prlimit here');
+    return;
+  }
+  const output = execFileSync('bash', ['-c', `trap '' XFSZ; ulimit -S -f 1200; exec "$0" "$@"`, process.execPath, child, file], { encoding: 'utf8' });
+  const { codes, headAfterFailure, stored, recovered } = JSON.parse(output) as { codes: string[]; headAfterFailure: number; stored: number; recovered: unknown };
+  t.ok(codes.length > 0);
+  t.ok(codes.every((code) => code.startsWith('SQLITE_IOERR') || code === 'SQLITE_FULL'), codes.join());
+  t.equal(headAfterFailure, stored);
+  t.same(recovered, { revision: 0, position: stored + 1 });
+});
+
+void t.test('a lock that another process holds too long refuses the group with SQLITE_BUSY', async (t) => {
+  const file = join(directory, 'busy.db');
+  const database = openDatabase({ file, synchronous: 'full' });
+  const store = eventStoreOn(database);
+  t.teardown(() => store.close());
+  database.pragma('busy_timeout = 10');
+  const holder = openDatabase({ file, synchronous: 'full' });
+  t.teardown(() => void holder.close());
+  holder.exec('BEGIN IMMEDIATE');
+  const results = await Promise.allSettled([store.append('email-1', -1, [anEvent('a')]), store.append('email-2', -1, [anEvent('b')])]);
+  t.same(results.map((result) => (result.status === 'rejected' ? (result.reason as { code: string }).code : 'stored')), ['SQLITE_BUSY', 'SQLITE_BUSY']);
+  holder.exec('ROLLBACK');
+  t.same(await store.append('email-1', -1, [anEvent('a')]), { revision: 0, position: 1 });
+});
+
+void t.test('an event of another process reaches a waiting subscriber without any append here', async (t) => {
+  const file = join(directory, 'foreign.db');
+  const [here, there] = [openSqliteEventStore({ file }), openSqliteEventStore({ file })];
+  t.teardown(() => Promise.all([here.close(), there.close()]));
+  const { signal } = new AbortController();
+  const waiting = takeEvents(here.subscribeAll(0, { signal }), 1);
+  await turn();
+  // The subscriber's timer does not keep a process alive; the test does.
+  const alive = setInterval(() => undefined, 1_000);
+  t.teardown(() => clearInterval(alive));
+  await there.append('email-1', -1, [anEvent('a')]);
+  t.same((await waiting).map((event) => event.position), [1]);
+});

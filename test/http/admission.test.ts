@@ -1,0 +1,277 @@
+/** Who is let in: keys, permissions, rates, HTTPS; generated from the routes themselves where they have to hold for all. */
+import t from 'tap';
+import type { InjectOptions } from 'fastify';
+import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domain/limits.js';
+import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/server.js';
+import { addressBucket } from '../../src/http/plugins/rate-policy.js';
+import type { App } from '../../src/http/context.js';
+import { bearer, EMAIL, fakeMailbox, fakes, fakeServer, KEY_ID, OTHERS_EMAIL, OTHERS_KEY_ID, sendBody } from './fakes.js';
+
+const idsOf = (path: string, mine: boolean): string => {
+  if (path.startsWith('/api/emails')) return mine ? EMAIL : OTHERS_EMAIL;
+  if (path.startsWith('/api/api-keys')) return mine ? KEY_ID : OTHERS_KEY_ID;
+  return 'welcome';
+};
+
+/** A request to the route with a body that its schema takes: one of its own examples. */
+const requestTo = (route: RegisteredRoute, token?: string, mine = true): InjectOptions => {
+  const [example] = Object.values(route.examples ?? {});
+  return {
+    method: route.method as 'GET',
+    url: route.path.replace(':id', idsOf(route.path, mine)),
+    headers: { ...(token === undefined ? {} : bearer(token)), ...(route.takesBody ? { 'content-type': 'application/json' } : {}) },
+    ...(route.takesBody ? { payload: JSON.stringify(example?.value) } : {}),
+  };
+};
+
+const codeOf = async (app: App, options: InjectOptions): Promise<readonly [number, string | undefined]> => {
+  const response = await app.inject(options);
+  return [response.statusCode, response.json<{ code?: string }>().code];
+};
+
+t.test('every route with a key: 401 without, 403 without the permission, 404 for another team, 2xx with', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  const routes = routesOf(app).filter(({ access }) => access !== 'public');
+  t.ok(routes.length >= 18, 'the whole API is in the table');
+  for (const route of routes) {
+    const name = `${route.method} ${route.path}`;
+    t.ok(route.path.startsWith('/api/'), name);
+    t.same(await codeOf(app, requestTo(route)), [401, 'UNAUTHORIZED'], name);
+    t.same(await codeOf(app, requestTo(route, 'powerless')), [403, 'FORBIDDEN'], name);
+    const forbidden = await app.inject(requestTo(route, 'powerless'));
+    t.match(forbidden.json(), { message: new RegExp(`\`${route.access}\``), relatedInfo: { requiredPermission: route.access } }, name);
+    t.equal(calls.length, 0, `${name}: nothing was called`);
+    const fine = await app.inject(requestTo(route, 'unlimited'));
+    t.ok(fine.statusCode === 200 || fine.statusCode === 201, `${name}: ${fine.statusCode} ${fine.body.slice(0, 200)}`);
+    calls.length = 0;
+    if (!route.path.includes(':id')) continue;
+    const others = await codeOf(app, requestTo(route, 'unlimited', false));
+    const strangers = await codeOf(app, requestTo(route, 'stranger'));
+    if (!route.path.startsWith('/api/templates')) t.same(others, [404, route.unknownId], `${name}: an id of another team`);
+    t.same(strangers, [404, route.unknownId], `${name}: my id, asked for by another team`);
+    calls.length = 0;
+  }
+});
+
+t.test('paths that begin with /api are never public, pages never need a key', async (t) => {
+  const { app } = await fakeServer({ mailbox: fakeMailbox() });
+  t.teardown(() => app.close());
+  for (const { method, path, access } of routesOf(app)) t.equal(access === 'public', !path.startsWith('/api/'), `${method} ${path}`);
+});
+
+t.test('a route that declares no permission stops the build', async (t) => {
+  const { deps } = fakes();
+  await t.rejects(buildServer(deps, (app) => void app.get('/api/forgotten', async () => ({}))), /GET \/api\/forgotten declares neither a permission/);
+  const app = await buildServer(fakes().deps, (scope) => void scope.get('/pages/open', { config: { access: 'public' } }, async () => ({})));
+  t.equal((await app.inject('/pages/open')).statusCode, 200);
+  await app.close();
+});
+
+t.test('keys that are not good', async (t) => {
+  const { app } = await fakeServer();
+  t.teardown(() => app.close());
+  const ask = (authorization?: string) => codeOf(app, { url: '/api/emails', headers: authorization === undefined ? {} : { authorization } });
+  t.same(await ask('Bearer misshapen'), [401, 'INVALID_API_KEY']);
+  t.same(await ask('Bearer unknown'), [401, 'API_KEY_NOT_FOUND']);
+  t.same(await ask('Bearer revoked'), [401, 'API_KEY_REVOKED']);
+  t.same(await ask('Bearer expired'), [401, 'API_KEY_EXPIRED']);
+  for (const wrong of [undefined, '', 'Basic dXNlcjpwYXNz', 'unlimited', 'Bearer', 'Bearer ', 'Bearer a b', 'Bearer ünlimited']) t.same(await ask(wrong), [401, 'UNAUTHORIZED'], String(wrong));
+  t.same(await ask('bearer  unlimited'), [200, undefined], 'the scheme is case-insensitive');
+});
+
+t.test('every answer has a request id and the three rate headers', async (t) => {
+  const { app } = await fakeServer({ mailbox: fakeMailbox() });
+  t.teardown(() => app.close());
+  const requests: readonly (readonly [string, InjectOptions])[] = [
+    ...routesOf(app).map((route) => [`${route.method} ${route.path}`, requestTo(route, 'unlimited')] as const).filter(([name]) => !name.includes('*')),
+    ['no key', { url: '/api/emails' }],
+    ['unknown path', { url: '/nowhere' }],
+    ['unknown path with a body', { method: 'POST', url: '/nowhere', headers: { 'content-type': 'application/json' }, payload: '{' }],
+    ['another method', { method: 'PUT', url: '/api/emails/send', headers: bearer('unlimited') }],
+    ['a method of WebDAV', { method: 'PROPFIND' as 'GET', url: '/' }],
+    ['a broken percent sign', { url: '/api/emails/%zz' }],
+    ['a file of the docs that is not there', { url: '/docs/static/nothing.js' }],
+    ['a long URL', { url: `/api/emails?search=${'x'.repeat(9_000)}`, headers: bearer('unlimited') }],
+    ['a broken body', { method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'content-type': 'application/json' }, payload: '{' }],
+    ['HEAD', { method: 'HEAD', url: '/api/emails', headers: bearer('unlimited') }],
+  ];
+  for (const [name, request] of requests) {
+    const { headers, statusCode } = await app.inject(request);
+    t.match(headers['x-request-id'], /./, name);
+    t.match(headers, { 'x-ratelimit-limit': /^\d+$/, 'x-ratelimit-remaining': /^\d+$/, 'x-ratelimit-reset': /^\d{10}$/, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }, name);
+    t.not(headers['x-ratelimit-remaining'], '0', `${name}: counted, not made up`);
+    t.notOk([404, 400, 401].includes(statusCode) && headers['content-type'] !== 'application/json; charset=utf-8', name);
+    if (String(headers['content-type']).startsWith('text/html')) t.match(headers['content-security-policy'], /default-src 'none'/, `${name} is a page with a policy`);
+  }
+  t.same(await codeOf(app, { url: '/nowhere' }), [404, 'NOT_FOUND']);
+  t.same(await codeOf(app, { method: 'PUT', url: '/api/emails/send' }), [404, 'NOT_FOUND']);
+  t.same(await codeOf(app, { url: '/api/emails/%zz' }), [400, 'MALFORMED_REQUEST']);
+  t.same(await codeOf(app, { url: `/x?${'x'.repeat(9_000)}` }), [400, 'URL_TOO_LONG']);
+  t.same(await codeOf(app, { url: '/health/live', headers: { expect: 'magic' } }), [400, 'MALFORMED_REQUEST']);
+});
+
+t.test('rates of a key', async (t) => {
+  t.test('the table holds per key and endpoint, and starts anew with its window', async (t) => {
+    const { app, clock, calls } = await fakeServer();
+    t.teardown(() => app.close());
+    const send = () => app.inject({ method: 'POST', url: '/api/emails/send', headers: bearer('full'), payload: sendBody });
+    for (let n = 1; n <= rateLimits['POST /api/emails/send']; n += 1) {
+      const { statusCode, headers } = await send();
+      t.equal(statusCode, 201);
+      t.match(headers, { 'x-ratelimit-limit': '30', 'x-ratelimit-remaining': String(30 - n), 'x-ratelimit-reset': '1893499260' });
+    }
+    await clock.advance(17_500);
+    const refused = await send();
+    t.equal(refused.statusCode, 429);
+    t.match(refused.json(), { code: 'RATE_LIMIT_EXCEEDED', retryAfter: 43, message: /POST \/api\/emails\/send 30 times a minute.* Try again in 43 seconds/ });
+    t.match(refused.headers, { 'retry-after': '43', 'x-ratelimit-remaining': '0', 'x-ratelimit-limit': '30' });
+    t.equal(calls.length, 30, 'nothing was called');
+    const otherEndpoint = await app.inject({ url: '/api/emails', headers: bearer('full') });
+    t.match(otherEndpoint.headers, { 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': '299' });
+    t.equal((await app.inject({ method: 'POST', url: '/api/emails/send', headers: bearer('stranger'), payload: sendBody })).statusCode, 201, 'another key is another matter');
+    await clock.advance(42_500);
+    t.equal((await send()).statusCode, 201);
+  });
+
+  t.test('every line of the table names a route', async (t) => {
+    const { app } = await fakeServer();
+    t.teardown(() => app.close());
+    const names = routesOf(app).map(({ method, path }) => `${method} ${path}`);
+    for (const endpoint of Object.keys(rateLimits)) t.ok(names.includes(endpoint), endpoint);
+  });
+
+  t.test('the other endpoints have 100 a minute each, and 200 in 10 seconds together', async (t) => {
+    const { app } = await fakeServer();
+    t.teardown(() => app.close());
+    const ask = async (url: string, count: number) => {
+      const seen = new Map<number, number>();
+      for (let n = 0; n < count; n += 1) {
+        const { statusCode } = await app.inject({ url, headers: bearer('full') });
+        seen.set(statusCode, (seen.get(statusCode) ?? 0) + 1);
+      }
+      return Object.fromEntries(seen);
+    };
+    t.same(await ask('/api/api-keys', 101), { 200: generalRateLimit.perMinute, 429: 1 });
+    t.same(await ask('/api/templates/welcome', 100), { 200: 100 });
+    const burst = await app.inject({ url: '/api/templates/welcome/versions', headers: bearer('full') });
+    t.match(burst.json(), { code: 'RATE_LIMIT_EXCEEDED', message: /200 such calls in 10 seconds.*Try again in 10 seconds/, retryAfter: 10 });
+    t.same(await ask('/api/emails', 100), { 200: 100 }, 'endpoints of the table are not in the burst');
+  });
+
+  t.test('a limit of its own replaces them all', async (t) => {
+    const { app } = await fakeServer();
+    t.teardown(() => app.close());
+    const ask = (url: string) => app.inject({ url, headers: bearer('three') });
+    t.match((await ask('/api/emails')).headers, { 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2' });
+    t.equal((await ask('/api/api-keys')).statusCode, 200);
+    t.equal((await ask('/api/templates')).statusCode, 200);
+    t.match((await ask('/api/templates')).json(), { code: 'RATE_LIMIT_EXCEEDED', message: /may make 3 requests a minute/ });
+  });
+
+  t.test('ten requests under way at once; a place is free again when the answer is out, or the caller gone', async (t) => {
+    const { app, during } = await fakeServer();
+    t.teardown(() => app.close());
+    const gate = Promise.withResolvers?.() ?? gateOf();
+    let waiting = 0;
+    during.run = async () => {
+      waiting += 1;
+      await gate.promise;
+    };
+    const ask = (token: string) => app.inject({ url: '/api/templates/welcome', headers: bearer(token) });
+    const open = Array.from({ length: generalRateLimit.concurrentRequests }, () => ask('full'));
+    while (waiting < generalRateLimit.concurrentRequests) await new Promise(setImmediate);
+    const refused = await ask('full');
+    t.match(refused.json(), { statusCode: 429, code: 'RATE_LIMIT_EXCEEDED', message: /10 requests under way at once.* Try again in 1 second\./, retryAfter: 1 });
+    t.equal(refused.headers['retry-after'], '1');
+    const free = ask('unlimited');
+    while (waiting <= generalRateLimit.concurrentRequests) await new Promise(setImmediate);
+    gate.resolve(undefined);
+    for (const response of await Promise.all([...open, free])) t.equal(response.statusCode, 200);
+    t.equal((await ask('full')).statusCode, 200);
+  });
+});
+
+const gateOf = () => {
+  let resolve: (value: unknown) => void = () => undefined;
+  const promise = new Promise((done) => (resolve = done));
+  return { promise, resolve };
+};
+
+t.test('without a key, the remote address is bounded', async (t) => {
+  const { app, clock } = await fakeServer();
+  t.teardown(() => app.close());
+  const ask = (url: string, token?: string, remoteAddress = '203.0.113.9') => app.inject({ url, remoteAddress, headers: token === undefined ? {} : bearer(token) });
+  const failures = [() => ask('/api/emails'), () => ask('/api/emails', 'unknown'), () => ask('/nowhere')];
+  for (let n = 0; n < addressRateLimits.failedPerMinute; n += 1) t.not((await failures[n % 3]!()).statusCode, 429);
+  for (const fail of failures) t.match((await fail()).json(), { statusCode: 429, code: 'RATE_LIMIT_EXCEEDED', retryAfter: 60 });
+  t.equal((await ask('/api/emails', 'unlimited')).statusCode, 200, 'a good key is heard from the same address');
+  t.equal((await ask('/health/live')).statusCode, 200, 'and health is answered');
+  t.equal((await ask('/api/emails', undefined, '203.0.113.10')).statusCode, 401, 'another address is another matter');
+  await clock.advance(60_000);
+  t.equal((await ask('/api/emails')).statusCode, 401);
+
+  t.equal(addressBucket('::ffff:192.0.2.1'), '192.0.2.1');
+  t.equal(addressBucket('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
+  t.equal(addressBucket('2001:db8::1'), '2001:db8:0:0::/64');
+  t.equal(addressBucket('::1'), '0:0:0:0::/64');
+  t.equal(addressBucket('fe80::1%eth0'), 'fe80:0:0:0::/64');
+});
+
+t.test('HTTPS, where it is required', async (t) => {
+  const plain = { url: '/api/emails', headers: bearer('unlimited') };
+  const forwarded = (proto: string, address = '10.0.0.1') => ({ ...plain, remoteAddress: address, headers: { ...plain.headers, 'x-forwarded-proto': proto, 'x-forwarded-for': '203.0.113.9' } });
+
+  const direct = await fakeServer({ settings: { requireHttps: true } });
+  t.same(await codeOf(direct.app, plain), [403, 'HTTPS_REQUIRED']);
+  t.same(await codeOf(direct.app, forwarded('https')), [403, 'HTTPS_REQUIRED'], 'a header of anybody is not believed');
+  t.same(await codeOf(direct.app, { url: '/health/ready' }), [200, undefined], 'health checks come by plain HTTP');
+  t.same(await codeOf(direct.app, { url: '/' }), [403, 'HTTPS_REQUIRED']);
+
+  const behind = await fakeServer({ settings: { requireHttps: true, trustProxy: ['10.0.0.0/8'] } });
+  t.same(await codeOf(behind.app, forwarded('https')), [200, undefined]);
+  t.same(await codeOf(behind.app, forwarded('http')), [403, 'HTTPS_REQUIRED']);
+  t.same(await codeOf(behind.app, forwarded('https, http')), [403, 'HTTPS_REQUIRED'], 'what the nearest proxy says counts');
+  t.same(await codeOf(behind.app, forwarded('https', '192.0.2.1')), [403, 'HTTPS_REQUIRED'], 'not from that proxy');
+  t.same(await codeOf(behind.app, plain), [403, 'HTTPS_REQUIRED']);
+
+  const open = await fakeServer();
+  t.same(await codeOf(open.app, plain), [200, undefined]);
+  t.equal((await open.app.inject(plain)).headers['strict-transport-security'], undefined);
+  await Promise.all([direct.app.close(), behind.app.close(), open.app.close()]);
+});
+
+t.test('behind a trusted proxy, the address that is bounded is the caller’s', async (t) => {
+  const { app, deps } = await fakeServer({ settings: { trustProxy: ['10.0.0.1'] } });
+  t.teardown(() => app.close());
+  await app.inject({ url: '/nowhere', remoteAddress: '10.0.0.1', headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9' } });
+  const { remaining } = await deps.limiter.hit([{ bucket: 'failed:203.0.113.9', limit: 120, windowMs: 60_000 }]);
+  t.equal(remaining, 118);
+});
+
+t.test('a limiter that fails is a fault of ours, in the usual form', async (t) => {
+  const made = fakes();
+  const app = await buildServer({ ...made.deps, limiter: { ...made.deps.limiter, hit: () => Promise.reject(new Error('down')) } });
+  t.teardown(() => app.close());
+  const response = await app.inject({ url: '/api/emails', headers: bearer('full') });
+  t.match(response.json(), { statusCode: 500, code: 'INTERNAL_ERROR' });
+  t.match(response.headers, { 'x-ratelimit-remaining': '0', 'x-ratelimit-limit': /\d/, 'x-ratelimit-reset': /\d/ });
+});
+
+t.test('health', async (t) => {
+  const { app, workers, accepting } = await fakeServer();
+  t.teardown(() => app.close());
+  t.same((await app.inject('/health/live')).json(), { status: 'live', version: '1.2.3' });
+  const ready = async () => {
+    const response = await app.inject('/health/ready');
+    return [response.statusCode, response.json()];
+  };
+  t.same(await ready(), [200, { status: 'ready', workers: [{ name: 'relay', state: 'running', restarts: 0, lastFault: null }] }]);
+  workers[0] = { name: 'relay', state: 'restarting', restarts: 2, lastFault: 'ECONNREFUSED' };
+  t.match(await ready(), [200, { status: 'degraded', workers: [{ restarts: 2, lastFault: 'ECONNREFUSED' }] }]);
+  workers.push({ name: 'deliver', state: 'starting', restarts: 0, lastFault: null });
+  t.match(await ready(), [503, { status: 'unavailable' }]);
+  workers.pop();
+  accepting.value = false;
+  t.match(await ready(), [503, { status: 'unavailable' }]);
+});

@@ -1,0 +1,98 @@
+/** The API description: complete, free of loose ends, and true. */
+import t from 'tap';
+import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.js';
+import { openApiDocument, routesOf } from '../../src/http/server.js';
+import { sampleTemplates } from '../../src/samples/index.js';
+import { sendExamples } from '../../src/http/schemas/examples.js';
+import { bearer, EMAIL, fakeMailbox, fakeServer, KEY_ID } from './fakes.js';
+
+const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
+
+/** Every value in the document with its path. */
+const walk = function* (value: Json, path: readonly string[] = []): Generator<readonly [readonly string[], Json]> {
+  yield [path, value];
+  const members = Array.isArray(value) ? (value as readonly Json[]).map((member, index) => [String(index), member] as const) : Object.entries(object(value));
+  for (const [key, member] of members) yield* walk(member, [...path, key]);
+};
+
+const resolve = (document: JsonObject, reference: string): Json | undefined =>
+  reference.slice(2).split('/').reduce<Json | undefined>((found, part) => object(found)[part], document);
+
+t.test('the document', async (t) => {
+  const { app } = await fakeServer({ mailbox: fakeMailbox() });
+  t.teardown(() => app.close());
+  const document = openApiDocument(app);
+  t.match(document, { openapi: '3.1.0', info: { title: 'sealpost', version: '1.2.3' }, servers: [{ url: 'http://127.0.0.1:3000' }] });
+  t.same((await app.inject('/openapi.json')).json(), document);
+  t.same((await app.inject('/docs/json')).json(), document);
+
+  t.test('has every route of the API, and nothing else', async (t) => {
+    const described = Object.entries(object(document['paths'])).flatMap(([path, item]) => Object.keys(object(item)).map((method) => `${method.toUpperCase()} ${path}`));
+    const pages = new Set(['GET /', 'GET /openapi.json', 'GET /mailbox', 'GET /mailbox/app.css', 'GET /mailbox/app.js', 'GET /mailbox/messages/{id}/html']);
+    const registered = routesOf(app).map(({ method, path }) => `${method} ${path.replace(/:([a-z]+)/g, '{$1}')}`).filter((name) => !name.includes('/docs') && !pages.has(name));
+    t.same(described.sort(), registered.sort());
+  });
+
+  t.test('every reference resolves, every component is used', async (t) => {
+    const references = new Set<string>();
+    for (const [path, value] of walk(document)) {
+      const reference = isJsonObject(value) ? value['$ref'] : undefined;
+      if (typeof reference !== 'string') continue;
+      references.add(reference);
+      t.ok(reference.startsWith('#/') && resolve(document, reference) !== undefined, `${path.join('.')} → ${reference}`);
+    }
+    for (const kind of ['schemas', 'responses', 'headers', 'parameters']) {
+      for (const name of Object.keys(object(object(document['components'])[kind]))) t.ok(references.has(`#/components/${kind}/${name}`), `${kind}/${name} is used`);
+    }
+  });
+
+  t.test('every operation says what it needs, what it is called, and how it fails', async (t) => {
+    const ids = new Set<Json | undefined>();
+    for (const route of routesOf(app)) {
+      const path = route.path.replace(/:([a-z]+)/g, '{$1}');
+      const operation = object(object(object(document['paths'])[path])[route.method.toLowerCase()]);
+      if (operation['operationId'] === undefined) continue;
+      const name = `${route.method} ${path}`;
+      t.notOk(ids.has(operation['operationId']), `${name}: its operationId is its own`);
+      ids.add(operation['operationId']);
+      t.match(operation, { summary: /./, description: /Needs/, tags: [/./] }, name);
+      const keyed = route.access !== 'public';
+      t.same(operation['security'], keyed ? [{ apiKey: [] }] : [], name);
+      const statuses = Object.keys(object(operation['responses']));
+      for (const status of ['400', '403', '429', '500', ...(keyed ? ['401'] : []), ...(route.unknownId === undefined ? [] : ['404'])]) t.ok(statuses.includes(status), `${name}: ${status}`);
+      t.ok(statuses.some((status) => status.startsWith('2')), name);
+      t.same(path.match(/\{\w+\}/g) ?? [], ((operation['parameters'] ?? []) as readonly Json[]).map(object).filter((parameter) => parameter['in'] === 'path').map((parameter) => `{${String(parameter['name'])}}`), name);
+      t.equal(operation['requestBody'] !== undefined, route.takesBody, name);
+    }
+  });
+});
+
+t.test('every example is taken by the endpoint it belongs to', async (t) => {
+  const { app } = await fakeServer();
+  t.teardown(() => app.close());
+  let count = 0;
+  for (const route of routesOf(app)) {
+    if (route.takesBody) t.ok(route.examples, `${route.method} ${route.path} has examples`);
+    for (const [name, { value }] of Object.entries(route.examples ?? {})) {
+      const url = route.path.replace(':id', route.path.startsWith('/api/emails') ? EMAIL : route.path.startsWith('/api/api-keys') ? KEY_ID : 'welcome');
+      const response = await app.inject({ method: route.method as 'POST', url, headers: { ...bearer('unlimited'), 'content-type': 'application/json' }, payload: JSON.stringify(value) });
+      t.ok(response.statusCode < 300, `${route.path} ${name}: ${response.body}`);
+      count += 1;
+    }
+  }
+  t.ok(count >= 8);
+});
+
+t.test('the examples of a send call fit the sample templates', async (t) => {
+  for (const [name, { value }] of Object.entries(sendExamples)) {
+    const { templateId, variables } = value as { templateId: string; variables: JsonObject };
+    const sample = sampleTemplates.find(({ slug }) => slug === templateId);
+    if (sample === undefined) {
+      t.fail(`${name}: there is no sample template ${templateId}`);
+      continue;
+    }
+    for (const variable of sample.variables) if (variable.required === true) t.not(variables[variable.name], undefined, `${name}: ${variable.name} is required`);
+    for (const given of Object.keys(variables)) t.ok(sample.variables.some((variable) => variable.name === given), `${name}: ${given} is a variable of ${templateId}`);
+  }
+  t.same(Object.values(sendExamples).map(({ value }) => (value as { templateId: string }).templateId).sort(), sampleTemplates.map(({ slug }) => slug).sort(), 'one for each sample');
+});
