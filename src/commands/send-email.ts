@@ -35,6 +35,8 @@ export const sendEmail = async (
   try {
     await deps.log.append(stream, startOf(stream), [event], cause);
   } catch (fault) {
+    // What was put for an email that did not come to be belongs to nobody.
+    for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
     // Another request with the same key was faster: its answer is the answer.
     const replayed = fault instanceof WrongExpectedRevision && fingerprint !== undefined ? await replay(deps, id, fingerprint) : undefined;
     if (replayed === undefined) throw fault;

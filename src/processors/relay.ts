@@ -45,12 +45,10 @@ const follow = async (deps: ProcessorDeps, after: number, missed: Map<Priority, 
   }
 };
 
-/** A retry or a release does not say its priority; it goes with the normal ones. */
-const pointersOf = ({ event, stream, position }: Recorded): readonly Pointer[] => {
-  if (event.type === 'EmailQueued') return [pointerOf(stream, position, event.data.priority)];
-  if (event.type === 'EmailReleased' || event.type === 'EmailRetried') return [pointerOf(stream, position, 'normal')];
-  return [];
-};
+const pointersOf = ({ event, stream, position }: Recorded): readonly Pointer[] =>
+  event.type === 'EmailQueued' || event.type === 'EmailReleased' || event.type === 'EmailRetried'
+    ? [pointerOf(stream, position, event.data.priority)]
+    : [];
 
 /** Scans open work of one priority from the oldest on whenever some of it was missed, as the bus has room. */
 const refill = async (

@@ -45,7 +45,12 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
       t.teardown(() => store.close());
       return store;
     };
-    t.teardown(() => stopping.abort());
+    // A subscription that waits need not keep a process alive; a test does.
+    const alive = setInterval(() => undefined, 1_000);
+    t.teardown(() => {
+      clearInterval(alive);
+      stopping.abort();
+    });
     return { store: await open(), another: open, signal: stopping.signal, stop: () => stopping.abort() };
   };
   t.teardown(() => harness.close());

@@ -172,7 +172,7 @@ t.test('rates of a key', async (t) => {
   t.test('ten requests under way at once; a place is free again when the answer is out, or the caller gone', async (t) => {
     const { app, during } = await fakeServer();
     t.teardown(() => app.close());
-    const gate = Promise.withResolvers?.() ?? gateOf();
+    const gate = gateOf();
     let waiting = 0;
     during.run = async () => {
       waiting += 1;

@@ -50,7 +50,7 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
   switch (command.type) {
     case 'ReleaseEmail':
       return email.status === 'scheduled' && email.scheduledAt !== null && email.scheduledAt <= command.at
-        ? [{ type: 'EmailReleased', data: { at: command.at } }]
+        ? [{ type: 'EmailReleased', data: { at: command.at, priority: email.accepted.priority } }]
         : none;
     case 'AttemptDelivery':
       return attempt(command, email);
@@ -175,6 +175,7 @@ const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Ema
       data: {
         at,
         retryCount: email.retries.length + 1,
+        priority: email.accepted.priority,
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
         ...(fingerprint === undefined ? {} : { fingerprint }),
       },

@@ -74,7 +74,8 @@ const Replies = Type.Object({ replies: Type.Array(text) });
 export const emailEventSchemas = {
   EmailQueued: { data: Type.Object({ ...accepted, at: text }), sealed: Content },
   EmailScheduled: { data: Type.Object({ ...accepted, at: text, scheduledAt: text }), sealed: Content },
-  EmailReleased: { data: Type.Object({ at: text }) },
+  /** A release or a retry says the priority again, so that it can be queued without looking back. */
+  EmailReleased: { data: Type.Object({ at: text, priority: oneOf(priorities) }) },
   DeliveryAttempted: {
     data: Type.Object({
       attempt: Type.Integer(),
@@ -94,7 +95,15 @@ export const emailEventSchemas = {
     sealed: Replies,
   },
   EmailDelivered: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
-  EmailRetried: { data: Type.Object({ at: text, retryCount: Type.Integer(), idempotencyKey: optional(text), fingerprint: optional(Fingerprint) }) },
+  EmailRetried: {
+    data: Type.Object({
+      at: text,
+      retryCount: Type.Integer(),
+      priority: oneOf(priorities),
+      idempotencyKey: optional(text),
+      fingerprint: optional(Fingerprint),
+    }),
+  },
   EmailCancelled: { data: Type.Object({ at: text }) },
   EmailDeleted: { data: Type.Object({ at: text }) },
   EmailArchived: { data: Type.Object({ at: text }) },

@@ -1,0 +1,147 @@
+/** What only shows on a real connection: bytes that are no HTTP, large uploads, callers that go away, TLS, the stop. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { resolve } from 'node:path';
+import t, { type Test } from 'tap';
+import { Agent, fetch as undiciFetch } from 'undici';
+import { generalRateLimit } from '../../src/domain/limits.js';
+import type { App } from '../../src/http/context.js';
+import { bearer, fakeServer, NOW, sendBody, type FakeOptions } from './fakes.js';
+
+const listening = async (options: FakeOptions = {}) => {
+  const made = await fakeServer(options);
+  await made.app.listen({ host: '127.0.0.1', port: 0 });
+  return { ...made, port: (made.app.server.address() as AddressInfo).port };
+};
+
+const allOf = async (socket: Socket): Promise<string> => {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  await once(socket, 'close');
+  return Buffer.concat(chunks).toString('utf8');
+};
+
+/** Writes the bytes and reads until the server ends the connection. */
+const speak = async (port: number, bytes: string | Buffer): Promise<{ status: number; headers: Record<string, string>; body: Record<string, unknown> }> => {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => undefined);
+  socket.write(bytes);
+  const answer = await allOf(socket);
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  const [line = '', ...fields] = head.split('\r\n');
+  const headers = Object.fromEntries(fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]));
+  return { status: Number(line.split(' ')[1]), headers, body: JSON.parse(body) as Record<string, unknown> };
+};
+
+const limited = (t: Pick<Test, 'match'>, headers: Record<string, string>, name: string): void =>
+  void t.match(headers, { 'x-request-id': /./, 'x-ratelimit-limit': '120', 'x-ratelimit-remaining': /^\d+$/, 'x-ratelimit-reset': /^\d{10}$/ }, name);
+
+t.test('what Node cannot read is answered 400 in the usual form', async (t) => {
+  const { port, app } = await listening();
+  t.teardown(() => app.close());
+  const long = (length: number): string => 'x'.repeat(length);
+  const cases: readonly (readonly [string, string, string, string])[] = [
+    ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\r\n\r\n', 'MALFORMED_REQUEST', ''],
+    ['a method that is none', 'FETCH /a?b HTTP/1.1\r\nHost: x\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
+    ['a header beyond the bound', `GET /a HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nX-Long: ${long(17_000)}\r\n\r\n`, 'MALFORMED_REQUEST', '/a'],
+    ['a URL beyond every bound', `GET /a?${long(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 'URL_TOO_LONG', '/a'],
+    ['a URL beyond its own bound', `GET /a?${long(9_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, 'URL_TOO_LONG', '/a'],
+    ['no Host header', 'GET /a HTTP/1.1\r\nConnection: close\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
+    ['two lengths', 'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
+    ['an expectation that is not met', 'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\n\r\n', 'MALFORMED_REQUEST', '/health/live'],
+  ];
+  for (const [name, bytes, code, path] of cases) {
+    const { status, headers, body } = await speak(port, bytes);
+    t.match({ status, body }, { status: 400, body: { statusCode: 400, code, path, timestamp: NOW, requestId: headers['x-request-id'] } }, name);
+    limited(t, headers, name);
+    t.equal(headers['connection'], 'close', name);
+  }
+  const named = await speak(port, `GET /a HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nX-Long: ${long(17_000)}\r\n\r\n`);
+  t.equal(named.headers['x-request-id'], 'mine', 'the caller’s own id, where it can still be read');
+});
+
+t.test('a body whose chunks are broken reaches no command', async (t) => {
+  const { port, app, calls } = await listening();
+  t.teardown(() => app.close());
+  const head = `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unlimited\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const { status, body } = await speak(port, `${head}5\r\n{"a":\r\nZZ\r\n`);
+  t.match({ status, body }, { status: 400, body: { code: 'MALFORMED_REQUEST' } });
+  t.same(calls, []);
+});
+
+t.test('a body that is too large is answered, not reset, and the connection lives on', async (t) => {
+  const { port, app } = await listening();
+  t.teardown(() => app.close());
+  const url = `http://127.0.0.1:${port}/api/emails/send`;
+  const agent = new Agent({ connections: 1 });
+  t.teardown(() => agent.close());
+  const post = async (body: string | Buffer, token?: string) => {
+    const response = await undiciFetch(url, { method: 'POST', dispatcher: agent, headers: { 'content-type': 'application/json', ...(token === undefined ? {} : bearer(token)) }, body });
+    return [response.status, ((await response.json()) as { code?: string }).code, response.headers.get('connection')];
+  };
+  const large = Buffer.alloc(11 * 1024 * 1024, 0x20);
+  t.same(await post(large, 'unlimited'), [400, 'BODY_TOO_LARGE', 'keep-alive']);
+  t.same(await post(large), [401, 'UNAUTHORIZED', 'keep-alive']);
+  t.same(await post(JSON.stringify(sendBody), 'unlimited'), [201, undefined, 'keep-alive']);
+
+  const endless = await speak(port, `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n`);
+  t.match(endless, { status: 401, headers: { connection: 'close' } }, 'a body without a length is not waited for');
+});
+
+t.test('a caller that goes away gives its place back', async (t) => {
+  const { port, app, during } = await listening();
+  t.teardown(() => app.close());
+  let waiting = 0;
+  let release = (): void => undefined;
+  const gate = new Promise<void>((done) => (release = done));
+  during.run = () => {
+    waiting += 1;
+    return gate;
+  };
+  const request = 'GET /api/templates/welcome HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\n\r\n';
+  const sockets = Array.from({ length: generalRateLimit.concurrentRequests }, () => connect({ port, host: '127.0.0.1' }));
+  for (const socket of sockets) socket.write(request);
+  while (waiting < sockets.length) await new Promise(setImmediate);
+  const ask = () => app.inject({ url: '/api/templates/welcome', headers: bearer('full') });
+  t.equal((await ask()).statusCode, 429);
+  for (const socket of sockets) socket.destroy();
+  during.run = () => undefined;
+  let status = 429;
+  while (status === 429) status = (await ask()).statusCode;
+  t.equal(status, 200);
+  release();
+});
+
+const closesCleanly = async (app: App): Promise<void> => app.close();
+
+t.test('while stopping, a request on an open connection is still answered', async (t) => {
+  const { port, app, during } = await listening();
+  let release = (): void => undefined;
+  let started = false;
+  during.run = () => {
+    started = true;
+    return new Promise<void>((done) => (release = done));
+  };
+  const socket = connect({ port, host: '127.0.0.1' });
+  const answer = allOf(socket);
+  const body = JSON.stringify(sendBody);
+  socket.write(`POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unlimited\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  while (!started) await new Promise(setImmediate);
+  const closed = closesCleanly(app);
+  release();
+  t.match(await answer, /^HTTP\/1\.1 201 /);
+  await closed;
+});
+
+t.test('TLS', async (t) => {
+  const pem = (name: string): string => readFileSync(resolve('test/support/tls', name), 'utf8');
+  const { port, app } = await listening({ settings: { requireHttps: true, tls: { cert: pem('valid.pem'), key: pem('key.pem') } } });
+  t.teardown(() => app.close());
+  const agent = new Agent({ connect: { rejectUnauthorized: false } });
+  t.teardown(() => agent.close());
+  const response = await undiciFetch(`https://127.0.0.1:${port}/api/emails`, { dispatcher: agent, headers: bearer('unlimited') });
+  t.equal(response.status, 200);
+  t.match(response.headers.get('strict-transport-security'), /max-age=31536000/);
+  await response.text();
+});
