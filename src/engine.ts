@@ -28,7 +28,13 @@ export type Engine = CommandDeps &
     close: () => Promise<void>;
   }>;
 
-export type EngineOptions = Readonly<{ clock?: Clock; logger?: Log; onAppended?: EventLogPorts['onAppended'] }>;
+export type EngineOptions = Readonly<{
+  clock?: Clock;
+  logger?: Log;
+  /** Stands between the program and its log: how tests let the disk refuse. */
+  wrapStore?: (store: EventStore) => EventStore;
+  onAppended?: EventLogPorts['onAppended'];
+}>;
 
 const pathOf = (url: string): string => url.slice(url.indexOf(':') + 1);
 
@@ -40,7 +46,8 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const ids = systemIds();
   const { limits } = config;
   const masterKey = loadMasterKey({ value: config.masterKey, file: config.masterKeyFile, mayCreate: config.mayCreateMasterKey });
-  const store = openSqliteEventStore({ file: pathOf(config.urls.eventStore) });
+  const opened = openSqliteEventStore({ file: pathOf(config.urls.eventStore) });
+  const store = options.wrapStore?.(opened) ?? opened;
   const keys = openSqliteKeys({ file: pathOf(config.urls.keys), masterKey });
   const documents = openSqliteDocuments({ file: pathOf(config.urls.documents) });
   const files = openDirectoryFiles({ directory: pathOf(config.urls.files) });

@@ -1,6 +1,4 @@
-/** Compares the CPU per operation of two programs in this process: interleaved pairs, median of the ratios, bootstrap interval, and the limit against itself. */
-import { execFileSync } from 'node:child_process';
-import { cpus } from 'node:os';
+/** Compares the CPU per operation of two programs: interleaved pairs, median of the ratios, bootstrap interval, and the limit against itself. */
 
 export type Operation = () => unknown;
 
@@ -35,18 +33,35 @@ export type PairsResult = Readonly<{
 const SELF_LOW = 0.93;
 const SELF_HIGH = 1.07;
 
-/** Runs ours, limit and limit again, `pairs` times in random order, prints one line and answers the figures (µs of CPU per operation). */
+/** Compares two operations of this process. Answers the figures of `compareMeasures`. */
 export const comparePairs = async (options: PairsOptions): Promise<PairsResult> => {
-  const { name, ours, limit, pairs, operations, warmUp = 2_000, seed = 1 } = options;
-  if (pairs < 8) throw new Error('a ratio takes at least 8 pairs');
-  const random = seeded(seed);
+  const { ours, limit, operations, warmUp = 2_000, seed, ...rest } = options;
   await cpuUsOf(ours, warmUp);
   await cpuUsOf(limit, warmUp);
+  return compareMeasures({
+    ...rest,
+    operations,
+    ...(seed === undefined ? {} : { seed }),
+    ours: () => cpuUsOf(ours, operations),
+    limit: () => cpuUsOf(limit, operations),
+  });
+};
+
+/** One run of a program, warmed up: µs of CPU per operation. Rejects where what the program did is wrong. */
+export type Measure = () => Promise<number>;
+
+export type MeasuresOptions = Readonly<{ name: string; ours: Measure; limit: Measure; pairs: number; operations: number; seed?: number }>;
+
+/** Runs ours, limit and limit again, `pairs` times in random order, prints one line and answers the figures (µs of CPU per operation). */
+export const compareMeasures = async (options: MeasuresOptions): Promise<PairsResult> => {
+  const { name, ours, limit, pairs, operations, seed = 1 } = options;
+  if (pairs < 8) throw new Error('a ratio takes at least 8 pairs');
+  const random = seeded(seed);
   const found: { ours: number; limit: number; again: number }[] = [];
   for (let pair = 0; pair < pairs; pair += 1) {
     const times = { ours: 0, limit: 0, again: 0 };
     for (const which of shuffled(['ours', 'limit', 'again'] as const, random)) {
-      times[which] = await cpuUsOf(which === 'ours' ? ours : limit, operations);
+      times[which] = await (which === 'ours' ? ours : limit)();
     }
     found.push(times);
   }
@@ -66,13 +81,7 @@ export const comparePairs = async (options: PairsOptions): Promise<PairsResult> 
   return result;
 };
 
-/** What a result was measured with. */
-export const machine = (): Readonly<Record<string, string>> => ({
-  commit: commit(),
-  node: process.version,
-  v8: process.versions.v8,
-  cpu: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
-});
+export { machine } from './machine.js';
 
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
@@ -115,12 +124,4 @@ const cpuUsOf = async (operation: Operation, operations: number): Promise<number
 const describe = ({ name, oursUs, limitUs, ratio, self, counts, pairs }: PairsResult): string => {
   const shown = ({ median: middle, low, high }: Interval): string => `${middle.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
   return `${name}: ours ${oursUs.toFixed(1)} µs, limit ${limitUs.toFixed(1)} µs, ratio ${shown(ratio)}, limit against itself ${shown(self)}, ${pairs} pairs${counts ? '' : ' (does not count: the band is wider than 0.93 to 1.07)'}`;
-};
-
-const commit = (): string => {
-  try {
-    return execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-  } catch {
-    return 'none';
-  }
 };

@@ -17,10 +17,10 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 /** Throws VALIDATION_ERROR naming each fault, ERR_ATTACH_002 where one or all together are too large. */
 export const decodeAttachments = (given: SendEmailRequest['attachments'], limits: Limits): readonly DecodedAttachment[] => {
   if (given === undefined || given.length === 0) return [];
-  const faults: FieldError[] = [];
   if (given.length > limits.attachmentsMax) {
-    faults.push({ field: 'attachments', message: `holds ${given.length} attachments; at most ${limits.attachmentsMax} are allowed` });
+    throw invalid([{ field: 'attachments', message: `holds ${given.length} attachments; at most ${limits.attachmentsMax} are allowed` }]);
   }
+  const faults: FieldError[] = [];
   const decoded = given.map(({ filename, content, contentType }, index) => {
     const field = `attachments[${index}]`;
     const name = safeFilename(filename);
@@ -34,12 +34,13 @@ export const decodeAttachments = (given: SendEmailRequest['attachments'], limits
     }
     return { filename: name, contentType: contentType.toLowerCase(), bytes: Buffer.from(compact, 'base64') };
   });
-  if (faults.length > 0) {
-    throw new DomainError('VALIDATION_ERROR', 'The attachments are not valid; `errors` names each field and what would be right.', { errors: faults });
-  }
+  if (faults.length > 0) throw invalid(faults);
   checkSizes(decoded, limits);
   return decoded;
 };
+
+const invalid = (errors: readonly FieldError[]): DomainError =>
+  new DomainError('VALIDATION_ERROR', 'The attachments are not valid; `errors` names each field and what would be right.', { errors });
 
 const checkSizes = (attachments: readonly DecodedAttachment[], limits: Limits): void => {
   attachments.forEach(({ bytes }, index) => {

@@ -32,16 +32,19 @@ const invalidAddresses = (errors: readonly FieldError[]): DomainError =>
     { errors },
   );
 
+const invalid = (errors: readonly FieldError[]): DomainError =>
+  new DomainError('VALIDATION_ERROR', 'The request is not valid; `errors` names each field and what would be right.', { errors });
+
 /** Throws VALIDATION_ERROR or ERR_EMAIL_001 with every fault of its kind. */
 export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: Limits): CheckedRequest => {
-  const shape: FieldError[] = [];
-  const addresses: FieldError[] = [];
   const { to, cc = [], bcc = [] } = request;
-
+  // Before anything is done for each of them.
   const count = to.length + cc.length + bcc.length;
   if (count > limits.recipientsMax) {
-    shape.push({ field: 'to', message: `to, cc and bcc hold ${count} recipients together; at most ${limits.recipientsMax} are allowed` });
+    throw invalid([{ field: 'to', message: `to, cc and bcc hold ${count} recipients together; at most ${limits.recipientsMax} are allowed` }]);
   }
+  const shape: FieldError[] = [];
+  const addresses: FieldError[] = [];
   const usable = (recipient: Recipient, field: string): Recipient => {
     const parsed = parseAddress(recipient.email);
     if (!parsed.ok) addresses.push({ field: `${field}.email`, message: parsed.reason });
@@ -69,9 +72,7 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: L
     }
   }
 
-  if (shape.length > 0) {
-    throw new DomainError('VALIDATION_ERROR', 'The request is not valid; `errors` names each field and what would be right.', { errors: shape });
-  }
+  if (shape.length > 0) throw invalid(shape);
   if (addresses.length > 0) throw invalidAddresses(addresses);
   return {
     roles: [...to.map(() => 'to' as const), ...cc.map(() => 'cc' as const), ...bcc.map(() => 'bcc' as const)],

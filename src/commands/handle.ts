@@ -50,8 +50,9 @@ export const cachedLoader = <Event extends DomainEvent, State>(
   return async (stream) => {
     const known = states.get(stream) ?? nothing(stream, fold.initialState);
     const news = await log.load(stream, known.tail.revision + 1);
-    if (news.length === 0) return known;
+    if (known.tail.revision < 0 && news.length === 0) return known;
     const loaded = foldOnto(fold, known, news);
+    // Taken out and put in again: the first in the map is the one used longest ago.
     states.delete(stream);
     states.set(stream, loaded);
     if (states.size > statesMax) states.delete(states.keys().next().value!);

@@ -71,7 +71,7 @@ const prepare = async (
   const checked = checkRequest(request, nowMs, deps.limits);
   const decoded = decodeAttachments(request.attachments, deps.limits);
   const known = await templateOf(deps, caller, request.templateId);
-  const { revision, version } = resolveVersion(known.template, request.version ?? 'published');
+  const { revision, version, name, from: templateFrom } = resolveVersion(known.template, request.version ?? 'published');
   const { state: team } = await deps.team(teamStream(caller.teamId));
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
 
@@ -84,14 +84,14 @@ const prepare = async (
     ...(request.subject === undefined ? {} : { subject: request.subject }),
     environment: { at: checked.scheduledAt ?? at, company },
   });
-  const from = checked.from ?? known.template.draft.from ?? team.settings.defaultFrom;
+  const from = checked.from ?? templateFrom ?? team.settings.defaultFrom;
   const attachments =
     decoded.length === 0 ? [] : await storeAttachments(deps.files, await deps.log.sealingKey(emailStream(id)), decoded);
 
   const data: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
     templateId: known.id,
-    templateName: known.template.draft.name,
+    templateName: name,
     templateRevision: revision,
     templateVersion: version,
     priority: request.priority ?? 'normal',
@@ -107,6 +107,7 @@ const prepare = async (
     recipients: [...checked.recipients],
     ...(checked.replyTo === undefined ? {} : { replyTo: checked.replyTo }),
     subject,
+    ...(request.subject === undefined ? {} : { subjectOverride: request.subject }),
     variables: request.variables,
     headers: checked.headers,
     metadata: request.metadata ?? {},

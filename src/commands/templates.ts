@@ -3,14 +3,15 @@ import type { Caller, Commands } from './api.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './handle.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import { parseTemplateId, teamStream, templateSlugStream, templateStream, type TeamId, type TemplateId } from '../domain/ids.js';
+import type { Cause, Tail } from '../domain/event-log.js';
+import { parseTemplateId, teamStream, templateSlugStream, templateStream, type StreamName, type TeamId, type TemplateId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { checkEmailTemplate } from '../domain/rendering/check.js';
 import type { TemplateDraft } from '../domain/template/events.js';
 import type { CreateTemplateRequest, UpdateTemplateRequest } from '../domain/template/records.js';
 import type { EmailTemplateContent, Recipient } from '../domain/template/schema.js';
 import {
-  evolveSlug, resolveVersion, templateDecider, templateNotFound, templateRecord, templateVersions, type Template,
+  evolveSlug, resolveVersion, templateDecider, templateNotFound, templateRecord, templateVersions, type Template, type TemplateState,
 } from '../domain/template/state.js';
 import { emptyCompany } from '../domain/team/state.js';
 import { requireAddress } from './check-request.js';
@@ -19,13 +20,20 @@ export type KnownTemplate = Readonly<{ id: TemplateId; template: Template }>;
 
 /** In: an id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
 export const findTemplate = async (deps: CommandDeps, teamId: TeamId, reference: string): Promise<KnownTemplate | undefined> => {
-  const id = parseTemplateId(reference) ?? (await deps.slug(templateSlugStream(teamId, reference))).state;
-  const parsed = id === undefined ? undefined : parseTemplateId(id);
-  if (parsed === undefined) return undefined;
-  const loaded = await deps.template(templateStream(parsed));
+  const id = parseTemplateId(reference);
+  const known = id && (await livingTemplate(deps, teamId, id));
+  if (known !== undefined) return known;
+  const owner = (await deps.slug(templateSlugStream(teamId, reference))).state;
+  const ownerId = owner === undefined ? undefined : parseTemplateId(owner);
+  const named = ownerId && (await livingTemplate(deps, teamId, ownerId));
+  // A claim that its template does not use (any more) names nothing.
+  return named?.template.slug === reference ? named : undefined;
+};
+
+const livingTemplate = async (deps: CommandDeps, teamId: TeamId, id: TemplateId): Promise<KnownTemplate | undefined> => {
+  const loaded = await deps.template(templateStream(id));
   const { template } = loaded.state;
-  if (template === undefined || template.deletedAt !== null || loaded.teamId !== teamId) return undefined;
-  return { id: parsed, template };
+  return template === undefined || template.deletedAt !== null || loaded.teamId !== teamId ? undefined : { id, template };
 };
 
 const mustFind = async (deps: CommandDeps, caller: Caller, reference: string): Promise<KnownTemplate> => {
@@ -68,10 +76,10 @@ export const templateCommands = (
   },
   updateTemplate: (caller, reference, request) => update(deps, caller, reference, request),
   deleteTemplate: async (caller, reference) => {
-    const { id, template } = await mustFind(deps, caller, reference);
+    const { id } = await mustFind(deps, caller, reference);
     const cause = causeOf(deps, caller);
-    await handle(deps.log, templateStream(id), templateDecider, { type: 'DeleteTemplate', at: cause.at }, cause);
-    await releaseSlug(deps, caller, template.slug, id);
+    const { state } = await handle(deps.log, templateStream(id), templateDecider, { type: 'DeleteTemplate', at: cause.at }, cause);
+    await releaseSlug(deps, caller, state.template!.slug, id);
     return { id, deleted: true };
   },
   publishTemplate: async (caller, reference) => {
@@ -120,10 +128,14 @@ const create = async (deps: CommandDeps, caller: Caller, request: CreateTemplate
     locale: request.locale ?? DEFAULT_LOCALE,
     timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
   });
-  await claimSlug(deps, caller, slug, id);
+  const claim = await claimSlug(deps, caller, slug, id);
   const cause = causeOf(deps, caller);
   const command = { type: 'CreateTemplate' as const, at: cause.at, slug, draft, publish: request.publish ?? false };
   const { state } = await handle(deps.log, templateStream(id), templateDecider, command, cause);
+  if (!(await confirmSlug(deps, caller, claim))) {
+    await handle(deps.log, templateStream(id), templateDecider, { type: 'DeleteTemplate', at: cause.at }, cause);
+    throw slugTaken(slug);
+  }
   return templateRecord(id, state.template!);
 };
 
@@ -132,11 +144,25 @@ const update = async (deps: CommandDeps, caller: Caller, reference: string, { sl
   const cause = causeOf(deps, caller);
   const draft = checkedDraft(deps, { ...template.draft, ...changes });
   if (slug !== undefined && slug !== template.slug) {
-    await claimSlug(deps, caller, slug, id);
-    await handle(deps.log, templateStream(id), templateDecider, { type: 'ChangeSlug', at: cause.at, slug }, cause);
+    const claim = await claimSlug(deps, caller, slug, id);
+    const change = (to: string) => handle(deps.log, templateStream(id), templateDecider, { type: 'ChangeSlug', at: cause.at, slug: to }, cause);
+    await change(slug);
+    if (!(await confirmSlug(deps, caller, claim))) {
+      await change(template.slug);
+      throw slugTaken(slug);
+    }
     await releaseSlug(deps, caller, template.slug, id);
   }
-  const { state } = await handle(deps.log, templateStream(id), templateDecider, { type: 'SaveDraft', at: cause.at, draft }, cause);
+  const decider = {
+    ...templateDecider,
+    // The changes are those of the call; what they change is the newest draft, so that of two calls at once neither is lost.
+    decide: (_: null, state: TemplateState) => {
+      const newest = state.template ?? template;
+      const saved = newest.revision === template.revision ? draft : checkedDraft(deps, { ...newest.draft, ...changes });
+      return templateDecider.decide({ type: 'SaveDraft', at: cause.at, draft: saved }, state);
+    },
+  };
+  const { state } = await handle(deps.log, templateStream(id), decider, null, cause);
   return templateRecord(id, state.template!);
 };
 
@@ -152,24 +178,38 @@ const slugOf = (name: string, id: TemplateId): string => {
   return `${words === '' ? 'template' : words}-${id.slice(-8)}`;
 };
 
+type SlugClaim = Readonly<{ stream: StreamName; templateId: TemplateId; tail: Tail }>;
+
 /**
- * A slug is claimed before the template takes it. A claim whose template never came to be, or no longer uses it
- * (the program died in between), may be taken over.
+ * A slug is claimed before the template takes it, and the claim is confirmed afterwards. A claim whose template never came
+ * to be, or no longer uses it (the program died in between), may be taken over; the confirmation notices that.
  */
-const claimSlug = async (deps: CommandDeps, caller: Caller, slug: string, templateId: TemplateId): Promise<void> => {
+const claimSlug = async (deps: CommandDeps, caller: Caller, slug: string, templateId: TemplateId): Promise<SlugClaim> => {
   const stream = templateSlugStream(caller.teamId, slug);
   const cause = causeOf(deps, caller);
   const { state: owner, tail } = await loadState(deps.log, stream, { evolve: evolveSlug, initialState: undefined });
-  if (owner === templateId) return;
+  if (owner === templateId) return { stream, templateId, tail };
   const ownerId = owner === undefined ? undefined : parseTemplateId(owner);
   if (ownerId !== undefined) {
     const { template } = (await deps.template(templateStream(ownerId))).state;
     if (template !== undefined && template.deletedAt === null && template.slug === slug) throw slugTaken(slug);
   }
+  const claimed = await appendClaim(deps, { stream, templateId, tail }, cause);
+  if (claimed === undefined) throw slugTaken(slug);
+  return claimed;
+};
+
+/** The template has the slug now. Out: false where another took the claim over before it had. */
+const confirmSlug = async (deps: CommandDeps, caller: Caller, claim: SlugClaim): Promise<boolean> =>
+  (await appendClaim(deps, claim, causeOf(deps, caller))) !== undefined;
+
+/** undefined where another was faster. */
+const appendClaim = async (deps: CommandDeps, { stream, templateId, tail }: SlugClaim, cause: Cause): Promise<SlugClaim | undefined> => {
+  const event = { type: 'TemplateSlugClaimed' as const, data: { at: cause.at, templateId } };
   try {
-    await deps.log.append(stream, tail, [{ type: 'TemplateSlugClaimed', data: { at: cause.at, templateId } }], cause);
+    return { stream, templateId, tail: await deps.log.append(stream, tail, [event], cause) };
   } catch (fault) {
-    if (fault instanceof WrongExpectedRevision) throw slugTaken(slug);
+    if (fault instanceof WrongExpectedRevision) return undefined;
     throw fault;
   }
 };

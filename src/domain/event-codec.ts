@@ -75,6 +75,14 @@ const assertShape = (check: TypeCheck<TSchema>, value: unknown, what: string): v
   throw new UnreadableEvent(`${what}${first?.path ?? ''}: ${first?.message ?? 'wrong shape'}`);
 };
 
+const parse = (text: string, what: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UnreadableEvent(`${what}: is not JSON`);
+  }
+};
+
 /** In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is written. */
 export const encodeEvent = (event: DomainEvent): { type: string; data: string; sealed: string | undefined } => {
   const checks = checksOf(event.type);
@@ -93,9 +101,9 @@ export const encodeEvent = (event: DomainEvent): { type: string; data: string; s
  * Throws UnreadableEvent for an unknown name or a wrong shape.
  */
 export const decodeEvent = (storedType: string, data: string, sealed: string | undefined): DomainEvent => {
-  const reader = readers[storedType];
+  const reader = Object.hasOwn(readers, storedType) ? readers[storedType] : undefined;
   if (reader === undefined) throw new UnreadableEvent(`unknown event ${storedType}: was the log written by a newer version?`);
-  const lifted = reader.lift({ data: JSON.parse(data), sealed: sealed === undefined ? undefined : JSON.parse(sealed) });
+  const lifted = reader.lift({ data: parse(data, storedType), sealed: sealed === undefined ? undefined : parse(sealed, `${storedType} (sealed)`) });
   const checks = checksOf(reader.type);
   assertShape(checks.data, lifted.data, storedType);
   if (checks.sealed === undefined) return { type: reader.type, data: lifted.data } as DomainEvent;

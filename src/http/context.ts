@@ -57,6 +57,8 @@ declare module 'fastify' {
     idempotent?: true;
     /** Example bodies for the API description, by name. */
     examples?: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>>;
+    /** The media type of the answer where it is no JSON. */
+    media?: string;
     /** The code with which an unknown or malformed id is answered, for the API description. */
     unknownId?: ErrorCode;
   }

@@ -100,6 +100,7 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
         idempotent: route.config?.idempotent === true,
         takesBody: route.schema?.body !== undefined,
         unknownId: route.config?.unknownId,
+        media: route.config?.media,
         examples: route.config?.examples,
       },
     }));

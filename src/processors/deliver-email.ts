@@ -124,8 +124,10 @@ const messageOf = async (deps: ProcessorDeps, stream: StreamName, email: Email):
   try {
     const date = email.scheduledAt ?? accepted.at;
     const render = await compiledTemplate(deps, must(parseTemplateId(accepted.templateId), 'template id'), accepted.templateRevision);
+    // With the call's own subject, as at acceptance: it stands in the HTML's title, and the template's own need not fit.
     const { html, text } = render({
       variables: content.variables as JsonObject,
+      ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
       environment: { at: date, company: accepted.company as Company },
     });
     const addresses = (role: 'to' | 'cc') =>

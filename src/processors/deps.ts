@@ -8,8 +8,8 @@ import type { Document, Documents } from '../domain/ports/documents.js';
 import type { Log } from '../domain/ports/log.js';
 import type { Mailer } from '../domain/ports/mailer.js';
 
-/** Open work as a read model tells it; a hint, never the ground of a decision. */
-export type WorkDocument = Document & Readonly<{ phase: string; priority: string; dueAt: string; stream: string; team: string }>;
+/** Open work as a read model tells it; a hint, never the ground of a decision. `owner` is the team, of a deleted email too. */
+export type WorkDocument = Document & Readonly<{ phase: string; priority: string; dueAt: string; stream: string; owner: string }>;
 
 export type ProcessorDeps = CommandDeps &
   Readonly<{

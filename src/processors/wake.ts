@@ -21,11 +21,13 @@ type TimedPhase = (typeof timedPhases)[number];
 export const wakeWorker = (deps: ProcessorDeps): Worker => ({
   name: 'wake',
   run: async (signal) => {
-    const held = new Map<string, number>();
+    const held = new Map<TimedPhase, Map<string, number>>(timedPhases.map((phase) => [phase, new Map()]));
     while (!signal.aborted) {
       const nowMs = deps.clock.now();
-      for (const [key, untilMs] of held) if (untilMs <= nowMs) held.delete(key);
-      for (const phase of timedPhases) await wakePhase(deps, phase, held, signal);
+      for (const [phase, keys] of held) {
+        for (const [key, untilMs] of keys) if (untilMs <= nowMs) keys.delete(key);
+        await wakePhase(deps, phase, keys, signal);
+      }
       await deps.clock.until(nowMs + LOOK_EVERY_MS, signal);
     }
   },
@@ -33,7 +35,7 @@ export const wakeWorker = (deps: ProcessorDeps): Worker => ({
 
 const wakePhase = async (deps: ProcessorDeps, phase: TimedPhase, held: Map<string, number>, signal: AbortSignal): Promise<void> => {
   const nowMs = deps.clock.now();
-  // Rows that are held may fill a page, so the page is larger by as many.
+  // Rows of this phase that are held may fill a page, so the page is larger by as many.
   const due = (await deps.documents.find(deps.workCollection, {
     where: { phase: { eq: phase }, dueAt: { lte: isoTime(nowMs) } },
     sort: { field: 'dueAt', direction: 'asc' },
@@ -54,7 +56,7 @@ const wakePhase = async (deps: ProcessorDeps, phase: TimedPhase, held: Map<strin
 
 const fire = async (deps: ProcessorDeps, phase: TimedPhase, timer: WorkDocument): Promise<void> => {
   const stream = timer.stream as StreamName;
-  const cause = causeOfWork(deps, 'wake', { teamId: timer.team, correlationId: timer.id, causationId: timer.id });
+  const cause = causeOfWork(deps, 'wake', { teamId: timer.owner, correlationId: timer.id, causationId: timer.id });
   switch (phase) {
     case 'scheduled':
       await handle(deps.log, stream, emailDecider, { type: 'ReleaseEmail', at: cause.at }, cause);

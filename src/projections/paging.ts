@@ -21,7 +21,7 @@ export const readPage = async <Found extends Document, Item>(
   itemOf: (document: Found) => Item,
 ): Promise<Page<Item>> => {
   const field = search === undefined ? sortField : 'seq';
-  const after = cursor === undefined ? undefined : readCursor(cursor, field);
+  const after = cursor === undefined ? undefined : readCursor(cursor, collection, field);
   const found = (await documents.find(collection, {
     where,
     ...(search === undefined ? { sort: { field, direction: 'desc' as const } } : { search }),
@@ -39,26 +39,26 @@ export const readPage = async <Found extends Document, Item>(
       total: counted,
       totalPages: Math.ceil(counted / limit),
       totalIsLowerBound: isLowerBound,
-      nextCursor: found.length > limit && last !== undefined ? writeCursor(last, field) : null,
+      nextCursor: found.length > limit && last !== undefined ? writeCursor(last, collection, field) : null,
     },
   };
 };
 
-const writeCursor = (document: Document, field: string): string => {
+const writeCursor = (document: Document, collection: string, field: string): string => {
   const value = document[field];
-  return Buffer.from(JSON.stringify([field, typeof value === 'number' ? value : String(value), document.seq])).toString('base64url');
+  return Buffer.from(JSON.stringify([collection, field, typeof value === 'number' ? value : String(value), document.seq])).toString('base64url');
 };
 
-const readCursor = (cursor: string, field: string): Place => {
+const readCursor = (cursor: string, collection: string, field: string): Place => {
   let parsed: unknown;
   try {
     parsed = JSON.parse(Buffer.from(cursor, 'base64url').toString());
   } catch {
     throw invalid();
   }
-  if (!Array.isArray(parsed) || parsed.length !== 3) throw invalid();
-  const [of, value, seq] = parsed as unknown[];
-  if (of !== field || (typeof value !== 'string' && typeof value !== 'number') || !Number.isSafeInteger(seq)) throw invalid();
+  if (!Array.isArray(parsed) || parsed.length !== 4) throw invalid();
+  const [list, of, value, seq] = parsed as unknown[];
+  if (list !== collection || of !== field || (typeof value !== 'string' && typeof value !== 'number') || !Number.isSafeInteger(seq)) throw invalid();
   return { value, seq: seq as number };
 };
 

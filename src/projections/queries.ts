@@ -93,6 +93,7 @@ const totalEmails = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter)
     return { total, isLowerBound: total >= max };
   }
   const { startDate, endDate } = filter;
+  if (startDate !== undefined && endDate !== undefined && startDate > endDate) return { total: 0, isLowerBound: false };
   const firstDay = startDate === undefined ? undefined : dayOf(startDate);
   const lastDay = endDate === undefined ? undefined : dayOf(endDate);
   const startCut = startDate !== undefined && !startDate.endsWith('T00:00:00.000Z');

@@ -29,7 +29,7 @@ const codeOf = async (app: App, options: InjectOptions): Promise<readonly [numbe
   return [response.statusCode, response.json<{ code?: string }>().code];
 };
 
-t.test('every route with a key: 401 without, 403 without the permission, 404 for another team, 2xx with', async (t) => {
+void t.test('every route with a key: 401 without, 403 without the permission, 404 for another team, 2xx with', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
   const routes = routesOf(app).filter(({ access }) => access !== 'public');
@@ -54,13 +54,13 @@ t.test('every route with a key: 401 without, 403 without the permission, 404 for
   }
 });
 
-t.test('paths that begin with /api are never public, pages never need a key', async (t) => {
+void t.test('paths that begin with /api are never public, pages never need a key', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
   for (const { method, path, access } of routesOf(app)) t.equal(access === 'public', !path.startsWith('/api/'), `${method} ${path}`);
 });
 
-t.test('a route that declares no permission stops the build', async (t) => {
+void t.test('a route that declares no permission stops the build', async (t) => {
   const { deps } = fakes();
   await t.rejects(buildServer(deps, (app) => void app.get('/api/forgotten', async () => ({}))), /GET \/api\/forgotten declares neither a permission/);
   const app = await buildServer(fakes().deps, (scope) => void scope.get('/pages/open', { config: { access: 'public' } }, async () => ({})));
@@ -68,7 +68,7 @@ t.test('a route that declares no permission stops the build', async (t) => {
   await app.close();
 });
 
-t.test('keys that are not good', async (t) => {
+void t.test('keys that are not good', async (t) => {
   const { app } = await fakeServer();
   t.teardown(() => app.close());
   const ask = (authorization?: string) => codeOf(app, { url: '/api/emails', headers: authorization === undefined ? {} : { authorization } });
@@ -80,7 +80,7 @@ t.test('keys that are not good', async (t) => {
   t.same(await ask('bearer  unlimited'), [200, undefined], 'the scheme is case-insensitive');
 });
 
-t.test('every answer has a request id and the three rate headers', async (t) => {
+void t.test('every answer has a request id and the three rate headers', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
   const requests: readonly (readonly [string, InjectOptions])[] = [
@@ -111,8 +111,8 @@ t.test('every answer has a request id and the three rate headers', async (t) => 
   t.same(await codeOf(app, { url: '/health/live', headers: { expect: 'magic' } }), [400, 'MALFORMED_REQUEST']);
 });
 
-t.test('rates of a key', async (t) => {
-  t.test('the table holds per key and endpoint, and starts anew with its window', async (t) => {
+void t.test('rates of a key', async (t) => {
+  void t.test('the table holds per key and endpoint, and starts anew with its window', async (t) => {
     const { app, clock, calls } = await fakeServer();
     t.teardown(() => app.close());
     const send = () => app.inject({ method: 'POST', url: '/api/emails/send', headers: bearer('full'), payload: sendBody });
@@ -134,14 +134,14 @@ t.test('rates of a key', async (t) => {
     t.equal((await send()).statusCode, 201);
   });
 
-  t.test('every line of the table names a route', async (t) => {
+  void t.test('every line of the table names a route', async (t) => {
     const { app } = await fakeServer();
     t.teardown(() => app.close());
     const names = routesOf(app).map(({ method, path }) => `${method} ${path}`);
     for (const endpoint of Object.keys(rateLimits)) t.ok(names.includes(endpoint), endpoint);
   });
 
-  t.test('the other endpoints have 100 a minute each, and 200 in 10 seconds together', async (t) => {
+  void t.test('the other endpoints have 100 a minute each, and 200 in 10 seconds together', async (t) => {
     const { app } = await fakeServer();
     t.teardown(() => app.close());
     const ask = async (url: string, count: number) => {
@@ -159,7 +159,7 @@ t.test('rates of a key', async (t) => {
     t.same(await ask('/api/emails', 100), { 200: 100 }, 'endpoints of the table are not in the burst');
   });
 
-  t.test('a limit of its own replaces them all', async (t) => {
+  void t.test('a limit of its own replaces them all', async (t) => {
     const { app } = await fakeServer();
     t.teardown(() => app.close());
     const ask = (url: string) => app.inject({ url, headers: bearer('three') });
@@ -169,7 +169,7 @@ t.test('rates of a key', async (t) => {
     t.match((await ask('/api/templates')).json(), { code: 'RATE_LIMIT_EXCEEDED', message: /may make 3 requests a minute/ });
   });
 
-  t.test('ten requests under way at once; a place is free again when the answer is out, or the caller gone', async (t) => {
+  void t.test('ten requests under way at once; a place is free again when the answer is out, or the caller gone', async (t) => {
     const { app, during } = await fakeServer();
     t.teardown(() => app.close());
     const gate = gateOf();
@@ -198,7 +198,7 @@ const gateOf = () => {
   return { promise, resolve };
 };
 
-t.test('without a key, the remote address is bounded', async (t) => {
+void t.test('without a key, the remote address is bounded', async (t) => {
   const { app, clock } = await fakeServer();
   t.teardown(() => app.close());
   const ask = (url: string, token?: string, remoteAddress = '203.0.113.9') => app.inject({ url, remoteAddress, headers: token === undefined ? {} : bearer(token) });
@@ -218,7 +218,7 @@ t.test('without a key, the remote address is bounded', async (t) => {
   t.equal(addressBucket('fe80::1%eth0'), 'fe80:0:0:0::/64');
 });
 
-t.test('HTTPS, where it is required', async (t) => {
+void t.test('HTTPS, where it is required', async (t) => {
   const plain = { url: '/api/emails', headers: bearer('unlimited') };
   const forwarded = (proto: string, address = '10.0.0.1') => ({ ...plain, remoteAddress: address, headers: { ...plain.headers, 'x-forwarded-proto': proto, 'x-forwarded-for': '203.0.113.9' } });
 
@@ -241,7 +241,7 @@ t.test('HTTPS, where it is required', async (t) => {
   await Promise.all([direct.app.close(), behind.app.close(), open.app.close()]);
 });
 
-t.test('behind a trusted proxy, the address that is bounded is the caller’s', async (t) => {
+void t.test('behind a trusted proxy, the address that is bounded is the caller’s', async (t) => {
   const { app, deps } = await fakeServer({ settings: { trustProxy: ['10.0.0.1'] } });
   t.teardown(() => app.close());
   await app.inject({ url: '/nowhere', remoteAddress: '10.0.0.1', headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9' } });
@@ -249,7 +249,7 @@ t.test('behind a trusted proxy, the address that is bounded is the caller’s', 
   t.equal(remaining, 118);
 });
 
-t.test('a limiter that fails is a fault of ours, in the usual form', async (t) => {
+void t.test('a limiter that fails is a fault of ours, in the usual form', async (t) => {
   const made = fakes();
   const app = await buildServer({ ...made.deps, limiter: { ...made.deps.limiter, hit: () => Promise.reject(new Error('down')) } });
   t.teardown(() => app.close());
@@ -258,7 +258,7 @@ t.test('a limiter that fails is a fault of ours, in the usual form', async (t) =
   t.match(response.headers, { 'x-ratelimit-remaining': '0', 'x-ratelimit-limit': /\d/, 'x-ratelimit-reset': /\d/ });
 });
 
-t.test('health', async (t) => {
+void t.test('health', async (t) => {
   const { app, workers, accepting } = await fakeServer();
   t.teardown(() => app.close());
   t.same((await app.inject('/health/live')).json(), { status: 'live', version: '1.2.3' });

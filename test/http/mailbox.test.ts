@@ -2,7 +2,7 @@
 import t from 'tap';
 import { bearer, fakeMailbox, fakeServer, mailMessage, RAW } from './fakes.js';
 
-t.test('as JSON and as files', async (t) => {
+void t.test('as JSON and as files', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
   t.same((await app.inject('/mailbox/messages?limit=1')).json(), {
@@ -31,7 +31,7 @@ t.test('as JSON and as files', async (t) => {
   t.match((await app.inject('/mailbox/messages')).json(), { data: [], meta: { total: 0, totalPages: 0 } });
 });
 
-t.test('the HTML of a mail is shown without scripts, with its inline images, dark or light', async (t) => {
+void t.test('the HTML of a mail is shown without scripts, with its inline images, dark or light', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
   const light = await app.inject('/mailbox/messages/m1/html');
@@ -46,7 +46,7 @@ t.test('the HTML of a mail is shown without scripts, with its inline images, dar
   t.match((await app.inject('/mailbox/messages/m1/html?scheme=pink')).json(), { code: 'VALIDATION_ERROR' });
 });
 
-t.test('the page brings all it needs, and its policy allows nothing else', async (t) => {
+void t.test('the page brings all it needs, and its policy allows nothing else', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
   for (const url of ['/mailbox', '/']) {
@@ -66,7 +66,7 @@ t.test('the page brings all it needs, and its policy allows nothing else', async
   for (const [, id = ''] of script.body.matchAll(/\$\('([a-z]+)'\)/g)) t.ok(page.includes(`id="${id}"`), `#${id} is in the page`);
 });
 
-t.test('it is there on loopback only', async (t) => {
+void t.test('it is there on loopback only', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox(), settings: { trustProxy: true } });
   t.teardown(() => app.close());
   const urls = ['/mailbox', '/mailbox/messages', '/mailbox/messages/m1', '/mailbox/messages/m1/raw', '/mailbox/messages/m1/html', '/mailbox/messages/m1/attachments/0', '/mailbox/app.js'];
@@ -93,7 +93,7 @@ t.test('it is there on loopback only', async (t) => {
   t.notMatch((await landing('mail.example.com')).body, /href="\/mailbox"/);
 });
 
-t.test('only the page itself, or no page, empties it', async (t) => {
+void t.test('only the page itself, or no page, empties it', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
   const clear = (headers: Record<string, string>) => app.inject({ method: 'DELETE', url: '/mailbox/messages', headers: { host: 'localhost:3000', ...headers } });
@@ -104,7 +104,7 @@ t.test('only the page itself, or no page, empties it', async (t) => {
   t.same((await clear({})).json(), { deleted: 0 });
 });
 
-t.test('without a mailbox there is none', async (t) => {
+void t.test('without a mailbox there is none', async (t) => {
   const { app } = await fakeServer();
   t.teardown(() => app.close());
   t.match((await app.inject({ url: '/mailbox', headers: bearer('full') })).json(), { statusCode: 404, code: 'NOT_FOUND' });

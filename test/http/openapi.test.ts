@@ -18,7 +18,7 @@ const walk = function* (value: Json, path: readonly string[] = []): Generator<re
 const resolve = (document: JsonObject, reference: string): Json | undefined =>
   reference.slice(2).split('/').reduce<Json | undefined>((found, part) => object(found)[part], document);
 
-t.test('the document', async (t) => {
+void t.test('the document', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
   const document = openApiDocument(app);
@@ -26,14 +26,14 @@ t.test('the document', async (t) => {
   t.same((await app.inject('/openapi.json')).json(), document);
   t.same((await app.inject('/docs/json')).json(), document);
 
-  t.test('has every route of the API, and nothing else', async (t) => {
+  void t.test('has every route of the API, and nothing else', async (t) => {
     const described = Object.entries(object(document['paths'])).flatMap(([path, item]) => Object.keys(object(item)).map((method) => `${method.toUpperCase()} ${path}`));
     const pages = new Set(['GET /', 'GET /openapi.json', 'GET /mailbox', 'GET /mailbox/app.css', 'GET /mailbox/app.js', 'GET /mailbox/messages/{id}/html']);
     const registered = routesOf(app).map(({ method, path }) => `${method} ${path.replace(/:([a-z]+)/g, '{$1}')}`).filter((name) => !name.includes('/docs') && !pages.has(name));
     t.same(described.sort(), registered.sort());
   });
 
-  t.test('every reference resolves, every component is used', async (t) => {
+  void t.test('every reference resolves, every component is used', async (t) => {
     const references = new Set<string>();
     for (const [path, value] of walk(document)) {
       const reference = isJsonObject(value) ? value['$ref'] : undefined;
@@ -46,7 +46,7 @@ t.test('the document', async (t) => {
     }
   });
 
-  t.test('every operation says what it needs, what it is called, and how it fails', async (t) => {
+  void t.test('every operation says what it needs, what it is called, and how it fails', async (t) => {
     const ids = new Set<Json | undefined>();
     for (const route of routesOf(app)) {
       const path = route.path.replace(/:([a-z]+)/g, '{$1}');
@@ -67,7 +67,7 @@ t.test('the document', async (t) => {
   });
 });
 
-t.test('every example is taken by the endpoint it belongs to', async (t) => {
+void t.test('every example is taken by the endpoint it belongs to', async (t) => {
   const { app } = await fakeServer();
   t.teardown(() => app.close());
   let count = 0;
@@ -83,7 +83,7 @@ t.test('every example is taken by the endpoint it belongs to', async (t) => {
   t.ok(count >= 8);
 });
 
-t.test('the examples of a send call fit the sample templates', async (t) => {
+void t.test('the examples of a send call fit the sample templates', async (t) => {
   for (const [name, { value }] of Object.entries(sendExamples)) {
     const { templateId, variables } = value as { templateId: string; variables: JsonObject };
     const sample = sampleTemplates.find(({ slug }) => slug === templateId);

@@ -13,11 +13,11 @@ type ErrorBody = { code: string; message: string; errors?: { field: string; mess
 
 const json = { ...bearer('unlimited'), 'content-type': 'application/json' };
 
-t.test('a send call', async (t) => {
+void t.test('a send call', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
 
-  t.test('reaches the command with the caller, and is answered 201 with every field unaltered', async (t) => {
+  void t.test('reaches the command with the caller, and is answered 201 with every field unaltered', async (t) => {
     const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'x-request-id': 'mine.1' }, payload: sendBody });
     t.equal(response.statusCode, 201);
     t.same(response.json(), sendResponse);
@@ -30,7 +30,7 @@ t.test('a send call', async (t) => {
     t.equal(idempotency, undefined);
   });
 
-  t.test('a replayed answer has the same bytes and says so', async (t) => {
+  void t.test('a replayed answer has the same bytes and says so', async (t) => {
     const first = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'idempotency-key': 'new' }, payload: sendBody });
     const again = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'idempotency-key': 'seen' }, payload: sendBody });
     t.equal(again.headers['idempotency-replayed'], 'true');
@@ -39,7 +39,7 @@ t.test('a send call', async (t) => {
     t.same(calls.at(-1)?.[3], { key: 'seen', body: sendBody });
   });
 
-  t.test('a request id that is not fit is replaced', async (t) => {
+  void t.test('a request id that is not fit is replaced', async (t) => {
     for (const id of ['', ' ', 'a b', 'a'.repeat(129), 'ä', '<x>']) {
       const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'x-request-id': id }, payload: sendBody });
       t.match(response.headers['x-request-id'], /^[0-9a-f]{24}-[0-9a-z]+$/, JSON.stringify(id));
@@ -50,7 +50,7 @@ t.test('a send call', async (t) => {
   });
 });
 
-t.test('wrong bodies are answered 400 and reach no command', async (t) => {
+void t.test('wrong bodies are answered 400 and reach no command', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
   const post = async (payload: string | Buffer, headers: Record<string, string> = json) => {
@@ -82,7 +82,7 @@ t.test('wrong bodies are answered 400 and reach no command', async (t) => {
     t.equal(body.code, code, name);
     t.match(body.message, message, name);
     t.ok(headers['x-ratelimit-limit'], name);
-    t.equal(headers['connection'], undefined, `${name}: the connection stays`);
+    t.equal(headers['connection'], 'keep-alive', `${name}: the connection stays`);
   }
   const types: readonly (readonly [string, string])[] = [
     ['text/plain', '{}'], ['application/x-www-form-urlencoded', 'a=b'], ['application/json; charset=iso-8859-1', '{}'], ['nonsense', '{}'],
@@ -99,7 +99,7 @@ t.test('wrong bodies are answered 400 and reach no command', async (t) => {
   t.equal(fine.statusCode, 201, 'what only looks like it is fine');
 });
 
-t.test('every fault of a body is named with its path and what would be right', async (t) => {
+void t.test('every fault of a body is named with its path and what would be right', async (t) => {
   const { app } = await fakeServer();
   t.teardown(() => app.close());
   const faults = async (change: Record<string, unknown>) => {
@@ -115,7 +115,7 @@ t.test('every fault of a body is named with its path and what would be right', a
     'to[1].email': 'is required', 'to[1].name': 'must be a string', 'to[2].nmae': 'is not a known field; did you mean `name`?',
   });
   t.same(await faults({ to: [] }), { to: 'must have at least 1 element' });
-  t.same(await faults({ to: Array.from({ length: 51 }, () => ({ email: 'a@example.com' })) }), { to: 'must have at most 50 elements' });
+  t.same(await faults({ tags: Array.from({ length: 51 }, () => 'a') }), { tags: 'must have at most 50 elements' });
   t.same(await faults({ variables: [] }), { variables: 'must be a JSON object' });
   t.same(await faults({ priority: 'urgent', scheduledAt: 'tomorrow', version: {} }), {
     priority: 'must be one of high, normal, low', scheduledAt: 'must be an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z', version: 'must be a string or a whole number',
@@ -135,7 +135,7 @@ t.test('every fault of a body is named with its path and what would be right', a
   t.equal(many.json<ErrorBody>().errors?.length, 50, 'as many faults as one can read');
 });
 
-t.test('queries', async (t) => {
+void t.test('queries', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
   const get = (url: string) => app.inject({ url, headers: bearer('unlimited') });
@@ -165,7 +165,7 @@ t.test('queries', async (t) => {
   t.match((await get('/api/emails?cursor=nonsense')).json(), { statusCode: 400, code: 'INVALID_CURSOR' });
 });
 
-t.test('bulk delete', async (t) => {
+void t.test('bulk delete', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
   const remove = (payload: unknown) => app.inject({ method: 'DELETE', url: '/api/emails/bulk', headers: json, payload: JSON.stringify(payload) });
@@ -183,7 +183,7 @@ t.test('bulk delete', async (t) => {
   }
 });
 
-t.test('the other endpoints pass on what they were given', async (t) => {
+void t.test('the other endpoints pass on what they were given', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
   const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: unknown) => {
@@ -214,7 +214,7 @@ t.test('the other endpoints pass on what they were given', async (t) => {
   }
 });
 
-t.test('the Idempotency-Key has 1 to 255 printable ASCII characters', async (t) => {
+void t.test('the Idempotency-Key has 1 to 255 printable ASCII characters', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
   for (const url of ['/api/emails/send', `/api/emails/${EMAIL}/retry`]) {
@@ -225,7 +225,7 @@ t.test('the Idempotency-Key has 1 to 255 printable ASCII characters', async (t) 
   }
 });
 
-t.test('each code has its status, and the body of the contract', async (t) => {
+void t.test('each code has its status, and the body of the contract', async (t) => {
   const { app, during, logged } = await fakeServer();
   t.teardown(() => app.close());
   const throwing = async (error: unknown) => {
@@ -261,7 +261,7 @@ t.test('each code has its status, and the body of the contract', async (t) => {
   t.match(errors[0], { requestId: 'r1', method: 'POST', route: '/api/emails/send', error: { code: 'SQLITE_FULL' } });
 });
 
-t.test('one line per request, without anything personal', async (t) => {
+void t.test('one line per request, without anything personal', async (t) => {
   const { app, logged } = await fakeServer();
   const silent = await fakeServer({ settings: { logLevel: 'warn' } });
   t.teardown(() => Promise.all([app.close(), silent.app.close()]));
@@ -276,7 +276,7 @@ t.test('one line per request, without anything personal', async (t) => {
   t.same(silent.logged, []);
 });
 
-t.test('the scan before JSON.parse agrees with what JSON.parse builds', async (t) => {
+void t.test('the scan before JSON.parse agrees with what JSON.parse builds', async (t) => {
   const countOf = (value: unknown, depth: number): readonly [number, number] => {
     if (typeof value !== 'object' || value === null) return [0, depth];
     const members = Object.values(value);
@@ -296,7 +296,7 @@ t.test('the scan before JSON.parse agrees with what JSON.parse builds', async (t
   );
 });
 
-t.test('the place of a fault is found wherever JSON.parse finds one', async (t) => {
+void t.test('the place of a fault is found wherever JSON.parse finds one', async (t) => {
   const isJson = (text: string): boolean => {
     try {
       JSON.parse(text);

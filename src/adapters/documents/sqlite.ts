@@ -143,11 +143,22 @@ const startRebuild = (catalog: Catalog, live: LiveGenerations, name: string, end
           return side === 'rebuilt' ? page(fresh) : live.use(name, page);
         }),
       commit: async () => {
-        await fresh.finish(turn);
-        const replaced = catalog.replace(name, before.generation, number);
-        live.release(name);
-        catalog.deleteGenerations(name, (generation) => generation === (replaced ? before.generation : number));
-        end();
+        const isInPlace = (): boolean => catalog.projection(name)?.generation === before.generation;
+        let replaced = false;
+        try {
+          if (isInPlace()) {
+            await fresh.finish(turn);
+            replaced = catalog.replace(name, before.generation, number);
+          }
+        } catch (error) {
+          // Whoever put the projection on another version has deleted our file.
+          if (isInPlace()) throw error;
+        } finally {
+          fresh.close();
+          live.release(name);
+          catalog.deleteGenerations(name, (generation) => generation === (replaced ? before.generation : number));
+          end();
+        }
         if (!replaced) throw new CheckpointMoved(`the projection ${name} was put on another version while it was rebuilt`);
       },
       discard: async () => {

@@ -79,9 +79,9 @@ const PATH_SAFE = /^[A-Za-z0-9._~!$()*,;:@/%=+-]*$/;
 export const urlPath = (value: string): string =>
   PATH_SAFE.test(value) ? value : encodeURI(wellFormed(value)).replaceAll('%25', '%').replace(/[?#&'[\]]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** A whole query or several components of it, `a=1&b=2`: escaped for the attribute, its structure kept. */
+/** A whole query or several components of it, `a=1&b=2`: its structure is kept. */
 export const urlQuery = (value: string): string =>
-  escapeHtml(encodeURI(wellFormed(value)).replaceAll('%25', '%').replaceAll('#', '%23').replaceAll("'", '%27'));
+  encodeURI(wellFormed(value)).replaceAll('%25', '%').replaceAll('#', '%23').replaceAll("'", '%27');
 
 /** The address of `mailto:` and the number of `tel:`: no header fields, no second recipient. */
 export const urlAddress = (value: string): string => urlComponent(value).replaceAll('%40', '@').replaceAll('%2B', '+');

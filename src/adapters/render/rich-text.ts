@@ -5,6 +5,7 @@ import { concat, js, literalOf, quote, type Term } from './code.js';
 import type { Context } from './context.js';
 import type { RichElement, RichNode } from './sanitize.js';
 import { heading, wrap } from './text-layout.js';
+import { textLinkOf } from './urls.js';
 import { textOf } from './values.js';
 
 /** A paragraph to come: its pieces, and what its lines begin with. */
@@ -32,6 +33,10 @@ export const inlineText = (nodes: readonly RichNode[], context: Context, format?
   const terms = walk.paragraphs.flatMap(({ terms }, at) => (at === 0 ? terms : [', ', ...terms]));
   return terms.map((term) => (typeof term === 'string' ? term.replace(/^\n$/, ', ') : term));
 };
+
+/** A line of the text part, wrapped; for components that are one. */
+export const writeLine = (terms: readonly Term[], context: Context): void =>
+  context.code.text(layOut({ terms, kind: 'plain', first: '', rest: '' }), '\n\n');
 
 const layOut = ({ terms, kind, first, rest }: Paragraph): Term => {
   const literal = literalOf(terms);
@@ -83,15 +88,19 @@ const visitInline = (node: RichElement, walk: Walk, context: Context, format: Va
 
 /** ` (address)` after the text of a link, or nothing where the text says it already or there is nowhere to go. */
 export const linkTail = (text: readonly Term[], href: TemplatedText, context: Context): readonly Term[] => {
-  const address = textOf(href, context);
-  const bareTerms = address.map((term, at) => (at === 0 && typeof term === 'string' ? term.replace(/^(?:mailto|tel):/i, '') : term));
-  const literal = literalOf(address);
-  const bare = literalOf(bareTerms);
-  if (bare?.startsWith('#') === true || concat(text).trim() === concat(bareTerms)) return [];
-  // A scheme that is refused in HTML has no place in the text either.
-  const shown: Term = literal === undefined ? js(`TEXT_LINK(${concat(address)})`) : bare ?? '';
-  return text.length === 0 ? [shown] : [' (', shown, ')'];
+  const address = textLinkOf(href, context);
+  const bare = 'terms' in address ? withoutScheme(address.terms) : undefined;
+  const literal = bare === undefined ? undefined : literalOf(bare);
+  if (literal === '' || literal?.startsWith('#') === true) return [];
+  const label = concat(text).trim();
+  if (label === concat(withoutScheme(textOf(href, context)))) return [];
+  if ('judge' in address) return [js(`TEXT_LINK(${address.judge},${text.length === 0})`)];
+  return text.length === 0 ? bare ?? [] : [' (', ...(bare ?? []), ')'];
 };
+
+/** Nobody reads `mailto:`. */
+const withoutScheme = (address: readonly Term[]): readonly Term[] =>
+  address.map((term, at) => (at === 0 && typeof term === 'string' ? term.replace(/^(?:mailto|tel):/i, '') : term));
 
 const visitBlock = (node: RichElement, walk: Walk, context: Context, format: ValueFormat | undefined): void => {
   close(walk);

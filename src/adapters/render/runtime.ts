@@ -44,7 +44,11 @@ export const runtimeOf = (limits: Limits) => ({
   ADDRESS: escape.urlAddress,
   HOST: escape.urlHost,
   AFTER_HOST: escape.urlAfterHost,
-  TEXT_LINK: (address: string): string => safeLink(address)?.replace(/^(?:mailto|tel):/i, '') ?? '',
+  TEXT_LINK: (address: string, alone: boolean): string => {
+    const safe = safeLink(address)?.replace(/^(?:mailto|tel):/i, '');
+    if (safe === undefined || safe.startsWith('#')) return '';
+    return alone ? safe : ` (${safe})`;
+  },
   COLOR: escape.color,
   LENGTH: escape.length,
   BOX: escape.box,

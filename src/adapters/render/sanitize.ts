@@ -58,6 +58,7 @@ export const parseRichText = (content: string, mode: RichMode, context: Context)
     allowedSchemes: ['http', 'https', 'mailto', 'tel', 'data', mark],
     allowedSchemesAppliedToAttributes: ['href', 'src'],
     parseStyleAttributes: false,
+    nestingLimit: NESTING_MAX,
     nonTextTags: ['style', 'script', 'textarea', 'option', 'noscript', 'template', 'iframe', 'object', 'svg', 'math', 'title', 'xmp', 'noembed', 'noframes', 'plaintext'],
   });
   const restore = (text: string): TemplatedText => restored(text, mark, parts);
@@ -84,6 +85,9 @@ const restored = (text: string, mark: string, parts: TemplatedText): TemplatedTe
   if (end < text.length) out.push(text.slice(end));
   return out;
 };
+
+/** Deeper elements are dropped: no mail has them, and what walks the elements does so by recursion. */
+const NESTING_MAX = 50;
 
 type DomNode = ReturnType<typeof parseDocument>['children'][number];
 

@@ -64,7 +64,8 @@ export const table = (rows: readonly (readonly string[])[], { aligns, header, fo
   if (total > TEXT_COLUMNS) return labelled(rows, header, footer);
   // Amounts at the right end stand below each other from table to table.
   if (total < TABLE_COLUMNS && aligns.endsWith('r')) {
-    widths[0] = (widths[0] ?? 0) + TABLE_COLUMNS - total;
+    const wide = Math.max(aligns.indexOf('l'), 0);
+    widths[wide] = (widths[wide] ?? 0) + TABLE_COLUMNS - total;
     total = TABLE_COLUMNS;
   }
   const rule = '-'.repeat(total);

@@ -7,31 +7,38 @@ import { escapeHtml, imageAttribute, linkAttribute } from './escape.js';
 import { plainOf, stringOf } from './values.js';
 
 /** Terms for `href`. An address whose scheme and host stand in the template needs no judgement when it is rendered. */
-export const linkOf = (address: TemplatedText, context: Context): readonly Term[] => compile(address, context, 'LINK', linkAttribute, safeLink);
+export const linkOf = (address: TemplatedText, context: Context): readonly Term[] => compile(address, context, 'LINK').html;
 
 /** Terms for `src`. */
-export const imageOf = (address: TemplatedText, context: Context): readonly Term[] => compile(address, context, 'IMAGE', imageAttribute, safeImage);
+export const imageOf = (address: TemplatedText, context: Context): readonly Term[] => compile(address, context, 'IMAGE').html;
 
-const compile = (
-  address: TemplatedText,
-  context: Context,
-  judge: 'LINK' | 'IMAGE',
-  now: (text: string) => string,
-  safe: (text: string) => string | undefined,
-): readonly Term[] => {
-  if (address.every((part) => typeof part === 'string')) return [now(address.join(''))];
+/** The address of a link for the text part: the same one, not escaped, or in `judge` the expression of one that must be judged first. */
+export const textLinkOf = (address: TemplatedText, context: Context): Readonly<{ terms: readonly Term[] } | { judge: string }> => compile(address, context, 'LINK').text;
+
+type Compiled = Readonly<{ html: readonly Term[]; text: Readonly<{ terms: readonly Term[] } | { judge: string }> }>;
+
+const judges = { LINK: { safe: safeLink, attribute: linkAttribute }, IMAGE: { safe: safeImage, attribute: imageAttribute } };
+
+const compile = (address: TemplatedText, context: Context, judge: 'LINK' | 'IMAGE'): Compiled => {
+  const { safe, attribute } = judges[judge];
+  if (address.every((part) => typeof part === 'string')) {
+    const literal = address.join('');
+    return { html: [attribute(literal)], text: { terms: [safe(literal) ?? ''] } };
+  }
   const [start] = address;
   const known = typeof start === 'string' ? fixedStart(start.trimStart(), judge) : undefined;
-  if (known === undefined || safe(known) === undefined) return [js(`${judge}(${composed(address, context)})`)];
+  if (known === undefined || safe(known) === undefined) {
+    const whole = context.code.remember(composed(address, context));
+    return { html: [js(`${judge}(${whole})`)], text: { judge: whole } };
+  }
   let before = '';
-  return address.map((part, at) => {
-    if (typeof part === 'string') {
-      const literal = at === 0 ? part.trimStart() : part;
-      before += literal;
-      return escapeHtml(literal.trim().replaceAll(' ', '%20'));
-    }
-    return js(`${encoderAt(before)}(${stringOf(part.path, context)})`);
+  const terms = address.map((part, at): Term => {
+    if (typeof part !== 'string') return js(context.code.remember(`${encoderAt(before)}(${stringOf(part.path, context)})`));
+    before += part;
+    return (at === 0 ? part.trimStart() : part).replaceAll(' ', '%20');
   });
+  const html = terms.map((term): Term => (typeof term === 'string' ? escapeHtml(term) : js(`E(${term.js})`)));
+  return { html, text: { terms } };
 };
 
 /** The beginning where it settles scheme and host, so that no value can change them. */

@@ -87,7 +87,8 @@ const attempt = (command: Of<'AttemptDelivery'>, email: Email): readonly EmailEv
     open !== undefined &&
     (open.deadlineAt <= command.at || (command.exclusive && open.worker !== command.worker));
   if (!due && !cutOff) return none;
-  const interruptions = email.attempts.filter(({ ended }) => ended?.outcome === 'interrupted').length;
+  const since = email.retries.at(-1)?.at ?? email.createdAt;
+  const interruptions = email.attempts.filter(({ ended, startedAt }) => ended?.outcome === 'interrupted' && startedAt >= since).length;
   if (cutOff && interruptions >= INTERRUPTIONS_MAX) {
     return giveUp({ attempt: open.attempt, at: command.at, reason: 'attempts-spent', text: 'the delivery was cut off too often' }, email);
   }
@@ -98,6 +99,8 @@ const attempt = (command: Of<'AttemptDelivery'>, email: Email): readonly EmailEv
 /** The recipients that still wait for a host to take the mail, by their place in the email. */
 export const pendingRecipients = (email: Email): readonly number[] =>
   email.recipientStatuses.flatMap((status, index) => (status === 'queued' ? [index] : []));
+
+const someGotThrough = (email: Email): boolean => email.recipientStatuses.some((status) => status === 'sent' || status === 'delivered');
 
 const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent[] => {
   const { attempt: number, at, host, durationMs, outcomes, final, schedule } = command;
@@ -125,10 +128,7 @@ const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent
     const nextAttemptAt = isoTime(Date.parse(at) + delayMs);
     return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt }, sealed }, ...arrived];
   }
-  const gotThrough =
-    outcomes.some(({ result }) => result === 'accepted') ||
-    email.recipientStatuses.some((status) => status === 'sent' || status === 'delivered');
-  if (gotThrough) return [{ type: 'EmailSent', data, sealed }, ...arrived];
+  if (outcomes.some(({ result }) => result === 'accepted') || someGotThrough(email)) return [{ type: 'EmailSent', data, sealed }, ...arrived];
   // One that failed for our reasons may be retried, so it outweighs those that bounced.
   const failedBefore = email.recipientStatuses.includes('failed');
   if (!failedBefore && outcomes.every(({ result }) => result === 'bounced')) {
@@ -149,14 +149,10 @@ const giveUp = (
     enhancedCode: null,
     rule: reason,
   }));
-  const host = openAttempt(email)?.host ?? '';
-  return [
-    {
-      type: 'EmailFailed',
-      data: { attempt: number, at, host, durationMs: 0, outcomes, reason },
-      sealed: { replies: outcomes.map(() => text) },
-    },
-  ];
+  const data = { attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes };
+  const sealed = { replies: outcomes.map(() => text) };
+  // An email has failed only when nobody got it.
+  return someGotThrough(email) ? [{ type: 'EmailSent', data, sealed }] : [{ type: 'EmailFailed', data: { ...data, reason }, sealed }];
 };
 
 const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Email): readonly EmailEvent[] => {

@@ -37,6 +37,8 @@ const Content = Type.Object({
   replyTo: optional(text),
   /** As rendered at acceptance. */
   subject: text,
+  /** The subject of the call, with its `{{…}}`; absent where the template's own is rendered. */
+  subjectOverride: optional(text),
   variables: Type.Record(text, Type.Unknown()),
   headers: Type.Record(text, text),
   metadata: Type.Record(text, Type.Unknown()),

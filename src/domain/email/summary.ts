@@ -59,7 +59,7 @@ const changes = (email: EmailSummary, event: EmailProgress): Partial<EmailSummar
     case 'DeliveryAttempted':
       return { status: 'processing', processingAt: at, nextAttemptAt: null, dialogueDeadlineAt: event.data.deadlineAt };
     case 'EmailSent':
-      return { ...ended(email, event.data.outcomes, 'failed'), status: 'sent', sentAt: at };
+      return sent(email, event.data.outcomes, at);
     case 'EmailDeferred':
       return { ...ended(email, event.data.outcomes, 'queued'), status: 'queued', nextAttemptAt: event.data.nextAttemptAt };
     case 'EmailBounced':
@@ -90,6 +90,13 @@ const ended = (email: EmailSummary, outcomes: Outcomes, deferred: 'queued' | 'fa
     if (recipientStatuses[recipient] !== undefined) recipientStatuses[recipient] = statusAfter(result, deferred);
   }
   return { recipientStatuses, nextAttemptAt: null, dialogueDeadlineAt: null };
+};
+
+/** Where all who got it are known to have it already, the email is delivered: no later event will say so. */
+const sent = (email: EmailSummary, outcomes: Outcomes, at: string): Partial<EmailSummary> => {
+  const changed = ended(email, outcomes, 'failed');
+  const delivered = changed.recipientStatuses?.includes('delivered') === true && !changed.recipientStatuses.includes('sent');
+  return { ...changed, sentAt: at, ...(delivered ? { status: 'delivered', deliveredAt: at } : { status: 'sent' }) };
 };
 
 const statusAfter = (result: Outcomes[number]['result'], deferred: 'queued' | 'failed'): RecipientStatus => {

@@ -5,7 +5,14 @@ import type { TemplateId } from '../ids.js';
 import type { TemplateDraft, TemplateEvent, TemplateSlugEvent } from './events.js';
 import type { TemplateListItem, TemplateRecord, TemplateVersion } from './records.js';
 
-export type PublishedVersion = Readonly<{ version: number; revision: number; name: string; subject: string; publishedAt: string }>;
+export type PublishedVersion = Readonly<{
+  version: number;
+  revision: number;
+  name: string;
+  subject: string;
+  from: TemplateDraft['from'];
+  publishedAt: string;
+}>;
 
 export type Template = Readonly<{
   slug: string;
@@ -81,6 +88,7 @@ export const evolveTemplate = (state: TemplateState, event: TemplateEvent): Temp
                   revision: event.data.revision,
                   name: template.draft.name,
                   subject: template.draft.subject,
+                  from: template.draft.from,
                   publishedAt: event.data.at,
                 },
               ],
@@ -121,18 +129,17 @@ export const evolveSlug = (owner: SlugState, event: TemplateSlugEvent): SlugStat
   }
 };
 
-/** The revision that a send call means by `version`. */
-export const resolveVersion = (
-  template: Template,
-  version: string | number,
-): Readonly<{ revision: number; version: number | null }> => {
-  if (version === 'draft') return { revision: template.revision, version: null };
+/** What a send call means by `version`: a revision, with its own name and sender; an unpublished draft changes nothing of it. */
+export type ResolvedVersion = Readonly<{ revision: number; version: number | null; name: string; from: TemplateDraft['from'] }>;
+
+export const resolveVersion = (template: Template, version: string | number): ResolvedVersion => {
+  if (version === 'draft') return { revision: template.revision, version: null, name: template.draft.name, from: template.draft.from };
   const latest = template.published.at(-1);
   if (version === 'published') {
     if (latest === undefined) {
       throw new DomainError('TEMPLATE_NOT_PUBLISHED', 'This template has no published version yet: publish it, or send `version: "draft"`.');
     }
-    return { revision: latest.revision, version: latest.version };
+    return resolved(latest);
   }
   const known = template.published.find((published) => String(published.version) === String(version));
   if (known === undefined) {
@@ -141,8 +148,10 @@ export const resolveVersion = (
       `This template has no version ${JSON.stringify(version)}; it has ${latest === undefined ? 'none' : `1 to ${latest.version}`}. Use "published", "draft" or a version number.`,
     );
   }
-  return { revision: known.revision, version: known.version };
+  return resolved(known);
 };
+
+const resolved = ({ revision, version, name, from }: PublishedVersion): ResolvedVersion => ({ revision, version, name, from });
 
 export const templateListItem = (id: TemplateId, template: Template): TemplateListItem => {
   const latest = template.published.at(-1);

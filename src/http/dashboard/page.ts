@@ -45,7 +45,7 @@ export const mailboxPage = (curl: string): string => `<!doctype html>
   <article id="message" class="message" aria-label="Message" hidden>
     <header>
       <button id="back" type="button" class="back">← All messages</button>
-      <h2 id="subject"></h2>
+      <h2 id="subject">Message</h2>
       <dl id="facts"></dl>
     </header>
     <div class="tools">

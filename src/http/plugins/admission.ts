@@ -1,5 +1,4 @@
 /** Decides, before a body is read, whether a request is let in: transport, key, rate, permission; the cheapest checks first. */
-import type { TLSSocket } from 'node:tls';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticated } from '../../commands/api.js';
 import { DomainError } from '../../domain/errors.js';
@@ -10,9 +9,6 @@ import { pathOf } from '../errors.js';
 import { limitInWords, windowsOfAddress, windowsOfKey, type RatePolicy } from './rate-policy.js';
 
 type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands'>;
-
-const isSecure = (request: FastifyRequest): boolean =>
-  request.protocol === 'https' || (request.raw.socket as TLSSocket).encrypted === true;
 
 /** What is wrong with the request whatever it asks for; undefined where nothing is. */
 const transportFault = (request: FastifyRequest, deps: Deps, access: Access | undefined): DomainError | undefined => {
@@ -27,7 +23,7 @@ const transportFault = (request: FastifyRequest, deps: Deps, access: Access | un
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     return new DomainError('MALFORMED_REQUEST', 'The only expectation that is met is `Expect: 100-continue`.');
   }
-  if (deps.settings.requireHttps && !isSecure(request) && !pathOf(url).startsWith('/health/')) {
+  if (deps.settings.requireHttps && request.protocol !== 'https' && !pathOf(url).startsWith('/health/')) {
     return new DomainError('HTTPS_REQUIRED', 'This service is reached by HTTPS only; use an https:// address.');
   }
   if (access === undefined) {

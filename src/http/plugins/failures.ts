@@ -16,18 +16,19 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** The log writes an error without its message, which may quote what a caller sent. */
 const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new TypeError(`a ${typeof thrown} was thrown`));
 
+/** Fastify ends the connection after every fault of a body; a caller that made one mistake need not connect again. */
+const keepOpen = (request: FastifyRequest, reply: FastifyReply): void => {
+  if (reply.hasHeader('connection') && request.raw.headers.connection?.toLowerCase() !== 'close') reply.header('connection', 'keep-alive');
+};
+
 /**
  * Where an error is answered before the body was read, Node reads and drops the rest of it, so that the caller gets to
  * see the answer instead of a reset. That is only fine for a body of known and bounded length; else the connection ends.
  */
 const settleConnection = (request: FastifyRequest, reply: FastifyReply, bodySizeBytesMax: number): void => {
-  if (request.raw.complete) {
-    reply.removeHeader('connection');
-    return;
-  }
   const { 'content-length': length, 'transfer-encoding': transfer }: IncomingHttpHeaders = request.raw.headers;
   const bounded = transfer === undefined && Number(length ?? 0) <= 4 * bodySizeBytesMax;
-  if (bounded) reply.removeHeader('connection');
+  if (request.raw.complete || bounded) keepOpen(request, reply);
   else reply.header('connection', 'close');
 };
 

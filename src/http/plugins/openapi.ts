@@ -15,6 +15,8 @@ export type DescribedRoute = Readonly<{
   idempotent: boolean;
   takesBody: boolean;
   unknownId: ErrorCode | undefined;
+  /** The media type of the answer where it is no JSON. */
+  media: string | undefined;
   examples: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>> | undefined;
 }>;
 
@@ -100,6 +102,7 @@ const successDescriptions: Readonly<Record<string, string>> = { 200: 'Done.', 20
 const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
   mapObject(raw, (response, status) => ({
     ...object(response),
+    ...(route.media === undefined ? {} : { content: { [route.media]: { schema: { type: 'string', format: 'binary' } } } }),
     description: successDescriptions[status] ?? 'Done.',
     headers: { ...rateHeaders, ...(route.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' } } : {}) },
   }));

@@ -92,8 +92,8 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
   app.get(
     '/mailbox/messages/:id/raw',
     {
-      config: { ...config, unknownId: 'NOT_FOUND' }, onRequest: loopbackOnly,
-      schema: { summary: 'The mail as it came, byte for byte', operationId: 'getMailboxSource', tags, params, produces: ['message/rfc822'] },
+      config: { ...config, unknownId: 'NOT_FOUND', media: 'message/rfc822' }, onRequest: loopbackOnly,
+      schema: { summary: 'The mail as it came, byte for byte', operationId: 'getMailboxSource', tags, params },
     },
     async (request, reply) => {
       const raw = await mailbox.raw(request.params.id);
@@ -105,8 +105,8 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
   app.get(
     '/mailbox/messages/:id/attachments/:index',
     {
-      config: { ...config, unknownId: 'NOT_FOUND' }, onRequest: loopbackOnly,
-      schema: { summary: 'Download an attachment', operationId: 'getMailboxAttachment', tags, params: attachmentParams, produces: ['application/octet-stream'] },
+      config: { ...config, unknownId: 'NOT_FOUND', media: 'application/octet-stream' }, onRequest: loopbackOnly,
+      schema: { summary: 'Download an attachment', operationId: 'getMailboxAttachment', tags, params: attachmentParams },
     },
     async (request, reply) => {
       const { id, index } = request.params;

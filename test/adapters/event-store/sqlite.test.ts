@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { eventStoreOn, openSqliteEventStore } from '../../../src/adapters/event-store/sqlite.js';
 import { createTail } from '../../../src/adapters/event-store/tail.js';
 import { openDatabase } from '../../../src/adapters/sqlite/database.js';
@@ -79,7 +79,7 @@ void t.test('the tail is bounded, starts anew after a gap, and says where it can
 });
 
 /** What holds for every disk that is full: the group is refused whole, and the next one is not. */
-const refusesAndRecovers = async (t: import('tap').Test, store: EventStore, code: RegExp, makeRoom: () => void): Promise<void> => {
+const refusesAndRecovers = async (t: Test, store: EventStore, code: RegExp, makeRoom: () => void): Promise<void> => {
   const large = 'z'.repeat(20_000);
   let stored = 0;
   let failure: unknown;

@@ -3,7 +3,7 @@ import type { ComponentRenderer } from '../context.js';
 import { parseRichText } from '../sanitize.js';
 import { literalOf, type Term } from '../code.js';
 import { isDark } from '../dark-colors.js';
-import { inlineText, linkTail } from '../rich-text.js';
+import { inlineText, linkTail, writeLine } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
 import { aligned, attributePx, attributeSafe, classAttribute, colorClass, css } from '../style.js';
 import { imageOf, linkOf } from '../urls.js';
@@ -35,7 +35,7 @@ export const button: ComponentRenderer = (component, context) => {
   code.html(';font-family:', font, ';font-size:', fontSize, ';line-height:1.25;font-weight:600;color:', color, ';text-decoration:none;text-align:center">');
   code.html(...richHtml(nodes, label), '</a></td></tr></table></td></tr>');
   const text = inlineText(nodes, context);
-  code.text(...text, ...linkTail(text, href, context), '\n\n');
+  writeLine([...text, ...linkTail(text, href, context)], context);
 };
 
 export const image: ComponentRenderer = (component, context) => {
@@ -57,8 +57,9 @@ export const image: ComponentRenderer = (component, context) => {
   code.html(';font-family:', attributeSafe(type.fontFamily), ';font-size:14px;color:', type.color, '">');
   code.html(href === undefined ? '' : '</a>', '</td></tr>');
   const shown = textOf(alt, context);
-  if (href !== undefined) code.text(...shown, ...linkTail(shown, href, context), '\n\n');
-  else if (literalOf(shown) !== '') code.text('[', ...shown, ']\n\n');
+  const label = literalOf(shown) === '' ? [] : shown;
+  if (href !== undefined) writeLine([...label, ...linkTail(label, href, context)], context);
+  else if (label.length > 0) writeLine(['[', ...label, ']'], context);
 };
 
 const sizeAttribute = (name: string, length: Term | undefined): readonly Term[] => {

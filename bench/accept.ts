@@ -1,0 +1,81 @@
+/** Accepting an email durably at 64 connections, against the least that any program must do for that: CPU per request. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { machineWithDisk } from './support/machine.js';
+import { orderRequest } from './support/orders.js';
+import { compareMeasures } from './support/pairs.js';
+import { describeProfile, partRules } from './support/parts.js';
+import { profileClockUs, profileOptions, readProfile } from './support/profile.js';
+import { pinToLoad, startProgram, type Program } from './support/programs.js';
+import { figuresOf, report } from './support/results.js';
+import { withDirectory } from './support/scratch.js';
+import { CONNECTIONS, post, startService, storedCount } from './support/service.js';
+
+const TARGET = 2.0;
+const PAIRS = 8;
+const WARM_UP = 3_000;
+const OPERATIONS = 10_000;
+
+const check = (stored: number): void => {
+  if (stored !== WARM_UP + OPERATIONS) throw new Error(`${WARM_UP + OPERATIONS} emails were accepted, ${stored} are stored`);
+};
+
+const cpuOf = async (program: Program, accept: (count: number) => Promise<unknown>): Promise<number> => {
+  await accept(WARM_UP);
+  const before = program.cpuUs();
+  await accept(OPERATIONS);
+  return (program.cpuUs() - before) / OPERATIONS;
+};
+
+const limitProgram = fileURLToPath(new URL('./limits/accept.js', import.meta.url));
+
+const limit = (): Promise<number> =>
+  withDirectory(async (directory) => {
+    const key = randomUUID();
+    const file = join(directory, 'limit.db');
+    const program = startProgram({ command: process.execPath, args: [limitProgram, file, key], side: 'system' });
+    try {
+      const port = Number((await program.saw(/listening on http:\/\/[^\s:]+:(\d+)/))[1]);
+      const cpuUs = await cpuOf(program, (count) => post(port, `Bearer ${key}`, count, orderRequest));
+      await program.stop();
+      check(storedCount(file, 'SELECT count(*) FROM emails'));
+      return cpuUs;
+    } finally {
+      program.kill();
+    }
+  });
+
+const ours = (directory: string, nodeOptions: readonly string[] = []): Promise<number> => run(directory, nodeOptions).then(({ cpuUs }) => cpuUs);
+
+const run = async (directory: string, nodeOptions: readonly string[]) => {
+  const service = await startService({ directory, env: { SEALPOST_ROLES: 'http' }, nodeOptions });
+  try {
+    let fromUs = 0;
+    const cpuUs = await cpuOf(service.program, async (count) => {
+      fromUs = profileClockUs();
+      await service.accept(count, orderRequest);
+    });
+    const toUs = profileClockUs();
+    await service.stop();
+    check(storedCount(join(directory, 'data', 'events.db'), `SELECT count(*) FROM events WHERE type = 'EmailQueued.v1'`));
+    return { cpuUs, window: { fromUs, toUs } };
+  } finally {
+    service.kill();
+  }
+};
+
+pinToLoad();
+const result = await compareMeasures({ name: 'accept an email durably', ours: () => withDirectory(ours), limit, pairs: PAIRS, operations: OPERATIONS });
+const profile = await withDirectory(async (directory) => {
+  const { window } = await run(directory, profileOptions(directory));
+  return readProfile(directory, window, partRules);
+});
+console.log('\nthe time of one request (profile of one further run, waiting for the disk included):');
+for (const line of describeProfile(profile, result.oursUs)) console.log(line);
+report({
+  name: 'accept',
+  figures: figuresOf(result, 'µs/request', { atMost: TARGET }),
+  machine: machineWithDisk(),
+  details: { ...result, connections: CONNECTIONS, profile: { ...profile, functions: profile.functions.slice(0, 60) } },
+});

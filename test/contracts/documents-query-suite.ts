@@ -1,0 +1,149 @@
+/** What every store of read models must answer to queries. */
+import type { Test } from 'tap';
+import type { Document, Documents, Query } from '../../src/domain/ports/documents.js';
+import { anEmail, emailsSpec, placesOf, put, type DocumentsHarness } from './documents-fixtures.js';
+
+const seqs = async (documents: Documents, query: Omit<Query, 'limit' | 'where'> & Partial<Pick<Query, 'limit' | 'where'>>): Promise<number[]> =>
+  (await documents.find('emails', { where: {}, limit: 100, ...query })).map(({ seq }) => seq);
+
+export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void => {
+  const fresh = placesOf(harness, 'query');
+  const filled = async (t: Test, emails: readonly Document[]): Promise<Documents> => {
+    const { documents } = await fresh(t);
+    await put(await documents.projection('emails', [emailsSpec]), emails);
+    await harness.settle();
+    return documents;
+  };
+
+  void t.test('conditions narrow, and all of them hold', async (t) => {
+    const documents = await filled(t, [
+      anEmail(1, { status: 'sent', cost: 1 }),
+      anEmail(2, { status: 'failed', cost: 2.5 }),
+      anEmail(3, { status: 'sent', cost: 10, teamId: 'team-2' }),
+      anEmail(4, { status: 'sent' }),
+      anEmail(5, { status: '7', cost: 7 }),
+    ]);
+    t.same(await seqs(documents, { where: { status: { eq: 'sent' } } }), [4, 3, 1]);
+    t.same(await seqs(documents, { where: { status: { eq: 'sent' }, teamId: { eq: 'team-1' } } }), [4, 1]);
+    t.same(await seqs(documents, { where: { cost: { gte: 2.5 } } }), [5, 3, 2]);
+    t.same(await seqs(documents, { where: { cost: { gte: 1, lt: 7 } } }), [2, 1]);
+    t.same(await seqs(documents, { where: { cost: { lte: 7 } } }), [5, 2, 1], 'numbers are compared as numbers');
+    t.same(await seqs(documents, { where: { cost: { eq: 10 } } }), [3]);
+    t.same(await seqs(documents, { where: { status: { eq: '7' } } }), [5], 'a string of digits stays a string');
+    t.same(await seqs(documents, { where: { createdAt: { gte: '2026-01-01T00:00:00.002Z', lt: '2026-01-01T00:00:00.004Z' } } }), [3, 2]);
+    t.same(await seqs(documents, { where: { status: {} } }), [5, 4, 3, 2, 1]);
+    t.same(await seqs(documents, { where: { status: { eq: "' OR 1=1 --" } } }), []);
+  });
+
+  void t.test('the order is seq, newest first, or that of a field with ties by seq', async (t) => {
+    const documents = await filled(t, [anEmail(1, { cost: 5 }), anEmail(2, { cost: 1 }), anEmail(3, { cost: 5 }), anEmail(4), anEmail(5, { cost: -3 })]);
+    t.same(await seqs(documents, {}), [5, 4, 3, 2, 1]);
+    t.same(await seqs(documents, { sort: { field: 'seq', direction: 'asc' } }), [1, 2, 3, 4, 5]);
+    t.same(await seqs(documents, { sort: { field: 'cost', direction: 'asc' } }), [5, 2, 1, 3], 'a document without the field has no place in the order');
+    t.same(await seqs(documents, { sort: { field: 'cost', direction: 'desc' } }), [3, 1, 2, 5]);
+  });
+
+  void t.test('pages follow each other by place and by skipping, with the same result', async (t) => {
+    const emails = Array.from({ length: 47 }, (_, index) => anEmail(index + 1, { cost: index % 5, status: index % 3 === 0 ? 'sent' : 'queued', text: `mail number ${index}` }));
+    const documents = await filled(t, emails);
+    const orders: readonly Omit<Query, 'limit'>[] = [
+      { where: {} },
+      { where: { status: { eq: 'queued' } }, sort: { field: 'seq', direction: 'asc' } },
+      { where: { teamId: { eq: 'team-1' } }, sort: { field: 'cost', direction: 'asc' } },
+      { where: { teamId: { eq: 'team-1' }, status: { eq: 'queued' } }, sort: { field: 'cost', direction: 'desc' } },
+      { where: {}, sort: { field: 'createdAt', direction: 'desc' } },
+      { where: {}, search: 'number' },
+      { where: { status: { eq: 'queued' } }, search: 'number' },
+      { where: { teamId: { eq: 'team-1' } }, search: 'number' },
+    ];
+    for (const order of orders) {
+      const whole = await seqs(documents, order);
+      t.ok(whole.length > 20);
+      const byPlace: number[] = [];
+      const bySkip: number[] = [];
+      let page: readonly Document[] = [];
+      do {
+        const last = page.at(-1);
+        const value = last?.[order.sort?.field ?? 'seq'];
+        page = await documents.find('emails', {
+          ...order,
+          limit: 4,
+          ...(last !== undefined && (typeof value === 'string' || typeof value === 'number') ? { after: { value, seq: last.seq } } : {}),
+        });
+        byPlace.push(...page.map(({ seq }) => seq));
+        bySkip.push(...(await seqs(documents, { ...order, limit: 4, skip: bySkip.length })));
+      } while (page.length > 0);
+      t.same(byPlace, whole, JSON.stringify(order));
+      t.same(bySkip, whole, JSON.stringify(order));
+    }
+  });
+
+  void t.test('counting stops at its bound', async (t) => {
+    const documents = await filled(t, Array.from({ length: 30 }, (_, index) => anEmail(index + 1, { status: index < 10 ? 'sent' : 'queued', text: index < 5 ? 'anna' : 'berta' })));
+    t.equal(await documents.count('emails', { where: {} }, 100), 30);
+    t.equal(await documents.count('emails', { where: {} }, 12), 12);
+    t.equal(await documents.count('emails', { where: { status: { eq: 'sent' } } }, 100), 10);
+    t.equal(await documents.count('emails', { where: {}, search: 'berta' }, 100), 25);
+    t.equal(await documents.count('emails', { where: {}, search: 'berta' }, 7), 7);
+    t.equal(await documents.count('emails', { where: { status: { eq: 'sent' } }, search: 'berta' }, 100), 5);
+    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-9' } }, search: 'berta' }, 100), 0);
+  });
+
+  void t.test('every character of a search is literal, letter case is not', async (t) => {
+    const texts = ['100% "sure" o\'clock', '100x "sure', 'a_b*c AND (d OR e) NEAR f', 'axbxc', 'ÄÖÜ ГОРОД naïve', 'mail {text} : ^x - y + z', 'back\\slash/path', '漢字テスト', '😀😃😄 smile', 'line\nbreak\ttab'];
+    const documents = await filled(t, texts.map((text, index) => anEmail(index + 1, { text })));
+    const found = (search: string): Promise<number[]> => seqs(documents, { search });
+    t.same(await found('100%'), [1]);
+    t.same(await found('"sure"'), [1]);
+    t.same(await found('SURE'), [2, 1]);
+    t.same(await found("o'c"), [1]);
+    t.same(await found('a_b'), [3]);
+    t.same(await found('b*c and (D'), [3]);
+    t.same(await found('OR e) near'), [3]);
+    t.same(await found('äöü'), [5]);
+    t.same(await found('город'), [5]);
+    t.same(await found('naïve'), [5]);
+    t.same(await found('{text} : ^x'), [6]);
+    t.same(await found('- y +'), [6]);
+    t.same(await found('back\\slash/'), [7]);
+    t.same(await found('字テス'), [8]);
+    t.same(await found('😀😃😄'), [9]);
+    t.same(await found('e\nb'), [10]);
+    t.same(await found('sure" OR "a'), []);
+    t.same(await found('su\0re'), []);
+    t.same(await found('   '), []);
+    t.same(await found('*'.repeat(200)), []);
+  });
+
+  void t.test('a search keeps to its filters, many hits or few, many documents or few', async (t) => {
+    const emails = Array.from({ length: 6_000 }, (_, index) =>
+      anEmail(index + 1, {
+        teamId: index % 3 === 0 ? 'team-2' : 'team-1',
+        status: index % 1_000 === 17 ? 'complained' : index % 2 === 0 ? 'sent' : 'queued',
+        text: `${index % 3 === 0 ? 'berta' : 'anna'}${index}@example.com Order ${index % 50}`,
+      }),
+    );
+    const documents = await filled(t, emails);
+    const expected = (query: Pick<Query, 'where'>, phrase: string): number[] =>
+      emails
+        .filter((email) => Object.entries(query.where).every(([field, { eq }]) => email[field] === eq) && String(email['text']).toLowerCase().includes(phrase))
+        .map(({ seq }) => seq)
+        .reverse();
+    const wheres: Query['where'][] = [
+      {},
+      { teamId: { eq: 'team-1' } },
+      { teamId: { eq: 'team-2' } },
+      { teamId: { eq: 'team-2' }, status: { eq: 'sent' } },
+      { status: { eq: 'queued' } },
+      { status: { eq: 'complained' } },
+      { teamId: { eq: 'team-1' }, status: { eq: 'complained' } },
+      { teamId: { eq: 'nobody' } },
+    ];
+    for (const where of wheres) {
+      for (const phrase of ['example', 'anna', 'berta', 'order 7', 'anna17@', 'zzz']) {
+        t.same(await seqs(documents, { where, search: phrase, limit: 10_000 }), expected({ where }, phrase), `${JSON.stringify(where)} ${phrase}`);
+        t.same(await seqs(documents, { where, search: phrase, limit: 3, after: { value: 3_000, seq: 3_000 } }), expected({ where }, phrase).filter((seq) => seq < 3_000).slice(0, 3));
+      }
+    }
+  });
+};

@@ -1,0 +1,115 @@
+/** The whole service inside the test: on a directory of its own, with a clock, a mailer or a store of the test's where given. */
+import { makeCommands } from '../../src/commands/index.js';
+import { firstTeam, systemCaller } from '../../src/commands/first-start.js';
+import { startApp, type App, type AppOptions } from '../../src/app.js';
+import { readConfig } from '../../src/config.js';
+import { permissions } from '../../src/domain/api-key/records.js';
+import type { EmailRecord, SendEmailResponse } from '../../src/domain/email/request.js';
+import type { StoredEvent } from '../../src/domain/ports/event-store.js';
+import type { Engine } from '../../src/engine.js';
+import type { FakeClock } from './fake-clock.js';
+import type { Settings } from './server-process.js';
+import { eventually, pause } from './wait.js';
+
+/** What a request got: the status, the headers, and the body read as JSON (undefined where it is none). */
+export type Answer<Body = Readonly<Record<string, unknown>>> = Readonly<{ status: number; headers: Readonly<Record<string, unknown>>; body: Body; text: string }>;
+
+export type TestApp = App &
+  Readonly<{
+    /** A key with every permission and no limit that a test could reach. */
+    key: string;
+    call: <Body = Readonly<Record<string, unknown>>>(method: 'GET' | 'POST' | 'DELETE' | 'PATCH', path: string, body?: unknown, headers?: Settings) => Promise<Answer<Body>>;
+    /** Sends the order confirmation and expects 201; `more` is laid over the body. */
+    send: (more?: Readonly<Record<string, unknown>>, headers?: Settings) => Promise<SendEmailResponse>;
+    email: (id: string) => Promise<EmailRecord>;
+    /** Waits until the email has that status, moving the clock of the test on by `stepMs` at each look where it has one. */
+    whenStatus: (id: string, status: EmailRecord['status'], stepMs?: number) => Promise<EmailRecord>;
+  }>;
+
+export type TestAppOptions = Omit<AppOptions, 'clock'> & Readonly<{ dataDir: string; settings?: Settings; clock?: FakeClock }>;
+
+/** A key that no test exhausts, made as the command line makes one. */
+export const generousKey = async (engine: Engine): Promise<string> => {
+  const teamId = await firstTeam(engine);
+  if (teamId === undefined) throw new Error('there is no team');
+  const created = await makeCommands(engine).createApiKey(systemCaller(teamId, 'test', 'test'), {
+    name: 'test', permissions: [...permissions], rateLimit: 10_000_000,
+  });
+  return created.key;
+};
+
+/** A send call that every test may make; what it says is only in what is personal of the email. */
+export const sendBody = (more: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> => ({
+  templateId: 'sign-in-code',
+  to: [{ email: 'ada@example.com', name: 'Ada Example' }],
+  variables: signInVariables,
+  ...more,
+});
+
+export const signInVariables = { code: '482913', firstName: 'Ada', minutesValid: 10 };
+
+export const startTestApp = async ({ dataDir, settings = {}, ...options }: TestAppOptions): Promise<TestApp> => {
+  const config = readConfig({ PORT: '0', SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'silent', ...settings });
+  const app = await startApp(config, options);
+  const key = await generousKey(app.engine);
+  const { clock } = options;
+
+  const call: TestApp['call'] = async <Body>(method: 'GET' | 'POST' | 'DELETE' | 'PATCH', path: string, body?: unknown, headers: Settings = {}) => {
+    const response = await app.server.inject({
+      method,
+      url: path,
+      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    return { status: response.statusCode, headers: response.headers, body: jsonOf(response.body) as Body, text: response.body };
+  };
+
+  const email = async (id: string): Promise<EmailRecord> => {
+    const { status, body, text } = await call<EmailRecord>('GET', `/api/emails/${id}`);
+    if (status !== 200) throw new Error(`GET /api/emails/${id} answered ${status} ${text}`);
+    return body;
+  };
+
+  return {
+    ...app,
+    key,
+    call,
+    email,
+    send: async (more = {}, headers = {}) => {
+      const { status, body, text } = await call<SendEmailResponse>('POST', '/api/emails/send', sendBody(more), headers);
+      if (status !== 201) throw new Error(`a send call was answered ${status} ${text}`);
+      return body;
+    },
+    whenStatus: (id, status, stepMs = 0) =>
+      eventually(`email ${id} is ${status}`, async () => {
+        if (stepMs > 0) await clock?.advance(stepMs);
+        const record = await email(id);
+        if (record.status === status) return record;
+        throw new Error(`the email is ${record.status}`);
+      }),
+  };
+};
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Every event as it is stored, in the total order. */
+export const storedEvents = async (engine: Pick<Engine, 'store'>): Promise<readonly StoredEvent[]> => {
+  const events: StoredEvent[] = [];
+  for await (const batch of engine.store.readAll(0)) events.push(...batch);
+  return events;
+};
+
+/** Moves the clock on in steps until the condition holds: what waits for a moment may wait for several, one after the other. */
+export const advanceUntil = (clock: FakeClock, stepMs: number, what: string, holds: () => Promise<boolean> | boolean): Promise<boolean> =>
+  eventually(what, async () => {
+    if (await holds()) return true;
+    await clock.advance(stepMs);
+    await pause(0);
+    return false;
+  });

@@ -1,0 +1,164 @@
+/** Small honest ports in memory: they keep the promises of the port files, and hold nothing back from the test that looks into them. */
+import { createHash, createHmac } from 'node:crypto';
+import { sealingKey } from '../../src/adapters/keys/sealing.js';
+import { WrongExpectedRevision } from '../../src/domain/errors.js';
+import { splitStream } from '../../src/domain/ids.js';
+import type { EventFilter, EventStore, StoredEvent } from '../../src/domain/ports/event-store.js';
+import type { Files } from '../../src/domain/ports/files.js';
+import type { Ids } from '../../src/domain/ports/ids.js';
+import type { Keys } from '../../src/domain/ports/keys.js';
+import type { Log, LogFields } from '../../src/domain/ports/log.js';
+
+export type MemoryEventStore = EventStore & Readonly<{
+  /** Everything in the log; a test may tamper with it. */
+  events: StoredEvent[];
+  /** Called before each append takes effect: a test may hold it back there, or let another be faster. */
+  beforeAppend: (hook: ((stream: string) => Promise<void> | void) | undefined) => void;
+  /** How often a stream was read. */
+  reads: () => number;
+}>;
+
+export const memoryEventStore = (): MemoryEventStore => {
+  const events: StoredEvent[] = [];
+  const waiting = new Set<() => void>();
+  let hook: ((stream: string) => Promise<void> | void) | undefined;
+  let reads = 0;
+
+  const last = (stream: string): StoredEvent | undefined => events.findLast((event) => event.stream === stream);
+  const batches = async function* (after: number, upTo: number, filter: EventFilter | undefined, size: number) {
+    let batch: StoredEvent[] = [];
+    for (const event of events.filter(({ position }) => position > after && position <= upTo)) {
+      if (filter?.kinds !== undefined && !filter.kinds.includes(splitStream(event.stream).kind)) continue;
+      batch.push(event);
+      if (batch.length < size) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+  };
+  const head = (): number => events.at(-1)?.position ?? 0;
+
+  return {
+    events,
+    reads: () => reads,
+    beforeAppend: (next) => {
+      hook = next;
+    },
+    append: async (stream, expectedRevision, toAppend) => {
+      if (toAppend.length === 0) throw new RangeError('an append needs at least one event');
+      await hook?.(stream);
+      const actual = last(stream)?.revision ?? -1;
+      if (actual !== expectedRevision) throw new WrongExpectedRevision(stream, expectedRevision, actual);
+      for (const event of toAppend) {
+        events.push({ ...event, stream, revision: (last(stream)?.revision ?? -1) + 1, position: head() + 1 });
+      }
+      for (const wake of [...waiting]) wake();
+      return { revision: expectedRevision + toAppend.length, position: head() };
+    },
+    readStream: async (stream, fromRevision = 0) => {
+      reads += 1;
+      return events.filter((event) => event.stream === stream && event.revision >= fromRevision);
+    },
+    readLast: async (stream) => last(stream),
+    readAll: (after, { filter, batchSize = 1_000 } = {}) => batches(after, head(), filter, batchSize),
+    subscribeAll: async function* (after, { filter, batchSize = 1_000, signal }) {
+      for (let cursor = after; !signal.aborted; ) {
+        const upTo = head();
+        if (upTo > cursor) {
+          for await (const batch of batches(cursor, upTo, filter, batchSize)) {
+            if (signal.aborted) return;
+            yield batch;
+          }
+          cursor = upTo;
+          continue;
+        }
+        await new Promise<void>((resolve) => {
+          const wake = (): void => {
+            waiting.delete(wake);
+            signal.removeEventListener('abort', wake);
+            resolve();
+          };
+          waiting.add(wake);
+          signal.addEventListener('abort', wake);
+        });
+      }
+    },
+    head: async () => head(),
+    close: async () => {},
+  };
+};
+
+export type MemoryKeys = Keys & Readonly<{ ids: () => readonly string[] }>;
+
+/** Real AES-256-GCM; the keys stand in a map instead of a database. */
+export const memoryKeys = (): MemoryKeys => {
+  const keys = new Map<string, Buffer>();
+  let made = 0;
+  return {
+    ids: () => [...keys.keys()],
+    create: async (id) => {
+      const key = keys.get(id) ?? createHash('sha256').update(`key ${(made += 1)}`).digest();
+      keys.set(id, key);
+      return sealingKey(key);
+    },
+    getMany: async (ids) => new Map(ids.flatMap((id) => (keys.has(id) ? [[id, sealingKey(keys.get(id)!)] as const] : []))),
+    destroy: async (ids) => {
+      for (const id of ids) keys.delete(id);
+    },
+    fingerprint: (purpose, text) => createHmac('sha256', `test ${purpose}`).update(text).digest('hex'),
+    close: async () => {},
+  };
+};
+
+export type MemoryFiles = Files & Readonly<{ stored: Map<string, Buffer> }>;
+
+export const memoryFiles = (): MemoryFiles => {
+  const stored = new Map<string, Buffer>();
+  const expiry = new Map<string, string>();
+  return {
+    stored,
+    put: async (bytes, { expiresAt } = {}) => {
+      const hash = createHash('sha256').update(bytes).digest('hex');
+      const known = stored.has(hash);
+      stored.set(hash, Buffer.from(bytes));
+      if (expiresAt === undefined || (known && !expiry.has(hash))) expiry.delete(hash);
+      else expiry.set(hash, expiresAt);
+      return hash;
+    },
+    get: async (hash) => stored.get(hash),
+    delete: async (hash) => void stored.delete(hash),
+    sweep: async (now) => {
+      const due = [...expiry].filter(([, at]) => at <= now);
+      for (const [hash] of due) {
+        stored.delete(hash);
+        expiry.delete(hash);
+      }
+      return due.length;
+    },
+  };
+};
+
+/** The same ids in every run: the n-th is n. */
+export const countingIds = (): Ids => {
+  let count = 0;
+  return {
+    uuid: () => `00000000-0000-7000-8000-${String((count += 1)).padStart(12, '0')}`,
+    bytes: (sizeBytes) => {
+      const parts: Buffer[] = [];
+      for (let made = 0; made < sizeBytes; made += 32) parts.push(createHash('sha256').update(`bytes ${(count += 1)}`).digest());
+      return Buffer.concat(parts).subarray(0, sizeBytes);
+    },
+  };
+};
+
+export type LogLine = Readonly<{ level: string; fields: LogFields; message: string }>;
+export type MemoryLog = Log & Readonly<{ lines: LogLine[] }>;
+
+export const memoryLog = (): MemoryLog => {
+  const lines: LogLine[] = [];
+  const make = (common: LogFields): MemoryLog => {
+    const line = (level: string) => (fields: LogFields, message: string) => void lines.push({ level, fields: { ...common, ...fields }, message });
+    return { lines, debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error'), child: (fields) => make({ ...common, ...fields }) };
+  };
+  return make({});
+};

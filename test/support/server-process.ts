@@ -1,0 +1,81 @@
+/** sealpost as a process of its own: `serve` beside the test, and every other command to its end. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export const mainFile = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** The environment of a child: ours without any setting of sealpost, and the given settings. */
+export const environmentOf = (settings: Settings): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SEALPOST_') && name !== 'PORT' && name !== 'HOST')),
+  ...settings,
+});
+
+export type Finished = Readonly<{ code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }>;
+
+/** Runs one command of the program to its end; it is killed where it takes longer than `withinMs`. */
+export const runCommand = (args: readonly string[], settings: Settings, withinMs = 60_000): Promise<Finished> =>
+  finished(spawn(process.execPath, [mainFile, ...args], { env: environmentOf(settings), stdio: ['ignore', 'pipe', 'pipe'] }), withinMs);
+
+/** Collects what a process says until it ends. */
+export const finished = (child: ChildProcess, withinMs = 60_000): Promise<Finished> =>
+  new Promise((resolve, reject) => {
+    let stdout = '';
+    let stderr = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    const timer = setTimeout(() => child.kill('SIGKILL'), withinMs);
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ code, signal, stdout, stderr });
+    });
+  });
+
+export type ServerProcess = Readonly<{
+  pid: number;
+  /** Resolves with the address when the server listens; rejects with all that it said where it ends before. */
+  listening: Promise<string>;
+  /** Resolves when the process is gone. */
+  ended: Promise<Finished>;
+  /** What it has printed so far on standard output: the welcome, then the log as JSON lines. */
+  output: () => string;
+  /** Sends the signal and waits for the end. */
+  end: (signal: NodeJS.Signals) => Promise<Finished>;
+}>;
+
+/** Starts `serve` on a port of its own choice. In: its settings, `SEALPOST_DATA_DIR` among them. */
+export const startServer = (settings: Settings): ServerProcess => {
+  const env = environmentOf({ PORT: '0', ...settings });
+  const child = spawn(process.execPath, [mainFile, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  let heard: (base: string) => void = () => undefined;
+  let failed: (fault: Error) => void = () => undefined;
+  const listening = new Promise<string>((resolve, reject) => {
+    heard = resolve;
+    failed = reject;
+  });
+  // A server that is killed before it listens is no fault of whoever does not wait for it.
+  listening.catch(() => undefined);
+  const ended = finished(child, 10 * 60_000);
+  child.stdout.on('data', (text: string) => {
+    output += text;
+    const base = /sealpost is running on (\S+)\n[^]*API reference/.exec(output)?.[1];
+    if (base !== undefined) heard(base);
+  });
+  void ended.then(({ code, signal, stdout, stderr }) => failed(new Error(`serve ended (${code ?? signal}) before it listened:\n${stdout}\n${stderr}`)));
+  return {
+    pid: child.pid ?? -1,
+    listening,
+    ended,
+    output: () => output,
+    end: (signal) => {
+      child.kill(signal);
+      return ended;
+    },
+  };
+};
+
+/** The key that a first start prints once. */
+export const printedKey = (output: string): string | undefined => /shown this once:\s+(\S+)/.exec(output)?.[1];
