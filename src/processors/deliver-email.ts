@@ -23,6 +23,10 @@ import { runLanes } from './lanes.js';
 import { withDeadline } from './with-deadline.js';
 
 const RETRY_AFTER_FAULT_MS = 1_000;
+const RETRY_AFTER_FAULT_MAX_MS = 5 * 60_000;
+
+/** A fault of ours (a disk, a bug) is met again after growing pauses: the mail is kept, and the log says that it is stuck. */
+const pauseAfterFault = (deliveries: number): number => Math.min(RETRY_AFTER_FAULT_MS * 2 ** Math.min(deliveries - 1, 20), RETRY_AFTER_FAULT_MAX_MS);
 
 export const deliverEmailWorker = (deps: ProcessorDeps): Worker => ({
   name: DELIVER_EMAIL,
@@ -34,7 +38,7 @@ export const deliverEmailWorker = (deps: ProcessorDeps): Worker => ({
       onFault: (work, fault) => {
         // Nothing was recorded, or only the attempt: the stream says how to go on.
         deps.logger.error({ stream: work.pointer.stream, deliveries: work.deliveries, err: asError(fault) }, 'delivery fault, will be tried again');
-        work.retryAt(deps.clock.now() + RETRY_AFTER_FAULT_MS);
+        work.retryAt(deps.clock.now() + pauseAfterFault(work.deliveries));
       },
     }),
 });

@@ -41,7 +41,8 @@ export const content: EmailContent = {
 export const queued: EmailEvent = { type: 'EmailQueued', data: accepted, sealed: content };
 export const queuedFor = (...roles: EmailAccepted['data']['roles']): EmailEvent => ({ type: 'EmailQueued', data: { ...accepted, roles }, sealed: content });
 export const scheduled = (scheduledAt: string): EmailEvent => ({ type: 'EmailScheduled', data: { ...accepted, scheduledAt }, sealed: content });
-export const released = (when: string): EmailEvent => ({ type: 'EmailReleased', data: { at: when } });
+export const released = (when: string): EmailEvent => ({ type: 'EmailReleased', data: { at: when, priority: 'normal' } });
+export const retried = (when: string, retryCount: number): EmailEvent => ({ type: 'EmailRetried', data: { at: when, priority: 'normal', retryCount } });
 
 export const attempted = (attempt: number, when: string, deadlineAt = '2030-01-01T23:00:00.000Z', worker = WORKER): EmailEvent => ({
   type: 'DeliveryAttempted',

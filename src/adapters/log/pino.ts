@@ -9,8 +9,19 @@ const FRAME = /^\s+at /;
 const framesMax = 12;
 const causesMax = 3;
 
+/** Lines wait for each other at most this long. */
+const FLUSH_EVERY_MS = 200;
+const BUFFER_BYTES = 16_384;
+
+/** Standard output, written in strokes: a write for each line costs more than the line. What waits is written when the process exits. */
+const bufferedOutput = (): DestinationStream => {
+  const output = pino.destination({ sync: false, minLength: BUFFER_BYTES });
+  setInterval(() => output.flush(), FLUSH_EVERY_MS).unref();
+  return output;
+};
+
 /**
- * In: the lowest level that is written, and where to (default: standard output).
+ * In: the lowest level that is written, and where to (default: standard output, in strokes).
  * Out: the log. Errors are written by name, code and stack frames; see errorFields for their messages.
  */
 export const openLog = ({ level, destination }: Readonly<{ level: LogLevel; destination?: DestinationStream }>): Log => {
@@ -21,7 +32,7 @@ export const openLog = ({ level, destination }: Readonly<{ level: LogLevel; dest
     formatters: { level: (label: string) => ({ level: label }) },
     messageKey: 'message',
   };
-  return logOn(destination === undefined ? pino(options) : pino(options, destination));
+  return logOn(pino(options, destination ?? bufferedOutput()));
 };
 
 const logOn = (logger: Logger): Log => ({

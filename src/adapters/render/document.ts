@@ -62,7 +62,7 @@ const OUTLOOK =
 
 const STYLE =
   ':root{color-scheme:light dark;supported-color-schemes:light dark}' +
-  'body{-webkit-text-size-adjust:100%;-ms-text-size-adjust:100%}td{word-break:break-word}' +
+  'body{-webkit-text-size-adjust:100%;-ms-text-size-adjust:100%}td{overflow-wrap:break-word}' +
   'a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important}' +
   '@media (max-width:620px){.page{padding:0!important}.sec{padding-left:24px!important;padding-right:24px!important}' +
   '.col{max-width:100%!important}.col+.col{padding-top:16px}.gut{padding-right:0!important}.card{border-radius:0!important}}';

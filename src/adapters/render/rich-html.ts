@@ -66,9 +66,15 @@ const attribute = (name: string, value: TemplatedText, context: Context): readon
     case 'href': return [' href="', ...linkOf(value, context), '"'];
     case 'src': return [' src="', ...imageOf(value, context), '"'];
     case 'bgcolor':
-    case 'color': return [` ${name}="`, js(`COLOR(${plainOf(value, context)},"")`), '"'];
+    case 'color': return [` ${name}="`, colorOf(value, context), '"'];
     default: return [` ${name}="`, ...htmlOf(value, context), '"'];
   }
+};
+
+/** A colour that stands in an attribute; one that is none becomes transparent, or nothing where it comes from a value. */
+const colorOf = (value: TemplatedText, context: Context): Term => {
+  const literal = literalOf(htmlLiteral(value));
+  return literal === undefined ? js(`COLOR(${plainOf(value, context)},"")`) : cssColor(literal) ?? 'transparent';
 };
 
 type Style = Readonly<{ terms: readonly Term[]; classes: readonly string[]; inner: Context }>;
@@ -81,6 +87,12 @@ const styleOf = (node: RichElement, context: Context, isLast: boolean): Style =>
   const own = declarationsOf(attributes.get('style') ?? [], context);
   const background = own.find(({ property }) => property === 'background-color');
   const color = own.find(({ property }) => property === 'color');
+  const bgcolor = attributes.get('bgcolor');
+  if (background === undefined && bgcolor !== undefined) {
+    inner = onBackground(colorOf(bgcolor, context), undefined, context);
+    classes.push(colorClass('surface', colorOf(bgcolor, context), { ...context, flips: inner.flips }));
+    if (color === undefined) base.push('color:', inner.type.color);
+  }
   if (background !== undefined) {
     inner = onBackground(background.value, undefined, context);
     classes.push(colorClass('surface', background.value, { ...context, flips: inner.flips }));

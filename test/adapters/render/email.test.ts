@@ -34,7 +34,7 @@ const failure = (action: () => unknown): DomainError => {
 const rich = (id: string, content: string): JsonObject => ({ id, type: 'rich-text', content });
 const bodyOf = (html: string): string => html.slice(html.indexOf('<div role="article"'));
 
-t.test('every component, by itself', async (t) => {
+void t.test('every component, by itself', async (t) => {
   for (const [name, component] of Object.entries(everyComponent)) {
     const file = `email/component-${name.replaceAll(', ', '-')}`;
     const { html, text } = renderTemplate(templateOf([component], { variables: sinkDefinitions }), sinkVariables);
@@ -45,7 +45,7 @@ t.test('every component, by itself', async (t) => {
   }
 });
 
-t.test('all of them together', async (t) => {
+void t.test('all of them together', async (t) => {
   const { subject, html, text } = renderTemplate(kitchenSink(), sinkVariables);
   t.equal(subject, 'Everything for Tom & "Ann" <Sons>');
   t.same(await wellFormed(html), []);
@@ -56,7 +56,7 @@ t.test('all of them together', async (t) => {
   t.same(renderTemplate(kitchenSink(), sinkVariables), { subject, html, text }, 'same input, same output');
 });
 
-t.test('the samples', async (t) => {
+void t.test('the samples', async (t) => {
   for (const { slug, name, description, exampleVariables, subject, variables, schema } of sampleTemplates) {
     t.ok(name.length > 3 && description.length > 10);
     const rendered = renderTemplate({ subject, variables, schema }, exampleVariables);
@@ -69,7 +69,7 @@ t.test('the samples', async (t) => {
   }
 });
 
-t.test('loops nested to three, with index variables and shadowed names', async (t) => {
+void t.test('loops nested to three, with index variables and shadowed names', async (t) => {
   const loop = (id: string, dataSource: string, item: string, child: JsonObject): JsonObject =>
     ({ id, type: 'loop', props: { dataSource, itemVariable: item, indexVariable: `${item}At` }, children: [child] });
   const template = templateOf([
@@ -80,7 +80,7 @@ t.test('loops nested to three, with index variables and shadowed names', async (
   t.equal(text.replace(/\s+/g, ' ').trim(), '000=a; 001=b; 100=c; row is outside');
 });
 
-t.test('conditions choose, values keep their types', async (t) => {
+void t.test('conditions choose, values keep their types', async (t) => {
   const template = templateOf([
     { id: 'a', type: 'conditional', props: { condition: 'a', operator: '>=', value: '{{b}}' }, children: [rich('a1', 'A')], elseChildren: [rich('a2', 'B')] },
     { id: 'c', type: 'conditional', props: { condition: 'list', operator: 'contains', value: 2 }, children: [rich('c1', 'C')] },
@@ -93,7 +93,7 @@ t.test('conditions choose, values keep their types', async (t) => {
   t.equal(shown({}), 'BDE');
 });
 
-t.test('formats come from definitions, schemas, columns and the language of the template', async (t) => {
+void t.test('formats come from definitions, schemas, columns and the language of the template', async (t) => {
   const template = templateOf([rich('a', '{{price}} | {{order.total}} | {{order.lines[0].at}} | {{raw}} | {{__CURRENT_DATE__}}')], {
     locale: 'de-DE', timeZone: 'Europe/Berlin',
     variables: [
@@ -116,7 +116,7 @@ t.test('formats come from definitions, schemas, columns and the language of the 
   t.match(renderTemplate(templateOf([rich('a', 'x')], { locale: 'ar-EG' })).html, /dir="rtl"/);
 });
 
-t.test('defaults, required variables, types', async (t) => {
+void t.test('defaults, required variables, types', async (t) => {
   const template = templateOf([rich('a', '{{greeting}} {{who}}')], { variables: [{ name: 'greeting', type: 'string', defaultValue: 'Hello' }, { name: 'who', type: 'string', required: true, defaultValue: 'sample' }] });
   t.equal(renderTemplate(template, { who: 'Ada' }).text, 'Hello Ada\n');
   t.match(failure(() => renderTemplate(template, {})), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.who', message: 'is required' }] } });
@@ -126,12 +126,12 @@ t.test('defaults, required variables, types', async (t) => {
   t.doesNotThrow(() => renderTemplate(loop, { order: null }));
 });
 
-t.test('only own members are read', async (t) => {
+void t.test('only own members are read', async (t) => {
   const template = templateOf([rich('a', '[{{constructor}}{{toString}}{{a.constructor.name}}{{a.hasOwnProperty}}{{list.map}}{{text.length}}{{list.length}}{{own.toString}}{{valueOf}}]')]);
   t.equal(renderTemplate(template, { a: {}, list: [1, 2], text: 'abc', own: { toString: 'mine' } }).text, '[2mine]\n');
 });
 
-t.test('subjects', async (t) => {
+void t.test('subjects', async (t) => {
   const template = templateOf([rich('a', 'x')], { subject: 'Order {{no}} for {{__COMPANY_NAME__}}', variables: [{ name: 'no', type: 'number', format: { style: 'number' } }] });
   t.equal(renderTemplate(template, { no: 1234 }).subject, 'Order 1,234 for Northwind Coffee');
   t.equal(renderTemplate(template, { no: 1 }, { subject: 'Changed {{no}} & {{__CURRENT_YEAR__}}' }).subject, 'Changed 1 & 2026');
@@ -142,7 +142,7 @@ t.test('subjects', async (t) => {
   t.equal(renderTemplate(templateOf([rich('a', 'x')], { subject: '{{x}}' }), { x: 'y'.repeat(998) }).subject.length, 998);
 });
 
-t.test('limits, code by code', async (t) => {
+void t.test('limits, code by code', async (t) => {
   const table = templateOf([{ id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ content: '{{item}}' }] } }]);
   const rows = (count: number): JsonObject => ({ rows: Array.from({ length: count }, (_, at) => at) });
   t.doesNotThrow(() => renderTemplate(table, rows(1_000)));
@@ -163,7 +163,7 @@ t.test('limits, code by code', async (t) => {
   t.match(failure(() => renderTemplate(table, rows(4), { limits: { ...defaultLimits, loopIterationsMax: 3 } })), { code: 'ERR_LIMIT_007', message: /maximum is 3/ }, 'limits are settings');
 });
 
-t.test('the text part', async (t) => {
+void t.test('the text part', async (t) => {
   const { text } = renderTemplate(templateOf([
     rich('a', '<p>A paragraph that is long enough to be broken over several lines, with {{name}} in it, and a link to <a href="https://example.com/a/rather/long/path/that/does/not/fit">our page</a>.</p>'),
     rich('b', '<p><a href="https://example.com">https://example.com</a> <a href="mailto:{{mail}}">{{mail}}</a> <a href="{{bad}}">no way</a> <a href="#top">up</a></p>'),
@@ -185,7 +185,7 @@ t.test('the text part', async (t) => {
   ].join('\n'));
 });
 
-t.test('dark mode has a twin for each light colour, and leaves fixed surfaces alone', async (t) => {
+void t.test('dark mode has a twin for each light colour, and leaves fixed surfaces alone', async (t) => {
   const { html } = renderTemplate(templateOf([{ id: 'c', type: 'container', props: { backgroundColor: '#1e3a8a' }, children: [rich('x', 'on blue')] }, rich('y', 'on the card')]));
   t.match(html, /@media \(prefers-color-scheme:dark\)\{/);
   const blue = /<td style="[^"]*color:#ffffff">on blue/.exec(html);
@@ -193,7 +193,7 @@ t.test('dark mode has a twin for each light colour, and leaves fixed surfaces al
   t.match(bodyOf(html), /<td class="t\d+" style="[^"]*">on the card/);
 });
 
-t.test('the cache compiles a revision once', async (t) => {
+void t.test('the cache compiles a revision once', async (t) => {
   const renderer = openRenderer({ limits: defaultLimits });
   const { content } = checkEmailTemplate(templateOf([rich('a', 'x')]), defaultLimits);
   let loads = 0;

@@ -75,7 +75,7 @@ const places: Readonly<Record<string, Json>> = {
   'empty loop': { id: 'a', type: 'loop', props: { dataSource: 'nothing', itemVariable: 'i', emptyText: '{{x}}' }, children: [{ id: 'b', type: 'spacer' }] },
 };
 
-t.test(`${hostileValues.length} hostile values in ${Object.keys(places).length} places`, async (t) => {
+void t.test(`${hostileValues.length} hostile values in ${Object.keys(places).length} places`, async (t) => {
   const renderer = openRenderer({ limits: defaultLimits });
   for (const [place, component] of Object.entries(places)) {
     const template = templateOf([component], { subject: '{{x}}', schema: { props: { preheader: '{{x}}', backgroundColor: '{{x}}', contentBackgroundColor: '{{x}}', linkColor: '{{x}}', color: '{{x}}', borderRadius: '{{x}}' }, sections: [{ id: 's', type: 'header', props: { backgroundColor: '{{x}}', padding: '{{x}}', align: '{{x}}' }, components: [component] }] } });
@@ -94,7 +94,7 @@ t.test(`${hostileValues.length} hostile values in ${Object.keys(places).length} 
   }
 });
 
-t.test(`${hostileMarkup.length} pieces of hostile markup`, async (t) => {
+void t.test(`${hostileMarkup.length} pieces of hostile markup`, async (t) => {
   for (const type of ['rich-text', 'html-fragment', 'list', 'button', 'table']) {
     const componentWith = (content: string): Json => {
       if (type === 'table') return { id: 'a', type, props: { rows: [[content]], columns: [{ header: content, footer: content }] } };
@@ -105,7 +105,7 @@ t.test(`${hostileMarkup.length} pieces of hostile markup`, async (t) => {
   }
 });
 
-t.test('hostile templates never become code', async (t) => {
+void t.test('hostile templates never become code', async (t) => {
   const wrong = hostileValues.filter((value) => !value.includes('{{')).flatMap((evil) => {
     const template = templateOf([
       { id: evil.slice(0, 90) || 'x', type: 'rich-text', content: evil },
@@ -121,7 +121,7 @@ t.test('hostile templates never become code', async (t) => {
 
 const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
 
-t.test('what escaping promises', async (t) => {
+void t.test('what escaping promises', async (t) => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !/[<>"']/.test(escapeHtml(text)) && !/&(?!(?:amp|lt|gt|quot|#\d+);)/.test(escapeHtml(text))), { numRuns: 2_000 });
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => {
     let decoded = '';
@@ -132,7 +132,7 @@ t.test('what escaping promises', async (t) => {
   t.pass('no text leaves its place, and every text is read back as it was');
 });
 
-t.test('any value in any place: same elements, same bytes each time', async (t) => {
+void t.test('any value in any place: same elements, same bytes each time', async (t) => {
   const renderer = openRenderer({ limits: defaultLimits });
   const renders = Object.values(places).map((component) => renderer.compileEmail(checkEmailTemplate(templateOf([component]), defaultLimits).content));
   fc.assert(fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.webUrl(), fc.jsonValue()), (x) => {
@@ -146,7 +146,7 @@ t.test('any value in any place: same elements, same bytes each time', async (t) 
   t.pass('whatever comes');
 });
 
-t.test('compiled access means what readPath means', async (t) => {
+void t.test('compiled access means what readPath means', async (t) => {
   const names = fc.constantFrom('a', 'b', 'length', 'constructor', 'toString', 'map', '__proto__', 'x-y');
   const tree = fc.letrec<{ node: unknown }>((tie) => ({
     node: fc.oneof({ maxDepth: 4 }, fc.constantFrom('text', 5, null, true), fc.array(tie('node'), { maxLength: 3 }), fc.dictionary(names, tie('node'), { maxKeys: 4 })),
@@ -162,7 +162,7 @@ t.test('compiled access means what readPath means', async (t) => {
   t.pass('own members, and nothing else');
 });
 
-t.test('huge inputs are handled in bounded time', async (t) => {
+void t.test('huge inputs are handled in bounded time', async (t) => {
   const start = process.hrtime.bigint();
   renderTemplate(templateOf([{ id: 'a', type: 'html-fragment', content: '<div>'.repeat(20_000) }]));
   renderTemplate(templateOf([{ id: 'a', type: 'rich-text', content: `<p style="${'color:red;'.repeat(20_000)}">x</p>` }]));

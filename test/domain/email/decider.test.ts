@@ -7,7 +7,7 @@ import type { Email } from '../../../src/domain/email/state.js';
 import { must, parseEmailId } from '../../../src/domain/ids.js';
 import { specs } from '../../support/given.js';
 import {
-  accepted, at, attempted, bounced, content, deferred, EMAIL_ID, failed, HOST, outcome, queued, queuedFor, released, RETENTION_MS, scheduled, sent,
+  accepted, at, attempted, bounced, content, deferred, EMAIL_ID, failed, HOST, outcome, queued, queuedFor, released, RETENTION_MS, retried, scheduled, sent,
   T0, WORKER, type Result,
 } from '../../support/email-facts.js';
 
@@ -59,7 +59,7 @@ void t.test('scheduled: released when its time comes, not before, and once', asy
   const waiting = given(scheduled(at(3_600)));
   waiting.when({ type: 'ReleaseEmail', at: at(3_599.999) }).nothing();
   waiting.when(attempt(at(3_600))).nothing();
-  const state = waiting.when({ type: 'ReleaseEmail', at: at(3_600) }).then({ type: 'EmailReleased', data: { at: at(3_600) } });
+  const state = waiting.when({ type: 'ReleaseEmail', at: at(3_600) }).then({ type: 'EmailReleased', data: { at: at(3_600), priority: 'normal' } });
   t.equal(state!.status, 'queued');
   t.equal(state!.queuedAt, at(3_600));
   given(scheduled(at(3_600)), released(at(3_601))).when({ type: 'ReleaseEmail', at: at(3_602) }).nothing();
@@ -228,11 +228,10 @@ void t.test('a mail that cuts off every dialogue is given up, and a retry begins
   const { given } = email(t);
   given(queuedFor('to'), ...interrupted(1, 10)).when(attempt(at(600))).then({ type: 'DeliveryAttempted', data: { attempt: 11, at: at(600), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
   const cut = 'the delivery was cut off too often';
-  const end = { attempt: 11, at: at(600), host: HOST, durationMs: 0, outcomes: [{ recipient: 0, result: 'refused', replyCode: null, enhancedCode: null, rule: 'attempts-spent' }], reason: 'attempts-spent' } as const;
+  const end: Extract<EmailEvent, { type: 'EmailFailed' }>['data'] = { attempt: 11, at: at(600), host: HOST, durationMs: 0, outcomes: [{ recipient: 0, result: 'refused', replyCode: null, enhancedCode: null, rule: 'attempts-spent' }], reason: 'attempts-spent' };
   const state = given(queuedFor('to'), ...interrupted(1, 11)).when(attempt(at(600))).then({ type: 'EmailFailed', data: end, sealed: { replies: [cut] } });
   t.equal(state!.status, 'failed');
-  const retried: EmailEvent = { type: 'EmailRetried', data: { at: at(700), retryCount: 1 } };
-  given(queuedFor('to'), ...interrupted(1, 11), { type: 'EmailFailed', data: end, sealed: { replies: [cut] } }, retried, attempted(12, at(700), at(701)))
+  given(queuedFor('to'), ...interrupted(1, 11), { type: 'EmailFailed', data: end, sealed: { replies: [cut] } }, retried(at(700), 1), attempted(12, at(700), at(701)))
     .when(attempt(at(702))).then({ type: 'DeliveryAttempted', data: { attempt: 13, at: at(702), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
 });
 
@@ -241,16 +240,16 @@ void t.test('failed: retried, with the count and the whole schedule again', asyn
   const history = [
     queued, attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'deferred'], [1, 'refused'], [2, 'bounced']), attempted(2, at(62)), failed('refused', 2, at(63), [0, 'refused']),
   ] as const;
-  const state = given(...history).when(retry(at(100))).then({ type: 'EmailRetried', data: { at: at(100), retryCount: 1 } });
+  const state = given(...history).when(retry(at(100))).then({ type: 'EmailRetried', data: { at: at(100), priority: 'normal', retryCount: 1 } });
   t.same(statusOf(state), ['queued', 'queued', 'queued', 'bounced'], 'who bounced is not asked again');
   t.equal(state!.queuedAt, at(100));
   t.equal(state!.failureReason, null);
   t.equal(state!.deferrals, 0);
-  given(...history).when(retry(at(100), 'key', 'print')).then({ type: 'EmailRetried', data: { at: at(100), retryCount: 1, idempotencyKey: 'key', fingerprint: 'print' } });
+  given(...history).when(retry(at(100), 'key', 'print')).then({ type: 'EmailRetried', data: { at: at(100), priority: 'normal', retryCount: 1, idempotencyKey: 'key', fingerprint: 'print' } });
 
-  const again = [...history, { type: 'EmailRetried', data: { at: at(100), retryCount: 1 } } as const, attempted(3, at(101))] as const;
+  const again = [...history, retried(at(100), 1), attempted(3, at(101))] as const;
   given(...again).when(record(3, at(102), [[0, 'deferred'], [1, 'deferred']])).then(deferred(3, at(102), at(162), [0, 'deferred'], [1, 'deferred']));
-  given(...again, failed('refused', 3, at(102), [0, 'refused'], [1, 'refused'])).when(retry(at(200))).then({ type: 'EmailRetried', data: { at: at(200), retryCount: 2 } });
+  given(...again, failed('refused', 3, at(102), [0, 'refused'], [1, 'refused'])).when(retry(at(200))).then({ type: 'EmailRetried', data: { at: at(200), priority: 'normal', retryCount: 2 } });
 });
 
 const endings: Readonly<Record<string, readonly EmailEvent[]>> = {

@@ -24,14 +24,14 @@ const faultsOf = (template: unknown): readonly string[] => {
 };
 const text = (id: string) => ({ id, type: 'rich-text', content: '<p>x</p>' });
 
-t.test('a good template comes back as it is, variables with ids', async (t) => {
+void t.test('a good template comes back as it is, variables with ids', async (t) => {
   const template = templateOf([text('a')], { variables: [{ name: 'x', type: 'string' }, { id: 'mine', name: 'y', type: 'number', defaultValue: 3 }], locale: 'de-DE', timeZone: 'Europe/Berlin' });
   const { content } = checkEmailTemplate(template, defaultLimits);
   t.match(content, { subject: 'Hello', locale: 'de-DE', variables: [{ id: /^[0-9a-f-]{36}$/, name: 'x' }, { id: 'mine' }] });
   t.same(checkEmailTemplate(template, defaultLimits).content, content, 'the same ids each time');
 });
 
-t.test('every fault at once', async (t) => {
+void t.test('every fault at once', async (t) => {
   const fields = faultsOf({
     subject: 'Hi {{name',
     extra: 1,
@@ -77,7 +77,7 @@ t.test('every fault at once', async (t) => {
   t.same(fields.filter((field) => !expected.includes(field)), [], 'and nothing else');
 });
 
-t.test('sentences', async (t) => {
+void t.test('sentences', async (t) => {
   const messageOf = (variables: unknown): string => thrown(() => checkEmailTemplate(templateOf([text('a')], { variables }), defaultLimits)).message;
   t.match(messageOf({ variables: [] }), /plain array, not an object with a "variables" key/);
   t.match(messageOf([{ name: 'total', type: 'number', isCalculated: true, expression: 'a+b' }]), /calculated variables are not available in this version/);
@@ -87,7 +87,7 @@ t.test('sentences', async (t) => {
   t.match(messageOf([{ name: 'o', type: 'array', itemType: 'object', schema: { type: 'array', itemSchema: { properties: { a: { type: 'nope' } } } } }]), /itemSchema\.properties\.a\.type/);
 });
 
-t.test('limits by their codes', async (t) => {
+void t.test('limits by their codes', async (t) => {
   const nested = (depth: number, make: (child: unknown, level: number) => unknown): unknown =>
     Array.from({ length: depth }).reduce<unknown>((child, _, level) => make(child, level), text('leaf'));
   const inContainers = (depth: number): unknown => nested(depth - 1, (child, level) => ({ id: `c${level}`, type: 'container', children: [child] }));
@@ -107,7 +107,7 @@ t.test('limits by their codes', async (t) => {
   t.match(thrown(() => check([{ ...text('a'), content: 'x'.repeat(1_048_600) }])), { code: 'TEMPLATE_INVALID', message: /characters of text/ });
 });
 
-t.test('hostile input is answered', async (t) => {
+void t.test('hostile input is answered', async (t) => {
   for (const input of [undefined, null, 5, 'x', [], {}, { schema: null }, { schema: { sections: {} } }, { schema: { sections: [null, 1, []] } }, { schema: { sections: [{ components: {} }] } }]) {
     t.match(thrown(() => checkEmailTemplate(input, defaultLimits)), { code: 'TEMPLATE_INVALID' }, JSON.stringify(input));
   }
@@ -126,7 +126,7 @@ t.test('hostile input is answered', async (t) => {
   t.equal(({} as { color?: string }).color, undefined, 'nothing was polluted');
 });
 
-t.test('variables of a call', async (t) => {
+void t.test('variables of a call', async (t) => {
   const definitions: VariableDefinition[] = [
     { name: 's', type: 'string', required: true },
     { name: 'n', type: 'number', defaultValue: 7 },

@@ -15,7 +15,7 @@ import { company } from '../../support/rendering.js';
 
 const utc = { locale: 'en-US', timeZone: 'UTC' };
 
-t.test('paths', async (t) => {
+void t.test('paths', async (t) => {
   const good: [string, (string | number)[]][] = [
     ['name', ['name']],
     ['customer.name', ['customer', 'name']],
@@ -38,7 +38,7 @@ t.test('paths', async (t) => {
   }
 });
 
-t.test('templated text', async (t) => {
+void t.test('templated text', async (t) => {
   t.same(parseTemplatedText('Hi {{ name }}, {{order.items[0].name}}! }} {', 20), {
     parts: ['Hi ', { path: ['name'], source: 'name' }, ', ', { path: ['order', 'items', 0, 'name'], source: 'order.items[0].name' }, '! }} {'],
     faults: [],
@@ -72,7 +72,7 @@ t.test('templated text', async (t) => {
   }));
 });
 
-t.test('the eleven operators', async (t) => {
+void t.test('the eleven operators', async (t) => {
   const table: [Json | undefined, Operator, Json | undefined, boolean][] = [
     [10, '==', '10', true], ['10.0', '==', 10, true], ['a', '==', 'a', true], ['a', '==', 'A', false], [true, '==', 'true', true],
     [false, '==', 'false', true], [undefined, '==', null, true], [null, '==', 'x', false], [0, '==', '', false], [0, '==', false, false],
@@ -101,7 +101,7 @@ t.test('the eleven operators', async (t) => {
   fc.assert(fc.property(value, value, (a, b) => !(holds('>', a, b) && holds('<=', a, b))));
 });
 
-t.test('dates', async (t) => {
+void t.test('dates', async (t) => {
   t.same(parseDate('2026-11-21'), { epochMs: Date.UTC(2026, 10, 21), dateOnly: true });
   t.same(parseDate('2026-11-21T09:30'), { epochMs: Date.UTC(2026, 10, 21, 9, 30), dateOnly: false });
   t.same(parseDate('2026-11-21T09:30:05.123456Z'), { epochMs: Date.UTC(2026, 10, 21, 9, 30, 5, 123), dateOnly: false });
@@ -113,7 +113,7 @@ t.test('dates', async (t) => {
   fc.assert(fc.property(fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }), (date) => parseDate(date.toISOString())?.epochMs === date.getTime()));
 });
 
-t.test('formats', async (t) => {
+void t.test('formats', async (t) => {
   const write = (value: Json, format: Parameters<typeof formatterOf>[0], language = utc): string => formatterOf(format, language)(value).replace(/[\u00a0\u202f]/g, ' ');
   t.equal(write(1234.5, { style: 'number' }), '1,234.5');
   t.equal(write('1234.5', { style: 'number', minimumFractionDigits: 2 }), '1,234.50');
@@ -148,14 +148,14 @@ t.test('formats', async (t) => {
   }
 });
 
-t.test('values without a format', async (t) => {
+void t.test('values without a format', async (t) => {
   const table: [Json | undefined, string][] = [
     ['a\x00b\x1f', 'ab'], ['a\tb\nc', 'a\tb\nc'], [12, '12'], [true, 'true'], [null, ''], [undefined, ''], [['a', 1, null], 'a, 1, '], [{ a: 1 }, '{"a":1}'], [[[1]], '[[1]]'],
   ];
   for (const [value, text] of table) t.equal(writeValue(value), text, JSON.stringify(value));
 });
 
-t.test('global constants', async (t) => {
+void t.test('global constants', async (t) => {
   const at = (time: string, locale = 'en-US', timeZone = 'UTC') => constantsOf({ locale, timeZone })({ at: time, company });
   t.match(at('2026-11-21T23:30:00.000Z'), {
     __CURRENT_DATE__: '2026-11-21', __CURRENT_YEAR__: 2026, __CURRENT_MONTH__: 11, __CURRENT_DAY__: 21, __CURRENT_DAY_NAME__: 'Saturday',
@@ -169,7 +169,7 @@ t.test('global constants', async (t) => {
   t.equal(constants({ at: '2026-11-22T10:00:00.000Z', company: { ...company, name: 'Other' } }).__COMPANY_NAME__, 'Other');
 });
 
-t.test('addresses', async (t) => {
+void t.test('addresses', async (t) => {
   for (const link of ['https://example.com', 'HTTP://example.com/a?b=c#d', 'mailto:a@b.example', 'tel:+351210000000', '#top', ' https://example.com/a b ']) t.type(safeLink(link), 'string', link);
   t.equal(safeLink(' https://example.com/a b '), 'https://example.com/a%20b');
   for (const link of ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', '//evil.example', '/relative', 'relative', 'www.example.com', 'cid:logo', '', '#', 'https://', 'https:example.com', 'blob:https://a', 'about:blank', 'ftp://a']) {
@@ -179,7 +179,7 @@ t.test('addresses', async (t) => {
   for (const image of ['data:image/svg+xml;base64,AAAA', 'data:image/png,x', 'data:text/html;base64,AAAA', 'javascript:x', 'cid:logo', 'asset:123', 'mailto:a@b.c']) t.equal(safeImage(image), undefined, image);
 });
 
-t.test('CSS values', async (t) => {
+void t.test('CSS values', async (t) => {
   for (const color of ['#fff', '#FFFFFF', '#ffffff80', 'rgb(1,2,3)', 'rgba(1, 2, 3, 0.5)', 'hsl(120deg 50% 50%)', 'RebeccaPurple', 'transparent']) t.type(cssColor(color), 'string', color);
   for (const color of ['#ff', 'url(x)', 'red;x:y', 'expression(1)', 'nocolour', 'rgb(1,2)', 'var(--x)', '', 5, null]) t.equal(cssColor(color), undefined, String(color));
   t.same([cssLength(16), cssLength('16'), cssLength('1.5em'), cssLength('50%'), cssLength(0), cssLength('-1px'), cssLength('calc(1px)'), cssLength(NaN)], ['16px', '16px', '1.5em', '50%', '0', undefined, undefined, undefined]);

@@ -1,0 +1,159 @@
+/** Open work: it survives a restart, leaves by priority, and all of it leaves even where the bus has no room. */
+import t, { type Test } from 'tap';
+import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../../src/domain/ports/mailer.js';
+import { makeCommands } from '../../src/commands/index.js';
+import { firstTeam, systemCaller } from '../../src/commands/first-start.js';
+import { startTestApp, signInVariables, storedEvents, type TestApp } from '../support/app.js';
+import { temporaryDirectory } from '../support/data-directory.js';
+import { at, openSmtpScript, reply } from '../support/smtp-script.js';
+import { fakeClock } from '../support/fake-clock.js';
+import { eventually } from '../support/wait.js';
+
+type GatedMailer = Mailer & Readonly<{
+  /** Message-IDs in the order in which their dialogues began. */
+  begun: readonly string[];
+  /** Lets so many dialogues end. */
+  release: (count: number) => void;
+}>;
+
+/** A mailer whose dialogues end only when the test lets them. */
+const gatedMailer = (): GatedMailer => {
+  const begun: string[] = [];
+  const waiting: (() => void)[] = [];
+  let free = 0;
+  const outcomeOf = ({ envelope }: OutgoingMessage): DeliveryOutcome => ({
+    host: 'gate',
+    durationMs: 0,
+    recipients: envelope.to.map(() => ({ result: 'accepted', replyCode: 250, enhancedCode: null, rule: 'accepted', text: '250 ok' })),
+  });
+  return {
+    final: true,
+    host: 'gate',
+    begun,
+    release: (count) => {
+      free += count;
+      while (free > 0 && waiting.length > 0) {
+        free -= 1;
+        waiting.shift()!();
+      }
+    },
+    send: async (message) => {
+      begun.push(message.messageId);
+      if (free > 0) free -= 1;
+      else await new Promise<void>((resolve) => void waiting.push(resolve));
+      return outcomeOf(message);
+    },
+    close: async () => undefined,
+  };
+};
+
+const EVERYTHING = Number.MAX_SAFE_INTEGER;
+
+const start = async (t: Test, dataDir: string, mailer: Mailer, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> => {
+  const app = await startTestApp({ dataDir, mailer, settings: { SEALPOST_SMTP_URL: 'smtp://unused.example', ...settings } });
+  t.teardown(() => app.stop());
+  return app;
+};
+
+/** Accepts many emails, some at a time so that they share commits; answers their Message-IDs in the order of acceptance. */
+const sendMany = async (app: TestApp, count: number, priority: 'high' | 'normal' | 'low' = 'normal'): Promise<readonly string[]> => {
+  const commands = makeCommands(app.engine);
+  const caller = systemCaller((await firstTeam(app.engine))!, 'test', 'test');
+  const sent: string[] = [];
+  for (let from = 0; from < count; from += 100) {
+    const answers = await Promise.all(Array.from({ length: Math.min(100, count - from) }, (_, index) =>
+      commands.sendEmail(caller, { templateId: 'sign-in-code', to: [{ email: `to${from + index}@example.com` }], variables: signInVariables, priority })));
+    sent.push(...answers.map(({ body }) => body.messageId));
+  }
+  return sent;
+};
+
+/** Waits until the events of now have come to every follower of the log in this process: the relay began to follow before us. */
+const whenFollowed = async (app: TestApp): Promise<void> => {
+  const head = await app.engine.store.head();
+  for await (const batch of app.engine.store.subscribeAll(head - 1, { signal: new AbortController().signal })) if (batch.at(-1)!.position >= head) break;
+  for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+await t.test('5,000 emails with room for 4,096 pointers all leave, each once', async (t) => {
+  const mailer = gatedMailer();
+  const app = await start(t, temporaryDirectory(t), mailer);
+  const sent = await sendMany(app, 5_000);
+  await whenFollowed(app);
+  t.ok(mailer.begun.length <= app.engine.limits.lanes, 'no more than the lanes are in flight');
+  mailer.release(EVERYTHING);
+  await eventually('all have begun', () => mailer.begun.length >= sent.length, 60_000);
+  const totals = async (status: string) => (await app.call<{ meta: { total: number } }>('GET', `/api/emails?status=${status}&limit=1`)).body.meta.total;
+  await eventually('all are delivered', async () => (await totals('delivered')) === sent.length, 60_000);
+  t.equal(mailer.begun.length, sent.length);
+  t.same([...mailer.begun].sort(), [...sent].sort());
+});
+
+await t.test('what was accepted and not delivered before a stop is delivered by the next start', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const first = await start(t, dataDir, gatedMailer(), { SEALPOST_ROLES: 'http,project' });
+  const sent = [...(await sendMany(first, 30, 'high')), ...(await sendMany(first, 30, 'low'))];
+  await first.stop();
+  const mailer = gatedMailer();
+  mailer.release(EVERYTHING);
+  const second = await start(t, dataDir, mailer);
+  await eventually('all have left', () => mailer.begun.length >= sent.length);
+  await second.stop();
+  t.same([...mailer.begun].sort(), [...sent].sort());
+});
+
+await t.test('a retry that was waiting for its time before a restart is made after it', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const sink = await openSmtpScript({ script: at('message', reply('451 4.3.2 later'), 1) });
+  t.teardown(() => sink.close());
+  const settings = { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETRY_DELAYS: '60' };
+  const clock = fakeClock();
+  const first = await startTestApp({ dataDir, clock, settings });
+  const { id } = await first.send();
+  await sink.whenReceived(1);
+  await eventually('the refusal is recorded', async () => (await first.email(id)).nextAttemptAt !== null);
+  await first.stop();
+  const second = await startTestApp({ dataDir, clock, settings });
+  t.teardown(() => second.stop());
+  t.equal((await second.whenStatus(id, 'sent', 1_000)).attempts.length, 2);
+});
+
+await t.test('higher priorities overtake', async (t) => {
+  const mailer = gatedMailer();
+  const app = await start(t, temporaryDirectory(t), mailer, { SEALPOST_LIMIT_LANES: '1' });
+  await sendMany(app, 1);
+  await eventually('the one lane is taken', () => mailer.begun.length === 1);
+  const low = await sendMany(app, 5, 'low');
+  const normal = await sendMany(app, 5, 'normal');
+  const high = await sendMany(app, 5, 'high');
+  await whenFollowed(app);
+  mailer.release(EVERYTHING);
+  await eventually('all have left', () => mailer.begun.length === 16);
+  t.same(mailer.begun.slice(1), [...high, ...normal, ...low]);
+});
+
+await t.test('one email is never in two dialogues, and each attempt is recorded before it', async (t) => {
+  const mailer = gatedMailer();
+  const app = await start(t, temporaryDirectory(t), mailer);
+  const sent = await sendMany(app, 40);
+  await eventually('all have begun', () => mailer.begun.length === sent.length);
+  const attempts = (await storedEvents(app.engine)).filter(({ type }) => type.startsWith('DeliveryAttempted'));
+  t.equal(attempts.length, sent.length);
+  mailer.release(EVERYTHING);
+  await app.stop();
+  t.equal(new Set(mailer.begun).size, sent.length);
+});
+
+await t.test('a stop drains: what was in a dialogue is recorded', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const mailer = gatedMailer();
+  const app = await start(t, dataDir, mailer);
+  const sent = await sendMany(app, 10);
+  await eventually('all have begun', () => mailer.begun.length === sent.length);
+  const stopped = app.stop();
+  mailer.release(EVERYTHING);
+  await stopped;
+  const again = await start(t, dataDir, gatedMailer(), { SEALPOST_ROLES: 'http' });
+  const outcomes = (await storedEvents(again.engine)).filter(({ type }) => type.startsWith('EmailDelivered'));
+  t.equal(outcomes.length, sent.length);
+});
