@@ -39,9 +39,9 @@ const store = (id: string, body: string): Promise<void> =>
 const app = Fastify({ bodyLimit: 10 * 1024 * 1024 }).withTypeProvider<TypeBoxTypeProvider>();
 app.post(
   '/api/emails/send',
-  { schema: { body: SendEmailRequestSchema, response: { 201: Type.Object({ id: Type.String(), status: Type.String() }) } } },
+  { schema: { body: SendEmailRequestSchema, response: { 201: Type.Object({ id: Type.String(), status: Type.String() }), 401: Type.Object({ code: Type.String() }) } } },
   async (request, reply) => {
-    if (findKey.get(hashOf(request.headers.authorization?.slice(7) ?? '')) === undefined) return reply.code(401).send();
+    if (findKey.get(hashOf(request.headers.authorization?.slice(7) ?? '')) === undefined) return reply.code(401).send({ code: 'UNAUTHORIZED' });
     const id = v7();
     await store(id, JSON.stringify(request.body));
     reply.code(201);

@@ -31,9 +31,19 @@ export const footerWith = (...components: readonly Component[]): Section => ({
   components: [
     ...components,
     {
-      id: 'imprint',
-      type: 'rich-text',
-      content: '<p>© {{__CURRENT_YEAR__}} {{__COMPANY_LEGAL_NAME__}}<br>{{__COMPANY_ADDRESS_LINE1__}}, {{__COMPANY_POSTAL_CODE__}} {{__COMPANY_CITY__}}, {{__COMPANY_COUNTRY__}}</p>',
+      id: 'has-address',
+      type: 'conditional',
+      props: { condition: '__COMPANY_ADDRESS_LINE1__', operator: 'isEmpty' },
+      children: [{ id: 'copyright', type: 'rich-text', content: '<p>© {{__CURRENT_YEAR__}} {{__COMPANY_LEGAL_NAME__}}</p>' }],
+      elseChildren: [
+        {
+          id: 'imprint',
+          type: 'rich-text',
+          content:
+            '<p>© {{__CURRENT_YEAR__}} {{__COMPANY_LEGAL_NAME__}}<br>' +
+            '{{__COMPANY_ADDRESS_LINE1__}}, {{__COMPANY_POSTAL_CODE__}} {{__COMPANY_CITY__}}, {{__COMPANY_COUNTRY__}}</p>',
+        },
+      ],
     },
   ],
 });

@@ -10,7 +10,11 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
   const fresh = placesOf(harness, 'query');
   const filled = async (t: Test, emails: readonly Document[]): Promise<Documents> => {
     const { documents } = await fresh(t);
-    await put(await documents.projection('emails', [emailsSpec]), emails);
+    const store = await documents.projection('emails', [emailsSpec]);
+    const many = Math.floor(emails.length * 0.9);
+    // A store may treat what came last in another way than what came before.
+    await put(store, emails.slice(0, many));
+    await put(store, emails.slice(many));
     await harness.settle();
     return documents;
   };

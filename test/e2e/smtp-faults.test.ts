@@ -10,6 +10,10 @@ import { at, close, hang, openSmtpScript, refusedPort, reply, reset, type SmtpSc
 const FIRST_DELAY_MS = 60_000;
 const SECOND_DELAY_MS = 300_000;
 const RETRY_DELAYS = '60,300';
+/** How far the clock goes between two looks: not so far that a deadline of minutes is jumped over. */
+const STEP_MS = 15_000;
+
+t.setTimeout(170_000);
 
 type Setup = Readonly<{ app: TestApp; clock: FakeClock; sink: SmtpScriptServer }>;
 
@@ -74,7 +78,7 @@ await t.test('451: queued again, not before its time, then sent with the same by
 
 await t.test('closing after DATA before the reply: tried again', async (t) => {
   const { app, sink } = await setUp(t, at('message', close, 1));
-  const record = await app.whenStatus((await app.send()).id, 'sent', 1_000);
+  const record = await app.whenStatus((await app.send()).id, 'sent', STEP_MS);
   t.match(record.attempts[0], { outcome: 'deferred', replyCode: null });
   t.equal(record.recipients[0]!.rule, 'accepted');
   t.equal(sink.received.length, 2);
@@ -85,7 +89,7 @@ await t.test('a reset connection at every step is a deferral', async (t) => {
   for (const step of ['connect', 'mail', 'rcpt', 'data', 'message'] as const) {
     let faults = 0;
     const { app } = await setUp(t, (moment) => (moment.step === step && (faults += 1) <= 2 ? reset : undefined));
-    const record = await app.whenStatus((await app.send()).id, 'sent', 1_000);
+    const record = await app.whenStatus((await app.send()).id, 'sent', STEP_MS);
     t.ok(record.attempts.length <= 3, `${step}: ${record.attempts.length} attempts`);
     t.ok(faults >= 2, `${step}: it was reset`);
   }
@@ -123,7 +127,7 @@ await t.test('some recipients refused: each has its state, and only those who wa
   const { id } = await app.send({
     to: [{ email: 'ada@example.com' }], cc: [{ email: 'gone@example.com' }], bcc: [{ email: 'full@example.com' }],
   });
-  const record = await app.whenStatus(id, 'sent', 1_000);
+  const record = await app.whenStatus(id, 'sent', STEP_MS);
   t.same(record.recipients.map(({ email, status }) => [email, status]), [['ada@example.com', 'sent'], ['gone@example.com', 'bounced'], ['full@example.com', 'sent']]);
   t.same(sink.accepted().map(({ envelope }) => envelope.to), [['ada@example.com'], ['full@example.com']]);
 });
@@ -139,13 +143,13 @@ await t.test('attempts spent: failed; the retry endpoint starts anew', async (t)
   const { app, clock, sink } = await setUp(t, at('mail', reply('421 4.3.2 closing')));
   const { id } = await app.send();
   const startedMs = clock.now();
-  const failed = await app.whenStatus(id, 'failed', 5_000);
+  const failed = await app.whenStatus(id, 'failed', STEP_MS);
   t.match(failed, { failureReason: 'attempts-spent' });
   t.equal(failed.attempts.length, 3, 'the first attempt and one for each pause');
   t.ok(clock.now() - startedMs >= FIRST_DELAY_MS + SECOND_DELAY_MS);
   sink.setScript(() => undefined);
   t.equal((await app.call('POST', `/api/emails/${id}/retry`)).status, 200);
-  t.equal((await app.whenStatus(id, 'sent', 1_000)).attempts.length, 4);
+  t.equal((await app.whenStatus(id, 'sent', STEP_MS)).attempts.length, 4);
 });
 
 await t.test('the host is down: deferred, then failed when the attempts are spent', async (t) => {
@@ -154,7 +158,7 @@ await t.test('the host is down: deferred, then failed when the attempts are spen
     dataDir: temporaryDirectory(t), clock, settings: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${await refusedPort()}?tls=off`, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
   });
   t.teardown(() => app.stop());
-  const record = await app.whenStatus((await app.send()).id, 'failed', 5_000);
+  const record = await app.whenStatus((await app.send()).id, 'failed', STEP_MS);
   t.equal(record.failureReason, 'attempts-spent');
   t.same(record.attempts.map(({ outcome }) => outcome), ['deferred', 'deferred', 'failed']);
   t.equal(record.recipients[0]!.rule, 'connection-refused');

@@ -8,6 +8,8 @@ import { createSearchTable, openSearchIndex, type Entry } from './search-index.j
 export type Collection = Readonly<{
   put: (document: Document) => void;
   remove: (id: string) => void;
+  /** Inside a transaction, after its last write. */
+  settle: () => void;
   /** As queries answer it, without the searched text. */
   get: (id: string) => Document | undefined;
   /** As it was put. */
@@ -96,6 +98,7 @@ export const openCollection = (database: Database, spec: CollectionSpec, indexed
       if (entry !== undefined) search.add(document.seq, entry);
     },
     remove,
+    settle: () => search?.settle(),
     get: (id) => {
       const doc = selectDocument.get(id);
       return doc === undefined ? undefined : (JSON.parse(doc) as Document);

@@ -102,9 +102,10 @@ const generationOn = (database: Database, { number, specs }: GenerationFile, ind
           );
         }
         for (const { collection: name, put, remove } of writes) {
-          const { put: putOne, remove: removeOne } = collection(name);
+          const { put: putOne, remove: removeOne, settle } = collection(name);
           for (const document of put) putOne(document);
           for (const id of remove) removeOne(id);
+          settle();
         }
         updatePosition.run(to);
       }),

@@ -17,5 +17,7 @@ export const checkNames = (projection: string, specs: readonly CollectionSpec[])
 
 export const tableOf = (collection: string): string => `c_${collection}`;
 export const searchTableOf = (collection: string): string => `s_${collection}`;
+/** Holds which documents wait to be put into the search index. */
+export const waitingTableOf = (collection: string): string => `w_${collection}`;
 /** The prefix keeps fields apart from our own columns and from SQL's words. */
 export const columnOf = (field: string): string => `f_${field}`;

@@ -4,7 +4,7 @@
  */
 import type { CollectionSpec, Query } from '../../domain/ports/documents.js';
 import type { Database, Statement } from '../sqlite/database.js';
-import { searchTableOf, tableOf } from './names.js';
+import { searchTableOf, tableOf, waitingTableOf } from './names.js';
 import { allOf, conditionsOf, whereClause, type Fragment } from './query.js';
 import { openScopes, scopeFieldOf } from './scopes.js';
 import { containing, matchInScope, matchPhrase } from './search-index.js';
@@ -20,11 +20,20 @@ const hitsFirst = 256;
 const hitsMax = 8_192;
 
 /** The bound is a bigint, for FTS5 seeks only to what the driver binds as an integer. */
-type Request = Readonly<{ match: string; filters: Fragment; before: bigint }>;
+type Request = Readonly<{
+  contains: (text: string) => boolean;
+  before: bigint;
+  /** In FTS5's syntax, with the scope. */
+  match: string;
+  /** What `match` leaves open. */
+  otherFilters: Fragment;
+  filters: Fragment;
+}>;
 
 export const openSearcher = (database: Database, spec: CollectionSpec, prepare: (sql: string) => Statement): Searcher => {
   const table = tableOf(spec.name);
   const searchTable = searchTableOf(spec.name);
+  const waitingTable = waitingTableOf(spec.name);
   const scopes = openScopes(database, spec);
   const scopeField = scopeFieldOf(spec);
 
@@ -33,51 +42,67 @@ export const openSearcher = (database: Database, spec: CollectionSpec, prepare: 
       .pluck()
       .all(match, before, wanted) as number[];
 
-  const hitsThatPass = ({ match, filters, before }: Request, wanted: number): number[] => {
+  const hitsThatPass = ({ match, otherFilters, before }: Request, wanted: number): number[] => {
     // Each hit comes back with its own seq, and again where the filters let it pass.
     const statement = prepare(`SELECT hits.seq, d.seq FROM
         (SELECT rowid AS seq FROM ${searchTable} WHERE ${searchTable} MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?) AS hits
-        LEFT JOIN ${table} AS d ON d.seq = hits.seq AND ${filters.sql}`).raw(true);
+        LEFT JOIN ${table} AS d ON d.seq = hits.seq AND ${otherFilters.sql}`).raw(true);
     const found: number[] = [];
     let from = before;
     for (let limit = hitsFirst; ; limit = Math.min(limit * 4, hitsMax)) {
-      const hits = statement.all(match, from, limit, ...filters.values) as [number, number | null][];
+      const hits = statement.all(match, from, limit, ...otherFilters.values) as [number, number | null][];
       for (const [, seq] of hits) if (seq !== null && found.push(seq) === wanted) return found;
       if (hits.length < limit) return found;
       from = BigInt(hits.at(-1)![0]);
     }
   };
 
+  const lookThrough = ({ contains }: Request, source: string, where: Fragment): number[] => {
+    const rows = prepare(`SELECT d.seq, d.text FROM ${source}${whereClause(where)} ORDER BY d.seq DESC`)
+      .raw(true)
+      .all(...where.values) as [number, string | null][];
+    return rows.filter(([, text]) => text !== null && contains(text)).map(([seq]) => seq);
+  };
+
   /** Undefined where the filters leave too many documents to look through. */
-  const textsLookedThrough = (phrase: string, filters: Fragment, before: bigint, wanted: number): number[] | undefined => {
-    const where = allOf(filters, { sql: 'd.seq < ?', values: [before] });
+  const amongFew = (request: Request): number[] | undefined => {
+    const where = allOf(request.filters, { sql: 'd.seq < ?', values: [request.before] });
     const counted = prepare(`SELECT count(*) FROM (SELECT 1 FROM ${table} AS d${whereClause(where)} LIMIT ?)`)
       .pluck()
       .get(...where.values, filteredMax + 1) as number;
-    if (counted > filteredMax) return undefined;
-    const contains = containing(phrase);
-    const rows = prepare(`SELECT d.seq, d.text FROM ${table} AS d${whereClause(where)} ORDER BY d.seq DESC`)
-      .raw(true)
-      .all(...where.values) as [number, string | null][];
-    return rows.filter(([, text]) => text !== null && contains(text)).slice(0, wanted).map(([seq]) => seq);
+    return counted > filteredMax ? undefined : lookThrough(request, `${table} AS d`, where);
   };
 
-  return ({ where, search: phrase = '', after }, wanted) => {
+  /** What is not in the index yet. */
+  const amongWaiting = (request: Request): number[] =>
+    lookThrough(
+      request,
+      `${waitingTable} AS w CROSS JOIN ${table} AS d ON d.seq = w.seq`,
+      allOf({ sql: 'w.seq < ?', values: [request.before] }, request.filters),
+    );
+
+  /** Undefined where nothing can match. */
+  const requestOf = ({ where, search: phrase = '', after }: SearchQuery): Request | undefined => {
     const phraseMatch = matchPhrase(phrase);
-    if (phraseMatch === undefined) return [];
-    const before = BigInt(after?.seq ?? Number.MAX_SAFE_INTEGER);
-    const scope = scopeField === undefined ? undefined : where[scopeField]?.eq;
-    if (scopeField === undefined || scope === undefined) {
-      const filters = conditionsOf(spec, where);
-      if (filters.sql === '') return hitsAlone({ match: phraseMatch, filters, before }, wanted);
-      return textsLookedThrough(phrase, filters, before, wanted) ?? hitsThatPass({ match: phraseMatch, filters, before }, wanted);
-    }
-    const trigram = scopes.known(scope);
-    if (trigram === undefined) return [];
-    const match = scopes.onlyOne() ? phraseMatch : matchInScope(trigram, phraseMatch);
-    const { eq: _scope, ...rest } = where[scopeField]!;
-    const filters = conditionsOf(spec, { ...where, [scopeField]: rest });
-    if (filters.sql === '') return hitsAlone({ match, filters, before }, wanted);
-    return textsLookedThrough(phrase, conditionsOf(spec, where), before, wanted) ?? hitsThatPass({ match, filters, before }, wanted);
+    if (phraseMatch === undefined) return undefined;
+    const filters = conditionsOf(spec, where);
+    const request = { contains: containing(phrase), before: BigInt(after?.seq ?? Number.MAX_SAFE_INTEGER), filters };
+    const scopeCondition = scopeField === undefined ? undefined : where[scopeField];
+    if (scopeField === undefined || scopeCondition?.eq === undefined) return { ...request, match: phraseMatch, otherFilters: filters };
+    const trigram = scopes.known(scopeCondition.eq);
+    if (trigram === undefined) return undefined;
+    const { eq: _scope, ...rest } = scopeCondition;
+    const otherFilters = conditionsOf(spec, { ...where, [scopeField]: rest });
+    return { ...request, match: scopes.onlyOne() ? phraseMatch : matchInScope(trigram, phraseMatch), otherFilters };
+  };
+
+  return (query, wanted) => {
+    const request = requestOf(query);
+    if (request === undefined) return [];
+    if (request.otherFilters.sql === '') return newest(amongWaiting(request), hitsAlone(request, wanted), wanted);
+    return amongFew(request)?.slice(0, wanted) ?? newest(amongWaiting(request), hitsThatPass(request, wanted), wanted);
   };
 };
+
+const newest = (some: readonly number[], others: readonly number[], wanted: number): number[] =>
+  some.length === 0 ? others.slice(0, wanted) : [...some, ...others].sort((a, b) => b - a).slice(0, wanted);

@@ -1,16 +1,15 @@
 /** Read models in SQLite: a catalog file, and beside it a file for the live generation of each projection. */
-import { setImmediate as turn } from 'node:timers/promises';
-import { CheckpointMoved, type CollectionSpec, type Document, type Documents, type ProjectionStore, type Rebuild } from '../../domain/ports/documents.js';
-import { isSqliteError } from '../sqlite/database.js';
-import { holdLock } from '../sqlite/lock.js';
+import type { CollectionSpec, Documents, ProjectionStore, Rebuild } from '../../domain/ports/documents.js';
 import { openCatalog, type Catalog, type Projection } from './catalog.js';
-import { createGeneration, openGeneration, openNewGeneration, type Generation } from './generation.js';
+import { createGeneration, type Generation } from './generation.js';
+import { openLiveGenerations, type LiveGenerations } from './live-generations.js';
 import { checkNames } from './names.js';
+import { startRebuild } from './rebuild.js';
 
 /** In: the catalog's file, made where there is none; the other files stand beside it under its name. */
 export const openSqliteDocuments = ({ file }: Readonly<{ file: string }>): Documents => {
   const catalog = openCatalog(file);
-  const live = liveGenerations(catalog);
+  const live = openLiveGenerations(catalog);
   const rebuilds = new Set<Rebuild>();
 
   const onCollection = <Result>(collection: string, work: (generation: Generation) => Result): Result => {
@@ -34,7 +33,7 @@ export const openSqliteDocuments = ({ file }: Readonly<{ file: string }>): Docum
     find: async (collection, query) => onCollection(collection, (generation) => generation.finder(collection).find(query)),
     count: async (collection, query, max) => onCollection(collection, (generation) => generation.finder(collection).count(query, max)),
     rebuild: async (name) => {
-      const rebuild = startRebuild(catalog, live, name, () => rebuilds.delete(rebuild));
+      const rebuild = startRebuild({ catalog, live, name, ended: () => void rebuilds.delete(rebuild) });
       rebuilds.add(rebuild);
       return rebuild;
     },
@@ -45,49 +44,6 @@ export const openSqliteDocuments = ({ file }: Readonly<{ file: string }>): Docum
     },
   };
 };
-
-type Use = <Result>(name: string, work: (generation: Generation) => Result) => Result;
-type LiveGenerations = Readonly<{ use: Use; /** Closes the file, until it is used again. */ release: (name: string) => void; close: () => void }>;
-
-/** A generation can be replaced between the look into the catalog and the opening of its file. */
-const openAttemptsMax = 5;
-
-/** The open files; each use goes to the generation that is live now, whichever process has put it there. */
-const liveGenerations = (catalog: Catalog): LiveGenerations => {
-  const open = new Map<string, Generation>();
-
-  const current = (name: string): Generation => {
-    for (let attempt = 1; ; attempt += 1) {
-      const projection = catalog.projection(name);
-      if (projection === undefined) throw new Error(`there is no projection ${name}`);
-      const known = open.get(name);
-      if (known?.number === projection.generation) return known;
-      known?.close();
-      open.delete(name);
-      try {
-        const generation = openGeneration(place(catalog, projection));
-        open.set(name, generation);
-        return generation;
-      } catch (error) {
-        if (attempt === openAttemptsMax || !isSqliteError(error, 'SQLITE_CANTOPEN')) throw error;
-      }
-    }
-  };
-
-  return {
-    use: (name, work) => work(current(name)),
-    release: (name) => {
-      open.get(name)?.close();
-      open.delete(name);
-    },
-    close: () => {
-      for (const generation of open.values()) generation.close();
-      open.clear();
-    },
-  };
-};
-
-const place = (catalog: Catalog, { name, generation, specs }: Projection) => ({ file: catalog.fileOf(name, generation), number: generation, specs });
 
 /**
  * The store that follows the live generation. What is written to a generation at the very moment of its replacement
@@ -109,77 +65,4 @@ const storeOf = (catalog: Catalog, live: LiveGenerations, name: string, specs: r
     getMany: async (collection, ids) => use((generation) => generation.getMany(collection, ids)),
     write: async (writes, from, to) => use((generation) => generation.write(writes, from, to)),
   };
-};
-
-const scanPageSize = 500;
-
-const startRebuild = (catalog: Catalog, live: LiveGenerations, name: string, ended: () => void): Rebuild => {
-  const lock = holdLock({ file: catalog.rebuildLockOf(name) });
-  if (lock === undefined) throw new Error(`another rebuild of ${name} is under way`);
-  let over = false;
-  const end = (): void => {
-    over = true;
-    lock.release();
-    ended();
-  };
-
-  try {
-    const before = catalog.projection(name);
-    const number = catalog.nextGeneration(name);
-    if (before === undefined) throw new Error(`there is no projection ${name}`);
-    // Left by rebuilds that crashed: we alone hold the lock.
-    catalog.deleteGenerations(name, (generation) => generation !== before.generation);
-    const fresh = openNewGeneration({ file: catalog.fileOf(name, number), number, specs: before.specs });
-
-    return {
-      store: {
-        checkpoint: async () => fresh.checkpoint(),
-        getMany: async (collection, ids) => fresh.getMany(collection, ids),
-        write: async (writes, from, to) => fresh.write(writes, from, to),
-      },
-      scan: (collection, side) =>
-        scanById((afterId) => {
-          const page = (generation: Generation): Document[] => generation.collection(collection).pageById(afterId, scanPageSize);
-          return side === 'rebuilt' ? page(fresh) : live.use(name, page);
-        }),
-      commit: async () => {
-        const isInPlace = (): boolean => catalog.projection(name)?.generation === before.generation;
-        let replaced = false;
-        try {
-          if (isInPlace()) {
-            await fresh.finish(turn);
-            replaced = catalog.replace(name, before.generation, number);
-          }
-        } catch (error) {
-          // Whoever put the projection on another version has deleted our file.
-          if (isInPlace()) throw error;
-        } finally {
-          fresh.close();
-          live.release(name);
-          catalog.deleteGenerations(name, (generation) => generation === (replaced ? before.generation : number));
-          end();
-        }
-        if (!replaced) throw new CheckpointMoved(`the projection ${name} was put on another version while it was rebuilt`);
-      },
-      discard: async () => {
-        if (over) return;
-        fresh.close();
-        catalog.deleteGenerations(name, (generation) => generation === number);
-        end();
-      },
-    };
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
-};
-
-const scanById = async function* (pageAfter: (id: string) => Document[]): AsyncGenerator<Document> {
-  for (let afterId = ''; ; ) {
-    const page = pageAfter(afterId);
-    yield* page;
-    if (page.length < scanPageSize) return;
-    afterId = page.at(-1)!.id;
-    await turn();
-  }
 };

@@ -11,7 +11,7 @@ const causesMax = 3;
 
 /** Lines wait for each other at most this long. */
 const FLUSH_EVERY_MS = 200;
-const BUFFER_BYTES = 16_384;
+const BUFFER_BYTES = 8_192;
 
 /** Standard output, written in strokes: a write for each line costs more than the line. What waits is written when the process exits. */
 const bufferedOutput = (): DestinationStream => {

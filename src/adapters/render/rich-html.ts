@@ -55,11 +55,15 @@ const element = (node: RichElement, context: Context, isLast: boolean, format: V
   }
   if (tag === 'img' && !attributes.has('alt')) open.push(' alt=""');
   if (tag === 'img' && !attributes.has('src')) return [];
-  if (tag === 'table' && !attributes.has('role')) open.push(' role="presentation"');
+  if (tag === 'table' && !attributes.has('role') && !hasHeaders(node)) open.push(' role="presentation"');
   if (style.terms.length > 0) open.push(' style="', ...style.terms, '"');
   if (VOID.has(tag)) return [...open, '>'];
   return [...open, '>', ...richHtml(node.children, style.inner, format), `</${tag}>`];
 };
+
+/** A table with header cells holds data; any other is there for the layout. */
+const hasHeaders = ({ children }: RichElement): boolean =>
+  children.some((child) => child.kind === 'element' && (child.tag === 'th' || hasHeaders(child)));
 
 const attribute = (name: string, value: TemplatedText, context: Context): readonly Term[] => {
   switch (name) {
@@ -88,15 +92,13 @@ const styleOf = (node: RichElement, context: Context, isLast: boolean): Style =>
   const background = own.find(({ property }) => property === 'background-color');
   const color = own.find(({ property }) => property === 'color');
   const bgcolor = attributes.get('bgcolor');
-  if (background === undefined && bgcolor !== undefined) {
-    inner = onBackground(colorOf(bgcolor, context), undefined, context);
-    classes.push(colorClass('surface', colorOf(bgcolor, context), { ...context, flips: inner.flips }));
-    if (color === undefined) base.push('color:', inner.type.color);
-  }
-  if (background !== undefined) {
-    inner = onBackground(background.value, undefined, context);
-    classes.push(colorClass('surface', background.value, { ...context, flips: inner.flips }));
-    if (color === undefined && inner.type.color !== context.type.color) base.push('color:', inner.type.color);
+  const surface = background?.value ?? (bgcolor === undefined ? undefined : colorOf(bgcolor, context));
+  if (surface !== undefined) {
+    inner = onBackground(surface, undefined, context);
+    classes.push(colorClass('surface', surface, { ...context, flips: inner.flips }));
+    // Text on a surface that stays light or dark is pinned; on one that flips it goes on flipping with what surrounds it.
+    const pinned = context.flips !== inner.flips || inner.type.color !== context.type.color;
+    if (color === undefined && pinned) base.push('color:', inner.type.color);
   }
   if (color !== undefined) {
     classes.push(colorClass('text', color.value, inner));

@@ -50,10 +50,17 @@ export const openDatabase = (options: DatabaseOptions): Database => {
   }
 };
 
-/** The write-ahead log and its index take the mode of the database file, so it is set before the driver creates the file. */
-const createPrivately = (file: string): void => {
+/**
+ * Makes the file, readable by its owner only, where there is none; its log and index take their mode from it.
+ * A file that exists is not even opened: closing it would drop every lock that this process holds on it (POSIX).
+ */
+export const createPrivately = (file: string): void => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  closeSync(openSync(file, 'a', 0o600));
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
 };
 
 /** True where the driver reports that code, e.g. `SQLITE_BUSY`; extended codes such as `SQLITE_BUSY_SNAPSHOT` count too. */

@@ -1,13 +1,10 @@
 /** A lock for a role that only one process per data directory may have; the operating system frees it when the process dies. */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { isSqliteError } from './database.js';
+import { createPrivately, isSqliteError } from './database.js';
 
 /** In: the lock's own file (made where there is none). Out: the lock, or undefined where another holder lives. */
 export const holdLock = ({ file }: Readonly<{ file: string }>): { release: () => void } | undefined => {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  closeSync(openSync(file, 'a', 0o600));
+  createPrivately(file);
   const database = new Sqlite(file, { timeout: 0 });
   try {
     // An open exclusive transaction of a rollback journal is a lock on the file itself; nothing is ever written.

@@ -2,8 +2,9 @@
 
 /** What browsers drop or skip inside an address (WHATWG URL, section 4.4), and other invisible characters used to hide a scheme. */
 const INVISIBLE = /\u034f|\u17b4|\u17b5|[\x00-\x20\x7f-\xa0\u00ad\u061c\u115f\u1160\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufeff\uffa0]/g;
-const LINK_SCHEME = /^(?:https?:\/\/[^\s/?#\\]|mailto:[^\s]|tel:[+\d])/i;
-const IMAGE_SCHEME = /^https?:\/\/[^\s/?#\\]/i;
+/** Scheme, then an authority of the characters that hosts are made of (international names included), then its end. */
+const WEB = /^https?:\/\/(?:[\p{L}\p{N}._~@-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?(?:[/?#]|$)/iu;
+const OTHER = /^(?:mailto:[^\s]|tel:[+\d])/i;
 const DATA_IMAGE = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/i;
 
 /**
@@ -12,13 +13,13 @@ const DATA_IMAGE = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0
  */
 export const safeLink = (text: string): string | undefined => {
   const address = withoutInvisible(text);
-  return LINK_SCHEME.test(address) || (address.startsWith('#') && address.length > 1) ? address : undefined;
+  return WEB.test(address) || OTHER.test(address) || (address.startsWith('#') && address.length > 1) ? address : undefined;
 };
 
 /** The same for pictures: http, https, or a PNG, JPEG, GIF or WebP as data URI. */
 export const safeImage = (text: string): string | undefined => {
   const address = withoutInvisible(text);
-  return IMAGE_SCHEME.test(address) || DATA_IMAGE.test(address) ? address : undefined;
+  return WEB.test(address) || DATA_IMAGE.test(address) ? address : undefined;
 };
 
 /** Spaces inside become %20, as browsers do; spaces around and everything invisible goes. */

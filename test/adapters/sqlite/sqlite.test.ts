@@ -9,18 +9,31 @@ import { groupCommit } from '../../../src/adapters/sqlite/group-commit.js';
 import { holdLock } from '../../../src/adapters/sqlite/lock.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
 
+const holdElsewhere = async (file: string): Promise<{ said: string; kill: () => Promise<void> }> => {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./hold-lock.js', import.meta.url)), file], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [said] = (await once(child.stdout, 'data')) as [Buffer];
+  return {
+    said: said.toString(),
+    kill: async () => {
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    },
+  };
+};
+
 void t.test('a lock has one holder, in this process and in others, and is free when its holder is killed', async (t) => {
   const file = join(temporaryDirectory(t), 'locks', 'projector.lock');
   const lock = holdLock({ file });
   t.ok(lock);
   t.equal(holdLock({ file }), undefined);
+  const refused = await holdElsewhere(file);
+  t.equal(refused.said, 'refused', 'asking twice has not lost the lock');
+  await refused.kill();
   lock?.release();
-  const child = spawn(process.execPath, [fileURLToPath(new URL('./hold-lock.js', import.meta.url)), file], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const [said] = (await once(child.stdout, 'data')) as [Buffer];
-  t.equal(said.toString(), 'held');
+  const holder = await holdElsewhere(file);
+  t.equal(holder.said, 'held');
   t.equal(holdLock({ file }), undefined);
-  child.kill('SIGKILL');
-  await once(child, 'close');
+  await holder.kill();
   const again = holdLock({ file });
   t.ok(again);
   again?.release();

@@ -170,9 +170,9 @@ void t.test('global constants', async (t) => {
 });
 
 void t.test('addresses', async (t) => {
-  for (const link of ['https://example.com', 'HTTP://example.com/a?b=c#d', 'mailto:a@b.example', 'tel:+351210000000', '#top', ' https://example.com/a b ']) t.type(safeLink(link), 'string', link);
+  for (const link of ['https://example.com', 'HTTP://example.com/a?b=c#d', 'mailto:a@b.example', 'tel:+351210000000', 'https://münchen.example/ä', 'https://user@host:8080?x', 'https://[::1]/', '#top', ' https://example.com/a b ']) t.type(safeLink(link), 'string', link);
   t.equal(safeLink(' https://example.com/a b '), 'https://example.com/a%20b');
-  for (const link of ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', '//evil.example', '/relative', 'relative', 'www.example.com', 'cid:logo', '', '#', 'https://', 'https:example.com', 'blob:https://a', 'about:blank', 'ftp://a']) {
+  for (const link of ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', '//evil.example', '/relative', 'relative', 'www.example.com', 'cid:logo', '', '#', 'https://', 'https:example.com', 'https://a(b)', 'https://<b>', 'https://javascript:x', 'https://user:password@host', 'https:///x', 'blob:https://a', 'about:blank', 'ftp://a']) {
     t.equal(safeLink(link), undefined, link);
   }
   for (const image of ['https://example.com/a.png', 'data:image/png;base64,iVBORw0KGgo=']) t.equal(safeImage(image), image);

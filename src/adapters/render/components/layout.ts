@@ -24,7 +24,8 @@ export const container: ComponentRenderer = (component, outer) => {
   );
   const align = aligned(props, 'left', outer);
   code.html('<tr><td', ...alignAttribute(align), ' style="padding:', gap(outer), '">');
-  code.html(TABLE.replace('width="100%"', `width="${typeof width === 'string' ? attributeWidth(width) : '100%'}"`), ' style="width:', width, ';max-width:100%;border-collapse:separate"><tr><td', classes, ' style="padding:', padding);
+  code.html(TABLE.replace('width="100%"', `width="${typeof width === 'string' ? attributeWidth(width) : '100%'}"`));
+  code.html(' style="width:', width, ';max-width:100%;border-collapse:separate"><tr><td', classes, ' style="padding:', padding);
   if (background !== 'transparent') code.html(';background-color:', background);
   if (border !== 'none') code.html(';border:', border);
   if (radius !== '0') code.html(';border-radius:', radius);

@@ -1,0 +1,78 @@
+/** SIGTERM while mails are under way: what is in a dialogue is finished and recorded, the rest waits for the next start. */
+import t from 'tap';
+import { sendBody } from '../support/app.js';
+import { temporaryDirectory } from '../support/data-directory.js';
+import { printedKey, runCommand, startServer } from '../support/server-process.js';
+import { late, openSmtpScript } from '../support/smtp-script.js';
+import { eventually } from '../support/wait.js';
+import { readLog } from './kill-log.js';
+
+t.setTimeout(170_000);
+
+const EMAILS = 25;
+
+await t.test('SIGTERM drains, exits with 0, and the next start sends the rest, each once', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const sink = await openSmtpScript({ script: ({ step }) => (step === 'message' ? late(300) : undefined) });
+  t.teardown(() => sink.close());
+  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_SMTP_CONNECTIONS: '4', SEALPOST_LOG_LEVEL: 'silent' };
+  const first = startServer(settings);
+  t.teardown(() => first.end('SIGKILL'));
+  const base = await first.listening;
+  const headers = { authorization: `Bearer ${printedKey(first.output())}`, 'content-type': 'application/json' };
+  const answers = await Promise.all(Array.from({ length: EMAILS }, async (_, index) => {
+    const response = await fetch(`${base}/api/emails/send`, { method: 'POST', headers, body: JSON.stringify(sendBody({ to: [{ email: `to${index}@example.com` }] })) });
+    return { status: response.status, body: (await response.json()) as { messageId: string } };
+  }));
+  t.same([...new Set(answers.map(({ status }) => status))], [201]);
+  await sink.whenReceived(2);
+  t.ok(sink.received.length < EMAILS, 'the stop comes in the middle');
+  const ended = await first.end('SIGTERM');
+  t.match(ended, { code: 0, signal: null });
+
+  const log = await readLog(dataDir, undefined);
+  t.equal(log.emails.size, EMAILS);
+  t.same([...log.emails.values()].filter(({ attemptIsOpen }) => attemptIsOpen), [], 'no attempt is without its outcome');
+  t.equal([...log.emails.values()].filter(({ finished }) => finished).length, sink.accepted().length);
+
+  const second = startServer(settings);
+  t.teardown(() => second.end('SIGKILL'));
+  await second.listening;
+  await sink.whenReceived(EMAILS);
+  await eventually('every reply was given', () => sink.accepted().length === EMAILS);
+  t.match(await second.end('SIGTERM'), { code: 0 });
+  t.same(sink.accepted().map(({ messageId }) => `<${messageId}>`).sort(), answers.map(({ body }) => body.messageId).sort());
+  t.match(await runCommand(['verify'], settings), { code: 0 });
+});
+
+await t.test('a host that hangs does not keep the program from stopping beyond its deadline', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const sink = await openSmtpScript({ script: ({ step }) => (step === 'rcpt' ? { kind: 'hang' } : undefined) });
+  t.teardown(() => sink.close());
+  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_LOG_LEVEL: 'silent', SEALPOST_LIMIT_SHUTDOWN_DEADLINE_MS: '500' };
+  const server = startServer(settings);
+  t.teardown(() => server.end('SIGKILL'));
+  const base = await server.listening;
+  const headers = { authorization: `Bearer ${printedKey(server.output())}`, 'content-type': 'application/json' };
+  const sent = await fetch(`${base}/api/emails/send`, { method: 'POST', headers, body: JSON.stringify(sendBody()) });
+  t.equal(sent.status, 201);
+  await eventually('the dialogue hangs', () => sink.commands.some((line) => line.includes('RCPT')));
+  const startedMs = performance.now();
+  t.match(await server.end('SIGTERM'), { code: 0, signal: null });
+  t.ok(performance.now() - startedMs < 15_000, 'it stopped soon');
+  const log = await readLog(dataDir, undefined);
+  t.equal(log.emails.size, 1);
+
+  sink.setScript(() => undefined);
+  const next = startServer(settings);
+  t.teardown(() => next.end('SIGKILL'));
+  await next.listening;
+  // A dialogue that was cut off in good order waits for its next attempt; one that was not is made again at once.
+  const state = await eventually('the email waits or is sent', async () => {
+    const response = await fetch(`${await next.listening}/api/emails`, { headers });
+    const { data } = (await response.json()) as { data: { status: string }[] };
+    return data[0]?.status === 'processing' ? undefined : data[0]?.status;
+  });
+  t.match(state, /^(queued|sent)$/);
+  t.match(await next.end('SIGTERM'), { code: 0 });
+});
