@@ -42,5 +42,5 @@ export default tseslint.config(
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
-  { files: ['bin/**/*.js', '*.js', '*.cjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly', module: 'writable' } } },
+  { files: ['bin/**/*.js', '*.js', '*.cjs'], languageOptions: { globals: { process: 'readonly', URL: 'readonly', console: 'readonly', module: 'writable' } } },
 );

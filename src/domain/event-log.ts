@@ -65,12 +65,15 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
       return stored.length === 0 ? [] : decode(stored);
     },
     append: async (stream, tail, events, cause) => {
+      const destroyed = recent.forgotten();
       const written = await encodeAll(ports, stream, tail, events, cause);
       const result = await store.append(stream, tail.revision, written.map(({ toStore }) => toStore));
-      written.forEach(({ toStore, metadata }, index) => {
+      // What was sealed while a key was destroyed is not remembered: it may have been this one.
+      const keep = recent.forgotten() === destroyed ? recent.keep : () => {};
+      written.forEach(({ event, toStore, metadata }, index) => {
         const back = written.length - 1 - index;
         const place = { stream, revision: result.revision - back, position: result.position - back, hash: toStore.hash };
-        if (isSmall(toStore)) recent.keep({ event: events[index]!, metadata, ...place });
+        if (isSmall(toStore)) keep({ event, metadata, ...place });
       });
       ports.onAppended?.(stream, cause.teamId, result.position);
       return { revision: result.revision, hash: written.at(-1)!.toStore.hash };
@@ -88,7 +91,15 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
   };
 };
 
-type Encoded = Readonly<{ toStore: EventToStore; metadata: EventMetadata }>;
+type Encoded = Readonly<{ event: DomainEvent; toStore: EventToStore; metadata: EventMetadata }>;
+
+/**
+ * The key must be durable before the event that needs it; a key without an event harms nobody. It is made with the first event
+ * of a stream and never anew: what comes after its destruction is written without its sealed part, for a second key could not
+ * open what the first has sealed.
+ */
+const keyFor = async (keys: Keys, stream: StreamName, tail: Tail): Promise<SealingKey | undefined> =>
+  tail.revision < 0 ? keys.create(stream) : (await keys.getMany([stream])).get(stream);
 
 const encodeAll = async (
   ports: EventLogPorts,
@@ -98,19 +109,20 @@ const encodeAll = async (
   cause: Cause,
 ): Promise<readonly Encoded[]> => {
   const encoded = events.map(encodeEvent);
-  // The key must be durable before the event that needs it; a key without an event harms nobody.
-  const key = encoded.some(({ sealed }) => sealed !== undefined) ? await ports.keys.create(stream) : undefined;
+  const key = encoded.some(({ sealed }) => sealed !== undefined) ? await keyFor(ports.keys, stream, tail) : undefined;
   const result: Encoded[] = [];
   let previous = tail.hash;
   for (const [index, { type, data, sealed }] of encoded.entries()) {
     const eventId = ports.ids.uuid();
-    const ciphertext = sealed === undefined ? undefined : key!.seal(Buffer.from(sealed), eventId);
+    const ciphertext = sealed === undefined ? undefined : key?.seal(Buffer.from(sealed), eventId);
     const parts = await outsource(ports, data, ciphertext);
     const { at: occurredAt, teamId, actor, correlationId, causationId } = cause;
     const metadata = { eventId, teamId, occurredAt, actor, correlationId, causationId, ...parts.files };
     const stored = { type, data: parts.data, metadata: encodeMetadata(metadata), sealed: parts.sealed };
     const hash = chainHash(previous, stream, tail.revision + 1 + index, stored);
-    result.push({ toStore: { ...stored, hash }, metadata });
+    const given = events[index]!;
+    const event = sealed !== undefined && key === undefined ? ({ ...given, sealed: undefined } as DomainEvent) : given;
+    result.push({ event, toStore: { ...stored, hash }, metadata });
     previous = hash;
   }
   return result;
@@ -170,6 +182,8 @@ type Recent = Readonly<{
   keep: (recorded: Recorded) => void;
   find: (stored: StoredEvent) => Recorded | undefined;
   forget: (stream: string) => void;
+  /** How often something was forgotten. */
+  forgotten: () => number;
 }>;
 
 /**
@@ -178,7 +192,9 @@ type Recent = Readonly<{
  */
 const recentlyDecoded = (): Recent => {
   const byPosition = new Map<number, Recorded>();
+  let forgotten = 0;
   return {
+    forgotten: () => forgotten,
     keep: (recorded) => {
       byPosition.set(recorded.position, recorded);
       if (byPosition.size > RECENT_EVENTS_MAX) byPosition.delete(byPosition.keys().next().value!);
@@ -188,6 +204,7 @@ const recentlyDecoded = (): Recent => {
       return known?.hash === hash ? known : undefined;
     },
     forget: (stream) => {
+      forgotten += 1;
       for (const [position, recorded] of byPosition) if (recorded.stream === stream) byPosition.delete(position);
     },
   };

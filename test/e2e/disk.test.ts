@@ -29,12 +29,12 @@ const never = (): boolean => false;
 const setUp = async (t: Test): Promise<Readonly<{ app: TestApp; clock: FakeClock; sink: SmtpScriptServer; disk: Switch }>> => {
   const disk: Switch = { refuses: never };
   const sink = await openSmtpScript();
+  t.teardown(() => sink.close());
   const clock = fakeClock();
   const app = await startTestApp({ dataDir: temporaryDirectory(t), clock, wrapStore: refusing(disk), settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off` } });
   t.teardown(async () => {
     disk.refuses = never;
     await app.stop();
-    await sink.close();
   });
   return { app, clock, sink, disk };
 };
@@ -93,11 +93,9 @@ const hasPrlimit = process.platform === 'linux' && spawnSync('prlimit', ['--vers
 await t.test('a real full disk under a real server', { skip: hasPrlimit ? false : 'needs prlimit(1)' }, async (t) => {
   const dataDir = temporaryDirectory(t);
   const sink = await openSmtpScript();
+  t.teardown(() => sink.close());
   const server = startServer({ SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_LOG_LEVEL: 'silent' });
-  t.teardown(async () => {
-    await server.end('SIGKILL');
-    await sink.close();
-  });
+  t.teardown(() => server.end('SIGKILL'));
   const base = await server.listening;
   const headers = { authorization: `Bearer ${printedKey(server.output())}`, 'content-type': 'application/json' };
   const send = () => fetch(`${base}/api/emails/send`, { method: 'POST', headers: { ...headers, 'idempotency-key': 'one' }, body: JSON.stringify(sendBody()) });

@@ -19,16 +19,14 @@ type Setup = Readonly<{ app: TestApp; clock: FakeClock; sink: SmtpScriptServer }
 
 const setUp = async (t: Test, script?: SmtpScript): Promise<Setup> => {
   const sink = await openSmtpScript(script === undefined ? {} : { script });
+  t.teardown(() => sink.close());
   const clock = fakeClock();
   const app = await startTestApp({
     dataDir: temporaryDirectory(t),
     clock,
     settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
   });
-  t.teardown(async () => {
-    await app.stop();
-    await sink.close();
-  });
+  t.teardown(() => app.stop());
   return { app, clock, sink };
 };
 
@@ -47,11 +45,9 @@ await t.test('accepted: one attempt, sent, the mail arrives under its Message-ID
 
 await t.test('the relay is the final host: delivered', async (t) => {
   const sink = await openSmtpScript();
+  t.teardown(() => sink.close());
   const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_SMTP_FINAL: 'true' } });
-  t.teardown(async () => {
-    await app.stop();
-    await sink.close();
-  });
+  t.teardown(() => app.stop());
   const record = await app.whenStatus((await app.send()).id, 'delivered');
   t.not(record.deliveredAt, null);
 });
@@ -167,13 +163,11 @@ await t.test('the host is down: deferred, then failed when the attempts are spen
 
 await t.test('a host that hangs is given up by the mailer after its silence', async (t) => {
   const sink = await openSmtpScript({ script: at('message', hang) });
+  t.teardown(() => sink.close());
   const mailer = openSmtpMailer({ url: `${sink.url}?tls=off`, final: false, connectionsMax: 2, timeouts: { silenceMs: 100 }, log: openLog({ level: 'silent' }) });
   const clock = fakeClock();
   const app = await startTestApp({ dataDir: temporaryDirectory(t), clock, mailer, settings: { SEALPOST_SMTP_URL: sink.url, SEALPOST_RETRY_DELAYS: RETRY_DELAYS } });
-  t.teardown(async () => {
-    await app.stop();
-    await sink.close();
-  });
+  t.teardown(() => app.stop());
   const { id } = await app.send();
   await advanceUntil(clock, 0, 'the first attempt has ended', async () => (await attempted(app, id, 1)) !== false);
   const record = await app.email(id);
