@@ -53,6 +53,7 @@ export const emailsProjection = (retentionMs: number): Projection => ({
         ['phase', 'dueAt'],
       ],
       search: 'text',
+      searchScope: 'team',
     },
   ],
   kinds: ['email'],

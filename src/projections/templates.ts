@@ -13,7 +13,7 @@ export type TemplateDocument = Document & Readonly<{ team: string; text: string;
 
 export const templatesProjection: Projection = {
   name: 'templates',
-  collections: [{ name: TEMPLATES, version: 1, fields: ['team'], indexes: [['team']], search: 'text' }],
+  collections: [{ name: TEMPLATES, version: 1, fields: ['team'], indexes: [['team']], search: 'text', searchScope: 'team' }],
   kinds: ['template'],
   reads: ({ stream }) => [{ collection: TEMPLATES, id: splitStream(stream).id }],
   apply: ({ event, stream, position, metadata }, find) => {

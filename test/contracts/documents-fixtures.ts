@@ -14,7 +14,7 @@ export const emailsSpec: CollectionSpec = {
   version: 1,
   fields: ['teamId', 'status', 'createdAt', 'cost'],
   indexes: [['teamId', 'createdAt'], ['teamId', 'status', 'createdAt'], ['teamId', 'cost']],
-  search: 'text',
+  search: 'text', searchScope: 'teamId',
 };
 export const timersSpec: CollectionSpec = { name: 'timers', version: 1, fields: ['dueAt'], indexes: [['dueAt']] };
 

@@ -7,7 +7,7 @@ import type { EventStore } from '../../src/domain/ports/event-store.js';
 import { advanceUntil, sendBody, startTestApp, storedEvents, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
-import { printedKey, startServer } from '../support/server-process.js';
+import { startServer } from '../support/server-process.js';
 import { openSmtpScript, type SmtpScriptServer } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
@@ -97,7 +97,7 @@ await t.test('a real full disk under a real server', { skip: hasPrlimit ? false 
   const server = startServer({ SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_LOG_LEVEL: 'silent' });
   t.teardown(() => server.end('SIGKILL'));
   const base = await server.listening;
-  const headers = { authorization: `Bearer ${printedKey(server.output())}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${await server.firstKey()}`, 'content-type': 'application/json' };
   const send = () => fetch(`${base}/api/emails/send`, { method: 'POST', headers: { ...headers, 'idempotency-key': 'one' }, body: JSON.stringify(sendBody()) });
   const total = async (): Promise<number> => ((await (await fetch(`${base}/api/emails`, { headers })).json()) as { meta: { total: number } }).meta.total;
 

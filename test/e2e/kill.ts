@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { seededRandom, type Random } from '../support/random.js';
-import { printedKey, runCommand, startServer, type ServerProcess, type Settings } from '../support/server-process.js';
+import { runCommand, startServer, type ServerProcess, type Settings } from '../support/server-process.js';
 import { late, openSmtpScript, reply, type SmtpScriptServer } from '../support/smtp-script.js';
 import { eventually, pause } from '../support/wait.js';
 import { startClients, type Clients } from './kill-clients.js';
@@ -83,7 +83,7 @@ const openSink = (seed: number): Promise<SmtpScriptServer> => {
 const begin = async (run: Run, sink: SmtpScriptServer, seed: number): Promise<Clients> => {
   const server = startServer(run.settings);
   run.base = await server.listening;
-  const first = printedKey(server.output());
+  const first = await server.firstKey();
   const response = await fetch(`${run.base}/api/api-keys`, {
     method: 'POST',
     headers: { authorization: `Bearer ${first}`, 'content-type': 'application/json' },
@@ -118,7 +118,7 @@ const killOnce = async (run: Run, round: number): Promise<void> => {
     await pause(run.random.between(1, 900));
   } else {
     run.base = await server.listening;
-    await pause(run.random.between(20, 600));
+    await pause(run.random.between(20, 900));
   }
   const { code } = await kill(run, server);
   if (code !== null) run.faults.push(`round ${round}: the server ended by itself with code ${code}`);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { sendBody } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
-import { printedKey, runCommand, startServer } from '../support/server-process.js';
+import { runCommand, startServer } from '../support/server-process.js';
 import { late, openSmtpScript } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 import { readLog } from './kill-log.js';
@@ -19,7 +19,7 @@ await t.test('SIGTERM drains, exits with 0, and the next start sends the rest, e
   const first = startServer(settings);
   t.teardown(() => first.end('SIGKILL'));
   const base = await first.listening;
-  const headers = { authorization: `Bearer ${printedKey(first.output())}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${await first.firstKey()}`, 'content-type': 'application/json' };
   const answers = await Promise.all(Array.from({ length: EMAILS }, async (_, index) => {
     const response = await fetch(`${base}/api/emails/send`, { method: 'POST', headers, body: JSON.stringify(sendBody({ to: [{ email: `to${index}@example.com` }] })) });
     return { status: response.status, body: (await response.json()) as { messageId: string } };
@@ -53,7 +53,7 @@ await t.test('a host that hangs does not keep the program from stopping beyond i
   const server = startServer(settings);
   t.teardown(() => server.end('SIGKILL'));
   const base = await server.listening;
-  const headers = { authorization: `Bearer ${printedKey(server.output())}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${await server.firstKey()}`, 'content-type': 'application/json' };
   const sent = await fetch(`${base}/api/emails/send`, { method: 'POST', headers, body: JSON.stringify(sendBody()) });
   t.equal(sent.status, 201);
   await eventually('the dialogue hangs', () => sink.commands.some((line) => line.includes('RCPT')));

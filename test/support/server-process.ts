@@ -1,6 +1,7 @@
 /** sealpost as a process of its own: `serve` beside the test, and every other command to its end. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { eventually } from './wait.js';
 
 export const mainFile = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
@@ -41,9 +42,15 @@ export type ServerProcess = Readonly<{
   ended: Promise<Finished>;
   /** What it has printed so far on standard output: the welcome, then the log as JSON lines. */
   output: () => string;
+  /** Resolves with the match when it has printed that. */
+  printed: (pattern: RegExp) => Promise<RegExpExecArray>;
+  /** The key that a first start prints once. */
+  firstKey: () => Promise<string>;
   /** Sends the signal and waits for the end. */
   end: (signal: NodeJS.Signals) => Promise<Finished>;
 }>;
+
+const SERVES_AT_MOST_MS = 10 * 60_000;
 
 /** Starts `serve` on a port of its own choice. In: its settings, `SEALPOST_DATA_DIR` among them. */
 export const startServer = (settings: Settings): ServerProcess => {
@@ -58,24 +65,24 @@ export const startServer = (settings: Settings): ServerProcess => {
   });
   // A server that is killed before it listens is no fault of whoever does not wait for it.
   listening.catch(() => undefined);
-  const ended = finished(child, 10 * 60_000);
+  const ended = finished(child, SERVES_AT_MOST_MS);
   child.stdout.on('data', (text: string) => {
     output += text;
     const base = /sealpost is running on (\S+)\n[^]*API reference/.exec(output)?.[1];
     if (base !== undefined) heard(base);
   });
   void ended.then(({ code, signal, stdout, stderr }) => failed(new Error(`serve ended (${code ?? signal}) before it listened:\n${stdout}\n${stderr}`)));
+  const printed = (pattern: RegExp): Promise<RegExpExecArray> => eventually(`serve prints ${pattern}`, () => pattern.exec(output) ?? undefined);
   return {
     pid: child.pid ?? -1,
     listening,
     ended,
     output: () => output,
+    printed,
+    firstKey: async () => (await printed(/shown this once:\s+(\S+)\s/))[1]!,
     end: (signal) => {
       child.kill(signal);
       return ended;
     },
   };
 };
-
-/** The key that a first start prints once. */
-export const printedKey = (output: string): string | undefined => /shown this once:\s+(\S+)/.exec(output)?.[1];

@@ -12,6 +12,9 @@ export const checkNames = (projection: string, specs: readonly CollectionSpec[])
   for (const spec of specs) {
     const undeclared = spec.indexes.flat().find((field) => !spec.fields.includes(field));
     if (undeclared !== undefined) throw new RangeError(`the collection ${spec.name} has an index on ${undeclared}, which is no field of it`);
+    if (spec.searchScope !== undefined && !spec.fields.includes(spec.searchScope)) {
+      throw new RangeError(`the collection ${spec.name} searches within ${spec.searchScope}, which is no field of it`);
+    }
   }
 };
 

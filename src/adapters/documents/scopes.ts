@@ -1,6 +1,6 @@
 /**
- * The scope of a search: where every declared index begins with the same field (the team), searches are about one
- * value of it, and the value is part of the search index. A team's search then never walks through other teams' hits,
+ * The scope of a search: where a collection declares a field for it (the team), searches are about one value of that
+ * field, and the value is part of the search index. A team's search then never walks through other teams' hits,
  * so that its time tells nothing of them. A scope is written as one trigram of private-use characters.
  */
 import type { CollectionSpec } from '../../domain/ports/documents.js';
@@ -24,10 +24,7 @@ export type Scopes = Readonly<{
 const firstCharacter = 0xe000;
 const characters = 6_400;
 
-export const scopeFieldOf = (spec: CollectionSpec): string | undefined => {
-  const first = spec.indexes[0]?.[0];
-  return spec.indexes.every((fields) => fields[0] === first) ? first : undefined;
-};
+export const scopeFieldOf = (spec: CollectionSpec): string | undefined => spec.searchScope;
 
 export const scopeTableOf = (collection: string): string => `t_${collection}`;
 

@@ -19,6 +19,8 @@ export type CollectionSpec = Readonly<{
   fields: readonly string[];
   indexes: readonly (readonly string[])[];
   search?: string;
+  /** A declared field, such as the team: a search that fixes it by `eq` never walks through the hits of others. */
+  searchScope?: string;
 }>;
 
 export type Condition = Readonly<{ eq?: string | number; gte?: string | number; lt?: string | number; lte?: string | number }>;

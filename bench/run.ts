@@ -1,0 +1,39 @@
+/** `npm run bench [NAME…]`: runs all benchmarks or the named ones, each in a process of its own, and says which missed their target. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const benchmarks = {
+  accept: 'accepting an email durably, against the least that any program must do (some 4 minutes)',
+  'end-to-end': 'an email from the call to the relay, against the pool of nodemailer (some 8 minutes)',
+  render: 'rendering an order confirmation, against the same by hand (some seconds)',
+  rebuild: 'rebuilding the read model of 100,000 emails, against a raw scan of the log (some 4 minutes)',
+  lists: 'lists and searches over a million emails (some 4 minutes)',
+  memory: 'memory at rest, and with 100,000 emails waiting (some 2 minutes)',
+} as const;
+type Name = keyof typeof benchmarks;
+
+const isName = (text: string): text is Name => text in benchmarks;
+
+const usage = (): string => `Usage: npm run bench [NAME…]\n\n${Object.entries(benchmarks).map(([name, what]) => `  ${name.padEnd(12)} ${what}`).join('\n')}\n`;
+
+/** Runs one; its output goes where ours goes. Out: whether it was right and met its targets. */
+const run = async (name: Name): Promise<boolean> => {
+  console.log(`\n── ${name}: ${benchmarks[name]}`);
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`./${name}.js`, import.meta.url))], { stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code === 0;
+};
+
+const given = process.argv.slice(2);
+const unknown = given.filter((name) => !isName(name));
+if (unknown.length > 0) {
+  console.error(`there is no benchmark ${unknown.join(', ')}\n\n${usage()}`);
+  process.exitCode = 2;
+} else {
+  const chosen = given.length === 0 ? (Object.keys(benchmarks) as Name[]) : given.filter(isName);
+  const outcomes: (readonly [Name, boolean])[] = [];
+  for (const name of chosen) outcomes.push([name, await run(name)]);
+  console.log(`\n${outcomes.map(([name, good]) => `${good ? 'ok    ' : 'FAILED'}  ${name}`).join('\n')}`);
+  if (outcomes.some(([, good]) => !good)) process.exitCode = 1;
+}

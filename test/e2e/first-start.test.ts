@@ -1,0 +1,107 @@
+/** What a newcomer meets: an empty directory, one command, one line to paste, one mail to look at. */
+import { spawn } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { seededRandom } from '../support/random.js';
+import { temporaryDirectory } from '../support/data-directory.js';
+import { environmentOf, finished, runCommand, startServer } from '../support/server-process.js';
+import { eventually, pause } from '../support/wait.js';
+
+t.setTimeout(170_000);
+
+type Messages = Readonly<{ data: readonly Readonly<{ id: string; to: readonly Readonly<{ address: string }>[]; subject: string; receivedAt: string }>[] }>;
+
+const shell = (line: string) => finished(spawn('sh', ['-c', line], { env: environmentOf({}), stdio: ['ignore', 'pipe', 'pipe'] }));
+
+await t.test('the printed line, pasted into a shell, brings a mail into the mailbox within a second', async (t) => {
+  const dataDir = join(temporaryDirectory(t), 'data');
+  const first = startServer({ SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error' });
+  t.teardown(() => first.end('SIGKILL'));
+  const base = await first.listening;
+  await first.printed(/Then look at (\S+)/);
+  const output = first.output();
+  t.match(output, `API reference  ${base}/docs`);
+  t.match(output, `Mailbox        ${base}/mailbox`);
+  const curl = (await first.printed(/^(curl .*)$/m))[1]!;
+
+  // The first mail pays for what is loaded and compiled once; the promise holds for it as well.
+  const { code, stdout } = await shell(curl);
+  const pastedMs = performance.now();
+  t.equal(code, 0);
+  const answer = JSON.parse(stdout) as { status: string; messageId: string };
+  t.equal(answer.status, 'queued');
+  const { data } = await eventually('the mail is in the mailbox', async () => {
+    const messages = (await (await fetch(`${base}/mailbox/messages`)).json()) as Messages;
+    return messages.data.length > 0 && messages;
+  }, 5_000);
+  t.comment(`in the mailbox ${Math.round(performance.now() - pastedMs)} ms after the answer`);
+  t.ok(performance.now() - pastedMs < 1_000, 'within a second');
+  t.match(data, [{ to: [{ address: 'ada@example.com' }], subject: String }]);
+
+  const message = (await (await fetch(`${base}/mailbox/messages/${data[0]!.id}`)).json()) as { html: string; text: string; headers: { name: string; value: string }[] };
+  t.match(message.html, /<table/);
+  t.notMatch(message.html, /\{\{/);
+  t.ok(message.text.length > 100);
+  t.equal(message.headers.find(({ name }) => name.toLowerCase() === 'message-id')?.value, answer.messageId);
+  t.match(await (await fetch(`${base}/mailbox/messages/${data[0]!.id}/raw`)).text(), `Message-ID: ${answer.messageId}`);
+  for (const page of ['/docs', '/mailbox', '/openapi.json', '/health/live', '/health/ready']) t.equal((await fetch(base + page)).status, 200, page);
+
+  for (const secret of ['master.key', 'keys.db', 'events.db', 'documents.db', 'mailbox.db']) {
+    t.equal(statSync(join(dataDir, secret)).mode & 0o077, 0, `${secret} is for its owner alone`);
+  }
+  t.match(await first.end('SIGTERM'), { code: 0 });
+
+  const second = startServer({ SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error' });
+  t.teardown(() => second.end('SIGKILL'));
+  const nextBase = await second.listening;
+  t.match(await second.end('SIGTERM'), { code: 0 });
+  t.notMatch(second.output(), /shown this once|curl/);
+  t.match(second.output(), `${nextBase}/mailbox`);
+});
+
+await t.test('two serves on one data directory: the second stops with a sentence, the first goes on', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const first = startServer({ SEALPOST_DATA_DIR: dataDir });
+  t.teardown(() => first.end('SIGKILL'));
+  const base = await first.listening;
+  const second = await runCommand(['serve'], { SEALPOST_DATA_DIR: dataDir, PORT: '0' });
+  t.equal(second.code, 1);
+  t.match(second.stderr, /Another sealpost already delivers from .*; stop it, or set SEALPOST_ROLES=http/);
+  t.notMatch(second.stderr, /\n\s+at /, 'a sentence, no stack');
+  t.equal((await fetch(`${base}/health/ready`)).status, 200);
+
+  const onlyHttp = startServer({ SEALPOST_DATA_DIR: dataDir, SEALPOST_ROLES: 'http' });
+  t.teardown(() => onlyHttp.end('SIGKILL'));
+  t.equal((await fetch(`${await onlyHttp.listening}/health/live`)).status, 200, 'a second process may serve the API');
+});
+
+await t.test('a port in use: a sentence', async (t) => {
+  const first = startServer({ SEALPOST_DATA_DIR: temporaryDirectory(t) });
+  t.teardown(() => first.end('SIGKILL'));
+  const { port } = new URL(await first.listening);
+  const second = await runCommand(['serve'], { SEALPOST_DATA_DIR: temporaryDirectory(t), PORT: port });
+  t.equal(second.code, 1);
+  t.match(second.stderr, `port ${port} on 127.0.0.1 is in use`);
+});
+
+await t.test('a first start that is killed anywhere is finished by the next', async (t) => {
+  const random = seededRandom(11);
+  const dataDir = temporaryDirectory(t);
+  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error' };
+  for (let kills = 0; kills < 6; kills += 1) {
+    const server = startServer(settings);
+    // Either soon after its files begin to appear, or a moment of the seed's choice later.
+    await eventually('it has begun to write', () => readdirSync(dataDir).length > 0);
+    await pause(random.between(0, 250));
+    await server.end('SIGKILL');
+    if (/shown this once/.test(server.output())) break;
+  }
+  const server = startServer(settings);
+  t.teardown(() => server.end('SIGKILL'));
+  const base = await server.listening;
+  const created = JSON.parse((await runCommand(['key', 'create', '--name', 'after kills', '--json'], settings)).stdout) as { key: string };
+  const templates = (await (await fetch(`${base}/api/templates`, { headers: { authorization: `Bearer ${created.key}` } })).json()) as { data: { slug: string }[] };
+  t.same(templates.data.map(({ slug }) => slug).sort(), ['newsletter', 'order-confirmation', 'sign-in-code']);
+  t.match(await runCommand(['verify'], settings), { code: 0 });
+});
