@@ -61,7 +61,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const engine = await openEngine(config, { ...options, onAppended: written.note });
   const { clock, logger, limits } = engine;
   const firstKey = await firstStart(engine, sampleTemplates.map(({ exampleVariables: _, ...template }) => template));
-  const runners = await openRunners(engine, limits);
+  const runners = await openRunners(engine, !has('project'));
   const mailbox = config.smtp.url === undefined ? await openMailbox({ file: join(config.dataDir, 'mailbox.db'), clock, ids: engine.ids, messagesMax: limits.mailboxMessagesMax, log: logger }) : undefined;
   const mailer = options.mailer ?? openMailer(config, mailbox, engine);
   const bus = openMemoryBus({ clock, pointersMax: limits.busPointersMax, log: logger });
@@ -107,7 +107,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const shutDown = async (): Promise<void> => {
     accepting = false;
     const deadline = AbortSignal.timeout(limits.shutdownDeadlineMs);
-    await server.close();
+    await closeServer(server, limits.shutdownDeadlineMs / 3);
     await supervisor.stop(processors.map(({ name }) => name), deadline);
     cutOff.abort();
     await supervisor.stop(undefined, deadline);
@@ -133,14 +133,21 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   };
 };
 
-const openRunners = async (engine: Engine, limits: Engine['limits']): Promise<ReadonlyMap<string, Runner>> => {
+/** Answers the requests under way. Node checks no time-outs once a server closes, so what a client never ends is cut off here. */
+const closeServer = async (server: FastifyInstance, withinMs: number): Promise<void> => {
+  const cut = setTimeout(() => server.server.closeAllConnections(), withinMs);
+  await server.close();
+  clearTimeout(cut);
+};
+
+const openRunners = async (engine: Engine, elsewhere: boolean): Promise<ReadonlyMap<string, Runner>> => {
   const runners = new Map<string, Runner>();
-  for (const projection of makeProjections(limits)) {
+  for (const projection of makeProjections(engine.limits)) {
     const store = await engine.documents.projection(projection.name, projection.collections);
     const pause = async (signal: AbortSignal): Promise<void> => {
       if (!signal.aborted) await wait(PROJECTION_PAUSE_MS);
     };
-    runners.set(projection.name, makeRunner(projection, { log: engine.log, store, pause }));
+    runners.set(projection.name, makeRunner(projection, { log: engine.log, store, pause, elsewhere }));
   }
   return runners;
 };

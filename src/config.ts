@@ -22,7 +22,6 @@ export type Config = Readonly<{
   /** The master key as given; undefined: it is kept in `masterKeyFile`, and made there where that is allowed. */
   masterKey: string | undefined;
   masterKeyFile: string;
-  mayCreateMasterKey: boolean;
   urls: Readonly<{ eventStore: string; documents: string; bus: string; limiter: string; keys: string; files: string }>;
   smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
@@ -68,7 +67,6 @@ export const readConfig = (environment: Environment = process.env): Config => {
     logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
     masterKey,
     masterKeyFile: join(dataDir, 'master.key'),
-    mayCreateMasterKey: withDefault('SEALPOST_KEYS_URL') === '' || withDefault('SEALPOST_KEYS_URL').startsWith('sqlite:'),
     urls: {
       eventStore: portUrl('SEALPOST_EVENT_STORE_URL', text('SEALPOST_EVENT_STORE_URL'), `sqlite:${join(dataDir, 'events.db')}`, ['sqlite']),
       documents: portUrl('SEALPOST_DOCUMENTS_URL', text('SEALPOST_DOCUMENTS_URL'), `sqlite:${join(dataDir, 'documents.db')}`, ['sqlite']),

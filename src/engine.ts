@@ -1,5 +1,5 @@
 /** Opens the stores that the settings name, and what every way of running the program needs of them: serving, and each command line. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { systemClock } from './adapters/clock/system.js';
 import { openSqliteDocuments } from './adapters/documents/sqlite.js';
 import { openSqliteEventStore } from './adapters/event-store/sqlite.js';
@@ -45,10 +45,12 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const logger = options.logger ?? openLog({ level: config.logLevel });
   const ids = systemIds();
   const { limits } = config;
-  const masterKey = loadMasterKey({ value: config.masterKey, file: config.masterKeyFile, mayCreate: config.mayCreateMasterKey });
+  const keysFile = pathOf(config.urls.keys);
+  // A new master key beside keys that another has wrapped would only hide that the right one is missing.
+  const masterKey = loadMasterKey({ value: config.masterKey, file: config.masterKeyFile, mayCreate: !existsSync(keysFile) });
   const opened = openSqliteEventStore({ file: pathOf(config.urls.eventStore) });
   const store = options.wrapStore?.(opened) ?? opened;
-  const keys = openSqliteKeys({ file: pathOf(config.urls.keys), masterKey });
+  const keys = openSqliteKeys({ file: keysFile, masterKey });
   const documents = openSqliteDocuments({ file: pathOf(config.urls.documents) });
   const files = openDirectoryFiles({ directory: pathOf(config.urls.files) });
   const renderer = openRenderer({ limits });

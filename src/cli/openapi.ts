@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { startApp } from '../app.js';
 import { readConfig } from '../config.js';
 import { openApiDocument } from '../http/server.js';
-import { print } from './output.js';
+import { endWhenNobodyReads, print } from './output.js';
 
 export const openapi = async (): Promise<void> => {
+  endWhenNobodyReads();
   const publicUrl = readConfig().publicUrl;
   const dataDir = mkdtempSync(join(tmpdir(), 'sealpost-openapi-'));
   const config = readConfig({ SEALPOST_DATA_DIR: dataDir, SEALPOST_PUBLIC_URL: publicUrl, SEALPOST_ROLES: 'http', SEALPOST_LOG_LEVEL: 'silent' });

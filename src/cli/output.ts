@@ -9,6 +9,14 @@ export const printFault = (line: string): void => {
   process.stderr.write(`${line}\n`);
 };
 
+/** A reader that has seen enough, such as `head`, ends a command quietly. Not for a server, which lives on without a terminal. */
+export const endWhenNobodyReads = (): void => {
+  process.stdout.on('error', (fault) => {
+    if ('code' in fault && fault.code === 'EPIPE') process.exit(0);
+    throw fault;
+  });
+};
+
 export type Progress = Readonly<{ update: (events: number) => void; stop: () => void }>;
 
 /** A bar with events a second and the time left, on standard error; nothing where that is no terminal. */

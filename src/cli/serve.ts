@@ -7,9 +7,13 @@ import { print, printFault } from './output.js';
 export const serve = async (): Promise<void> => {
   const config = readConfig();
   const app = await startApp(config);
+  stopOnSignals(app);
   const address = config.roles.includes('http') ? await listen(app, config) : undefined;
   welcome(app, config, address);
+};
 
+/** Set before anybody is told that we run: a signal that comes right after must find it. */
+const stopOnSignals = (app: App): void => {
   let signals = 0;
   const stop = (): void => {
     signals += 1;
@@ -43,7 +47,7 @@ const welcome = (app: App, config: Config, address: string | undefined): void =>
   print(`\nsealpost is running${address === undefined ? ` (${config.roles.join(', ')})` : ` on ${address}`}\n`);
   if (address === undefined) return;
   print(`  API reference  ${base}/docs`);
-  if (app.mailbox && isLoopback(config.host)) print(`  Mailbox        ${base}/mailbox`);
+  if (app.mailbox && isLoopback(config.host) && !config.requireHttps) print(`  Mailbox        ${base}/mailbox`);
   if (app.firstKey === undefined) {
     print('');
     return;

@@ -3,8 +3,10 @@ import { firstTeam } from '../commands/first-start.js';
 import { readConfig } from '../config.js';
 import type { TeamId } from '../domain/ids.js';
 import { openEngine, type Engine } from '../engine.js';
+import { endWhenNobodyReads } from './output.js';
 
 export const withEngine = async (work: (engine: Engine) => Promise<void>): Promise<void> => {
+  endWhenNobodyReads();
   const engine = await openEngine({ ...readConfig(), logLevel: 'silent' });
   try {
     await work(engine);

@@ -1,6 +1,6 @@
 /** Load, fold, decide, append: the one way in which a command changes a stream. */
 import type { Decider } from '../domain/decider.js';
-import { WrongExpectedRevision } from '../domain/errors.js';
+import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { startOf, type Cause, type EventLog, type Tail } from '../domain/event-log.js';
 import type { DomainEvent, Recorded } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
@@ -83,7 +83,10 @@ export const handle = async <Command, Event extends DomainEvent, State>(
       const tail = await log.append(stream, loaded.tail, events, cause);
       return { state: events.reduce(decider.evolve, loaded.state), tail, teamId: loaded.teamId ?? cause.teamId, events };
     } catch (fault) {
-      if (!(fault instanceof WrongExpectedRevision) || conflicts >= CONFLICTS_MAX) throw fault;
+      if (!(fault instanceof WrongExpectedRevision)) throw fault;
+      if (conflicts >= CONFLICTS_MAX) {
+        throw new DomainError('CONFLICT', 'Others change the same thing at the same time, and each time they were faster. Try again.');
+      }
     }
   }
 };

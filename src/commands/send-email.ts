@@ -10,8 +10,9 @@ import { sendResponse } from '../domain/email/record.js';
 import type { SendEmailRequest, SendEmailResponse } from '../domain/email/request.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { startOf } from '../domain/event-log.js';
-import { emailIdOfIdempotencyKey, emailStream, must, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
+import { emailIdOfFingerprint, emailStream, must, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
+import { isoTime } from '../domain/ports/clock.js';
 import { resolveVersion } from '../domain/template/state.js';
 
 const ENDPOINT = 'POST /api/emails/send';
@@ -48,7 +49,7 @@ export const sendEmail = async (
 const newEmailId = (deps: CommandDeps, caller: Caller, idempotency: Idempotency | undefined): EmailId =>
   idempotency === undefined
     ? must(parseEmailId(deps.ids.uuid()), 'UUID')
-    : emailIdOfIdempotencyKey(caller.teamId, ENDPOINT, idempotency.key);
+    : emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify([caller.teamId, ENDPOINT, idempotency.key])));
 
 const replay = async (deps: CommandDeps, id: EmailId, fingerprint: string): Promise<Answer<SendEmailResponse> | undefined> => {
   const first = (await deps.log.load(emailStream(id)))[0]?.event;
@@ -75,11 +76,11 @@ const prepare = async (
   const { state: team } = await deps.team(teamStream(caller.teamId));
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
 
-  const at = new Date(nowMs).toISOString();
+  const at = isoTime(nowMs);
   const { company } = team.settings;
   const variables = request.variables as JsonObject;
   const render = await compiledTemplate(deps, known.id, revision);
-  const { subject } = render({
+  const subject = render.check({
     variables,
     ...(request.subject === undefined ? {} : { subject: request.subject }),
     environment: { at: checked.scheduledAt ?? at, company },

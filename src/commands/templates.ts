@@ -7,6 +7,7 @@ import type { Cause, Tail } from '../domain/event-log.js';
 import { parseTemplateId, teamStream, templateSlugStream, templateStream, type StreamName, type TeamId, type TemplateId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { checkEmailTemplate } from '../domain/rendering/check.js';
+import { previewVariables } from '../domain/rendering/variables.js';
 import type { TemplateDraft } from '../domain/template/events.js';
 import type { CreateTemplateRequest, UpdateTemplateRequest } from '../domain/template/records.js';
 import type { EmailTemplateContent, Recipient } from '../domain/template/schema.js';
@@ -95,7 +96,8 @@ export const templateCommands = (
     const render = await compiledTemplate(deps, id, revision);
     const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
     const at = causeOf(deps, caller).at;
-    const rendered = render({ variables: (variables ?? {}) as JsonObject, environment: { at, company } });
+    const { variables: definitions } = contentOf(await draftAt(deps, id, revision));
+    const rendered = render({ variables: previewVariables(definitions, (variables ?? {}) as JsonObject), environment: { at, company } });
     return { ...rendered, sizeBytes: Buffer.byteLength(rendered.html) };
   },
 });

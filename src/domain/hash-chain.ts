@@ -6,7 +6,7 @@ import * as crypto from 'node:crypto';
 
 type Hashable = Readonly<{ type: string; data: string; metadata: string; sealed: Uint8Array | undefined }>;
 
-const sha256 = (data: string | Uint8Array): string => crypto.createHash('sha256').update(data).digest('hex');
+const sha256 = (data: string | Uint8Array): string => crypto.hash('sha256', data, 'hex');
 
 /** What stands before the first event of a stream. */
 export const chainStart = (stream: string): string => sha256(`stream:${stream}`);

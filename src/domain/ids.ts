@@ -1,5 +1,5 @@
 /** Branded ids, made only by the parsers here, and the ids that are derived from others. */
-import { createHash } from 'node:crypto';
+import { hash as digestOf } from 'node:crypto';
 
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
@@ -40,16 +40,23 @@ const NAMESPACE = Buffer.from('5ea1b057c0de4a11a5ede1eca7ed0001', 'hex');
  */
 export const uuidV5 = (...parts: readonly string[]): string => {
   const name = parts.map((part) => `${part.length}:${part}`).join('|');
-  const hash = createHash('sha1').update(NAMESPACE).update(name).digest();
-  hash[6] = (hash[6]! & 0x0f) | 0x50;
-  hash[8] = (hash[8]! & 0x3f) | 0x80;
-  const hex = hash.toString('hex', 0, 16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  const hash = digestOf('sha1', Buffer.concat([NAMESPACE, Buffer.from(name)]), 'buffer');
+  return customUuid(hash, 0x50);
 };
 
-/** The email that a request with an Idempotency-Key makes: the store itself refuses a second one. */
-export const emailIdOfIdempotencyKey = (teamId: TeamId, endpoint: string, key: string): EmailId =>
-  uuidV5('email', teamId, endpoint, key) as EmailId;
+/**
+ * In: an HMAC (hex, at least 128 bits) of team, endpoint and Idempotency-Key. Out: the id of the email that such a request
+ * makes: the store itself refuses a second one. The HMAC keeps a key that somebody could guess from being read off the id.
+ */
+export const emailIdOfFingerprint = (hmac: string): EmailId => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as EmailId;
+
+/** 16 bytes as a UUID (RFC 9562) of the version in the upper four bits of `version`. */
+const customUuid = (bytes: Buffer, version: number): string => {
+  bytes[6] = (bytes[6]! & 0x0f) | version;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = bytes.toString('hex', 0, 16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+};
 
 export type StreamName = Branded<'StreamName'>;
 

@@ -4,6 +4,7 @@ import { evolveLedger, sealOf, type LedgerState, type Seal } from './ledger.js';
 import { LEDGER_STREAM } from './ids.js';
 import { decodeEvent } from './event-codec.js';
 import type { EventStore, StoredEvent } from './ports/event-store.js';
+import type { LedgerEvent } from './team/events.js';
 
 export type Finding = Readonly<{
   kind: 'changed' | 'removed' | 'moved' | 'inserted' | 'seal-broken' | 'cut-off';
@@ -88,8 +89,8 @@ const checkChain = (tail: { revision: number; hash: string }, event: StoredEvent
 };
 
 const checkSeal = (walk: Walk, event: StoredEvent, at: At): Finding | undefined => {
-  const decoded = decodeEvent(event.type, event.data, undefined);
-  if (decoded.type !== 'LedgerSealed') return at('inserted', `the ledger holds a ${decoded.type}`);
+  const decoded = readSeal(event);
+  if (decoded === undefined) return at('inserted', `the ledger holds a ${event.type} that is no seal`);
   const { position, count, root } = decoded.data;
   const from = walk.ledger?.position ?? 0;
   const covered = walk.unsealed.filter((entry) => entry.position <= position);
@@ -100,4 +101,14 @@ const checkSeal = (walk: Walk, event: StoredEvent, at: At): Finding | undefined 
   walk.unsealed = walk.unsealed.filter((entry) => entry.position > position);
   walk.seals += 1;
   return undefined;
+};
+
+/** undefined where the event is no seal, or none that can be read: the program writes nothing else into the ledger. */
+const readSeal = (event: StoredEvent): LedgerEvent | undefined => {
+  try {
+    const decoded = decodeEvent(event.type, event.data, undefined);
+    return decoded.type === 'LedgerSealed' ? decoded : undefined;
+  } catch {
+    return undefined;
+  }
 };

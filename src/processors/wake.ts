@@ -11,6 +11,7 @@ import { pointerOf } from './relay.js';
 
 const LOOK_EVERY_MS = 500;
 const TIMERS_PER_LOOK = 500;
+const HELD_MAX = 10_000;
 /** A timer that led to nothing (the read model lags, a mail is still open) is not looked at again for this long. */
 const HOLD_MS = 5_000;
 
@@ -24,16 +25,19 @@ export const wakeWorker = (deps: ProcessorDeps): Worker => ({
     const held = new Map<TimedPhase, Map<string, number>>(timedPhases.map((phase) => [phase, new Map()]));
     while (!signal.aborted) {
       const nowMs = deps.clock.now();
+      let more = false;
       for (const [phase, keys] of held) {
         for (const [key, untilMs] of keys) if (untilMs <= nowMs) keys.delete(key);
-        await wakePhase(deps, phase, keys, signal);
+        if ((await wakePhase(deps, phase, keys, signal)) === TIMERS_PER_LOOK) more = true;
       }
-      await deps.clock.until(nowMs + LOOK_EVERY_MS, signal);
+      if (!more) await deps.clock.until(nowMs + LOOK_EVERY_MS, signal);
     }
   },
 });
 
-const wakePhase = async (deps: ProcessorDeps, phase: TimedPhase, held: Map<string, number>, signal: AbortSignal): Promise<void> => {
+/** Out: how many timers were fired, at most as many as one look takes. */
+const wakePhase = async (deps: ProcessorDeps, phase: TimedPhase, held: Map<string, number>, signal: AbortSignal): Promise<number> => {
+  if (held.size >= HELD_MAX) return 0;
   const nowMs = deps.clock.now();
   // Rows of this phase that are held may fill a page, so the page is larger by as many.
   const due = (await deps.documents.find(deps.workCollection, {
@@ -41,17 +45,20 @@ const wakePhase = async (deps: ProcessorDeps, phase: TimedPhase, held: Map<strin
     sort: { field: 'dueAt', direction: 'asc' },
     limit: TIMERS_PER_LOOK + held.size,
   })) as readonly WorkDocument[];
+  let fired = 0;
   for (const timer of due) {
-    if (signal.aborted) return;
+    if (signal.aborted || fired === TIMERS_PER_LOOK) break;
     const key = `${timer.id}@${timer.position}`;
     if (held.has(key)) continue;
     held.set(key, nowMs + HOLD_MS);
+    fired += 1;
     try {
       await fire(deps, phase, timer);
     } catch (fault) {
       deps.logger.error({ stream: timer.stream, phase, err: fault instanceof Error ? fault : new Error('not an Error') }, 'timer fault, will be tried again');
     }
   }
+  return fired;
 };
 
 const fire = async (deps: ProcessorDeps, phase: TimedPhase, timer: WorkDocument): Promise<void> => {

@@ -12,6 +12,8 @@ export type RunnerDeps = Readonly<{
   store: ProjectionStore;
   /** Awaited between batches, so that under load many events share one write. */
   pause: (signal: AbortSignal) => Promise<void>;
+  /** True where the worker runs in another process: how far it is then stands in the checkpoint alone. */
+  elsewhere?: boolean;
 }>;
 
 export type Runner = Readonly<{
@@ -65,9 +67,10 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
     position: () => reached,
     caughtUp: async (position, signal) => {
       while (reached < position && !signal.aborted) {
+        if (deps.elsewhere === true) reached = (await deps.store.checkpoint()).position;
         const next = await firstAfter(deps.log, reached, filter);
         if (next === undefined || next > position) return;
-        if (reached < next) await progressed(waiting, signal);
+        if (reached < next) await (deps.elsewhere === true ? deps.pause(signal) : progressed(waiting, signal));
       }
     },
   };

@@ -3,7 +3,6 @@ import t from 'tap';
 import type { SendEmailRequest } from '../../src/domain/email/request.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { emailStream, must, parseEmailId, teamStream } from '../../src/domain/ids.js';
-import { makeCommands as makeCommandsOf } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { loadAttachments } from '../../src/commands/attachments.js';
@@ -176,92 +175,7 @@ void t.test('a template of another team is as unknown as none', async (t) => {
   }
 });
 
-const keyed = (body: SendEmailRequest, key = 'key-1') => ({ key, body });
 const queuedEvents = (events: readonly { type: string }[]) => events.filter(({ type }) => type.startsWith('EmailQueued') || type.startsWith('EmailScheduled')).length;
-
-void t.test('the same key and body is answered with the same bytes, however often and whatever became of the email', async (t) => {
-  const world = await withTemplate();
-  const { commands, clock } = world;
-  const request = simple();
-  const first = await commands.sendEmail(caller, request, keyed(request));
-  t.equal(first.replayed, false);
-  const bytes = JSON.stringify(first.body);
-  const again = async (what: string): Promise<void> => {
-    const answer = await commands.sendEmail(caller, request, keyed({ ...request }));
-    t.equal(answer.replayed, true, what);
-    t.equal(JSON.stringify(answer.body), bytes, what);
-  };
-  await again('at once');
-  await clock.advance(3_600_000);
-  await again('an hour later');
-  await commands.deleteTemplate(caller, 'welcome');
-  await again('after the template is deleted');
-  await commands.deleteEmail(caller, idOf(first.body.id));
-  t.same(world.keys.ids(), []);
-  await again('after the email is deleted and its key destroyed');
-  const later = await makeElsewhere(world).sendEmail(caller, request, keyed(request));
-  t.same(later, { body: first.body, replayed: true }, 'by another process');
-  t.equal(queuedEvents(world.store.events), 1);
-});
-
-const makeElsewhere = ({ elsewhere }: World) => {
-  const deps = elsewhere();
-  return { sendEmail: (...parameters: Parameters<World['commands']['sendEmail']>) => makeCommandsOf(deps).sendEmail(...parameters) };
-};
-
-void t.test('the same key with another body is refused; other keys, teams and no key make other emails', async (t) => {
-  const world = await withTemplate();
-  const { commands } = world;
-  await commands.createTemplate(stranger, welcome);
-  const request = simple();
-  const { body } = await commands.sendEmail(caller, request, keyed(request));
-  await refusedWith(t, commands.sendEmail(caller, simple({ tags: ['other'] }), keyed(simple({ tags: ['other'] }))), 'IDEMPOTENCY_KEY_REUSED');
-  await refusedWith(t, commands.sendEmail(caller, simple({ to: [] }), keyed(simple({ to: [] }))), 'IDEMPOTENCY_KEY_REUSED');
-  const others = [
-    await commands.sendEmail(caller, request, keyed(request, 'key-2')),
-    await commands.sendEmail(stranger, request, keyed(request)),
-    await commands.sendEmail(caller, request),
-    await commands.sendEmail(caller, request),
-  ];
-  t.ok(others.every(({ replayed }) => !replayed));
-  t.equal(new Set([body.id, ...others.map((answer) => answer.body.id)]).size, 5);
-});
-
-void t.test('the fingerprint is no plain hash: nothing of the body or the key can be guessed from the log', async (t) => {
-  const world = await withTemplate();
-  const request = simple();
-  await world.commands.sendEmail(caller, request, keyed(request));
-  const { createHash } = await import('node:crypto');
-  const event = world.store.events.at(-1)!;
-  for (const text of ['key-1', JSON.stringify(request)]) t.notOk(event.data.includes(createHash('sha256').update(text).digest('hex')));
-});
-
-void t.test('a request that was refused leaves its key free', async (t) => {
-  const { commands } = await withTemplate();
-  await refusedWith(t, commands.sendEmail(caller, simple({ variables: {} }), keyed(simple({ variables: {} }))), 'VALIDATION_ERROR');
-  t.equal((await commands.sendEmail(caller, simple(), keyed(simple()))).replayed, false);
-});
-
-void t.test('of many at once with one key one wins, and the others replay its answer', async (t) => {
-  const world = await withTemplate();
-  const request = simple({ attachments: [file(10)] });
-  const answers = await Promise.all(Array.from({ length: 10 }, () => world.commands.sendEmail(caller, request, keyed(request))));
-  t.equal(answers.filter(({ replayed }) => !replayed).length, 1);
-  t.equal(new Set(answers.map(({ body }) => JSON.stringify(body))).size, 1);
-  t.equal(queuedEvents(world.store.events), 1);
-  t.equal(world.files.stored.size, 1, 'the files of those who lost are gone');
-  const key = await world.deps.log.existingKey(emailStream(idOf(answers[0]!.body.id)));
-  const [event] = (await world.events(emailStream(idOf(answers[0]!.body.id)))) as [Extract<DomainEvent, { type: 'EmailQueued' }>];
-  t.equal((await loadAttachments(world.files, key!, event.sealed!.attachments))![0]!.bytes.length, 10);
-});
-
-void t.test('of two at once with one key and different bodies one is refused', async (t) => {
-  const world = await withTemplate();
-  const [a, b] = [simple(), simple({ tags: ['b'] })];
-  const results = await Promise.allSettled([world.commands.sendEmail(caller, a, keyed(a)), world.commands.sendEmail(caller, b, keyed(b))]);
-  t.same(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-  t.match(results.find(({ status }) => status === 'rejected'), { reason: { code: 'IDEMPOTENCY_KEY_REUSED' } });
-});
 
 void t.test('a disk that refuses is no answer, and leaves nothing behind', async (t) => {
   const world = await withTemplate();

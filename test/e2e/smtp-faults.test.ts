@@ -175,7 +175,7 @@ await t.test('a host that hangs is given up by the mailer after its silence', as
 });
 
 await t.test('a host that hangs is given up when the deadline of a delivery is over', async (t) => {
-  const { app, clock, sink } = await setUp(t, at('rcpt', hang, 1));
+  const { app, sink } = await setUp(t, at('rcpt', hang, 1));
   const { id } = await app.send();
   await app.whenStatus(id, 'processing');
   t.match(await app.call('DELETE', `/api/emails/${id}`), { status: 400, body: { code: 'EMAIL_IN_PROGRESS' } });

@@ -1,4 +1,5 @@
 /** SIGTERM while mails are under way: what is in a dialogue is finished and recorded, the rest waits for the next start. */
+import { connect } from 'node:net';
 import t from 'tap';
 import { sendBody } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -15,7 +16,7 @@ await t.test('SIGTERM drains, exits with 0, and the next start sends the rest, e
   const dataDir = temporaryDirectory(t);
   const sink = await openSmtpScript({ script: ({ step }) => (step === 'message' ? late(300) : undefined) });
   t.teardown(() => sink.close());
-  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_SMTP_CONNECTIONS: '4', SEALPOST_LOG_LEVEL: 'silent' };
+  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_SMTP_CONNECTIONS: '4', SEALPOST_LIMIT_LANES: '8', SEALPOST_LOG_LEVEL: 'silent' };
   const first = startServer(settings);
   t.teardown(() => first.end('SIGKILL'));
   const base = await first.listening;
@@ -32,6 +33,7 @@ await t.test('SIGTERM drains, exits with 0, and the next start sends the rest, e
 
   const log = await readLog(dataDir, undefined);
   t.equal(log.emails.size, EMAILS);
+  t.ok(sink.accepted().length < EMAILS, 'what was not begun is left for the next start');
   t.same([...log.emails.values()].filter(({ attemptIsOpen }) => attemptIsOpen), [], 'no attempt is without its outcome');
   t.equal([...log.emails.values()].filter(({ finished }) => finished).length, sink.accepted().length);
 
@@ -75,4 +77,22 @@ await t.test('a host that hangs does not keep the program from stopping beyond i
   });
   t.match(state, /^(queued|sent)$/);
   t.match(await next.end('SIGTERM'), { code: 0 });
+});
+
+await t.test('a client that never finishes its request does not keep the program from stopping either', async (t) => {
+  const server = startServer({ SEALPOST_DATA_DIR: temporaryDirectory(t), SEALPOST_LOG_LEVEL: 'silent', SEALPOST_LIMIT_SHUTDOWN_DEADLINE_MS: '500' });
+  t.teardown(() => server.end('SIGKILL'));
+  const { port, hostname } = new URL(await server.listening);
+  const key = await server.firstKey();
+  const socket = connect(Number(port), hostname);
+  t.teardown(() => socket.destroy());
+  socket.on('error', () => undefined);
+  let answered = '';
+  socket.setEncoding('latin1').on('data', (text: string) => (answered += text));
+  // The answer to the first request tells that the head of the second, which came with it, is read.
+  socket.write(`GET /health/live HTTP/1.1\r\nHost: x\r\n\r\nPOST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"half":`);
+  await eventually('the server reads from us', () => answered.includes('"live"'));
+  const startedMs = performance.now();
+  t.match(await server.end('SIGTERM'), { code: 0, signal: null });
+  t.ok(performance.now() - startedMs < 15_000, `it stopped after ${Math.round(performance.now() - startedMs)} ms`);
 });

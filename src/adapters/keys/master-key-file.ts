@@ -15,7 +15,9 @@ export const loadMasterKey = ({ value, file, mayCreate }: Readonly<{ value: stri
   if (value !== undefined) return parse(value, 'SEALPOST_MASTER_KEY');
   const kept = readIfThere(file);
   if (kept !== undefined) return parse(kept, file);
-  if (!mayCreate) throw new MasterKeyError('SEALPOST_MASTER_KEY is required with this SEALPOST_KEYS_URL: set it to 32 random bytes in base64 (openssl rand -base64 32).');
+  if (!mayCreate) {
+    throw new MasterKeyError(`There are keys, but no master key: ${file} is missing and SEALPOST_MASTER_KEY is not set. Restore the master key that these keys were wrapped with.`);
+  }
   return create(file);
 };
 

@@ -12,6 +12,8 @@ export type Code = Readonly<{
   text: (...terms: readonly Term[]) => void;
   /** A statement in its place between the outputs. */
   statement: (js: string) => void;
+  /** A statement that only the text needs. */
+  textStatement: (js: string) => void;
   /** `head` and a pair of braces around what `body` writes; what is remembered inside is forgotten after. */
   block: (head: string, body: () => void) => void;
   /** The name of a constant that holds the expression, declared where it is first needed and shared where it is in reach. */
@@ -52,8 +54,8 @@ export const concat = (terms: readonly Term[]): string => {
 export const literalOf = (terms: readonly Term[]): string | undefined =>
   terms.every((term) => typeof term === 'string') ? terms.join('') : undefined;
 
-/** `prefix` keeps the names of two sources apart that are put together. */
-export const createCode = (prefix = ''): Code => {
+/** `prefix` keeps the names of two sources apart that are put together; without `withText` nothing is written for the text. */
+export const createCode = (prefix = '', withText = true): Code => {
   const constants = new Map<string, string>();
   const lines: string[] = [];
   const pending: { h: Term[]; t: Term[] } = { h: [], t: [] };
@@ -70,12 +72,16 @@ export const createCode = (prefix = ''): Code => {
       pending[output] = [];
     }
   };
+  const statement = (line: string): void => {
+    flush();
+    lines.push(line);
+  };
   return {
     html: (...terms) => void pending.h.push(...terms),
-    text: (...terms) => void pending.t.push(...terms),
-    statement: (statement) => {
-      flush();
-      lines.push(statement);
+    text: (...terms) => void (withText && pending.t.push(...terms)),
+    statement,
+    textStatement: (line) => {
+      if (withText) statement(line);
     },
     block: (head, body) => {
       flush();

@@ -3,7 +3,7 @@ import { Eta } from 'eta/core';
 import { DomainError } from '../../domain/errors.js';
 import type { JsonObject } from '../../domain/json.js';
 import type { Limits } from '../../domain/limits.js';
-import type { CompiledEmail, RenderEnvironment } from '../../domain/ports/renderer.js';
+import type { CompiledEmail, EmailInput, RenderedEmail, RenderEnvironment } from '../../domain/ports/renderer.js';
 import type { EmailTemplateContent } from '../../domain/template/schema.js';
 import { constantsOf } from '../../domain/rendering/constants.js';
 import { formatterOf, type Language } from '../../domain/rendering/formats.js';
@@ -14,7 +14,7 @@ import { parseTemplatedText } from '../../domain/rendering/templated-text.js';
 import { compileVariableCheck } from '../../domain/rendering/variables.js';
 import { writeValue } from '../../domain/rendering/values.js';
 import { shapesOf } from './context.js';
-import { writeDocument } from './document.js';
+import { writeDocument, type Source } from './document.js';
 import { runtimeOf } from './runtime.js';
 import { finish } from './text-layout.js';
 
@@ -30,23 +30,30 @@ const eta = new Eta({ autoTrim: false, cache: false, autoEscape: false, debug: f
 /** In: a checked template. Out: its function, and the size of its source in characters, for caches to weigh. */
 export const compile = (content: EmailTemplateContent, limits: Limits): Readonly<{ render: CompiledEmail; sizeChars: number }> => {
   const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
-  const { made, sizeChars } = make(content, limits, language);
+  const whole = make(writeDocument(content, limits, language, 'html and text'), limits);
+  const htmlOnly = make(writeDocument(content, limits, language, 'html'), limits);
   const checked = compileVariableCheck(content.variables);
   const constantsAt = constantsOf(language);
-  const render: CompiledEmail = ({ variables, subject, environment }) => {
+  const run = ({ made }: Compiled, { variables, subject, environment }: EmailInput) => {
     const values = checked(variables);
     const constants = constantsAt(environment);
     const title = oneLine(subject === undefined ? made.subject(values, constants) : fill(subject, values, { content, limits, language, environment }));
     if (title.length > limits.subjectCharsMax) throw subjectTooLong(title.length, limits.subjectCharsMax);
     const { html, text } = made.body(values, constants, title);
     checkSize(html, limits);
-    return { subject: title, html, text: finish(text) };
+    return { subject: title, html, text };
   };
-  return { render, sizeChars };
+  const render = (input: EmailInput): RenderedEmail => {
+    const { subject, html, text } = run(whole, input);
+    return { subject, html, text: finish(text) };
+  };
+  const check = (input: EmailInput): string => run(htmlOnly, input).subject;
+  return { render: Object.assign(render, { check }), sizeChars: whole.sizeChars + htmlOnly.sizeChars };
 };
 
-const make = (content: EmailTemplateContent, limits: Limits, language: Language): { made: Made; sizeChars: number } => {
-  const { constants, body, subject } = writeDocument(content, limits, language);
+type Compiled = Readonly<{ made: Made; sizeChars: number }>;
+
+const make = ({ constants, body, subject }: Source, limits: Limits): Compiled => {
   const runtime = runtimeOf(limits);
   const source =
     `const {${Object.keys(runtime).join(',')}}=it;\n${constants}\n` +

@@ -20,8 +20,8 @@ const WIDTH_PX = 600;
 export type Source = Readonly<{ constants: string; body: string; subject: string }>;
 
 /** In: a checked template. Out: the source of its function. `h` collects the HTML, `t` the text, `n` the number of components. */
-export const writeDocument = (content: EmailTemplateContent, limits: Limits, language: Language): Source => {
-  const code = createCode();
+export const writeDocument = (content: EmailTemplateContent, limits: Limits, language: Language, outputs: 'html' | 'html and text'): Source => {
+  const code = createCode('', outputs === 'html and text');
   const subject = createCode('s');
   const props = content.schema.props ?? {};
   const context = rootContext(content, code, limits, language);

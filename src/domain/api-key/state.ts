@@ -1,5 +1,5 @@
 /** What the events of one API key add up to, and the decisions about it. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
 import { must, parseApiKeyId, type ApiKeyId } from '../ids.js';
@@ -17,7 +17,7 @@ export const formatApiKey = (random: Buffer): string => `${API_KEY_PREFIX}${rand
 /** In: a bearer token. Out: its SHA-256 (hex) and the id that follows from it, or undefined where it is no key of ours by form. */
 export const readApiKey = (token: string): { id: ApiKeyId; hash: string } | undefined => {
   if (!FORMAT.test(token)) return undefined;
-  const digest = createHash('sha256').update(token).digest();
+  const digest = digestOf('sha256', token, 'buffer');
   // 128 bits of the hash of 256 random bits name the stream: no index of hashes is needed, and the id tells nothing of the key.
   const id = must(parseApiKeyId(`key_${digest.subarray(0, 16).toString('base64url')}`), 'API key id');
   return { id, hash: digest.toString('hex') };

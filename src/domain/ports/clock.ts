@@ -8,4 +8,14 @@ export type Clock = Readonly<{
 }>;
 
 /** ISO 8601 in UTC with milliseconds, the only form in which times enter events. */
-export const isoTime = (ms: number): string => new Date(ms).toISOString();
+export const isoTime = (ms: number): string => {
+  if (ms !== lastMs) {
+    lastText = new Date(ms).toISOString();
+    lastMs = ms;
+  }
+  return lastText;
+};
+
+/** Many ask within one millisecond. */
+let lastMs = NaN;
+let lastText = '';

@@ -36,7 +36,11 @@ export type EmailInput = Readonly<{
  * required variable is missing or of the wrong type, ERR_LIMIT_007 (loop), ERR_LIMIT_009 (components after expansion),
  * RENDERED_BODY_TOO_LARGE, SUBJECT_TOO_LONG. Same input, same output.
  */
-export type CompiledEmail = (input: EmailInput) => RenderedEmail;
+export type CompiledEmail = ((input: EmailInput) => RenderedEmail) &
+  Readonly<{
+    /** The subject, and every refusal of the rendering, without the work that only the result needs. */
+    check: (input: EmailInput) => string;
+  }>;
 
 export type Renderer = Readonly<{
   /**

@@ -41,7 +41,7 @@ export const table: ComponentRenderer = (component, outer) => {
   code.html('<tr><td style="padding:', css('box', props['padding'], gap(outer), outer), '"><table width="100%" cellpadding="0" cellspacing="0" border="0" style="width:100%;border-collapse:collapse">');
   const hasHeader = props['showHeader'] !== false && columns.some(({ header }) => header !== '');
   if (hasHeader) header(props, columns, look);
-  code.statement(`const ${rows}=[];`);
+  code.textStatement(`const ${rows}=[];`);
   if (props['dataSource'] === undefined) writtenRows(props, columns, look, rows);
   else dataRows(props, columns, look, rows);
   const hasFooter = columns.some(({ footer }) => footer !== undefined);
@@ -143,7 +143,7 @@ const row = (columns: readonly Column[], look: Look, context: Context, text: (co
 
 const textRow = (columns: readonly Column[], context: Context, rows: string, text: (column: Column, at: number) => string): void => {
   const cells = columns.map((column, at) => concat(inlineText(parseRichText(text(column, at), 'inline', context), context, column.format)));
-  context.code.statement(`${rows}.push([${cells.join(',')}]);`);
+  context.code.textStatement(`${rows}.push([${cells.join(',')}]);`);
 };
 
 const stripe = (look: Look, odd: boolean): string =>
@@ -157,7 +157,7 @@ const dataRows = (props: JsonObject, columns: readonly Column[], look: Look, row
     const parts = templated(emptyText, look.context);
     code.html('<tr><td', classAttribute(colorClass('text', look.context.type.color, look.context), lineClass(look)), ` colspan="${columns.length}" style="`);
     code.html(...cellDeclarations(look, look.context, 0, 1), '">', ...htmlOf(parts, look.context), '</td></tr>');
-    code.statement(`${rows}.push([${concat(textOf(parts, look.context))}]);`);
+    code.textStatement(`${rows}.push([${concat(textOf(parts, look.context))}]);`);
   };
   openItems(props, look.context, (inner, index) => {
     if (look.striped) code.html(js(`(${index}%2?${JSON.stringify(stripe(look, true))}:"<tr>")`));

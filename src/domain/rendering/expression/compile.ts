@@ -1,0 +1,116 @@
+/** Compiles an expression once, node by node, to functions that call each other: nothing of it is ever run as code. */
+import type { Expression } from 'acorn';
+import type { Json, JsonObject } from '../../json.js';
+import { chainStep, memberStep, nameStep } from './access.js';
+import { callStep, newStep } from './calls.js';
+import { notAllowed, type Context } from './context.js';
+import { isTruthy } from './convert.js';
+import { ExpressionError } from './errors.js';
+import type { ExpressionLimits } from './limits.js';
+import { arrayStep, literalStep, objectStep, templateStep } from './literals.js';
+import { binaryStep, unaryStep } from './operators.js';
+import { parseSource } from './parse.js';
+import { toJson, type ResultSize } from './result.js';
+import { charge, type Run, type Step } from './run.js';
+
+/** What an evaluation takes from outside, beside the variables. */
+export type Moment = Readonly<{
+  /** The pinned instant (ISO time) that `new Date()` and `Date.now()` answer. */
+  at: string;
+  /** The values of the global constants (`__COMPANY_NAME__`). */
+  constants?: Readonly<Record<string, Json>>;
+  /** Less or more than the limit's `expressionOperationsMax`. */
+  operationsMax?: number;
+  /** Shared by several evaluations whose results are kept together. */
+  resultSize?: ResultSize;
+}>;
+
+export type CompiledExpression = Readonly<{
+  /**
+   * Reads own members of the scope only and changes nothing; a variable without a value is undefined. The same scope and
+   * moment give the same answer on every machine. Throws ExpressionError.
+   */
+  evaluate: (scope: JsonObject, moment: Moment) => Json | undefined;
+  /** The variables and constants that it reads. */
+  reads: ReadonlySet<string>;
+}>;
+
+const NO_CONSTANTS: Readonly<Record<string, Json>> = {};
+
+/**
+ * In: the source, and the names of the variables and constants that it may read. Out: the expression, ready to be evaluated
+ * any number of times. Throws ExpressionError where it is no expression, uses what expressions do not have, reads an unknown
+ * name, is too long or nested too deep. The language is the expressions of ECMA-262 without statements, assignments, regular
+ * expressions and functions other than arrows given to methods of arrays; differences in meaning: members are own members
+ * only, dates are UTC, `sort` and `reverse` answer new arrays, a `$` in a replacement is a dollar sign.
+ */
+export const compileExpression = (source: string, { names, limits }: Readonly<{ names: ReadonlySet<string>; limits: ExpressionLimits }>): CompiledExpression => {
+  const found = { locals: 0, reads: new Set<string>() };
+  const step = compileNode(parseSource(source, limits), { source, limits, names, locals: new Map(), depth: 0, found, step: compileNode });
+  const localsCount = found.locals;
+  const { expressionOperationsMax, expressionResultsCharsMax, expressionResultDepthMax: depthMax } = limits;
+  return {
+    reads: found.reads,
+    evaluate: (scope, { at, constants = NO_CONSTANTS, operationsMax = expressionOperationsMax, resultSize }) => {
+      const locals = localsCount === 0 ? [] : new Array<undefined>(localsCount).fill(undefined);
+      const run: Run = { scope, constants, at, limits, operationsMax, operationsLeft: operationsMax, locals };
+      return toJson(step(run), { size: resultSize ?? { charsLeft: expressionResultsCharsMax }, depthMax });
+    },
+  };
+};
+
+const compileNode = (node: Expression, outer: Context): Step => {
+  const { limits, depth } = outer;
+  const { start } = node;
+  if (depth >= limits.expressionDepthMax) {
+    throw new ExpressionError('TOO_DEEP', `is nested deeper than ${limits.expressionDepthMax}, which is the maximum`, start);
+  }
+  const context: Context = { ...outer, depth: depth + 1 };
+  const step = (child: Expression): Step => compileNode(child, context);
+  switch (node.type) {
+    case 'Identifier': return nameStep(node, context);
+    case 'Literal': return literalStep(node);
+    case 'TemplateLiteral': return templateStep(node, context);
+    case 'ArrayExpression': return arrayStep(node, context);
+    case 'ObjectExpression': return objectStep(node, context);
+    case 'ParenthesizedExpression': return step(node.expression);
+    case 'ChainExpression': return chainStep(step(node.expression));
+    case 'MemberExpression': return memberStep(node, context);
+    case 'CallExpression': return callStep(node, context);
+    case 'NewExpression': return newStep(node, context);
+    case 'UnaryExpression': return unaryStep(node.operator, step(node.argument), start);
+    case 'BinaryExpression': {
+      const { left } = node;
+      if (left.type === 'PrivateIdentifier') return notAllowed('reads a private name', left);
+      return binaryStep(node.operator, step(left), step(node.right), start);
+    }
+    case 'LogicalExpression': return logicalStep(node.operator, step(node.left), step(node.right), start);
+    case 'ConditionalExpression': return conditionalStep(step(node.test), step(node.consequent), step(node.alternate), start);
+    case 'ArrowFunctionExpression': return notAllowed('holds a function outside a method of arrays such as map, filter or reduce', node);
+    case 'FunctionExpression': return notAllowed('holds a function: write it with an arrow, as in items.map(item => item.price)', node);
+    case 'ClassExpression': return notAllowed('holds a class', node);
+    case 'AssignmentExpression': return notAllowed(`assigns a value with "${node.operator}"${node.operator === '=' ? '; to compare, write "==="' : ''}`, node);
+    case 'UpdateExpression': return notAllowed(`changes a value with "${node.operator}"`, node);
+    case 'SequenceExpression': return notAllowed('holds several expressions with "," between them', node);
+    case 'ThisExpression': return notAllowed('uses "this"', node);
+    case 'TaggedTemplateExpression': return notAllowed('calls a function with a template', node);
+    case 'MetaProperty': return notAllowed('uses "new.target" or "import.meta"', node);
+    case 'ImportExpression': return notAllowed('uses "import"', node);
+    case 'AwaitExpression': return notAllowed('uses "await"', node);
+    case 'YieldExpression': return notAllowed('uses "yield"', node);
+  }
+};
+
+const logicalStep = (operator: '||' | '&&' | '??', left: Step, right: Step, at: number): Step => {
+  const isAnswer = { '||': isTruthy, '&&': (value: ReturnType<Step>) => !isTruthy(value), '??': (value: ReturnType<Step>) => value !== undefined && value !== null }[operator];
+  return (run) => {
+    charge(run, 1, at);
+    const value = left(run);
+    return isAnswer(value) ? value : right(run);
+  };
+};
+
+const conditionalStep = (test: Step, consequent: Step, alternate: Step, at: number): Step => (run) => {
+  charge(run, 1, at);
+  return isTruthy(test(run)) ? consequent(run) : alternate(run);
+};

@@ -1,0 +1,243 @@
+/** Every command as a process of its own beside a running server on the same data directory. */
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { sendBody } from '../support/app.js';
+import { temporaryDirectory } from '../support/data-directory.js';
+import { environmentOf, finished, mainFile, runCommand, startServer } from '../support/server-process.js';
+import { eventually } from '../support/wait.js';
+
+t.setTimeout(170_000);
+
+const dataDir = temporaryDirectory(t);
+const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error' };
+const server = startServer(settings);
+t.teardown(() => server.end('SIGTERM'));
+const base = await server.listening;
+const firstKey = await server.firstKey();
+
+const run = (...args: readonly string[]) => runCommand(args, settings);
+
+const call = async (key: string, method: string, path: string, body?: unknown) => {
+  const response = await fetch(base + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
+};
+
+type KeyRecord = Readonly<{ id: string; key: string; name: string; permissions: readonly string[]; rateLimit: number | null; expiresAt: string | null }>;
+
+const createKey = async (...args: readonly string[]): Promise<KeyRecord> => {
+  const { code, stdout, stderr } = await run('key', 'create', '--json', ...args);
+  if (code !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as KeyRecord;
+};
+
+await t.test('key create: every option holds in the server at once', async (t) => {
+  const all = await createKey('--name', 'all');
+  t.match(all, { name: 'all', rateLimit: null, expiresAt: null });
+  t.equal((await call(all.key, 'GET', '/api/emails')).status, 200);
+
+  const narrow = await createKey('--name', 'narrow', '--permissions', 'emails:read, templates:read', '--rate-limit', '3');
+  t.same(narrow.permissions, ['emails:read', 'templates:read']);
+  t.match(await call(narrow.key, 'POST', '/api/emails/send', sendBody()), { status: 403, body: { code: 'FORBIDDEN' } });
+  const second = await call(narrow.key, 'GET', '/api/emails');
+  t.equal(second.headers.get('x-ratelimit-limit'), '3');
+  await call(narrow.key, 'GET', '/api/templates');
+  const fourth = await call(narrow.key, 'GET', '/api/emails');
+  t.match(fourth, { status: 429, body: { code: 'RATE_LIMIT_EXCEEDED', retryAfter: Number } });
+  t.ok(Number(fourth.headers.get('retry-after')) > 0);
+
+  const expiring = await createKey('--name', 'expiring', '--expires', new Date(Date.now() + 2_500).toISOString());
+  t.type(expiring.expiresAt, 'string');
+  t.match(await eventually('the key expires', async () => {
+    const answer = await call(expiring.key, 'GET', '/api/emails');
+    return answer.status !== 200 && answer;
+  }), { status: 401, body: { code: 'API_KEY_EXPIRED' } });
+
+  const shown = await run('key', 'create', '--name', 'in words');
+  t.equal(shown.code, 0);
+  t.match(shown.stdout, /^Key key_\S+ \(in words\), shown this once:\n\n {2}\S+\n/);
+});
+
+await t.test('key create: what is wrong is said in a sentence', async (t) => {
+  for (const [args, sentence] of [
+    [[], /required option '--name <name>'/],
+    [['--name', 'x', '--permissions', 'emails:fly'], /emails:fly is not a permission; there are emails:send/],
+    [['--name', 'x', '--rate-limit', '0'], /--rate-limit 0 is not a whole number from 1 to/],
+    [['--name', 'x', '--rate-limit', 'many'], /--rate-limit many/],
+    [['--name', 'x', '--rate-limit', '99999999999'], /--rate-limit 99999999999 is not a whole number from 1 to/],
+    [['--name', 'x', '--expires', 'soon'], /--expires soon is not an ISO 8601 time/],
+    [['--name', 'x', '--expires', '2001-01-01T00:00:00Z'], /expired from the start/],
+    [['--name', ''], /--name has 0 characters/],
+  ] as const) {
+    const { code, stdout, stderr } = await run('key', 'create', ...args);
+    t.equal(code, 1, args.join(' '));
+    t.match(stderr, sentence, args.join(' '));
+    t.equal(stdout, '');
+    t.notMatch(stderr, /\n\s+at /, 'no stack');
+  }
+});
+
+await t.test('key revoke holds in the server at once', async (t) => {
+  const { id, key } = await createKey('--name', 'short-lived');
+  t.equal((await call(key, 'GET', '/api/emails')).status, 200);
+  const revoked = await run('key', 'revoke', id);
+  t.match(revoked, { code: 0, stdout: `Key ${id} (short-lived) is revoked.\n` });
+  t.match(await call(key, 'GET', '/api/emails'), { status: 401, body: { code: 'API_KEY_REVOKED' } });
+  t.match(await run('key', 'revoke', 'key_AAAAAAAAAAAAAAAAAAAAAA'), { code: 1, stderr: /no API key|There is no/ });
+  t.match(await run('key', 'revoke', 'nonsense'), { code: 1, stderr: /nonsense is not the id of a key/ });
+});
+
+await t.test('template import: creates, updates, and names the path of each fault', async (t) => {
+  const file = join(dataDir, 'welcome.json');
+  const template = (text: string) => ({
+    slug: 'welcome', name: 'Welcome', subject: 'Hello {{name}}',
+    variables: [{ name: 'name', type: 'string', required: true }],
+    schema: { sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: text }] }] },
+  });
+  writeFileSync(file, JSON.stringify(template('<p>First {{name}}</p>')));
+  t.match(await run('template', 'import', file), { code: 0, stdout: /Template welcome \(.*\) is created and published as version 1\./ });
+  const preview = async () => String((await call(firstKey, 'POST', '/api/templates/welcome/preview', { variables: { name: 'Ada' } })).body['html']);
+  t.match(await preview(), 'First Ada');
+  writeFileSync(file, JSON.stringify(template('<p>Second {{name}}</p>')));
+  t.match(await run('template', 'import', file), { code: 0, stdout: /is published as version 2\./ });
+  t.match(await preview(), 'Second Ada', 'the server renders the new version at once');
+
+  const broken = template('<p>{{name</p>');
+  broken.schema.sections[0]!.components.push({ id: 'text', type: 'no-such-type', content: '' });
+  writeFileSync(file, JSON.stringify(broken));
+  const faults = await run('template', 'import', file);
+  t.equal(faults.code, 1);
+  t.match(faults.stderr, /components\[0\]/);
+  t.match(faults.stderr, /components\[1\]/);
+  t.match(await preview(), 'Second Ada', 'nothing was saved');
+  writeFileSync(file, JSON.stringify({ slug: 'welcome', colour: 1 }));
+  t.match(await run('template', 'import', file), { code: 1, stderr: /is not a template:\n.*\/(name|colour|schema)/ });
+  writeFileSync(file, '{');
+  t.match(await run('template', 'import', file), { code: 1, stderr: /cannot be read as JSON/ });
+  t.match(await run('template', 'import', join(dataDir, 'absent.json')), { code: 1, stderr: /absent\.json cannot be read/ });
+});
+
+await t.test('team show and set', async (t) => {
+  const set = await run('team', 'set', '--name', 'Example', '--from', 'Example <post@example.org>', '--company', 'name=Example Ltd', 'city=Berlin');
+  t.equal(set.code, 0, set.stderr);
+  const shown = await run('team', 'show');
+  t.match(JSON.parse(shown.stdout), { settings: { name: 'Example', defaultFrom: { email: 'post@example.org', name: 'Example' }, company: { name: 'Example Ltd', city: 'Berlin' } } });
+  const sent = await call(firstKey, 'POST', '/api/emails/send', sendBody());
+  t.match(sent.body, { messageId: /@example\.org>$/ }, 'the server sends from the new address at once');
+  t.match(await run('team', 'set', '--company', 'colour=red'), { code: 1, stderr: /--company colour=red is not of the form field=value/ });
+  t.match(await run('team', 'set', '--from', 'nobody'), { code: 1, stderr: /address/ });
+});
+
+await t.test('rebuild beside the server under load: the lists stay right', async (t) => {
+  const { key } = await createKey('--name', 'load', '--rate-limit', '1000000');
+  let sending = true;
+  let sent = 0;
+  const totalBefore = ((await call(key, 'GET', '/api/emails?limit=1')).body['meta'] as { total: number }).total;
+  const senders = Array.from({ length: 4 }, async () => {
+    while (sending) {
+      const { status } = await call(key, 'POST', '/api/emails/send', sendBody());
+      if (status !== 201) throw new Error(`a send call was answered ${status}`);
+      sent += 1;
+    }
+  });
+  for (let times = 0; times < 2; times += 1) {
+    const rebuilt = await run('rebuild');
+    t.equal(rebuilt.code, 0, rebuilt.stderr);
+    for (const name of ['emails', 'templates', 'apiKeys']) t.match(rebuilt.stdout, new RegExp(`${name}: \\d+ events in [\\d.]+ s`));
+  }
+  sending = false;
+  await Promise.all(senders);
+  t.ok(sent > 20, `${sent} emails were sent meanwhile`);
+  await eventually('all are delivered', async () => ((await call(key, 'GET', '/api/emails?status=delivered&limit=1')).body['meta'] as { total: number }).total === totalBefore + sent);
+  let cursor = '';
+  const ids = new Set<string>();
+  do {
+    const { body } = await call(key, 'GET', `/api/emails?limit=100${cursor}`);
+    for (const { id } of body['data'] as { id: string }[]) ids.add(id);
+    const { nextCursor } = body['meta'] as { nextCursor: string | null };
+    cursor = nextCursor === null ? '' : `&cursor=${encodeURIComponent(nextCursor)}`;
+  } while (cursor !== '');
+  t.equal(ids.size, totalBefore + sent, 'walking through all pages finds each email once');
+  const verified = await run('verify');
+  t.equal(verified.code, 0, verified.stderr);
+  t.match(verified.stdout, /emails: \d+ documents at position \d+ equal a rebuild/);
+  t.match(await run('rebuild', 'nothing'), { code: 1, stderr: /there is no projection nothing; there are emails, templates, apiKeys/ });
+});
+
+await t.test('replay: a stream, all, from a position, as text and as JSON', async (t) => {
+  const { body } = await call(firstKey, 'POST', '/api/emails/send', sendBody({ to: [{ email: 'replayed@example.com' }] }));
+  const id = String(body['id']);
+  await eventually('it is delivered', async () => (await call(firstKey, 'GET', `/api/emails/${id}`)).body['status'] === 'delivered');
+  const text = await run('replay', `email-${id}`);
+  t.equal(text.code, 0);
+  t.match(text.stdout, /EmailQueued/);
+  t.match(text.stdout, /sealed .*replayed@example\.com/);
+  const lines = (await run('replay', id, '--json')).stdout.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  t.same(lines.map(({ type }) => type), ['EmailQueued', 'DeliveryAttempted', 'EmailSent', 'EmailDelivered']);
+  t.same(lines.map(({ revision }) => revision), [0, 1, 2, 3]);
+  t.match(lines[0], { stream: `email-${id}`, position: Number, hash: /^[0-9a-f]{64}$/, sealed: { recipients: [{ email: 'replayed@example.com' }] }, metadata: { actor: /^apiKey:key_/ } });
+
+  const position = Number(lines[0]!['position']);
+  const all = (await run('replay', '--all', '--json', '--from', String(position))).stdout.trim().split('\n').map((line) => JSON.parse(line) as { position: number });
+  t.equal(all[0]!.position, position);
+  t.same(all.map((line) => line.position), all.map((_, index) => position + index), 'the total order has no gaps');
+
+  t.equal((await call(firstKey, 'DELETE', `/api/emails/${id}`)).status, 200);
+  const destroyed = await run('replay', `email-${id}`);
+  t.notMatch(destroyed.stdout, 'replayed@example.com');
+  t.match(destroyed.stdout, /sealed destroyed/);
+  t.match((await run('replay', id, '--json')).stdout, /"sealed":"destroyed"/);
+
+  t.match(await run('replay'), { code: 1, stderr: /name one stream .*, or --all/ });
+  t.match(await run('replay', 'ledger', '--all'), { code: 1, stderr: /or --all/ });
+  t.match(await run('replay', 'email-nothing'), { code: 1, stderr: /there is no stream email-nothing/ });
+  t.match(await run('replay', '--all', '--from', '0'), { code: 1, stderr: /--from 0 is not a position/ });
+});
+
+await t.test('a reader that closes early ends a replay quietly', async (t) => {
+  const child = spawn('sh', ['-c', `"${process.execPath}" "${mainFile}" replay --all --json | head -n 1`], { env: environmentOf(settings), stdio: ['ignore', 'pipe', 'pipe'] });
+  const { code, stdout, stderr } = await finished(child);
+  t.equal(code, 0);
+  t.equal(stdout.trim().split('\n').length, 1);
+  t.equal(stderr, '');
+});
+
+await t.test('openapi prints the description that the server serves', async (t) => {
+  const printed = await runCommand(['openapi'], { ...settings, SEALPOST_PUBLIC_URL: 'https://mail.example.com' });
+  t.equal(printed.code, 0, printed.stderr);
+  const described = JSON.parse(printed.stdout) as { openapi: string; paths: Record<string, unknown>; servers: unknown };
+  t.match(described, { openapi: /^3\.1\./, servers: [{ url: 'https://mail.example.com' }] });
+  const served = (await (await fetch(`${base}/openapi.json`)).json()) as { paths: Record<string, unknown> };
+  t.same(Object.keys(described.paths).filter((path) => !path.startsWith('/mailbox')).sort(), Object.keys(served.paths).filter((path) => !path.startsWith('/mailbox')).sort());
+});
+
+await t.test('--help on each, and --version', async (t) => {
+  for (const command of [[], ['serve'], ['key'], ['key', 'create'], ['key', 'revoke'], ['team'], ['team', 'show'], ['team', 'set'], ['template'], ['template', 'import'], ['rebuild'], ['replay'], ['verify'], ['openapi']]) {
+    const { code, stdout } = await run(...command, '--help');
+    t.equal(code, 0, command.join(' '));
+    t.match(stdout, `Usage: sealpost${command.length === 0 ? '' : ' '}${command.join(' ')}`);
+  }
+  t.match(await run('--version'), { code: 0, stdout: /^\d+\.\d+\.\d+/ });
+  t.match(await run('fly'), { code: 1, stderr: /unknown command 'fly'/ });
+});
+
+await t.test('commands without a first start say what to do', async (t) => {
+  const empty = { SEALPOST_DATA_DIR: join(temporaryDirectory(t), 'new') };
+  t.match(await runCommand(['key', 'create', '--name', 'x'], empty), { code: 1, stderr: /there is no team yet: start the service once/ });
+  t.match(await runCommand(['verify'], empty), { code: 0 });
+});
+
+await t.test('a wrong setting stops each command with the sentence', async (t) => {
+  for (const command of [['serve'], ['verify'], ['key', 'create', '--name', 'x'], ['openapi']]) {
+    const { code, stderr, stdout } = await runCommand(command, { ...settings, SEALPOST_DATADIR: 'x' });
+    t.equal(code, 1, command.join(' '));
+    t.match(stderr, /^sealpost: SEALPOST_DATADIR is not a setting of sealpost\. Did you mean SEALPOST_DATA_DIR\?/);
+    t.equal(stdout, '');
+  }
+  t.match(await runCommand(['verify'], { ...settings, SEALPOST_MASTER_KEY: Buffer.alloc(32).toString('base64') }), { code: 1, stderr: /master key/i });
+});

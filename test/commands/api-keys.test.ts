@@ -1,0 +1,137 @@
+/** API keys as commands: made, admitted with every code, noted, revoked by any process; and the first start. */
+import t from 'tap';
+import { firstStart, firstTeam } from '../../src/commands/first-start.js';
+import { makeCommands } from '../../src/commands/index.js';
+import { changeTeam } from '../../src/commands/teams.js';
+import { causeOf } from '../../src/commands/deps.js';
+import { apiKeyStream, must, parseApiKeyId, teamStream } from '../../src/domain/ids.js';
+import { sampleTemplates } from '../../src/samples/index.js';
+import { formatApiKey } from '../../src/domain/api-key/state.js';
+import { T0 } from '../support/email-facts.js';
+import { refusedWith } from '../support/given.js';
+import { caller, openWorld, stranger, TEAM } from '../support/command-world.js';
+
+const idOf = (id: string) => must(parseApiKeyId(id), 'API key id');
+
+void t.test('a key is shown once, admits its owner, and stands nowhere in the log', async (t) => {
+  const { commands, store } = await openWorld();
+  const made = await commands.createApiKey(caller, { name: 'Shop', permissions: ['emails:send'], rateLimit: 60, expiresAt: '2030-06-01T00:00:00+02:00', description: 'For the shop' });
+  const { key, ...record } = made;
+  t.match(key, /^sealpost_sk_[A-Za-z0-9_-]{43}$/);
+  t.strictSame(record, {
+    id: made.id, name: 'Shop', description: 'For the shop', permissions: ['emails:send'], rateLimit: 60, status: 'active', start: key.slice(12, 16), end: key.slice(-4),
+    createdAt: T0, expiresAt: '2030-05-31T22:00:00.000Z', lastUsedAt: null, revokedAt: null,
+  });
+  t.strictSame(await commands.authenticate(key), { teamId: TEAM, keyId: made.id, permissions: ['emails:send'], rateLimit: 60 });
+  t.strictSame(await commands.getApiKey(caller, idOf(made.id)), { ...record, lastUsedAt: T0 });
+  t.notOk(JSON.stringify(store.events).includes(key));
+  t.not((await commands.createApiKey(caller, { name: 'Shop', permissions: ['emails:send'] })).id, made.id);
+});
+
+void t.test('a key grants no more than its maker may do, and is not expired from the start', async (t) => {
+  const { commands, store } = await openWorld();
+  const before = store.events.length;
+  const { message } = await refusedWith(t, commands.createApiKey({ ...caller, permissions: ['api-keys:manage', 'emails:read'] }, { name: 'x', permissions: ['emails:read', 'emails:send', 'templates:write'] }), 'FORBIDDEN');
+  t.match(message, /lacks emails:send, templates:write/);
+  for (const expiresAt of [T0, '2029-12-31T00:00:00Z']) {
+    const { details } = await refusedWith(t, commands.createApiKey(caller, { name: 'x', permissions: ['emails:send'], expiresAt }), 'VALIDATION_ERROR');
+    t.same(details.errors?.map(({ field }) => field), ['expiresAt']);
+  }
+  t.equal(store.events.length, before);
+});
+
+void t.test('every reason not to admit has its code', async (t) => {
+  const { commands, clock } = await openWorld();
+  const { key, id } = await commands.createApiKey(caller, { name: 'x', permissions: ['emails:send'], expiresAt: '2030-01-01T13:00:00Z' });
+  for (const wrong of ['', 'nothing', key.slice(0, -1), `${key} `]) await refusedWith(t, commands.authenticate(wrong), 'INVALID_API_KEY');
+  await refusedWith(t, commands.authenticate(formatApiKey(Buffer.alloc(32, 9))), 'API_KEY_NOT_FOUND');
+  await clock.advance(3_600_000 - 1);
+  await t.resolves(commands.authenticate(key));
+  await clock.advance(1);
+  await refusedWith(t, commands.authenticate(key), 'API_KEY_EXPIRED');
+  t.equal((await commands.getApiKey(caller, idOf(id))).status, 'expired');
+  await commands.revokeApiKey(caller, idOf(id));
+  await refusedWith(t, commands.authenticate(key), 'API_KEY_REVOKED');
+});
+
+void t.test('revoked by another process, a key is refused from that moment on', async (t) => {
+  const { commands, elsewhere } = await openWorld();
+  const { key, id } = await commands.createApiKey(caller, { name: 'x', permissions: ['emails:send'] });
+  await t.resolves(commands.authenticate(key));
+  const other = makeCommands(elsewhere());
+  t.match(await other.revokeApiKey(caller, idOf(id)), { status: 'revoked', revokedAt: T0 });
+  await refusedWith(t, commands.authenticate(key), 'API_KEY_REVOKED');
+  t.match(await commands.revokeApiKey(caller, idOf(id)), { status: 'revoked', revokedAt: T0 }, 'once more is harmless');
+});
+
+void t.test('its use is noted once in five minutes, however many use it at once', async (t) => {
+  const { commands, clock, events } = await openWorld();
+  const { key, id } = await commands.createApiKey(caller, { name: 'x', permissions: ['emails:send'] });
+  const uses = async (): Promise<number> => (await events(apiKeyStream(idOf(id)))).filter(({ type }) => type === 'ApiKeyUsed').length;
+  await Promise.all(Array.from({ length: 30 }, () => commands.authenticate(key)));
+  t.equal(await uses(), 1);
+  await clock.advance(299_999);
+  await commands.authenticate(key);
+  t.equal(await uses(), 1);
+  await clock.advance(1);
+  await Promise.all(Array.from({ length: 30 }, () => commands.authenticate(key)));
+  t.equal(await uses(), 2);
+});
+
+void t.test('a key of another team is as unknown as none', async (t) => {
+  const { commands, store } = await openWorld();
+  const { id, key } = await commands.createApiKey(caller, { name: 'x', permissions: ['emails:send'] });
+  const before = store.events.length;
+  const unknown = idOf('key_AAAAAAAAAAAAAAAAAAAAAA');
+  for (const act of ['getApiKey', 'revokeApiKey'] as const) {
+    const theirs = await refusedWith(t, commands[act](stranger, idOf(id)), 'API_KEY_UNKNOWN');
+    const none = await refusedWith(t, commands[act](caller, unknown), 'API_KEY_UNKNOWN');
+    t.equal(theirs.message, none.message);
+  }
+  t.equal(store.events.length, before);
+  await t.resolves(commands.authenticate(key));
+});
+
+void t.test('team settings change in the parts given, for that team alone', async (t) => {
+  const { deps } = await openWorld();
+  const change = (changes: Parameters<typeof changeTeam>[2]) => changeTeam(deps, TEAM, changes, causeOf(deps, caller));
+  t.match(await change({ name: 'Market' }), { name: 'Market', defaultFrom: { email: 'default@example.com' } });
+  t.match(await change({ defaultFrom: { email: 'A@EXAMPLE.org' }, company: { city: 'Lisbon' } }), { name: 'Market', defaultFrom: { email: 'A@example.org' }, company: { name: 'Example Ltd', city: 'Lisbon' } });
+  await change({ company: { city: 'Lisbon' } });
+  t.equal((await deps.log.load(teamStream(TEAM))).length, 3, 'the same again is no event');
+  await refusedWith(t, change({ defaultFrom: { email: 'nobody' } }), 'ERR_EMAIL_001');
+  t.equal((await deps.team(teamStream(stranger.teamId))).state!.settings.name, 'Shop');
+});
+
+const samples = sampleTemplates.map(({ exampleVariables: _, ...template }) => template);
+
+void t.test('the first start makes the team, the samples and a key, once', async (t) => {
+  const { deps, elsewhere } = await openWorld();
+  t.equal(await firstTeam(deps), undefined);
+  const first = await firstStart(deps, samples);
+  const team = await firstTeam(deps);
+  const authenticated = await makeCommands(deps).authenticate(first!.key);
+  t.equal(authenticated.teamId, team);
+  const owner = { ...caller, teamId: authenticated.teamId };
+  for (const { slug } of samples) t.equal((await makeCommands(deps).getTemplate(owner, slug)).status, 'published');
+  t.equal(await firstStart(elsewhere(), samples), undefined);
+});
+
+void t.test('a first start that dies at any step is finished by the next, with nothing doubled', async (t) => {
+  for (let appends = 0; ; appends += 1) {
+    const { deps, store, elsewhere } = await openWorld();
+    let count = 0;
+    store.beforeAppend(() => ((count += 1) > appends ? Promise.reject(new Error('died')) : undefined));
+    const done = await firstStart(deps, samples).then(() => true, () => false);
+    store.beforeAppend(undefined);
+    if (done) {
+      t.ok(appends > 8, `${appends} appends in all`);
+      return;
+    }
+    const after = elsewhere();
+    const key = await firstStart(after, samples);
+    t.equal((await makeCommands(after).authenticate(key!.key)).teamId, await firstTeam(after), `died after ${appends} appends`);
+    const owner = { ...caller, teamId: (await firstTeam(after))! };
+    for (const { slug } of samples) t.equal((await makeCommands(after).getTemplate(owner, slug)).status, 'published', slug);
+  }
+});

@@ -1,0 +1,160 @@
+/** Commands on emails that are there: read, retry, delete, archive; what is personal is destroyed, and teams are apart. */
+import t from 'tap';
+import { archiveEmail } from '../../src/commands/emails.js';
+import { causeOf } from '../../src/commands/deps.js';
+import { handle } from '../../src/commands/handle.js';
+import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';
+import { emailStream, must, parseEmailId, type EmailId } from '../../src/domain/ids.js';
+import { DAY_MS, HOST, outcome, type Result } from '../support/email-facts.js';
+import { refusedWith } from '../support/given.js';
+import { caller, simple, stranger, withTemplate, type World } from '../support/command-world.js';
+
+const idOf = (id: string): EmailId => must(parseEmailId(id), 'email id');
+const send = async (world: World, more: Parameters<typeof simple>[0] = {}): Promise<EmailId> => idOf((await world.commands.sendEmail(caller, simple(more))).body.id);
+
+const decide = async ({ deps, clock }: World, id: EmailId, command: EmailCommand): Promise<void> => {
+  await handle(deps.log, emailStream(id), emailDecider, command, { ...causeOf(deps, caller), at: new Date(clock.now()).toISOString() });
+};
+const attempt = (world: World, id: EmailId): Promise<void> => {
+  const now = world.clock.now();
+  return decide(world, id, { type: 'AttemptDelivery', at: new Date(now).toISOString(), host: HOST, worker: 'w', deadlineAt: new Date(now + 600_000).toISOString(), exclusive: true });
+};
+/** One delivery with that end, of an email with one recipient. */
+const deliver = async (world: World, id: EmailId, result: Result, number = 1): Promise<void> => {
+  await attempt(world, id);
+  await decide(world, id, { type: 'RecordOutcome', attempt: number, at: new Date(world.clock.now()).toISOString(), host: HOST, durationMs: 5, outcomes: [outcome(0, result)], final: false, schedule: { delaysMs: [] } });
+};
+
+const large = (world: World): Promise<EmailId> =>
+  send(world, { variables: { name: 'Ann', padding: 'p'.repeat(300_000) }, attachments: [{ filename: 'a.txt', content: Buffer.from('secret').toString('base64'), contentType: 'text/plain' }] });
+
+void t.test('a failed email is retried; the answer says so, and the record counts it', async (t) => {
+  const world = await withTemplate();
+  const id = await send(world);
+  await refusedWith(t, world.commands.retryEmail(caller, id), 'EMAIL_NOT_RETRYABLE');
+  await deliver(world, id, 'refused');
+  await world.clock.advance(1_000);
+  const { body, replayed } = await world.commands.retryEmail(caller, id);
+  t.strictSame(body, { id, status: 'queued', message: 'The email is queued again and will be sent with the same Message-ID.', retryCount: 1, queuedAt: '2030-01-01T12:00:01.000Z' });
+  t.equal(replayed, false);
+  t.match(await world.commands.getEmail(caller, id), { status: 'queued', retryCount: 1, failureReason: null, messageId: `<${id}@example.com>` });
+  await refusedWith(t, world.commands.retryEmail(caller, id), 'EMAIL_NOT_RETRYABLE');
+});
+
+void t.test('a retry under a key is made once, and its answer stays the same', async (t) => {
+  const world = await withTemplate();
+  const id = await send(world);
+  await deliver(world, id, 'refused');
+  const key = { key: 'retry-1', body: undefined };
+  const both = await Promise.all([world.commands.retryEmail(caller, id, key), world.commands.retryEmail(caller, id, key)]);
+  t.same(both.map(({ replayed }) => replayed).sort(), [false, true]);
+  const bytes = JSON.stringify(both[0].body);
+  t.equal(JSON.stringify(both[1].body), bytes);
+  await deliver(world, id, 'refused', 2);
+  t.same(JSON.stringify((await world.commands.retryEmail(caller, id, key)).body), bytes, 'though the email failed again');
+  t.equal((await world.commands.retryEmail(caller, id, { key: 'retry-2', body: undefined })).body.retryCount, 2);
+  await refusedWith(t, world.commands.retryEmail(caller, id, { key: 'retry-2', body: { other: 1 } }), 'IDEMPOTENCY_KEY_REUSED');
+  await deliver(world, id, 'accepted', 3);
+  t.same(JSON.stringify((await world.commands.retryEmail(caller, id, key)).body), bytes, 'though it was sent since');
+  t.equal((await world.commands.getEmail(caller, id)).retryCount, 2);
+});
+
+void t.test('an archived email is not retried', async (t) => {
+  const world = await withTemplate();
+  const id = await send(world);
+  await deliver(world, id, 'refused');
+  await world.clock.advance(31 * DAY_MS);
+  t.equal(await archiveEmail(world.deps, id, causeOf(world.deps, caller)), true);
+  await refusedWith(t, world.commands.retryEmail(caller, id), 'EMAIL_ARCHIVED');
+});
+
+void t.test('deleted, an email is gone for its team, and what was personal of it for everybody', async (t) => {
+  const world = await withTemplate();
+  const id = await large(world);
+  t.equal(world.files.stored.size, 2, 'the attachment and the large payload');
+  t.same(await world.commands.deleteEmail(caller, id), { id, deleted: true });
+  t.equal(world.files.stored.size, 0);
+  t.same(world.keys.ids(), []);
+  t.same((await world.events(emailStream(id))).map(({ type }) => type), ['EmailQueued', 'EmailCancelled', 'EmailDeleted', 'EmailArchived']);
+  for (const log of [world.deps.log, world.elsewhere().log]) t.match((await log.load(emailStream(id)))[0]!.event, { sealed: undefined });
+  await refusedWith(t, world.commands.getEmail(caller, id), 'EMAIL_NOT_FOUND');
+  await refusedWith(t, world.commands.retryEmail(caller, id), 'EMAIL_NOT_FOUND');
+  await refusedWith(t, world.commands.deleteEmail(caller, id), 'EMAIL_NOT_FOUND');
+});
+
+void t.test('an email under way is not deleted', async (t) => {
+  const world = await withTemplate();
+  const id = await send(world);
+  await attempt(world, id);
+  await refusedWith(t, world.commands.deleteEmail(caller, id), 'EMAIL_IN_PROGRESS');
+  t.equal((await world.commands.getEmail(caller, id)).recipients[0]!.email, 'ann@example.org');
+});
+
+void t.test('many are deleted at once: each counted for what became of it', async (t) => {
+  const world = await withTemplate();
+  const [a, b, busy] = [await send(world), await send(world), await send(world)];
+  await attempt(world, busy);
+  const theirs = idOf((await world.commands.sendEmail(caller, simple())).body.id);
+  const unknown = idOf('99999999-9999-4999-8999-999999999999');
+  t.same(await world.commands.deleteEmails(caller, [a, b, a, busy, unknown]), { deleted: 2, notFound: 1, inProgress: 1 });
+  t.same(await world.commands.deleteEmails(caller, [a, b]), { deleted: 0, notFound: 2, inProgress: 0 });
+  t.same(await world.commands.deleteEmails(stranger, [theirs]), { deleted: 0, notFound: 1, inProgress: 0 });
+  t.same(await world.commands.deleteEmails(caller, []), { deleted: 0, notFound: 0, inProgress: 0 });
+});
+
+void t.test('the archive: not early, once, and safe to repeat wherever the program died in it', async (t) => {
+  const world = await withTemplate();
+  const id = await large(world);
+  const archive = () => archiveEmail(world.deps, id, causeOf(world.deps, caller));
+  t.equal(await archive(), false, 'an open email');
+  await deliver(world, id, 'accepted');
+  await world.clock.advance(30 * DAY_MS - 1);
+  t.equal(await archive(), false, 'a millisecond early');
+  t.equal(world.files.stored.size, 2);
+  await world.clock.advance(1);
+  world.store.beforeAppend(() => Promise.reject(new Error('died')));
+  await t.rejects(archive(), { message: 'died' });
+  world.store.beforeAppend(undefined);
+  t.same(world.keys.ids(), [], 'the key goes before the fact is recorded');
+  t.equal(await archive(), true);
+  t.equal(await archive(), false);
+  t.equal(world.files.stored.size, 0);
+  t.equal((await world.events(emailStream(id))).filter(({ type }) => type === 'EmailArchived').length, 1);
+  t.match(await world.commands.getEmail(caller, id), { archived: true, status: 'sent', subject: null, recipients: [{ email: null, status: 'sent' }] });
+});
+
+void t.test('an email that is retried just while it is archived can still be read, and ends', async (t) => {
+  const world = await withTemplate();
+  const id = await send(world);
+  await deliver(world, id, 'refused');
+  await world.clock.advance(30 * DAY_MS);
+  const keys = { ...world.deps.log, destroyKey: async (stream: ReturnType<typeof emailStream>) => {
+    await world.commands.retryEmail(caller, id);
+    await world.deps.log.destroyKey(stream);
+  } };
+  await archiveEmail({ ...world.deps, log: keys }, id, causeOf(world.deps, caller));
+  await attempt(world, id);
+  await decide(world, id, { type: 'GiveUp', attempt: 2, at: new Date(world.clock.now()).toISOString(), reason: 'content-lost', text: 'gone' });
+  t.match(await world.commands.getEmail(caller, id), { status: 'failed', failureReason: 'content-lost', recipients: [{ email: null, reply: null }] });
+  t.same(world.keys.ids(), [], 'no second key was made');
+  t.equal(await archiveEmail(world.deps, id, causeOf(world.deps, caller)), true);
+});
+
+void t.test('an email of another team is as unknown as none, on every command', async (t) => {
+  const world = await withTemplate();
+  const id = await send(world);
+  await deliver(world, id, 'refused');
+  const before = world.store.events.length;
+  const unknown = idOf('99999999-9999-4999-8999-999999999999');
+  const told = async (who: typeof caller, which: EmailId) => {
+    const faults = [
+      await refusedWith(t, world.commands.getEmail(who, which), 'EMAIL_NOT_FOUND'),
+      await refusedWith(t, world.commands.retryEmail(who, which), 'EMAIL_NOT_FOUND'),
+      await refusedWith(t, world.commands.retryEmail(who, which, { key: 'k', body: undefined }), 'EMAIL_NOT_FOUND'),
+      await refusedWith(t, world.commands.deleteEmail(who, which), 'EMAIL_NOT_FOUND'),
+    ];
+    return faults.map(({ message, details }) => ({ message, details }));
+  };
+  t.same(await told(stranger, id), await told(caller, unknown));
+  t.equal(world.store.events.length, before);
+});

@@ -1,0 +1,149 @@
+/** The settings: defaults, every check of one setting and between settings, and that each fault is a sentence that helps. */
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import t from 'tap';
+import { ConfigError, isLoopback, readConfig, type Environment } from '../src/config.js';
+import { defaultLimits } from '../src/domain/limits.js';
+import { envExample, settings } from '../src/settings.js';
+import { temporaryDirectory } from './support/data-directory.js';
+
+/** The sentence with which the settings are refused. */
+const faultOf = (environment: Environment): string => {
+  try {
+    readConfig(environment);
+  } catch (fault) {
+    if (fault instanceof ConfigError) return fault.message;
+    throw fault;
+  }
+  throw new Error(`these settings were taken: ${Object.keys(environment).join(', ')}`);
+};
+
+await t.test('the defaults', async (t) => {
+  const data = resolve('./data');
+  t.same(readConfig({}), {
+    port: 3000,
+    host: '127.0.0.1',
+    publicUrl: 'http://127.0.0.1:3000',
+    dataDir: data,
+    roles: ['http', 'process', 'project'],
+    logLevel: 'info',
+    masterKey: undefined,
+    masterKeyFile: join(data, 'master.key'),
+    urls: {
+      eventStore: `sqlite:${data}/events.db`, documents: `sqlite:${data}/documents.db`, bus: 'memory:', limiter: 'memory:',
+      keys: `sqlite:${data}/keys.db`, files: `dir:${data}/files`,
+    },
+    smtp: { url: undefined, connections: 10, final: false },
+    dkim: undefined,
+    retryDelaysMs: [60_000, 300_000, 1_440_000, 5_400_000],
+    tls: undefined,
+    requireHttps: false,
+    trustProxy: false,
+    limits: defaultLimits,
+  });
+  t.same(readConfig({ PORT: '', SEALPOST_SMTP_URL: ' ', SEALPOST_ROLES: '' }), readConfig({}), 'an empty setting is none');
+  t.equal(readConfig({ PATH: '/bin', sealpost_port: '1' }).port, 3000, 'what is not ours is left alone');
+});
+
+await t.test('single settings', async (t) => {
+  t.equal(readConfig({ PORT: '0' }).port, 0);
+  t.equal(readConfig({ PORT: '8080', HOST: 'localhost' }).publicUrl, 'http://localhost:8080');
+  t.equal(readConfig({ HOST: '::1' }).publicUrl, 'http://[::1]:3000');
+  t.equal(readConfig({ SEALPOST_PUBLIC_URL: 'https://mail.example.com//' }).publicUrl, 'https://mail.example.com');
+  t.same(readConfig({ SEALPOST_ROLES: 'http, project' }).roles, ['http', 'project']);
+  t.equal(readConfig({ SEALPOST_DATA_DIR: '/srv/x' }).urls.keys, 'sqlite:/srv/x/keys.db');
+  t.equal(readConfig({ SEALPOST_KEYS_URL: 'sqlite:./elsewhere/keys.db' }).urls.keys, `sqlite:${resolve('./elsewhere/keys.db')}`);
+  t.equal(readConfig({ SEALPOST_FILES_URL: 'dir:/var/files' }).urls.files, 'dir:/var/files');
+  t.same(readConfig({ SEALPOST_RETRY_DELAYS: '1, 2,3' }).retryDelaysMs, [1_000, 2_000, 3_000]);
+  t.equal(readConfig({ SEALPOST_RETENTION_DAYS: '7' }).limits.retentionDays, 7);
+  t.equal(readConfig({ SEALPOST_LIMIT_RECIPIENTS_MAX: '5' }).limits.recipientsMax, 5);
+  t.same(readConfig({ SEALPOST_SMTP_URL: 'smtp://mail.example.com', SEALPOST_SMTP_FINAL: 'true', SEALPOST_SMTP_CONNECTIONS: '3' }).smtp,
+    { url: 'smtp://mail.example.com', connections: 3, final: true });
+  t.same(readConfig({ SEALPOST_TRUST_PROXY: '10.0.0.0/8, 192.0.2.1' }).trustProxy, ['10.0.0.0/8', '192.0.2.1']);
+  t.equal(readConfig({ SEALPOST_TRUST_PROXY: 'true' }).trustProxy, true);
+  t.equal(readConfig({ SEALPOST_TRUST_PROXY: 'false' }).trustProxy, false);
+});
+
+await t.test('HTTPS is required outside loopback', async (t) => {
+  for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) t.equal(readConfig({ HOST: host }).requireHttps, false, host);
+  t.equal(readConfig({ HOST: '0.0.0.0', SEALPOST_TRUST_PROXY: '10.0.0.1' }).requireHttps, true);
+  t.equal(readConfig({ HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false' }).requireHttps, false);
+  t.throws(() => readConfig({ HOST: '0.0.0.0' }), { name: 'ConfigError', message: /HOST=0\.0\.0\.0 would serve plain HTTP.*SEALPOST_TLS_CERT.*SEALPOST_TRUST_PROXY.*SEALPOST_REQUIRE_HTTPS=false/ });
+  t.throws(() => readConfig({ SEALPOST_REQUIRE_HTTPS: 'true' }), { message: /SEALPOST_REQUIRE_HTTPS/ });
+  t.equal(isLoopback('127.0.0.1.example.com'), false);
+  t.equal(isLoopback('10.0.0.1'), false);
+});
+
+await t.test('what is read from files', async (t) => {
+  const directory = temporaryDirectory(t);
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  };
+  const key = Buffer.alloc(32, 7).toString('base64');
+  t.equal(readConfig({ SEALPOST_MASTER_KEY_FILE: file('master', `${key}\n`) }).masterKey, key);
+  t.equal(readConfig({ SEALPOST_MASTER_KEY: key }).masterKey, key);
+  const tls = readConfig({ HOST: '0.0.0.0', SEALPOST_TLS_CERT: file('cert', 'CERT'), SEALPOST_TLS_KEY: file('key', 'KEY') });
+  t.same(tls.tls, { cert: 'CERT', key: 'KEY' });
+  t.equal(tls.publicUrl, 'https://0.0.0.0:3000');
+  const dkim = { SEALPOST_DKIM_DOMAIN: 'example.com', SEALPOST_DKIM_SELECTOR: 's1' };
+  t.same(readConfig({ ...dkim, SEALPOST_DKIM_PRIVATE_KEY: 'a\\nb' }).dkim, { domain: 'example.com', selector: 's1', privateKey: 'a\nb' });
+  t.equal(readConfig({ ...dkim, SEALPOST_DKIM_PRIVATE_KEY_FILE: file('dkim', 'PEM\n') }).dkim?.privateKey, 'PEM');
+});
+
+await t.test('each fault stops the start with a sentence that names the setting', async (t) => {
+  const faults: readonly (readonly [Environment, RegExp])[] = [
+    [{ SEALPOST_SMPT_URL: 'x' }, /^SEALPOST_SMPT_URL is not a setting of sealpost\. Did you mean SEALPOST_SMTP_URL\? \.env\.example lists all\.$/],
+    [{ SEALPOST_PORT: '1' }, /^SEALPOST_PORT is not a setting/],
+    [{ SEALPOST_COMPLETELY_UNLIKE_ANYTHING_ELSE_HERE: '1' }, /is not a setting of sealpost\. \.env\.example/],
+    [{ SEALPOST_LIMIT_RECIPIENT_MAX: '1' }, /Did you mean SEALPOST_LIMIT_RECIPIENTS_MAX\?/],
+    [{ PORT: '70000' }, /^PORT=70000 is not a whole number from 0 to 65535/],
+    [{ PORT: '-1' }, /^PORT=-1/],
+    [{ PORT: '8e3' }, /^PORT=8e3/],
+    [{ SEALPOST_ROLES: 'http,cook' }, /^SEALPOST_ROLES=cook is none of http, process, project/],
+    [{ SEALPOST_LOG_LEVEL: 'loud' }, /^SEALPOST_LOG_LEVEL=loud is none of debug/],
+    [{ SEALPOST_REQUIRE_HTTPS: 'yes' }, /^SEALPOST_REQUIRE_HTTPS=yes is none of true, false/],
+    [{ SEALPOST_RETENTION_DAYS: '0' }, /^SEALPOST_RETENTION_DAYS=0/],
+    [{ SEALPOST_LIMIT_RECIPIENTS_MAX: '0' }, /^SEALPOST_LIMIT_RECIPIENTS_MAX=0/],
+    [{ SEALPOST_RETRY_DELAYS: '60,soon' }, /^SEALPOST_RETRY_DELAYS=soon/],
+    [{ SEALPOST_RETRY_DELAYS: '60,,60' }, /^SEALPOST_RETRY_DELAYS=/],
+    [{ SEALPOST_RETRY_DELAYS: Array(21).fill('1').join(',') }, /^SEALPOST_RETRY_DELAYS holds 21 pauses; at most 20/],
+    [{ SEALPOST_SMTP_FINAL: 'true' }, /^SEALPOST_SMTP_FINAL is set without SEALPOST_SMTP_URL/],
+    [{ SEALPOST_SMTP_URL: 'http://x' }, /^SEALPOST_SMTP_URL must begin with smtp:\/\//],
+    [{ SEALPOST_SMTP_URL: 'mail.example.com:25' }, /^SEALPOST_SMTP_URL must begin/],
+    [{ SEALPOST_SMTP_CONNECTIONS: '0' }, /^SEALPOST_SMTP_CONNECTIONS=0/],
+    [{ SEALPOST_EVENT_STORE_URL: 'mysql://user:secret@h/db' }, /^SEALPOST_EVENT_STORE_URL=mysql:\/\/…@h\/db has no scheme that sealpost knows here; it takes sqlite:/],
+    [{ SEALPOST_EVENT_STORE_URL: './events.db' }, /^SEALPOST_EVENT_STORE_URL/],
+    [{ SEALPOST_KEYS_URL: 'sqlite:' }, /^SEALPOST_KEYS_URL=sqlite: names no path/],
+    [{ SEALPOST_BUS_URL: 'sqlite:x' }, /^SEALPOST_BUS_URL/],
+    [{ SEALPOST_FILES_URL: '/var/files' }, /^SEALPOST_FILES_URL/],
+    [{ SEALPOST_TLS_KEY: 'k' }, /^SEALPOST_TLS_KEY is set without SEALPOST_TLS_CERT/],
+    [{ SEALPOST_TLS_CERT: 'c' }, /^SEALPOST_TLS_CERT is set without SEALPOST_TLS_KEY/],
+    [{ SEALPOST_TLS_CERT: '/no/such', SEALPOST_TLS_KEY: '/no/such' }, /^SEALPOST_TLS_CERT=\/no\/such cannot be read \(ENOENT\)/],
+    [{ SEALPOST_MASTER_KEY: 'a', SEALPOST_MASTER_KEY_FILE: 'b' }, /^SEALPOST_MASTER_KEY and SEALPOST_MASTER_KEY_FILE are both set/],
+    [{ SEALPOST_MASTER_KEY_FILE: '/no/such' }, /^SEALPOST_MASTER_KEY_FILE=\/no\/such cannot be read/],
+    [{ SEALPOST_DKIM_DOMAIN: 'example.com' }, /^DKIM signing needs all of its settings; missing: SEALPOST_DKIM_SELECTOR, SEALPOST_DKIM_PRIVATE_KEY or …_FILE/],
+    [{ SEALPOST_DKIM_PRIVATE_KEY: 'a', SEALPOST_DKIM_PRIVATE_KEY_FILE: 'b' }, /are both set/],
+  ];
+  for (const [environment, sentence] of faults) {
+    t.match(faultOf(environment), sentence, Object.keys(environment).join(' '));
+  }
+});
+
+await t.test('a fault never shows a secret', async (t) => {
+  for (const environment of [
+    { SEALPOST_DOCUMENTS_URL: 'mongodb://user:hunter2@h/db' },
+    { SEALPOST_SMTP_URL: 'imap://user:hunter2@h' },
+    { SEALPOST_MASTER_KEY: 'hunter2', SEALPOST_MASTER_KEY_FILE: 'x' },
+  ]) {
+    t.notMatch(faultOf(environment), 'hunter2');
+  }
+});
+
+await t.test('.env.example lists every setting, and all of it can be set as it stands', async (t) => {
+  const lines = envExample().split('\n').filter((line) => /^#[A-Z_]+=/.test(line)).map((line) => line.slice(1));
+  t.same(lines.map((line) => line.slice(0, line.indexOf('='))).sort(), Object.keys(settings).sort());
+  const withDefault = lines.filter((line) => settings[line.slice(0, line.indexOf('='))]?.default !== undefined);
+  const environment = Object.fromEntries(withDefault.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+  t.same(readConfig(environment), readConfig({}));
+});

@@ -1,0 +1,186 @@
+/** Thirty days on, or at once on deletion: what is personal of an email is nowhere in the data directory any more. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { emailStream, must, parseEmailId } from '../../src/domain/ids.js';
+import type { EmailRecord } from '../../src/domain/email/request.js';
+import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
+import { temporaryDirectory } from '../support/data-directory.js';
+import { filesIn } from '../support/files.js';
+import { fakeClock, type FakeClock } from '../support/fake-clock.js';
+import { runCommand } from '../support/server-process.js';
+import { at, openSmtpScript, reply } from '../support/smtp-script.js';
+import { eventually } from '../support/wait.js';
+
+t.setTimeout(170_000);
+
+const DAY_MS = 86_400_000;
+
+/** Every personal thing of an email is made of a word of its own, so that finding the word anywhere tells on whom. */
+const personal = (mark: string) => ({
+  to: [{ email: `${mark}-to@private.example`, name: `${mark} Näme` }],
+  cc: [{ email: `${mark}-cc@private.example`, name: `${mark} Copy` }],
+  bcc: [{ email: `${mark}-bcc@private.example` }],
+  replyTo: `${mark}-reply@private.example`,
+  from: { email: `${mark}-from@private.example`, name: `${mark} Sender` },
+  subject: `${mark} subject of mine`,
+  variables: { code: `${mark}-code`, firstName: `${mark}-first`, device: `${mark}-device` },
+  headers: { 'X-Private': `${mark}-header` },
+  metadata: { order: `${mark}-metadata` },
+  attachments: [{ filename: `${mark}-file.txt`, contentType: 'text/plain', content: Buffer.from(`${mark}-attached `.repeat(50)).toString('base64') }],
+  tags: ['receipt'],
+});
+
+/** The forms in which a word may stand in a file: as it is, with capitals folded as a search index does, and in base64 at each offset. */
+const formsOf = (mark: string): readonly Buffer[] => {
+  const inBase64 = [0, 1, 2].map((shift) => Buffer.from('x'.repeat(shift) + mark).toString('base64').slice(shift === 0 ? 0 : 4, -4));
+  return [mark, mark.toLowerCase(), ...inBase64].map((text) => Buffer.from(text));
+};
+
+/** The files of the directory, each with every form of the mark that stands in it. */
+const traces = (directory: string, mark: string): readonly string[] =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .flatMap((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      const bytes = readFileSync(file);
+      return formsOf(mark).filter((form) => bytes.includes(form)).map((form) => `${file.slice(directory.length)}: ${form.toString()}`);
+    });
+
+const start = async (t: Test, dataDir: string, clock: FakeClock, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> => {
+  const app = await startTestApp({ dataDir, clock, settings });
+  t.teardown(() => app.stop());
+  return app;
+};
+
+const streamOf = (id: string) => emailStream(must(parseEmailId(id), 'email id'));
+
+const total = async (app: TestApp, query: string): Promise<number> =>
+  (await app.call<{ meta: { total: number } }>('GET', `/api/emails?${query}`)).body.meta.total;
+
+await t.test('30 days on', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const clock = fakeClock();
+  const app = await start(t, dataDir, clock);
+  const mark = 'Zanzibarian';
+  const { id } = await app.send(personal(mark));
+  const before = await app.whenStatus(id, 'delivered');
+  await app.whenCaughtUp();
+  t.equal(await total(app, `search=${mark}`), 1);
+  t.ok(traces(dataDir, mark).length > 0, 'before, it is found in the read models and in the mailbox');
+
+  await clock.advance(30 * DAY_MS - 60_000);
+  await app.whenCaughtUp();
+  t.equal((await app.email(id)).archived, false, 'not a minute too early');
+  const young = 'Quetzalcoatl';
+  const later = await app.send(personal(young));
+  await app.whenStatus(later.id, 'delivered');
+  await advanceUntil(clock, 1_000, 'the email is archived', async () => (await app.email(id)).archived);
+
+  const after = await app.email(id);
+  const kept = ['id', 'messageId', 'status', 'emailTemplateName', 'templateId', 'templateVersion', 'priority', 'tags', 'recipientCount', 'attachmentCount',
+    'retryCount', 'queuedAt', 'processingAt', 'sentAt', 'deliveredAt', 'createdAt'] as const satisfies readonly (keyof EmailRecord)[];
+  for (const field of kept) t.same(after[field], before[field], field);
+  t.match(after, { archived: true, archivedAt: String, subject: null, from: null, replyTo: null });
+  t.same(after.recipients.map(({ email, name, role, status, reply: words }) => ({ email, name, role, status, words })),
+    ['to', 'cc', 'bcc'].map((role) => ({ email: null, name: null, role, status: 'delivered', words: null })));
+  t.same(after.metadata, { recipients: { to: [], cc: [], bcc: [] }, variables: {}, attachments: [], custom: {} });
+  t.notMatch(JSON.stringify(after), mark);
+  t.match(await app.call('POST', `/api/emails/${id}/retry`), { status: 400, body: { code: 'EMAIL_ARCHIVED' } });
+
+  await app.whenCaughtUp();
+  t.equal(await total(app, `search=${mark}`), 0);
+  t.equal(await total(app, `search=${young}`), 1, 'a younger one is still found');
+  t.equal(await total(app, 'status=delivered'), 2, 'it still counts');
+  await advanceUntil(clock, 10 * 60_000, 'the mailbox has forgotten it', async () => {
+    const { body } = await app.call<{ meta: { total: number } }>('GET', '/mailbox/messages');
+    return body.meta.total === 1;
+  });
+  const beside = await runCommand(['rebuild'], { SEALPOST_DATA_DIR: dataDir });
+  t.equal(beside.code, 0, beside.stderr);
+  t.same(traces(dataDir, mark), [], 'after a rebuild beside the running server nothing is left');
+  t.ok(traces(dataDir, young).length > 0);
+
+  await app.stop();
+  t.same(traces(dataDir, mark), [], 'nor after the stop');
+  const replayed = await runCommand(['replay', `email-${id}`, '--json'], { SEALPOST_DATA_DIR: dataDir });
+  t.match(replayed.stdout, /"sealed":"destroyed"/);
+  t.notMatch(replayed.stdout, mark);
+  t.match(await runCommand(['verify'], { SEALPOST_DATA_DIR: dataDir }), { code: 0 });
+});
+
+await t.test('a failed email: archived too, with the words of the replies', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const mark = 'Popocatepetl';
+  const sink = await openSmtpScript({ script: at('rcpt', reply(`550 5.1.1 no ${mark} here`)) });
+  t.teardown(() => sink.close());
+  const clock = fakeClock();
+  const app = await start(t, dataDir, clock, { SEALPOST_SMTP_URL: `${sink.url}?tls=off` });
+  const { id } = await app.send(personal(mark));
+  t.match((await app.whenStatus(id, 'bounced')).recipients[0]!.reply, mark);
+  await app.whenCaughtUp();
+  await clock.advance(30 * DAY_MS);
+  await advanceUntil(clock, 1_000, 'the email is archived', async () => (await app.email(id)).archived);
+  const after = await app.email(id);
+  t.match(after, { status: 'bounced', attempts: [{ outcome: 'bounced', replyCode: 550, reply: null }] });
+  t.match(after.recipients[0], { replyCode: 550, enhancedCode: '5.1.1', rule: 'mailbox-unknown', reply: null });
+  await app.stop();
+  t.match(await runCommand(['rebuild', 'emails'], { SEALPOST_DATA_DIR: dataDir }), { code: 0 });
+  t.same(traces(dataDir, mark), []);
+});
+
+await t.test('an email whose payload went into files: they are gone, too', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const clock = fakeClock();
+  const app = await start(t, dataDir, clock);
+  const filesOf = (): number => filesIn(dataDir, 'files').length;
+  const filesBefore = filesOf();
+  const mark = 'Tegucigalpa';
+  const { id } = await app.send({ ...personal(mark), variables: { code: mark, ballast: `${mark} `.repeat(40_000) } });
+  await app.whenStatus(id, 'delivered');
+  await app.whenCaughtUp();
+  t.equal(filesOf(), filesBefore + 2, 'one for the attachment, one for the payload');
+  await clock.advance(30 * DAY_MS);
+  await advanceUntil(clock, 1_000, 'the email is archived', async () => (await app.email(id)).archived);
+  t.equal(filesOf(), filesBefore);
+});
+
+await t.test('DELETE destroys at once', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const app = await start(t, dataDir, fakeClock());
+  const mark = 'Ouagadougou';
+  const { id } = await app.send(personal(mark));
+  await app.whenStatus(id, 'delivered');
+  t.match(await app.call('DELETE', `/api/emails/${id}`), { status: 200, body: { id, deleted: true } });
+  t.equal(await app.engine.log.existingKey(streamOf(id)), undefined, 'the key is gone when the answer is there');
+  t.match(await app.call('GET', `/api/emails/${id}`), { status: 404 });
+  t.match(await app.call('DELETE', `/api/emails/${id}`), { status: 404 });
+  await app.whenCaughtUp();
+  t.equal(await total(app, `search=${mark}`), 0);
+  t.equal((await app.call('DELETE', '/mailbox/messages')).status, 200);
+  await app.stop();
+  t.match(await runCommand(['rebuild'], { SEALPOST_DATA_DIR: dataDir }), { code: 0 });
+  t.same(traces(dataDir, mark), []);
+});
+
+await t.test('a deletion that died half way is finished by the next start', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const clock = fakeClock();
+  const first = await start(t, dataDir, clock);
+  const { id } = await first.send(personal('Antananarivo'));
+  await first.whenStatus(id, 'delivered');
+  // What a DELETE does first, and nothing of what comes after.
+  const { log } = first.engine;
+  const recorded = await log.load(streamOf(id));
+  const last = recorded.at(-1)!;
+  const cause = { teamId: last.metadata.teamId, actor: 'test', correlationId: 'test', causationId: 'test', at: new Date(clock.now()).toISOString() };
+  await first.stop();
+  const half = await start(t, dataDir, clock, { SEALPOST_ROLES: 'http' });
+  await half.engine.log.append(streamOf(id), { revision: last.revision, hash: last.hash }, [{ type: 'EmailDeleted', data: { at: cause.at } }], cause);
+  t.not(await half.engine.log.existingKey(streamOf(id)), undefined);
+  await half.stop();
+
+  const second = await start(t, dataDir, clock);
+  await advanceUntil(clock, 500, 'the key is destroyed', async () => (await second.engine.log.existingKey(streamOf(id))) === undefined);
+  await eventually('it is recorded', async () => (await second.engine.log.load(streamOf(id))).some(({ event }) => event.type === 'EmailArchived'));
+});

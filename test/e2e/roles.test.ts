@@ -1,0 +1,63 @@
+/** One program split into several processes on one data directory: each does its part, and together they lose nothing. */
+import t, { type Test } from 'tap';
+import { startTestApp, type TestApp } from '../support/app.js';
+import { temporaryDirectory } from '../support/data-directory.js';
+import { at, openSmtpScript, reply } from '../support/smtp-script.js';
+import { eventually } from '../support/wait.js';
+
+t.setTimeout(170_000);
+
+type Split = Readonly<{ start: (roles: string) => Promise<TestApp>; delivered: () => readonly string[] }>;
+
+const split = async (t: Test, refuseFirst = false): Promise<Split> => {
+  const sink = await openSmtpScript(refuseFirst ? { script: at('message', reply('451 4.3.0 later'), 1) } : {});
+  t.teardown(() => sink.close());
+  const dataDir = temporaryDirectory(t);
+  return {
+    start: async (roles) => {
+      const app = await startTestApp({ dataDir, settings: { SEALPOST_ROLES: roles, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETRY_DELAYS: '1' } });
+      t.teardown(() => app.stop());
+      return app;
+    },
+    delivered: () => sink.accepted().map(({ messageId }) => `<${messageId}>`).sort(),
+  };
+};
+
+const sendSome = async (app: TestApp, count: number): Promise<readonly string[]> => {
+  const sent: string[] = [];
+  for (let index = 0; index < count; index += 1) sent.push((await app.send()).messageId);
+  return sent.sort();
+};
+
+const total = async (app: TestApp, status: string): Promise<number> =>
+  (await app.call<{ meta: { total: number } }>('GET', `/api/emails?status=${status}`)).body.meta.total;
+
+await t.test('http, process and project apart: what comes in goes out and is listed', async (t) => {
+  const { start, delivered } = await split(t);
+  const http = await start('http');
+  await start('project');
+  await start('process');
+  const sent = await sendSome(http, 10);
+  await eventually('all are delivered', () => delivered().length === sent.length);
+  t.same(delivered(), sent);
+  await eventually('the list says so', async () => (await total(http, 'sent')) === sent.length);
+});
+
+await t.test('what was accepted while nobody delivered is found by a process that does nothing else', async (t) => {
+  const { start, delivered } = await split(t);
+  const http = await start('http,project');
+  const sent = await sendSome(http, 10);
+  await http.whenCaughtUp();
+  await start('process');
+  await eventually('all are delivered', () => delivered().length === sent.length);
+  t.same(delivered(), sent);
+});
+
+await t.test('a second attempt is made at its time though another process keeps the read models', async (t) => {
+  const { start, delivered } = await split(t, true);
+  const http = await start('http,project');
+  await start('process');
+  const sent = await sendSome(http, 1);
+  await eventually('it is delivered', () => delivered().length === 1);
+  t.same(delivered(), sent);
+});

@@ -1,0 +1,256 @@
+/** Delivery: attempt recorded, mail sent, outcome recorded, work acknowledged; and what happens where any of it goes wrong. */
+import t from 'tap';
+import { openRenderer } from '../../src/adapters/render/email.js';
+import { causeOf } from '../../src/commands/deps.js';
+import { handle } from '../../src/commands/handle.js';
+import { emailDecider } from '../../src/domain/email/decider.js';
+import { DELIVER_EMAIL } from '../../src/processors/deps.js';
+import { deliverEmailWorker } from '../../src/processors/deliver-email.js';
+import { emailStream } from '../../src/domain/ids.js';
+import { at, HOST, T0 } from '../support/email-facts.js';
+import { caller, schemaSaying, welcome } from '../support/command-world.js';
+import { answers, openProcessorWorld, until } from '../support/processor-world.js';
+
+const depthZero = (world: Awaited<ReturnType<typeof openProcessorWorld>>) => until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
+
+void t.test('a mail is recorded, sent as it was accepted, recorded and acknowledged', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send({
+    from: { email: 'shop@example.com', name: 'Shop' }, to: [{ email: 'ann@example.org', name: 'Ann' }], cc: [{ email: 'cyd@example.org' }], bcc: [{ email: 'bob@example.org' }],
+    subject: 'For {{name}}', headers: { 'X-Order': '17' }, priority: 'high', replyTo: 'help@example.com',
+    attachments: [{ filename: 'a.txt', content: Buffer.from('attached').toString('base64'), contentType: 'text/plain' }],
+  });
+  world.mailer.next.push((message) => {
+    const types = world.store.events.filter(({ stream }) => stream === emailStream(id)).map(({ type }) => type);
+    t.same(types, ['EmailQueued.v1', 'DeliveryAttempted.v1'], 'the attempt stands in the log before the dialogue');
+    return answers('accepted')(message);
+  });
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(id);
+  await world.reaches(id, 'sent');
+  await depthZero(world);
+
+  const [message, ...more] = world.mailer.sent;
+  t.same(more, []);
+  t.same(message!.envelope, { from: 'shop@example.com', to: ['ann@example.org', 'cyd@example.org', 'bob@example.org'] });
+  t.equal(message!.messageId, `<${id}@example.com>`);
+  const raw = message!.raw.toString();
+  for (const line of [/^From: Shop <shop@example\.com>\r$/m, /^To: Ann <ann@example\.org>\r$/m, /^Cc: cyd@example\.org\r$/m, /^Subject: For Ann\r$/m, /^Reply-To: help@example\.com\r$/m, /^X-Order: 17\r$/m, /^Date: Tue, 01 Jan 2030 12:00:00 \+0000\r$/m, new RegExp(`^Message-ID: <${id}@example\\.com>\\r$`, 'm'), /a\.txt/]) t.match(raw, line);
+  t.notOk(raw.includes('bob@example.org'), 'a blind copy is blind');
+  t.match(await world.commands.getEmail(caller, id), { status: 'sent', attempts: [{ attempt: 1, host: HOST, durationMs: 120, outcome: 'sent' }] });
+
+  const recorded = await world.deps.log.load(emailStream(id));
+  t.match(recorded.map(({ metadata }) => metadata), [
+    { actor: 'apiKey:key_1', correlationId: 'request-1' },
+    { actor: 'processor:deliver-email', teamId: caller.teamId, correlationId: 'request-1', causationId: recorded[0]!.metadata.eventId, occurredAt: T0 },
+    { actor: 'processor:deliver-email', teamId: caller.teamId, correlationId: 'request-1' },
+  ]);
+  const lines = JSON.stringify(world.logger.lines);
+  for (const personal of ['ann@', 'For Ann', 'Shop']) t.notOk(lines.includes(personal), `the log carries no ${personal}`);
+  t.match(world.logger.lines.filter(({ message: what }) => what === 'delivery attempt'), [{ level: 'info', fields: { attempt: 1, recipients: 3, accepted: 3 } }]);
+});
+
+void t.test('what was accepted is what leaves, whatever became of its template since', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send({ subject: 'Mine {{name}}', scheduledAt: at(3_600) });
+  await world.commands.updateTemplate(caller, 'welcome', { subject: 'Changed', schema: schemaSaying('changed') });
+  await world.commands.publishTemplate(caller, 'welcome');
+  await world.commands.deleteTemplate(caller, 'welcome');
+  await world.clock.advance(3_600_000);
+  await handle(world.deps.log, emailStream(id), emailDecider, { type: 'ReleaseEmail', at: at(3_600) }, causeOf(world.deps, caller));
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(id);
+  await world.reaches(id, 'sent');
+  const raw = world.mailer.sent[0]!.raw.toString();
+  t.match(raw, /^Subject: Mine Ann\r$/m);
+  t.match(raw, /^Date: Tue, 01 Jan 2030 13:00:00 \+0000\r$/m, 'the moment of release');
+  t.match(raw, /Dear Ann, from Example Ltd/);
+});
+
+void t.test('a subject of the call stands for that of the template at delivery too, which need not fit', async (t) => {
+  const world = await openProcessorWorld(t);
+  await world.commands.createTemplate(caller, { ...welcome, slug: 'plain', schema: schemaSaying('short') });
+  const id = await world.send({ templateId: 'plain', subject: 'Short', variables: { name: 'x'.repeat(2_000) } });
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(id);
+  await world.reaches(id, 'sent');
+  t.match(world.mailer.sent[0]!.raw.toString(), /<title>Short<\/title>/);
+});
+
+void t.test('each outcome of the mailer becomes the state of the table', async (t) => {
+  const world = await openProcessorWorld(t);
+  world.run(deliverEmailWorker(world.processing));
+  for (const [result, status] of [['bounced', 'bounced'], ['refused', 'failed'], ['deferred', 'queued']] as const) {
+    const id = await world.send();
+    world.mailer.next.push(answers(result));
+    await world.publish(id);
+    await until(async () => (await world.events(emailStream(id))).length === 3, result);
+    const record = await world.commands.getEmail(caller, id);
+    t.equal(record.status, status);
+    t.equal(record.nextAttemptAt, result === 'deferred' ? at(60) : null);
+  }
+  await depthZero(world);
+});
+
+void t.test('at a final host accepted is delivered', async (t) => {
+  const world = await openProcessorWorld(t, { final: true });
+  const id = await world.send();
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(id);
+  await world.reaches(id, 'delivered');
+});
+
+void t.test('only who still waits is attempted again', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send({ to: [{ email: 'a@example.org' }, { email: 'b@example.org' }, { email: 'c@example.org' }] });
+  world.run(deliverEmailWorker(world.processing));
+  world.mailer.next.push(answers('accepted', 'deferred', 'bounced'));
+  await world.publish(id);
+  await until(async () => (await world.commands.getEmail(caller, id)).attempts.length === 1 && world.mailer.sent.length === 1 && (await world.events(emailStream(id))).length === 3, 'the first attempt has ended');
+  await depthZero(world);
+  await world.publish(id);
+  await depthZero(world);
+  t.equal(world.mailer.sent.length, 1, 'not before its time');
+  await world.clock.advance(60_000);
+  await world.publish(id);
+  await world.reaches(id, 'sent');
+  t.same(world.mailer.sent[1]!.envelope.to, ['b@example.org']);
+  t.ok(world.mailer.sent[1]!.raw.equals(world.mailer.sent[0]!.raw), 'the same bytes');
+});
+
+void t.test('work on what is not there, not due or done is acknowledged without a deed', async (t) => {
+  const world = await openProcessorWorld(t);
+  const [deleted, later, done] = [await world.send(), await world.send({ scheduledAt: at(60) }), await world.send()];
+  await world.commands.deleteEmail(caller, deleted);
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(done);
+  await world.reaches(done, 'sent');
+  await world.bus.publish(DELIVER_EMAIL, [deleted, later, done].map((id) => world.point(id, 9)));
+  await world.bus.publish(DELIVER_EMAIL, [{ id: 'x', stream: 'email-99999999-9999-4999-8999-999999999999', priority: 'low' }]);
+  await depthZero(world);
+  t.equal(world.mailer.sent.length, 1);
+  t.same(world.logger.lines.filter(({ level }) => level === 'error'), []);
+});
+
+void t.test('a mail that cannot be made any more has failed, with the reason', async (t) => {
+  const world = await openProcessorWorld(t);
+  const lost = await world.send({ attachments: [{ filename: 'a.txt', content: 'AAAA', contentType: 'text/plain' }] });
+  world.files.stored.clear();
+  const keyless = await world.send();
+  await world.deps.log.destroyKey(emailStream(keyless));
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(lost, keyless);
+  for (const id of [lost, keyless]) {
+    await world.reaches(id, 'failed');
+    t.equal((await world.commands.getEmail(caller, id)).failureReason, 'content-lost');
+  }
+  await depthZero(world);
+  t.equal(world.mailer.sent.length, 0);
+});
+
+void t.test('a mail that its renderer refuses by now has failed for rendering', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send({ variables: { name: 'x'.repeat(900) } });
+  const renderer = openRenderer({ limits: { ...world.deps.limits, subjectCharsMax: 50 } });
+  world.run(deliverEmailWorker({ ...world.processing, renderer }));
+  await world.publish(id);
+  await world.reaches(id, 'failed');
+  t.match(await world.commands.getEmail(caller, id), { failureReason: 'rendering', recipients: [{ rule: 'rendering', reply: /^SUBJECT_TOO_LONG: / }] });
+  t.equal(world.mailer.sent.length, 0);
+});
+
+void t.test('a dialogue that takes too long is cut off by its deadline', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send();
+  world.mailer.next.push((message, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(answers('deferred')(message)))));
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(id);
+  await until(() => world.mailer.sent.length === 1, 'the dialogue has begun');
+  await world.clock.advance(world.deps.limits.deliveryDeadlineMs - 1);
+  t.equal((await world.commands.getEmail(caller, id)).status, 'processing');
+  await world.clock.advance(1);
+  await world.reaches(id, 'queued');
+});
+
+void t.test('an outcome that cannot be written is written as soon as it can, and the mail is not sent twice', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send();
+  world.mailer.next.push((message) => {
+    world.store.beforeAppend(() => Promise.reject(new Error('disk full')));
+    return answers('accepted')(message);
+  });
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(id);
+  await until(() => world.logger.lines.some(({ message }) => message.includes('could not be recorded')), 'the fault is logged');
+  await world.clock.whenWaiting(1);
+  await world.clock.advance(1_000);
+  await until(() => world.logger.lines.filter(({ message }) => message.includes('could not be recorded')).length === 2, 'it is tried again');
+  world.store.beforeAppend(undefined);
+  await world.clock.advance(1_000);
+  await world.reaches(id, 'sent');
+  t.equal(world.mailer.sent.length, 1);
+  await depthZero(world);
+});
+
+void t.test('a fault before the attempt is recorded leads to another try after a pause', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send();
+  world.store.beforeAppend(() => Promise.reject(new Error('disk full')));
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(id);
+  await until(() => world.logger.lines.some(({ level }) => level === 'error'), 'the fault is logged');
+  world.store.beforeAppend(undefined);
+  t.equal(world.mailer.sent.length, 0);
+  await world.clock.advance(1_000);
+  await world.reaches(id, 'sent');
+  t.equal(world.mailer.sent.length, 1);
+});
+
+void t.test('of two processes one sends', async (t) => {
+  const world = await openProcessorWorld(t, { exclusive: false });
+  const id = await world.send();
+  const other = await openProcessorWorld(t);
+  world.run(deliverEmailWorker(world.processing));
+  world.run(deliverEmailWorker({ ...world.processing, ...world.elsewhere(), bus: other.bus, worker: 'worker-2' }));
+  await Promise.all([world.publish(id), other.bus.publish(DELIVER_EMAIL, [world.point(id)])]);
+  await world.reaches(id, 'sent');
+  await depthZero(world);
+  t.equal(world.mailer.sent.length, 1);
+  t.equal((await world.events(emailStream(id))).length, 3);
+});
+
+void t.test('a stop lets the dialogues under way end and begins no other', async (t) => {
+  const world = await openProcessorWorld(t, { deliveriesMax: 1 });
+  const [first, second] = [await world.send(), await world.send()];
+  let finish: (() => void) | undefined;
+  world.mailer.next.push((message) => new Promise((resolve) => (finish = () => resolve(answers('accepted')(message)))));
+  const { stop } = world.run(deliverEmailWorker(world.processing));
+  await world.publish(first, second);
+  await until(() => finish !== undefined, 'the first dialogue has begun');
+  let stopped = false;
+  const stopping = stop().then(() => (stopped = true));
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  t.equal(stopped, false);
+  finish!();
+  await stopping;
+  t.equal((await world.commands.getEmail(caller, first)).status, 'sent');
+  t.equal((await world.commands.getEmail(caller, second)).status, 'queued');
+  t.equal(world.mailer.sent.length, 1);
+});
+
+void t.test('after a crash in a dialogue the attempt is visible, and is made again by the next run with the same Message-ID', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send();
+  world.mailer.next.push(() => new Promise(() => {}));
+  void deliverEmailWorker(world.processing).run(new AbortController().signal);
+  await world.publish(id);
+  await until(() => world.mailer.sent.length === 1, 'the dialogue has begun');
+  const { bus } = await openProcessorWorld(t);
+  world.run(deliverEmailWorker({ ...world.processing, ...world.elsewhere(), bus, worker: 'worker-2' }));
+  await bus.publish(DELIVER_EMAIL, [world.point(id)]);
+  await world.reaches(id, 'sent');
+  const [one, two] = world.mailer.sent;
+  t.equal(two!.messageId, one!.messageId);
+  t.ok(two!.raw.equals(one!.raw));
+  t.same((await world.commands.getEmail(caller, id)).attempts.map(({ outcome }) => outcome), ['interrupted', 'sent']);
+});

@@ -1,0 +1,94 @@
+/** The workers that keep house: seals over the log, sweeping of what has outlived its time, and deadlines of single calls. */
+import t from 'tap';
+import { LEDGER_STREAM } from '../../src/domain/ids.js';
+import type { Mailbox } from '../../src/domain/ports/mailbox.js';
+import { verifyLog } from '../../src/domain/verification.js';
+import { sealLedgerWorker } from '../../src/processors/seal-ledger.js';
+import { sweepWorker } from '../../src/processors/sweep.js';
+import { withDeadline } from '../../src/processors/with-deadline.js';
+import { at, DAY_MS, T0 } from '../support/email-facts.js';
+import { fakeClock } from '../support/fake-clock.js';
+import { openProcessorWorld, until } from '../support/processor-world.js';
+
+void t.test('the ledger is sealed at the start and every minute in which something happened', async (t) => {
+  const world = await openProcessorWorld(t);
+  const seals = async () => (await world.store.readStream(LEDGER_STREAM)).length;
+  const { stop, done } = world.run(sealLedgerWorker({ ...world.processing, store: world.store }));
+  await until(async () => (await seals()) === 1, 'what was there is sealed');
+  await world.clock.whenWaiting(1);
+  await world.clock.advance(60_000);
+  t.equal(await seals(), 1, 'nothing happened, nothing is sealed');
+  await world.send();
+  await world.clock.whenWaiting(1);
+  await world.clock.advance(59_999);
+  t.equal(await seals(), 1);
+  await world.clock.advance(1);
+  await until(async () => (await seals()) === 2, 'the email is sealed');
+  const { finding, seal } = await verifyLog(world.store, undefined);
+  t.equal(finding, undefined);
+  t.equal(seal?.count, 2, 'the email, and the seal before');
+  t.match((await world.deps.log.load(LEDGER_STREAM)).at(-1), { event: { data: { at: at(120) } }, metadata: { actor: 'processor:seal-ledger' } });
+  await world.clock.whenWaiting(1);
+  await stop();
+  await t.resolves(done);
+});
+
+void t.test('two that seal at once: one wins, the other ends with the conflict, and the log is in order', async (t) => {
+  const world = await openProcessorWorld(t);
+  const one = world.run(sealLedgerWorker({ ...world.processing, store: world.store }));
+  const two = world.run(sealLedgerWorker({ ...world.processing, ...world.elsewhere(), store: world.store }));
+  const ends = Promise.allSettled([one.done, two.done]);
+  await until(async () => (await world.store.readStream(LEDGER_STREAM)).length === 1, 'one seal');
+  await Promise.allSettled([one.stop(), two.stop()]);
+  t.same((await ends).map((end) => (end.status === 'rejected' ? (end.reason as Error).name : 'ended')).sort(), ['WrongExpectedRevision', 'ended']);
+  t.equal((await verifyLog(world.store, undefined)).finding, undefined);
+});
+
+void t.test('files past their expiry and mails past the retention are removed, hour by hour', async (t) => {
+  const world = await openProcessorWorld(t);
+  const forgotten: string[] = [];
+  const mailbox = { forgetBefore: async (time: string) => { forgotten.push(time); return 2; } } as Partial<Mailbox> as Mailbox;
+  await world.files.put(Buffer.from('kept'));
+  await world.files.put(Buffer.from('short'), { expiresAt: at(1_800) });
+  await world.files.put(Buffer.from('long'), { expiresAt: at(7_200) });
+  const { stop } = world.run(sweepWorker({ ...world.processing, mailbox }));
+  const sizes: number[] = [];
+  for (let hour = 0; hour < 3; hour += 1) {
+    await until(() => forgotten.length === hour + 1 && world.clock.waiting() === 1, `hour ${hour} is swept`);
+    sizes.push(world.files.stored.size);
+    await world.clock.advance(3_600_000);
+  }
+  t.same(sizes, [3, 2, 1]);
+  t.equal(forgotten[0], new Date(Date.parse(T0) - 30 * DAY_MS).toISOString());
+  t.match(world.logger.lines.filter(({ message }) => message === 'swept').map(({ fields }) => fields), [{ files: 0, mails: 2 }, { files: 1, mails: 2 }, { files: 1, mails: 2 }]);
+  await stop();
+  const without = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
+  await until(() => world.clock.waiting() === 1, 'without a mailbox too');
+  await without.stop();
+});
+
+void t.test('a deadline aborts the call when it is over, or with its parent, and leaves no timer behind', async (t) => {
+  const clock = fakeClock();
+  const parent = new AbortController();
+  const aborted = (signal: AbortSignal): Promise<string> => new Promise((resolve) => {
+    if (signal.aborted) resolve('at once');
+    else signal.addEventListener('abort', () => resolve('aborted'));
+  });
+  t.equal(await withDeadline(clock, 1_000, parent.signal, async (signal) => (signal.aborted ? 'aborted' : 'in time')), 'in time');
+  t.equal(clock.waiting(), 0);
+  await t.rejects(withDeadline(clock, 1_000, parent.signal, () => Promise.reject(new Error('fault'))), { message: 'fault' });
+  t.equal(clock.waiting(), 0);
+
+  let over = false;
+  const late = withDeadline(clock, 1_000, parent.signal, aborted).then((end) => { over = true; return end; });
+  await clock.advance(999);
+  t.equal(over, false);
+  await clock.advance(1);
+  t.equal(await late, 'aborted');
+
+  const cut = withDeadline(clock, 1_000, parent.signal, aborted);
+  parent.abort();
+  t.equal(await cut, 'aborted');
+  t.equal(await withDeadline(clock, 1_000, parent.signal, aborted), 'at once');
+  t.equal(clock.waiting(), 0);
+});

@@ -1,0 +1,104 @@
+/** Lanes: order within a stream, work side by side across streams, faults that end nothing, and a drain at the end. */
+import fc from 'fast-check';
+import t from 'tap';
+import { laneOf, runLanes } from '../../src/processors/lanes.js';
+
+type Item = Readonly<{ key: string; number: number }>;
+
+async function* from<T>(items: readonly T[]): AsyncGenerator<T> {
+  for (const item of items) yield item;
+}
+
+const turns = async (count: number): Promise<void> => {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+void t.test('a lane is one of so many, and always the same', async (t) => {
+  const lanes = new Set<number>();
+  for (let index = 0; index < 2_000; index += 1) {
+    const lane = laneOf(`email-${index}`, 64);
+    if (lane !== laneOf(`email-${index}`, 64)) t.fail(`email-${index} has two lanes`);
+    lanes.add(lane);
+  }
+  t.same([...lanes].sort((a, b) => a - b), Array.from({ length: 64 }, (_, index) => index), 'all are used, and no other');
+});
+
+void t.test('whatever comes: all is handled once, in order within a key, one at a time in a lane', async () => {
+  const items = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), turns: fc.nat(3), fails: fc.boolean() }), { maxLength: 60 });
+  await fc.assert(fc.asyncProperty(items, fc.integer({ min: 1, max: 8 }), async (given, lanes) => {
+    const handled: (Item & { key: string })[] = [];
+    const faults: number[] = [];
+    const busy = new Map<number, number>();
+    const work = given.map((item, number) => ({ ...item, number }));
+    await runLanes(from(work), {
+      keyOf: ({ key }) => key,
+      lanes,
+      handle: async (item) => {
+        const lane = laneOf(item.key, lanes);
+        if (busy.has(lane)) throw new Error('TWO AT ONCE');
+        busy.set(lane, item.number);
+        await turns(item.turns);
+        busy.delete(lane);
+        handled.push(item);
+        if (item.fails) throw new Error('expected');
+      },
+      onFault: (item, fault) => {
+        if ((fault as Error).message !== 'expected') throw fault;
+        faults.push(item.number);
+      },
+    });
+    if (handled.length !== work.length) throw new Error(`${handled.length} of ${work.length} were handled when it ended`);
+    for (const key of new Set(work.map((item) => item.key))) {
+      const numbers = handled.filter((item) => item.key === key).map(({ number }) => number);
+      if (numbers.some((number, index) => index > 0 && number < numbers[index - 1]!)) throw new Error(`${key} out of order`);
+    }
+    if (JSON.stringify(faults.sort()) !== JSON.stringify(work.filter(({ fails }) => fails).map(({ number }) => number).sort())) throw new Error('each fault is told once');
+  }), { numRuns: 60 });
+});
+
+void t.test('lanes do not wait for one another', async (t) => {
+  const [slow, quick] = ['a', 'b'];
+  t.not(laneOf(slow, 8), laneOf(quick, 8));
+  let release: (() => void) | undefined;
+  const done: string[] = [];
+  const running = runLanes(from([slow, slow, quick, quick]), {
+    keyOf: (key) => key,
+    lanes: 8,
+    handle: async (key) => {
+      if (key === slow && release === undefined) await new Promise<void>((resolve) => (release = resolve));
+      done.push(key);
+    },
+    onFault: (_, fault) => t.fail(String(fault)),
+  });
+  await turns(10);
+  t.same(done, [quick, quick]);
+  release!();
+  await running;
+  t.same(done, [quick, quick, slow, slow]);
+});
+
+void t.test('a handler that throws at once is a fault of its item alone', async (t) => {
+  const done: number[] = [];
+  const faults: number[] = [];
+  await runLanes(from([1, 2, 3]), {
+    keyOf: () => 'one',
+    lanes: 1,
+    handle: (item) => {
+      if (item === 2) throw new Error('at once');
+      done.push(item);
+      return Promise.resolve();
+    },
+    onFault: (item) => void faults.push(item),
+  });
+  t.same([done, faults], [[1, 3], [2]]);
+});
+
+void t.test('a source that fails ends the run with its fault; an empty one ends it quietly', async (t) => {
+  const failing = async function* (): AsyncGenerator<number> {
+    yield 1;
+    throw new Error('source');
+  };
+  const options = { keyOf: String, lanes: 4, handle: async () => {}, onFault: () => {} };
+  await t.rejects(runLanes(failing(), options), { message: 'source' });
+  await t.resolves(runLanes(from<number>([]), options));
+});

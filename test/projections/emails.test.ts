@@ -1,0 +1,171 @@
+/** The list of emails and its counts: from events to documents, in whatever batches they come, as often as they are replayed. */
+import fc from 'fast-check';
+import t from 'tap';
+import type { EmailEvent } from '../../src/domain/email/events.js';
+import type { Document } from '../../src/domain/ports/documents.js';
+import { EMAIL_COUNTS, EMAILS, emailsProjection, type EmailCountsDocument, type EmailDocument } from '../../src/projections/emails.js';
+import { compareWithRebuild, rebuildProjection } from '../../src/projections/rebuild.js';
+import {
+  accepted, at, attempted, bounced, DAY_MS, deferred, EMAIL_ID, failed, queued, queuedFor, released, retried, RETENTION_MS, scheduled, sent, T0, TEAM_ID, TEMPLATE_ID,
+} from '../support/email-facts.js';
+import { play, story } from '../support/email-stories.js';
+import { documentsOf, openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
+
+const projection = emailsProjection(RETENTION_MS);
+const stream = `email-${EMAIL_ID}`;
+const OTHER_TEAM = '22222222-2222-4222-8222-222222222222';
+
+/** The documents that these events of one email make, folded twice: from nothing, and again event by event. */
+const documentsAfter = async (t: Parameters<typeof openDocuments>[0], ...events: readonly EmailEvent[]): Promise<{ email: EmailDocument | undefined; counts: EmailCountsDocument[] }> => {
+  const { append, recorded } = openLogOfTest();
+  for (const event of events) await append(stream, [event]);
+  const [whole, single] = [openDocuments(t), openDocuments(t)];
+  await projectIn(whole, projection, await recorded());
+  await projectIn(single, projection, await recorded(), { sizes: [1], forgetful: true });
+  const found = await documentsOf(whole, projection);
+  t.strictSame(await documentsOf(single, projection), found, 'event by event gives the same');
+  return { email: found[EMAILS]![0] as EmailDocument | undefined, counts: found[EMAIL_COUNTS] as EmailCountsDocument[] };
+};
+
+void t.test('an accepted email: every field of its document', async (t) => {
+  const { email, counts } = await documentsAfter(t, queued);
+  t.strictSame(email, {
+    id: EMAIL_ID, seq: 1, position: 1, team: TEAM_ID, owner: TEAM_ID, stream, status: 'queued', templateId: TEMPLATE_ID, templateName: 'Order confirmation', priority: 'normal',
+    createdAt: T0, phase: 'deliver', dueAt: T0, subject: 'Order 17', text: 'Order 17\nann@example.org Ann\nbob@example.org\ncyd@example.org',
+    summary: {
+      status: 'queued', recipientStatuses: ['queued', 'queued', 'queued'], scheduledAt: null, nextAttemptAt: null, dialogueDeadlineAt: null, createdAt: T0, updatedAt: T0,
+      queuedAt: T0, processingAt: null, sentAt: null, deliveredAt: null, archivedAt: null, deletedAt: null,
+    },
+  });
+  t.strictSame(counts, [{ id: `${TEAM_ID}:2030-01-01`, seq: 1, position: 1, team: TEAM_ID, day: '2030-01-01', cells: { [`queued|${TEMPLATE_ID}`]: 1 } }]);
+});
+
+void t.test('what is still to be done, and when, after each event', async (t) => {
+  const one = queuedFor('to');
+  const month = new Date(Date.parse(T0) + RETENTION_MS).toISOString();
+  const cases: readonly (readonly [readonly EmailEvent[], string, string | undefined, string | undefined])[] = [
+    [[scheduled(at(60))], 'scheduled', 'scheduled', at(60)],
+    [[scheduled(at(60)), released(at(61))], 'queued', 'deliver', at(61)],
+    [[one, attempted(1, at(1), at(600))], 'processing', 'processing', at(600)],
+    [[one, attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'deferred'])], 'queued', 'deferred', at(62)],
+    [[one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])], 'sent', 'archive', month],
+    [[one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']), { type: 'EmailDelivered', data: { at: at(3), recipients: [0] } }], 'delivered', 'archive', month],
+    [[one, attempted(1, at(1)), bounced(1, at(2), [0, 'bounced'])], 'bounced', 'archive', month],
+    [[one, attempted(1, at(1)), failed('refused', 1, at(2), [0, 'refused'])], 'failed', 'archive', month],
+    [[one, attempted(1, at(1)), failed('refused', 1, at(2), [0, 'refused']), retried(at(9), 1)], 'queued', 'deliver', at(9)],
+    [[one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']), { type: 'EmailArchived', data: { at: month } }], 'sent', undefined, undefined],
+  ];
+  for (const [events, status, phase, dueAt] of cases) {
+    const { email, counts } = await documentsAfter(t, ...events);
+    t.same([email!.status, email!.phase, email!.dueAt], [status, phase, dueAt]);
+    t.same(counts.map(({ cells }) => cells), [{ [`${status}|${TEMPLATE_ID}`]: 1 }]);
+  }
+});
+
+void t.test('deleted: in no list and no count, yet known until it is archived; archived: nothing personal', async (t) => {
+  const gone: EmailEvent[] = [queued, { type: 'EmailCancelled', data: { at: at(5) } }, { type: 'EmailDeleted', data: { at: at(5) } }];
+  const { email, counts } = await documentsAfter(t, ...gone);
+  t.same([email!.team, email!.owner, email!.phase, email!.dueAt, email!.subject, email!.text], [undefined, TEAM_ID, 'archive', at(5), undefined, undefined]);
+  t.same(counts.map(({ cells }) => cells), [{}]);
+  const after = await documentsAfter(t, ...gone, { type: 'EmailArchived', data: { at: at(6) } });
+  t.equal(after.email, undefined);
+  const archived = await documentsAfter(t, queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'], [1, 'accepted'], [2, 'accepted']), { type: 'EmailArchived', data: { at: at(6) } });
+  t.match(archived.email, { team: TEAM_ID, status: 'sent', subject: undefined, text: undefined, templateName: 'Order confirmation' });
+  t.notOk(/ann|Order 17|example\.org/.test(JSON.stringify(archived.email)));
+});
+
+const TEMPLATES_DRAWN = [TEMPLATE_ID, '0198f000-0000-7000-8000-00000000000d'];
+const told = fc.record({ story, template: fc.nat(1), team: fc.nat(1), day: fc.nat(2) });
+type Told = typeof told extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Several emails, event by event in turn, as a log holds them. */
+const logOf = async (stories: readonly Told[], turns: readonly number[]) => {
+  const world = openLogOfTest();
+  const open = stories.map(({ story: which, template, team, day }, index) => ({
+    stream: `email-0198f000-0000-7000-8000-${String(index).padStart(12, '0')}`,
+    team: [TEAM_ID, OTHER_TEAM][team]!,
+    events: play(which).map((event) => {
+      if (event.type !== 'EmailQueued' && event.type !== 'EmailScheduled') return event;
+      const when = new Date(Date.parse(accepted.at) + day * DAY_MS).toISOString();
+      return { ...event, data: { ...event.data, at: when, templateId: TEMPLATES_DRAWN[template]! } } as EmailEvent;
+    }),
+  }));
+  for (let turn = 0; open.some(({ events }) => events.length > 0); turn += 1) {
+    const waiting = open.filter(({ events }) => events.length > 0);
+    const { stream: name, events, team } = waiting[(turns[turn % turns.length] ?? 0) % waiting.length]!;
+    await world.append(name, [events.shift()!], team);
+  }
+  return world;
+};
+
+/** What the counts must be, from the documents alone. */
+const recount = (emails: readonly Document[]): Record<string, Record<string, number>> => {
+  const days: Record<string, Record<string, number>> = {};
+  for (const { team, owner, createdAt, status, templateId } of emails as EmailDocument[]) {
+    const cells = (days[`${owner}:${createdAt.slice(0, 10)}`] ??= {});
+    if (team !== undefined) cells[`${status}|${templateId}`] = (cells[`${status}|${templateId}`] ?? 0) + 1;
+  }
+  return days;
+};
+
+void t.test('whatever happens, in whatever batches: the same documents, and the counts are those of the documents', async (t) => {
+  const scene = fc.record({
+    stories: fc.array(told, { minLength: 1, maxLength: 6 }), turns: fc.array(fc.nat(5), { minLength: 1, maxLength: 30 }),
+    sizes: fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 10 }), forgetful: fc.boolean(),
+  });
+  await fc.assert(fc.asyncProperty(scene, async ({ stories, turns, sizes, forgetful }) => {
+    const { recorded, log } = await logOf(stories, turns);
+    const events = await recorded();
+    const documents = openDocuments(t);
+    await projectIn(documents, projection, events, { sizes, forgetful });
+    const found = await documentsOf(documents, projection);
+    for (const { id, cells } of found[EMAIL_COUNTS] as EmailCountsDocument[]) {
+      if (JSON.stringify(Object.entries(cells).sort()) !== JSON.stringify(Object.entries(recount(found[EMAILS]!)[id] ?? {}).sort())) throw new Error(`the counts of ${id} are not those of its emails`);
+    }
+    const compared = await compareWithRebuild(projection, { log, documents });
+    if (compared.difference !== undefined) throw new Error(`a rebuild differs: ${JSON.stringify(compared.difference)}`);
+    await rebuildProjection(projection, { log, documents });
+    if (JSON.stringify(await documentsOf(documents, projection)) !== JSON.stringify(found)) throw new Error('the rebuilt documents are others');
+    await documents.close();
+  }), { numRuns: 25 });
+});
+
+void t.test('where counts were written and the email was not, the event counts once when it comes again', async (t) => {
+  const { append, recorded } = openLogOfTest();
+  await append(stream, [queued]);
+  const [first] = await recorded();
+  const [counted] = projection.apply(first!, () => undefined);
+  t.match(counted, { collection: EMAIL_COUNTS, document: { cells: { [`queued|${TEMPLATE_ID}`]: 1 } } });
+  const again = projection.apply(first!, (collection) => (collection === EMAIL_COUNTS ? counted!.document : undefined));
+  t.same(again.map(({ collection }) => collection), [EMAILS]);
+});
+
+void t.test('a document that was changed behind the back of the projection is found by comparing with a rebuild', async (t) => {
+  const { append, recorded, log } = openLogOfTest();
+  await append(stream, [queued]);
+  await append('email-0198f000-0000-7000-8000-00000000000f', [queuedFor('to')]);
+  const documents = openDocuments(t);
+  await projectIn(documents, projection, await recorded());
+  t.match(await compareWithRebuild(projection, { log, documents }), { checkpoint: 2, documents: 3, difference: undefined });
+  const store = await documents.projection(projection.name, projection.collections);
+  const email = (await store.getMany(EMAILS, [EMAIL_ID])).get(EMAIL_ID)!;
+  await store.write([{ collection: EMAILS, put: [{ ...email, subject: 'Order 18' }], remove: [] }], await store.checkpoint(), 2);
+  t.match((await compareWithRebuild(projection, { log, documents })).difference, { collection: EMAILS, id: EMAIL_ID, live: { subject: 'Order 18' }, rebuilt: { subject: 'Order 17' } });
+  await store.write([{ collection: EMAILS, put: [], remove: [EMAIL_ID] }], await store.checkpoint(), 2);
+  t.match((await compareWithRebuild(projection, { log, documents })).difference, { id: EMAIL_ID, live: undefined, rebuilt: { subject: 'Order 17' } });
+});
+
+void t.test('a rebuild after the keys are destroyed knows nothing personal, and the counts are the same', async (t) => {
+  const { append, recorded, log } = openLogOfTest();
+  await append(stream, [queued]);
+  const documents = openDocuments(t);
+  await projectIn(documents, projection, await recorded());
+  const before = await documentsOf(documents, projection);
+  await log.destroyKey(stream as Parameters<typeof log.destroyKey>[0]);
+  const progress: number[] = [];
+  t.equal(await rebuildProjection(projection, { log, documents }, (position) => progress.push(position)), 1);
+  const after = await documentsOf(documents, projection);
+  t.match(after[EMAILS], [{ subject: undefined, text: undefined, status: 'queued' }]);
+  t.strictSame(after[EMAIL_COUNTS], before[EMAIL_COUNTS]);
+  t.same(progress, [1]);
+});

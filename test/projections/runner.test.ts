@@ -1,0 +1,118 @@
+/** Projections kept up with the log: they follow it, tell how far they are, and go on when a rebuild is put in their place. */
+import t from 'tap';
+import { CheckpointMoved, type ProjectionStore } from '../../src/domain/ports/documents.js';
+import { EMAILS, emailsProjection } from '../../src/projections/emails.js';
+import { rebuildProjection } from '../../src/projections/rebuild.js';
+import { makeRunner, project } from '../../src/projections/runner.js';
+import { attempted, queued, queuedFor, RETENTION_MS, T0 } from '../support/email-facts.js';
+import { documentsOf, openDocuments, openLogOfTest } from '../support/projected.js';
+
+const projection = emailsProjection(RETENTION_MS);
+const never = new AbortController().signal;
+const streamOf = (index: number): string => `email-0198f000-0000-7000-8000-${String(index).padStart(12, '0')}`;
+const pause = async (): Promise<void> => {};
+
+const running = async (t: Parameters<typeof openDocuments>[0]) => {
+  const documents = openDocuments(t);
+  const world = openLogOfTest();
+  const store = await documents.projection(projection.name, projection.collections);
+  const start = (over: ProjectionStore = store) => {
+    const stop = new AbortController();
+    const runner = makeRunner(projection, { log: world.log, store: over, pause });
+    const done = runner.worker.run(stop.signal);
+    return { runner, done, stop: async () => { stop.abort(); await done; } };
+  };
+  return { documents, world, store, start };
+};
+
+void t.test('it follows the log, and says when it has what it was asked for', async (t) => {
+  const { documents, world, start } = await running(t);
+  await world.append(streamOf(1), [queued]);
+  const { runner, stop } = start();
+  await runner.caughtUp(1, never);
+  t.equal(runner.position(), 1);
+  await world.append(streamOf(2), [queuedFor('to')]);
+  await world.append(streamOf(1), [attempted(1, T0)]);
+  await runner.caughtUp(3, never);
+  t.equal((await documents.count(EMAILS, { where: { status: { eq: 'processing' } } }, 10)), 1);
+  await world.append('ledger', [{ type: 'LedgerSealed', data: { at: T0, position: 3, count: 3, root: 'x' } }]);
+  await runner.caughtUp(4, never);
+  t.equal(runner.position(), 3, 'what is not its own concern is no reason to wait');
+  await stop();
+});
+
+void t.test('who waits longer than the signal is let go', async (t) => {
+  const { world, start } = await running(t);
+  await world.append(streamOf(1), [queued]);
+  const { runner, stop } = start({ ...(await openDocuments(t).projection(projection.name, projection.collections)), write: () => new Promise(() => {}) });
+  const patience = new AbortController();
+  const waiting = runner.caughtUp(1, patience.signal);
+  setImmediate(() => patience.abort());
+  await waiting;
+  t.equal(runner.position(), 0);
+  void stop();
+});
+
+void t.test('started again it goes on from its checkpoint', async (t) => {
+  const { documents, world, start } = await running(t);
+  await world.append(streamOf(1), [queued]);
+  const before = start();
+  await before.runner.caughtUp(1, never);
+  await before.stop();
+  await world.append(streamOf(1), [attempted(1, T0)]);
+  const after = start();
+  await after.runner.caughtUp(2, never);
+  await after.stop();
+  t.match((await documentsOf(documents, projection))[EMAILS], [{ status: 'processing', position: 2 }]);
+});
+
+void t.test('a rebuild that is put in its place while it runs does not disturb it', async (t) => {
+  const { documents, world, start } = await running(t);
+  for (let index = 0; index < 20; index += 1) await world.append(streamOf(index), [queued]);
+  const { runner, stop } = start();
+  await runner.caughtUp(20, never);
+  await rebuildProjection(projection, { log: world.log, documents });
+  for (let index = 0; index < 20; index += 1) await world.append(streamOf(index), [attempted(1, T0)]);
+  await runner.caughtUp(40, never);
+  await stop();
+  const found = (await documentsOf(documents, projection))[EMAILS]!;
+  t.equal(found.length, 20);
+  t.ok(found.every(({ status }) => status === 'processing'));
+});
+
+void t.test('two that project side by side make the same documents as one', async (t) => {
+  const { documents, world, start } = await running(t);
+  const [a, b] = [start(), start()];
+  for (let index = 0; index < 30; index += 1) {
+    await world.append(streamOf(index), [queued]);
+    await world.append(streamOf(index), [attempted(1, T0)]);
+  }
+  await Promise.all([a.runner.caughtUp(60, never), b.runner.caughtUp(60, never)]);
+  await a.stop();
+  await b.stop();
+  const found = (await documentsOf(documents, projection))[EMAILS]!;
+  t.equal(found.length, 30);
+  t.ok(found.every(({ status }) => status === 'processing'));
+});
+
+void t.test('a fault of the store ends the run, for the supervisor to see, and nothing is half written', async (t) => {
+  const { documents, world, store, start } = await running(t);
+  await world.append(streamOf(1), [queued]);
+  const { done } = start({ ...store, write: () => Promise.reject(new Error('disk full')) });
+  await t.rejects(done, { message: 'disk full' });
+  t.same((await documentsOf(documents, projection))[EMAILS], []);
+  const again = start();
+  await again.runner.caughtUp(1, never);
+  await again.stop();
+  t.equal((await documentsOf(documents, projection))[EMAILS]!.length, 1);
+});
+
+void t.test('a batch is written only from the checkpoint that was read', async (t) => {
+  const { world, store } = await running(t);
+  await world.append(streamOf(1), [queued]);
+  const recorded = await world.recorded();
+  const from = await store.checkpoint();
+  const to = await project(projection, store, new Map(), recorded, from);
+  t.same(to, { position: 1, generation: from.generation });
+  await t.rejects(project(projection, store, new Map(), recorded, from), CheckpointMoved);
+});

@@ -1,0 +1,80 @@
+/** Random histories of emails for property tests: commands in any order, decided by the real decider. */
+import fc from 'fast-check';
+import { emailDecider, pendingRecipients, type EmailCommand } from '../../src/domain/email/decider.js';
+import type { EmailEvent } from '../../src/domain/email/events.js';
+import { openAttempt, type Email, type EmailState } from '../../src/domain/email/state.js';
+import { DomainError } from '../../src/domain/errors.js';
+import { accepted, at, content, HOST, outcome, RETENTION_MS, type Result } from './email-facts.js';
+
+const results = ['accepted', 'deferred', 'bounced', 'refused'] as const;
+const roles = fc.array(fc.constantFrom('to' as const, 'cc' as const, 'bcc' as const), { minLength: 1, maxLength: 4 });
+
+/** A step: how many seconds pass, and which command comes. Outcomes are drawn for more recipients than there can be. */
+export type Step = Readonly<{ seconds: number; kind: EmailCommand['type']; draw: readonly Result[]; flag: boolean; older: boolean }>;
+/** Deliveries most of the time; the commands that end a history come rarely, or few histories would grow long. */
+const kinds = fc.oneof(
+  { weight: 10, arbitrary: fc.constantFrom<EmailCommand['type']>('AttemptDelivery', 'RecordOutcome') },
+  { weight: 3, arbitrary: fc.constantFrom<EmailCommand['type']>('RetryEmail', 'ReleaseEmail', 'GiveUp') },
+  { weight: 1, arbitrary: fc.constantFrom<EmailCommand['type']>('DeleteEmail', 'ArchiveEmail', 'AcceptEmail') },
+);
+const step: fc.Arbitrary<Step> = fc.record({
+  seconds: fc.oneof({ weight: 12, arbitrary: fc.integer({ min: 0, max: 400 }) }, { weight: 3, arbitrary: fc.constant(700) }, { weight: 1, arbitrary: fc.constant(31 * 86_400) }),
+  kind: kinds,
+  draw: fc.array(fc.constantFrom(...results), { minLength: 4, maxLength: 4 }),
+  flag: fc.boolean(),
+  older: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+});
+export const story = fc.record({
+  roles,
+  later: fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 2_000 }) }),
+  steps: fc.array(step, { maxLength: 40, size: 'max' }),
+});
+
+const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email): EmailCommand => {
+  const attempt = (openAttempt(email)?.attempt ?? email.attempts.length) - (older ? 1 : 0);
+  switch (kind) {
+    case 'AcceptEmail':
+      return { type: kind, accepted, scheduledAt: undefined, content };
+    case 'ReleaseEmail':
+    case 'DeleteEmail':
+      return { type: kind, at: at(now) };
+    case 'AttemptDelivery':
+      return { type: kind, at: at(now), host: HOST, worker: flag ? 'a' : 'b', deadlineAt: at(now + 600), exclusive: older };
+    case 'RecordOutcome':
+      return {
+        type: kind, attempt, at: at(now), host: HOST, durationMs: 1, final: flag, schedule: { delaysMs: [60_000, 300_000] },
+        outcomes: pendingRecipients(email).map((recipient, index) => outcome(recipient, draw[index]!)),
+      };
+    case 'GiveUp':
+      return { type: kind, attempt, at: at(now), reason: flag ? 'rendering' : 'content-lost', text: 'in words' };
+    case 'RetryEmail':
+      return { type: kind, at: at(now), idempotencyKey: undefined, fingerprint: undefined };
+    case 'ArchiveEmail':
+      return { type: kind, at: at(now), retentionMs: RETENTION_MS };
+  }
+};
+
+export type Story = Readonly<{ roles: readonly ('to' | 'cc' | 'bcc')[]; later: number | undefined; steps: readonly Step[] }>;
+
+/** Plays a story to its end. Out: the events; `onStep` sees the email before and after each command that was not refused. */
+export const play = ({ roles, later, steps }: Story, onStep: (before: Email, after: Email) => void = () => {}): EmailEvent[] => {
+  const whose = { ...content, recipients: roles.map((_, index) => ({ email: `r${index}@example.org` })) };
+  const events = [...emailDecider.decide({ type: 'AcceptEmail', accepted: { ...accepted, roles: [...roles] }, scheduledAt: later === undefined ? undefined : at(later), content: whose }, undefined)];
+  let email = events.reduce(emailDecider.evolve, undefined as EmailState)!;
+  let now = 0;
+  for (const next of steps) {
+    now += next.seconds;
+    let made: readonly EmailEvent[];
+    try {
+      made = emailDecider.decide(commandOf(next, now, email), email);
+    } catch (fault) {
+      if (!(fault instanceof DomainError)) throw fault;
+      continue;
+    }
+    const before = email;
+    email = made.reduce(emailDecider.evolve, email as EmailState)!;
+    events.push(...made);
+    onStep(before, email);
+  }
+  return events;
+};

@@ -1,0 +1,77 @@
+/** Read models over a log in memory, in real SQLite documents: events in, documents out, in batches as the test cuts them. */
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { openSqliteDocuments } from '../../src/adapters/documents/sqlite.js';
+import { openEventLog, startOf, type EventLog, type Tail } from '../../src/domain/event-log.js';
+import type { DomainEvent, Recorded } from '../../src/domain/events.js';
+import type { StreamName } from '../../src/domain/ids.js';
+import { defaultLimits } from '../../src/domain/limits.js';
+import type { Document, Documents } from '../../src/domain/ports/documents.js';
+import type { Projection } from '../../src/projections/projection.js';
+import { project } from '../../src/projections/runner.js';
+import { temporaryDirectory } from './data-directory.js';
+import { T0, TEAM_ID } from './email-facts.js';
+import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from './memory-ports.js';
+
+export const openDocuments = (t: Test): Documents => {
+  const documents = openSqliteDocuments({ file: join(temporaryDirectory(t), 'documents.db') });
+  t.teardown(() => documents.close());
+  return documents;
+};
+
+export type LogOfTest = Readonly<{
+  log: EventLog;
+  /** Appends to the end of a stream, on behalf of a team (default: the first). */
+  append: (stream: string, events: readonly DomainEvent[], teamId?: string) => Promise<void>;
+  recorded: () => Promise<readonly Recorded[]>;
+}>;
+
+export const openLogOfTest = (): LogOfTest => {
+  const log = openEventLog({ store: memoryEventStore(), keys: memoryKeys(), files: memoryFiles(), ids: countingIds(), limits: defaultLimits });
+  const tails = new Map<string, Tail>();
+  return {
+    log,
+    append: async (name, events, teamId = TEAM_ID) => {
+      const stream = name as StreamName;
+      const cause = { teamId, actor: 'test', correlationId: 'c', causationId: 'c', at: T0 };
+      tails.set(name, await log.append(stream, tails.get(name) ?? startOf(stream), events, cause));
+    },
+    recorded: async () => {
+      const all: Recorded[] = [];
+      for await (const batch of log.readAll(0)) all.push(...batch);
+      return all;
+    },
+  };
+};
+
+/** Folds the events in batches of these sizes, the last one again and again; each batch starts without a cache where `forgetful`. */
+export const projectIn = async (
+  documents: Documents,
+  projection: Projection,
+  recorded: readonly Recorded[],
+  { sizes = [1_000], forgetful = false }: Readonly<{ sizes?: readonly number[]; forgetful?: boolean }> = {},
+): Promise<void> => {
+  const store = await documents.projection(projection.name, projection.collections);
+  const own = recorded.filter(({ stream }) => projection.kinds.includes(stream.split('-')[0]!));
+  let checkpoint = await store.checkpoint();
+  let cache = new Map<string, Document>();
+  let done = own.filter(({ position }) => position <= checkpoint.position).length;
+  for (let index = 0; done < own.length; index += 1) {
+    const size = sizes[Math.min(index, sizes.length - 1)]!;
+    checkpoint = await project(projection, store, cache, own.slice(done, done + size), checkpoint);
+    done += size;
+    if (forgetful) cache = new Map();
+  }
+};
+
+/** Every document of a projection, by collection, as it stands in the store. */
+export const documentsOf = async (documents: Documents, projection: Projection): Promise<Record<string, Document[]>> => {
+  const rebuild = await documents.rebuild(projection.name);
+  const found: Record<string, Document[]> = {};
+  for (const { name } of projection.collections) {
+    found[name] = [];
+    for await (const document of rebuild.scan(name, 'live')) found[name].push(document);
+  }
+  await rebuild.discard();
+  return found;
+};
