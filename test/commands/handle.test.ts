@@ -54,7 +54,7 @@ void t.test('it gives up where others are faster every time, and passes on what 
   const { deps } = await openWorld();
   let appends = 0;
   const losing = (fault: Error): EventLog => ({ ...deps.log, append: () => { appends += 1; return Promise.reject(fault); } });
-  await t.rejects(handle(losing(new WrongExpectedRevision(stream, -1, 0)), stream, counter, 1, cause), { name: 'WrongExpectedRevision' });
+  await t.rejects(handle(losing(new WrongExpectedRevision(stream, -1, 0)), stream, counter, 1, cause), { code: 'CONFLICT' });
   t.equal(appends, 9);
   appends = 0;
   await t.rejects(handle(losing(new Error('disk full')), stream, counter, 1, cause), { message: 'disk full' });

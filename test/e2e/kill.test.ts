@@ -6,6 +6,8 @@ const ROUNDS = 20;
 /** Fixed, so that every run makes the same choices; `npm run test:kill` takes another each time. */
 const SEED = 20_260_101;
 
+t.setTimeout(175_000);
+
 await t.test(`${ROUNDS} kills lose nothing and double only what was in a dialogue`, { timeout: 170_000 }, async (t) => {
   const { counts, faults } = await killTest({ rounds: ROUNDS, seed: SEED, print: (line) => t.comment(line) });
   t.same(faults, []);

@@ -4,18 +4,16 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
-import { chainHash, chainStart, FIRST_SEAL, merkleRoot, sealRoot } from '../../src/domain/hash-chain.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import { verifyLog, type Finding, type NotedRoot } from '../../src/domain/verification.js';
 import { advanceUntil, startTestApp, storedEvents } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { runCommand } from '../support/server-process.js';
+import { casesOn, type Case } from './tamper-cases.js';
+import { at, type Database } from './tamper-tools.js';
 
 t.setTimeout(170_000);
-
-type Row = { position: number; stream: string; revision: number; type: string; data: string; metadata: string; sealed: Buffer | null; hash: string };
-type Database = Sqlite.Database;
 
 const original = temporaryDirectory(t);
 const emails: string[] = [];
@@ -45,11 +43,6 @@ const build = async (): Promise<NotedRoot> => {
 
 const noted = await build();
 
-const rowsOf = (database: Database, stream?: string): Row[] =>
-  stream === undefined
-    ? database.prepare<[], Row>('SELECT * FROM events ORDER BY position').all()
-    : database.prepare<[string], Row>('SELECT * FROM events WHERE stream = ? ORDER BY revision').all(stream);
-
 /** A copy of the data directory, tampered with. */
 const tampered = (t: Test, tamper: (database: Database) => void): string => {
   const dataDir = temporaryDirectory(t);
@@ -72,40 +65,6 @@ const findingIn = async (dataDir: string, root?: NotedRoot): Promise<Finding | u
   }
 };
 
-const ended = (database: Database): number => rowsOf(database).at(-1)!.position;
-
-const hashed = (previous: string, row: Row): string =>
-  chainHash(previous, row.stream, row.revision, { ...row, sealed: row.sealed ?? undefined });
-
-/** Computes the hashes of a stream anew, as somebody would who knows how they are made. */
-const rehash = (database: Database, stream: string): void => {
-  let previous = chainStart(stream);
-  for (const row of rowsOf(database, stream)) {
-    previous = hashed(previous, row);
-    database.prepare('UPDATE events SET hash = ? WHERE position = ?').run(previous, row.position);
-  }
-};
-
-/** Moves all positions from `from` on by one, up or down. */
-const shift = (database: Database, from: number, by: 1 | -1): void => {
-  database.prepare('UPDATE events SET position = -position WHERE position >= ?').run(from);
-  database.prepare('UPDATE events SET position = -position + ? WHERE position < 0').run(by);
-};
-
-/** Makes all seals anew over what the log holds now. */
-const reseal = (database: Database): void => {
-  let previousSeal = FIRST_SEAL;
-  let from = 0;
-  for (const row of rowsOf(database, 'ledger')) {
-    const data = JSON.parse(row.data) as { at: string; position: number; count: number; root: string };
-    const hashes = rowsOf(database).filter(({ position }) => position > from && position <= data.position).map(({ hash }) => hash);
-    previousSeal = sealRoot(previousSeal, merkleRoot(hashes));
-    from = data.position;
-    database.prepare('UPDATE events SET data = ? WHERE position = ?').run(JSON.stringify({ ...data, count: hashes.length, root: previousSeal }), row.position);
-    rehash(database, 'ledger');
-  }
-};
-
 await t.test('the log as it was written is sound, with the noted root too', async (t) => {
   const dataDir = tampered(t, () => undefined);
   t.equal(await findingIn(dataDir, noted), undefined);
@@ -115,251 +74,7 @@ await t.test('the log as it was written is sound, with the noted root too', asyn
   t.match(stdout, `${noted.position}:${noted.root}`);
 });
 
-type Case = Readonly<{
-  name: string;
-  /** Does it; answers the position that must be named and what it is called. */
-  tamper: (database: Database) => Readonly<{ position: number; kind: Finding['kind'] }>;
-  root?: NotedRoot;
-}>;
-
-const at = (database: Database, stream: string, revision: number): Row => rowsOf(database, stream)[revision]!;
-const victim = (): string => emails[1]!;
-
-/** The event that carries the seal under which a position falls. */
-const sealOver = (database: Database, position: number): number =>
-  rowsOf(database, 'ledger').find(({ data }) => (JSON.parse(data) as { position: number }).position >= position)!.position;
-
-const cases: readonly Case[] = [
-  {
-    name: 'changed data',
-    tamper: (database) => {
-      const { position, data } = at(database, victim(), 0);
-      database.prepare('UPDATE events SET data = ? WHERE position = ?').run(data.replace('"normal"', '"low"'), position);
-      return { position, kind: 'changed' };
-    },
-  },
-  {
-    name: 'one changed bit of a sealed part',
-    tamper: (database) => {
-      const { position, sealed } = at(database, victim(), 0);
-      sealed![20]! ^= 1;
-      database.prepare('UPDATE events SET sealed = ? WHERE position = ?').run(sealed, position);
-      return { position, kind: 'changed' };
-    },
-  },
-  {
-    name: 'a sealed part taken away',
-    tamper: (database) => {
-      const { position } = at(database, victim(), 0);
-      database.prepare('UPDATE events SET sealed = NULL WHERE position = ?').run(position);
-      return { position, kind: 'changed' };
-    },
-  },
-  {
-    name: 'changed metadata',
-    tamper: (database) => {
-      const { position, metadata } = at(database, victim(), 1);
-      database.prepare('UPDATE events SET metadata = ? WHERE position = ?').run(metadata.replace('processor:', 'apiKey:'), position);
-      return { position, kind: 'changed' };
-    },
-  },
-  {
-    name: 'changed type',
-    tamper: (database) => {
-      const { position } = at(database, victim(), 2);
-      database.prepare("UPDATE events SET type = 'EmailFailed.v1' WHERE position = ?").run(position);
-      return { position, kind: 'changed' };
-    },
-  },
-  {
-    name: 'changed hash',
-    tamper: (database) => {
-      const { position, hash } = at(database, victim(), 2);
-      database.prepare('UPDATE events SET hash = ? WHERE position = ?').run([...hash].reverse().join(''), position);
-      return { position, kind: 'changed' };
-    },
-  },
-  {
-    name: 'data changed and its hash made anew',
-    tamper: (database) => {
-      const row = at(database, victim(), 1);
-      const changed = { ...row, data: row.data.replace('127.0.0.1', '127.0.0.2') };
-      database.prepare('UPDATE events SET data = ?, hash = ? WHERE position = ?').run(changed.data, hashed(at(database, victim(), 0).hash, changed), row.position);
-      return { position: at(database, victim(), 2).position, kind: 'changed' };
-    },
-  },
-  {
-    name: 'removed in the middle of a stream',
-    tamper: (database) => {
-      const { position } = at(database, victim(), 1);
-      database.prepare('DELETE FROM events WHERE position = ?').run(position);
-      return { position: position + 1, kind: 'removed' };
-    },
-  },
-  {
-    name: 'removed in the middle of a stream, positions closed up',
-    tamper: (database) => {
-      const { position } = at(database, victim(), 1);
-      const next = at(database, victim(), 2).position;
-      database.prepare('DELETE FROM events WHERE position = ?').run(position);
-      shift(database, position, -1);
-      return { position: next - 1, kind: 'removed' };
-    },
-  },
-  {
-    name: 'the last event of a stream removed',
-    tamper: (database) => {
-      const { position } = rowsOf(database, victim()).at(-1)!;
-      database.prepare('DELETE FROM events WHERE position = ?').run(position);
-      return { position: position + 1, kind: 'removed' };
-    },
-  },
-  {
-    name: 'the last event of a stream removed, positions closed up',
-    tamper: (database) => {
-      const { position } = rowsOf(database, victim()).at(-1)!;
-      const seal = sealOver(database, position);
-      database.prepare('DELETE FROM events WHERE position = ?').run(position);
-      shift(database, position, -1);
-      return { position: seal - 1, kind: 'seal-broken' };
-    },
-  },
-  {
-    name: 'a whole stream removed, positions closed up',
-    tamper: (database) => {
-      const rows = rowsOf(database, victim()).reverse();
-      const seal = sealOver(database, rows[0]!.position);
-      for (const { position } of rows) {
-        database.prepare('DELETE FROM events WHERE position = ?').run(position);
-        shift(database, position, -1);
-      }
-      return { position: seal - rows.length, kind: 'seal-broken' };
-    },
-  },
-  {
-    name: 'moved to another stream',
-    tamper: (database) => {
-      const last = rowsOf(database, victim()).at(-1)!;
-      const other = rowsOf(database, emails[0]!);
-      database.prepare('UPDATE events SET stream = ?, revision = ? WHERE position = ?').run(emails[0], other.length, last.position);
-      return { position: last.position, kind: 'changed' };
-    },
-  },
-  {
-    name: 'a whole stream under another name',
-    tamper: (database) => {
-      const { position } = at(database, victim(), 0);
-      database.prepare('UPDATE events SET stream = ? WHERE stream = ?').run('email-00000000-0000-4000-8000-000000000000', victim());
-      return { position, kind: 'changed' };
-    },
-  },
-  {
-    name: 'swapped order in one stream',
-    tamper: (database) => {
-      const first = at(database, victim(), 1).position;
-      const second = at(database, victim(), 2).position;
-      database.prepare('UPDATE events SET position = -1 WHERE position = ?').run(first);
-      database.prepare('UPDATE events SET position = ? WHERE position = ?').run(first, second);
-      database.prepare('UPDATE events SET position = ? WHERE position = -1').run(second);
-      return { position: first, kind: 'removed' };
-    },
-  },
-  {
-    name: 'swapped order of two streams',
-    tamper: (database) => {
-      const first = at(database, emails[0]!, 0).position;
-      const second = at(database, victim(), 0).position;
-      const rows = rowsOf(database).filter(({ stream }) => stream === emails[0] || stream === victim());
-      const places = rows.map(({ position }) => position);
-      const swapped = [...rows.filter(({ stream }) => stream === victim()), ...rows.filter(({ stream }) => stream === emails[0])];
-      for (const { position } of rows) database.prepare('UPDATE events SET position = -position WHERE position = ?').run(position);
-      swapped.forEach(({ position }, index) => void database.prepare('UPDATE events SET position = ? WHERE position = ?').run(places[index], -position));
-      return { position: sealOver(database, Math.min(first, second)), kind: 'seal-broken' };
-    },
-  },
-  {
-    name: 'a forged event slipped in with the right hash',
-    tamper: (database) => {
-      const last = rowsOf(database, victim()).at(-1)!;
-      const seal = sealOver(database, last.position);
-      shift(database, last.position + 1, 1);
-      const forged: Row = { ...last, position: last.position + 1, revision: last.revision + 1, type: 'EmailDelivered.v1', data: last.data, sealed: null };
-      insert(database, { ...forged, hash: hashed(last.hash, forged) });
-      return { position: seal + 1, kind: 'seal-broken' };
-    },
-  },
-  {
-    name: 'a forged event slipped in between two of a stream',
-    tamper: (database) => {
-      const before = at(database, victim(), 1);
-      shift(database, before.position + 1, 1);
-      database.prepare('UPDATE events SET revision = -revision WHERE stream = ? AND revision > ?').run(victim(), before.revision);
-      database.prepare('UPDATE events SET revision = -revision + 1 WHERE stream = ? AND revision < 0').run(victim());
-      const forged: Row = { ...before, position: before.position + 1, revision: before.revision + 1, sealed: null };
-      insert(database, { ...forged, hash: hashed(before.hash, forged) });
-      return { position: at(database, victim(), 3).position, kind: 'changed' };
-    },
-  },
-  {
-    name: 'a whole stream rewritten with its hashes made anew',
-    tamper: (database) => {
-      const { position, data } = at(database, victim(), 0);
-      database.prepare('UPDATE events SET data = ? WHERE position = ?').run(data.replace('"normal"', '"low"'), position);
-      rehash(database, victim());
-      return { position: sealOver(database, position), kind: 'seal-broken' };
-    },
-  },
-  {
-    name: 'a whole stream rewritten with all seals made anew, against a noted root',
-    root: noted,
-    tamper: (database) => {
-      const { position, data } = at(database, victim(), 0);
-      database.prepare('UPDATE events SET data = ? WHERE position = ?').run(data.replace('"normal"', '"low"'), position);
-      rehash(database, victim());
-      reseal(database);
-      return { position: noted.position, kind: 'seal-broken' };
-    },
-  },
-  {
-    name: 'the end of the log cut off, against a noted root',
-    root: noted,
-    tamper: (database) => {
-      database.prepare('DELETE FROM events WHERE position >= ?').run(sealOver(database, noted.position));
-      return { position: ended(database), kind: 'cut-off' };
-    },
-  },
-  {
-    name: 'all of the log gone, against a noted root',
-    root: noted,
-    tamper: (database) => {
-      database.exec('DELETE FROM events');
-      return { position: 0, kind: 'cut-off' };
-    },
-  },
-  {
-    name: 'a seal removed',
-    tamper: (database) => {
-      const { position } = rowsOf(database, 'ledger')[0]!;
-      database.prepare('DELETE FROM events WHERE position = ?').run(position);
-      return { position: position + 1, kind: 'removed' };
-    },
-  },
-  {
-    name: 'a forged seal that no reader understands',
-    tamper: (database) => {
-      const last = rowsOf(database, 'ledger').at(-1)!;
-      const forged: Row = { ...last, position: ended(database) + 1, revision: last.revision + 1, type: 'Nonsense.v9', data: '{' };
-      insert(database, { ...forged, hash: hashed(last.hash, forged) });
-      return { position: forged.position, kind: 'inserted' };
-    },
-  },
-];
-
-const insert = (database: Database, { position, stream, revision, type, data, metadata, sealed, hash }: Row): void =>
-  void database.prepare('INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
-    .run(position, stream, revision, type, data, metadata, sealed, hash);
-
-for (const { name, tamper, root } of cases) {
+for (const { name, tamper, root } of casesOn(emails, noted)) {
   await t.test(name, async (t) => {
     let expected: ReturnType<Case['tamper']> | undefined;
     const dataDir = tampered(t, (database) => void (expected = tamper(database)));
@@ -385,7 +100,7 @@ await t.test('an event that repeats a revision, in a store that does not refuse 
 await t.test('the command line says it, and exits with 1', async (t) => {
   let position = 0;
   const changed = tampered(t, (database) => {
-    position = at(database, victim(), 1).position;
+    position = at(database, emails[1]!, 1).position;
     database.prepare("UPDATE events SET data = '{}' WHERE position = ?").run(position);
   });
   const result = await runCommand(['verify'], { SEALPOST_DATA_DIR: changed });

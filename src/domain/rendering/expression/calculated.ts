@@ -3,10 +3,13 @@ import { DomainError } from '../../errors.js';
 import type { Json, JsonObject } from '../../json.js';
 import type { VariableDefinition } from '../../template/schema.js';
 import { constants as constantNames } from '../constants.js';
+import { shorten } from '../path.js';
 import { compileVariableCheck } from '../variables.js';
 import { compileExpression, type CompiledExpression, type Moment } from './compile.js';
 import { ExpressionError } from './errors.js';
 import type { ExpressionLimits } from './limits.js';
+
+const CIRCLE_CHARS_MAX = 300;
 
 /** A calculated variable and its expression. */
 export type Calculated = Readonly<{ definition: VariableDefinition; expression: CompiledExpression }>;
@@ -28,29 +31,48 @@ export const orderCalculated = (
   const names = new Set<string>([...definitions.map(({ name }) => name), ...constantNames]);
   const faults: CalculatedFault[] = [];
   const compiled = new Map<string, Calculated & { readonly index: number }>();
+  let chars = 0;
   definitions.forEach((definition, index) => {
     if (!isCalculated(definition)) return;
+    const before = chars;
+    chars += typeof definition.expression === 'string' ? definition.expression.length : 0;
+    if (chars > limits.expressionsTotalCharsMax) {
+      if (before <= limits.expressionsTotalCharsMax) faults.push({ index, message: `brings the expressions of the template to ${chars} characters together, the maximum is ${limits.expressionsTotalCharsMax}` });
+      return;
+    }
     const made = compileOne(definition, names, limits);
     if (typeof made === 'string') faults.push({ index, message: made });
     else compiled.set(definition.name, { definition, expression: made, index });
   });
+  const { ordered, circles } = inOrder(compiled);
+  return { ordered, faults: [...faults, ...circles] };
+};
+
+type Compiled = ReadonlyMap<string, Calculated & Readonly<{ index: number }>>;
+
+/** Depth first; a variable met again while what it reads is still open closes a circle. One circle is named for each variable. */
+const inOrder = (compiled: Compiled): Readonly<{ ordered: readonly Calculated[]; circles: readonly CalculatedFault[] }> => {
   const ordered: Calculated[] = [];
-  const state = new Map<string, 'open' | 'done'>();
-  const visit = (name: string, path: readonly string[]): void => {
+  const circles = new Map<number, CalculatedFault>();
+  const done = new Set<string>();
+  const open: string[] = [];
+  const visit = (name: string): void => {
     const found = compiled.get(name);
-    if (found === undefined || state.get(name) === 'done') return;
-    if (state.get(name) === 'open') {
-      const circle = [...path.slice(path.indexOf(name)), name];
-      faults.push({ index: found.index, message: `depends on itself: ${circle.join(' → ')}` });
+    if (found === undefined || done.has(name)) return;
+    const from = open.indexOf(name);
+    if (from >= 0) {
+      const { index } = found;
+      if (!circles.has(index)) circles.set(index, { index, message: `depends on itself: ${shorten([...open.slice(from), name].join(' → '), CIRCLE_CHARS_MAX)}` });
       return;
     }
-    state.set(name, 'open');
-    for (const read of found.expression.reads) visit(read, [...path, name]);
-    state.set(name, 'done');
+    open.push(name);
+    found.expression.reads.forEach(visit);
+    open.pop();
+    done.add(name);
     ordered.push(found);
   };
-  for (const name of compiled.keys()) visit(name, []);
-  return { ordered, faults };
+  for (const name of compiled.keys()) visit(name);
+  return { ordered, circles: [...circles.values()] };
 };
 
 const compileOne = ({ expression }: VariableDefinition, names: ReadonlySet<string>, limits: ExpressionLimits): CompiledExpression | string => {

@@ -14,6 +14,7 @@ type Bind = (run: Run, value: Value) => void;
 export const callbackOf = (node: Expression | SpreadElement | undefined, context: Context): Callback | undefined => {
   if (node?.type === 'ParenthesizedExpression') return callbackOf(node.expression, context);
   if (node?.type === 'ArrowFunctionExpression') return arrowOf(node, context);
+  if (node?.type === 'FunctionExpression') return notAllowed('holds a function: write it with an arrow, as in items.map(item => item.price)', node);
   if (node?.type === 'Identifier' && !context.locals.has(node.name)) return namedOf(node);
   return undefined;
 };

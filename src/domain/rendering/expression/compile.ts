@@ -45,8 +45,8 @@ const NO_CONSTANTS: Readonly<Record<string, Json>> = {};
  * only, dates are UTC, `sort` and `reverse` answer new arrays, a `$` in a replacement is a dollar sign.
  */
 export const compileExpression = (source: string, { names, limits }: Readonly<{ names: ReadonlySet<string>; limits: ExpressionLimits }>): CompiledExpression => {
-  const found = { locals: 0, reads: new Set<string>() };
-  const step = compileNode(parseSource(source, limits), { source, limits, names, locals: new Map(), depth: 0, found, step: compileNode });
+  const found = { locals: 0, depth: 0, reads: new Set<string>() };
+  const step = compileNode(parseSource(source, limits), { source, limits, names, locals: new Map(), found, step: compileNode });
   const localsCount = found.locals;
   const { expressionOperationsMax, expressionResultsCharsMax, expressionResultDepthMax: depthMax } = limits;
   return {
@@ -59,13 +59,20 @@ export const compileExpression = (source: string, { names, limits }: Readonly<{ 
   };
 };
 
-const compileNode = (node: Expression, outer: Context): Step => {
-  const { limits, depth } = outer;
-  const { start } = node;
-  if (depth >= limits.expressionDepthMax) {
-    throw new ExpressionError('TOO_DEEP', `is nested deeper than ${limits.expressionDepthMax}, which is the maximum`, start);
+const compileNode = (node: Expression, context: Context): Step => {
+  const { limits, found } = context;
+  if (found.depth >= limits.expressionDepthMax) {
+    throw new ExpressionError('TOO_DEEP', `is nested deeper than ${limits.expressionDepthMax}, which is the maximum`, node.start);
   }
-  const context: Context = { ...outer, depth: depth + 1 };
+  found.depth += 1;
+  const made = stepOf(node, context);
+  found.depth -= 1;
+  return made;
+};
+
+/** Every kind of node is named here: what is not compiled is refused, and a kind that is new to the parser does not type-check. */
+const stepOf = (node: Expression, context: Context): Step => {
+  const { start } = node;
   const step = (child: Expression): Step => compileNode(child, context);
   switch (node.type) {
     case 'Identifier': return nameStep(node, context);

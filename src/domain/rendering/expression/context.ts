@@ -12,9 +12,8 @@ export type Context = Readonly<{
   names: ReadonlySet<string>;
   /** Parameters of the arrow functions around, by the place of their value in `Run.locals`. */
   locals: ReadonlyMap<string, number>;
-  depth: number;
-  /** What is learnt on the way. */
-  found: { locals: number; readonly reads: Set<string> };
+  /** What is learnt on the way; `depth` is that of the node in work. */
+  found: { locals: number; depth: number; readonly reads: Set<string> };
   /** Compiles one node and what is below it. */
   step: (node: Expression, context: Context) => Step;
 }>;

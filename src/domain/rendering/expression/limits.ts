@@ -3,6 +3,8 @@
 export const defaultExpressionLimits = {
   /** Length of the source. */
   expressionCharsMax: 4_000,
+  /** Length of all expressions of a template together. */
+  expressionsTotalCharsMax: 100_000,
   /** Nesting of the parsed tree; a chain such as `a.b.c` counts each step. */
   expressionDepthMax: 100,
   /** What one evaluation may do; `charge` in run.ts says what counts. */
@@ -11,7 +13,7 @@ export const defaultExpressionLimits = {
   expressionTextCharsMax: 32_767,
   /** Items of each array, members of each object that an expression makes. */
   expressionItemsMax: 1_000,
-  /** Size of the results of all calculated variables of one call together: characters of text and names, one for each value. */
+  /** Size of the results of all calculated variables of one call together: characters of text and names, and 8 for each value. */
   expressionResultsCharsMax: 1_000_000,
   /** Nesting of a result. */
   expressionResultDepthMax: 64,

@@ -65,24 +65,26 @@ const sortAsText: ListMethod = (list, _args, run, at) => {
 
 const reverse: ListMethod = (list, _args, run, at) => [...made(run, list, at)].reverse();
 
-export const listMethods: ReadonlyMap<string, ListMethod> = new Map(Object.entries({
-  at: (list, [wanted], run, at) => {
-    const place = Math.trunc(numberOf(run, wanted ?? 0, at)) || 0;
-    return placeAt(list, place < 0 ? list.length + place : place);
-  },
-  concat: concatLists,
-  flat,
-  includes: find((list, wanted, from) => list.includes(wanted, from)),
-  indexOf: find((list, wanted, from) => list.indexOf(wanted, from)),
-  join: (list, [separator], run, at) => joined(run, list, separator === undefined ? ',' : textOf(run, separator, at), at),
-  lastIndexOf: find((list, wanted, from) => (from === undefined ? list.lastIndexOf(wanted) : list.lastIndexOf(wanted, from))),
-  reverse,
-  slice,
-  sort: sortAsText,
-  toReversed: reverse,
-  toSorted: sortAsText,
-  toString: (list, _args, run, at) => textOf(run, list, at),
-} satisfies Readonly<Record<string, ListMethod>>));
+export const listMethods: ReadonlyMap<string, ListMethod> = new Map<string, ListMethod>([
+  ...Object.entries<ListMethod>({
+    at: (list, [wanted], run, at) => {
+      const place = Math.trunc(numberOf(run, wanted ?? 0, at)) || 0;
+      return placeAt(list, place < 0 ? list.length + place : place);
+    },
+    concat: concatLists,
+    flat,
+    includes: find((list, wanted, from) => list.includes(wanted, from)),
+    indexOf: find((list, wanted, from) => list.indexOf(wanted, from)),
+    join: (list, [separator], run, at) => joined(run, list, separator === undefined ? ',' : textOf(run, separator, at), at),
+    lastIndexOf: find((list, wanted, from) => (from === undefined ? list.lastIndexOf(wanted) : list.lastIndexOf(wanted, from))),
+    reverse,
+    slice,
+    sort: sortAsText,
+    toReversed: reverse,
+    toSorted: sortAsText,
+  }),
+  ['toString', (list, _args, run, at) => textOf(run, list, at)],
+]);
 
 /** A call of an arrow function: item, place, array; for reduce the sum so far, item, place, array. Charges itself. */
 export type Callback = (run: Run, first: Value, second: Value, third: Value, fourth?: Value) => Value;
@@ -127,7 +129,7 @@ const sortBy: Walk = (list, callback, { run, at }) => {
 };
 
 /** The methods that take an arrow function; of these only sort and toSorted may be called without one. */
-export const walks: ReadonlyMap<string, Walk> = new Map(Object.entries({
+export const walks: ReadonlyMap<string, Walk> = new Map(Object.entries<Walk>({
   every: (list, callback, { run }) => list.every((item, place) => isTruthy(callback(run, item, place, list))),
   filter,
   find: (list, callback, { run }) => list.find((item, place) => isTruthy(callback(run, item, place, list))),
@@ -140,4 +142,4 @@ export const walks: ReadonlyMap<string, Walk> = new Map(Object.entries({
   some: (list, callback, { run }) => list.some((item, place) => isTruthy(callback(run, item, place, list))),
   sort: sortBy,
   toSorted: sortBy,
-} satisfies Readonly<Record<string, Walk>>));
+}));

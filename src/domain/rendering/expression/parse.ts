@@ -30,12 +30,15 @@ const guarded = <T>(from: number, read: () => T): T => {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RangeError) throw new ExpressionError('TOO_DEEP', 'is nested too deep to be read', from);
+    if (error instanceof RangeError || isOutOfStack(error)) throw new ExpressionError('TOO_DEEP', 'is nested too deep to be read', from);
     if (!(error instanceof SyntaxError)) throw error;
     const at = from + positionOf(error);
     const what = error.message.replace(/ \(\d+:\d+\)$/, '');
     throw new ExpressionError('SYNTAX', `cannot be read as a JavaScript expression: ${what.charAt(0).toLowerCase()}${what.slice(1)} at character ${at + 1}`, at);
   }
 };
+
+/** acorn notices most of its own overflows and words them so. */
+const isOutOfStack = (error: unknown): boolean => error instanceof SyntaxError && error.message.startsWith('Not enough stack space');
 
 const positionOf = (error: SyntaxError): number => ('pos' in error && typeof error.pos === 'number' ? error.pos : 0);

@@ -17,18 +17,20 @@ const wholeArgument = (name: string, value: Value, range: Readonly<{ min: number
 const digits = (name: string, min: number, write: (value: number, digits: number | undefined) => string): Method<number> => (value, [wanted], run, at) =>
   write(value, wanted === undefined ? undefined : wholeArgument(name, wanted, { min, max: DIGITS_MAX, run, at }));
 
-export const numberMethods: ReadonlyMap<string, Method<number>> = new Map(Object.entries({
-  toExponential: digits('toExponential', 0, (value, places) => value.toExponential(places)),
-  toFixed: digits('toFixed', 0, (value, places) => value.toFixed(places)),
-  toPrecision: digits('toPrecision', 1, (value, places) => value.toPrecision(places)),
-  toString: (value, [radix], run, at) => value.toString(radix === undefined ? 10 : wholeArgument('toString', radix, { min: 2, max: 36, run, at })),
-  valueOf: (value) => value,
-} satisfies Readonly<Record<string, Method<number>>>));
+export const numberMethods: ReadonlyMap<string, Method<number>> = new Map<string, Method<number>>([
+  ...Object.entries<Method<number>>({
+    toExponential: digits('toExponential', 0, (value, places) => value.toExponential(places)),
+    toFixed: digits('toFixed', 0, (value, places) => value.toFixed(places)),
+    toPrecision: digits('toPrecision', 1, (value, places) => value.toPrecision(places)),
+  }),
+  ['toString', (value, [radix], run, at) => value.toString(radix === undefined ? 10 : wholeArgument('toString', radix, { min: 2, max: 36, run, at }))],
+  ['valueOf', (value) => value],
+]);
 
-export const booleanMethods: ReadonlyMap<string, Method<boolean>> = new Map(Object.entries({
-  toString: (value) => String(value),
-  valueOf: (value) => value,
-} satisfies Readonly<Record<string, Method<boolean>>>));
+export const booleanMethods: ReadonlyMap<string, Method<boolean>> = new Map<string, Method<boolean>>([
+  ['toString', (value) => String(value)],
+  ['valueOf', (value) => value],
+]);
 
 const parts: Readonly<Record<string, (date: Date) => number>> = {
   FullYear: (date) => date.getUTCFullYear(),

@@ -14,19 +14,13 @@ type Bounds = Readonly<{ size: ResultSize; depthMax: number }>;
  * NO_JSON for NaN, Infinity and invalid dates, TOO_LARGE beyond the size (an array that stands in two places counts twice) or
  * the depth.
  */
-export const toJson = (value: Value, bounds: Bounds): Json | undefined => {
-  switch (typeof value) {
-    case 'undefined': return undefined;
-    case 'string': return take(value, value.length, bounds);
-    case 'number': return take(finite(value), 1, bounds);
-    case 'boolean': return take(value, 1, bounds);
-  }
-  return nested(value, bounds, 1);
-};
+export const toJson = (value: Value, bounds: Bounds): Json | undefined => nested(value, bounds, 1);
 
 const nested = (value: Value, bounds: Bounds, depth: number): Json | undefined => {
-  if (typeof value !== 'object') return toJson(value, bounds);
-  take(value, 1, bounds);
+  if (value === undefined) return undefined;
+  take(typeof value === 'string' ? value.length + VALUE_CHARS : VALUE_CHARS, bounds);
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') return finite(value);
   if (value === null) return null;
   if (isDate(value)) return isoText(value);
   if (depth > bounds.depthMax) throw new ExpressionError('TOO_LARGE', `results in something nested deeper than ${bounds.depthMax}, which is the maximum`, 0);
@@ -34,15 +28,19 @@ const nested = (value: Value, bounds: Bounds, depth: number): Json | undefined =
   const members: [string, Json][] = [];
   for (const name of memberNames(value)) {
     const member = nested(value[name], bounds, depth + 1);
-    if (member !== undefined) members.push([take(name, name.length, bounds), member]);
+    if (member === undefined) continue;
+    take(name.length, bounds);
+    members.push([name, member]);
   }
   return Object.fromEntries(members);
 };
 
-const take = <T>(value: T, chars: number, { size }: Bounds): T => {
+/** What a value counts as beside its text: some of what it takes to hold and to walk it. */
+const VALUE_CHARS = 8;
+
+const take = (chars: number, { size }: Bounds): void => {
   size.charsLeft -= chars;
   if (size.charsLeft < 0) throw new ExpressionError('TOO_LARGE', 'results in more than calculated variables may hold together', 0);
-  return value;
 };
 
 /** JSON knows no -0 either. */
