@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 const benchmarks = {
   accept: 'accepting an email durably, against the least that any program must do (some 4 minutes)',
   'end-to-end': 'an email from the call to the relay, against the pool of nodemailer (some 8 minutes)',
+  expression: 'evaluating a calculated variable (some seconds)',
   render: 'rendering an order confirmation, against the same by hand (some seconds)',
   rebuild: 'rebuilding the read model of 100,000 emails, against a raw scan of the log (some 4 minutes)',
   lists: 'lists and searches over a million emails (some 4 minutes)',

@@ -81,8 +81,6 @@ export const compareMeasures = async (options: MeasuresOptions): Promise<PairsRe
   return result;
 };
 
-export { machine } from './machine.js';
-
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -13,11 +13,15 @@ export const environmentOf = (settings: Settings): NodeJS.ProcessEnv => ({
   ...settings,
 });
 
+/** The test runner's loader would come along into our programs, with signal handlers of its own: a shell takes it out. */
+const spawnProgram = (args: readonly string[], env: NodeJS.ProcessEnv) =>
+  spawn('sh', ['-c', 'unset NODE_OPTIONS; exec "$0" "$@"', process.execPath, mainFile, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+
 export type Finished = Readonly<{ code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }>;
 
 /** Runs one command of the program to its end; it is killed where it takes longer than `withinMs`. */
 export const runCommand = (args: readonly string[], settings: Settings, withinMs = 60_000): Promise<Finished> =>
-  finished(spawn(process.execPath, [mainFile, ...args], { env: environmentOf(settings), stdio: ['ignore', 'pipe', 'pipe'] }), withinMs);
+  finished(spawnProgram(args, environmentOf(settings)), withinMs);
 
 /** Collects what a process says until it ends. */
 export const finished = (child: ChildProcess, withinMs = 60_000): Promise<Finished> =>
@@ -55,7 +59,7 @@ const SERVES_AT_MOST_MS = 10 * 60_000;
 /** Starts `serve` on a port of its own choice. In: its settings, `SEALPOST_DATA_DIR` among them. */
 export const startServer = (settings: Settings): ServerProcess => {
   const env = environmentOf({ PORT: '0', ...settings });
-  const child = spawn(process.execPath, [mainFile, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawnProgram(['serve'], env);
   let output = '';
   let heard: (base: string) => void = () => undefined;
   let failed: (fault: Error) => void = () => undefined;

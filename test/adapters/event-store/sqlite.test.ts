@@ -149,7 +149,7 @@ void t.test('a write that fails refuses the group, and the next one is taken whe
     t.comment('there is no prlimit here');
     return;
   }
-  const output = execFileSync('bash', ['-c', `trap '' XFSZ; ulimit -S -f 1200; exec "$0" "$@"`, process.execPath, child, file], { encoding: 'utf8' });
+  const output = execFileSync('bash', ['-c', `unset NODE_OPTIONS; trap '' XFSZ; ulimit -S -f 1200; exec "$0" "$@"`, process.execPath, child, file], { encoding: 'utf8' });
   const { codes, headAfterFailure, stored, recovered } = JSON.parse(output) as { codes: string[]; headAfterFailure: number; stored: number; recovered: unknown };
   t.ok(codes.length > 0);
   t.ok(codes.every((code) => code.startsWith('SQLITE_IOERR') || code === 'SQLITE_FULL'), codes.join());

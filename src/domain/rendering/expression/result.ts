@@ -17,9 +17,9 @@ type Bounds = Readonly<{ size: ResultSize; depthMax: number }>;
 export const toJson = (value: Value, bounds: Bounds): Json | undefined => nested(value, bounds, 1);
 
 const nested = (value: Value, bounds: Bounds, depth: number): Json | undefined => {
-  if (value === undefined) return undefined;
+  // Before anything else: a value that comes to nothing has been walked all the same.
   take(typeof value === 'string' ? value.length + VALUE_CHARS : VALUE_CHARS, bounds);
-  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (value === undefined || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number') return finite(value);
   if (value === null) return null;
   if (isDate(value)) return isoText(value);
