@@ -5,6 +5,7 @@ import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
 import { createHeadWatch } from './head-watch.js';
 import { openLogTable, type Append, type LogTable } from './log-table.js';
+import { createStreamEnds } from './ends.js';
 import { createTail, type Matches } from './tail.js';
 
 const batchSizeDefault = 1_000;
@@ -18,6 +19,7 @@ export const eventStoreOn = (database: Database): EventStore => {
   const table = openLogTable(database);
   const tail = createTail();
   const watch = createHeadWatch(table);
+  const ends = createStreamEnds(table);
   /** Written by the group under way; they go into the tail when it is durable. */
   let written: StoredEvent[] = [];
   let head = 0;
@@ -35,7 +37,10 @@ export const eventStoreOn = (database: Database): EventStore => {
       return applied;
     },
     committed: () => {
-      for (const event of written) tail.push(event);
+      for (const event of written) {
+        tail.push(event);
+        ends.wrote(event.stream, event.revision);
+      }
       watch.moved(head);
     },
   });
@@ -46,7 +51,14 @@ export const eventStoreOn = (database: Database): EventStore => {
       if (!Number.isInteger(expectedRevision) || expectedRevision < -1) throw new RangeError('the expected revision is -1 or more');
       return commits.run({ stream, expectedRevision, events });
     },
-    readStream: async (stream, fromRevision = 0) => table.stream(stream, fromRevision),
+    readStream: async (stream, fromRevision = 0) => {
+      if (fromRevision === 0) return table.stream(stream, 0);
+      if (ends.endsAt(stream, fromRevision - 1)) return [];
+      // Read after the look at other processes' commits: what is noted is never older than that look.
+      const events = table.stream(stream, fromRevision);
+      ends.note(stream, events.at(-1)?.revision ?? fromRevision - 1);
+      return events;
+    },
     readLast: async (stream) => table.last(stream),
     head: async () => table.head(),
     readAll: (after, options = {}) => readTo(table, after, options),
