@@ -113,3 +113,7 @@ export const decodeEvent = (storedType: string, data: string, sealed: string | u
 
 export const encodeMetadata = (metadata: EventMetadata): string => JSON.stringify(metadata);
 export const decodeMetadata = (text: string): EventMetadata => JSON.parse(text) as EventMetadata;
+
+/** Every stored name that is read as one of those types. */
+export const namesOf = (types: readonly EventType[]): ReadonlySet<string> =>
+  new Set(Object.entries(readers).flatMap(([name, { type }]) => (types.includes(type) ? [name] : [])));

@@ -2,8 +2,8 @@
  * The log as the rest of the program sees it: events of the domain in, events of the domain out. Between them and the store
  * stand the codec, the sealing under the stream's own key, the hash chain, and the files that hold what is too large.
  */
-import { decodeEvent, decodeMetadata, encodeEvent, encodeMetadata } from './event-codec.js';
-import type { DomainEvent, EventMetadata, Recorded } from './events.js';
+import { decodeEvent, decodeMetadata, encodeEvent, encodeMetadata, namesOf } from './event-codec.js';
+import type { DomainEvent, EventMetadata, EventType, Recorded } from './events.js';
 import { chainHash, chainStart } from './hash-chain.js';
 import type { StreamName } from './ids.js';
 import type { Limits } from './limits.js';
@@ -38,7 +38,8 @@ export type EventLog = Readonly<{
   destroyKey: (stream: StreamName) => Promise<void>;
 }>;
 
-type ReadOptions = Readonly<{ filter?: EventFilter; batchSize?: number; signal?: AbortSignal }>;
+/** `opens`: the types of event whose sealed part is wanted (default: all); of others it is left out as if its key were destroyed. */
+type ReadOptions = Readonly<{ filter?: EventFilter; opens?: readonly EventType[]; batchSize?: number; signal?: AbortSignal }>;
 
 export type EventLogPorts = Readonly<{
   store: EventStore;
@@ -55,8 +56,9 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
   const recent = recentlyDecoded();
   const decode = (stored: readonly StoredEvent[]) => decodeAll(ports, recent, stored);
 
-  async function* decoded(batches: AsyncIterable<readonly StoredEvent[]>) {
-    for await (const batch of batches) yield await decode(batch);
+  async function* decoded(batches: AsyncIterable<readonly StoredEvent[]>, opens: readonly EventType[] | undefined) {
+    const wanted = opens === undefined ? undefined : namesOf(opens);
+    for await (const batch of batches) yield await decodeAll(ports, recent, batch, wanted);
   }
 
   return {
@@ -79,8 +81,8 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
       return { revision: result.revision, hash: written.at(-1)!.toStore.hash };
     },
     decode,
-    readAll: (after, options = {}) => decoded(store.readAll(after, options)),
-    subscribeAll: (after, options) => decoded(store.subscribeAll(after, options)),
+    readAll: (after, options = {}) => decoded(store.readAll(after, options), options.opens),
+    subscribeAll: (after, options) => decoded(store.subscribeAll(after, options), options.opens),
     head: store.head,
     sealingKey: keys.create,
     existingKey: async (stream) => (await keys.getMany([stream])).get(stream),
@@ -140,16 +142,19 @@ const outsource = async (ports: EventLogPorts, data: string, sealed: Uint8Array 
   };
 };
 
-const decodeAll = async (ports: EventLogPorts, recent: Recent, stored: readonly StoredEvent[]): Promise<readonly Recorded[]> => {
+const decodeAll = async (ports: EventLogPorts, recent: Recent, stored: readonly StoredEvent[], opens?: ReadonlySet<string>): Promise<readonly Recorded[]> => {
   const result: (Recorded | undefined)[] = stored.map((event) => recent.find(event));
   const missing = stored.flatMap((event, index) => (result[index] === undefined ? [{ event, index }] : []));
   if (missing.length === 0) return result as Recorded[];
   const sealers = new Set<string>();
-  for (const { event } of missing) if (event.sealed !== undefined || event.metadata.includes('"sealedFile"')) sealers.add(event.stream);
+  for (const { event } of missing) if (isWanted(event, opens) && (event.sealed !== undefined || event.metadata.includes('"sealedFile"'))) sealers.add(event.stream);
   const keys = sealers.size === 0 ? new Map<string, SealingKey>() : await ports.keys.getMany([...sealers]);
   for (const { event, index } of missing) {
     const metadata = decodeMetadata(event.metadata);
-    const sealed = await openSealed(ports, event, metadata, keys.get(event.stream));
+    const key = isWanted(event, opens) ? keys.get(event.stream) : undefined;
+    const inFile = metadata.sealedFile !== undefined;
+    // Awaited only where a file is read: a rebuild decodes hundreds of thousands of events.
+    const sealed = inFile ? await openSealedFile(ports, metadata, key) : opened(event.sealed, metadata, key);
     const data = metadata.dataFile === undefined ? event.data : (await mustGet(ports.files, metadata.dataFile)).toString();
     const { stream, revision, position, hash } = event;
     result[index] = { event: decodeEvent(event.type, data, sealed), stream, revision, position, hash, metadata };
@@ -157,16 +162,13 @@ const decodeAll = async (ports: EventLogPorts, recent: Recent, stored: readonly 
   return result as Recorded[];
 };
 
-const openSealed = async (
-  ports: EventLogPorts,
-  event: StoredEvent,
-  metadata: EventMetadata,
-  key: SealingKey | undefined,
-): Promise<string | undefined> => {
-  if (key === undefined) return undefined;
-  const sealed = metadata.sealedFile === undefined ? event.sealed : await ports.files.get(metadata.sealedFile);
-  return sealed === undefined ? undefined : key.open(sealed, metadata.eventId).toString();
-};
+const isWanted = ({ type }: StoredEvent, opens: ReadonlySet<string> | undefined): boolean => opens === undefined || opens.has(type);
+
+const opened = (sealed: Uint8Array | undefined, metadata: EventMetadata, key: SealingKey | undefined): string | undefined =>
+  sealed === undefined || key === undefined ? undefined : key.open(sealed, metadata.eventId).toString();
+
+const openSealedFile = async (ports: EventLogPorts, metadata: EventMetadata, key: SealingKey | undefined): Promise<string | undefined> =>
+  key === undefined ? undefined : opened(await ports.files.get(metadata.sealedFile!), metadata, key);
 
 const mustGet = async (files: Files, hash: string): Promise<Buffer> => {
   const bytes = await files.get(hash);

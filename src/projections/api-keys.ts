@@ -13,6 +13,7 @@ export const apiKeysProjection: Projection = {
   name: 'apiKeys',
   collections: [{ name: API_KEYS, version: 1, fields: ['team'], indexes: [['team']] }],
   kinds: ['apiKey'],
+  opens: [],
   reads: ({ stream }) => [{ collection: API_KEYS, id: splitStream(stream).id }],
   apply: ({ event, stream, position, metadata }, find) => {
     const { id } = splitStream(stream);

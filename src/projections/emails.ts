@@ -57,6 +57,7 @@ export const emailsProjection = (retentionMs: number): Projection => ({
     },
   ],
   kinds: ['email'],
+  opens: ['EmailQueued', 'EmailScheduled'],
   reads: ({ stream, revision, event, metadata }) => {
     const { id } = splitStream(stream);
     // The day of the counts is that of the first event; what comes later names it by the email's own document.
@@ -121,9 +122,11 @@ const withoutPersonal = (document: EmailDocument): EmailDocument => {
 };
 
 const withWork = (document: EmailDocument, retentionMs: number): EmailDocument => {
-  const { phase: _phase, dueAt: _dueAt, ...rest } = document;
   const work = openWork(document.summary, retentionMs);
-  return work === undefined ? rest : { ...rest, ...work };
+  if (work !== undefined) return { ...document, phase: work.phase, dueAt: work.dueAt };
+  // Taking fields out is slow, and only an archived email has them taken.
+  const { phase: _phase, dueAt: _dueAt, ...rest } = document;
+  return rest;
 };
 
 const cellOf = ({ status, templateId }: EmailDocument): string => `${status}|${templateId}`;
@@ -141,13 +144,21 @@ const countChanges = (
   const id = countsId(after.owner, day);
   const known = find(EMAIL_COUNTS, id) as EmailCountsDocument | undefined;
   if (known !== undefined && known.position >= after.position) return [];
-  const cells = { ...known?.cells };
-  if (from !== undefined) cells[from] = (cells[from] ?? 0) - 1;
-  if (from !== undefined && cells[from] === 0) delete cells[from];
-  if (to !== undefined) cells[to] = (cells[to] ?? 0) + 1;
+  const cells = moved(known?.cells ?? {}, from, to);
   const seq = known?.seq ?? after.seq;
   const document: EmailCountsDocument = { id, seq, position: after.position, team: after.owner, day, cells };
   return [{ collection: EMAIL_COUNTS, id, document }];
+};
+
+/** One less in `from`, one more in `to`; a cell that is down to nothing is left out. Made anew, for an object that fields are deleted from is slow for good. */
+const moved = (cells: Readonly<Record<string, number>>, from: string | undefined, to: string | undefined): Record<string, number> => {
+  const next: Record<string, number> = {};
+  for (const [cell, count] of Object.entries(cells)) {
+    const left = cell === from ? count - 1 : count;
+    if (left !== 0) next[cell] = left;
+  }
+  if (to !== undefined) next[to] = (next[to] ?? 0) + 1;
+  return next;
 };
 
 export const emailListItem = ({ id, status, templateId, templateName, subject, createdAt, summary }: EmailDocument): EmailListItem => ({

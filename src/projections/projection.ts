@@ -1,5 +1,5 @@
 /** What a projection is: declared collections, and a pure step from documents and an event to documents. */
-import type { Recorded } from '../domain/events.js';
+import type { EventType, Recorded } from '../domain/events.js';
 import type { CollectionSpec, Document } from '../domain/ports/documents.js';
 
 /** A document to put, or to remove where undefined. */
@@ -13,6 +13,8 @@ export type Projection = Readonly<{
   collections: readonly CollectionSpec[];
   /** The kinds of stream it reads. */
   kinds: readonly string[];
+  /** The types of event whose sealed part it looks at; of others it is not opened. */
+  opens: readonly EventType[];
   /** The documents that the event may touch, known from the event alone. */
   reads: (recorded: Recorded) => readonly Reference[];
   /** Further documents that an event on this one may touch. */

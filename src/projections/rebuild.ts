@@ -4,7 +4,7 @@ import type { Document, Documents, Rebuild } from '../domain/ports/documents.js'
 import type { Projection } from './projection.js';
 import { project } from './runner.js';
 
-const BATCH_SIZE = 5_000;
+const BATCH_SIZE = 1_000;
 
 /** Folds every event up to `upTo` (default: the head of now) into the shadow. Out: how many events there were. */
 export const fill = async (
@@ -17,7 +17,7 @@ export const fill = async (
   const cache = new Map<string, Document>();
   let checkpoint = await rebuild.store.checkpoint();
   let events = 0;
-  for await (const batch of log.readAll(checkpoint.position, { filter: { kinds: projection.kinds }, batchSize: BATCH_SIZE })) {
+  for await (const batch of log.readAll(checkpoint.position, { filter: { kinds: projection.kinds }, opens: projection.opens, batchSize: BATCH_SIZE })) {
     const wanted = batch.at(-1)!.position <= upTo ? batch : batch.filter(({ position }) => position <= upTo);
     if (wanted.length === 0) break;
     checkpoint = await project(projection, rebuild.store, cache, wanted, checkpoint);

@@ -15,6 +15,7 @@ export const templatesProjection: Projection = {
   name: 'templates',
   collections: [{ name: TEMPLATES, version: 1, fields: ['team'], indexes: [['team']], search: 'text', searchScope: 'team' }],
   kinds: ['template'],
+  opens: [],
   reads: ({ stream }) => [{ collection: TEMPLATES, id: splitStream(stream).id }],
   apply: ({ event, stream, position, metadata }, find) => {
     const { id } = splitStream(stream);

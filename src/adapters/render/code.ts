@@ -54,6 +54,10 @@ export const concat = (terms: readonly Term[]): string => {
 export const literalOf = (terms: readonly Term[]): string | undefined =>
   terms.every((term) => typeof term === 'string') ? terms.join('') : undefined;
 
+/** Ends of rows and blocks are good places for a line to end: no reader sees it there, and a mail whose lines are short needs no encoding. */
+const BREAK = /<\/(?:td|th|tr|table|style|head|p|h[1-6])>/g;
+const breakable = (term: Term): Term => (typeof term === 'string' ? term.replace(BREAK, '$&\n') : term);
+
 /** `prefix` keeps the names of two sources apart that are put together; without `withText` nothing is written for the text. */
 export const createCode = (prefix = '', withText = true): Code => {
   const constants = new Map<string, string>();
@@ -77,7 +81,7 @@ export const createCode = (prefix = '', withText = true): Code => {
     lines.push(line);
   };
   return {
-    html: (...terms) => void pending.h.push(...terms),
+    html: (...terms) => void pending.h.push(...terms.map(breakable)),
     text: (...terms) => void (withText && pending.t.push(...terms)),
     statement,
     textStatement: (line) => {

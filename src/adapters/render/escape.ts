@@ -2,7 +2,7 @@
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../domain/rendering/css.js';
 import { safeImage, safeLink } from '../../domain/rendering/urls.js';
 
-const SPECIAL = /[&<>"'\u0100-\uffff]/;
+const SPECIAL = /[&<>"'\u0080-\uffff]/;
 const LATIN_SHARE = 10;
 
 /**
@@ -12,19 +12,35 @@ const LATIN_SHARE = 10;
 export const escapeHtml = (text: string): string => (SPECIAL.test(text) ? escapeSlowly(text) : text);
 
 const escapeSlowly = (text: string): string => {
-  const referenceFrom = isMostlyLatin(text) ? 0x100 : Infinity;
+  const referenceFrom = isMostlyLatin(text) ? 0x80 : Infinity;
   let out = '';
   let from = 0;
+  let wide = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
+    wide ||= code > 0xff;
     const entity = code < 63 ? entityOf(code) : code >= referenceFrom ? referenceAt(text, at) : undefined;
     if (entity === undefined) continue;
     out += text.slice(from, at) + entity;
     if (code >= 0xd800 && code < 0xdc00 && entity !== REPLACEMENT) at += 1;
     from = at + 1;
   }
-  return out + text.slice(from);
+  out += text.slice(from);
+  return wide && referenceFrom !== Infinity ? narrow(out) : out;
 };
+
+/**
+ * What is cut from a string of two bytes a character keeps that form, whatever is left in it, and gives it to all that it
+ * becomes a part of. Written and read again, a text without wide characters takes one byte a character.
+ */
+const narrow = (text: string): string => {
+  if (text.length > SHORT_CHARS) return Buffer.from(text, 'latin1').toString('latin1');
+  let out = '';
+  for (let at = 0; at < text.length; at += 1) out += String.fromCharCode(text.charCodeAt(at));
+  return out;
+};
+/** Below it, letter by letter costs less than a buffer. */
+const SHORT_CHARS = 64;
 
 const entityOf = (code: number): string | undefined => {
   switch (code) {
@@ -48,7 +64,7 @@ const referenceAt = (text: string, at: number): string => {
 const isMostlyLatin = (text: string): boolean => {
   let left = Math.max(2, text.length / LATIN_SHARE);
   for (let at = 0; at < text.length; at += 1) {
-    if (text.charCodeAt(at) < 0x100) continue;
+    if (text.charCodeAt(at) < 0x80) continue;
     left -= 1;
     if (left < 0) return false;
   }
