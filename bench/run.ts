@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { UNDECIDED } from './support/results.js';
 
 const benchmarks = {
   accept: 'accepting an email durably, against the least that any program must do (some 4 minutes)',
@@ -18,12 +19,14 @@ const isName = (text: string): text is Name => text in benchmarks;
 
 const usage = (): string => `Usage: npm run bench [NAME…]\n\n${Object.entries(benchmarks).map(([name, what]) => `  ${name.padEnd(12)} ${what}`).join('\n')}\n`;
 
+type Outcome = 'ok' | 'UNDECIDED' | 'FAILED';
+
 /** Runs one; its output goes where ours goes. Out: whether it was right and met its targets. */
-const run = async (name: Name): Promise<boolean> => {
+const run = async (name: Name): Promise<Outcome> => {
   console.log(`\n── ${name}: ${benchmarks[name]}`);
   const child = spawn(process.execPath, [fileURLToPath(new URL(`./${name}.js`, import.meta.url))], { stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];
-  return code === 0;
+  return code === 0 ? 'ok' : code === UNDECIDED ? 'UNDECIDED' : 'FAILED';
 };
 
 const given = process.argv.slice(2);
@@ -33,8 +36,8 @@ if (unknown.length > 0) {
   process.exitCode = 2;
 } else {
   const chosen = given.length === 0 ? (Object.keys(benchmarks) as Name[]) : given.filter(isName);
-  const outcomes: (readonly [Name, boolean])[] = [];
+  const outcomes: (readonly [Name, Outcome])[] = [];
   for (const name of chosen) outcomes.push([name, await run(name)]);
-  console.log(`\n${outcomes.map(([name, good]) => `${good ? 'ok    ' : 'FAILED'}  ${name}`).join('\n')}`);
-  if (outcomes.some(([, good]) => !good)) process.exitCode = 1;
+  console.log(`\n${outcomes.map(([name, outcome]) => `${outcome.padEnd(9)}  ${name}`).join('\n')}`);
+  if (outcomes.some(([, outcome]) => outcome === 'FAILED')) process.exitCode = 1;
 }

@@ -33,13 +33,17 @@ export const figuresOf = ({ oursUs, limitUs, ratio, self, counts }: PairsResult,
   { what: 'limit / limit', value: self.median, low: self.low, high: self.high, unit: '', note: counts ? 'inside 0.93 to 1.07' : 'wider than 0.93 to 1.07: does not count' },
 ];
 
-/** Prints the figures, writes them to bench/results, and notes in the exit code where a target is missed. */
+/** The exit code of a benchmark that was right but too restless to decide whether its target is met. */
+export const UNDECIDED = 3;
+
+/** Prints the figures, writes them to bench/results, and notes in the exit code where a target is missed (1) or not decided. */
 export const report = (result: BenchResult): void => {
   console.log(`\n${result.name}`);
   for (const line of rows(result.figures)) console.log(`  ${line}`);
   mkdirSync(resultsRoot, { recursive: true });
   writeFileSync(join(resultsRoot, `${result.name}.json`), `${JSON.stringify({ ...result, measuredAt: new Date().toISOString() }, null, 2)}\n`);
   if (!result.figures.every(isMet)) process.exitCode = 1;
+  else if (result.figures.some(({ target, counts }) => target !== undefined && counts === false)) process.exitCode = UNDECIDED;
 };
 
 const rows = (figures: readonly Figure[]): readonly string[] => {

@@ -176,7 +176,7 @@ const mustGet = async (files: Files, hash: string): Promise<Buffer> => {
   return bytes;
 };
 
-const RECENT_EVENTS_MAX = 8_192;
+const RECENT_EVENTS_MAX = 1_024;
 const SMALL_CHARS_MAX = 16_384;
 const isSmall = (event: EventToStore): boolean => event.data.length + (event.sealed?.byteLength ?? 0) <= SMALL_CHARS_MAX;
 

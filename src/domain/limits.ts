@@ -49,7 +49,9 @@ export const defaultLimits = {
   pageSizeDefault: 20,
   searchCharsMin: 3,
   searchCharsMax: 200,
-  searchTotalMax: 10_000,
+  /** How far the hits of a search are counted for the total of its list. */
+  searchTotalMax: 1_000,
+  listTotalMax: 10_000,
   bulkDeleteIdsMax: 1_000,
 
   // Keys
@@ -79,7 +81,7 @@ export const configurableLimits = [
   'recipientsMax', 'attachmentsMax', 'attachmentSizeBytesMax', 'attachmentsTotalSizeBytesMax', 'htmlSizeBytesMax',
   'metadataSizeBytesMax', 'scheduledAheadDaysMax', 'customHeadersMax',
   'templateVariablesMax', 'componentsSavedMax', 'componentsExpandedMax', 'nestingDepthMax', 'loopIterationsMax',
-  'nestedLoopsMax', 'nestedConditionsMax', 'searchTotalMax',
+  'nestedLoopsMax', 'nestedConditionsMax', 'searchTotalMax', 'listTotalMax',
   'ledgerSealEveryEvents', 'ledgerSealEveryMs', 'lanes', 'busPointersMax', 'deliveryDeadlineMs', 'mailboxMessagesMax', 'shutdownDeadlineMs',
 ] as const satisfies readonly (keyof Limits)[];
 

@@ -77,7 +77,7 @@ const whereOf = (teamId: TeamId, { status, templateId, startDate, endDate }: Ema
 
 /** Templates and keys are few, so their rows are counted. */
 const counted = async (deps: QueryDeps, collection: string, teamId: TeamId, search: string | undefined) => {
-  const max = deps.limits.searchTotalMax;
+  const max = deps.limits.listTotalMax;
   const total = await deps.documents.count(collection, { where: { team: { eq: teamId } }, ...(search === undefined ? {} : { search }) }, max);
   return { total, isLowerBound: total >= max };
 };
