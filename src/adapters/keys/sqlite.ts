@@ -52,28 +52,23 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
     },
   });
   const emptyLog = logTruncation(database);
-  const recent = recentKeys(database);
 
   return {
     create: async (id) => {
       const key = await commits.run({ kind: 'create', id });
       if (key === undefined) throw new Error('a created key is missing');
-      recent.keep(id, key);
       return key;
     },
     getMany: async (ids) => {
       const found = new Map<string, SealingKey>();
-      recent.check();
       for (const id of ids) {
-        const key = recent.get(id) ?? find(id);
+        const key = find(id);
         if (key !== undefined) found.set(id, key);
       }
       return found;
     },
     destroy: async (ids) => {
-      for (const id of ids) recent.forget(id);
       await commits.run({ kind: 'destroy', ids });
-      for (const id of ids) recent.forget(id);
       await emptyLog();
     },
     fingerprint: master.fingerprint,
@@ -81,28 +76,6 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
       commits.close();
       database.close();
     },
-  };
-};
-
-const recentKeysMax = 4_096;
-
-/** The keys that this process made last: an email's key is wanted again within seconds. Another process may have destroyed one, so its commits empty this. */
-const recentKeys = (database: Database) => {
-  const version = database.prepare<[], number>('PRAGMA data_version').pluck();
-  const keys = new Map<string, SealingKey>();
-  let known = version.get();
-  return {
-    check: (): void => {
-      const now = version.get();
-      if (now !== known) keys.clear();
-      known = now;
-    },
-    get: (id: string): SealingKey | undefined => keys.get(id),
-    keep: (id: string, key: SealingKey): void => {
-      keys.set(id, key);
-      if (keys.size > recentKeysMax) keys.delete(keys.keys().next().value!);
-    },
-    forget: (id: string): void => void keys.delete(id),
   };
 };
 
