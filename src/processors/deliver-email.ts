@@ -9,7 +9,7 @@ import { emailDecider, pendingRecipients, type EmailCommand } from '../domain/em
 import type { EmailEvent } from '../domain/email/events.js';
 import { openAttempt, type Email } from '../domain/email/state.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import type { Cause, Tail } from '../domain/event-log.js';
+import { tailOf, type Cause, type Tail } from '../domain/event-log.js';
 import { must, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage } from '../domain/message/compose.js';
@@ -18,9 +18,10 @@ import type { Work } from '../domain/ports/bus.js';
 import type { DeliveryOutcome } from '../domain/ports/mailer.js';
 import type { Company } from '../domain/ports/renderer.js';
 import type { Worker } from '../domain/ports/worker.js';
+import { openDeadlines, type Deadlines } from './deadlines.js';
 import { causeOfWork, DELIVER_EMAIL, type ProcessorDeps } from './deps.js';
+import { openGather, type Gather } from './gather.js';
 import { runLanes } from './lanes.js';
-import { withDeadline } from './with-deadline.js';
 
 const RETRY_AFTER_FAULT_MS = 1_000;
 const RETRY_AFTER_FAULT_MAX_MS = 5 * 60_000;
@@ -30,33 +31,59 @@ const pauseAfterFault = (deliveries: number): number => Math.min(RETRY_AFTER_FAU
 
 export const deliverEmailWorker = (deps: ProcessorDeps): Worker => ({
   name: DELIVER_EMAIL,
-  run: (signal) =>
-    runLanes(deps.bus.consume(DELIVER_EMAIL, { maxInFlight: deps.deliveriesMax, signal }), {
-      keyOf: ({ pointer }) => pointer.stream,
-      lanes: deps.limits.lanes,
-      handle: (work) => deliver(deps, work, signal),
-      onFault: (work, fault) => {
-        // Nothing was recorded, or only the attempt: the stream says how to go on.
-        deps.logger.error({ stream: work.pointer.stream, deliveries: work.deliveries, err: asError(fault) }, 'delivery fault, will be tried again');
-        work.retryAt(deps.clock.now() + pauseAfterFault(work.deliveries));
-      },
-    }),
+  run: async (signal) => {
+    const deadlines = openDeadlines(deps.clock, deps.limits.deliveryDeadlineMs, deps.cutOff);
+    const gather = openGather();
+    let busy = 0;
+    const floor: Floor = { signal, deadlines, together: () => gather.together(busy) };
+    try {
+      await runLanes(deps.bus.consume(DELIVER_EMAIL, { maxInFlight: deps.deliveriesMax, signal }), {
+        keyOf: ({ pointer }) => pointer.stream,
+        lanes: deps.limits.lanes,
+        handle: async (work) => {
+          busy += 1;
+          try {
+            await deliver(deps, floor, work);
+          } finally {
+            busy -= 1;
+          }
+        },
+        onFault: (work, fault) => {
+          // Nothing was recorded, or only the attempt: the stream says how to go on.
+          deps.logger.error({ stream: work.pointer.stream, deliveries: work.deliveries, err: asError(fault) }, 'delivery fault, will be tried again');
+          work.retryAt(deps.clock.now() + pauseAfterFault(work.deliveries));
+        },
+      });
+    } finally {
+      deadlines.close();
+    }
+  },
 });
+
+/** What the lanes share. */
+type Floor = Readonly<{
+  /** Aborts when the worker is to stop. */
+  signal: AbortSignal;
+  deadlines: Deadlines;
+  /** Awaited before an append. */
+  together: () => ReturnType<Gather['together']>;
+}>;
 
 const asError = (fault: unknown): Error => (fault instanceof Error ? fault : new Error('not an Error'));
 
 type Open = Readonly<{ email: Email; tail: Tail; cause: Cause }>;
 
-const deliver = async (deps: ProcessorDeps, work: Work, signal: AbortSignal): Promise<void> => {
+const deliver = async (deps: ProcessorDeps, floor: Floor, work: Work): Promise<void> => {
   const stream = work.pointer.stream as StreamName;
-  if (signal.aborted) return work.retryAt(deps.clock.now());
+  await floor.together();
+  if (floor.signal.aborted) return work.retryAt(deps.clock.now());
   const begun = await begin(deps, stream);
   if (begun === undefined) return work.ack();
   const { email } = begun;
   const attempt = openAttempt(email)!.attempt;
   const prepared = await messageOf(deps, stream, email);
   if ('reason' in prepared) {
-    await record(deps, stream, begun, { type: 'GiveUp', attempt, at: now(deps), ...prepared }, signal);
+    await record(deps, floor, stream, begun, { type: 'GiveUp', attempt, at: now(deps), ...prepared });
     deps.logger.warn({ stream, attempt, reason: prepared.reason }, 'email failed');
     return work.ack();
   }
@@ -66,8 +93,8 @@ const deliver = async (deps: ProcessorDeps, work: Work, signal: AbortSignal): Pr
     messageId: email.accepted.messageId,
     raw: prepared.raw,
   };
-  const outcome = await withDeadline(deps.clock, deps.limits.deliveryDeadlineMs, deps.cutOff, (cutOff) => deps.mailer.send(message, { signal: cutOff }));
-  await record(deps, stream, begun, outcomeCommand(deps, attempt, pending, outcome), signal);
+  const outcome = await floor.deadlines.within((cutOff) => deps.mailer.send(message, { signal: cutOff }));
+  await record(deps, floor, stream, begun, outcomeCommand(deps, attempt, pending, outcome));
   work.ack();
   deps.logger.info(
     {
@@ -102,7 +129,7 @@ const begin = async (deps: ProcessorDeps, stream: StreamName): Promise<Open | un
   if (events.length === 0) return undefined;
   let tail: Tail;
   try {
-    tail = await deps.log.append(stream, { revision: last.revision, hash: last.hash }, events, cause);
+    tail = await deps.log.append(stream, tailOf(last), events, cause);
   } catch (fault) {
     // Somebody else changed the email in this moment; what they wrote makes its own pointer where there is work left.
     if (fault instanceof WrongExpectedRevision) return undefined;
@@ -172,10 +199,11 @@ const outcomeCommand = (deps: ProcessorDeps, attempt: number, pending: readonly 
  * Appends what came of the attempt. A disk that refuses now may take it later, and forgetting it would send the mail twice:
  * so this goes on until it succeeds or the program stops.
  */
-const record = async (deps: ProcessorDeps, stream: StreamName, begun: Open, command: EmailCommand, signal: AbortSignal): Promise<void> => {
+const record = async (deps: ProcessorDeps, floor: Floor, stream: StreamName, begun: Open, command: EmailCommand): Promise<void> => {
   const events = emailDecider.decide(command, begun.email);
   if (events.length === 0) return;
   const cause = { ...begun.cause, at: now(deps) };
+  await floor.together();
   for (;;) {
     try {
       await deps.log.append(stream, begun.tail, events, cause);
@@ -185,9 +213,9 @@ const record = async (deps: ProcessorDeps, stream: StreamName, begun: Open, comm
         await handle(deps.log, stream, emailDecider, command, cause);
         return;
       }
-      if (signal.aborted) throw fault;
+      if (floor.signal.aborted) throw fault;
       deps.logger.error({ stream, err: asError(fault) }, 'the outcome of a delivery could not be recorded, trying again');
-      await deps.clock.until(deps.clock.now() + RETRY_AFTER_FAULT_MS, signal);
+      await deps.clock.until(deps.clock.now() + RETRY_AFTER_FAULT_MS, floor.signal);
     }
   }
 };

@@ -2,7 +2,7 @@
  * A fixed number of lanes, each an actor's mailbox: work on one stream runs one after the other, work on different lanes side by side.
  * One lane per stream would leak; closing idle ones would break the order. The source bounds what is in flight, for RxJS has no back-pressure.
  */
-import { catchError, concatMap, defer, EMPTY, from, groupBy, lastValueFrom, mergeMap } from 'rxjs';
+import { concatMap, from, groupBy, lastValueFrom, mergeMap } from 'rxjs';
 
 /** FNV-1a over the UTF-16 units: cheap, and the same in every run. */
 export const laneOf = (key: string, lanes: number): number => {
@@ -22,21 +22,17 @@ export type LaneOptions<Item> = Readonly<{
 /** Runs until the source ends and every lane is drained; rejects only where the source itself fails. */
 export const runLanes = async <Item>(source: AsyncIterable<Item>, options: LaneOptions<Item>): Promise<void> => {
   const { keyOf, lanes, handle, onFault } = options;
+  const handled = async (item: Item): Promise<void> => {
+    try {
+      await handle(item);
+    } catch (fault) {
+      // Caught here, inside the lane: outside it one poisoned item would end them all.
+      onFault(item, fault);
+    }
+  };
   const work = from(source).pipe(
     groupBy((item) => laneOf(keyOf(item), lanes)),
-    mergeMap((lane) =>
-      lane.pipe(
-        concatMap((item) =>
-          defer(() => handle(item)).pipe(
-            // Caught here, inside the lane: outside it one poisoned item would end them all.
-            catchError((fault: unknown) => {
-              onFault(item, fault);
-              return EMPTY;
-            }),
-          ),
-        ),
-      ),
-    ),
+    mergeMap((lane) => lane.pipe(concatMap(handled))),
   );
   await lastValueFrom(work, { defaultValue: undefined });
 };

@@ -5,7 +5,7 @@ import type { Mailbox } from '../../src/domain/ports/mailbox.js';
 import { verifyLog } from '../../src/domain/verification.js';
 import { sealLedgerWorker } from '../../src/processors/seal-ledger.js';
 import { sweepWorker } from '../../src/processors/sweep.js';
-import { withDeadline } from '../../src/processors/with-deadline.js';
+import { openDeadlines } from '../../src/processors/deadlines.js';
 import { at, DAY_MS, T0 } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { openProcessorWorld, until } from '../support/processor-world.js';
@@ -67,28 +67,38 @@ void t.test('files past their expiry and mails past the retention are removed, h
   await without.stop();
 });
 
-void t.test('a deadline aborts the call when it is over, or with its parent, and leaves no timer behind', async (t) => {
+void t.test('a deadline aborts each call when its time is over, or with the parent, and one timer serves them all', async (t) => {
   const clock = fakeClock();
   const parent = new AbortController();
+  const deadlines = openDeadlines(clock, 1_000, parent.signal);
   const aborted = (signal: AbortSignal): Promise<string> => new Promise((resolve) => {
     if (signal.aborted) resolve('at once');
     else signal.addEventListener('abort', () => resolve('aborted'));
   });
-  t.equal(await withDeadline(clock, 1_000, parent.signal, async (signal) => (signal.aborted ? 'aborted' : 'in time')), 'in time');
-  t.equal(clock.waiting(), 0);
-  await t.rejects(withDeadline(clock, 1_000, parent.signal, () => Promise.reject(new Error('fault'))), { message: 'fault' });
-  t.equal(clock.waiting(), 0);
+  t.equal(await deadlines.within(async (signal) => (signal.aborted ? 'aborted' : 'in time')), 'in time');
+  await t.rejects(deadlines.within(() => Promise.reject(new Error('fault'))), { message: 'fault' });
+  t.equal(clock.waiting(), 1);
 
-  let over = false;
-  const late = withDeadline(clock, 1_000, parent.signal, aborted).then((end) => { over = true; return end; });
-  await clock.advance(999);
-  t.equal(over, false);
+  const over: string[] = [];
+  const start = (name: string) => deadlines.within(aborted).then((end) => { over.push(name); return end; });
+  await clock.advance(200);
+  const first = start('first');
+  await clock.advance(300);
+  const second = start('second');
+  t.equal(clock.waiting(), 1);
+  await clock.advance(699);
+  t.same(over, []);
   await clock.advance(1);
-  t.equal(await late, 'aborted');
+  t.equal(await first, 'aborted');
+  t.same(over, ['first'], 'the second has time left');
+  await clock.advance(300);
+  t.equal(await second, 'aborted');
+  t.equal(clock.waiting(), 0, 'nothing is under way, so nothing waits');
 
-  const cut = withDeadline(clock, 1_000, parent.signal, aborted);
+  const cut = deadlines.within(aborted);
   parent.abort();
   t.equal(await cut, 'aborted');
-  t.equal(await withDeadline(clock, 1_000, parent.signal, aborted), 'at once');
+  t.equal(await deadlines.within(aborted), 'at once');
+  deadlines.close();
   t.equal(clock.waiting(), 0);
 });

@@ -1,9 +1,9 @@
 /** Hands messages to an SMTP relay: one call is one dialogue and one outcome for each recipient. */
-import { Readable } from 'node:stream';
 import type { SMTPConnectionEnvelope, SMTPConnectionSendInfo, SMTPError } from 'nodemailer/lib/smtp-connection';
 import type { Log } from '../../domain/ports/log.js';
 import type { DeliveryOutcome, Mailer, OutgoingMessage, RecipientOutcome } from '../../domain/ports/mailer.js';
 import { openDkimSigner, type DkimOptions } from './dkim.js';
+import { FinishedMessage } from './finished-message.js';
 import { faultOutcome, outcomesOfError, outcomesOfSuccess, type SmtpFailure } from './outcomes.js';
 import { openSmtpPool, PoolClosed, type PooledConnection, type SmtpTimeouts } from './smtp-pool.js';
 import { parseSmtpUrl } from './smtp-url.js';
@@ -98,13 +98,7 @@ const transact = (pooled: PooledConnection, mail: Readonly<{ from: string; to: r
     const { connection } = pooled;
     // nodemailer keeps its account of the recipients in this object, and hands it over by no other way when the message fails.
     const envelope: Partial<SMTPConnectionEnvelope> = { from: mail.from, to: [...mail.to], size: mail.raw.length };
-    // A stream and not the buffer itself: whether it was read tells whether the server had asked for the data.
-    const source = new Readable({
-      read() {
-        this.push(mail.raw);
-        this.push(null);
-      },
-    });
+    const source = new FinishedMessage(connection, mail.raw);
     const onAbort = (): void => {
       connection.close();
       resolve({ kind: 'aborted' });
@@ -116,7 +110,7 @@ const transact = (pooled: PooledConnection, mail: Readonly<{ from: string; to: r
       if (!error && info !== undefined) return resolve({ kind: 'sent', info });
       resolve({
         kind: 'failed',
-        failure: { error: error ?? new Error('no outcome'), rejections: envelope.rejectedErrors ?? [], dataSent: source.readableDidRead },
+        failure: { error: error ?? new Error('no outcome'), rejections: envelope.rejectedErrors ?? [], dataSent: source.asked },
       });
     });
   });

@@ -89,7 +89,8 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
 const preheader = (props: JsonObject, context: Context): void => {
   if (typeof props['preheader'] !== 'string' || props['preheader'] === '') return;
   const text = htmlOf(templated(props['preheader'], context), context);
-  context.code.html('<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">', ...text, '&#8199;&#65279;&#847; '.repeat(20), '</div>');
+  // It is hidden, and its box is a block: a line may end in it and after it.
+  context.code.html('<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">', ...text, '\n', '&#8199;&#65279;&#847; '.repeat(20), '</div>\n');
 };
 
 /**

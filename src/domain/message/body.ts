@@ -2,8 +2,11 @@
 
 export type TransferEncoding = '7bit' | 'quoted-printable' | 'base64';
 
-/** Strings hold ASCII only. */
-export type EncodedBody = Readonly<{ encoding: TransferEncoding; content: string | Buffer }>;
+/** ASCII with LF line ends, of which there are `lineEnds`: they become CRLF when it is written, which saves two copies of a large text. */
+export type Lines = Readonly<{ text: string; lineEnds: number }>;
+
+/** Strings hold ASCII only, with CRLF line ends. */
+export type EncodedBody = Readonly<{ encoding: TransferEncoding; content: Lines | string | Buffer }>;
 
 /** RFC 5322, section 2.1.1. */
 const LINE_CHARS_MAX = 998;
@@ -28,34 +31,51 @@ QP_CLASS[TAB] = WHITE;
 
 /**
  * In: text with any line ends, and the mark by which every boundary of the message begins.
- * Out: the body with CRLF line ends, which begins no line with that mark; the text is not ended by a line end that it does not have.
+ * Out: the body, which begins no line with `--` and that mark; the text is not ended by a line end that it does not have.
  */
 export const encodeText = (text: string, boundaryMark: string): EncodedBody => {
-  const lines = withCrlf(text);
-  const isAscii = Buffer.byteLength(lines, 'utf8') === lines.length;
-  if (isAscii && !lines.includes('\0') && !lines.includes(boundaryMark) && linesAreShort(lines)) {
-    return { encoding: '7bit', content: lines };
+  const lines = withLf(text);
+  const extraBytes = Buffer.byteLength(lines, 'utf8') - lines.length;
+  const lineEnds = extraBytes === 0 ? lineEndsOf(lines) : undefined;
+  if (lineEnds !== undefined && !lines.includes('\0') && !lines.startsWith(`--${boundaryMark}`) && !lines.includes(`\n--${boundaryMark}`)) {
+    return { encoding: '7bit', content: { text: lines, lineEnds } };
   }
-  const bytes = Buffer.from(lines, 'utf8');
-  return quotedPrintableIsShorter(bytes.length, bytes.length - lines.length)
+  const bytes = Buffer.from(lines.replaceAll('\n', '\r\n'), 'utf8');
+  return quotedPrintableIsShorter(bytes.length, extraBytes)
     ? { encoding: 'quoted-printable', content: quotedPrintable(bytes) }
     : { encoding: 'base64', content: base64Lines(bytes) };
 };
 
-/** Every line end as CRLF: a bare CR or LF may not leave in a message (RFC 5321, section 2.3.8). */
-const withCrlf = (text: string): string => {
-  if (!text.includes('\n') && !text.includes('\r')) return text;
-  return text.includes('\r') ? text.replace(/\r\n|\r|\n/g, '\r\n') : text.replaceAll('\n', '\r\n');
+/** Every line end as LF: a bare CR or LF may not leave in a message (RFC 5321, section 2.3.8). */
+const withLf = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
+
+/** How many line ends there are; undefined where a line is too long to leave as it is. */
+const lineEndsOf = (text: string): number | undefined => {
+  let lineEnds = 0;
+  let start = 0;
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+    if (end - start > LINE_CHARS_MAX) return undefined;
+    lineEnds += 1;
+    start = end + 1;
+  }
+  return text.length - start > LINE_CHARS_MAX ? undefined : lineEnds;
 };
 
-const linesAreShort = (text: string): boolean => {
-  let start = 0;
-  while (text.length - start > LINE_CHARS_MAX) {
-    const end = text.lastIndexOf('\r\n', start + LINE_CHARS_MAX);
-    if (end < start) return false;
-    start = end + 2;
+/** Writes the text with CRLF line ends from `at` on, where there is room for it. Out: the bytes written. */
+export const writeLines = (out: Buffer, at: number, { text, lineEnds }: Lines): number => {
+  // It is laid at the end of its room, and its lines are moved to the front one by one: each move leaves less of the gap.
+  let from = at + lineEnds;
+  let to = at;
+  out.write(text, from, 'latin1');
+  while (from > to) {
+    const end = out.indexOf(LF, from);
+    out.copyWithin(to, from, end);
+    to += end - from;
+    out[to++] = CR;
+    out[to++] = LF;
+    from = end + 1;
   }
-  return true;
+  return text.length + lineEnds;
 };
 
 /**
@@ -69,9 +89,9 @@ const quotedPrintableIsShorter = (bytes: number, extraBytes: number): boolean =>
 };
 
 /** In: UTF-8 with CRLF line ends. Out: quoted-printable (RFC 2045, section 6.7), soft breaks included. */
-export const quotedPrintable = (bytes: Buffer): Buffer => {
+export const quotedPrintable = (bytes: Buffer): string => {
   // At worst each byte takes three characters and each 73 of them a soft break of three.
-  const out = Buffer.allocUnsafe(bytes.length * 3 + Math.ceil((bytes.length * 3) / 72) * 3 + 3);
+  const out = scratchOf(bytes.length * 3 + Math.ceil((bytes.length * 3) / 72) * 3 + 3);
   const end = bytes.length;
   let to = 0;
   let lineStart = 0;
@@ -114,8 +134,12 @@ export const quotedPrintable = (bytes: Buffer): Buffer => {
     out[to++] = HEX[byte & 15]!;
     at += 1;
   }
-  return out.subarray(0, to);
+  return out.toString('latin1', 0, to);
 };
+
+/** Made once and written over again and again; only what is unusually large gets room of its own. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+const scratchOf = (sizeBytes: number): Buffer => (sizeBytes <= scratch.length ? scratch : Buffer.allocUnsafe(sizeBytes));
 
 /** Base64 in lines of 76 characters, without a line end after the last (RFC 2045, section 6.8). */
 export const base64Lines = (bytes: Buffer): Buffer => {

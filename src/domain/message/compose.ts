@@ -1,6 +1,6 @@
 /** Writes a whole message (RFC 5322, RFC 2045 to 2049) as the bytes that leave: the same input gives the same bytes. */
 import { createHash } from 'node:crypto';
-import { base64Lines, encodeText } from './body.js';
+import { base64Lines, encodeText, writeLines, type Lines } from './body.js';
 import { mimeParameter } from './encoded-text.js';
 import { addressField, customField, fold, textField, type NamedAddress } from './header.js';
 
@@ -33,8 +33,11 @@ export type MessageToCompose = Readonly<{
   priority?: 'high' | 'normal' | 'low' | undefined;
 }>;
 
-/** A part: its own Content- fields (each with CRLF), then its body in pieces, without the line end that closes it; strings hold ASCII only. */
-type Part = Readonly<{ fields: string; body: readonly (string | Buffer)[] }>;
+/** Strings hold ASCII only. */
+type Piece = Lines | string | Buffer;
+
+/** A part: its own Content- fields (each with CRLF), then its body in pieces, without the line end that closes it. */
+type Part = Readonly<{ fields: string; body: readonly Piece[] }>;
 
 /**
  * In: the message; addresses come from parseAddress, recipients in blind copy are not given at all.
@@ -103,12 +106,15 @@ const textPart = (subtype: 'plain' | 'html', text: string, boundaries: Boundarie
   };
 };
 
-const endsItsLine = (piece: string | Buffer | undefined): boolean =>
-  typeof piece === 'string' ? piece.endsWith('\r\n') : piece?.at(-1) === 0x0a;
+const endsItsLine = (piece: Piece | undefined): boolean => {
+  if (piece === undefined) return false;
+  if (typeof piece === 'string') return piece.endsWith('\r\n');
+  return 'lineEnds' in piece ? piece.text.endsWith('\n') : piece.at(-1) === 0x0a;
+};
 
 const multipart = (subtype: 'alternative' | 'related' | 'mixed', parameters: string, boundaries: Boundaries, parts: readonly Part[]): Part => {
   const boundary = boundaries.of(subtype);
-  const body: (string | Buffer)[] = [];
+  const body: Piece[] = [];
   // The line end before a boundary belongs to the boundary (RFC 2046, section 5.1.1), so a text keeps its own.
   for (const part of parts) body.push(`--${boundary}\r\n${part.fields}\r\n`, ...part.body, '\r\n');
   body.push(`--${boundary}--`);
@@ -135,13 +141,29 @@ const contentIdOf = (contentId: string): string => contentId.replace(/[^A-Za-z0-
 const parameterField = (name: string, value: string, parameters: readonly string[]): string =>
   fold(name, [value, ...parameters].map((piece, index, all) => (index < all.length - 1 ? `${piece};` : piece)));
 
-const joined = (pieces: readonly (string | Buffer)[]): Buffer => {
-  let sizeBytes = 0;
-  for (const piece of pieces) sizeBytes += piece.length;
-  const out = Buffer.allocUnsafe(sizeBytes);
+const sizeOf = (piece: Piece): number => (typeof piece === 'string' || !('lineEnds' in piece) ? piece.length : piece.text.length + piece.lineEnds);
+
+const joined = (pieces: readonly Piece[]): Buffer => {
+  const out = roomFor(pieces.reduce((sum, piece) => sum + sizeOf(piece), 0));
   let at = 0;
   for (const piece of pieces) {
-    at += typeof piece === 'string' ? out.write(piece, at, 'latin1') : piece.copy(out, at);
+    if (typeof piece === 'string') at += out.write(piece, at, 'latin1');
+    else at += 'lineEnds' in piece ? writeLines(out, at, piece) : piece.copy(out, at);
   }
   return out;
+};
+
+/** Messages stand one after the other in slabs: some ten thousand bytes at a time are dear to get and to give back. A slab goes with the last of its messages. */
+const SLAB_BYTES = 512 * 1024;
+let slab = Buffer.alloc(0);
+let slabTaken = 0;
+
+const roomFor = (sizeBytes: number): Buffer => {
+  if (sizeBytes > SLAB_BYTES / 8) return Buffer.allocUnsafe(sizeBytes);
+  if (slabTaken + sizeBytes > slab.length) {
+    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+    slabTaken = 0;
+  }
+  slabTaken += sizeBytes;
+  return slab.subarray(slabTaken - sizeBytes, slabTaken);
 };

@@ -80,11 +80,11 @@ void t.test('any text comes back as it was, but for its line ends', async (t) =>
 
 void t.test('quoted-printable keeps its lines at 76 and no white space at their ends', async (t) => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
-    const text = quotedPrintable(Buffer.from(bytes)).toString('latin1');
+    const text = quotedPrintable(Buffer.from(bytes));
     return text.split('\r\n').every((one) => one.length <= 76 && !/[ \t]$/.test(one)) && /^[\x20-\x7e\t\r\n]*$/.test(text);
   }), { numRuns: 2_000 });
-  t.equal(quotedPrintable(Buffer.from('a=b \r\n\tc\t')).toString(), 'a=3Db=20\r\n\tc=09');
-  t.equal(quotedPrintable(Buffer.from(`${'a'.repeat(75)}b`)).toString(), `${'a'.repeat(75)}=\r\nb`);
+  t.equal(quotedPrintable(Buffer.from('a=b \r\n\tc\t')), 'a=3Db=20\r\n\tc=09');
+  t.equal(quotedPrintable(Buffer.from(`${'a'.repeat(75)}b`)), `${'a'.repeat(75)}=\r\nb`);
 });
 
 void t.test('the encoding of a part follows what it holds', async (t) => {
