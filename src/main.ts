@@ -1,4 +1,5 @@
 /** The command line. Each command is loaded when it is called, so that a small one does not pay for the server. */
+import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { ConfigError } from './config.js';
 import { DomainError } from './domain/errors.js';
@@ -7,6 +8,10 @@ import type { CreateKeyOptions } from './cli/keys.js';
 import type { ReplayOptions } from './cli/replay.js';
 import type { TeamOptions } from './cli/teams.js';
 import { version } from './version.js';
+
+// V8 lets garbage pile up to several times what is alive before it collects. Here it collects sooner: a service that shares
+// a small machine with others gives memory back for little CPU. The heap is still small at this point.
+setFlagsFromString('--heap-growing-percent=100');
 
 const program = new Command('sealpost')
   .description('Transactional email whose log is its ledger. Settings are environment variables; .env.example lists them.')
@@ -68,6 +73,11 @@ program
   .description('check the log for tampering and the read models against a rebuild')
   .option('--root <position:root>', 'a seal that was noted elsewhere must be in the log')
   .action(async (options: { root?: string }) => (await import('./cli/verify.js')).verify(options));
+
+program
+  .command('forget')
+  .description('destroy again the keys of every deleted or archived email, after an older backup of the keys was put back')
+  .action(async () => (await import('./cli/forget.js')).forget());
 
 program.command('openapi').description('print the OpenAPI 3.1 description').action(async () => (await import('./cli/openapi.js')).openapi());
 

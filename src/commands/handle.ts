@@ -1,7 +1,7 @@
 /** Load, fold, decide, append: the one way in which a command changes a stream. */
 import type { Decider } from '../domain/decider.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import { startOf, type Cause, type EventLog, type Tail } from '../domain/event-log.js';
+import { startOf, tailOf, type Cause, type EventLog, type Tail } from '../domain/event-log.js';
 import type { DomainEvent, Recorded } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 
@@ -20,7 +20,7 @@ const foldOnto = <Event extends DomainEvent, State>(
   if (last === undefined) return loaded;
   return {
     state: recorded.reduce((state, { event }) => evolve(state, event as Event), loaded.state),
-    tail: { revision: last.revision, hash: last.hash },
+    tail: tailOf(last),
     teamId: loaded.teamId ?? recorded[0]!.metadata.teamId,
   };
 };

@@ -30,11 +30,11 @@ export const sendEmail = async (
     const replayed = await replay(deps, id, fingerprint);
     if (replayed !== undefined) return replayed;
   }
-  const event = await prepare(deps, caller, id, request, fingerprint);
+  const { event, keyId } = await prepare(deps, caller, id, request, fingerprint);
   const stream = emailStream(id);
   const cause = { ...causeOf(deps, caller), at: event.data.at };
   try {
-    await deps.log.append(stream, startOf(stream), [event], cause);
+    await deps.log.append(stream, startOf(stream, keyId), [event], cause);
   } catch (fault) {
     // What was put for an email that did not come to be belongs to nobody.
     for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
@@ -61,13 +61,16 @@ const replay = async (deps: CommandDeps, id: EmailId, fingerprint: string): Prom
 export const keyReused = (): DomainError =>
   new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Repeat that body, or take a new key.');
 
+/** `keyId`: the key that sealed its attachments, and is to seal the event too. */
+type Prepared = Readonly<{ event: EmailAccepted; keyId: string | undefined }>;
+
 const prepare = async (
   deps: CommandDeps,
   caller: Caller,
   id: EmailId,
   request: SendEmailRequest,
   fingerprint: string | undefined,
-): Promise<EmailAccepted> => {
+): Promise<Prepared> => {
   const nowMs = deps.clock.now();
   const checked = checkRequest(request, nowMs, deps.limits);
   const decoded = decodeAttachments(request.attachments, deps.limits);
@@ -86,8 +89,8 @@ const prepare = async (
     environment: { at: checked.scheduledAt ?? at, company },
   });
   const from = checked.from ?? templateFrom ?? team.settings.defaultFrom;
-  const attachments =
-    decoded.length === 0 ? [] : await storeAttachments(deps.files, await deps.log.sealingKey(emailStream(id)), decoded);
+  const sealing = decoded.length === 0 ? undefined : await deps.log.newKey();
+  const attachments = sealing === undefined ? [] : await storeAttachments(deps.files, sealing.key, decoded);
 
   const data: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
@@ -115,7 +118,7 @@ const prepare = async (
     attachments,
   };
   const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted: data, scheduledAt: checked.scheduledAt, content }, undefined);
-  return event as EmailAccepted;
+  return { event: event as EmailAccepted, keyId: sealing?.id };
 };
 
 const templateOf = async (deps: CommandDeps, caller: Caller, reference: string): Promise<KnownTemplate> => {

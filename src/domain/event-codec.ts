@@ -3,7 +3,7 @@
  * the newest shape, and older ones are lifted on read. Structure is checked on read, business rules are not.
  */
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
-import type { TSchema } from '@sinclair/typebox';
+import type { TObject, TSchema } from '@sinclair/typebox';
 import { eventSchemas, type DomainEvent, type EventMetadata, type EventType } from './events.js';
 
 /** The name under which each type is written now. */
@@ -48,17 +48,26 @@ export const readers: Readonly<Record<string, Reader>> = Object.fromEntries(
   (Object.keys(current) as EventType[]).map((type) => [current[type], { type, lift: asIs }]),
 );
 
-type Checks = Readonly<{ data: TypeCheck<TSchema>; sealed: TypeCheck<TSchema> | undefined }>;
+/** How much is read of a sealed part that is sealed as envelope and rest. */
+export type SealedPart = 'whole' | 'envelope';
+
+type Checks = Readonly<{
+  data: TypeCheck<TSchema>;
+  sealed: TypeCheck<TSchema> | undefined;
+  /** Of a type whose sealed part is written as two lines of JSON: the envelope, and the rest. */
+  envelope: Readonly<{ check: TypeCheck<TSchema>; fields: readonly string[] }> | undefined;
+}>;
 const compiled = new Map<EventType, Checks>();
 
 /** Compiled on first use: a start pays only for the types that its log holds. */
 const checksOf = (type: EventType): Checks => {
   const known = compiled.get(type);
   if (known !== undefined) return known;
-  const schemas: { data: TSchema; sealed?: TSchema } = eventSchemas[type];
+  const { data, sealed, envelope }: { data: TSchema; sealed?: TSchema; envelope?: TObject } = eventSchemas[type];
   const checks = {
-    data: TypeCompiler.Compile(schemas.data),
-    sealed: schemas.sealed === undefined ? undefined : TypeCompiler.Compile(schemas.sealed),
+    data: TypeCompiler.Compile(data),
+    sealed: sealed === undefined ? undefined : TypeCompiler.Compile(sealed),
+    envelope: envelope === undefined ? undefined : { check: TypeCompiler.Compile(envelope), fields: Object.keys(envelope.properties) },
   };
   compiled.set(type, checks);
   return checks;
@@ -92,23 +101,43 @@ export const encodeEvent = (event: DomainEvent): { type: string; data: string; s
   return {
     type: current[event.type],
     data: JSON.stringify(event.data),
-    sealed: sealed === undefined ? undefined : JSON.stringify(sealed),
+    sealed: sealed === undefined ? undefined : sealedText(sealed, checks.envelope?.fields),
   };
 };
 
+/** JSON has no line break of its own, so a line is a part. */
+const sealedText = (sealed: Readonly<Record<string, unknown>>, envelopeFields: readonly string[] | undefined): string => {
+  if (envelopeFields === undefined) return JSON.stringify(sealed);
+  const envelope: Record<string, unknown> = {};
+  const rest: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(sealed)) (envelopeFields.includes(field) ? envelope : rest)[field] = value;
+  return `${JSON.stringify(envelope)}\n${JSON.stringify(rest)}`;
+};
+
 /**
- * In: a stored name, its data as JSON text, its opened sealed part (undefined: there is none, or its key is destroyed).
+ * In: a stored name, its data as JSON text, its opened sealed part (undefined: there is none, or its key is destroyed), whole or
+ * at least the first line of it where only the envelope is wanted: the event then has nothing else of a sealed part that has one.
  * Throws UnreadableEvent for an unknown name or a wrong shape.
  */
-export const decodeEvent = (storedType: string, data: string, sealed: string | undefined): DomainEvent => {
+export const decodeEvent = (storedType: string, data: string, sealed: string | undefined, part: SealedPart = 'whole'): DomainEvent => {
   const reader = Object.hasOwn(readers, storedType) ? readers[storedType] : undefined;
   if (reader === undefined) throw new UnreadableEvent(`unknown event ${storedType}: was the log written by a newer version?`);
-  const lifted = reader.lift({ data: parse(data, storedType), sealed: sealed === undefined ? undefined : parse(sealed, `${storedType} (sealed)`) });
-  const checks = checksOf(reader.type);
+  const { type } = reader;
+  const checks = checksOf(type);
+  const lifted = reader.lift({ data: parse(data, storedType), sealed: sealed === undefined ? undefined : parseSealed(sealed, storedType, checks, part) });
   assertShape(checks.data, lifted.data, storedType);
-  if (checks.sealed === undefined) return { type: reader.type, data: lifted.data } as DomainEvent;
-  if (lifted.sealed !== undefined) assertShape(checks.sealed, lifted.sealed, `${storedType} (sealed)`);
-  return { type: reader.type, data: lifted.data, sealed: lifted.sealed } as DomainEvent;
+  if (checks.sealed === undefined) return { type, data: lifted.data } as DomainEvent;
+  const check = part === 'envelope' && checks.envelope !== undefined ? checks.envelope.check : checks.sealed;
+  if (lifted.sealed !== undefined) assertShape(check, lifted.sealed, `${storedType} (sealed)`);
+  return { type, data: lifted.data, sealed: lifted.sealed } as DomainEvent;
+};
+
+const parseSealed = (text: string, storedType: string, { envelope }: Checks, part: SealedPart): unknown => {
+  const what = `${storedType} (sealed)`;
+  if (envelope === undefined) return parse(text, what);
+  const lineEnd = text.indexOf('\n');
+  const first = parse(lineEnd < 0 ? text : text.slice(0, lineEnd), what);
+  return part === 'envelope' || lineEnd < 0 ? first : { ...(first as object), ...(parse(text.slice(lineEnd + 1), what) as object) };
 };
 
 export const encodeMetadata = (metadata: EventMetadata): string => JSON.stringify(metadata);

@@ -2,7 +2,8 @@
  * The log as the rest of the program sees it: events of the domain in, events of the domain out. Between them and the store
  * stand the codec, the sealing under the stream's own key, the hash chain, and the files that hold what is too large.
  */
-import { decodeEvent, decodeMetadata, encodeEvent, encodeMetadata, namesOf } from './event-codec.js';
+import { decodeMetadata, encodeEvent, encodeMetadata, namesOf } from './event-codec.js';
+import { decodeAll, type RecentEvents } from './event-reading.js';
 import type { DomainEvent, EventMetadata, EventType, Recorded } from './events.js';
 import { chainHash, chainStart } from './hash-chain.js';
 import type { StreamName } from './ids.js';
@@ -10,11 +11,16 @@ import type { Limits } from './limits.js';
 import type { EventFilter, EventStore, EventToStore, StoredEvent } from './ports/event-store.js';
 import type { Files } from './ports/files.js';
 import type { Ids } from './ports/ids.js';
-import type { Keys, SealingKey } from './ports/keys.js';
+import type { Keys, NewKey, SealingKey } from './ports/keys.js';
 
-/** Where a stream ends: the expected revision of the next append, and the hash that it continues. */
-export type Tail = Readonly<{ revision: number; hash: string }>;
-export const startOf = (stream: string): Tail => ({ revision: -1, hash: chainStart(stream) });
+/** Where a stream ends: the expected revision of the next append, the hash that it continues, and the key of the stream where it has one. */
+export type Tail = Readonly<{ revision: number; hash: string; keyId: string | undefined }>;
+
+/** `keyId`: a key that was made for the stream before its first event, for files that belong to it. */
+export const startOf = (stream: string, keyId?: string): Tail => ({ revision: -1, hash: chainStart(stream), keyId });
+
+/** The end of a stream whose last event is given. */
+export const tailOf = ({ revision, hash, metadata }: Pick<Recorded, 'revision' | 'hash' | 'metadata'>): Tail => ({ revision, hash, keyId: metadata.keyId });
 
 /** On whose behalf, when and why events are appended. `at` is ISO 8601 in UTC. */
 export type Cause = Readonly<{ teamId: string; actor: string; correlationId: string; causationId: string; at: string }>;
@@ -30,15 +36,18 @@ export type EventLog = Readonly<{
   /** As readAll, then on and on, until the signal aborts. */
   subscribeAll: (after: number, options: ReadOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<readonly Recorded[]>;
   head: () => Promise<number>;
-  /** The key that seals the stream's personal data; also for files that belong to it. */
-  sealingKey: (stream: StreamName) => Promise<SealingKey>;
-  /** The same where it still exists. */
+  /** A key for a stream that is about to begin and has files that belong to it: its id goes to `startOf`. */
+  newKey: () => Promise<NewKey>;
+  /** The key of a stream where it still exists. */
   existingKey: (stream: StreamName) => Promise<SealingKey | undefined>;
   /** Destroys the stream's key and forgets what was opened with it. */
   destroyKey: (stream: StreamName) => Promise<void>;
 }>;
 
-/** `opens`: the types of event whose sealed part is wanted (default: all); of others it is left out as if its key were destroyed. */
+/**
+ * `opens`: the types of event whose sealed part is wanted, and of that no more than the envelope where it has one (default: of all
+ * the whole). Of others it is left out as if the key were destroyed. What is at hand anyway may come whole.
+ */
 type ReadOptions = Readonly<{ filter?: EventFilter; opens?: readonly EventType[]; batchSize?: number; signal?: AbortSignal }>;
 
 export type EventLogPorts = Readonly<{
@@ -78,16 +87,18 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
         if (isSmall(toStore)) keep({ event, metadata, ...place });
       });
       ports.onAppended?.(stream, cause.teamId, result.position);
-      return { revision: result.revision, hash: written.at(-1)!.toStore.hash };
+      const last = written.at(-1)!;
+      return { revision: result.revision, hash: last.toStore.hash, keyId: last.metadata.keyId };
     },
     decode,
     readAll: (after, options = {}) => decoded(store.readAll(after, options), options.opens),
     subscribeAll: (after, options) => decoded(store.subscribeAll(after, options), options.opens),
     head: store.head,
-    sealingKey: keys.create,
-    existingKey: async (stream) => (await keys.getMany([stream])).get(stream),
+    newKey: keys.create,
+    existingKey: async (stream) => existing(keys, await keyIdOf(store, stream)),
     destroyKey: async (stream) => {
-      await keys.destroy([stream]);
+      const id = await keyIdOf(store, stream);
+      if (id !== undefined) await keys.destroy([id]);
       recent.forget(stream);
     },
   };
@@ -100,8 +111,16 @@ type Encoded = Readonly<{ event: DomainEvent; toStore: EventToStore; metadata: E
  * of a stream and never anew: what comes after its destruction is written without its sealed part, for a second key could not
  * open what the first has sealed.
  */
-const keyFor = async (keys: Keys, stream: StreamName, tail: Tail): Promise<SealingKey | undefined> =>
-  tail.revision < 0 ? keys.create(stream) : (await keys.getMany([stream])).get(stream);
+const keyFor = async (keys: Keys, { revision, keyId }: Tail): Promise<Readonly<{ id: string | undefined; key: SealingKey | undefined }>> =>
+  revision < 0 && keyId === undefined ? keys.create() : { id: keyId, key: await existing(keys, keyId) };
+
+const existing = async (keys: Keys, id: string | undefined): Promise<SealingKey | undefined> =>
+  id === undefined ? undefined : (await keys.getMany([id])).get(id);
+
+const keyIdOf = async (store: EventStore, stream: StreamName): Promise<string | undefined> => {
+  const last = await store.readLast(stream);
+  return last && decodeMetadata(last.metadata).keyId;
+};
 
 const encodeAll = async (
   ports: EventLogPorts,
@@ -111,7 +130,7 @@ const encodeAll = async (
   cause: Cause,
 ): Promise<readonly Encoded[]> => {
   const encoded = events.map(encodeEvent);
-  const key = encoded.some(({ sealed }) => sealed !== undefined) ? await keyFor(ports.keys, stream, tail) : undefined;
+  const { id: keyId, key } = encoded.some(({ sealed }) => sealed !== undefined) ? await keyFor(ports.keys, tail) : { id: tail.keyId, key: undefined };
   const result: Encoded[] = [];
   let previous = tail.hash;
   for (const [index, { type, data, sealed }] of encoded.entries()) {
@@ -119,7 +138,7 @@ const encodeAll = async (
     const ciphertext = sealed === undefined ? undefined : key?.seal(Buffer.from(sealed), eventId);
     const parts = await outsource(ports, data, ciphertext);
     const { at: occurredAt, teamId, actor, correlationId, causationId } = cause;
-    const metadata = { eventId, teamId, occurredAt, actor, correlationId, causationId, ...parts.files };
+    const metadata = { eventId, teamId, occurredAt, actor, correlationId, causationId, ...(keyId === undefined ? {} : { keyId }), ...parts.files };
     const stored = { type, data: parts.data, metadata: encodeMetadata(metadata), sealed: parts.sealed };
     const hash = chainHash(previous, stream, tail.revision + 1 + index, stored);
     const given = events[index]!;
@@ -142,47 +161,12 @@ const outsource = async (ports: EventLogPorts, data: string, sealed: Uint8Array 
   };
 };
 
-const decodeAll = async (ports: EventLogPorts, recent: Recent, stored: readonly StoredEvent[], opens?: ReadonlySet<string>): Promise<readonly Recorded[]> => {
-  const result: (Recorded | undefined)[] = stored.map((event) => recent.find(event));
-  const missing = stored.flatMap((event, index) => (result[index] === undefined ? [{ event, index }] : []));
-  if (missing.length === 0) return result as Recorded[];
-  const sealers = new Set<string>();
-  for (const { event } of missing) if (isWanted(event, opens) && (event.sealed !== undefined || event.metadata.includes('"sealedFile"'))) sealers.add(event.stream);
-  const keys = sealers.size === 0 ? new Map<string, SealingKey>() : await ports.keys.getMany([...sealers]);
-  for (const { event, index } of missing) {
-    const metadata = decodeMetadata(event.metadata);
-    const key = isWanted(event, opens) ? keys.get(event.stream) : undefined;
-    const inFile = metadata.sealedFile !== undefined;
-    // Awaited only where a file is read: a rebuild decodes hundreds of thousands of events.
-    const sealed = inFile ? await openSealedFile(ports, metadata, key) : opened(event.sealed, metadata, key);
-    const data = metadata.dataFile === undefined ? event.data : (await mustGet(ports.files, metadata.dataFile)).toString();
-    const { stream, revision, position, hash } = event;
-    result[index] = { event: decodeEvent(event.type, data, sealed), stream, revision, position, hash, metadata };
-  }
-  return result as Recorded[];
-};
-
-const isWanted = ({ type }: StoredEvent, opens: ReadonlySet<string> | undefined): boolean => opens === undefined || opens.has(type);
-
-const opened = (sealed: Uint8Array | undefined, metadata: EventMetadata, key: SealingKey | undefined): string | undefined =>
-  sealed === undefined || key === undefined ? undefined : key.open(sealed, metadata.eventId).toString();
-
-const openSealedFile = async (ports: EventLogPorts, metadata: EventMetadata, key: SealingKey | undefined): Promise<string | undefined> =>
-  key === undefined ? undefined : opened(await ports.files.get(metadata.sealedFile!), metadata, key);
-
-const mustGet = async (files: Files, hash: string): Promise<Buffer> => {
-  const bytes = await files.get(hash);
-  if (bytes === undefined) throw new Error(`the file ${hash} of an event is missing`);
-  return bytes;
-};
-
 const RECENT_EVENTS_MAX = 1_024;
 const SMALL_CHARS_MAX = 16_384;
 const isSmall = (event: EventToStore): boolean => event.data.length + (event.sealed?.byteLength ?? 0) <= SMALL_CHARS_MAX;
 
-type Recent = Readonly<{
+type Recent = RecentEvents & Readonly<{
   keep: (recorded: Recorded) => void;
-  find: (stored: StoredEvent) => Recorded | undefined;
   forget: (stream: string) => void;
   /** How often something was forgotten. */
   forgotten: () => number;

@@ -24,6 +24,8 @@ export type EventMetadata = Readonly<{
   correlationId: string;
   /** The event or request that led to this one directly. */
   causationId: string;
+  /** The key that seals what is personal in the stream; every event of a stream that has one names it. */
+  keyId?: string;
   /** SHA-256 of the file that holds `data` where it is too large for the event. */
   dataFile?: string;
   /** The same for the sealed part; the file is ciphertext. */

@@ -14,8 +14,11 @@ const folder = fileURLToPath(new URL('../../../test/golden/events/', import.meta
 const files = readdirSync(folder).sort();
 const goldens = new Map(files.map((file) => [file.replace(/\.json$/, ''), JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as Golden]));
 
-const decode = ({ stored }: Golden): DomainEvent =>
-  decodeEvent(stored.type, JSON.stringify(stored.data), stored.sealed === undefined ? undefined : JSON.stringify(stored.sealed));
+/** An array stands for lines of JSON: the envelope and the rest. */
+const sealedText = ({ sealed }: Golden['stored']): string | undefined =>
+  Array.isArray(sealed) ? sealed.map((part) => JSON.stringify(part)).join('\n') : sealed === undefined ? undefined : JSON.stringify(sealed);
+
+const decode = ({ stored }: Golden): DomainEvent => decodeEvent(stored.type, JSON.stringify(stored.data), sealedText(stored));
 
 void t.test('every name that is written or read has its golden file, and every file its reader', async (t) => {
   t.same(Object.keys(current).sort(), Object.keys(eventSchemas).sort());
@@ -34,7 +37,7 @@ void t.test('what is written now is, byte for byte, what is in the golden file',
     t.strictSame(encodeEvent(golden.event), {
       type: name,
       data: JSON.stringify(golden.stored.data),
-      sealed: golden.stored.sealed === undefined ? undefined : JSON.stringify(golden.stored.sealed),
+      sealed: sealedText(golden.stored),
     }, name);
   }
 });
@@ -45,6 +48,26 @@ void t.test('the golden events hold every field that the schemas know', async (t
     t.same(Object.keys(stored.data as object).sort(), Object.keys(schemas.data.properties).sort(), stored.type);
     t.equal(stored.sealed !== undefined, schemas.sealed !== undefined, stored.type);
   }
+});
+
+void t.test('of a sealed part in two lines the first alone gives the envelope, and never passes for the whole', async (t) => {
+  let found = 0;
+  for (const [name, { stored, event }] of goldens) {
+    const data = JSON.stringify(stored.data);
+    const whole = sealedText(stored);
+    if (!Array.isArray(stored.sealed)) {
+      t.strictSame(decodeEvent(name, data, whole, 'envelope'), event, `${name} has no envelope`);
+      continue;
+    }
+    found += 1;
+    const first = JSON.stringify(stored.sealed[0]);
+    t.strictSame(decodeEvent(name, data, first, 'envelope'), { ...event, sealed: stored.sealed[0] }, name);
+    t.strictSame(decodeEvent(name, data, whole, 'envelope'), { ...event, sealed: stored.sealed[0] }, name);
+    for (const [text, part] of [[first, 'whole'], ['{}', 'envelope'], ['null\n7', 'whole'], [`${first}\n{`, 'whole'], ['', 'envelope']] as const) {
+      t.throws(() => decodeEvent(name, data, text, part), UnreadableEvent, `${name}: ${text.slice(-9)}`);
+    }
+  }
+  t.equal(found, 2);
 });
 
 void t.test('with its key destroyed an event is read without its sealed part', async (t) => {

@@ -40,7 +40,7 @@ void t.test('what is appended is read back, here and by another process, with it
     t.strictSame(eventsOf(recorded), history);
     t.strictSame(recorded.map(({ stream: of, revision, position }) => [of, revision, position]), [[stream, 0, 1], [stream, 1, 2], [stream, 2, 3]]);
     t.strictSame(recorded[0]!.metadata, {
-      eventId: '00000000-0000-7000-8000-000000000001', teamId: TEAM_ID, occurredAt: T0, actor: 'apiKey:key_1', correlationId: 'request-1', causationId: 'cause-1',
+      eventId: '00000000-0000-7000-8000-000000000001', teamId: TEAM_ID, occurredAt: T0, actor: 'apiKey:key_1', correlationId: 'request-1', causationId: 'cause-1', keyId: '1',
     });
     t.equal(recorded[2]!.metadata.occurredAt, at(2));
     t.equal(recorded[2]!.hash, end.hash);
@@ -62,7 +62,7 @@ void t.test('the store sees nothing personal, and a chain that holds', async (t)
   }
   const bytes = Buffer.concat(store.events.flatMap(({ data, metadata, sealed }) => [Buffer.from(data), Buffer.from(metadata), Buffer.from(sealed ?? [])])).toString('latin1');
   for (const personal of ['ann@example.org', 'Ann', 'Order 17', 'shop@example.com', 'X-Order', '4711']) t.notOk(bytes.includes(personal), personal);
-  t.strictSame(keys.ids(), [stream], 'one key for one email');
+  t.strictSame(keys.ids(), ['1'], 'one key for one email');
 });
 
 void t.test('a stream without anything personal has no key', async (t) => {
@@ -79,7 +79,7 @@ void t.test('with the key destroyed nobody reads the sealed part, the writer wit
   t.strictSame(eventsOf(await log.load(stream)), history);
   await log.destroyKey(stream);
   await log.destroyKey(stream);
-  t.strictSame(keys.ids(), [other]);
+  t.strictSame(keys.ids(), ['2'], 'the key of the other');
   const without = history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event));
   for (const reader of [log, open()]) {
     t.strictSame(eventsOf(await reader.load(stream)), without);

@@ -1,7 +1,8 @@
 /** Thirty days on, or at once on deletion: what is personal of an email is nowhere in the data directory any more. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { tailOf } from '../../src/domain/event-log.js';
 import { emailStream, must, parseEmailId } from '../../src/domain/ids.js';
 import type { EmailRecord } from '../../src/domain/email/request.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
@@ -163,6 +164,27 @@ await t.test('DELETE destroys at once', async (t) => {
   t.same(traces(dataDir, mark), []);
 });
 
+await t.test('keys that an older backup brought back are destroyed again by `forget`, the others stay', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const app = await start(t, dataDir, fakeClock());
+  const [doomed, kept] = [await app.send(personal('Nouakchott')), await app.send(personal('Lilongwe'))];
+  for (const { id } of [doomed, kept]) await app.whenStatus(id, 'delivered');
+  await app.stop();
+  const [keysFile, backup] = [join(dataDir, 'keys.db'), join(dataDir, 'keys.backup')];
+  copyFileSync(keysFile, backup);
+  const again = await start(t, dataDir, fakeClock());
+  t.match(await again.call('DELETE', `/api/emails/${doomed.id}`), { status: 200 });
+  await again.stop();
+  copyFileSync(backup, keysFile);
+
+  const [first, second] = [await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }), await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir })];
+  t.match(first, { code: 0, stdout: /^1 keys .* destroyed now/m });
+  t.match(second, { code: 0, stdout: /^0 keys/m });
+  const restored = await start(t, dataDir, fakeClock());
+  t.equal(await restored.engine.log.existingKey(streamOf(doomed.id)), undefined);
+  t.not(await restored.engine.log.existingKey(streamOf(kept.id)), undefined);
+});
+
 await t.test('a deletion that died half way is finished by the next start', async (t) => {
   const dataDir = temporaryDirectory(t);
   const clock = fakeClock();
@@ -176,7 +198,7 @@ await t.test('a deletion that died half way is finished by the next start', asyn
   const cause = { teamId: last.metadata.teamId, actor: 'test', correlationId: 'test', causationId: 'test', at: new Date(clock.now()).toISOString() };
   await first.stop();
   const half = await start(t, dataDir, clock, { SEALPOST_ROLES: 'http' });
-  await half.engine.log.append(streamOf(id), { revision: last.revision, hash: last.hash }, [{ type: 'EmailDeleted', data: { at: cause.at } }], cause);
+  await half.engine.log.append(streamOf(id), tailOf(last), [{ type: 'EmailDeleted', data: { at: cause.at } }], cause);
   t.not(await half.engine.log.existingKey(streamOf(id)), undefined);
   await half.stop();
 

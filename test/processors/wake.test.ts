@@ -90,7 +90,8 @@ void t.test('at 30 days the key is destroyed and the email archived; a deleted o
   await until(async () => (await typesOf(world, gone)).includes('EmailArchived'), 'the deletion is finished');
   const archived = (await world.deps.log.load(emailStream(gone))).at(-1)!;
   t.equal(archived.metadata.teamId, caller.teamId, 'an event has a team, that of a deleted email too');
-  t.same(world.keys.ids(), [emailStream(old)]);
+  t.equal(world.keys.ids().length, 1);
+  t.not(await world.deps.log.existingKey(emailStream(old)), undefined, 'the key of the other stays');
 
   await looked(world, 1);
   await world.clock.set(Date.parse(at(0)) + 30 * DAY_MS);

@@ -96,10 +96,11 @@ export const memoryKeys = (): MemoryKeys => {
   let made = 0;
   return {
     ids: () => [...keys.keys()],
-    create: async (id) => {
-      const key = keys.get(id) ?? createHash('sha256').update(`key ${(made += 1)}`).digest();
+    create: async () => {
+      const id = `${(made += 1)}`;
+      const key = createHash('sha256').update(`key ${id}`).digest();
       keys.set(id, key);
-      return sealingKey(key);
+      return { id, key: sealingKey(key) };
     },
     getMany: async (ids) => new Map(ids.flatMap((id) => (keys.has(id) ? [[id, sealingKey(keys.get(id)!)] as const] : []))),
     destroy: async (ids) => {

@@ -1,30 +1,32 @@
 /**
- * The table of wrapped keys. A wrapped key lives in a slot of fixed size that never moves: it is overwritten in place
- * when its key is destroyed, and used again. Rows that are deleted would not do, for the database copies rows
- * from page to page when it rebalances and leaves the old copies in the free space.
+ * The table of wrapped keys: rows of equal size that fill one page each, written once, many keys in each. A destroyed key is
+ * overwritten in place, and no row is ever deleted or grows, for the database would copy rows from page to page and leave
+ * the old copies in the free space.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { inTransaction, type Database } from '../sqlite/database.js';
-import { keySizeBytes, sealingOverheadBytes } from './sealing.js';
+import { keysPerRow, wrappedRowSizeBytes } from './wrapping.js';
+
+/**
+ * Rows are numbered by the time, in microseconds, so that a table that was put back from an older backup never gives a number
+ * again that it gave since: the log may name it.
+ */
+const rowsPerMs = 1_000;
 
 export type KeyTable = Readonly<{
-  wrapped: (id: string) => Buffer | undefined;
-  /** Inside a transaction; `id` must have no key. `wrapped` is always of the same size. */
-  put: (id: string, wrapped: Uint8Array) => void;
-  /** Inside a transaction: zeros in place of the wrapped key. */
-  erase: (id: string) => void;
+  wrapped: (row: number) => Buffer | undefined;
+  /** Inside a transaction. Out: the number of the new row, higher than any before it. */
+  add: (wrapped: Buffer) => number;
+  /** Inside a transaction: the row as it now stands. */
+  replace: (row: number, wrapped: Buffer) => void;
 }>;
-
-export const wrappedSizeBytes = keySizeBytes + sealingOverheadBytes;
 
 const schema = `
   CREATE TABLE IF NOT EXISTS master (one INTEGER PRIMARY KEY CHECK (one = 1), value BLOB NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS slots (
-    slot INTEGER PRIMARY KEY,
-    wrapped BLOB NOT NULL CHECK (length(wrapped) = ${wrappedSizeBytes})
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS ids (id TEXT PRIMARY KEY, slot INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS free (slot INTEGER PRIMARY KEY) STRICT`;
+  CREATE TABLE IF NOT EXISTS keys (
+    row INTEGER PRIMARY KEY,
+    wrapped BLOB NOT NULL CHECK (length(wrapped) = ${wrappedRowSizeBytes})
+  ) STRICT`;
 
 /** Throws where the keys were wrapped by another master key than the one whose check value is given. */
 export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTable => {
@@ -32,39 +34,30 @@ export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTab
     database.exec(schema);
     checkMasterKey(database, masterKeyCheck);
   });
-  const selectWrapped = database
-    .prepare<[string], Buffer>('SELECT wrapped FROM ids JOIN slots USING (slot) WHERE id = ?')
-    .pluck();
-  const selectSlot = database.prepare<[string], number>('SELECT slot FROM ids WHERE id = ?').pluck();
-  const selectFree = database.prepare<[], number>('SELECT slot FROM free LIMIT 1').pluck();
-  const take = database.prepare('DELETE FROM free WHERE slot = ?');
-  const giveBack = database.prepare('INSERT INTO free (slot) VALUES (?)');
-  const fill = database.prepare('UPDATE slots SET wrapped = ? WHERE slot = ?');
-  const add = database.prepare('INSERT INTO slots (wrapped) VALUES (?)');
-  const name = database.prepare('INSERT INTO ids (id, slot) VALUES (?, ?)');
-  const unname = database.prepare('DELETE FROM ids WHERE id = ?');
-  const zeros = Buffer.alloc(wrappedSizeBytes);
+  const select = database.prepare<[number], Buffer>('SELECT wrapped FROM keys WHERE row = ?').pluck();
+  const insert = database.prepare('INSERT INTO keys (row, wrapped) SELECT max(?, coalesce(max(row), 0) + 1), ? FROM keys');
+  const update = database.prepare('UPDATE keys SET wrapped = ? WHERE row = ?');
 
   return {
-    wrapped: (id) => selectWrapped.get(id),
-    put: (id, wrapped) => {
-      const free = selectFree.get();
-      if (free === undefined) {
-        name.run(id, add.run(wrapped).lastInsertRowid);
-        return;
-      }
-      take.run(free);
-      fill.run(wrapped, free);
-      name.run(id, free);
-    },
-    erase: (id) => {
-      const slot = selectSlot.get(id);
-      if (slot === undefined) return;
-      fill.run(zeros, slot);
-      unname.run(id);
-      giveBack.run(slot);
-    },
+    wrapped: (row) => select.get(row),
+    add: (wrapped) => Number(insert.run(Date.now() * rowsPerMs, wrapped).lastInsertRowid),
+    replace: (row, wrapped) => void update.run(wrapped, row),
   };
+};
+
+/** Where a key stands. As text: `<row>.<index>`. */
+export type KeyPlace = Readonly<{ row: number; index: number }>;
+
+export const keyIdOf = ({ row, index }: KeyPlace): string => `${row}.${index}`;
+
+const KEY_ID = /^([1-9]\d{0,15})\.(0|[1-9]\d{0,2})$/;
+
+/** In: any text. Out: the place, or undefined where no key of ours can have that id. */
+export const parseKeyId = (id: string): KeyPlace | undefined => {
+  const match = KEY_ID.exec(id);
+  if (match === null) return undefined;
+  const index = Number(match[2]);
+  return index < keysPerRow ? { row: Number(match[1]), index } : undefined;
 };
 
 const checkMasterKey = (database: Database, check: Buffer): void => {

@@ -1,14 +1,15 @@
 /** Sealing keys in a SQLite file of their own, wrapped by the master key, so that a backup of the log carries none. */
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
-import type { Keys, SealingKey } from '../../domain/ports/keys.js';
+import type { Keys, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import { busyTimeoutMs, openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
-import { openKeyTable } from './key-table.js';
+import { keyPool } from './key-pool.js';
+import { keyIdOf, openKeyTable, parseKeyId } from './key-table.js';
 import { deriveFrom } from './master-key.js';
-import { randomPool } from './random-pool.js';
-import { keySizeBytes, sealingKey } from './sealing.js';
+import { sealingKey } from './sealing.js';
+import { keysPerRow, makeKeys, openRow, withoutKeys } from './wrapping.js';
 
-type Change = Readonly<{ kind: 'create'; id: string }> | Readonly<{ kind: 'destroy'; ids: readonly string[] }>;
+type Change = Readonly<{ kind: 'make' }> | Readonly<{ kind: 'destroy'; ids: readonly string[] }>;
 
 /**
  * In: the database file, made where there is none, and the master key (32 bytes).
@@ -28,42 +29,40 @@ export const openSqliteKeys = ({ file, masterKey }: Readonly<{ file: string; mas
 /** The keys on an open database, which they close with themselves. */
 export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>): Keys => {
   const table = openKeyTable(database, master.check);
-  const wrapper = sealingKey(master.wrapping);
-  const random = randomPool();
 
-  const find = (id: string): SealingKey | undefined => {
-    const wrapped = table.wrapped(id);
-    return wrapped === undefined ? undefined : sealingKey(wrapper.open(wrapped, id));
+  const make = (): readonly NewKey[] => {
+    const { keys, wrapped } = makeKeys(master.wrapping);
+    const row = table.add(wrapped);
+    return keys.map((key, index) => ({ id: keyIdOf({ row, index }), key: sealingKey(key) }));
+  };
+  const destroy = (ids: readonly string[]): readonly NewKey[] => {
+    for (const [row, places] of byRow(ids)) {
+      const wrapped = table.wrapped(row);
+      if (wrapped !== undefined) table.replace(row, withoutKeys(wrapped, places.map(({ index }) => index)));
+    }
+    return [];
   };
 
-  const make = (id: string): SealingKey => {
-    const key = random(keySizeBytes);
-    table.put(id, wrapper.seal(key, id));
-    return sealingKey(key);
-  };
-
-  const commits = groupCommit<Change, SealingKey | undefined>({
+  const commits = groupCommit<Change, readonly NewKey[]>({
     database,
-    weight: (change) => (change.kind === 'create' ? 1 : change.ids.length),
-    apply: (change) => {
-      if (change.kind === 'create') return { result: find(change.id) ?? make(change.id) };
-      for (const id of change.ids) table.erase(id);
-      return { result: undefined };
-    },
+    weight: (change) => (change.kind === 'make' ? 1 : change.ids.length),
+    apply: (change) => ({ result: change.kind === 'make' ? make() : destroy(change.ids) }),
   });
+  const pool = keyPool(() => commits.run({ kind: 'make' }), keysPerRow / 2);
   const emptyLog = logTruncation(database);
 
   return {
-    create: async (id) => {
-      const key = await commits.run({ kind: 'create', id });
-      if (key === undefined) throw new Error('a created key is missing');
-      return key;
-    },
+    create: pool.take,
     getMany: async (ids) => {
       const found = new Map<string, SealingKey>();
-      for (const id of ids) {
-        const key = find(id);
-        if (key !== undefined) found.set(id, key);
+      for (const [row, places] of byRow(ids)) {
+        const wrapped = table.wrapped(row);
+        if (wrapped === undefined) continue;
+        const keyAt = openRow(master.wrapping, wrapped);
+        for (const { id, index } of places) {
+          const key = keyAt(index);
+          if (key !== undefined) found.set(id, sealingKey(key));
+        }
       }
       return found;
     },
@@ -73,10 +72,26 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
     },
     fingerprint: master.fingerprint,
     close: async () => {
+      pool.close();
       commits.close();
       database.close();
     },
   };
+};
+
+type Named = Readonly<{ id: string; index: number }>;
+
+/** Ids that are none of ours are left out: there is no key of that name. */
+const byRow = (ids: readonly string[]): ReadonlyMap<number, readonly Named[]> => {
+  const rows = new Map<number, Named[]>();
+  for (const id of ids) {
+    const place = parseKeyId(id);
+    if (place === undefined) continue;
+    const known = rows.get(place.row);
+    if (known === undefined) rows.set(place.row, [{ id, index: place.index }]);
+    else known.push({ id, index: place.index });
+  }
+  return rows;
 };
 
 const truncationAttemptsMax = 200;

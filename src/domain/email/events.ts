@@ -30,13 +30,20 @@ const accepted = {
   fingerprint: optional(Fingerprint),
 };
 
-const Content = Type.Object({
+const envelope = {
   from: RecipientSchema,
   /** One for each role of `roles`. */
   recipients: Type.Array(RecipientSchema),
   replyTo: optional(text),
   /** As rendered at acceptance. */
   subject: text,
+};
+/** What lists and searches need of the sealed part. It stands first and by itself, so that they need not read the rest. */
+const Envelope = Type.Object(envelope);
+export type EmailEnvelope = Static<typeof Envelope>;
+
+const Content = Type.Object({
+  ...envelope,
   /** The subject of the call, with its `{{…}}`; absent where the template's own is rendered. */
   subjectOverride: optional(text),
   variables: Type.Record(text, Type.Unknown()),
@@ -74,8 +81,8 @@ const outcome = {
 const Replies = Type.Object({ replies: Type.Array(text) });
 
 export const emailEventSchemas = {
-  EmailQueued: { data: Type.Object({ ...accepted, at: text }), sealed: Content },
-  EmailScheduled: { data: Type.Object({ ...accepted, at: text, scheduledAt: text }), sealed: Content },
+  EmailQueued: { data: Type.Object({ ...accepted, at: text }), sealed: Content, envelope: Envelope },
+  EmailScheduled: { data: Type.Object({ ...accepted, at: text, scheduledAt: text }), sealed: Content, envelope: Envelope },
   /** A release or a retry says the priority again, so that it can be queued without looking back. */
   EmailReleased: { data: Type.Object({ at: text, priority: oneOf(priorities) }) },
   DeliveryAttempted: {

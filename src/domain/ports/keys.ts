@@ -10,12 +10,14 @@ export type SealingKey = Readonly<{
   open: (sealed: Uint8Array, context: string) => Buffer;
 }>;
 
+export type NewKey = Readonly<{ id: string; key: SealingKey }>;
+
 export type Keys = Readonly<{
   /**
-   * The key of `id`, made where there is none; resolves only when it survives a power loss.
-   * Two concurrent calls for one id get the same key; concurrent calls share a commit.
+   * A key that nobody else has been given, under an id that never comes again; it survives a power loss when this resolves.
+   * Keys may be made ahead; one that was made and never given to anybody harms nobody.
    */
-  create: (id: string) => Promise<SealingKey>;
+  create: () => Promise<NewKey>;
   /** The keys that exist among `ids`; one that was destroyed is absent. */
   getMany: (ids: readonly string[]) => Promise<ReadonlyMap<string, SealingKey>>;
   /** Irreversible: when it resolves, the wrapped key is gone from the database file and its WAL too. Repeating it is harmless. */

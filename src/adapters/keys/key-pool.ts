@@ -1,0 +1,48 @@
+/** Keys made ahead and durable, to be given out one by one: many share one commit, and whoever needs one seldom waits for it. */
+import type { NewKey } from '../../domain/ports/keys.js';
+
+export type KeyPool = Readonly<{
+  /** Rejects where none is left and none can be made. */
+  take: () => Promise<NewKey>;
+  /** Forgets what it holds. */
+  close: () => void;
+}>;
+
+/** In: makes more keys, durable when it resolves; asked for again when fewer than `low` are left. */
+export const keyPool = (make: () => Promise<readonly NewKey[]>, low: number): KeyPool => {
+  let ready: NewKey[] = [];
+  let making: Promise<void> | undefined;
+  let closed = false;
+
+  const refill = (): Promise<void> =>
+    (making ??= make().then(
+      (made) => {
+        making = undefined;
+        if (!closed) ready = [...made, ...ready];
+      },
+      (fault: unknown) => {
+        making = undefined;
+        throw fault;
+      },
+    ));
+
+  return {
+    take: async () => {
+      for (;;) {
+        if (closed) throw new Error('the keys are closed');
+        const key = ready.pop();
+        if (key === undefined) {
+          await refill();
+          continue;
+        }
+        // Made ahead, so its fault is nobody's yet: who finds the pool empty asks again and sees it.
+        if (ready.length < low) refill().catch(() => {});
+        return key;
+      }
+    },
+    close: () => {
+      closed = true;
+      ready = [];
+    },
+  };
+};
