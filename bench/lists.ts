@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { openSqliteDocuments } from '../src/adapters/documents/sqlite.js';
 import { defaultLimits } from '../src/domain/limits.js';
 import type { Recorded } from '../src/domain/events.js';
-import type { Document, Documents } from '../src/domain/ports/documents.js';
+import type { Documents } from '../src/domain/ports/documents.js';
 import type { EmailFilter, Queries } from '../src/projections/api.js';
 import { emailsProjection } from '../src/projections/emails.js';
 import { makeQueries } from '../src/projections/queries.js';
-import { project } from '../src/projections/runner.js';
+import { emptyDesk, project } from '../src/projections/runner.js';
 import { lifeOf, teamA } from './support/email-life.js';
 import { percentile } from './support/load.js';
 import { machineWithDisk } from './support/machine.js';
@@ -25,8 +25,8 @@ const PAGE_TARGET_MS = 5;
 const SEARCH_TARGET_MS = 30;
 /** A deep page takes at most this many times the first. */
 const DEEP_TARGET = 1.25;
-const WARM_UP = 50;
-const CALLS = 400;
+const WARM_UP = 25;
+const CALLS = 200;
 const WALKED_PAGES = 9_000;
 const PAGE_SIZE = 100;
 
@@ -36,7 +36,7 @@ const fillDocuments = async (documents: Documents): Promise<number> => {
   await documents.projection(projection.name, projection.collections);
   const rebuild = await documents.rebuild(projection.name);
   const random = seeded(SEED);
-  const cache = new Map<string, Document>();
+  const desk = emptyDesk();
   let checkpoint = await rebuild.store.checkpoint();
   let position = 0;
   let ofTeamA = 0;
@@ -50,7 +50,7 @@ const fillDocuments = async (documents: Documents): Promise<number> => {
         recorded.push({ event, stream, revision, position, hash: '', metadata: { ...cause, eventId: `${n}-${revision}`, occurredAt: cause.at } });
       });
     }
-    checkpoint = await project(projection, rebuild.store, cache, recorded, checkpoint);
+    checkpoint = await project(projection, rebuild.store, desk, recorded, checkpoint);
   }
   await rebuild.commit();
   return ofTeamA;
@@ -58,51 +58,70 @@ const fillDocuments = async (documents: Documents): Promise<number> => {
 
 type Ask = (n: number) => Promise<Readonly<{ data: readonly unknown[] }>>;
 
-/** The 95th percentile and the median of `CALLS` calls, in ms. `expectRows`: every answer must have some. */
-const timesOf = async (ask: Ask, expectRows: boolean): Promise<Readonly<{ p95: number; median: number }>> => {
+type Times = Readonly<{ p95: number; median: number; cpu: number; isQuiet: boolean }>;
+
+/** Below this share of the time that the calls took, the processor was with others, and the wall time says little. */
+const CPU_SHARE_MIN = 0.85;
+
+/** Of `CALLS` calls: the 95th percentile, the median and the CPU per call, in ms. `expectRows`: every answer must have some. */
+const timesOf = async (ask: Ask, expectRows: boolean): Promise<Times> => {
   const times = new Float64Array(CALLS);
+  let began = process.cpuUsage();
   for (let n = -WARM_UP; n < CALLS; n += 1) {
+    if (n === 0) began = process.cpuUsage();
     const start = performance.now();
     const { data } = await ask(n + WARM_UP);
     if (n >= 0) times[n] = performance.now() - start;
     if (expectRows && data.length === 0) throw new Error('a list that has rows was answered without any');
   }
+  const { user, system } = process.cpuUsage(began);
+  const cpuMs = (user + system) / 1_000;
+  const isQuiet = cpuMs >= CPU_SHARE_MIN * times.reduce((sum, time) => sum + time, 0);
   times.sort();
-  return { p95: percentile(times, 0.95), median: percentile(times, 0.5) };
+  return { p95: percentile(times, 0.95), median: percentile(times, 0.5), cpu: cpuMs / CALLS, isQuiet };
 };
 
 const isoAt = (share: number): string => new Date(START_MS + Math.floor(share * DAYS * DAY_MS)).toISOString();
 const templateId = '018f0000-0000-7000-8000-000000000103';
 
-const pages: readonly Readonly<{ what: string; filter: (random: () => number) => EmailFilter }>[] = [
-  { what: 'all', filter: () => ({}) },
-  { what: 'of one status', filter: () => ({ status: 'bounced' }) },
-  { what: 'of one template', filter: () => ({ templateId }) },
-  {
-    what: 'between two moments',
-    filter: (random) => {
-      const from = random() * 0.8;
-      return { startDate: isoAt(from), endDate: isoAt(from + 0.15) };
-    },
-  },
-];
+type Filter = (random: () => number) => EmailFilter;
+const between = (share: number): Filter => (random) => {
+  const from = random() * (1 - share);
+  return { startDate: isoAt(from), endDate: isoAt(from + share) };
+};
 
-const searches: readonly Readonly<{ what: string; rows: boolean; filter: (random: () => number) => EmailFilter }>[] = [
+/** Every combination of the filters; the status is a rare and a common one. */
+const filters: readonly Readonly<{ what: string; filter: Filter }>[] = [undefined, 'bounced', 'delivered'].flatMap((status) =>
+  [undefined, templateId].flatMap((template) =>
+    [undefined, 0.15, 0.9].map((share) => ({
+      what: [status, template === undefined ? undefined : 'one template', share === undefined ? undefined : `between two moments ${share * DAYS} days apart`]
+        .flatMap((part) => part ?? []).join(', ') || 'all',
+      filter: (random: () => number) => ({
+        ...(status === undefined ? {} : { status: status as 'bounced' | 'delivered' }),
+        ...(template === undefined ? {} : { templateId: template }),
+        ...(share === undefined ? {} : between(share)(random)),
+      }),
+    })),
+  ),
+);
+
+const surnames = ['hopper', 'murphy', 'tanaka', 'knuth'];
+
+const searches: readonly Readonly<{ what: string; rows: boolean; filter: Filter }>[] = [
   { what: 'a word of every eighth', rows: true, filter: () => ({ search: 'roastery' }) },
-  { what: 'a surname', rows: true, filter: (random) => ({ search: ['hopper', 'murphy', 'tanaka', 'knuth'][Math.floor(random() * 4)]! }) },
   { what: 'one order number', rows: false, filter: (random) => ({ search: `NW-${Math.floor(random() * EMAILS_IN_LIST)}` }) },
   { what: 'part of an address', rows: false, filter: (random) => ({ search: `ada.hopper${Math.floor(random() * 100)}` }) },
   { what: 'three letters', rows: true, filter: () => ({ search: 'ord' }) },
   { what: 'nothing found', rows: false, filter: (random) => ({ search: `zzq${Math.floor(random() * 1_000)}` }) },
-  { what: 'a surname of one status', rows: true, filter: () => ({ search: 'murphy', status: 'bounced' }) },
-  {
-    what: 'a surname between two moments',
+  { what: 'a word of every eighth, bounced', rows: true, filter: () => ({ search: 'roastery', status: 'bounced' }) },
+  { what: 'a word of every eighth, between two moments', rows: true, filter: (random) => ({ search: 'roastery', ...between(0.15)(random) }) },
+  { what: 'what every address has, bounced', rows: true, filter: () => ({ search: 'example', status: 'bounced' }) },
+  { what: 'a word of every eighth, in a template without it', rows: false, filter: () => ({ search: 'roastery', templateId }) },
+  ...filters.map(({ what, filter }) => ({
+    what: `a surname, ${what}`,
     rows: true,
-    filter: (random) => {
-      const from = random() * 0.8;
-      return { search: 'knuth', startDate: isoAt(from), endDate: isoAt(from + 0.15) };
-    },
-  },
+    filter: (random: () => number) => ({ search: surnames[Math.floor(random() * surnames.length)]!, ...filter(random) }),
+  })),
 ];
 
 /** Walks by cursor as far as asked; throws where a row comes twice, out of order, or where the list ends too early. Answers the time of each page. */
@@ -134,11 +153,13 @@ const measure = async (queries: Queries, emails: number): Promise<readonly Figur
   const first = await queries.listEmails(teamA, {}, { page: 1, limit: 20 });
   if (first.meta.total !== emails) throw new Error(`the list says ${first.meta.total} emails, there are ${emails}`);
   const add = async (what: string, ask: Ask, expectRows: boolean, atMost: number): Promise<void> => {
-    const { p95: value, median } = await timesOf(ask, expectRows);
-    figures.push({ what: `${what}: P95`, value, unit: 'ms', target: { atMost }, note: `median ${median.toFixed(2)} ms` });
+    const { p95: value, median, cpu, isQuiet } = await timesOf(ask, expectRows);
+    const note = `median ${median.toFixed(2)}, CPU ${cpu.toFixed(2)} ms a call`;
+    // What was quick enough on a restless machine is quick enough, and what takes the processor for longer is not.
+    figures.push({ what: `${what}: P95`, value, unit: 'ms', target: { atMost }, counts: isQuiet || value <= atMost || cpu > atMost, note });
   };
   const paging = { page: 1, limit: 20 };
-  for (const { what, filter } of pages) await add(`page, ${what}`, () => queries.listEmails(teamA, filter(random), paging), true, PAGE_TARGET_MS);
+  for (const { what, filter } of filters) await add(`page, ${what}`, () => queries.listEmails(teamA, filter(random), paging), true, PAGE_TARGET_MS);
   for (const { what, rows, filter } of searches) await add(`search, ${what}`, () => queries.listEmails(teamA, filter(random), paging), rows, SEARCH_TARGET_MS);
   const times = await walk(queries);
   const tenth = WALKED_PAGES / 10;

@@ -10,7 +10,7 @@ const benchmarks = {
   expression: 'evaluating a calculated variable (some seconds)',
   render: 'rendering an order confirmation, against the same by hand (some seconds)',
   rebuild: 'rebuilding the read model of 100,000 emails, against a raw scan of the log (some 4 minutes)',
-  lists: 'lists and searches over a million emails (some 4 minutes)',
+  lists: 'lists and searches over a million emails (some 6 minutes)',
   memory: 'memory at rest, and with 100,000 emails waiting (some 2 minutes)',
 } as const;
 type Name = keyof typeof benchmarks;

@@ -45,8 +45,8 @@ export type App = Readonly<{
   stop: () => Promise<void>;
 }>;
 
-/** Between two batches of a projection: under load more events share a write, and a list lags by no more than this. */
-const PROJECTION_PAUSE_MS = 10;
+/** Between two batches of a projection: under load more events share a write. Who asks for a list that lags ends the pause. */
+const PROJECTION_PAUSE_MS = 200;
 
 export type AppOptions = Omit<EngineOptions, 'onAppended'> & Readonly<{ mailer?: Mailer }>;
 
@@ -144,9 +144,7 @@ const openRunners = async (engine: Engine, elsewhere: boolean): Promise<Readonly
   const runners = new Map<string, Runner>();
   for (const projection of makeProjections(engine.limits)) {
     const store = await engine.documents.projection(projection.name, projection.collections);
-    const pause = async (signal: AbortSignal): Promise<void> => {
-      if (!signal.aborted) await wait(PROJECTION_PAUSE_MS);
-    };
+    const pause = (signal: AbortSignal): Promise<void> => wait(PROJECTION_PAUSE_MS, undefined, { signal }).catch(() => {});
     runners.set(projection.name, makeRunner(projection, { log: engine.log, store, pause, elsewhere }));
   }
   return runners;

@@ -8,41 +8,61 @@ export type ListQuery = Readonly<{
   collection: string;
   where: Query['where'];
   search?: string | undefined;
+  /** How far the hits of a search are counted. */
+  searchTotalMax: number;
   /** The field of the order, newest first; `seq` where absent or where a search is given. */
   sortField?: string;
-  total: () => Promise<Readonly<{ total: number; isLowerBound: boolean }>>;
+  /** The total where no search is given. */
+  total: () => Promise<Total>;
 }>;
+
+export type Total = Readonly<{ total: number; isLowerBound: boolean }>;
 
 /** Reads one page and says where the next begins. */
 export const readPage = async <Found extends Document, Item>(
   documents: Documents,
-  { collection, where, search, sortField = 'seq', total }: ListQuery,
+  query: ListQuery,
   { page, limit, cursor }: Paging,
   itemOf: (document: Found) => Item,
 ): Promise<Page<Item>> => {
+  const { collection, search, sortField = 'seq' } = query;
   const field = search === undefined ? sortField : 'seq';
-  const after = cursor === undefined ? undefined : readCursor(cursor, collection, field);
-  const found = (await documents.find(collection, {
-    where,
-    ...(search === undefined ? { sort: { field, direction: 'desc' as const } } : { search }),
-    ...(after === undefined ? { skip: (page - 1) * limit } : { after }),
-    limit: limit + 1,
-  })) as readonly Found[];
+  const place = cursor === undefined ? { skip: (page - 1) * limit } : { after: readCursor(cursor, collection, field) };
+  // One more than the page holds tells whether others follow.
+  const part = { where: query.where, ...place, limit: limit + 1 };
+  const { rows, total, isLowerBound } = search === undefined ? await listed(documents, query, part) : await searched(documents, query, { ...part, search });
+  const found = rows as readonly Found[];
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
-  const { total: counted, isLowerBound } = await total();
   return {
     data: shown.map(itemOf),
     meta: {
       page: cursor === undefined ? page : 1,
       limit,
-      total: counted,
-      totalPages: Math.ceil(counted / limit),
+      total,
+      totalPages: Math.ceil(total / limit),
       totalIsLowerBound: isLowerBound,
       nextCursor: found.length > limit && last !== undefined ? writeCursor(last, collection, field) : null,
     },
   };
 };
+
+type Part = Omit<Query, 'search' | 'sort'>;
+type Listed = Total & Readonly<{ rows: readonly Document[] }>;
+
+const listed = async (documents: Documents, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<Listed> => {
+  const rows = await documents.find(collection, { ...part, sort: { field: sortField, direction: 'desc' } });
+  return { rows, ...(totalOfLast(part, rows) ?? (await total())) };
+};
+
+const searched = async (documents: Documents, { collection, searchTotalMax }: ListQuery, part: Part & Readonly<{ search: string }>): Promise<Listed> => {
+  const { documents: rows, count, isLowerBound } = await documents.findCounted(collection, part, searchTotalMax);
+  return { rows, total: count, isLowerBound };
+};
+
+/** The total, where the rows found are the last of the list and it is known how many stand before them: then nothing needs counting. */
+const totalOfLast = ({ skip, limit }: Part, rows: readonly Document[]): Total | undefined =>
+  skip !== undefined && rows.length < limit && (rows.length > 0 || skip === 0) ? { total: skip + rows.length, isLowerBound: false } : undefined;
 
 const writeCursor = (document: Document, collection: string, field: string): string => {
   const value = document[field];

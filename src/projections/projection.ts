@@ -13,15 +13,34 @@ export type Projection = Readonly<{
   collections: readonly CollectionSpec[];
   /** The kinds of stream it reads. */
   kinds: readonly string[];
-  /** The types of event whose sealed part it looks at; of others it is not opened. */
+  /** The types of event of whose sealed part it looks at the envelope; of others it is not opened. */
   opens: readonly EventType[];
-  /** The documents that the event may touch, known from the event alone. */
-  reads: (recorded: Recorded) => readonly Reference[];
+  /** The documents that the events of a batch may touch, known from the events alone. */
+  reads: (batch: readonly Recorded[]) => readonly Reference[];
   /** Further documents that an event on this one may touch. */
   related?: (document: Document) => readonly Reference[];
   /**
-   * In: an event and a look at the documents that `reads` and `related` named. Out: the changes. Pure and total: it refuses no event,
-   * reads no clock, and gives the same for the same.
+   * In: events in order and a look at the documents that `reads` and `related` named. Out: the changes, one for each document. Pure and
+   * total: it refuses no event, reads no clock, and gives the same documents however the events are cut into batches.
    */
-  apply: (recorded: Recorded, find: (collection: string, id: string) => Document | undefined) => readonly Change[];
+  fold: (batch: readonly Recorded[], find: Find) => readonly Change[];
 }>;
+
+export type Find = (collection: string, id: string) => Document | undefined;
+
+export const keyOf = (collection: string, id: string): string => `${collection}\n${id}`;
+
+/** The fold of a projection whose step takes one event at a time. */
+export const eventByEvent =
+  (step: (recorded: Recorded, find: Find) => readonly Change[]): Projection['fold'] =>
+  (batch, find) => {
+    const changed = new Map<string, Change>();
+    const findChanged: Find = (collection, id) => {
+      const change = changed.get(keyOf(collection, id));
+      return change === undefined ? find(collection, id) : change.document;
+    };
+    for (const recorded of batch) {
+      for (const change of step(recorded, findChanged)) changed.set(keyOf(change.collection, change.id), change);
+    }
+    return [...changed.values()];
+  };

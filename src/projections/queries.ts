@@ -7,7 +7,7 @@ import type { Condition, Documents } from '../domain/ports/documents.js';
 import type { EmailFilter, Queries } from './api.js';
 import { API_KEYS, type ApiKeyDocument } from './api-keys.js';
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
-import { readPage } from './paging.js';
+import { readPage, type Total } from './paging.js';
 import { TEMPLATES, type TemplateDocument } from './templates.js';
 
 export type QueryDeps = Readonly<{
@@ -26,6 +26,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
         collection: EMAILS,
         where: whereOf(teamId, filter),
         search: filter.search,
+        searchTotalMax: deps.limits.searchTotalMax,
         sortField: 'createdAt',
         total: () => totalEmails(deps, teamId, filter),
       },
@@ -45,14 +46,14 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   listTemplates: (teamId, { search }, paging) =>
     readPage<TemplateDocument, TemplateDocument['item']>(
       deps.documents,
-      { collection: TEMPLATES, where: { team: { eq: teamId } }, search, total: () => counted(deps, TEMPLATES, teamId, search) },
+      { collection: TEMPLATES, where: { team: { eq: teamId } }, search, searchTotalMax: deps.limits.listTotalMax, total: () => counted(deps, TEMPLATES, teamId) },
       paging,
       ({ item }) => item,
     ),
   listApiKeys: (teamId, paging) =>
     readPage<ApiKeyDocument, ReturnType<typeof apiKeyRecord>>(
       deps.documents,
-      { collection: API_KEYS, where: { team: { eq: teamId } }, total: () => counted(deps, API_KEYS, teamId, undefined) },
+      { collection: API_KEYS, where: { team: { eq: teamId } }, searchTotalMax: deps.limits.listTotalMax, total: () => counted(deps, API_KEYS, teamId) },
       paging,
       ({ id, key }) => apiKeyRecord(must(parseApiKeyId(id), 'API key id'), key, isoTime(deps.clock.now())),
     ),
@@ -76,22 +77,14 @@ const whereOf = (teamId: TeamId, { status, templateId, startDate, endDate }: Ema
 });
 
 /** Templates and keys are few, so their rows are counted. */
-const counted = async (deps: QueryDeps, collection: string, teamId: TeamId, search: string | undefined) => {
+const counted = async (deps: QueryDeps, collection: string, teamId: TeamId): Promise<Total> => {
   const max = deps.limits.listTotalMax;
-  const total = await deps.documents.count(collection, { where: { team: { eq: teamId } }, ...(search === undefined ? {} : { search }) }, max);
+  const total = await deps.documents.count(collection, { where: { team: { eq: teamId } } }, max);
   return { total, isLowerBound: total >= max };
 };
 
-/**
- * Emails are many: whole days come from the daily counts, and only the cut days at both ends are counted by index.
- * What a search finds is counted up to a bound.
- */
-const totalEmails = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter) => {
-  if (filter.search !== undefined) {
-    const max = deps.limits.searchTotalMax;
-    const total = await deps.documents.count(EMAILS, { where: whereOf(teamId, filter), search: filter.search }, max);
-    return { total, isLowerBound: total >= max };
-  }
+/** Emails are many: whole days come from the daily counts, and only the cut days at both ends are counted by index. */
+const totalEmails = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Total> => {
   const { startDate, endDate } = filter;
   if (startDate !== undefined && endDate !== undefined && startDate > endDate) return { total: 0, isLowerBound: false };
   const firstDay = startDate === undefined ? undefined : dayOf(startDate);
@@ -99,19 +92,31 @@ const totalEmails = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter)
   const startCut = startDate !== undefined && !startDate.endsWith('T00:00:00.000Z');
   const endCut = endDate !== undefined && !endDate.endsWith('T23:59:59.999Z');
   if (firstDay !== undefined && firstDay === lastDay && (startCut || endCut)) {
-    return { total: await countCut(deps, teamId, filter, startDate!, endDate!), isLowerBound: false };
+    return { total: await countBetween(deps, teamId, filter, startDate!, endDate!), isLowerBound: false };
   }
   let total = 0;
+  let [onFirst, onLast] = [0, 0];
   for (const counts of await daysBetween(deps, teamId, firstDay, lastDay)) {
-    if ((startCut && counts.day === firstDay) || (endCut && counts.day === lastDay)) continue;
-    total += matching(counts, filter);
+    const count = matching(counts, filter);
+    if (startCut && counts.day === firstDay) onFirst = count;
+    else if (endCut && counts.day === lastDay) onLast = count;
+    else total += count;
   }
-  if (startCut) total += await countCut(deps, teamId, filter, startDate, `${firstDay}T23:59:59.999Z`);
-  if (endCut) total += await countCut(deps, teamId, filter, `${lastDay}T00:00:00.000Z`, endDate);
+  if (startCut) total += await countRest(deps, teamId, filter, firstDay!, startDate, onFirst);
+  if (endCut) total += onLast - (await countRest(deps, teamId, filter, lastDay!, isoTime(Date.parse(endDate) + 1), onLast));
   return { total, isLowerBound: false };
 };
 
-const countCut = (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, startDate: string, endDate: string): Promise<number> =>
+/** How many of the `whole` of a day were made at `from` or later: by index, on the side of the cut that is the shorter. */
+const countRest = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, day: string, from: string, whole: number): Promise<number> => {
+  if (whole === 0) return 0;
+  if (from >= `${day}T12`) return countBetween(deps, teamId, filter, from, `${day}T23:59:59.999Z`);
+  const before = await countBetween(deps, teamId, filter, `${day}T00:00:00.000Z`, isoTime(Date.parse(from) - 1));
+  // An email may have come in between the two counts.
+  return Math.max(0, whole - before);
+};
+
+const countBetween = (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, startDate: string, endDate: string): Promise<number> =>
   deps.documents.count(EMAILS, { where: whereOf(teamId, { ...filter, startDate, endDate }) }, Number.MAX_SAFE_INTEGER);
 
 /** One document a day: a hundred years of days are still few. */

@@ -2,9 +2,11 @@
 import type { EventLog } from '../domain/event-log.js';
 import type { Document, Documents, Rebuild } from '../domain/ports/documents.js';
 import type { Projection } from './projection.js';
-import { project } from './runner.js';
+import { emptyDesk, foldBatch, writePending } from './runner.js';
 
 const BATCH_SIZE = 1_000;
+/** Most events of an email follow its first closely: its document is written once for them all. */
+const PENDING_DOCUMENTS_MAX = 4_096;
 
 /** Folds every event up to `upTo` (default: the head of now) into the shadow. Out: how many events there were. */
 export const fill = async (
@@ -14,17 +16,21 @@ export const fill = async (
   options: Readonly<{ upTo?: number; onProgress?: (position: number) => void }> = {},
 ): Promise<number> => {
   const { upTo = Number.MAX_SAFE_INTEGER, onProgress } = options;
-  const cache = new Map<string, Document>();
+  const desk = emptyDesk();
   let checkpoint = await rebuild.store.checkpoint();
+  let position = checkpoint.position;
   let events = 0;
-  for await (const batch of log.readAll(checkpoint.position, { filter: { kinds: projection.kinds }, opens: projection.opens, batchSize: BATCH_SIZE })) {
-    const wanted = batch.at(-1)!.position <= upTo ? batch : batch.filter(({ position }) => position <= upTo);
+  for await (const batch of log.readAll(position, { filter: { kinds: projection.kinds }, opens: projection.opens, batchSize: BATCH_SIZE })) {
+    const wanted = batch.at(-1)!.position <= upTo ? batch : batch.filter((recorded) => recorded.position <= upTo);
     if (wanted.length === 0) break;
-    checkpoint = await project(projection, rebuild.store, cache, wanted, checkpoint);
+    await foldBatch(projection, rebuild.store, desk, wanted);
+    position = wanted.at(-1)!.position;
     events += wanted.length;
-    onProgress?.(checkpoint.position);
+    if (desk.pending.size >= PENDING_DOCUMENTS_MAX) checkpoint = await writePending(projection, rebuild.store, desk, checkpoint, position);
+    onProgress?.(position);
     if (wanted.length < batch.length) break;
   }
+  if (position > checkpoint.position) await writePending(projection, rebuild.store, desk, checkpoint, position);
   return events;
 };
 

@@ -5,12 +5,12 @@ import {
   CheckpointMoved, type Checkpoint, type CollectionWrites, type Document, type ProjectionStore,
 } from '../domain/ports/documents.js';
 import type { Worker } from '../domain/ports/worker.js';
-import type { Change, Projection, Reference } from './projection.js';
+import { keyOf, type Change, type Projection, type Reference } from './projection.js';
 
 export type RunnerDeps = Readonly<{
   log: Pick<EventLog, 'readAll' | 'subscribeAll'>;
   store: ProjectionStore;
-  /** Awaited between batches, so that under load many events share one write. */
+  /** Awaited between batches, so that under load many events share one write, and those of one email one document. Ends early at the signal. */
   pause: (signal: AbortSignal) => Promise<void>;
   /** True where the worker runs in another process: how far it is then stands in the checkpoint alone. */
   elsewhere?: boolean;
@@ -33,9 +33,18 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
   const filter = { kinds: projection.kinds };
   const waiting = new Set<() => void>();
   let reached = 0;
+  /** Ends the pause under way: somebody waits for what comes after it. */
+  let hurry = (): void => {};
+
+  const pause = async (signal: AbortSignal): Promise<void> => {
+    if (waiting.size > 0) return;
+    const over = new AbortController();
+    hurry = () => over.abort(HURRIED);
+    await deps.pause(AbortSignal.any([signal, over.signal]));
+  };
 
   const follow = async (signal: AbortSignal): Promise<void> => {
-    const cache = new Map<string, Document>();
+    const desk = emptyDesk();
     let checkpoint = await deps.store.checkpoint();
     const advance = (position: number): void => {
       reached = position;
@@ -43,9 +52,9 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
     };
     advance(checkpoint.position);
     for await (const batch of deps.log.subscribeAll(checkpoint.position, { filter, signal })) {
-      checkpoint = await project(projection, deps.store, cache, batch, checkpoint);
+      checkpoint = await project(projection, deps.store, desk, batch, checkpoint);
       advance(checkpoint.position);
-      await deps.pause(signal);
+      await pause(signal);
     }
   };
 
@@ -70,7 +79,7 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
         if (deps.elsewhere === true) reached = (await deps.store.checkpoint()).position;
         const next = await firstAfter(deps.log, reached, filter);
         if (next === undefined || next > position) return;
-        if (reached < next) await (deps.elsewhere === true ? deps.pause(signal) : progressed(waiting, signal));
+        if (reached < next) await (deps.elsewhere === true ? deps.pause(signal) : progressed(waiting, hurry, signal));
       }
     },
   };
@@ -85,7 +94,10 @@ const firstAfter = async (
   return undefined;
 };
 
-const progressed = (waiting: Set<() => void>, signal: AbortSignal): Promise<void> =>
+/** With a reason of its own: without one, a DOMException with a stack is made each time. */
+const HURRIED = 'hurried';
+
+const progressed = (waiting: Set<() => void>, hurry: () => void, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {
       waiting.delete(done);
@@ -93,59 +105,83 @@ const progressed = (waiting: Set<() => void>, signal: AbortSignal): Promise<void
       resolve();
     };
     waiting.add(done);
+    hurry();
     signal.addEventListener('abort', done, { once: true });
   });
 
-const keyOf = (collection: string, id: string): string => `${collection}\n${id}`;
+/** Documents at hand between batches: those written lately, and the changes that are not written yet. */
+export type Desk = Readonly<{ cache: Map<string, Document>; pending: Map<string, Change> }>;
+
+export const emptyDesk = (): Desk => ({ cache: new Map(), pending: new Map() });
 
 /** Folds a batch into the documents and writes them with the checkpoint. Out: the checkpoint after. */
 export const project = async (
   projection: Projection,
   store: ProjectionStore,
-  cache: Map<string, Document>,
+  desk: Desk,
   batch: readonly Recorded[],
   from: Checkpoint,
 ): Promise<Checkpoint> => {
-  await fetchMissing(projection, store, cache, batch);
-  const changed = new Map<string, Change>();
-  const find = (collection: string, id: string): Document | undefined => {
-    const key = keyOf(collection, id);
-    return changed.has(key) ? changed.get(key)!.document : cache.get(key);
-  };
-  for (const recorded of batch) {
-    for (const change of projection.apply(recorded, find)) changed.set(keyOf(change.collection, change.id), change);
+  await foldBatch(projection, store, desk, batch);
+  return writePending(projection, store, desk, from, batch.at(-1)!.position);
+};
+
+/** Folds a batch into the documents on the desk, without writing them. */
+export const foldBatch = async (projection: Projection, store: ProjectionStore, desk: Desk, batch: readonly Recorded[]): Promise<void> => {
+  await fetchMissing(projection, store, desk, batch);
+  for (const change of projection.fold(batch, (collection, id) => lookUp(desk, keyOf(collection, id)))) {
+    desk.pending.set(keyOf(change.collection, change.id), change);
   }
-  const to = batch.at(-1)!.position;
-  await store.write(writesOf(projection, [...changed.values()]), from, to);
-  for (const [key, { document }] of changed) {
+};
+
+/** Writes what is pending and moves the checkpoint from `from` to `position`. Out: the checkpoint after. */
+export const writePending = async (
+  projection: Projection,
+  store: ProjectionStore,
+  { cache, pending }: Desk,
+  from: Checkpoint,
+  position: number,
+): Promise<Checkpoint> => {
+  await store.write(writesOf(projection, [...pending.values()]), from, position);
+  for (const [key, { document }] of pending) {
     cache.delete(key);
     if (document !== undefined) cache.set(key, document);
   }
-  while (cache.size > CACHED_DOCUMENTS_MAX) cache.delete(cache.keys().next().value!);
-  return { position: to, generation: from.generation };
+  pending.clear();
+  for (const key of cache.keys()) {
+    if (cache.size <= CACHED_DOCUMENTS_MAX) break;
+    cache.delete(key);
+  }
+  return { position, generation: from.generation };
+};
+
+const lookUp = ({ cache, pending }: Desk, key: string): Document | undefined => {
+  const change = pending.get(key);
+  return change === undefined ? cache.get(key) : change.document;
 };
 
 const fetchMissing = async (
   projection: Projection,
   store: ProjectionStore,
-  cache: Map<string, Document>,
+  desk: Desk,
   batch: readonly Recorded[],
 ): Promise<void> => {
-  const named = batch.flatMap((recorded) => projection.reads(recorded));
-  await fetchAll(store, cache, named);
+  const named = projection.reads(batch);
+  await fetchAll(store, desk, named);
   if (projection.related === undefined) return;
   const related: Reference[] = [];
   for (const { collection, id } of named) {
-    const document = cache.get(keyOf(collection, id));
+    const document = lookUp(desk, keyOf(collection, id));
     if (document !== undefined) related.push(...projection.related(document));
   }
-  await fetchAll(store, cache, related);
+  await fetchAll(store, desk, related);
 };
 
-const fetchAll = async (store: ProjectionStore, cache: Map<string, Document>, references: readonly Reference[]): Promise<void> => {
+const fetchAll = async (store: ProjectionStore, { cache, pending }: Desk, references: readonly Reference[]): Promise<void> => {
   const missing = new Map<string, Set<string>>();
   for (const { collection, id } of references) {
-    if (cache.has(keyOf(collection, id))) continue;
+    const key = keyOf(collection, id);
+    if (cache.has(key) || pending.has(key)) continue;
     const ids = missing.get(collection);
     if (ids === undefined) missing.set(collection, new Set([id]));
     else ids.add(id);

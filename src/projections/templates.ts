@@ -4,7 +4,7 @@ import type { TemplateListItem } from '../domain/template/records.js';
 import { evolveTemplate, templateListItem, type TemplateState } from '../domain/template/state.js';
 import { must, parseTemplateId, splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/documents.js';
-import type { Projection } from './projection.js';
+import { eventByEvent, type Projection } from './projection.js';
 
 export const TEMPLATES = 'templates';
 
@@ -16,8 +16,8 @@ export const templatesProjection: Projection = {
   collections: [{ name: TEMPLATES, version: 1, fields: ['team'], indexes: [['team']], search: 'text', searchScope: 'team' }],
   kinds: ['template'],
   opens: [],
-  reads: ({ stream }) => [{ collection: TEMPLATES, id: splitStream(stream).id }],
-  apply: ({ event, stream, position, metadata }, find) => {
+  reads: (batch) => batch.map(({ stream }) => ({ collection: TEMPLATES, id: splitStream(stream).id })),
+  fold: eventByEvent(({ event, stream, position, metadata }, find) => {
     const { id } = splitStream(stream);
     const before = find(TEMPLATES, id) as TemplateDocument | undefined;
     const folded = evolveTemplate(before?.state ?? { created: undefined, template: undefined }, event as TemplateEvent);
@@ -29,7 +29,7 @@ export const templatesProjection: Projection = {
     const item = templateListItem(must(parseTemplateId(id), 'template id'), state.template);
     const document = { ...common, item, team: metadata.teamId, text: `${item.name}\n${item.slug}\n${item.description}` };
     return [{ collection: TEMPLATES, id, document: document as TemplateDocument }];
-  },
+  }),
 };
 
 const slim = (state: TemplateState): TemplateState =>

@@ -13,8 +13,8 @@ export const emailsSpec: CollectionSpec = {
   name: 'emails',
   version: 1,
   fields: ['teamId', 'status', 'createdAt', 'cost'],
-  indexes: [['teamId', 'createdAt'], ['teamId', 'status', 'createdAt'], ['teamId', 'cost']],
-  search: 'text', searchScope: 'teamId',
+  indexes: [['teamId', 'createdAt'], ['teamId', 'status', 'createdAt', 'seq', 'cost'], ['teamId', 'cost', 'createdAt']],
+  search: 'text', searchScope: 'teamId', searchRange: 'createdAt',
 };
 export const timersSpec: CollectionSpec = { name: 'timers', version: 1, fields: ['dueAt'], indexes: [['dueAt']] };
 

@@ -150,4 +150,108 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
       }
     }
   });
+
+  void t.test('a search between moments, of a status or of a cost finds what a look at each document finds, however the moments lie', async (t) => {
+    const emails = mixedEmails(20_000);
+    const { documents } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec]);
+    // The last few of them, and some from their middle, are written one by one.
+    const late = (index: number): boolean => index >= 19_950 || index % 900 === 3;
+    await put(store, emails.filter((_, index) => !late(index)));
+    for (const email of emails.filter((_, index) => late(index))) await put(store, [email]);
+    await harness.settle();
+    const [from, to] = ['2026-03-05T00:00:00.000Z', '2026-03-21T12:00:00.000Z'];
+    const wheres: Query['where'][] = [
+      { createdAt: { gte: from } },
+      { createdAt: { gte: from, lt: to } },
+      { createdAt: { lte: '2026-02-01T00:00:00.000Z' } },
+      { createdAt: { eq: emails[7_000]!['createdAt'] as string } },
+      { status: { eq: 'sent' } },
+      { status: { eq: 'bounced' } },
+      { status: { eq: 'bounced' }, cost: { eq: 3 } },
+      { cost: { eq: 3 }, createdAt: { gte: from, lte: to } },
+      { status: { eq: 'sent' }, cost: { eq: 2 }, createdAt: { lt: to } },
+      { status: { eq: 'bounced' }, createdAt: { gte: from } },
+    ];
+    for (const scope of [{ teamId: { eq: 'team-1' } }, { teamId: { eq: 'team-2' } }, { teamId: {} }]) {
+      const isMain = scope.teamId.eq === 'team-1';
+      for (const where of wheres.slice(0, isMain ? undefined : 6).map((one) => ({ ...scope, ...one }))) {
+        for (const search of isMain ? ['example', 'berta', 'order 7', 'apart'] : ['example', 'apart']) {
+          const what = `${JSON.stringify(where)} ${search}`;
+          const expected = emails.filter((email) => holds(email, where) && String(email['text']).includes(search)).map(({ seq }) => seq).reverse();
+          const newest = await seqs(documents, { where, search, limit: 400 });
+          t.equal(newest.join(), expected.slice(0, 400).join(), what);
+          t.equal(await documents.count('emails', { where, search }, 30_000), expected.length, what);
+          const place = { value: 300_000, seq: 300_000 };
+          t.same(await seqs(documents, { where, search, limit: 7, skip: 2, after: place }), expected.filter((seq) => seq < place.seq).slice(2, 9), what);
+          for (const more of [{ skip: 5 }, { after: place }]) {
+            const page = await documents.findCounted('emails', { where, search, limit: 4, ...more }, 900);
+            t.same(page.documents.map(({ seq }) => seq), 'skip' in more ? expected.slice(5, 9) : expected.filter((seq) => seq < place.seq).slice(0, 4), what);
+            t.ok(page.isLowerBound ? page.count <= Math.min(900, expected.length) : page.count === expected.length, `${what}: ${page.count} of ${expected.length}`);
+            t.ok(page.isLowerBound || page.count < 900, 'a count that reached its bound says so');
+            t.ok(page.count >= page.documents.length + ('skip' in more && page.documents.length > 0 ? 5 : 0), 'what the page takes is counted');
+          }
+        }
+      }
+    }
+  });
+
+  void t.test('a document whose moment changes is found at the new one', async (t) => {
+    const { documents } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec]);
+    const emails = mixedEmails(6_000);
+    await put(store, emails);
+    const moved = [10, 3_000, 5_990].map((index): Document => ({ ...emails[index]!, createdAt: '2031-01-01T00:00:00.000Z' }));
+    await put(store, moved);
+    await put(store, mixedEmails(8_000).slice(6_000));
+    await harness.settle();
+    const search = 'example';
+    t.same(await seqs(documents, { where: { createdAt: { gte: '2030-01-01' } }, search }), moved.map(({ seq }) => seq).reverse());
+    const elsewhere = mixedEmails(8_000).filter((email) => typeof email['createdAt'] === 'string' && !moved.some(({ seq }) => seq === email.seq));
+    const stayed = await seqs(documents, { where: { createdAt: { lt: '2030-01-01' } }, search, limit: 30_000 });
+    t.equal(stayed.join(), elsewhere.map(({ seq }) => seq).reverse().join(), 'the others are where they were');
+    const { createdAt: _, ...timeless }: Document = moved[1]!;
+    await put(store, [timeless as Document]);
+    await harness.settle();
+    t.same(await seqs(documents, { where: { createdAt: { gte: '2030-01-01' } }, search }), [moved[2]!.seq, moved[0]!.seq]);
+    const unscoped = await seqs(documents, { where: { status: { eq: String(moved[1]!['status']) } }, search, limit: 30_000 });
+    t.ok(unscoped.includes(moved[1]!.seq), 'without a moment it is found by other filters');
+  });
+
+  void t.test('a list of two filters finds every row, whichever of them is the rarer', async (t) => {
+    const emails = Array.from({ length: 5_000 }, (_, index) => anEmail(index + 1, { status: index % 5 === 0 ? 'sent' : 'queued', cost: index % 1_667 === 0 ? 9 : index % 3 }));
+    const documents = await filled(t, emails);
+    for (const [status, cost] of [['sent', 9], ['queued', 9], ['sent', 1], ['queued', 2], ['lost', 1], ['sent', 77]] as const) {
+      const where = { teamId: { eq: 'team-1' }, status: { eq: status }, cost: { eq: cost } };
+      const expected = emails
+        .filter((email) => email['status'] === status && email['cost'] === cost)
+        .sort((a, b) => (String(a['createdAt']) < String(b['createdAt']) ? 1 : String(a['createdAt']) > String(b['createdAt']) ? -1 : b.seq - a.seq))
+        .map(({ seq }) => seq);
+      t.same(await seqs(documents, { where, sort: { field: 'createdAt', direction: 'desc' }, limit: 5_000 }), expected);
+      t.equal(await documents.count('emails', { where }, Number.MAX_SAFE_INTEGER), expected.length);
+      t.equal(await documents.count('emails', { where }, 3), Math.min(3, expected.length));
+    }
+  });
 };
+
+/** Emails far apart in the log, of rising moments but for some that are out of order or have none; most statuses and costs are common, some rare. */
+const mixedEmails = (count: number): Document[] =>
+  Array.from({ length: count }, (_none, index) => {
+    const dayAt = index % 401 === 0 ? 300 - index / 100 : index / 200;
+    const { createdAt: _, ...email } = anEmail(index + 1, {
+      teamId: index % 7 === 0 ? 'team-2' : 'team-1',
+      status: index % 9 === 3 ? 'bounced' : index % 3 === 0 ? 'queued' : 'sent',
+      cost: index % 5 === 0 ? 3 : index % 2,
+      text: `${index % 4 === 0 ? 'berta' : 'anna'}${index}@example.com order ${index % 50}${index % 16 === 3 ? ' apart' : ''}`,
+    });
+    const seq = (index + 1) * 23;
+    const moment = index % 9_973 === 17 ? {} : { createdAt: new Date(Date.UTC(2026, 0, 1) + Math.round(dayAt * 86_400_000)).toISOString() };
+    return { ...email, ...moment, seq, position: seq, id: `id-${String(seq).padStart(8, '0')}` };
+  });
+
+const holds = (email: Document, where: Query['where']): boolean =>
+  Object.entries(where).every(([field, { eq, gte, lt, lte }]) => {
+    const value = email[field];
+    if (typeof value !== 'string' && typeof value !== 'number') return false;
+    return (eq === undefined || value === eq) && (gte === undefined || value >= gte) && (lt === undefined || value < lt) && (lte === undefined || value <= lte);
+  });

@@ -134,9 +134,9 @@ void t.test('where counts were written and the email was not, the event counts o
   const { append, recorded } = openLogOfTest();
   await append(stream, [queued]);
   const [first] = await recorded();
-  const [counted] = projection.apply(first!, () => undefined);
+  const [counted] = projection.fold([first!], () => undefined);
   t.match(counted, { collection: EMAIL_COUNTS, document: { cells: { [`queued|${TEMPLATE_ID}`]: 1 } } });
-  const again = projection.apply(first!, (collection) => (collection === EMAIL_COUNTS ? counted!.document : undefined));
+  const again = projection.fold([first!], (collection) => (collection === EMAIL_COUNTS ? counted!.document : undefined));
   t.same(again.map(({ collection }) => collection), [EMAILS]);
 });
 

@@ -228,5 +228,10 @@ void t.test('what a search finds is counted up to a bound, and says so', async (
   for (const projection of makeProjections(defaultLimits)) await projectIn(documents, projection, await world.recorded());
   const queries = makeQueries({ documents, clock: fakeClock(Date.parse(T0)), limits: { ...defaultLimits, searchTotalMax: 10 }, settle: async () => {} });
   t.match((await queries.listEmails(team, { search: 'hello' }, { page: 1, limit: 5 })).meta, { total: 10, totalPages: 2, totalIsLowerBound: true });
+  t.match((await queries.listEmails(team, { search: 'hello' }, { page: 2, limit: 5 })).meta, { total: 11, totalIsLowerBound: true }, 'what was seen is counted');
+  t.match((await queries.listEmails(team, { search: 'hello' }, { page: 3, limit: 5 })).meta, { total: 12, totalPages: 3, totalIsLowerBound: false }, 'the last page knows');
+  t.match((await queries.listEmails(team, { search: 'hello' }, { page: 9, limit: 5 })).meta, { total: 12, totalIsLowerBound: false });
+  const { nextCursor: cursor } = (await queries.listEmails(team, { search: 'hello' }, { page: 2, limit: 5 })).meta;
+  t.match((await queries.listEmails(team, { search: 'hello' }, { page: 1, limit: 5, cursor: cursor! })).meta, { total: 10, totalIsLowerBound: true });
   t.match((await queries.listEmails(team, {}, { page: 1, limit: 5 })).meta, { total: 12, totalIsLowerBound: false });
 });

@@ -3,7 +3,7 @@ import t from 'tap';
 import { CheckpointMoved, type ProjectionStore } from '../../src/domain/ports/documents.js';
 import { EMAILS, emailsProjection } from '../../src/projections/emails.js';
 import { rebuildProjection } from '../../src/projections/rebuild.js';
-import { makeRunner, project } from '../../src/projections/runner.js';
+import { emptyDesk, makeRunner, project } from '../../src/projections/runner.js';
 import { attempted, queued, queuedFor, RETENTION_MS, T0 } from '../support/email-facts.js';
 import { documentsOf, openDocuments, openLogOfTest } from '../support/projected.js';
 
@@ -112,7 +112,7 @@ void t.test('a batch is written only from the checkpoint that was read', async (
   await world.append(streamOf(1), [queued]);
   const recorded = await world.recorded();
   const from = await store.checkpoint();
-  const to = await project(projection, store, new Map(), recorded, from);
+  const to = await project(projection, store, emptyDesk(), recorded, from);
   t.same(to, { position: 1, generation: from.generation });
-  await t.rejects(project(projection, store, new Map(), recorded, from), CheckpointMoved);
+  await t.rejects(project(projection, store, emptyDesk(), recorded, from), CheckpointMoved);
 });

@@ -8,7 +8,7 @@ import type { StreamName } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import type { Document, Documents } from '../../src/domain/ports/documents.js';
 import type { Projection } from '../../src/projections/projection.js';
-import { project } from '../../src/projections/runner.js';
+import { emptyDesk, project } from '../../src/projections/runner.js';
 import { temporaryDirectory } from './data-directory.js';
 import { T0, TEAM_ID } from './email-facts.js';
 import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from './memory-ports.js';
@@ -54,13 +54,13 @@ export const projectIn = async (
   const store = await documents.projection(projection.name, projection.collections);
   const own = recorded.filter(({ stream }) => projection.kinds.includes(stream.split('-')[0]!));
   let checkpoint = await store.checkpoint();
-  let cache = new Map<string, Document>();
+  let desk = emptyDesk();
   let done = own.filter(({ position }) => position <= checkpoint.position).length;
   for (let index = 0; done < own.length; index += 1) {
     const size = sizes[Math.min(index, sizes.length - 1)]!;
-    checkpoint = await project(projection, store, cache, own.slice(done, done + size), checkpoint);
+    checkpoint = await project(projection, store, desk, own.slice(done, done + size), checkpoint);
     done += size;
-    if (forgetful) cache = new Map();
+    if (forgetful) desk = emptyDesk();
   }
 };
 

@@ -6,10 +6,12 @@ import { scopeFieldOf } from './scopes.js';
 import { createSearchTable, openSearchIndex, type Entry } from './search-index.js';
 
 export type Collection = Readonly<{
-  put: (document: Document) => void;
+  put: (row: Row) => void;
   remove: (id: string) => void;
   /** Inside a transaction, after its last write. */
   settle: () => void;
+  /** Inside a transaction: puts into the search index whatever still waits for it. */
+  indexAll: () => void;
   /** As queries answer it, without the searched text. */
   get: (id: string) => Document | undefined;
   /** As it was put. */
@@ -19,6 +21,14 @@ export type Collection = Readonly<{
 }>;
 
 type Value = string | number | null;
+
+/** A document as it is stored: whole as JSON text without what is searched, that text, and the value of each declared field. */
+export type Row = readonly [seq: number, id: string, doc: string, text: string | null, ...fields: Value[]];
+
+export const rowOf = (document: Document, spec: CollectionSpec): Row => {
+  const { doc, text } = split(document, spec);
+  return [document.seq, document.id, doc, text, ...spec.fields.map((field) => fieldValue(document, field))];
+};
 
 /** Columns of fields have no type: a string stays a string, a number a number. The implicit row id at the end of every index is `seq`. */
 export const createCollection = (database: Database, spec: CollectionSpec): void => {
@@ -33,11 +43,13 @@ export const createIndexes = (database: Database, spec: CollectionSpec): void =>
   });
 };
 
-/** With `indexed` false nothing is put into the search index: a rebuild fills it at its end. */
-export const openCollection = (database: Database, spec: CollectionSpec, indexed: boolean): Collection => {
+/** `inBulk`: an empty collection, with one writer who has much to put and nobody who searches meanwhile. */
+export const openCollection = (database: Database, spec: CollectionSpec, inBulk: boolean): Collection => {
   const table = tableOf(spec.name);
-  const search = spec.search !== undefined && indexed ? openSearchIndex(database, spec) : undefined;
+  const search = spec.search === undefined ? undefined : openSearchIndex(database, spec, inBulk);
   const scopeAt = scopeFieldOf(spec) === undefined ? -1 : spec.fields.indexOf(scopeFieldOf(spec)!);
+  /** What the search index goes by, beside the text: places in the row's columns. */
+  const indexedAt = [0, scopeAt + 1, spec.searchRange === undefined ? 0 : spec.fields.indexOf(spec.searchRange) + 1];
   const columns = spec.fields.map((field) => `, ${columnOf(field)}`).join('');
   const selectRow = database.prepare<[number], Value[]>(`SELECT id, text${columns} FROM ${table} WHERE seq = ?`).raw(true);
   const insert = database.prepare(
@@ -70,35 +82,38 @@ export const openCollection = (database: Database, spec: CollectionSpec, indexed
     removeRow.run(seq);
   };
 
-  const add = (document: Document, doc: string, columns: readonly Value[]): void => {
-    const row = [document.seq, document.id, doc, ...columns];
+  /** The only writer of a collection that was empty need not look for what is newer than all it has put. */
+  let newest = 0;
+
+  const add = (row: Row): void => {
+    const [seq, id, , ...columns] = row;
     if (insert.run(row).changes === 0) {
       // The id was made anew by another event: the newest stands.
-      remove(document.id);
+      remove(id);
       insert.run(row);
     }
     const entry = entryOf(columns);
-    if (entry !== undefined) search?.add(document.seq, entry);
+    if (entry !== undefined) search?.add(seq, entry);
   };
 
   return {
-    put: (document) => {
-      const { doc, text } = split(document, spec);
-      const now = [text, ...spec.fields.map((field) => fieldValue(document, field))];
-      const row = selectRow.get(document.seq);
-      if (row === undefined) return add(document, doc, now);
-      const [oldId, ...old] = row;
-      if (oldId !== document.id) {
-        throw new Error(`two documents of ${spec.name} have the same seq ${document.seq}: one event makes one document in a collection`);
-      }
-      update(document.seq, doc, now, old);
-      if (search === undefined || (text === old[0] && now[scopeAt + 1] === old[scopeAt + 1])) return;
+    put: (row) => {
+      const [seq, id, doc, ...now] = row;
+      const isNew = inBulk && seq > newest;
+      if (isNew) newest = seq;
+      const known = isNew ? undefined : selectRow.get(seq);
+      if (known === undefined) return add(row);
+      const [oldId, ...old] = known;
+      if (oldId !== id) throw new Error(`two documents of ${spec.name} have the same seq ${seq}: one event makes one document in a collection`);
+      update(seq, doc, now, old);
+      if (search === undefined || indexedAt.every((at) => now[at] === old[at])) return;
       const [oldEntry, entry] = [entryOf(old), entryOf(now)];
-      if (oldEntry !== undefined) search.remove(document.seq, oldEntry);
-      if (entry !== undefined) search.add(document.seq, entry);
+      if (oldEntry !== undefined) search.remove(seq, oldEntry);
+      if (entry !== undefined) search.add(seq, entry);
     },
     remove,
     settle: () => search?.settle(),
+    indexAll: () => search?.indexAll(),
     get: (id) => {
       const doc = selectDocument.get(id);
       return doc === undefined ? undefined : (JSON.parse(doc) as Document);

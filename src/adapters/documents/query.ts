@@ -5,18 +5,21 @@ import { columnOf } from './names.js';
 export type Fragment = Readonly<{ sql: string; values: readonly (string | number | bigint)[] }>;
 
 const operators = { eq: '=', gte: '>=', lt: '<', lte: '<=' } as const satisfies Record<keyof Condition, string>;
-const operatorNames = Object.keys(operators) as (keyof Condition)[];
+export const operatorNames = Object.keys(operators) as (keyof Condition)[];
 
-/** Conditions on the row `d`; an empty text where there are none. Throws RangeError for a field that is not declared. */
-export const conditionsOf = (spec: CollectionSpec, where: Query['where']): Fragment => {
+/**
+ * Conditions on the row `d`; an empty text where there are none. `unsought` names a field whose conditions are only
+ * tested, and lead to no place in an index. Throws RangeError for a field that is not declared.
+ */
+export const conditionsOf = (spec: CollectionSpec, where: Query['where'], unsought?: string): Fragment => {
   const sql: string[] = [];
   const values: (string | number)[] = [];
   for (const [field, condition] of Object.entries(where)) {
-    const column = columnOf(declared(spec, field));
+    const column = `${field === unsought ? '+' : ''}d.${columnOf(declared(spec, field))}`;
     for (const name of operatorNames) {
       const value = condition[name];
       if (value === undefined) continue;
-      sql.push(`d.${column} ${operators[name]} ?`);
+      sql.push(`${column} ${operators[name]} ?`);
       values.push(value);
     }
   }

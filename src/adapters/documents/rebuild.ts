@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { CheckpointMoved, type Document, type Rebuild } from '../../domain/ports/documents.js';
 import { holdLock } from '../sqlite/lock.js';
 import type { Catalog } from './catalog.js';
-import { openNewGeneration, type Generation, type NewGeneration } from './generation.js';
+import { startFiller, type Filler } from './filler.js';
 import type { LiveGenerations } from './live-generations.js';
 
 export type RebuildOptions = Readonly<{ catalog: Catalog; live: LiveGenerations; name: string; /** Called once when it is over. */ ended: () => void }>;
@@ -21,31 +21,28 @@ export const startRebuild = (options: RebuildOptions): Rebuild => {
     const { replaced: liveNumber, fresh } = newGeneration(catalog, name);
     const isInPlace = (): boolean => catalog.projection(name)?.generation === liveNumber;
 
-    const end = (dead: number): void => {
+    const end = async (dead: number): Promise<void> => {
       over = true;
-      fresh.close();
+      await fresh.close();
       catalog.deleteGenerations(name, (generation) => generation === dead);
       lock.release();
       options.ended();
     };
 
     return {
-      store: {
-        checkpoint: async () => fresh.checkpoint(),
-        getMany: async (collection, ids) => fresh.getMany(collection, ids),
-        write: async (writes, from, to) => fresh.write(writes, from, to),
-      },
+      store: fresh.store,
       scan: (collection, side) =>
-        scanById((afterId) => {
-          const page = (generation: Generation): Document[] => generation.collection(collection).pageById(afterId, scanPageSize);
-          return side === 'rebuilt' ? page(fresh) : live.use(name, page);
-        }),
+        scanById(async (afterId) =>
+          side === 'rebuilt'
+            ? fresh.pageById(collection, afterId, scanPageSize)
+            : live.use(name, (generation) => generation.collection(collection).pageById(afterId, scanPageSize)),
+        ),
       commit: async () => {
         if (over) throw new Error(`the rebuild of ${name} is over`);
         let done = false;
         try {
           if (isInPlace()) {
-            await fresh.finish(turn);
+            await fresh.finish();
             done = catalog.replace(name, liveNumber, fresh.number);
           }
         } catch (error) {
@@ -53,12 +50,12 @@ export const startRebuild = (options: RebuildOptions): Rebuild => {
           if (isInPlace()) throw error;
         } finally {
           live.release(name);
-          end(done ? liveNumber : fresh.number);
+          await end(done ? liveNumber : fresh.number);
         }
         if (!done) throw new CheckpointMoved(`the projection ${name} was put on another version while it was rebuilt`);
       },
       discard: async () => {
-        if (!over) end(fresh.number);
+        if (!over) await end(fresh.number);
       },
     };
   } catch (error) {
@@ -68,18 +65,18 @@ export const startRebuild = (options: RebuildOptions): Rebuild => {
 };
 
 /** The new generation, and the number of the live one that it is to replace. We hold the lock: every other generation was left by a crash. */
-const newGeneration = (catalog: Catalog, name: string): { replaced: number; fresh: NewGeneration } => {
+const newGeneration = (catalog: Catalog, name: string): { replaced: number; fresh: Filler } => {
   const number = catalog.nextGeneration(name);
   const projection = catalog.projection(name);
   if (projection === undefined) throw new Error(`there is no projection ${name}`);
   catalog.deleteGenerations(name, (generation) => generation !== projection.generation);
-  const fresh = openNewGeneration({ file: catalog.fileOf(name, number), number, specs: projection.specs });
+  const fresh = startFiller({ file: catalog.fileOf(name, number), number, specs: projection.specs });
   return { replaced: projection.generation, fresh };
 };
 
-const scanById = async function* (pageAfter: (id: string) => Document[]): AsyncGenerator<Document> {
+const scanById = async function* (pageAfter: (id: string) => Promise<readonly Document[]>): AsyncGenerator<Document> {
   for (let afterId = ''; ; ) {
-    const page = pageAfter(afterId);
+    const page = await pageAfter(afterId);
     yield* page;
     if (page.length < scanPageSize) return;
     afterId = page.at(-1)!.id;

@@ -1,68 +1,54 @@
 /**
  * The scope of a search: where a collection declares a field for it (the team), searches are about one value of that
- * field, and the value is part of the search index. A team's search then never walks through other teams' hits,
- * so that its time tells nothing of them. A scope is written as one trigram of private-use characters.
+ * field. Each value has a number, and the documents of one scope stand together in the search index: the row id there
+ * is the number of the scope and after it `seq`. A team's search is one over a range of row ids and never walks
+ * through other teams' hits, so that its time tells nothing of them.
  */
 import type { CollectionSpec } from '../../domain/ports/documents.js';
 import type { Database } from '../sqlite/database.js';
-import { columnOf, tableOf } from './names.js';
+import { columnOf } from './names.js';
 
 type Value = string | number | null;
 
 export type Scopes = Readonly<{
-  /** The trigram of a value; inside a transaction, for it is given one where it has none. */
-  trigramOf: (value: Value) => string;
-  /** The trigram of a value, undefined where no document was ever indexed with it. */
-  known: (value: Value) => string | undefined;
-  /** True where all documents are in one scope. */
-  onlyOne: () => boolean;
-  /** Gives a trigram to every value in the collection's table. */
-  addAll: () => void;
+  /** The number of a value; inside a transaction, for it is given one where it has none. */
+  numberOf: (value: Value) => number;
+  /** The number of a value, undefined where no document was ever indexed with it. */
+  known: (value: Value) => number | undefined;
+  /** The numbers of all values. */
+  all: () => readonly number[];
 }>;
 
-/** U+E000 to U+F8FF: no text that people write holds them, and even if it did, scope and text are columns of their own. */
-const firstCharacter = 0xe000;
-const characters = 6_400;
+/** Bits of a row id that are left to `seq`: a trillion events, and eight million scopes. */
+const seqBits = 40;
+
+/** The row id at which a scope begins; that of a document is so much more as its `seq` is. A bigint, for FTS5 seeks only to what the driver binds as an integer. */
+export const startOfScope = (number: number): bigint => BigInt(number) << BigInt(seqBits);
 
 export const scopeFieldOf = (spec: CollectionSpec): string | undefined => spec.searchScope;
 
 export const scopeTableOf = (collection: string): string => `t_${collection}`;
 
 export const createScopeTable = (database: Database, collection: string): void => {
-  database.exec(`CREATE TABLE ${scopeTableOf(collection)} (number INTEGER PRIMARY KEY, value UNIQUE, trigram TEXT)`);
+  database.exec(`CREATE TABLE ${scopeTableOf(collection)} (number INTEGER PRIMARY KEY, value UNIQUE)`);
 };
+
+/** The row id of row `d` of the collection, whose scope has a number, as SQL. */
+export const rowIdOf = (spec: CollectionSpec): string =>
+  `((SELECT number FROM ${scopeTableOf(spec.name)} WHERE value IS ${valueOf(spec)}) << ${seqBits}) + d.seq`;
+
+const valueOf = (spec: CollectionSpec): string => (spec.searchScope === undefined ? 'NULL' : `d.${columnOf(spec.searchScope)}`);
 
 export const openScopes = (database: Database, spec: CollectionSpec): Scopes => {
   const table = scopeTableOf(spec.name);
-  const select = database.prepare<[Value], string>(`SELECT trigram FROM ${table} WHERE value IS ?`).pluck();
-  const selectCount = database.prepare<[], number>(`SELECT count(*) FROM (SELECT 1 FROM ${table} LIMIT 2)`).pluck();
+  const select = database.prepare<[Value], number>(`SELECT number FROM ${table} WHERE value IS ?`).pluck();
+  const selectAll = database.prepare<[], number>(`SELECT number FROM ${table} ORDER BY number`).pluck();
   const insert = database.prepare<[Value], number>(`INSERT INTO ${table} (value) VALUES (?) RETURNING number`).pluck();
-  const setTrigram = database.prepare(`UPDATE ${table} SET trigram = ? WHERE number = ?`);
-  const field = scopeFieldOf(spec);
-  const column = field === undefined ? 'NULL' : columnOf(field);
-  const selectValues = database.prepare<[], Value>(`SELECT DISTINCT ${column} FROM ${tableOf(spec.name)}`).pluck();
-
-  const trigramOf = (value: Value): string => {
-    const found = select.get(value);
-    if (found !== undefined) return found;
-    const number = insert.get(value)!;
-    const trigram = asTrigram(number);
-    setTrigram.run(trigram, number);
-    return trigram;
-  };
+  const numberOf = (value: Value): number => select.get(value) ?? insert.get(value)!;
 
   return {
-    trigramOf,
+    numberOf,
     known: (value) => select.get(value),
-    onlyOne: () => selectCount.get() === 1,
-    addAll: () => selectValues.all().forEach(trigramOf),
+    all: () => selectAll.all(),
   };
 };
-
-/** The number in base 6,400, as three characters. */
-const asTrigram = (number: number): string =>
-  String.fromCodePoint(
-    firstCharacter + (Math.floor(number / (characters * characters)) % characters),
-    firstCharacter + (Math.floor(number / characters) % characters),
-    firstCharacter + (number % characters),
-  );

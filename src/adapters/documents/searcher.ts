@@ -1,108 +1,84 @@
-/**
- * Finds the newest documents whose text holds a phrase. The search index alone answers where the scope is the only filter.
- * Other filters are looked up hit by hit, unless they leave so few documents that their texts are looked through instead.
- */
+/** Finds the newest documents whose text holds a phrase and that pass filters. */
 import type { CollectionSpec, Query } from '../../domain/ports/documents.js';
 import type { Database, Statement } from '../sqlite/database.js';
-import { searchTableOf, tableOf, waitingTableOf } from './names.js';
-import { allOf, conditionsOf, whereClause, type Fragment } from './query.js';
-import { openScopes, scopeFieldOf } from './scopes.js';
-import { containing, matchInScope, matchPhrase } from './search-index.js';
+import type { IndexChoice } from './index-choice.js';
+import { searchTableOf } from './names.js';
+import { conditionsOf } from './query.js';
+import { openScopes, startOfScope } from './scopes.js';
+import { containing, matchPhrase } from './search-index.js';
+import { openTexts } from './search-texts.js';
+import { openWalk, type Found, type Wanted } from './search-walk.js';
+import { zonesWithin } from './zones.js';
 
 export type SearchQuery = Pick<Query, 'where' | 'search' | 'after'>;
-/** Answers with `seq` of the documents, newest first, at most `wanted`. */
-export type Searcher = (query: SearchQuery, wanted: number) => number[];
+/** Finds what is wanted, newest first. */
+export type Searcher = (query: SearchQuery, wanted: Wanted) => Found;
 
-/** Where the filters leave at most so many documents, their texts are looked through. */
-const filteredMax = 2_000;
-/** Hits of the search index that are looked up at a time; few first, for often they suffice. */
-const hitsFirst = 256;
-const hitsMax = 8_192;
+/** Above every `seq` that a row id can hold. */
+const seqEnd = 2 ** 40 - 1;
 
-/** The bound is a bigint, for FTS5 seeks only to what the driver binds as an integer. */
-type Request = Readonly<{
-  contains: (text: string) => boolean;
-  before: bigint;
-  /** In FTS5's syntax, with the scope. */
-  match: string;
-  /** What `match` leaves open. */
-  otherFilters: Fragment;
-  filters: Fragment;
-}>;
-
-export const openSearcher = (database: Database, spec: CollectionSpec, prepare: (sql: string) => Statement): Searcher => {
-  const table = tableOf(spec.name);
-  const searchTable = searchTableOf(spec.name);
-  const waitingTable = waitingTableOf(spec.name);
+export const openSearcher = (database: Database, spec: CollectionSpec, prepare: (sql: string) => Statement, chooseIndex: IndexChoice): Searcher => {
   const scopes = openScopes(database, spec);
-  const scopeField = scopeFieldOf(spec);
+  const { amongFew, amongWaiting, textOf } = openTexts(spec, prepare);
+  const walk = openWalk(spec, prepare, textOf);
 
-  const hitsAlone = ({ match, before }: Request, wanted: number): number[] =>
-    prepare(`SELECT rowid FROM ${searchTable} WHERE ${searchTable} MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?`)
-      .pluck()
-      .all(match, before, wanted) as number[];
-
-  const hitsThatPass = ({ match, otherFilters, before }: Request, wanted: number): number[] => {
-    // Each hit comes back with its own seq, and again where the filters let it pass.
-    const statement = prepare(`SELECT hits.seq, d.seq FROM
-        (SELECT rowid AS seq FROM ${searchTable} WHERE ${searchTable} MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?) AS hits
-        LEFT JOIN ${table} AS d ON d.seq = hits.seq AND ${otherFilters.sql}`).raw(true);
-    const found: number[] = [];
-    let from = before;
-    for (let limit = hitsFirst; ; limit = Math.min(limit * 4, hitsMax)) {
-      const hits = statement.all(match, from, limit, ...otherFilters.values) as [number, number | null][];
-      for (const [, seq] of hits) if (seq !== null && found.push(seq) === wanted) return found;
-      if (hits.length < limit) return found;
-      from = BigInt(hits.at(-1)![0]);
-    }
+  /** The hits of the search index in one scope from `first` on and below `end`, newest first. A lazy one keeps a statement open. */
+  const hitsInScope = (match: string, scope: number) => {
+    const start = startOfScope(scope);
+    const statement = prepare(
+      `SELECT rowid - ? FROM ${searchTableOf(spec.name)} WHERE ${searchTableOf(spec.name)} MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?`,
+    ).pluck() as Statement<[bigint, string, bigint, bigint, number], number>;
+    const bound = (first: number, end: number, limit: number) => [start, match, start + BigInt(first), start + BigInt(end), limit] as const;
+    return {
+      lazy: (first: number, end: number): Iterator<number> => statement.iterate(...bound(first, end, -1)),
+      some: (first: number, end: number, limit: number): number[] => statement.all(...bound(first, end, limit)),
+    };
   };
 
-  const lookThrough = ({ contains }: Request, source: string, where: Fragment): number[] => {
-    const rows = prepare(`SELECT d.seq, d.text FROM ${source}${whereClause(where)} ORDER BY d.seq DESC`)
-      .raw(true)
-      .all(...where.values) as [number, string | null][];
-    return rows.filter(([, text]) => text !== null && contains(text)).map(([seq]) => seq);
+  const hitsOf = (match: string, numbers: readonly number[]) => {
+    const each = numbers.map((number) => hitsInScope(match, number));
+    if (each.length === 1) return each[0]!;
+    const some = (first: number, end: number, limit: number): number[] =>
+      each.flatMap((one) => one.some(first, end, limit)).sort((a, b) => b - a).slice(0, limit < 0 ? undefined : limit);
+    return { some, lazy: (first: number, end: number): Iterator<number> => some(first, end, -1).values() };
   };
 
-  /** Undefined where the filters leave too many documents to look through. */
-  const amongFew = (request: Request): number[] | undefined => {
-    const where = allOf(request.filters, { sql: 'd.seq < ?', values: [request.before] });
-    const counted = prepare(`SELECT count(*) FROM (SELECT 1 FROM ${table} AS d${whereClause(where)} LIMIT ?)`)
-      .pluck()
-      .get(...where.values, filteredMax + 1) as number;
-    return counted > filteredMax ? undefined : lookThrough(request, `${table} AS d`, where);
+  const scopeNumbers = (where: Query['where']): readonly number[] => {
+    const only = spec.searchScope === undefined ? null : where[spec.searchScope]?.eq;
+    if (only === undefined) return scopes.all();
+    const number = scopes.known(only);
+    return number === undefined ? [] : [number];
   };
 
-  /** What is not in the index yet. */
-  const amongWaiting = (request: Request): number[] =>
-    lookThrough(
-      request,
-      `${waitingTable} AS w CROSS JOIN ${table} AS d ON d.seq = w.seq`,
-      allOf({ sql: 'w.seq < ?', values: [request.before] }, request.filters),
-    );
-
-  /** Undefined where nothing can match. */
-  const requestOf = ({ where, search: phrase = '', after }: SearchQuery): Request | undefined => {
-    const phraseMatch = matchPhrase(phrase);
-    if (phraseMatch === undefined) return undefined;
+  return ({ where, search: phrase = '', after }, wanted) => {
+    const match = matchPhrase(phrase);
+    const numbers = match === undefined ? [] : scopeNumbers(where);
+    if (match === undefined || numbers.length === 0) return { seqs: [], isWhole: true };
+    const [contains, before] = [containing(phrase), after?.seq ?? seqEnd];
     const filters = conditionsOf(spec, where);
-    const request = { contains: containing(phrase), before: BigInt(after?.seq ?? Number.MAX_SAFE_INTEGER), filters };
-    const scopeCondition = scopeField === undefined ? undefined : where[scopeField];
-    if (scopeField === undefined || scopeCondition?.eq === undefined) return { ...request, match: phraseMatch, otherFilters: filters };
-    const trigram = scopes.known(scopeCondition.eq);
-    if (trigram === undefined) return undefined;
-    const { eq: _scope, ...rest } = scopeCondition;
-    const otherFilters = conditionsOf(spec, { ...where, [scopeField]: rest });
-    return { ...request, match: scopes.onlyOne() ? phraseMatch : matchInScope(trigram, phraseMatch), otherFilters };
-  };
-
-  return (query, wanted) => {
-    const request = requestOf(query);
-    if (request === undefined) return [];
-    if (request.otherFilters.sql === '') return newest(amongWaiting(request), hitsAlone(request, wanted), wanted);
-    return amongFew(request)?.slice(0, wanted) ?? newest(amongWaiting(request), hitsThatPass(request, wanted), wanted);
+    const otherFilters = conditionsOf(spec, withoutScope(spec, where));
+    const hits = hitsOf(match, numbers);
+    const waiting = amongWaiting(filters, before, contains);
+    if (otherFilters.sql === '') return merged(waiting, { seqs: hits.some(0, before, wanted.most), isWhole: true }, wanted.most);
+    const index = chooseIndex(where);
+    const few = amongFew(filters, index, before, contains, wanted.most);
+    if (few !== undefined) return { seqs: few, isWhole: true };
+    const { searchRange } = spec;
+    const zoneFilters = conditionsOf(spec, where, searchRange);
+    const insideFilters = searchRange === undefined ? otherFilters : conditionsOf(spec, { ...withoutScope(spec, where), [searchRange]: {} });
+    const zones = searchRange === undefined ? [] : zonesWithin(spec, prepare, where[searchRange] ?? {}, before);
+    const whole = { first: 0, end: before, bounds: undefined, isInside: false };
+    const request = { before, zoneFilters, otherFilters, insideFilters, index, contains, hits, zones: searchRange === undefined ? [whole] : zones };
+    return merged(waiting, walk(request, wanted), wanted.most);
   };
 };
 
-const newest = (some: readonly number[], others: readonly number[], wanted: number): number[] =>
-  some.length === 0 ? others.slice(0, wanted) : [...some, ...others].sort((a, b) => b - a).slice(0, wanted);
+const withoutScope = (spec: CollectionSpec, where: Query['where']): Query['where'] => {
+  if (spec.searchScope === undefined || where[spec.searchScope] === undefined) return where;
+  const { eq: _scope, ...rest } = where[spec.searchScope]!;
+  return { ...where, [spec.searchScope]: rest };
+};
+
+/** Those that wait may stand anywhere among the others, and among those that a walk has found. */
+const merged = (waiting: readonly number[], { seqs, isWhole }: Found, most: number): Found =>
+  waiting.length === 0 ? { seqs, isWhole } : { seqs: [...new Set([...waiting, ...seqs])].sort((a, b) => b - a).slice(0, most), isWhole };

@@ -32,6 +32,7 @@ export const openSqliteDocuments = ({ file }: Readonly<{ file: string }>): Docum
     get: async (collection, id) => onCollection(collection, (generation) => generation.collection(collection).get(id)),
     find: async (collection, query) => onCollection(collection, (generation) => generation.finder(collection).find(query)),
     count: async (collection, query, max) => onCollection(collection, (generation) => generation.finder(collection).count(query, max)),
+    findCounted: async (collection, query, max) => onCollection(collection, (generation) => generation.finder(collection).findCounted(query, max)),
     rebuild: async (name) => {
       const rebuild = startRebuild({ catalog, live, name, ended: () => void rebuilds.delete(rebuild) });
       rebuilds.add(rebuild);

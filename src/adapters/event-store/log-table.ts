@@ -19,8 +19,8 @@ export type LogTable = Readonly<{
   page: (range: Readonly<{ after: number; upTo: number; limit: number }>, filter: EventFilter | undefined) => Page;
 }>;
 
-/** As it comes from the driver, in the order of `columns`; arrays and hex cost less than objects and blobs. */
-type Row = [stream: string, revision: number, position: number, type: string, data: string, metadata: string, sealed: string | null, hash: string];
+/** As it comes from the driver, in the order of `columns`; arrays cost less than objects. */
+type Row = [stream: string, revision: number, position: number, type: string, data: string, metadata: string, sealed: Buffer | null, hash: string];
 
 const schema = `
   CREATE TABLE IF NOT EXISTS events (
@@ -34,7 +34,7 @@ const schema = `
     hash TEXT NOT NULL,
     UNIQUE (stream, revision)
   ) STRICT`;
-const columns = 'stream, revision, position, type, data, metadata, iif(sealed IS NULL, NULL, hex(sealed)), hash';
+const columns = 'stream, revision, position, type, data, metadata, sealed, hash';
 /** Rows a filtered page looks at for each event it may return: bounds the time for which it holds up the event loop. */
 const rowsScannedPerEvent = 8;
 
@@ -97,7 +97,7 @@ const toEvent = ([stream, revision, position, type, data, metadata, sealed, hash
   type,
   data,
   metadata,
-  sealed: sealed === null ? undefined : Buffer.from(sealed, 'hex'),
+  sealed: sealed ?? undefined,
   hash,
 });
 

@@ -6,6 +6,7 @@ import { groupCommit } from '../sqlite/group-commit.js';
 import { createHeadWatch } from './head-watch.js';
 import { openLogTable, type Append, type LogTable } from './log-table.js';
 import { createStreamEnds } from './ends.js';
+import { isLong, readAhead } from './read-ahead.js';
 import { createTail, type Matches } from './tail.js';
 
 const batchSizeDefault = 1_000;
@@ -61,7 +62,7 @@ export const eventStoreOn = (database: Database): EventStore => {
     },
     readLast: async (stream) => table.last(stream),
     head: async () => table.head(),
-    readAll: (after, options = {}) => readTo(table, after, options),
+    readAll: (after, options = {}) => readTo(database, table, after, options),
     subscribeAll: async function* (after, { filter, batchSize = batchSizeDefault, signal }) {
       const matches = matcher(filter);
       const release = watch.hold();
@@ -92,9 +93,10 @@ export const eventStoreOn = (database: Database): EventStore => {
 
 type ReadOptions = NonNullable<Parameters<EventStore['readAll']>[1]>;
 
-const readTo = async function* (table: LogTable, after: number, options: ReadOptions): AsyncGenerator<readonly StoredEvent[]> {
+const readTo = async function* (database: Database, table: LogTable, after: number, options: ReadOptions): AsyncGenerator<readonly StoredEvent[]> {
   const { filter, batchSize = batchSizeDefault, signal } = options;
   const upTo = table.head();
+  if (isLong({ after, upTo }) && !database.memory) return yield* readAhead({ file: database.name, after, upTo, batchSize, filter }, signal);
   for (let cursor = after; cursor < upTo && signal?.aborted !== true; ) {
     const page = table.page({ after: cursor, upTo, limit: batchSize }, filter);
     cursor = page.next;

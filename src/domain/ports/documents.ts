@@ -9,7 +9,7 @@ export type Document = JsonObject & Readonly<{ id: string; seq: number; position
 
 /**
  * A declared collection. `fields` are the top-level fields that queries filter and sort by (strings or numbers, absent allowed);
- * `indexes` lists the field orders to index, each is extended by `seq`. `search` names the top-level field that holds
+ * `indexes` lists the field orders to index, each is extended by `seq` where it does not name it itself. `search` names the top-level field that holds
  * the text (string) for substring search; it is kept in the search index only, not in the document.
  * A change of shape takes a new `version`: the collection is then rebuilt.
  */
@@ -21,6 +21,8 @@ export type CollectionSpec = Readonly<{
   search?: string;
   /** A declared field, such as the team: a search that fixes it by `eq` never walks through the hits of others. */
   searchScope?: string;
+  /** A declared field that rises with `seq`, or nearly so, such as the time of creation: a search that bounds it looks only where such documents lie. */
+  searchRange?: string;
 }>;
 
 export type Condition = Readonly<{ eq?: string | number; gte?: string | number; lt?: string | number; lte?: string | number }>;
@@ -64,6 +66,12 @@ export type ProjectionStore = Readonly<{
   write: (writes: readonly CollectionWrites[], from: Checkpoint, to: number) => Promise<void>;
 }>;
 
+/** A query with a search, whose order is fixed. */
+export type SearchedQuery = Omit<Query, 'sort'> & Readonly<{ search: string }>;
+
+/** `isLowerBound`: there may be more than `count`. */
+export type Counted = Readonly<{ documents: readonly Document[]; count: number; isLowerBound: boolean }>;
+
 export type Documents = Readonly<{
   /** Opens (and where needed creates) the collections of a projection. A new version of any spec starts again at position 0. */
   projection: (name: string, specs: readonly CollectionSpec[]) => Promise<ProjectionStore>;
@@ -71,6 +79,13 @@ export type Documents = Readonly<{
   find: (collection: string, query: Query) => Promise<readonly Document[]>;
   /** How many documents match, counted no further than `max`. */
   count: (collection: string, query: Pick<Query, 'where' | 'search'>, max: number) => Promise<number>;
+  /**
+   * One page of a search, as `find`, and how many documents it finds in all, wherever the page begins. Beyond what the page
+   * takes they are counted no further than `max`, and no further than a bounded effort reaches: where hits are many and the
+   * filters let few of them pass, counting would walk through them all. The effort is counted in steps, so the same
+   * documents give the same answer.
+   */
+  findCounted: (collection: string, query: SearchedQuery, max: number) => Promise<Counted>;
   /**
    * Empty collections beside the live ones. `commit` puts them in the place of the live ones in one step
    * (checkpoint included, generation raised) and gives the freed pages back, so that nothing of the old stays in any file;

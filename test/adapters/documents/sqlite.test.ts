@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { openIndexChoice } from '../../../src/adapters/documents/index-choice.js';
 import { openSqliteDocuments } from '../../../src/adapters/documents/sqlite.js';
 import { openDatabase } from '../../../src/adapters/sqlite/database.js';
 import { anEmail, emailsSpec, put, timersSpec } from '../../contracts/documents-fixtures.js';
@@ -91,4 +92,42 @@ void t.test('every query of a list goes along an index, without sorting', async 
   }
   t.match(plan("SELECT rowid FROM s_emails WHERE s_emails MATCH '\"abc\"' AND rowid < 5 ORDER BY rowid DESC LIMIT 3"), /VIRTUAL TABLE INDEX/);
   t.notMatch(plan("SELECT rowid FROM s_emails WHERE s_emails MATCH '\"abc\"' AND rowid < 5 ORDER BY rowid DESC LIMIT 3"), /TEMP B-TREE/);
+});
+
+void t.test('counting gives up where few of many hits pass, yet the page is whole', async (t) => {
+  const directory = temporaryDirectory(t);
+  const documents = openSqliteDocuments({ file: join(directory, 'documents.db') });
+  t.teardown(() => documents.close());
+  const live = await documents.projection('emails', [emailsSpec]);
+  const emails = Array.from({ length: 40_000 }, (_, index) =>
+    anEmail(index + 1, { createdAt: new Date(Date.UTC(2026, 0, 1) + index * 60_000).toISOString(), status: index % 10 === 0 ? 'bounced' : 'sent', text: index % 500 === 0 || index % 10 > 4 ? 'a common word' : 'another' }),
+  );
+  await put(live, emails);
+  const both = emails.filter((_, index) => index % 500 === 0).map(({ seq }) => seq).reverse();
+  const query = { where: { teamId: { eq: 'team-1' }, status: { eq: 'bounced' } }, search: 'common', limit: 10 };
+  const first = await documents.findCounted('emails', query, 1_000);
+  t.same(first.documents.map(({ seq }) => seq), both.slice(0, 10));
+  t.same(await documents.findCounted('emails', query, 1_000), first, 'the same again');
+  t.ok(first.isLowerBound && first.count >= 10 && first.count < both.length, `${first.count} of ${both.length}`);
+  const last = await documents.findCounted('emails', { ...query, limit: 1_000 }, 1_000);
+  t.same([last.documents.map(({ seq }) => seq), last.count, last.isLowerBound], [both, both.length, false], 'a page that needs them finds them all');
+});
+
+void t.test('of several indexes that of the rare value is taken, else one that holds all that is asked for', async (t) => {
+  const directory = temporaryDirectory(t);
+  const spec = { ...timersSpec, fields: ['status', 'kind', 'dueAt'], indexes: [['dueAt'], ['kind', 'dueAt'], ['status', 'dueAt', 'seq', 'kind']] };
+  const documents = openSqliteDocuments({ file: join(directory, 'documents.db') });
+  const rows = Array.from({ length: 4_000 }, (_, index) => ({ id: `${index}`, seq: index + 1, position: 1, status: index % 2 === 0 ? 'open' : 'done', kind: index === 7 ? 'rare' : 'usual', dueAt: index }));
+  await put(await documents.projection('timers', [spec]), rows, [], 'timers');
+  await documents.close();
+  const database = openDatabase({ file: join(directory, 'documents.timers.1.db'), synchronous: 'normal' });
+  t.teardown(() => void database.close());
+  const choose = openIndexChoice(spec, (sql) => database.prepare(sql));
+  const [open, rare, usual] = [{ status: { eq: 'open' } }, { kind: { eq: 'rare' } }, { kind: { eq: 'usual' } }];
+  t.equal(choose({ ...open, ...rare }, { sortField: 'dueAt' }), ' INDEXED BY c_timers_1');
+  t.equal(choose({ ...open, ...usual }, { sortField: 'dueAt' }), ' INDEXED BY c_timers_2');
+  t.equal(choose({ ...open, ...usual, dueAt: { gte: 3_900 } }), ' INDEXED BY c_timers_1', 'few in the range');
+  t.equal(choose({ ...open, ...usual, dueAt: { gte: 3_900 } }, { readsAll: true }), ' INDEXED BY c_timers_2', 'where all are read, no document is opened');
+  t.equal(choose(usual, { sortField: 'dueAt' }), '', 'the planner has no choice');
+  t.equal(choose({ ...open, ...usual }, { sortField: 'seq' }), '', 'no index has that order');
 });

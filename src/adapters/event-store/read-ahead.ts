@@ -1,0 +1,92 @@
+/** Reads a long stretch of the log in a thread of its own, a few pages ahead of whoever folds it. */
+import { Worker } from 'node:worker_threads';
+import type { EventFilter, StoredEvent } from '../../domain/ports/event-store.js';
+
+export type Stretch = Readonly<{ file: string; after: number; upTo: number; batchSize: number; filter: EventFilter | undefined }>;
+
+/**
+ * Pages cross between threads as one flat list and one block of bytes, which is far cheaper than an object for each event.
+ * `sizes`: of the sealed part of each event, -1 where it has none.
+ */
+export type PackedPage = Readonly<{ texts: readonly string[]; places: readonly number[]; sizes: readonly number[]; sealed: Uint8Array; isLast: boolean }>;
+
+/** Pages that are read and not asked for yet. */
+export const pagesAheadMax = 3;
+const textsPerEvent = 5;
+const placesPerEvent = 2;
+
+/** Shorter stretches are read before a thread has started. */
+export const isLong = ({ after, upTo }: Readonly<{ after: number; upTo: number }>): boolean => upTo - after > 20_000;
+
+export const pack = (events: readonly StoredEvent[], isLast: boolean): PackedPage => {
+  const texts: string[] = [];
+  const places: number[] = [];
+  const sizes: number[] = [];
+  const blocks: Uint8Array[] = [];
+  for (const { stream, revision, position, type, data, metadata, sealed, hash } of events) {
+    texts.push(stream, type, data, metadata, hash);
+    places.push(revision, position);
+    sizes.push(sealed?.byteLength ?? -1);
+    if (sealed !== undefined) blocks.push(sealed);
+  }
+  return { texts, places, sizes, sealed: new Uint8Array(Buffer.concat(blocks)), isLast };
+};
+
+export const unpack = ({ texts, places, sizes, sealed }: PackedPage): readonly StoredEvent[] => {
+  const events: StoredEvent[] = [];
+  let from = 0;
+  sizes.forEach((size, index) => {
+    const [text, place] = [index * textsPerEvent, index * placesPerEvent];
+    const to = from + Math.max(0, size);
+    events.push({
+      stream: texts[text]!,
+      type: texts[text + 1]!,
+      data: texts[text + 2]!,
+      metadata: texts[text + 3]!,
+      hash: texts[text + 4]!,
+      revision: places[place]!,
+      position: places[place + 1]!,
+      sealed: size < 0 ? undefined : sealed.subarray(from, to),
+    });
+    from = to;
+  });
+  return events;
+};
+
+/** The events of the stretch in batches, in order; never an empty batch. Ends when the signal aborts; rejects where the file cannot be read. */
+export const readAhead = async function* (stretch: Stretch, signal: AbortSignal | undefined): AsyncGenerator<readonly StoredEvent[]> {
+  const worker = new Worker(new URL('./read-ahead-thread.js', import.meta.url), { workerData: stretch });
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  const pages: PackedPage[] = [];
+  let fault: unknown;
+  let wake = (): void => {};
+  worker.on('message', (page: PackedPage) => {
+    pages.push(page);
+    wake();
+  });
+  const fail = (error: unknown): void => {
+    fault ??= error;
+    wake();
+  };
+  worker.on('error', fail);
+  worker.on('exit', () => fail(new Error('the thread that reads the log has ended')));
+  const stop = (): void => wake();
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    while (signal?.aborted !== true) {
+      const page = pages.shift();
+      if (page === undefined) {
+        if (fault !== undefined) throw fault;
+        await new Promise<void>((resolve) => (wake = resolve));
+        continue;
+      }
+      worker.postMessage('more');
+      if (page.sizes.length > 0) yield unpack(page);
+      if (page.isLast) return;
+    }
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    worker.postMessage('stop');
+    await ended;
+  }
+};

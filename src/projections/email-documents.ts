@@ -1,0 +1,32 @@
+/** The documents of emails and of their counts, as queries find them. */
+import type { EmailStatus } from '../domain/email/request.js';
+import type { EmailSummary } from '../domain/email/summary.js';
+import type { Document } from '../domain/ports/documents.js';
+
+export const EMAILS = 'emails';
+export const EMAIL_COUNTS = 'emailCounts';
+
+/** `team` is absent from a deleted email, so no list finds it; `phase` and `dueAt` are absent where nothing is left to do. */
+export type EmailDocument = Document &
+  Readonly<{
+    team?: string;
+    owner: string;
+    stream: string;
+    status: EmailStatus;
+    templateId: string;
+    templateName: string;
+    priority: string;
+    createdAt: string;
+    phase?: string;
+    dueAt?: string;
+    subject?: string;
+    summary: EmailSummary;
+    /** Subject, addresses and names, line by line; absent once archived. */
+    text?: string;
+  }>;
+
+/** One day of one team: how many emails there are, by `status|templateId`. */
+export type EmailCountsDocument = Document & Readonly<{ team: string; day: string; cells: Readonly<Record<string, number>> }>;
+
+export const dayOf = (isoTime: string): string => isoTime.slice(0, 10);
+export const countsId = (team: string, day: string): string => `${team}:${day}`;

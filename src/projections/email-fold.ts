@@ -1,0 +1,165 @@
+/** How events become the documents of emails and of their counts: each document is made once for all the events of a batch. */
+import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
+import { advanceSummary, beginSummary, type EmailSummary } from '../domain/email/summary.js';
+import { openWork } from '../domain/email/work.js';
+import type { Recorded } from '../domain/events.js';
+import { splitStream } from '../domain/ids.js';
+import { countsId, dayOf, EMAIL_COUNTS, EMAILS, type EmailCountsDocument, type EmailDocument } from './email-documents.js';
+import type { Change, Find, Reference } from './projection.js';
+
+/** What an email's first event fixes for good, and whether lists show it and what is personal is still there. */
+type Fixed = Pick<EmailDocument, 'id' | 'seq' | 'owner' | 'stream' | 'templateId' | 'templateName' | 'priority' | 'createdAt' | 'team' | 'subject' | 'text'>;
+
+/** An email while a batch is folded; `fixed` is undefined where no document is (left) of it. */
+type Folding = { id: string; position: number; fixed: Fixed | undefined; summary: EmailSummary | undefined; counted: Cell | undefined };
+
+/** Where an email counts: under its status of now, as long as lists show it. */
+type Cell = Readonly<{ status: string; templateId: string }>;
+
+/** The counts of one day while a batch is folded. */
+type Counting = { known: EmailCountsDocument | undefined; seq: number; position: number; team: string; day: string; moved: Moved };
+
+/** How many more (or fewer) there are now, by template and status. */
+type Moved = Map<string, Map<string, number>>;
+
+/** The email of each stream, by the first of its events; one that begins here has no document yet, and counts on the day of that event. */
+export const readsOfEmails = (batch: readonly Recorded[]): readonly Reference[] => {
+  const seen = new Set<string>();
+  const references: Reference[] = [];
+  for (const recorded of batch) {
+    const { stream, revision, event } = recorded;
+    if (seen.has(stream)) continue;
+    seen.add(stream);
+    references.push(
+      revision === 0 && 'at' in event.data
+        ? { collection: EMAIL_COUNTS, id: countsId(recorded.metadata.teamId, dayOf(event.data.at)) }
+        : { collection: EMAILS, id: splitStream(stream).id },
+    );
+  }
+  return references;
+};
+
+/** In: events of emails in order. Out: the changes of their documents and of the counts. */
+export const foldEmails = (batch: readonly Recorded[], find: Find, retentionMs: number): readonly Change[] => {
+  const emails = new Map<string, Folding>();
+  const counts = new Map<string, Counting>();
+  for (const recorded of batch) {
+    const { stream } = recorded;
+    let email = emails.get(stream);
+    if (email === undefined) {
+      email = folding(splitStream(stream).id, find);
+      emails.set(stream, email);
+    }
+    advance(email, recorded, counts, find);
+  }
+  const changes: Change[] = [];
+  for (const [id, counting] of counts) changes.push({ collection: EMAIL_COUNTS, id, document: countsDocument(id, counting) });
+  for (const email of emails.values()) {
+    if (email.position > 0) changes.push({ collection: EMAILS, id: email.id, document: emailDocument(email, retentionMs) });
+  }
+  return changes;
+};
+
+const folding = (id: string, find: Find): Folding => {
+  const known = find(EMAILS, id) as EmailDocument | undefined;
+  // Position 0: nothing of the batch has changed it yet.
+  return { id, position: 0, fixed: known, summary: known?.summary, counted: known === undefined ? undefined : cellOf(known, known.status) };
+};
+
+const advance = (email: Folding, recorded: Recorded, counts: Map<string, Counting>, find: Find): void => {
+  const { stream, position } = recorded;
+  const event = recorded.event as EmailEvent;
+  if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') {
+    email.summary = beginSummary(event);
+    // Of no other event is the metadata looked at: it is parsed when it is asked for.
+    const { teamId } = recorded.metadata;
+    email.fixed = accepted(event, { id: email.id, seq: position, team: teamId, owner: teamId, stream });
+  } else {
+    if (email.fixed === undefined || email.summary === undefined) return;
+    email.summary = { ...email.summary, ...advanceSummary(email.summary, event) };
+    if (event.type === 'EmailDeleted') email.fixed = unlisted(withoutPersonal(email.fixed));
+    else if (event.type === 'EmailArchived') email.fixed = withoutPersonal(email.fixed);
+  }
+  email.position = position;
+  const to = cellOf(email.fixed, email.summary.status);
+  if (email.counted?.status !== to?.status || email.counted?.templateId !== to?.templateId) {
+    count(counts, find, email.fixed, position, email.counted, to);
+    email.counted = to;
+  }
+  // Neither in a list nor with anything left to do: what comes after finds no email.
+  if (email.fixed.team === undefined && email.summary.archivedAt !== null) email.fixed = undefined;
+};
+
+const accepted = (event: EmailAccepted, { id, seq, team, owner, stream }: Pick<Fixed, 'id' | 'seq' | 'owner' | 'stream'> & Readonly<{ team: string }>): Fixed => {
+  const { templateId, templateName, priority, at: createdAt } = event.data;
+  const envelope: EmailEnvelope | undefined = event.sealed;
+  if (envelope === undefined) return { id, seq, team, owner, stream, templateId, templateName, priority, createdAt };
+  return { id, seq, team, owner, stream, templateId, templateName, priority, createdAt, subject: envelope.subject, text: searchText(envelope) };
+};
+
+const searchText = ({ subject, recipients }: EmailEnvelope): string => {
+  let text = subject;
+  for (const { email, name } of recipients) text += name === undefined ? `\n${email}` : `\n${email} ${name}`;
+  return text;
+};
+
+const withoutPersonal = (fixed: Fixed): Fixed => {
+  const { subject: _subject, text: _text, ...rest } = fixed;
+  return rest;
+};
+
+const unlisted = (fixed: Fixed): Fixed => {
+  const { team: _team, ...rest } = fixed;
+  return rest;
+};
+
+/** Its fields always stand in the same order, however its events came, so that equal documents are equal texts. */
+const emailDocument = ({ fixed, summary, position }: Folding, retentionMs: number): EmailDocument | undefined => {
+  if (fixed === undefined || summary === undefined) return undefined;
+  const { id, seq, owner, stream, templateId, templateName, priority, createdAt, team, subject, text } = fixed;
+  const { status } = summary;
+  const work = openWork(summary, retentionMs);
+  return {
+    id, seq, position, owner, stream, status, templateId, templateName, priority, createdAt, summary,
+    ...(team === undefined ? undefined : { team }),
+    ...(work === undefined ? undefined : { phase: work.phase, dueAt: work.dueAt }),
+    ...(subject === undefined ? undefined : { subject }),
+    ...(text === undefined ? undefined : { text }),
+  };
+};
+
+const cellOf = ({ team, templateId }: Fixed, status: string): Cell | undefined => (team === undefined ? undefined : { status, templateId });
+
+/** One less in `from`, one more in `to`, on the day the email was made. */
+const count = (counts: Map<string, Counting>, find: Find, { seq, owner, createdAt }: Fixed, position: number, from: Cell | undefined, to: Cell | undefined): void => {
+  const day = dayOf(createdAt);
+  const id = countsId(owner, day);
+  let counting = counts.get(id);
+  if (counting === undefined) {
+    const known = find(EMAIL_COUNTS, id) as EmailCountsDocument | undefined;
+    // Where writes are not atomic, counts may have been written without their emails: those events have counted already.
+    if (known !== undefined && known.position >= position) return;
+    counting = { known, seq: known?.seq ?? seq, position, team: owner, day, moved: new Map() };
+    counts.set(id, counting);
+  }
+  counting.position = position;
+  move(counting.moved, from, -1);
+  move(counting.moved, to, 1);
+};
+
+const move = (moved: Moved, cell: Cell | undefined, by: number): void => {
+  if (cell === undefined) return;
+  const ofTemplate = moved.get(cell.templateId);
+  if (ofTemplate === undefined) moved.set(cell.templateId, new Map([[cell.status, by]]));
+  else ofTemplate.set(cell.status, (ofTemplate.get(cell.status) ?? 0) + by);
+};
+
+/** Its cells stand in the order of their names; one that is down to nothing is left out. */
+const countsDocument = (id: string, { known, seq, position, team, day, moved }: Counting): EmailCountsDocument => {
+  const sums = new Map(Object.entries(known?.cells ?? {}));
+  for (const [templateId, ofTemplate] of moved) {
+    for (const [status, change] of ofTemplate) sums.set(`${status}|${templateId}`, (sums.get(`${status}|${templateId}`) ?? 0) + change);
+  }
+  const cells = Object.fromEntries([...sums].filter(([, sum]) => sum !== 0).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { id, seq, position, team, day, cells };
+};
