@@ -66,8 +66,18 @@ export const templateStream = (id: TemplateId): StreamName => `template-${id}` a
 export const apiKeyStream = (id: ApiKeyId): StreamName => `apiKey-${id}` as StreamName;
 export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName;
 /** Holds which template owns a slug; its id is derived, so two claims of one slug meet in one stream. */
-export const templateSlugStream = (teamId: TeamId, slug: string): StreamName =>
-  `templateSlug-${uuidV5('templateSlug', teamId, slug)}` as StreamName;
+export const templateSlugStream = (teamId: TeamId, slug: string): StreamName => {
+  const parts = `${teamId} ${slug}`;
+  const known = slugStreams.get(parts);
+  if (known !== undefined) return known;
+  const stream = `templateSlug-${uuidV5('templateSlug', teamId, slug)}` as StreamName;
+  if (slugStreams.size >= SLUG_STREAMS_MAX) slugStreams.clear();
+  slugStreams.set(parts, stream);
+  return stream;
+};
+/** The same few slugs are asked for with each email, and a digest is dear. A team's id holds no blank. */
+const slugStreams = new Map<string, StreamName>();
+const SLUG_STREAMS_MAX = 1_000;
 export const LEDGER_STREAM = 'ledger' as StreamName;
 /** Holds the facts of the instance itself: that the first start was done, and for which team. */
 export const INSTANCE_STREAM = 'instance' as StreamName;

@@ -18,13 +18,22 @@ export type StreamEnds = Readonly<{
 export const createStreamEnds = (table: Pick<LogTable, 'foreignCommits'>): StreamEnds => {
   const ends = new Map<string, number>();
   let version = table.foreignCommits();
+  let isFresh = false;
+
+  /** One look serves all that runs before the event loop takes its next input: what asks in between came before the look. */
+  const look = (): void => {
+    if (isFresh) return;
+    isFresh = true;
+    process.nextTick(() => (isFresh = false));
+    const now = table.foreignCommits();
+    if (now === version) return;
+    version = now;
+    ends.clear();
+  };
+
   return {
     endsAt: (stream, revision) => {
-      const now = table.foreignCommits();
-      if (now !== version) {
-        version = now;
-        ends.clear();
-      }
+      look();
       return ends.get(stream) === revision;
     },
     note: (stream, revision) => {

@@ -14,8 +14,8 @@ export type Tail = Readonly<{
   after: (after: number, limit: number, matches: Matches | undefined) => Page | undefined;
 }>;
 
-const countMaxDefault = 8_192;
-const sizeBytesMaxDefault = 16 * 1024 * 1024;
+const countMaxDefault = 2_048;
+const sizeBytesMaxDefault = 4 * 1024 * 1024;
 
 export const createTail = (countMax = countMaxDefault, sizeBytesMax = sizeBytesMaxDefault): Tail => {
   /** What stands before `start` is dropped (undefined, so that it can be collected); it is cut off in strokes, for a cut moves the rest. */

@@ -13,9 +13,10 @@ import { formatAt } from '../../domain/rendering/shapes.js';
 import { parseTemplatedText } from '../../domain/rendering/templated-text.js';
 import { compileVariableCheck } from '../../domain/rendering/variables.js';
 import { writeValue } from '../../domain/rendering/values.js';
+import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
 import { shapesOf } from './context.js';
 import { writeDocument, type Source } from './document.js';
-import { runtimeOf } from './runtime.js';
+import { runtimeOf, RUNTIME_NAMES, type Runtime } from './runtime.js';
 import { finish } from './text-layout.js';
 
 type Constants = Readonly<Record<string, string | number>>;
@@ -30,38 +31,57 @@ const eta = new Eta({ autoTrim: false, cache: false, autoEscape: false, debug: f
 /** In: a checked template. Out: its function, and the size of its source in characters, for caches to weigh. */
 export const compile = (content: EmailTemplateContent, limits: Limits): Readonly<{ render: CompiledEmail; sizeChars: number }> => {
   const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
-  const whole = make(writeDocument(content, limits, language, 'html and text'), limits);
-  const htmlOnly = make(writeDocument(content, limits, language, 'html'), limits);
+  const whole = make(writeDocument(content, limits, language, 'html and text'));
+  const htmlOnly = make(writeDocument(content, limits, language, 'html'));
+  const full = whole.of(runtimeOf(limits));
+  const exact = htmlOnly.of(runtimeOf(limits));
+  const measuring = htmlOnly.of(checkingRuntimeOf(limits));
   const checked = compileVariableCheck(content.variables);
   const constantsAt = constantsOf(language);
-  const run = ({ made }: Compiled, { variables, subject, environment }: EmailInput) => {
+  const prepare = ({ variables, subject, environment }: EmailInput) => {
     const values = checked(variables);
     const constants = constantsAt(environment);
-    const title = oneLine(subject === undefined ? made.subject(values, constants) : fill(subject, values, { content, limits, language, environment }));
+    const title = oneLine(subject === undefined ? exact.subject(values, constants) : fill(subject, values, { content, limits, language, environment }));
     if (title.length > limits.subjectCharsMax) throw subjectTooLong(title.length, limits.subjectCharsMax);
-    const { html, text } = made.body(values, constants, title);
-    checkSize(html, limits);
-    return { subject: title, html, text };
+    return { values, constants, title };
   };
   const render = (input: EmailInput): RenderedEmail => {
-    const { subject, html, text } = run(whole, input);
-    return { subject, html, text: finish(text) };
+    const { values, constants, title } = prepare(input);
+    const { html, text } = full.body(values, constants, title);
+    checkSize(html, limits);
+    return { subject: title, html, text: finish(text) };
   };
-  const check = (input: EmailInput): string => run(htmlOnly, input).subject;
+  const check = (input: EmailInput): string => {
+    const { values, constants, title } = prepare(input);
+    if (!isSurelySmall(() => measuring.body(values, constants, title).html.length, limits)) checkSize(exact.body(values, constants, title).html, limits);
+    return title;
+  };
   return { render: Object.assign(render, { check }), sizeChars: whole.sizeChars + htmlOnly.sizeChars };
 };
 
-type Compiled = Readonly<{ made: Made; sizeChars: number }>;
+const isSurelySmall = (measure: () => number, limits: Limits): boolean => {
+  try {
+    return surelyFits(measure(), limits);
+  } catch (fault) {
+    if (fault === UNDECIDED) return false;
+    throw fault;
+  }
+};
 
-const make = ({ constants, body, subject }: Source, limits: Limits): Compiled => {
-  const runtime = runtimeOf(limits);
+type Compiled = Readonly<{ /** The functions, calling those of that runtime. */ of: (runtime: Runtime) => Made; sizeChars: number }>;
+
+const make = ({ constants, body, subject }: Source): Compiled => {
   const source =
-    `const {${Object.keys(runtime).join(',')}}=it;\n${constants}\n` +
+    `const {${RUNTIME_NAMES.join(',')}}=it;\n${constants}\n` +
     `it.take({subject:(v,c)=>{${subject}\nreturn made;},body:(v,c,subject)=>{let h="",t="";\n${body}\nreturn {html:h,text:t};}});`;
-  let made: Made | undefined;
-  eta.compile(`<% ${source} %>`).call(eta, { ...runtime, take: (functions: Made) => void (made = functions) });
-  if (made === undefined) throw new Error('the compiled template did not hand over its functions');
-  return { made, sizeChars: source.length };
+  const compiled = eta.compile(`<% ${source} %>`);
+  const of = (runtime: Runtime): Made => {
+    let made: Made | undefined;
+    compiled.call(eta, { ...runtime, take: (functions: Made) => void (made = functions) });
+    if (made === undefined) throw new Error('the compiled template did not hand over its functions');
+    return made;
+  };
+  return { of, sizeChars: source.length };
 };
 
 const BREAKS = /[\x00-\x1f\x7f\u0085\u2028\u2029]/;

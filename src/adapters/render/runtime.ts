@@ -1,6 +1,6 @@
 /** The functions that the compiled source of a template calls; each is the domain's meaning or the escaping of one place. */
 import type { Json } from '../../domain/json.js';
-import type { Limits } from '../../domain/limits.js';
+import { defaultLimits, type Limits } from '../../domain/limits.js';
 import type { ValueFormat } from '../../domain/template/schema.js';
 import { holds } from '../../domain/rendering/conditions.js';
 import { pixels } from '../../domain/rendering/css.js';
@@ -64,6 +64,9 @@ export const runtimeOf = (limits: Limits) => ({
   TABLE: (rows: readonly (readonly string[])[], aligns: string, header: readonly string[] | undefined, footer: readonly string[] | undefined): string =>
     table(rows, { aligns, header, footer }),
 });
+
+export type Runtime = ReturnType<typeof runtimeOf>;
+export const RUNTIME_NAMES: readonly string[] = Object.keys(runtimeOf(defaultLimits));
 
 /** Remembers the last answer: the amounts of one email are in one currency. */
 const lastOf = (make: (currency: string) => Formatter): ((currency: string) => Formatter) => {
