@@ -52,18 +52,22 @@ export const parseRichText = (content: string, mode: RichMode, context: Context)
   const mark = unusedMark(content);
   // Placeholders become words without any meaning in HTML, so that no reader of HTML takes offence at them.
   const marked = parts.map((part, at) => (typeof part === 'string' ? part : `${mark}${at}z`)).join('');
-  const clean = sanitizeHtml(marked, {
+  const clean = sanitized(marked, mode, mark);
+  const restore = (text: string): TemplatedText => restored(text, mark, parts);
+  return parseDocument(clean).children.flatMap((node) => convert(node, restore, new Set(tagsOf[mode])));
+};
+
+/** In: HTML, and a scheme that its addresses may have beside the known ones. Out: the same with nothing but the known elements and attributes. */
+export const sanitized = (html: string, mode: RichMode, scheme?: string): string =>
+  sanitizeHtml(html, {
     allowedTags: [...tagsOf[mode]],
     allowedAttributes: attributes,
-    allowedSchemes: ['http', 'https', 'mailto', 'tel', 'data', mark],
+    allowedSchemes: ['http', 'https', 'mailto', 'tel', 'data', 'asset', ...(scheme === undefined ? [] : [scheme])],
     allowedSchemesAppliedToAttributes: ['href', 'src'],
     parseStyleAttributes: false,
     nestingLimit: NESTING_MAX,
     nonTextTags: ['style', 'script', 'textarea', 'option', 'noscript', 'template', 'iframe', 'object', 'svg', 'math', 'title', 'xmp', 'noembed', 'noframes', 'plaintext'],
   });
-  const restore = (text: string): TemplatedText => restored(text, mark, parts);
-  return parseDocument(clean).children.flatMap((node) => convert(node, restore, new Set(tagsOf[mode])));
-};
 
 const unusedMark = (content: string): string => {
   const lower = content.toLowerCase();

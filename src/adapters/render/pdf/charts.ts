@@ -1,0 +1,180 @@
+/** Charts as vector drawings for the PDF: title, legend, axes and marks, in the fonts of the document. */
+import type { ExpandedChart } from '../../../domain/rendering/expanded.js';
+import { drawAxes } from './charts-axes.js';
+import { drawBars, drawLines, drawStacks, type Series } from './charts-marks.js';
+import { SLICES_MAX, drawRound, slicePalette, slicesOf, type Area } from './charts-round.js';
+import { LABEL_PT, TEXT_COLOR, TITLE_COLOR, chartText, fitted, n, textElement, type ChartText } from './charts-text.js';
+import type { Fonts } from './fonts.js';
+import { pdfColor } from './colors.js';
+
+/** `locale`: BCP 47, for numbers and Han characters. */
+export type ChartPlace = Readonly<{ fonts: Fonts; locale: string }>;
+export type ChartDrawing = Readonly<{ svg: string; /** In points. */ width: number; height: number }>;
+
+const TITLE_PT = 12;
+const MARGIN_PT = 6;
+const SMALLEST_PT = 40;
+const HEIGHT_PER_WIDTH = 0.55;
+const LEGEND_BOX_PT = 8;
+/** Beyond it the numbers of an axis are lost in their own precision. */
+const LARGEST = 1e300;
+
+/**
+ * In: a chart, and the room in points that it may fill in width. Out: an SVG of that size in points, with text in the fonts of the
+ * document, families by their names in `fonts.descriptors`. The same chart gives the same text. Throws DomainError FONT_MISSING.
+ */
+export const chartSvg = (chart: ExpandedChart, widthPt: number, { fonts, locale }: ChartPlace): ChartDrawing => {
+  const text = chartText(fonts, locale, chart.field);
+  const width = Math.max(SMALLEST_PT, Math.min(chart.width ?? widthPt, widthPt));
+  const height = Math.max(SMALLEST_PT, chart.height ?? naturalHeight(chart, width));
+  const outer: Area = { x: MARGIN_PT, y: MARGIN_PT, width: width - 2 * MARGIN_PT, height: height - 2 * MARGIN_PT };
+  const title = fitted(chart.title, TITLE_PT, outer.width, text, true).text;
+  const heading = textElement(title, width / 2, outer.y + TITLE_PT, { size: TITLE_PT, color: TITLE_COLOR, anchor: 'middle', bold: true }, text);
+  const body = title === '' ? outer : below(outer, TITLE_PT * 1.8);
+  return {
+    svg: `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}">${heading}${drawBody(chart, body, text)}</svg>`,
+    width,
+    height,
+  };
+};
+
+/** Bars lie below each other: many of them need more height. */
+const naturalHeight = ({ chartType, categories, series }: ExpandedChart, width: number): number => {
+  const height = width * HEIGHT_PER_WIDTH;
+  return chartType === 'bar' ? Math.max(height, Math.min(width * 1.2, 70 + categories.length * Math.max(12, series.length * 6))) : height;
+};
+
+const below = (area: Area, points: number): Area => ({ ...area, y: area.y + points, height: Math.max(10, area.height - points) });
+const above = (area: Area, points: number): Area => ({ ...area, height: Math.max(10, area.height - points) });
+
+const drawBody = (chart: ExpandedChart, area: Area, text: ChartText): string => {
+  switch (chart.chartType) {
+    case 'pie':
+    case 'doughnut': return roundBody(chart, area, text);
+    case 'bar':
+    case 'column':
+    case 'stacked-column':
+    case 'line':
+    case 'area': return axesBody(chart, area, text);
+  }
+};
+
+const nothing = (area: Area, text: ChartText): string =>
+  `<path d="M${n(area.x)} ${n(area.y)}h${n(area.width)}v${n(area.height)}h${n(-area.width)}z" fill="#f9fafb" stroke="#e5e7eb" stroke-width="0.6"/>`
+  + textElement('No data', area.x + area.width / 2, area.y + area.height / 2 + 3, { size: 9, color: '#6b7280', anchor: 'middle' }, text);
+
+const roundBody = (chart: ExpandedChart, area: Area, text: ChartText): string => {
+  const slices = slicesOf(chart, chart.showLegend ? Math.max(2, Math.min(SLICES_MAX, Math.floor(area.height / ROW_PT))) : SLICES_MAX);
+  if (slices.length === 0) return nothing(area, text);
+  const entries = slices.map(({ label, color }) => ({ name: label, color }));
+  if (!chart.showLegend) return drawRound(slices, chart.chartType === 'doughnut', area, text);
+  // Beside the circle where there is room for both, for it is as high as it is wide.
+  if (area.width >= 1.4 * area.height) {
+    const circle: Area = { ...area, width: Math.min(area.height, area.width * 0.55) };
+    const space = area.width - circle.width;
+    const column = legendColumn(entries, { ...area, x: 0, width: space - 18 }, text);
+    const start = area.x + (space - column.width - 18) / 2;
+    return drawRound(slices, chart.chartType === 'doughnut', { ...circle, x: start }, text) + `<g transform="translate(${n(start + circle.width + 18)} 0)">${column.svg}</g>`;
+  }
+  const legend = legendRows(entries, area, text);
+  return drawRound(slices, chart.chartType === 'doughnut', above(area, legend.height), text) + legend.svg;
+};
+
+const axesBody = (chart: ExpandedChart, area: Area, text: ChartText): string => {
+  const count = chart.categories.length;
+  const series = chart.series.map(({ name, color, values }, index): Series => ({
+    name, color: pdfColor(color) ?? slicePalette[index % slicePalette.length]!, values: chart.categories.map((_, at) => bounded(values[at] ?? null)),
+  }));
+  const isStacked = chart.chartType === 'stacked-column';
+  const range = isStacked ? stackedRange(series, count) : plainRange(series);
+  if (range === undefined) return nothing(area, text);
+  const legend = chart.showLegend ? legendRows(series, area, text) : { svg: '', height: 0 };
+  const isHorizontal = chart.chartType === 'bar';
+  const axes = drawAxes(
+    { categories: chart.categories, isHorizontal, xTitle: chart.xTitle, yTitle: chart.yTitle, lowest: range[0], highest: range[1], fromZero: chart.chartType !== 'line' },
+    above(area, legend.height),
+    text,
+  );
+  const plot = { area: axes.area, scale: axes.scale, categoryCount: count };
+  const marks = isStacked ? drawStacks(series, plot)
+    : chart.chartType === 'line' || chart.chartType === 'area' ? drawLines(series, plot, chart.chartType === 'area')
+      : drawBars(series, plot, isHorizontal);
+  return axes.grid + marks + axes.labels + legend.svg;
+};
+
+const bounded = (value: number | null): number | null =>
+  value === null || !Number.isFinite(value) ? null : Math.abs(value) < 1 / LARGEST ? 0 : Math.min(LARGEST, Math.max(-LARGEST, value));
+
+type Range = readonly [lowest: number, highest: number];
+
+const plainRange = (series: readonly Series[]): Range | undefined => {
+  let range: Range | undefined;
+  for (const { values } of series) {
+    for (const value of values) {
+      if (value !== null) range = range === undefined ? [value, value] : [Math.min(range[0], value), Math.max(range[1], value)];
+    }
+  }
+  return range;
+};
+
+const stackedRange = (series: readonly Series[], count: number): Range | undefined => {
+  if (plainRange(series) === undefined) return undefined;
+  let [lowest, highest] = [0, 0];
+  for (let at = 0; at < count; at += 1) {
+    const values = series.map((one) => one.values[at] ?? 0);
+    lowest = Math.min(lowest, values.reduce((sum, value) => sum + Math.min(0, value), 0));
+    highest = Math.max(highest, values.reduce((sum, value) => sum + Math.max(0, value), 0));
+  }
+  return [lowest, highest];
+};
+
+type Entry = Readonly<{ name: string; color: string }>;
+
+const ROW_PT = LABEL_PT * 1.6;
+/** A legend with more entries than this says how many it leaves out. */
+const ENTRIES_MAX = 24;
+
+const entry = ({ name, color }: Entry, x: number, baseline: number, text: ChartText): string =>
+  `<path d="M${n(x)} ${n(baseline - LEGEND_BOX_PT + 1)}h${LEGEND_BOX_PT}v${LEGEND_BOX_PT}h-${LEGEND_BOX_PT}z" fill="${color}"/>`
+  + textElement(name, x + LEGEND_BOX_PT + 4, baseline, { size: LABEL_PT, color: TEXT_COLOR, anchor: 'start' }, text);
+
+const legible = (entries: readonly Entry[], max: number): readonly Entry[] =>
+  entries.length <= max ? entries : [...entries.slice(0, max - 1), { name: `… (${entries.length - max + 1})`, color: '#9ca3af' }];
+
+/** Rows at the bottom of an area, each in its middle. */
+const legendRows = (entries: readonly Entry[], area: Area, text: ChartText): Readonly<{ svg: string; height: number }> => {
+  const rowsMax = Math.max(1, Math.floor((area.height * 0.4) / ROW_PT));
+  const rows: { items: (Entry & Readonly<{ width: number }>)[]; width: number }[] = [];
+  for (const given of legible(entries, ENTRIES_MAX)) {
+    const name = fitted(given.name, LABEL_PT, Math.min(area.width - LEGEND_BOX_PT - 4, 180), text);
+    const width = LEGEND_BOX_PT + 4 + name.width + 14;
+    const row = rows.at(-1);
+    if (row !== undefined && row.width + width - 14 <= area.width) {
+      row.items.push({ ...given, name: name.text, width });
+      row.width += width;
+    } else if (rows.length < rowsMax) {
+      rows.push({ items: [{ ...given, name: name.text, width }], width });
+    }
+  }
+  const height = rows.length * ROW_PT + 6;
+  const svg = rows.map((row, index) => {
+    let x = area.x + (area.width - (row.width - 14)) / 2;
+    const baseline = area.y + area.height - (rows.length - index) * ROW_PT + LABEL_PT + 2;
+    return row.items.map((item) => {
+      const drawn = entry(item, x, baseline, text);
+      x += item.width;
+      return drawn;
+    }).join('');
+  }).join('');
+  return { svg, height };
+};
+
+/** One entry below the other, in the middle of the area's height. */
+const legendColumn = (entries: readonly Entry[], area: Area, text: ChartText): Readonly<{ svg: string; width: number }> => {
+  const shown = legible(entries, Math.max(1, Math.floor(area.height / ROW_PT))).map((given) => ({ ...given, ...fitted(given.name, LABEL_PT, area.width - LEGEND_BOX_PT - 4, text) }));
+  const top = area.y + (area.height - shown.length * ROW_PT) / 2;
+  return {
+    svg: shown.map(({ text: name, color }, index) => entry({ name, color }, area.x, top + index * ROW_PT + LABEL_PT + 1, text)).join(''),
+    width: Math.max(...shown.map(({ width }) => width)) + LEGEND_BOX_PT + 4,
+  };
+};

@@ -1,0 +1,120 @@
+/** Tables of data: header rows that come again on each sheet, widths, alignment, stripes, lines and a footer. */
+import type { Box, ExpandedColumn, ExpandedTable, Html } from '../../../../domain/rendering/expanded.js';
+import { pdfColor } from '../colors.js';
+import { dashOf, LINE_COLOR, lookOf, MUTED_COLOR, narrower, type ComponentRenderer, type Context } from '../context.js';
+import { padded } from './blocks.js';
+import { cellNodes } from '../rich.js';
+import type { Alignment, Node, TableCell, TableLayout, Tag } from '../nodes.js';
+
+/** Of a sheet: what stands in a cell must fit below the header that comes again on each. */
+const CELL_SHARE_MAX = 0.6;
+const STRIPE_COLOR = '#f9fafb';
+const PADDING = { top: 4, right: 6, bottom: 4, left: 6 } as const;
+
+export const table: ComponentRenderer<ExpandedTable> = (component, surroundings) => {
+  const outer = narrower(component.padding.left + component.padding.right, surroundings);
+  const { columns, rows, striped, padding } = component;
+  if (columns.length === 0) return [];
+  const context: Context = { ...outer, fontSize: component.fontSize ?? outer.fontSize * 0.95, lineHeight: Math.min(outer.lineHeight, 1.3), color: pdfColor(component.color) ?? outer.color, height: outer.height * CELL_SHARE_MAX };
+  const tag: Tag = { type: 'Table', parent: outer.tag };
+  const hasHeader = component.showHeader && columns.some(({ header }) => header !== undefined && header !== '');
+  const hasFooter = columns.some(({ footer }) => footer !== undefined);
+  const stripe = (at: number): { fillColor?: string } => (striped && at % 2 === 1 ? { fillColor: STRIPE_COLOR } : {});
+  const body = [
+    ...(hasHeader ? [headerRow(component, context, tag)] : []),
+    ...(rows.length === 0 ? emptyRow(component, context, tag) : rows.map((cells, at) => row(columns, (column) => cells[column]?.html ?? '', { context, tag, look: stripe(at) }))),
+    ...(hasFooter ? [row(columns, (column) => columns[column]?.footer ?? '', { context, tag, look: {}, bold: true })] : []),
+  ];
+  if (body.length === 0) return [];
+  return padded([{
+    table: { widths: widthsOf(component, context), body, ...(hasHeader && body.length > 1 ? { headerRows: 1, keepWithHeaderRows: 1 } : { headerRows: 0 }) },
+    layout: layoutOf(component, context, { hasHeader, hasFooter, rows: body.length }),
+    fillsWidth: true,
+    ...lookOf(context),
+  }], padding, undefined);
+};
+
+type RowLook = Readonly<{ context: Context; tag: Tag; look: Readonly<{ fillColor?: string }>; bold?: boolean }>;
+
+const row = (columns: readonly ExpandedColumn[], html: (column: number) => Html, { context, tag, look, bold = false }: RowLook): readonly TableCell[] => {
+  const rowTag: Tag = { type: 'TR', parent: tag };
+  return columns.map(({ align }, at) => ({ ...cell(html(at), { ...context, align }, { type: 'TD', parent: rowTag }, bold), ...look }));
+};
+
+const cell = (html: Html, context: Context, tag: Tag, bold: boolean): Node => {
+  const nodes = cellNodes(html, context, tag, bold ? { bold } : {});
+  const [only] = nodes;
+  if (only === undefined) return { text: '' };
+  return nodes.length === 1 ? only : { stack: nodes };
+};
+
+const headerRow = ({ columns, headerBackgroundColor, headerColor }: ExpandedTable, context: Context, tag: Tag): readonly TableCell[] => {
+  const rowTag: Tag = { type: 'TR', parent: tag };
+  const fillColor = pdfColor(headerBackgroundColor);
+  const inner = { ...context, color: pdfColor(headerColor) ?? context.color };
+  return columns.map(({ header, headerAlign }) => ({
+    ...cell(header ?? '', { ...inner, align: headerAlign }, { type: 'TH', parent: rowTag }, true),
+    verticalAlignment: 'bottom' as const,
+    ...(fillColor === undefined ? {} : { fillColor }),
+  }));
+};
+
+const emptyRow = ({ columns, emptyText }: ExpandedTable, context: Context, tag: Tag): readonly (readonly TableCell[])[] => {
+  if (emptyText === undefined || emptyText === '') return [];
+  const align: Alignment = 'center';
+  const inner: Context = { ...context, align, color: MUTED_COLOR };
+  return [[{ ...cell(emptyText, inner, { type: 'TD', parent: { type: 'TR', parent: tag } }, false), colSpan: columns.length }, ...columns.slice(1).map(() => ({ text: '' }))]];
+};
+
+const COLUMN_MIN_PT = 36;
+const PADDING_SHARE_MAX = 0.1;
+
+/** Padding that leaves no room for text would push it off the sheet. */
+const paddingOf = ({ cellPadding = PADDING }: ExpandedTable, { width, height }: Context): Box => ({
+  top: Math.min(cellPadding.top, height * PADDING_SHARE_MAX), bottom: Math.min(cellPadding.bottom, height * PADDING_SHARE_MAX),
+  left: Math.min(cellPadding.left, width * PADDING_SHARE_MAX), right: Math.min(cellPadding.right, width * PADDING_SHARE_MAX),
+});
+
+/** As in CSS a width holds the padding; shares are of the table, which is as wide as the room. */
+const widthsOf = (component: ExpandedTable, context: Context): readonly (number | string)[] => {
+  const { left, right } = paddingOf(component, context);
+  const wanted = component.columns.map(({ width }) => {
+    if (width === 'auto') return 'auto';
+    if (width === 'rest') return '*';
+    return 'points' in width ? width.points : (context.width * width.percent) / 100;
+  });
+  const sum = wanted.reduce<number>((total, width) => total + (typeof width === 'number' ? width : 0), 0);
+  // Who asks for more than there is still leaves something to the columns that ask for nothing.
+  const room = context.width - Math.min(wanted.filter((width) => typeof width === 'string').length * COLUMN_MIN_PT, context.width / 2);
+  const factor = sum > room ? room / sum : 1;
+  return wanted.map((width) => (typeof width === 'number' ? Math.max(width * factor - left - right, 4) : width));
+};
+
+type Shape = Readonly<{ hasHeader: boolean; hasFooter: boolean; rows: number }>;
+
+const layoutOf = (component: ExpandedTable, context: Context, { hasHeader, hasFooter, rows }: Shape): TableLayout => {
+  const { border, borderLines, striped, headerBackgroundColor, columns } = component;
+  const { top, right, bottom, left } = paddingOf(component, context);
+  const width = border.style === 'none' ? 0 : border.width;
+  const color = pdfColor(border.color) ?? LINE_COLOR;
+  const dash = dashOf(border);
+  const style = dash === undefined ? null : { dash };
+  // Without lines or colours at the sides, the outer cells stand flush with the text around.
+  const isFlush = (borderLines === 'rows' || width === 0) && !striped && headerBackgroundColor === undefined;
+  // Where the author says nothing, the lines below the header and above the footer are the stronger ones.
+  const isRule = (line: number): boolean => (hasHeader && line === 1) || (hasFooter && line === rows - 1);
+  return {
+    hLineWidth: (line) => (borderLines === 'rows' && line === 0 ? 0 : width),
+    vLineWidth: () => (borderLines === 'rows' ? 0 : width),
+    hLineColor: (line) => (borderLines === 'rows' && isRule(line) ? RULE_COLOR : color),
+    vLineColor: () => color,
+    hLineStyle: () => style,
+    vLineStyle: () => style,
+    paddingLeft: (column) => (isFlush && column === 0 ? 0 : left),
+    paddingRight: (column) => (isFlush && column === columns.length - 1 ? 0 : right),
+    paddingTop: () => top,
+    paddingBottom: () => bottom,
+  };
+};
+
+const RULE_COLOR = '#9ca3af';

@@ -1,0 +1,84 @@
+/** What a component renderer knows of the place where it draws. */
+import type { Border, TextStyle } from '../../../domain/rendering/expanded.js';
+import { pdfColor } from './colors.js';
+import type { Fonts } from './fonts.js';
+import type { Alignment, Dash, Margin, Node, Tag } from './nodes.js';
+
+/** A picture as it can be drawn: an embedded file by its name, or a cleaned drawing. Natural size in points. */
+export type Picture = Readonly<{ width: number; height: number } & ({ kind: 'file'; name: string } | { kind: 'svg'; svg: string })>;
+
+export type Context = Readonly<{
+  fontSize: number;
+  /** As in CSS: of the font size. */
+  lineHeight: number;
+  color: string;
+  linkColor: string;
+  /** `start`: as the text itself runs. */
+  align: Alignment | 'start';
+  /** Room for a block, in points: what is left of the sheet's width, and the height that a whole sheet has. */
+  width: number;
+  height: number;
+  /** The element that the blocks are part of. */
+  tag: Tag | undefined;
+  /** Undefined for an address that the caller did not load. `field` names the place in messages. Throws GENERATION_FAILED for a corrupt picture. */
+  picture: (src: string, field: string) => Picture | undefined;
+  /** The place in the template, for messages. */
+  field: string;
+  fonts: Fonts;
+  /** BCP 47 */
+  locale: string;
+}>;
+
+export type ComponentRenderer<Component> = (component: Component, context: Context) => readonly Node[];
+
+/** Below a component, unless it is the last one. */
+export const GAP_PT = 10;
+export const LINE_COLOR = '#d1d5db';
+export const MUTED_COLOR = '#6b7280';
+
+/** A line must fit on a sheet beside the header of a table; one that does not would be dropped. */
+export const LINE_SHARE_MAX = 0.3;
+
+/** Never so large that a line fills the sheet. */
+export const boundedSize = (fontSize: number, { height, lineHeight }: Pick<Context, 'height' | 'lineHeight'>): number =>
+  Math.min(fontSize, (height * LINE_SHARE_MAX) / Math.max(lineHeight, 1));
+
+/** Roboto's line is 1.172 of its size; pdfmake takes a factor of that, templates one of the size. */
+export const lineFactor = (lineHeight: number): number => lineHeight / 1.172;
+
+/** The context of what stands inside a component with a style of its own. */
+export const withStyle = (style: TextStyle, context: Context): Context => ({
+  ...context,
+  fontSize: boundedSize(style.fontSize ?? context.fontSize, { ...context, lineHeight: Math.min(style.lineHeight ?? context.lineHeight, 2) }),
+  lineHeight: style.lineHeight ?? context.lineHeight,
+  color: pdfColor(style.color) ?? context.color,
+  align: style.align ?? context.align,
+});
+
+/** Where a picture or a line stands in its room. */
+export const blockAlign = ({ align }: Context): 'left' | 'center' | 'right' => (align === 'center' || align === 'right' ? align : 'left');
+
+/** The context of a block that is narrower than its surroundings by `points`. */
+export const narrower = (points: number, context: Context): Context => ({ ...context, width: Math.max(context.width - points, 1) });
+
+/** Inline styles that hold for all text of a block. */
+export const lookOf = ({ fontSize, lineHeight, color, align, height }: Context): Readonly<{ fontSize: number; lineHeight: number; color: string; alignment: Alignment }> => ({
+  fontSize, lineHeight: lineFactor(Math.max(Math.min(lineHeight, (height * LINE_SHARE_MAX) / fontSize), 0.5)), color, alignment: align === 'start' ? 'left' : align,
+});
+
+export const dashOf = ({ style, width }: Pick<Border, 'style' | 'width'>): Dash | undefined => {
+  switch (style) {
+    case 'dashed': return { length: Math.max(width * 3, 2), space: Math.max(width * 2, 2) };
+    case 'dotted': return { length: Math.max(width, 0.5), space: Math.max(width * 1.5, 1) };
+    case 'solid':
+    case 'none': return undefined;
+  }
+};
+
+/** The node with room below it, beside its own margin. */
+export const spaced = <N extends Node>(node: N, below: number): N => {
+  if (below === 0) return node;
+  const [left, top, right, bottom] = node.margin ?? [0, 0, 0, 0];
+  const margin: Margin = [left, top, right, bottom + below];
+  return { ...node, margin };
+};

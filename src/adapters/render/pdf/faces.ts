@@ -1,0 +1,127 @@
+/** The document that pdfmake writes into, with fonts that are parsed once for all documents and pictures that are embedded one after the other. */
+import pdfDocument from 'pdfmake/js/PDFDocument.js';
+import type { FontDescriptor } from './fonts.js';
+import { faceOf, fontBytes, roboto, type Face } from './fonts-files.js';
+
+/** As pdfkit makes it; `layoutRun` gives glyphs and places of a word. */
+type EmbeddedFont = { layoutRun: (word: string) => object; layoutCached?: (word: string) => object };
+type EmbeddedFontMaker = new (document: object, face: Face, id: string) => EmbeddedFont;
+
+const PdfmakeDocument = pdfDocument.default;
+
+/** The class that embeds a font; the package does not export it, so it is asked of a font of a document that is never written. */
+let maker: EmbeddedFontMaker | undefined;
+const makerOf = (file: string): EmbeddedFontMaker => {
+  if (maker !== undefined) return maker;
+  const probe = new PdfmakeDocument({}, {}, {}, {}, { autoFirstPage: false, font: null });
+  maker = probe.font(fontBytes(file))._font?.constructor as EmbeddedFontMaker;
+  return maker;
+};
+
+const WORDS_MAX = 5_000;
+const WORD_CHARS_MAX = 40;
+/** Words as they were laid out, by file: most words of a document stood in the one before. */
+const wordsByFile = new Map<string, Map<string, object>>();
+
+/** A function from a word (with the space after it) to its glyphs, the same for every document and in every order. */
+const layoutOf = (font: EmbeddedFont, file: string): ((word: string) => object) => {
+  const face = faceOf(file) as Face & { _glyphs: object };
+  const words = wordsByFile.get(file) ?? new Map<string, object>();
+  wordsByFile.set(file, words);
+  return (word) => {
+    const known = words.get(word);
+    if (known !== undefined) return known;
+    // A glyph remembers the characters that it was first drawn for, and the file tells them to who copies its text. Here they are always
+    // those of the word itself: from a word or a document before, they would be another's, and other bytes.
+    face._glyphs = {};
+    const laid = font.layoutRun(word);
+    if (words.size >= WORDS_MAX) words.clear();
+    if (word.length <= WORD_CHARS_MAX) words.set(word, laid);
+    return laid;
+  };
+};
+
+/**
+ * Above and below the base line, in thousandths of the size: the same for every font, or a word of another script, whose fonts ask for
+ * up to twice the height, would push the lines apart and lower the text beside it.
+ */
+const lineOfRoboto = (): Readonly<{ ascender: number; descender: number; lineGap: number }> => {
+  const { ascent, descent, unitsPerEm } = faceOf(roboto.files.normal);
+  return { ascender: (ascent * 1_000) / unitsPerEm, descender: (descent * 1_000) / unitsPerEm, lineGap: 0 };
+};
+
+/** In `info`: what the file says of itself. `onBytes` is called with each piece of the file and may throw to stop the work. */
+export type DocumentOptions = Readonly<{
+  info: Readonly<Record<string, string | Date>>;
+  /** BCP 47 */
+  language: string;
+  fonts: Readonly<Record<string, FontDescriptor>>;
+  onBytes: (piece: Uint8Array) => void;
+}>;
+
+export class PrintedDocument extends PdfmakeDocument {
+  // Declared, not initialised: the base constructor writes the file's first line before a field would be set.
+  private declare readonly onBytes: ((piece: Uint8Array) => void) | undefined;
+  private declare early: Uint8Array[] | undefined;
+  private readonly embedded = new Map<string, EmbeddedFont>();
+
+  constructor({ info, language, fonts, onBytes }: DocumentOptions) {
+    super({ ...fonts }, {}, {}, {}, {
+      pdfVersion: '1.7', tagged: true, displayTitle: true, compress: true, lang: language, autoFirstPage: false, info, font: null, size: [1, 1],
+    });
+    this.onBytes = onBytes;
+    for (const piece of this.early ?? []) onBytes(piece);
+    this.early = undefined;
+  }
+
+  /** Takes the bytes itself: as a stream they would be copied through a queue, and a limit would be seen late. */
+  override _write(data: string | Uint8Array): void {
+    const piece = typeof data === 'string' ? Buffer.from(`${data}\n`, 'latin1') : data;
+    this._offset += piece.length;
+    if (this.onBytes === undefined) (this.early ??= []).push(piece);
+    else this.onBytes(piece);
+  }
+
+  /** The base class ends its stream so; nobody reads it. */
+  override push(): boolean {
+    return true;
+  }
+
+  /** Opens a font file of ours: its tables are read and its words laid out once for all documents; what is embedded belongs to this one. */
+  override font(file: unknown, _family?: string | number | null, size?: number): this {
+    if (typeof file !== 'string') throw new TypeError('fonts are named by their files');
+    let font = this.embedded.get(file);
+    if (font === undefined) {
+      const Maker = makerOf(file);
+      font = Object.assign(new Maker(this, faceOf(file), `F${++this._fontCount}`), lineOfRoboto());
+      font.layoutCached = layoutOf(font, file);
+      this.embedded.set(file, font);
+      this._fontFamilies[file] = font;
+    }
+    this._font = font;
+    if (size !== undefined) this.fontSize(size);
+    return this;
+  }
+
+  /**
+   * Embeds a checked picture under a name. Its transparency is split off by a thread of zlib, so pictures are embedded one after
+   * the other: at once, their order in the file would be by chance.
+   */
+  async embed(name: string, bytes: Uint8Array): Promise<void> {
+    const image = this.openImage(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    const { finalize } = image;
+    await new Promise<void>((resolve) => {
+      if (finalize === undefined) {
+        image.embed(this);
+        resolve();
+        return;
+      }
+      image.finalize = () => {
+        finalize.call(image);
+        resolve();
+      };
+      image.embed(this);
+    });
+    this._imageRegistry[name] = image;
+  }
+}

@@ -1,0 +1,109 @@
+/** The font files: those that are shipped, those of the configured folder, and their bytes as OpenType, read when they are first needed. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliDecompressSync } from 'node:zlib';
+import * as fontkit from 'fontkit';
+import { sfntOfWoff } from './fonts-woff.js';
+
+/** Paths by style. A family without a style of its own shows its upright or regular letters in place of it. */
+export type FontFiles = Readonly<{ normal: string; bold?: string; italics?: string; bolditalics?: string }>;
+export type FontFamily = Readonly<{ name: string; files: FontFiles }>;
+export type Face = fontkit.Font;
+
+const folder = new URL('../../../../../fonts/', import.meta.url);
+const shipped = (file: string): string => fileURLToPath(new URL(`${file}.ttf.br`, folder));
+const family = (name: string, regular: string, bold?: string): FontFamily => ({
+  name,
+  files: { normal: shipped(regular), ...(bold === undefined ? {} : { bold: shipped(bold) }) },
+});
+const notoFamily = (script: string): FontFamily => family(`NotoSans${script}`, `NotoSans${script}-Regular`, `NotoSans${script}-Bold`);
+
+const robotoFile = (style: string): string => createRequire(import.meta.url).resolve(`pdfmake/fonts/Roboto/Roboto-${style}.ttf`);
+
+export const roboto: FontFamily = {
+  name: 'Roboto',
+  files: { normal: robotoFile('Regular'), bold: robotoFile('Medium'), italics: robotoFile('Italic'), bolditalics: robotoFile('MediumItalic') },
+};
+/** Each for one script; a space or a digit after a word of theirs is theirs too, where they have it. */
+export const scriptFamilies: readonly FontFamily[] = [
+  notoFamily('Hebrew'),
+  // Draws each Arabic letter as one glyph, so that who copies or searches the text finds it; the next has letters that it has not.
+  family('IBMPlexSansArabic', 'IBMPlexSansArabic-Regular', 'IBMPlexSansArabic-Bold'),
+  ...['Arabic', 'Devanagari', 'Thai'].map(notoFamily),
+];
+/** They share most characters, each drawn as its readers write it. */
+export const hanFamilies = { zh: notoFamily('SC'), ja: notoFamily('JP'), ko: notoFamily('KR') } as const;
+/** Arrows, signs and rarer letters; before the Han fonts, which have some of them and are the largest files. */
+export const symbols = family('DejaVuSans', 'DejaVuSans-Regular', 'DejaVuSans-Bold');
+export const pictographs = family('NotoEmoji', 'NotoEmoji-Regular');
+export const builtInFamilies: readonly FontFamily[] = [roboto, ...scriptFamilies, ...Object.values(hanFamilies), symbols, pictographs];
+
+const FILES_MAX = 200;
+const styleOfSuffix: Readonly<Record<string, keyof FontFiles>> = {
+  regular: 'normal', bold: 'bold', italic: 'italics', oblique: 'italics', bolditalic: 'bolditalics', boldoblique: 'bolditalics',
+};
+
+/**
+ * The fonts of a folder, in the order of their names: `Name-Regular.ttf`, `Name-Bold.otf`, `Name-Italic.woff`, `Name-BoldItalic.ttf`
+ * make one family; a file named otherwise is a family of its own. Throws where the folder cannot be read or holds too many files.
+ */
+export const familiesIn = (directory: string): readonly FontFamily[] => {
+  const names = readdirSync(directory).filter((name) => /\.(?:ttf|otf|woff)$/i.test(name)).sort();
+  if (names.length > FILES_MAX) throw new Error(`The folder ${directory} holds ${names.length} fonts; at most ${FILES_MAX} are read.`);
+  const families = new Map<string, Partial<Record<keyof FontFiles, string>>>();
+  for (const name of names) {
+    const stem = basename(name, extname(name));
+    const [, familyName = stem, suffix = 'regular'] = /^(.+?)-(regular|bold|italic|oblique|bolditalic|boldoblique)$/i.exec(stem) ?? [];
+    const files = families.get(familyName) ?? {};
+    families.set(familyName, { ...files, [styleOfSuffix[suffix.toLowerCase()] ?? 'normal']: join(directory, name) });
+  }
+  const taken = new Set(builtInFamilies.map((known) => known.name.toLowerCase()));
+  return [...families].map(([name, files]) => {
+    const normal = files.normal ?? files.bold ?? files.italics ?? files.bolditalics ?? '';
+    return { name: taken.has(name.toLowerCase()) ? `${name} (configured)` : name, files: { ...files, normal } };
+  });
+};
+
+/** Bounded by the files that are shipped and configured: no template can name a file. */
+const bytesByFile = new Map<string, Uint8Array>();
+const faceByFile = new Map<string, Face>();
+
+/** A font file as TrueType or OpenType, from memory after the first time. Throws where it cannot be read. */
+export const fontBytes = (file: string): Uint8Array => {
+  const known = bytesByFile.get(file);
+  if (known !== undefined) return known;
+  const stored = readFileSync(file);
+  const bytes = file.endsWith('.br') ? brotliDecompressSync(stored) : file.toLowerCase().endsWith('.woff') ? sfntOfWoff(stored) : stored;
+  bytesByFile.set(file, bytes);
+  return bytes;
+};
+
+/** The font of a file, to ask what it has and how wide it is. Throws where the file is none, naming it. */
+export const faceOf = (file: string): Face => {
+  const known = faceByFile.get(file);
+  if (known !== undefined) return known;
+  const opened = open(file);
+  if (!('hasGlyphForCodePoint' in opened)) throw new Error(`The font file ${file} is a collection; a file with one font is needed.`);
+  faceByFile.set(file, opened);
+  return opened;
+};
+
+/**
+ * A text as glyphs and their places. A font keeps each glyph with the characters that it first stood for, and shapes later texts by
+ * them: without forgetting, what a text looks like would depend on the texts before it.
+ */
+export const layoutIn = (file: string, text: string): Readonly<{ run: ReturnType<Face['layout']>; unitsPerEm: number }> => {
+  const face = faceOf(file) as Face & { _glyphs: object };
+  face._glyphs = {};
+  return { run: face.layout(text), unitsPerEm: face.unitsPerEm };
+};
+
+const open = (file: string): ReturnType<typeof fontkit.create> => {
+  try {
+    return fontkit.create(Buffer.from(fontBytes(file).buffer, fontBytes(file).byteOffset, fontBytes(file).byteLength));
+  } catch (fault) {
+    throw new Error(`The font file ${file} cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`, { cause: fault });
+  }
+};

@@ -1,0 +1,227 @@
+/** Which font shows which part of a text, so that no character is drawn as an empty box; right-to-left text in runs that can be put in order line by line. */
+import { DomainError } from '../../../domain/errors.js';
+import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './bidi.js';
+import { builtInFamilies, faceOf, hanFamilies, roboto, pictographs, scriptFamilies, symbols, type FontFamily } from './fonts-files.js';
+import { textLine, type TextLine } from './fonts-line.js';
+import { hanOrderOf, isInvisible, isJoiner, isNeutral, isSpace, scriptOf } from './scripts.js';
+
+export type { TextLine } from './fonts-line.js';
+export { familiesIn, fontBytes, type FontFamily } from './fonts-files.js';
+
+export type FontStyle = Readonly<{ bold: boolean; italic: boolean }>;
+export type FontDescriptor = Readonly<{ normal: string; bold: string; italics: string; bolditalics: string }>;
+
+/**
+ * A part of a text in one font, to be spread into a run of pdfmake beside the looks. `bidiLevel` must stay on the inline that pdfmake
+ * makes of it: `orderLine` of bidi-lines.ts puts the inlines of a broken line in order by it.
+ */
+export type FontRun = Readonly<{ text: string; font: string; bidiLevel: number }>;
+/** `runs` of one piece, in reading order. */
+export type ShapedPiece<Piece> = Readonly<{ piece: Piece; runs: readonly FontRun[] }>;
+export type TextPiece = FontStyle & Readonly<{ text: string }>;
+export type ShapeOptions = Readonly<{ /** The component's place in the template, for messages. */ field: string; /** BCP 47 */ locale: string; direction?: 'ltr' | 'rtl' }>;
+
+export type Fonts = Readonly<{
+  /** For pdfmake: every family by name. The files are read by `fontBytes`. */
+  descriptors: Readonly<Record<string, FontDescriptor>>;
+  /** One paragraph of one look. Throws DomainError FONT_MISSING. */
+  shape: (text: string, style: FontStyle, options: ShapeOptions) => readonly FontRun[];
+  /** One paragraph whose parts look differently: direction and Han forms follow from the whole. Throws DomainError FONT_MISSING. */
+  shapeParagraph: <Piece extends TextPiece>(pieces: readonly Piece[], options: ShapeOptions) => Readonly<{ pieces: readonly ShapedPiece<Piece>[]; isRightToLeft: boolean }>;
+  /** One line that is not broken, as it is drawn. Throws DomainError FONT_MISSING. */
+  line: (text: string, style: FontStyle, options: ShapeOptions) => TextLine;
+}>;
+
+type StyleName = keyof FontDescriptor;
+/** A file as pdfmake is told of it: the name under which it stands for the style asked for. */
+type Candidate = Readonly<{ font: string; file: string; isSticky: boolean }>;
+
+const styleName = ({ bold, italic }: FontStyle): StyleName => (bold ? (italic ? 'bolditalics' : 'bold') : italic ? 'italics' : 'normal');
+const UPRIGHT = ' upright';
+
+/** All styles of a family; one that it has not is shown by the nearest. */
+const descriptorOf = ({ files }: FontFamily): FontDescriptor => ({
+  normal: files.normal,
+  bold: files.bold ?? files.normal,
+  italics: files.italics ?? files.normal,
+  bolditalics: files.bolditalics ?? files.bold ?? files.italics ?? files.normal,
+});
+
+const uprightOf = ({ files: { normal } }: FontFamily): FontDescriptor => ({ normal, bold: normal, italics: normal, bolditalics: normal });
+
+/** `extra` are tried after the built-in ones, in their order. No file is read yet. */
+export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
+  const chosen = new Map<string, FontChooser>();
+  const chooserOf = (style: StyleName, hanOrder: readonly ('zh' | 'ja' | 'ko')[]): FontChooser => {
+    const key = `${style} ${hanOrder[0] ?? ''}`;
+    const known = chosen.get(key) ?? makeChooser(candidatesOf(style, hanOrder, extra));
+    chosen.set(key, known);
+    return known;
+  };
+
+  const shapeParagraph: Fonts['shapeParagraph'] = (pieces, options) => {
+    if (options.direction !== 'rtl' && pieces.every((piece) => isPlain(piece.text))) {
+      return { pieces: pieces.map((piece) => ({ piece, runs: plainRuns(piece.text) })), isRightToLeft: false };
+    }
+    const paragraph = pieces.map((piece) => piece.text).join('');
+    const bidi = options.direction === 'rtl' || holdsRightToLeft(paragraph) ? levelsOf(paragraph, options.direction) : undefined;
+    const hanOrder = hanOrderOf(paragraph, options.locale);
+    let offset = 0;
+    const shaped = pieces.map((piece) => {
+      const levels = bidi?.levels.subarray(offset, offset + piece.text.length);
+      offset += piece.text.length;
+      if (levels === undefined && isPlain(piece.text)) return { piece, runs: plainRuns(piece.text) };
+      return { piece, runs: runsOf(piece.text, levels, chooserOf(styleName(piece), hanOrder), options.field) };
+    });
+    return { pieces: shaped, isRightToLeft: bidi?.isRightToLeft ?? false };
+  };
+  const shapeOne = (text: string, style: FontStyle, options: ShapeOptions): Readonly<{ runs: readonly FontRun[]; isRightToLeft: boolean }> => {
+    const { pieces, isRightToLeft } = shapeParagraph([{ text, ...style }], options);
+    return { runs: pieces[0]?.runs ?? [], isRightToLeft };
+  };
+
+  const families = [...builtInFamilies, ...extra];
+  const descriptors = Object.fromEntries(families.flatMap((known) => [[known.name, descriptorOf(known)], [known.name + UPRIGHT, uprightOf(known)]]));
+  return {
+    descriptors,
+    shapeParagraph,
+    shape: (text, style, options) => shapeOne(text, style, options).runs,
+    line: (text, style, options) => {
+      const { runs, isRightToLeft } = shapeOne(text, style, options);
+      const visual = visualOrder(runs.map((run) => run.bidiLevel)).map((index) => drawnRun(runs[index]!));
+      return textLine(visual, (run) => descriptors[run.font]?.[styleName(style)] ?? '', isRightToLeft);
+    },
+  };
+};
+
+const drawnRun = (run: FontRun): FontRun => ({ ...run, text: asDrawn(run.text, run.bidiLevel) });
+
+/** The styled files first, then the upright ones: a rare character in bold is better thin than missing. */
+const candidatesOf = (style: StyleName, hanOrder: readonly ('zh' | 'ja' | 'ko')[], extra: readonly FontFamily[]): readonly Candidate[] => {
+  const scripts = new Set([...scriptFamilies, ...Object.values(hanFamilies)]);
+  const ordered = [roboto, ...scriptFamilies, symbols, ...hanOrder.map((language) => hanFamilies[language]), pictographs, ...extra];
+  const styled = ordered.map((known) => ({ font: known.name, file: descriptorOf(known)[style], isSticky: scripts.has(known) }));
+  const upright = ordered.map((known) => ({ font: known.name + UPRIGHT, file: known.files.normal, isSticky: false }));
+  const files = new Set(styled.map((candidate) => candidate.file));
+  return [...styled, ...upright.filter((candidate) => !files.has(candidate.file))];
+};
+
+/** What a grapheme becomes after a run in `previous`: itself in one font as a rule. */
+type FontChooser = (grapheme: string, previous: Candidate | undefined, field: string) => readonly Choice[];
+type Choice = Readonly<{ text: string; candidate: Candidate; /** The next letter must not join, and the font has no sign that says so. */ endsRun: boolean }>;
+
+const CHOICES_MAX = 20_000;
+const NON_JOINER = '\u200c';
+
+const makeChooser = (candidates: readonly Candidate[]): FontChooser => {
+  const known = new Map<string, readonly Choice[]>();
+  return (grapheme, previous, field) => {
+    const neighbour = previous?.isSticky === true ? previous : undefined;
+    const key = neighbour === undefined ? grapheme : `${neighbour.font}\n${grapheme}`;
+    const found = known.get(key) ?? choicesOf(grapheme, neighbour, candidates, field);
+    if (known.size >= CHOICES_MAX) known.clear();
+    known.set(key, found);
+    return found;
+  };
+};
+
+/** One font for what is seen as one character; where none has all of it, a font for each code point of it. */
+const choicesOf = (grapheme: string, neighbour: Candidate | undefined, candidates: readonly Candidate[], field: string): readonly Choice[] => {
+  const find = (text: string): Candidate | undefined =>
+    neighbour !== undefined && isNeutral(text) && hasAll(neighbour, text) ? neighbour : candidates.find((candidate) => hasAll(candidate, text));
+  const asked = plainSpaceFor(grapheme, neighbour ?? candidates[0]) ?? grapheme;
+  const whole = find(asked);
+  if (whole !== undefined) return [{ text: shown(asked, whole), candidate: whole, endsRun: asked.endsWith(NON_JOINER) && !shown(asked, whole).endsWith(NON_JOINER) }];
+  return Array.from(asked).flatMap((character): readonly Choice[] => {
+    if (isInvisible(character)) return [];
+    const candidate = find(character);
+    if (candidate === undefined) throw missing(character, field);
+    return [{ text: character, candidate, endsRun: false }];
+  });
+};
+
+/** Spaces of unusual width are shown by the usual one where the font of the text has them not, rather than by another font. */
+const plainSpaceFor = (grapheme: string, candidate: Candidate | undefined): string | undefined => {
+  if (!isSpace(grapheme) || grapheme === '\u3000' || candidate === undefined || hasAll(candidate, grapheme)) return undefined;
+  return /[\u00a0\u2007\u202f]/.test(grapheme) ? '\u00a0' : ' ';
+};
+
+const hasAll = (candidate: Candidate, text: string): boolean => {
+  const face = faceOf(candidate.file);
+  for (const character of text) {
+    if (!isInvisible(character) && !/[\t\n\r]/.test(character) && !face.hasGlyphForCodePoint(character.codePointAt(0)!)) return false;
+  }
+  return true;
+};
+
+/** Without what has no form: only what joins letters is left to a font that knows it. */
+const shown = (grapheme: string, candidate: Candidate): string => {
+  let text = '';
+  for (const character of grapheme) {
+    const isKept = !isInvisible(character) || (isJoiner(character) && faceOf(candidate.file).hasGlyphForCodePoint(character.codePointAt(0)!));
+    if (isKept) text += character;
+  }
+  return text;
+};
+
+/** Letters of Latin, Greek and Cyrillic and the common signs; looked up first, for most text is nothing else. */
+const PLAIN_MAX = 0x2200;
+let plain: Uint8Array | undefined;
+const isPlain = (text: string): boolean => {
+  plain ??= plainCharacters();
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit >= PLAIN_MAX || plain[unit] === 0) return false;
+  }
+  return true;
+};
+
+const plainRuns = (text: string): readonly FontRun[] => (text === '' ? [] : [{ text, font: roboto.name, bidiLevel: 0 }]);
+
+const plainCharacters = (): Uint8Array => {
+  const table = new Uint8Array(PLAIN_MAX);
+  const sets = Object.values(roboto.files).map((file) => new Set(faceOf(file).characterSet));
+  for (const unit of faceOf(roboto.files.normal).characterSet) {
+    const character = String.fromCharCode(unit);
+    if (unit < PLAIN_MAX && sets.every((set) => set.has(unit)) && !isInvisible(character) && !holdsRightToLeft(character)) table[unit] = 1;
+  }
+  for (const character of '\t\n\r') table[character.charCodeAt(0)] = 1;
+  return table;
+};
+
+const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
+
+/** Cut where font or level change, and at odd levels after each space: pdfkit draws the words of one run from left to right. */
+const runsOf = (text: string, levels: Uint8Array | undefined, choose: FontChooser, field: string): readonly FontRun[] => {
+  const runs: FontRun[] = [];
+  let pending = '';
+  let current: Candidate | undefined;
+  let level = 0;
+  const flush = (): void => {
+    if (pending !== '' && current !== undefined) runs.push({ text: pending, font: current.font, bidiLevel: level });
+    pending = '';
+  };
+  for (const { segment, index } of segmenter.segment(text)) {
+    // A line break stands apart: it ends a line whatever runs before it.
+    const own = /[\r\n]/.test(segment) ? 0 : (levels?.[index] ?? 0);
+    for (const choice of choose(segment, current, field)) {
+      if (choice.candidate !== current || own !== level || (own % 2 === 1 && pending.endsWith(' '))) flush();
+      current = choice.candidate;
+      level = own;
+      pending += choice.text;
+      if (choice.endsRun) flush();
+    }
+  }
+  flush();
+  return runs;
+};
+
+const missing = (character: string, field: string): DomainError => {
+  const codePoint = `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+  return new DomainError(
+    'FONT_MISSING',
+    `No font of this service has the character “${character}” (${codePoint}, ${scriptOf(character)}) of ${field}. ` +
+      'Put a font with it (.ttf, .otf or .woff) into the folder that SEALPOST_FONTS_DIR names and start the service again, or leave the character out.',
+    { relatedInfo: { character, codePoint, script: scriptOf(character) }, errors: [{ field, message: `no font has ${codePoint} (${scriptOf(character)})` }] },
+  );
+};

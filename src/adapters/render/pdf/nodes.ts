@@ -1,0 +1,103 @@
+/** The nodes of pdfmake that documents are made of: only those that are written here, so that no node of another kind can come from a template. */
+
+export type Alignment = 'left' | 'center' | 'right' | 'justify';
+/** Left, top, right, bottom, in points. */
+export type Margin = readonly [left: number, top: number, right: number, bottom: number];
+export type Dash = Readonly<{ length: number; space: number }>;
+
+/** What text looks like; on a block it holds for all text inside. Lengths in points. */
+export type TextLook = Readonly<{
+  font?: string;
+  fontSize?: number;
+  /** Factor of the font's own line height. */
+  lineHeight?: number;
+  color?: string;
+  bold?: boolean;
+  italics?: boolean;
+  alignment?: Alignment;
+  characterSpacing?: number;
+}>;
+
+export type Run = TextLook & Readonly<{
+  text: string;
+  decoration?: readonly ('underline' | 'lineThrough')[];
+  background?: string;
+  link?: string;
+  sup?: boolean;
+  sub?: boolean;
+  preserveLeadingSpaces?: boolean;
+  preserveTrailingSpaces?: boolean;
+  /** Of the Unicode bidirectional algorithm; odd runs from right to left. */
+  bidiLevel?: number;
+}>;
+
+export type Vector =
+  | Readonly<{ type: 'rect'; x: number; y: number; w: number; h: number; r?: number; lineWidth?: number; lineColor?: string; color?: string; dash?: Dash }>
+  | Readonly<{ type: 'line'; x1: number; y1: number; x2: number; y2: number; lineWidth?: number; lineColor?: string; dash?: Dash; lineCap?: 'butt' | 'round' }>
+  | Readonly<{ type: 'ellipse'; x: number; y: number; r1: number; r2: number; lineWidth?: number; lineColor?: string; color?: string }>;
+
+/** Where a block came to lie on one sheet; a block that breaks over sheets has several areas. In points from the top left. */
+export type Area = Readonly<{ x: number; y: number; width: number; height: number; isFirst: boolean; isLast: boolean }>;
+
+/**
+ * What a node is, for those who hear the document instead of seeing it (PDF 1.7, 14.8.4). One object is one element: nodes that
+ * name the same object are read as one. Without a tag a node is decoration and not read.
+ */
+export type Tag = Readonly<{ type: 'P' | 'H1' | 'H2' | 'H3' | 'H4' | 'H5' | 'H6' | 'L' | 'LI' | 'Lbl' | 'LBody' | 'Table' | 'TR' | 'TH' | 'TD' | 'Figure' | 'BlockQuote' | /** Not read, with all inside. */ 'Artifact'; parent: Tag | undefined; alt?: string }>;
+
+type Block = Readonly<{
+  margin?: Margin;
+  alignment?: Alignment;
+  verticalAlignment?: 'top' | 'middle' | 'bottom';
+  unbreakable?: boolean;
+  width?: number | 'auto' | '*';
+  tag?: Tag;
+}>;
+
+export type TextNode = Block & TextLook & Readonly<{ text: readonly Run[] | string }>;
+export type StackNode = Block & TextLook & Readonly<{
+  stack: readonly Node[];
+  /** Drawn below the content on each sheet that the block reaches, once it is laid out. */
+  behind?: (area: Area) => readonly Vector[];
+}>;
+export type ColumnsNode = Block & Readonly<{ columns: readonly Node[]; columnGap: number }>;
+export type ListNode = Block & TextLook & (Readonly<{ ul: readonly (Node & Item)[] }> | Readonly<{ ol: readonly (Node & Item)[]; start?: number; reversed?: boolean }>) & Readonly<{ type?: string; markerColor?: string }>;
+export type TableCell = Node & Readonly<{ colSpan?: number; rowSpan?: number; fillColor?: string; border?: readonly [boolean, boolean, boolean, boolean] }>;
+export type TableLayout = Readonly<{
+  hLineWidth: (line: number) => number;
+  vLineWidth: (line: number) => number;
+  hLineColor?: (line: number) => string;
+  vLineColor?: (line: number) => string;
+  hLineStyle?: (line: number) => Readonly<{ dash: Dash }> | null;
+  vLineStyle?: (line: number) => Readonly<{ dash: Dash }> | null;
+  paddingLeft: (column: number) => number;
+  paddingRight: (column: number) => number;
+  paddingTop: (row: number) => number;
+  paddingBottom: (row: number) => number;
+  fillColor?: (row: number) => string | null;
+}>;
+export type TableNode = Block & TextLook & Readonly<{
+  table: Readonly<{ widths: readonly (number | string)[]; body: readonly (readonly TableCell[])[]; headerRows: number; keepWithHeaderRows?: number }>;
+  layout: TableLayout;
+  /** Columns that are as wide as their text share what is left of the room. */
+  fillsWidth?: boolean;
+}>;
+export type ImageNode = Block & Readonly<{ image: string; width: number; height: number; link?: string; /** Of its corners. */ radius?: number; /** For messages. */ field: string }>;
+export type SvgNode = Block & Readonly<{ svg: string; width: number; height: number; link?: string; radius?: number; field: string; options: Readonly<{ warningCallback: () => void }> }>;
+export type CanvasNode = Block & Readonly<{ canvas: readonly Vector[] }>;
+
+/** `counter`: the number of an item where the author gives it. */
+type Item = Readonly<{ counter?: number }>;
+
+export type Node = TextNode | StackNode | ColumnsNode | ListNode | TableNode | ImageNode | SvgNode | CanvasNode;
+
+/** One page of the template: it begins on a new sheet, and its sheets share size, margins, background, header and footer. */
+export type SectionNode = Readonly<{
+  section: Node;
+  pageSize: Readonly<{ width: number; height: number }>;
+  pageMargins: Readonly<{ left: number; top: number; right: number; bottom: number }>;
+  /** Called when a sheet is begun. */
+  background: (sheet: number) => CanvasNode | null;
+  header: ((sheet: number, sheets: number) => Node) | null;
+  footer: ((sheet: number, sheets: number) => Node) | null;
+}>;

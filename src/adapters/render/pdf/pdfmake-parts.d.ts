@@ -1,0 +1,141 @@
+/** The parts of pdfmake that documents are printed with, as far as they are used here; the package types only its front door. */
+
+declare module 'pdfmake/js/PDFDocument.js' {
+  import { Readable } from 'node:stream';
+
+  type Face = object;
+  type Image = { readonly width: number; readonly height: number; readonly orientation?: number; embed: (document: PDFDocument) => void; finalize?: () => unknown };
+  type Ref = { data: Record<string, unknown> };
+  export type StructureElement = { add: (child: StructureElement | StructureContent) => StructureElement; end: () => void; readonly dictionary: Ref };
+  export type StructureContent = { readonly refs: readonly unknown[] };
+
+  export class PDFDocument extends Readable {
+    constructor(fonts: Record<string, Record<string, unknown>>, images: object, patterns: object, attachments: object, options: object);
+    _font: Face | null;
+    _fontFamilies: Record<string, Face>;
+    _fontCount: number;
+    _fontSize: number;
+    _offset: number;
+    _imageRegistry: Record<string, Image>;
+    _root: Ref;
+    page: { readonly markings: readonly unknown[] };
+    _write(data: string | Uint8Array): void;
+    font(source: unknown, family?: string | number | null, size?: number): this;
+    fontSize(size: number): this;
+    openImage(source: unknown): Image;
+    addStructure(element: StructureElement): this;
+    struct(type: string, options?: object): StructureElement;
+    markContent(tag: string, options?: object | null): this;
+    markStructureContent(tag: string, options?: object): StructureContent;
+    endMarkedContent(): this;
+    save(): this;
+    restore(): this;
+    roundedRect(x: number, y: number, width: number, height: number, radius: number): this;
+    clip(): this;
+    rect(x: number, y: number, width: number, height: number): this;
+    fill(color: string): this;
+    end(): this;
+  }
+  const part: { default: typeof PDFDocument };
+  export default part;
+}
+
+declare module 'pdfmake/js/LayoutBuilder.js' {
+  export type Context = {
+    page: number;
+    x: number;
+    y: number;
+    availableWidth: number;
+    availableHeight: number;
+    readonly pages: readonly LaidPage[];
+    readonly pageMargins: { top: number; right: number; bottom: number; left: number };
+    readonly backgroundLength: number[];
+    getCurrentPage(): LaidPage | null;
+  };
+  export type LaidPage = { readonly items: { type: string; item: Record<string, unknown> }[]; readonly pageSize: { width: number; height: number } };
+  export type Writer = {
+    readonly transactionLevel: number;
+    setMaxListeners(count: number): unknown;
+    context(): Context;
+    addVector(vector: object, ignoreContextX: boolean, ignoreContextY: boolean, index: number | undefined, page: number): unknown;
+  };
+  /** `tag`, `highlight` and `bidiLevel` are ours: pdfmake copies what it does not know. */
+  export type BrokenLine = {
+    inlines: {
+      text: string;
+      x: number;
+      width: number;
+      fontSize: number;
+      font: { lineHeight: (size: number) => number };
+      background?: string | null;
+      highlight?: string | undefined;
+      leadingCut?: number;
+      trailingCut?: number;
+      justifyShift?: number;
+      bidiLevel?: number;
+    }[];
+    getHeight: () => number;
+    leadingCut: number;
+    trailingCut: number;
+    inlineWidths: number;
+    maxWidth: number;
+    tag?: unknown;
+  };
+  export type MeasuredTable = {
+    table: {
+      widths: { width: number | string; _minWidth: number; _maxWidth: number; _calcWidth?: number }[];
+      body: readonly (readonly object[])[];
+      headerRows?: number;
+      keepWithHeaderRows?: number;
+    };
+    _offsets: { total: number };
+    _layout: { paddingTop: (row: number, node: object) => number; paddingBottom: (row: number, node: object) => number; hLineWidth: (line: number, node: object) => number };
+  };
+  export class LayoutBuilder<Node> {
+    constructor(pageSize: object, pageMargins: object, svgMeasure: object);
+    writer: Writer;
+    registerTableLayouts(layouts: object): void;
+    layoutDocument(content: unknown, document: object, styles: object, defaultStyle: object): readonly LaidPage[];
+    processNode(node: Node, isVerticalAlignmentAllowed?: boolean): void;
+    processVerticalContainer(node: Node): void;
+    processTable(node: Node & MeasuredTable): void;
+    processImage(node: Node): void;
+    processSVG(node: Node): void;
+    buildNextLine(node: Node): BrokenLine | null;
+  }
+  const part: { default: typeof LayoutBuilder };
+  export default part;
+}
+
+declare module 'pdfmake/js/Renderer.js' {
+  import type { PDFDocument } from 'pdfmake/js/PDFDocument.js';
+  import type { BrokenLine, LaidPage } from 'pdfmake/js/LayoutBuilder.js';
+  /** `tag`, `field` and `radius` are ours. */
+  export type DrawnPicture = { x: number; y: number; _width: number; _height: number; tag?: unknown; field?: string; radius?: number };
+  export class Renderer {
+    constructor(document: PDFDocument);
+    readonly pdfDocument: PDFDocument;
+    renderPages(pages: readonly LaidPage[]): void;
+    renderLine(line: BrokenLine, x: number, y: number): void;
+    renderVector(vector: Record<string, unknown>): void;
+    renderImage(image: DrawnPicture): void;
+    renderSVG(svg: DrawnPicture): void;
+  }
+  const part: { default: typeof Renderer };
+  export default part;
+}
+
+declare module 'pdfmake/js/columnCalculator.js' {
+  const part: { default: { buildColumnWidths: (widths: object[], available: number, offset: number) => void } };
+  export default part;
+}
+
+declare module 'pdfmake/js/SVGMeasure.js' {
+  const part: { default: new () => { measureSVG: (svg: string) => { width: number | undefined; height: number | undefined } } };
+  export default part;
+}
+
+declare module 'pdfmake/js/tableLayouts.js' {
+  const part: { tableLayouts: object };
+  export default part;
+}

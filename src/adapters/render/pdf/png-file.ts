@@ -1,0 +1,164 @@
+/** PNG files (W3C PNG, third edition), judged and where need be unpacked before pdfkit reads them: it fails on a corrupt one where nobody can catch it. */
+import { crc32, deflateSync, inflateSync } from 'node:zlib';
+import { unusable } from './unusable.js';
+
+export const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+/** A picture is unpacked in memory: 25 million pixels are 100 MB. */
+const PIXELS_MAX = 25_000_000;
+
+/** `width` and `height` in pixels. */
+export type CheckedPng = Readonly<{ bytes: Buffer; width: number; height: number }>;
+
+type Header = Readonly<{ width: number; height: number; bitDepth: number; colorType: number; isInterlaced: boolean }>;
+type Parts = Readonly<{ header: Header; palette: Buffer | undefined; transparency: Buffer | undefined; packed: Buffer }>;
+
+const INDEXED = 3;
+const channelsOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, [INDEXED]: 1, 4: 2, 6: 4 };
+
+/**
+ * Out: the file as pdfkit can read it, or undefined where it is cut off, has the wrong number of pixels or is no PNG. Interlaced files, and
+ * those with a transparent palette of less than 256 colours, are written anew: pdfkit draws them wrong.
+ */
+export const checkedPng = (bytes: Buffer, field: string): CheckedPng | undefined => {
+  const parts = partsOf(bytes);
+  if (parts === undefined) return undefined;
+  const { header, palette, transparency, packed } = parts;
+  const { width, height, colorType, bitDepth, isInterlaced } = header;
+  if (colorType === INDEXED && palette === undefined) return undefined;
+  if (width * height > PIXELS_MAX) throw unusable(field, `has ${width} by ${height} pixels, the maximum is ${PIXELS_MAX.toLocaleString('en-US')} pixels`);
+  const pixels = unpacked(packed, header);
+  if (pixels === undefined) return undefined;
+  const mustWiden = colorType === INDEXED && bitDepth < 8 && transparency !== undefined;
+  if (!isInterlaced && !mustWiden) return { bytes, width, height };
+  return { bytes: rewritten(parts, pixels, mustWiden ? 8 : bitDepth), width, height };
+};
+
+const partsOf = (bytes: Buffer): Parts | undefined => {
+  if (!bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return undefined;
+  const found = new Map<string, Buffer>();
+  const data: Buffer[] = [];
+  for (let at = 8; ; ) {
+    if (at + 12 > bytes.length) return undefined;
+    const length = bytes.readUInt32BE(at);
+    if (at + 12 + length > bytes.length) return undefined;
+    const type = bytes.toString('latin1', at + 4, at + 8);
+    const body = bytes.subarray(at + 8, at + 8 + length);
+    at += 12 + length;
+    if (type === 'IDAT') data.push(body);
+    else if (type === 'IEND') break;
+    else if (!found.has(type)) found.set(type, body);
+  }
+  const header = headerOf(found.get('IHDR'));
+  const palette = found.get('PLTE');
+  if (header === undefined || data.length === 0 || (palette !== undefined && (palette.length === 0 || palette.length % 3 !== 0))) return undefined;
+  return { header, palette, transparency: found.get('tRNS'), packed: Buffer.concat(data) };
+};
+
+const headerOf = (body: Buffer | undefined): Header | undefined => {
+  if (body?.length !== 13) return undefined;
+  const [width, height] = [body.readUInt32BE(0), body.readUInt32BE(4)];
+  const [bitDepth = 0, colorType = 0, compression, filter, interlace = 0] = body.subarray(8);
+  const depths = colorType === 0 ? [1, 2, 4, 8, 16] : colorType === INDEXED ? [1, 2, 4, 8] : [8, 16];
+  const isKnown = channelsOf[colorType] !== undefined && depths.includes(bitDepth) && compression === 0 && filter === 0 && interlace <= 1;
+  return isKnown && width > 0 && height > 0 ? { width, height, bitDepth, colorType, isInterlaced: interlace === 1 } : undefined;
+};
+
+/** First column, first row, and the steps of the seven passes of Adam7. */
+const adam7 = [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]] as const;
+
+type Pass = Readonly<{ x: number; y: number; dx: number; dy: number; columns: number; rows: number; /** Bytes of a row without its filter. */ stride: number }>;
+
+const bitsOf = ({ bitDepth, colorType }: Header): number => bitDepth * (channelsOf[colorType] ?? 0);
+
+const passesOf = (header: Header): readonly Pass[] =>
+  (header.isInterlaced ? adam7 : [[0, 0, 1, 1] as const]).flatMap(([x, y, dx, dy]) => {
+    const [columns, rows] = [Math.ceil((header.width - x) / dx), Math.ceil((header.height - y) / dy)];
+    return columns <= 0 || rows <= 0 ? [] : [{ x, y, dx, dy, columns, rows, stride: Math.ceil((columns * bitsOf(header)) / 8) }];
+  });
+
+/** Filters and rows as they are stored; undefined where they are not all there, or a filter is none of the five. */
+const unpacked = (packed: Buffer, header: Header): Buffer | undefined => {
+  const passes = passesOf(header);
+  const expected = passes.reduce((sum, { rows, stride }) => sum + rows * (stride + 1), 0);
+  let pixels: Buffer;
+  try {
+    pixels = inflateSync(packed, { maxOutputLength: expected + 65_536 });
+  } catch {
+    return undefined;
+  }
+  if (pixels.length < expected) return undefined;
+  let at = 0;
+  for (const { rows, stride } of passes) for (let row = 0; row < rows; row++, at += stride + 1) if ((pixels[at] ?? 5) > 4) return undefined;
+  return pixels;
+};
+
+/** The same picture, not interlaced, each sample in `bitDepth` bits. */
+const rewritten = ({ header, palette, transparency }: Parts, pixels: Buffer, bitDepth: number): Buffer => {
+  const { width, height, colorType } = header;
+  const bits = bitsOf(header);
+  const outBits = bitDepth * (channelsOf[colorType] ?? 0);
+  const outStride = Math.ceil((width * outBits) / 8) + 1;
+  const out = Buffer.alloc(outStride * height);
+  let at = 0;
+  for (const pass of passesOf(header)) {
+    unfilter(pixels.subarray(at, at + pass.rows * (pass.stride + 1)), pass, Math.max(bits >> 3, 1));
+    for (let row = 0; row < pass.rows; row++, at += pass.stride + 1) {
+      const to = (pass.y + row * pass.dy) * outStride + 1;
+      for (let column = 0; column < pass.columns; column++) copyPixel({ pixels, from: at + 1, column, bits }, { out, to, column: pass.x + column * pass.dx, bits: outBits });
+    }
+  }
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  head.set([bitDepth, colorType, 0, 0, 0], 8);
+  return Buffer.concat([
+    PNG_SIGNATURE, chunk('IHDR', head), ...(palette === undefined ? [] : [chunk('PLTE', palette)]), ...(transparency === undefined ? [] : [chunk('tRNS', transparency)]),
+    chunk('IDAT', deflateSync(out)), chunk('IEND', Buffer.alloc(0)),
+  ]);
+};
+
+type From = Readonly<{ pixels: Buffer; from: number; column: number; bits: number }>;
+type To = Readonly<{ out: Buffer; to: number; column: number; bits: number }>;
+
+const copyPixel = ({ pixels, from, column, bits }: From, target: To): void => {
+  if (bits >= 8) {
+    const size = bits >> 3;
+    pixels.copy(target.out, target.to + target.column * size, from + column * size, from + (column + 1) * size);
+    return;
+  }
+  const bit = column * bits;
+  const sample = ((pixels[from + (bit >> 3)] ?? 0) >> (8 - bits - (bit & 7))) & ((1 << bits) - 1);
+  const outBit = target.column * target.bits;
+  const byte = target.to + (outBit >> 3);
+  target.out[byte] = (target.out[byte] ?? 0) | (sample << (8 - target.bits - (outBit & 7)));
+};
+
+/** Section 9: in place, each byte from those to the left, above and above left. */
+const unfilter = (rows: Buffer, { rows: count, stride }: Pass, step: number): void => {
+  for (let row = 0; row < count; row++) {
+    const start = row * (stride + 1);
+    const filter = rows[start];
+    for (let i = 1; i <= stride; i++) {
+      const left = i > step ? (rows[start + i - step] ?? 0) : 0;
+      const above = row > 0 ? (rows[start - stride - 1 + i] ?? 0) : 0;
+      const corner = row > 0 && i > step ? (rows[start - stride - 1 + i - step] ?? 0) : 0;
+      const predicted = filter === 1 ? left : filter === 2 ? above : filter === 3 ? (left + above) >> 1 : filter === 4 ? paeth(left, above, corner) : 0;
+      rows[start + i] = ((rows[start + i] ?? 0) + predicted) & 0xff;
+    }
+  }
+};
+
+const paeth = (left: number, above: number, corner: number): number => {
+  const estimate = left + above - corner;
+  const [a, b, c] = [Math.abs(estimate - left), Math.abs(estimate - above), Math.abs(estimate - corner)];
+  return a <= b && a <= c ? left : b <= c ? above : corner;
+};
+
+const chunk = (type: string, body: Buffer): Buffer => {
+  const out = Buffer.alloc(12 + body.length);
+  out.writeUInt32BE(body.length, 0);
+  out.write(type, 4, 'latin1');
+  body.copy(out, 8);
+  out.writeUInt32BE(crc32(out.subarray(4, 8 + body.length)), 8 + body.length);
+  return out;
+};

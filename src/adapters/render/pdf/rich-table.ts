@@ -1,0 +1,138 @@
+/** Tables that authors write in rich text: spans, widths, header rows, borders and backgrounds of cells. */
+import type { TreeElement, TreeNode } from '../rich-tree.js';
+import { pdfColor } from './colors.js';
+import { LINE_COLOR, lookOf, spaced, type Context } from './context.js';
+import { inlineStyle, lengthOf, type Inline } from './rich-style.js';
+import type { Alignment, Node, TableCell, TableLayout, Tag } from './nodes.js';
+
+type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => readonly Node[];
+type Row = Readonly<{ element: TreeElement; group: TreeElement | undefined }>;
+
+const COLUMNS_MAX = 50;
+/** Of a sheet: what stands in a cell must fit below the header that comes again on each. */
+const CELL_SHARE_MAX = 0.6;
+const SPAN_MAX = 1_000;
+
+export const richTable = (table: TreeElement, inline: Inline, surroundings: Context, blocks: Blocks): Node => {
+  const context = { ...surroundings, height: surroundings.height * CELL_SHARE_MAX };
+  const rows = rowsOf(table);
+  const caption = table.children.find((child): child is TreeElement => child.kind === 'element' && child.tag === 'caption');
+  const title = caption === undefined ? [] : blocks(caption.children, { ...inline, bold: true }, context).map((node) => spaced(node, 4));
+  const tag: Tag = { type: 'Table', parent: context.tag };
+  const rowTags = new Map<TreeElement, Tag>();
+  const body = grid(rows, (cell, row) => cellOf(cell, row, { table, inline, context, tag, blocks, rowTags }), context);
+  const columns = body[0]?.length ?? 0;
+  if (columns === 0) return { stack: title };
+  const headerRows = rows.findIndex(({ group }) => group?.tag !== 'thead');
+  const node: Node = {
+    table: { widths: widthsOf(table, rows, columns, context), body, headerRows: Math.max(Math.min(headerRows, body.length - 1), 0), keepWithHeaderRows: 0 },
+    layout: layoutOf(table, rows),
+    ...lookOf(context),
+  };
+  return title.length === 0 ? node : { stack: [...title, node] };
+};
+
+const elements = (node: TreeElement, tags: readonly string[]): readonly TreeElement[] =>
+  node.children.filter((child): child is TreeElement => child.kind === 'element' && tags.includes(child.tag));
+
+/** Header first and footer last, wherever they are written. */
+const rowsOf = (table: TreeElement): readonly Row[] => {
+  const all = table.children.flatMap((child): readonly Row[] => {
+    if (child.kind !== 'element') return [];
+    if (child.tag === 'tr') return [{ element: child, group: undefined }];
+    return ['thead', 'tbody', 'tfoot'].includes(child.tag) ? elements(child, ['tr']).map((element) => ({ element, group: child })) : [];
+  });
+  const rank = ({ group }: Row): number => (group?.tag === 'thead' ? 0 : group?.tag === 'tfoot' ? 2 : 1);
+  return all.toSorted((a, b) => rank(a) - rank(b));
+};
+
+const spanOf = (text: string | undefined): number => (text !== undefined && /^\d{1,4}$/.test(text.trim()) ? Math.min(Math.max(Number(text), 1), SPAN_MAX) : 1);
+
+/** Rows of equal length: what a span covers, and what an author left out, is an empty cell. */
+const grid = (rows: readonly Row[], cell: (element: TreeElement, row: Row) => TableCell, context: Context): readonly (readonly TableCell[])[] => {
+  const body: (TableCell | undefined)[][] = rows.map(() => []);
+  const empty = (): TableCell => ({ text: '', ...lookOf(context) });
+  rows.forEach((row, y) => {
+    let x = 0;
+    for (const element of elements(row.element, ['td', 'th'])) {
+      while (body[y]?.[x] !== undefined) x++;
+      if (x >= COLUMNS_MAX) break;
+      let colSpan = Math.min(spanOf(element.attributes['colspan']), COLUMNS_MAX - x);
+      // A cell that comes down from the row above is in the way of a wide one.
+      for (let at = 1; at < colSpan; at++) if (body[y]?.[x + at] !== undefined) colSpan = at;
+      const rowSpan = Math.min(spanOf(element.attributes['rowspan']), rows.length - y);
+      for (let dy = 0; dy < rowSpan; dy++) for (let dx = 0; dx < colSpan; dx++) (body[y + dy] ?? [])[x + dx] = empty();
+      (body[y] ?? [])[x] = { ...cell(element, row), ...(colSpan > 1 ? { colSpan } : {}), ...(rowSpan > 1 ? { rowSpan } : {}) };
+      x += colSpan;
+    }
+  });
+  const columns = Math.max(0, ...body.map((row) => row.length));
+  return columns === 0 ? [] : body.map((row) => Array.from({ length: columns }, (_, x) => row[x] ?? empty()));
+};
+
+type Around = Readonly<{ table: TreeElement; inline: Inline; context: Context; tag: Tag; blocks: Blocks; /** One element for all cells of a row. */ rowTags: Map<TreeElement, Tag> }>;
+
+const cellOf = (cell: TreeElement, { element: row, group }: Row, { inline, context, tag, blocks, rowTags }: Around): TableCell => {
+  const rowTag = rowTags.get(row) ?? { type: 'TR' as const, parent: tag };
+  rowTags.set(row, rowTag);
+  const isHeader = cell.tag === 'th' || group?.tag === 'thead';
+  const own = inlineStyle(cell, inlineStyle(row, group === undefined ? inline : inlineStyle(group, inline, context), context), context);
+  const align = alignOf(cell) ?? alignOf(row) ?? 'left';
+  const inner: Context = { ...context, align, tag: { type: isHeader ? 'TH' : 'TD', parent: rowTag } };
+  const content = blocks(cell.children, { ...own, bold: own.bold || isHeader, background: undefined }, inner);
+  const fillColor = surface(cell) ?? surface(row) ?? (group === undefined ? undefined : surface(group));
+  const vertical = (cell.style.get('vertical-align') ?? cell.attributes['valign'] ?? row.attributes['valign'] ?? '').toLowerCase();
+  const [only] = content;
+  return {
+    ...(content.length === 1 && only !== undefined ? only : { stack: content.length === 0 ? [{ text: '', ...lookOf(context) }] : content }),
+    ...(fillColor === undefined ? {} : { fillColor }),
+    ...(vertical === 'middle' || vertical === 'bottom' ? { verticalAlignment: vertical } : {}),
+  };
+};
+
+const surface = ({ style, attributes }: TreeElement): string | undefined => pdfColor(style.get('background-color') ?? style.get('background') ?? attributes['bgcolor']);
+
+const alignOf = ({ style, attributes }: TreeElement): Alignment | undefined => {
+  const word = (style.get('text-align') ?? attributes['align'])?.toLowerCase();
+  return (['left', 'center', 'right', 'justify'] as const).find((alignment) => alignment === word);
+};
+
+/** From `<col>`, else from the first row that has no spans; what is not given is as wide as its text, or shares the rest of a wide table. */
+const widthsOf = (table: TreeElement, rows: readonly Row[], columns: number, context: Context): readonly (number | string)[] => {
+  const total = lengthOf(table.style.get('width') ?? table.attributes['width'], context.fontSize, context.width);
+  const room = Math.min(total ?? context.width, context.width);
+  const cols = [...elements(table, ['col']), ...elements(table, ['colgroup']).flatMap((group) => elements(group, ['col']))].flatMap((col) => Array.from({ length: spanOf(col.attributes['span']) }, () => col));
+  const first = rows.map(({ element }) => elements(element, ['td', 'th'])).find((cells) => cells.length === columns) ?? [];
+  const wanted = Array.from({ length: columns }, (_, at) => [cols[at], first[at]].map((element) => element && lengthOf(element.style.get('width') ?? element.attributes['width'], context.fontSize, room)).find((width) => width !== undefined && width > 0));
+  const sum = wanted.reduce<number>((total, width) => total + (width ?? 0), 0);
+  // Cells have padding inside their width; a sum over the room shrinks in proportion.
+  const factor = sum > room ? room / sum : 1;
+  return wanted.map((width) => (width === undefined ? (total === undefined ? 'auto' : '*') : Math.max(width * factor - 2 * PADDING_X_PT, 4)));
+};
+
+const PADDING_X_PT = 5;
+const PADDING_Y_PT = 3;
+
+const layoutOf = (table: TreeElement, rows: readonly Row[]): TableLayout => {
+  const cell = rows[0] === undefined ? undefined : elements(rows[0].element, ['td', 'th'])[0];
+  const { width, color } = lineOf(table, cell);
+  return {
+    hLineWidth: () => width, vLineWidth: () => width, hLineColor: () => color, vLineColor: () => color,
+    paddingLeft: () => PADDING_X_PT, paddingRight: () => PADDING_X_PT, paddingTop: () => PADDING_Y_PT, paddingBottom: () => PADDING_Y_PT,
+  };
+};
+
+/** One kind of line for the whole table: as the cells say, else as the table says, else a thin one. */
+const lineOf = (table: TreeElement, cell: TreeElement | undefined): Readonly<{ width: number; color: string }> => {
+  for (const element of [cell, table]) {
+    const border = element?.style.get('border');
+    if (border === undefined) continue;
+    if (/\b(none|hidden)\b|^0/.test(border)) return { width: 0, color: LINE_COLOR };
+    const words = border.split(/\s+(?![^(]*\))/);
+    const width = words.map((word) => lengthOf(word, 12, 0)).find((length) => length !== undefined);
+    return { width: Math.min(width ?? 0.75, 6), color: words.map((word) => pdfColor(word)).find((found) => found !== undefined) ?? LINE_COLOR };
+  }
+  const attribute = table.attributes['border'];
+  if (attribute === '0' || table.attributes['role'] === 'presentation') return { width: 0, color: LINE_COLOR };
+  return { width: attribute !== undefined && /^\d$/.test(attribute) ? Number(attribute) * 0.75 : 0.75, color: pdfColor(table.style.get('border-color')) ?? LINE_COLOR };
+};

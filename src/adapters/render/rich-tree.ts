@@ -1,0 +1,51 @@
+/** Rich text whose variables are in place, as a tree of the closed set of elements that documents draw. */
+import { parseDocument } from 'htmlparser2';
+import type { Html } from '../../domain/rendering/expanded.js';
+import { sanitized, type RichMode } from './sanitize.js';
+
+export type TreeText = Readonly<{ kind: 'text'; /** Without entities; white space as it was written. */ text: string }>;
+export type TreeElement = Readonly<{
+  kind: 'element';
+  tag: string;
+  attributes: Readonly<Record<string, string>>;
+  /** Declarations of the `style` attribute by property in lower case; values as written, not judged. */
+  style: ReadonlyMap<string, string>;
+  children: readonly TreeNode[];
+}>;
+export type TreeNode = TreeText | TreeElement;
+
+const noStyle: ReadonlyMap<string, string> = new Map();
+
+/**
+ * In: HTML as an expanded document holds it. Out: its elements in order: scripts, styles, forms, frames, event handlers, comments and
+ * unknown elements are gone (unknown ones leave their text). Addresses and colours are for the caller to judge.
+ */
+export const parseRichTree = (html: Html, mode: Exclude<RichMode, 'fragment'>): readonly TreeNode[] => {
+  if (html === '') return [];
+  // Most cells of tables are plain text, and sanitising is the dear part.
+  if (!html.includes('<')) return html.includes('&') ? parseDocument(html).children.flatMap(convert) : [{ kind: 'text', text: html }];
+  return parseDocument(sanitized(html, mode)).children.flatMap(convert);
+};
+
+/** The text of a tree without its elements; a line break where one is drawn. */
+export const treeText = (nodes: readonly TreeNode[]): string =>
+  nodes.map((node) => (node.kind === 'text' ? node.text : node.tag === 'br' ? '\n' : treeText(node.children))).join('');
+
+type DomNode = ReturnType<typeof parseDocument>['children'][number];
+
+const convert = (node: DomNode): readonly TreeNode[] => {
+  if (node.type === 'text' && 'data' in node) return [{ kind: 'text', text: node.data }];
+  if (!('attribs' in node)) return [];
+  return [{ kind: 'element', tag: node.name, attributes: node.attribs, style: declarations(node.attribs['style']), children: node.children.flatMap(convert) }];
+};
+
+const declarations = (style: string | undefined): ReadonlyMap<string, string> => {
+  if (style === undefined) return noStyle;
+  const found = new Map<string, string>();
+  for (const declaration of style.split(';')) {
+    const colon = declaration.indexOf(':');
+    if (colon < 1) continue;
+    found.set(declaration.slice(0, colon).trim().toLowerCase(), declaration.slice(colon + 1).replace(/!\s*important/i, '').trim());
+  }
+  return found;
+};

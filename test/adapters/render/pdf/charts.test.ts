@@ -1,0 +1,121 @@
+/** Charts as drawings: the right marks for the data, words where there is none, and a bounded, repeatable text. */
+import { parseDocument } from 'htmlparser2';
+import t from 'tap';
+import { chartSvg } from '../../../../src/adapters/render/pdf/charts.js';
+import { niceScale } from '../../../../src/adapters/render/pdf/charts-scale.js';
+import { inkOn, sharesOf, slicesOf } from '../../../../src/adapters/render/pdf/charts-round.js';
+import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
+import { chartTypes, type ExpandedChart } from '../../../../src/domain/rendering/expanded.js';
+
+const place = { fonts: openFonts(), locale: 'en-US' };
+const chart = (changes: Partial<ExpandedChart>): ExpandedChart => ({
+  type: 'chart', id: 'c1', field: 'pages[0].sections[0].components[0]', chartType: 'column', title: '', xTitle: '', yTitle: '', showLegend: false,
+  categories: ['Q1', 'Q2', 'Q3'], series: [{ name: 'Sales', color: '#2563eb', values: [10, 20, 40] }], ...changes,
+});
+const svgOf = (changes: Partial<ExpandedChart>, width = 400): string => chartSvg(chart(changes), width, place).svg;
+const textsIn = (svg: string): readonly string[] => [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text!);
+const filledPaths = (svg: string, color: string): readonly string[] => [...svg.matchAll(new RegExp(`<path d="([^"]*)" fill="${color}"/>`, 'g'))].map(([, path]) => path!);
+
+/** x, y, width and height of the rectangles of a path. */
+const rectangles = (path: string): readonly (readonly number[])[] =>
+  [...path.matchAll(/M(\S+) (\S+)h(\S+)v(\S+)h\S+z/g)].map((match) => match.slice(1, 5).map(Number));
+
+for (const chartType of chartTypes) {
+  void t.test(`${chartType}: well formed, repeatable, with title, legend and colours`, async (t) => {
+    const given: Partial<ExpandedChart> = { chartType, title: 'Sales & <more>', showLegend: true, categories: ['North', 'South'], series: [{ name: 'A & B', color: '#123456', values: [3, 1] }] };
+    const svg = svgOf(given);
+    t.equal(svgOf(given), svg);
+    t.ok(textsIn(svg).includes('Sales &amp; &lt;more&gt;'));
+    t.notMatch(svg, /NaN|Infinity|undefined/);
+    const [root, ...others] = parseDocument(svg, { xmlMode: true }).children;
+    t.equal(others.length, 0);
+    t.match(root, { name: 'svg', attribs: { width: '400' } });
+    const isRound = chartType === 'pie' || chartType === 'doughnut';
+    t.ok(textsIn(svg).includes(isRound ? 'North' : 'A &amp; B'));
+    if (!isRound) t.match(svg, '#123456');
+    const { width, height } = chartSvg(chart({ ...given, width: 300, height: 150 }), 400, place);
+    t.strictSame([width, height], [300, 150]);
+    t.equal(chartSvg(chart({ ...given, width: 900 }), 400, place).width, 400, 'never wider than the room');
+  });
+
+  void t.test(`${chartType}: no data is said in words, and odd data is drawn`, async (t) => {
+    for (const series of [[], [{ name: 'x', color: '#000000', values: [] }], [{ name: 'x', color: '#000000', values: [null, null, null] }]]) {
+      t.ok(textsIn(svgOf({ chartType, series })).includes('No data'));
+    }
+    for (const values of [[0, 0, 0], [1.7e308, -1.7e308, 5e-324], [1e-12, 2e-12, 3e-12], [7], [-1, -2, -3]]) {
+      t.notMatch(svgOf({ chartType, series: [{ name: 'x', color: 'red', values }] }), /NaN|Infinity|undefined/);
+    }
+    t.notMatch(svgOf({ chartType, width: 1, height: 1, title: 'A title', showLegend: true }), /NaN|Infinity|undefined/, 'hardly any room');
+  });
+}
+
+void t.test('columns stand on zero, as high as their values', async (t) => {
+  const bars = rectangles(filledPaths(svgOf({ series: [{ name: 'x', color: '#2563eb', values: [10, -20, 40] }] }), '#2563eb')[0]!);
+  t.equal(bars.length, 3);
+  const [first, second, third] = bars as [number[], number[], number[]];
+  const near = (a: number, b: number): boolean => Math.abs(a - b) < 0.05;
+  t.ok(near(third[3]! / first[3]!, 4) && near(second[3]! / first[3]!, 2));
+  t.ok(near(first[1]! + first[3]!, third[1]! + third[3]!) && near(second[1]!, first[1]! + first[3]!), 'a negative one hangs below');
+});
+
+void t.test('bars lie on zero, as long as their values', async (t) => {
+  const [first, second] = rectangles(filledPaths(svgOf({ chartType: 'bar', categories: ['a', 'b'], series: [{ name: 'x', color: '#2563eb', values: [30, -10] }] }), '#2563eb')[0]!) as [number[], number[]];
+  t.ok(Math.abs(first[2]! / second[2]! - 3) < 0.01);
+  t.ok(Math.abs(second[0]! + second[2]! - first[0]!) < 0.05);
+});
+
+void t.test('stacked columns add up, above and below zero apart', async (t) => {
+  const svg = svgOf({ chartType: 'stacked-column', categories: ['a'], series: [['#111111', 10], ['#222222', 5], ['#333333', -5]].map(([color, value]) => ({ name: String(color), color: String(color), values: [Number(value)] })) });
+  const [low, high, below] = ['#111111', '#222222', '#333333'].map((color) => rectangles(filledPaths(svg, color)[0]!)[0]!) as [number[], number[], number[]];
+  t.ok(Math.abs(high[1]! + high[3]! - low[1]!) < 0.05, 'the second stands on the first');
+  t.ok(Math.abs(below[1]! - (low[1]! + low[3]!)) < 0.05, 'the negative one hangs from zero');
+});
+
+void t.test('a line is broken where there is no value, and a single point is a dot', async (t) => {
+  const svg = svgOf({ chartType: 'line', categories: ['a', 'b', 'c', 'd', 'e', 'f'], series: [{ name: 'x', color: '#2563eb', values: [1, 2, null, 3, null, 4] }] });
+  const [, path] = /<path d="([^"]*)" fill="none" stroke="#2563eb"/.exec(svg)!;
+  t.equal(path!.match(/M/g)!.length, 1, 'one piece has two points');
+  t.equal(svg.match(/<circle/g)!.length, 4);
+});
+
+void t.test('slices have their shares; the smallest become one', async (t) => {
+  const many = chart({ chartType: 'pie', categories: Array.from({ length: 30 }, (_, at) => `c${at}`), series: [{ name: 'x', color: '#2563eb', values: Array.from({ length: 30 }, (_, at) => at) }] });
+  const slices = slicesOf(many, 5);
+  t.strictSame(slices.map(({ label }) => label), ['c26', 'c27', 'c28', 'c29', '… (25)']);
+  t.equal(slices.reduce((sum, { value }) => sum + value, 0), 435);
+  t.ok(Math.abs(sharesOf(slices).reduce((sum, share) => sum + share, 0) - 1) < 1e-9);
+  t.strictSame(slicesOf(chart({ series: [{ name: 'x', color: 'red', values: [-1, 3, null] }] }), 5).map(({ label }) => label), ['Q2'], 'no share of what is not above zero');
+  t.ok(textsIn(svgOf({ chartType: 'doughnut', series: [{ name: 'x', color: 'red', values: [1, 1, 2] }] })).filter((text) => text === '25%').length === 2);
+  t.strictSame([inkOn('#111827'), inkOn('#f59e0b')], ['#ffffff', '#111827']);
+});
+
+void t.test('axes have round numbers', async (t) => {
+  t.strictSame(niceScale(0, 97, 5, true).ticks, [0, 20, 40, 60, 80, 100]);
+  t.strictSame(niceScale(-3, 7, 5, true).ticks, [-4, -2, 0, 2, 4, 6, 8]);
+  t.strictSame(niceScale(0, 0.3, 3, true).ticks, [0, 0.1, 0.2, 0.3]);
+  t.strictSame(niceScale(1_001, 1_003, 2, false).ticks, [1_001, 1_002, 1_003], 'values close together are told apart');
+  t.equal(niceScale(1_001, 1_003, 2, true).ticks[0], 0, 'bars are not cut off');
+  t.ok(textsIn(svgOf({ series: [{ name: 'x', color: 'red', values: [1_500_000, 4_000_000, 2] }] })).includes('4M'));
+  const german = chartSvg(chart({ series: [{ name: 'x', color: 'red', values: [0.5, 1.25, 2.5] }] }), 400, { ...place, locale: 'de-DE' }).svg;
+  t.ok(textsIn(german).some((text) => /^\d,5$/.test(text)));
+});
+
+void t.test('many and long labels are thinned and cut; thousands of points are bounded', async (t) => {
+  const categories = Array.from({ length: 5_000 }, (_, at) => `A rather long name of category ${at}`);
+  const values = categories.map((_, at) => Math.sin(at / 10) * 100);
+  const line = svgOf({ chartType: 'line', categories, series: [{ name: 'x', color: '#2563eb', values }] });
+  t.ok(textsIn(line).length < 60);
+  t.ok(line.length < 100_000, `${line.length} characters`);
+  t.ok(textsIn(line).some((text) => text.endsWith('…')));
+  t.ok(svgOf({ chartType: 'pie', categories, series: [{ name: 'x', color: '#2563eb', values }], showLegend: true }).length < 20_000);
+  const legend = svgOf({ showLegend: true, series: Array.from({ length: 100 }, (_, at) => ({ name: `Series ${at}`, color: 'red', values: [1, 2, 3] })) });
+  t.ok(textsIn(legend).filter((text) => text.startsWith('Series')).length < 24);
+});
+
+void t.test('text of other scripts is drawn as outlines, and what no font has is refused', async (t) => {
+  const svg = svgOf({ title: 'المبيعات', categories: ['ינואר', 'मार्च', '5月'], showLegend: true, series: [{ name: '한국', color: '#2563eb', values: [1, 2, 3] }] });
+  t.notMatch(svg, /المبيعات|ינואר|मार्च/);
+  t.ok(svg.match(/scale\(0\.0\d+\)/g)!.length >= 4);
+  t.match(svg, 'font-family="NotoSansKR"');
+  t.throws(() => svgOf({ title: 'አማርኛ' }), { code: 'FONT_MISSING' });
+});

@@ -1,0 +1,36 @@
+/** Other people's readers of PDF: qpdf judges the file, pdftotext reads it. Where they are missing nothing is checked, but in CI they must be there. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ReadPdf } from './read-pdf.js';
+
+const has = (program: string, flag: string): boolean => {
+  try {
+    execFileSync(program, [flag], { stdio: 'ignore' });
+    return true;
+  } catch (fault) {
+    if (process.env['CI'] === '1') throw new Error(`${program} is needed in CI`, { cause: fault });
+    return false;
+  }
+};
+
+const tools = { qpdf: has('qpdf', '--version'), pdftotext: has('pdftotext', '-v') };
+const words = (text: string): readonly string[] => (text.normalize('NFKC').match(/[a-z0-9]+/gi) ?? []).toSorted();
+
+/** Throws where qpdf finds a fault, or where pdftotext reads other words than `read` holds. */
+export const checkedByOthers = async (bytes: Uint8Array, read: ReadPdf): Promise<void> => {
+  const folder = mkdtempSync(join(tmpdir(), 'sealpost-pdf-'));
+  const file = join(folder, 'made.pdf');
+  try {
+    writeFileSync(file, bytes);
+    if (tools.qpdf) execFileSync('qpdf', ['--check', file], { stdio: 'pipe' });
+    if (!tools.pdftotext) return;
+    const found = words(execFileSync('pdftotext', [file, '-'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }));
+    const ours = read.sheets.flatMap(({ lines }) => lines.flatMap(words));
+    const missing = ours.filter((word) => !found.includes(word) && !found.some((other) => other.includes(word)));
+    if (missing.length > 0) throw new Error(`pdftotext does not find ${missing.slice(0, 5).join(', ')}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
