@@ -1,0 +1,54 @@
+/** Charts of the sheet itself: the numbers stand in cells below, and the chart draws what stands there. */
+import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
+import type { ExpandedChart } from '../../../../domain/rendering/expanded.js';
+import { chartXml } from '../chart-xml.js';
+import type { ComponentDrawer, Surroundings } from '../component.js';
+import { BASE_FONT } from '../fonts.js';
+import type { CellStyle, DrawnCell, Sheet } from '../sheet.js';
+import { cellText, looksLikeFormula, TEXT_CODE, textWidth } from '../text.js';
+import { filled } from './table-looks.js';
+
+const SIZE_POINTS = { width: 480, height: 270, min: 60, max: 2_000 } as const;
+const ROW_POINTS = 15;
+const ROWS_BETWEEN = 1;
+
+export const chart: ComponentDrawer<'chart'> = (component, { limits }) => {
+  const { categories, series } = component;
+  if (series.length + 1 > limits.excelColumnsMax) throw tooManyColumns(series.length + 1, limits.excelColumnsMax);
+  const width = bounded(component.width ?? SIZE_POINTS.width);
+  const height = bounded(component.height ?? SIZE_POINTS.height);
+  const chartRows = Math.ceil(height / ROW_POINTS);
+  return {
+    kind: 'block',
+    rows: chartRows + ROWS_BETWEEN + 1 + categories.length,
+    widths: [Math.min(40, Math.max(10, ...categories.map(textWidth)) + 2), ...series.map(({ name }) => Math.min(30, Math.max(10, textWidth(name) + 2)))],
+    draw: async (sheet) => {
+      const row = sheet.nextRow();
+      const headerRow = row + chartRows + ROWS_BETWEEN;
+      const xml = chartXml(component, { sheetName: sheet.name, headerRow });
+      sheet.draw({ kind: 'chart', place: { row, column: 0, offset: 0, width, height }, title: component.title, xml });
+      sheet.skip(chartRows + ROWS_BETWEEN, ROW_POINTS);
+      writeNumbers(component, sheet, limits);
+      await sheet.settle();
+    },
+  };
+};
+
+const bounded = (points: number): number => Math.min(SIZE_POINTS.max, Math.max(SIZE_POINTS.min, points));
+
+const line = { style: 'thin', color: { argb: 'FFE5E7EB' } } as const;
+const headerStyle: CellStyle = { font: { ...BASE_FONT, bold: true }, fill: filled('FFF3F4F6'), border: { bottom: line } };
+const textStyle: CellStyle = { font: BASE_FONT, border: { bottom: line } };
+const numberHeaderStyle: CellStyle = { ...headerStyle, alignment: { horizontal: 'right' } };
+
+const writeNumbers = ({ categories, series, xTitle, field }: ExpandedChart, sheet: Sheet, limits: Surroundings['limits']): void => {
+  const text = (value: string, where: string, style: CellStyle): DrawnCell => {
+    const safe = cellText(value, limits.excelCellCharsMax, { field, where: () => where });
+    return { value: safe === '' ? null : safe, style: looksLikeFormula(safe) ? { ...style, numFmt: TEXT_CODE } : style };
+  };
+  sheet.writeRow([text(xTitle, 'xTitle', headerStyle), ...series.map(({ name }, at) => text(name, `the name of series ${at + 1}`, numberHeaderStyle))]);
+  categories.forEach((category, at) => {
+    const numbers = series.map(({ values }): DrawnCell => ({ value: values[at] ?? null, style: textStyle }));
+    sheet.writeRow([text(category, `category ${at + 1}`, textStyle), ...numbers]);
+  });
+};

@@ -1,0 +1,81 @@
+/** Pictures: PNG, JPEG and GIF as they are, in a row of their own height. */
+import { DomainError } from '../../../../domain/errors.js';
+import type { ExpandedImage } from '../../../../domain/rendering/expanded.js';
+import { safeLink } from '../../../../domain/rendering/urls.js';
+import type { ComponentDrawer, Surroundings } from '../component.js';
+import { pictureSize, type PictureSize } from '../image-size.js';
+import { LINK_CHARS_MAX, type Sheet } from '../sheet.js';
+import { pointsOf } from '../text.js';
+
+/** Excel knows no higher row. */
+const ROW_POINTS_MAX = 409;
+const POINTS_PER_PIXEL = 0.75;
+const POINTS_AROUND = 3;
+const SIDE_POINTS = { min: 1, max: 4_000 } as const;
+
+export const image: ComponentDrawer<'image'> = (component, surroundings) => {
+  const bytes = bytesOf(component, surroundings);
+  const picture = pictureSize(bytes);
+  if (picture === undefined) throw unusable(component, 'is damaged or cut off; save it anew');
+  const size = sizeOf(component, picture, surroundings.pageWidth);
+  const rows = Math.ceil((size.height + 2 * POINTS_AROUND) / ROW_POINTS_MAX);
+  const href = component.href === undefined ? undefined : safeLink(component.href);
+  return {
+    kind: 'block',
+    rows,
+    widths: [],
+    draw: async (sheet) => {
+      const place = { row: sheet.nextRow(), ...cornerOf(component, size.width, sheet), ...size };
+      sheet.draw({ kind: 'picture', place, bytes, extension: picture.kind, alt: component.alt, href: href !== undefined && isFollowed(href) ? href : undefined });
+      sheet.skip(rows, (size.height + 2 * POINTS_AROUND) / rows);
+    },
+  };
+};
+
+const isFollowed = (href: string): boolean => !href.startsWith('#') && href.length <= LINK_CHARS_MAX;
+
+const bytesOf = (component: ExpandedImage, { images }: Surroundings): Uint8Array => {
+  const { src } = component;
+  const data = /^data:[^,]*;base64,/i.exec(src);
+  if (data !== null) return known(component, Buffer.from(src.slice(data[0].length), 'base64'));
+  const loaded = images.get(src);
+  if (loaded === undefined) throw unusable(component, 'was not loaded');
+  return known(component, loaded.bytes);
+};
+
+/** The bytes say what a picture is, not the label that came with it. */
+const known = (component: ExpandedImage, bytes: Uint8Array): Uint8Array => {
+  const start = Buffer.from(bytes.subarray(0, 512)).toString('latin1');
+  if (/^RIFF....WEBP/s.test(start)) throw unusable(component, 'is a WebP; a workbook shows PNG, JPEG and GIF');
+  if (/^(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE svg|!--|svg)/i.test(start)) throw unusable(component, 'is an SVG; a workbook shows PNG, JPEG and GIF');
+  if (!/^(?:\x89PNG|\xff\xd8\xff|GIF8)/.test(start)) throw unusable(component, 'is of no known kind; a workbook shows PNG, JPEG and GIF');
+  return bytes;
+};
+
+const unusable = ({ field }: ExpandedImage, what: string): DomainError => {
+  const at = `${field}.props.src`;
+  return new DomainError('GENERATION_FAILED', `the picture at ${at} ${what}`, { errors: [{ field: at, message: `the picture ${what}` }], relatedInfo: { field: at } });
+};
+
+/** What the author leaves open follows from the picture's own shape; nothing is wider than the page. */
+const sizeOf = ({ width: points, widthPercent, height }: ExpandedImage, picture: PictureSize, pageWidth: number): Readonly<{ width: number; height: number }> => {
+  const width = points ?? (widthPercent === undefined ? undefined : (pageWidth * widthPercent) / 100);
+  const ratio = picture.height / picture.width;
+  const natural = Math.min(picture.width * POINTS_PER_PIXEL, pageWidth);
+  const wide = width ?? (height === undefined ? natural : height / ratio);
+  return { width: bounded(wide), height: bounded(height ?? wide * ratio) };
+};
+
+const bounded = (points: number): number => Math.min(SIDE_POINTS.max, Math.max(SIDE_POINTS.min, points));
+
+/** An offset never reaches beyond its column: readers cut it there. */
+const cornerOf = ({ align }: ExpandedImage, width: number, sheet: Sheet): Readonly<{ column: number; offset: number }> => {
+  const columns = sheet.widths.map(pointsOf);
+  const room = columns.reduce((sum, points) => sum + points, 0) - width;
+  let offset = Math.max(0, align === 'center' ? room / 2 : align === 'right' ? room : 0);
+  for (const [column, points] of columns.entries()) {
+    if (offset < points) return { column, offset };
+    offset -= points;
+  }
+  return { column: 0, offset: 0 };
+};

@@ -1,0 +1,76 @@
+/** Rich text as rows: each paragraph a cell merged over the sheet's columns, headings larger, tables inside it as cells. */
+import { argb } from '../colors.js';
+import type { ComponentDrawer } from '../component.js';
+import { tooManyColumns, tooManyRows } from '../../../../domain/rendering/limit-errors.js';
+import { fontOfStyle, type RunFont } from '../fonts.js';
+import { richRows, type Paragraph, type RichRow } from '../rich-cells.js';
+import type { CellStyle, Sheet } from '../sheet.js';
+import { linesIn } from '../text.js';
+import { paragraphCell, type TextSpot } from '../text-cell.js';
+import { filled } from './table-looks.js';
+
+/** Excel knows no higher row. */
+const ROW_POINTS_MAX = 409;
+const LINE_POINTS = { perFontPoint: 1.36, aroundHeading: 6, rule: 8 } as const;
+const RULE_COLOR = 'FFE5E7EB';
+
+export const richText: ComponentDrawer<'rich-text'> = ({ html, style: own, field }, { limits, style: outer, linkColor }) => {
+  const style = { ...outer, ...own };
+  const font = fontOfStyle(style);
+  const rows = richRows(html, font, linkColor);
+  if (rows.length > limits.excelRowsMax) throw tooManyRows(rows.length, limits.excelRowsMax);
+  const columns = Math.max(1, ...rows.map((row) => (row.kind === 'cells' ? row.cells.length : 1)));
+  if (columns > limits.excelColumnsMax) throw tooManyColumns(columns, limits.excelColumnsMax);
+  const look: Look = { font, align: style.align, fill: argb(style.backgroundColor), field, charsMax: limits.excelCellCharsMax };
+  return {
+    kind: 'text',
+    rows: rows.length,
+    widths: Array.from({ length: columns }, () => undefined),
+    draw: async (sheet) => {
+      for (const row of rows) draw(row, look, sheet);
+      await sheet.settle();
+    },
+  };
+};
+
+type Look = Readonly<{ font: RunFont; align: Paragraph['align']; fill: string | undefined; field: string; charsMax: number }>;
+
+const draw = (row: RichRow, look: Look, sheet: Sheet): void => {
+  const at = sheet.nextRow();
+  const spot = (column: number): TextSpot => ({ sheet, field: look.field, where: () => `row ${at} of the sheet`, charsMax: look.charsMax, row: at, column, font: look.font });
+  switch (row.kind) {
+    case 'line':
+      sheet.writeMerged({ value: null, style: { border: { bottom: { style: 'thin', color: { argb: RULE_COLOR } } } } }, LINE_POINTS.rule);
+      return;
+    case 'cells': {
+      const border = { style: 'thin', color: { argb: RULE_COLOR } } as const;
+      const box = { border: { top: border, right: border, bottom: border, left: border } };
+      sheet.writeRow(row.cells.map((cell, index) => paragraphCell(cell, spot(index + 1), (_, code) => ({ ...styleOf(cell, look, code), ...box }))));
+      return;
+    }
+    case 'paragraph': {
+      const { paragraph } = row;
+      const chars = sheet.widths.reduce((sum, width) => sum + width, 0) - paragraph.indent * 2;
+      sheet.writeMerged(paragraphCell(paragraph, spot(1), (_, code) => styleOf(paragraph, look, code)), heightOf(paragraph, chars));
+    }
+  }
+};
+
+const styleOf = ({ align, fill, indent, heading, runs }: Paragraph, look: Look, code: string): CellStyle => {
+  const horizontal = align ?? look.align ?? 'left';
+  const background = fill ?? look.fill;
+  return {
+    font: runs[0]?.font ?? look.font,
+    alignment: { horizontal, vertical: heading === undefined ? 'top' : 'middle', wrapText: true, ...(indent > 0 ? { indent } : {}) },
+    ...(background === undefined ? {} : { fill: filled(background) }),
+    ...(code === '' ? {} : { numFmt: code }),
+  };
+};
+
+/** Merged cells do not grow by themselves. */
+const heightOf = ({ runs, text, heading }: Paragraph, chars: number): number => {
+  const size = Math.max(...runs.map(({ font }) => font?.size ?? 11));
+  const widthFactor = runs.some(({ font }) => font?.bold) ? 1.1 : 1;
+  const lines = linesIn(text, (chars * 11) / (size * widthFactor));
+  return Math.min(ROW_POINTS_MAX, Math.ceil(lines * size * LINE_POINTS.perFontPoint) + (heading === undefined ? 1 : LINE_POINTS.aroundHeading));
+};

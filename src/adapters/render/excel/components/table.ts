@@ -1,0 +1,157 @@
+/** Tables as real cells: typed values with their formats, header, footer, filter, the author's formulas. */
+import type { Cell, ExpandedColumn, ExpandedTable } from '../../../../domain/rendering/expanded.js';
+import type { ValueFormat } from '../../../../domain/template/schema.js';
+import type { Language } from '../../../../domain/rendering/formats.js';
+import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
+import { kindOf, typedCells, type Typed } from '../cell-values.js';
+import { contentWidth, htmlWidth } from '../column-width.js';
+import type { ComponentDrawer, Surroundings } from '../component.js';
+import { formulaAt } from '../formulas.js';
+import { dateCode, numberCode } from '../number-formats.js';
+import { columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
+import { charsOf, linesIn, textWidth } from '../text.js';
+import { textCell, type Content, type TextSpot } from '../text-cell.js';
+import { createLooks, type Looks } from './table-looks.js';
+
+/** Widths that content alone gives, in characters. */
+const AUTO_CHARS = { min: 8, max: 60 } as const;
+/** Room for what a formula gives. */
+const FORMULA_CHARS = 12;
+/** Rows after which the package takes what was written. */
+const SETTLE_EVERY_ROWS = 1_000;
+const EMPTY_ROW_POINTS = 20;
+const HEADER_POINTS = 19;
+
+export const table: ComponentDrawer<'table'> = (component, surroundings) => {
+  const { columns, rows, showHeader, emptyText } = component;
+  const { excelColumnsMax } = surroundings.limits;
+  if (columns.length > excelColumnsMax) throw tooManyColumns(columns.length, excelColumnsMax);
+  const hasHeader = showHeader && columns.some(({ header }) => header !== undefined && header !== '');
+  const hasFooter = columns.some(({ footer, footerFormula }) => footer !== undefined || footerFormula !== undefined);
+  const bodyRows = rows.length === 0 && emptyText !== undefined ? 1 : rows.length;
+  return {
+    kind: 'block',
+    rows: (hasHeader ? 1 : 0) + bodyRows + (hasFooter ? 1 : 0),
+    widths: columns.map((column, at) => widthOf(column, at, component, surroundings)),
+    ...(hasHeader ? { header: { row: 1, freeze: component.freezeHeader } } : {}),
+    draw: (sheet) => draw(component, { sheet, surroundings, hasHeader, hasFooter }),
+  };
+};
+
+const widthOf = ({ width, header, footer, footerFormula, align }: ExpandedColumn, at: number, table: ExpandedTable, { pageWidth, style }: Surroundings): number => {
+  if (width !== 'auto' && width !== 'rest') return charsOf('points' in width ? width.points : (pageWidth * width.percent) / 100);
+  // Bold letters are wider, and the arrow of a filter stands beside the text.
+  const titles = Math.max(htmlWidth(header ?? '') + (table.autoFilter ? 2 : 0), footerFormula === undefined ? htmlWidth(footer ?? '') : FORMULA_CHARS) * 1.1;
+  const chars = (Math.max(titles, contentWidth(cellsOf(table.rows, at))) * (table.fontSize ?? style.fontSize ?? 11)) / 11;
+  return Math.min(AUTO_CHARS.max, Math.max(AUTO_CHARS.min, Math.ceil(chars + (align === 'right' ? 3 : 2))));
+};
+
+type Frame = Readonly<{ sheet: Sheet; surroundings: Surroundings; hasHeader: boolean; hasFooter: boolean }>;
+type Body = Readonly<{ component: ExpandedTable; frame: Frame; looks: Looks; types: readonly Typed[]; resultCode: (format: ValueFormat | undefined) => string; first: number; last: number }>;
+
+const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
+  const { sheet, surroundings, hasHeader, hasFooter } = frame;
+  const { columns, rows, emptyText } = component;
+  const looks = createLooks(component, surroundings.style);
+  const headerRow = sheet.nextRow();
+  if (hasHeader) {
+    const cells = columns.map(({ header, headerAlign }, at) => {
+      const spot = spotOf(component, frame, { where: 'the header', row: headerRow, at, font: looks.headerFont });
+      return textCell({ html: header ?? '' }, spot, () => looks.header(headerAlign));
+    });
+    sheet.writeRow(cells, heightOf(cells, looks, sheet) ?? (HEADER_POINTS * (looks.font.size ?? 11)) / 11);
+  }
+  const first = sheet.nextRow();
+  const types = columns.map((column, at) => typedCells(column, cellsOf(rows, at), surroundings.language));
+  const body: Body = { component, frame, looks, types, resultCode: resultCodes(surroundings.language), first, last: first + rows.length - 1 };
+  if (rows.length === 0 && emptyText !== undefined) {
+    sheet.writeMerged(textCell({ html: emptyText }, spotOf(component, frame, { where: 'emptyText', row: first, at: 0, font: looks.font }), () => looks.empty), EMPTY_ROW_POINTS);
+  }
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at] ?? [];
+    const cells = columns.map((column, index) => bodyCell(row[index], column, index, body));
+    sheet.writeRow(cells, heightOf(cells, looks, sheet));
+    if (at % SETTLE_EVERY_ROWS === SETTLE_EVERY_ROWS - 1) await sheet.settle();
+  }
+  if (hasFooter) {
+    const cells = columns.map((column, at) => footerCell(column, at, body));
+    sheet.writeRow(cells, heightOf(cells, looks, sheet));
+  }
+  if (component.autoFilter && hasHeader && rows.length > 0) {
+    sheet.filter(`A${headerRow}:${columnLetters(columns.length)}${body.last}`);
+  }
+  await sheet.settle();
+};
+
+const LINE_POINTS_PER_FONT_POINT = 1.36;
+const ROW_POINTS_MAX = 409;
+
+/** Of a row with cells of several lines: not every reader works it out by itself. Undefined: one line. */
+const heightOf = (cells: readonly DrawnCell[], { font: { size = 11 } }: Looks, sheet: Sheet): number | undefined => {
+  let lines = 1;
+  for (const [at, { value, style }] of cells.entries()) {
+    if (style.alignment?.wrapText !== true) continue;
+    lines = Math.max(lines, linesIn(plainText(value), ((sheet.widths[at] ?? 0) * 11) / size));
+  }
+  return lines === 1 ? undefined : Math.min(ROW_POINTS_MAX, Math.ceil(lines * size * LINE_POINTS_PER_FONT_POINT) + 1);
+};
+
+const plainText = (value: DrawnCell['value']): string => {
+  if (typeof value === 'string') return value;
+  return value !== null && typeof value === 'object' && 'richText' in value ? value.richText.map(({ text }) => text).join('') : '';
+};
+
+function* cellsOf(rows: readonly (readonly Cell[])[], column: number): Iterable<Cell> {
+  for (const row of rows) {
+    const cell = row[column];
+    if (cell !== undefined) yield cell;
+  }
+}
+
+const spotOf = (
+  { field }: ExpandedTable,
+  { sheet, surroundings }: Frame,
+  { where, row, at, font }: Readonly<{ where: string; row: number; at: number; font: Looks['font'] }>,
+): TextSpot => ({ sheet, charsMax: surroundings.limits.excelCellCharsMax, field, row, column: at + 1, font, where: () => `${where}, column ${at + 1}` });
+
+const bodyCell = (cell: Cell | undefined, { align, format }: ExpandedColumn, at: number, { component, frame, looks, types, resultCode, first, last }: Body): DrawnCell => {
+  const { sheet } = frame;
+  const row = sheet.nextRow();
+  const striped = component.striped && (row - first) % 2 === 1;
+  if (cell === undefined) return { value: null, style: looks.body(align, striped, '', false) };
+  const formula = cell.formula === undefined ? undefined : formulaAt(cell.formula, { row, first, last });
+  if (formula !== undefined) return { value: { formula }, style: looks.body(align, striped, resultCode(cell.format ?? format), false) };
+  const typed = types[at]?.(cell);
+  if (typed !== undefined) return { value: typed.value, style: looks.body(align, striped, typed.code ?? '', false) };
+  const spot = spotOf(component, frame, { where: `the cell in row ${row - first + 1}`, row, at, font: looks.font });
+  const room = sheet.widths[at] ?? 0;
+  return textCell(textOf(cell), spot, (text, code) => looks.body(align, striped, code, text.includes('\n') || (text.length * 2 > room && textWidth(text) > room)));
+};
+
+/** A text that is a value needs no way through HTML. */
+const textOf = (cell: Cell): Content => (typeof cell.value === 'string' && cell.format === undefined ? { text: cell.value } : { html: cell.html });
+
+const footerCell = (column: ExpandedColumn, at: number, { component, frame, looks, resultCode, first, last }: Body): DrawnCell => {
+  const { sheet, surroundings } = frame;
+  const row = sheet.nextRow();
+  const { align, format, footer = '', footerFormula, footerValue } = column;
+  const formula = footerFormula === undefined ? undefined : formulaAt(footerFormula, { row, first, last });
+  if (formula !== undefined) return { value: { formula }, style: looks.footer(align, resultCode(format), false) };
+  // A footer says what it is by its value: words such as "Total" stand under numbers too.
+  const cell: Cell = { html: footer, value: footerValue, format };
+  const typed = footerValue === undefined ? undefined : typedCells({ type: column.type, format }, [cell], surroundings.language)(cell);
+  if (typed !== undefined) return { value: typed.value, style: looks.footer(align, typed.code ?? '', false) };
+  return textCell({ html: footerFormula === undefined ? footer : '' }, spotOf(component, frame, { where: 'the footer', row, at, font: looks.footerFont }), (_, code) => looks.footer(align, code, true));
+};
+
+/** The code for what a formula will give, which nobody knows yet: two digits where the format leaves it open. */
+const resultCodes = (language: Language): ((format: ValueFormat | undefined) => string) => {
+  const codes = new Map<ValueFormat | undefined, string>([[undefined, '']]);
+  return (format) => {
+    const known = codes.get(format);
+    if (known !== undefined || format === undefined) return known ?? '';
+    const code = (kindOf(format) === 'date' ? dateCode(format, language) : numberCode(format, language)?.(0.25)) ?? '';
+    codes.set(format, code);
+    return code;
+  };
+};

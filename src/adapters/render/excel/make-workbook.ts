@@ -1,0 +1,115 @@
+/** Draws an expanded document as a workbook: sheets are streamed through exceljs, what it cannot stream is put into the package afterwards. */
+import { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import ExcelJS from 'exceljs';
+import type { Limits } from '../../../domain/limits.js';
+import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
+import type { ExpandedDocument } from '../../../domain/rendering/expanded.js';
+import { fileTooLarge, tooManyRows, tooManySheets } from '../../../domain/rendering/limit-errors.js';
+import { innerWidth, type Prepared } from './component.js';
+import { addExtras, finishParts, type SheetExtras } from './extras.js';
+import { openPackage } from './package.js';
+import { pageSetup, printedMargins } from './page-setup.js';
+import { prepare } from './registry.js';
+import { openSheet } from './sheet.js';
+import { arrange, type Arrangement } from './arrange.js';
+import { sheetsOf, type SheetPlan } from './sheets.js';
+
+/**
+ * In: a document whose limits of text and items were kept when it was expanded, and its pictures by address. Out: the bytes of
+ * an .xlsx file, the same for the same input. Throws DomainError: ERR_LIMIT_003 to 006, VALIDATION_ERROR for a text that no cell
+ * holds, GENERATION_FAILED for a picture that a workbook cannot show.
+ */
+export const makeWorkbook = async (
+  document: ExpandedDocument,
+  images: ReadonlyMap<string, LoadedImage>,
+  metadata: DocumentMetadata,
+  limits: Limits,
+): Promise<Uint8Array> => {
+  const plans = sheetsOf(document);
+  if (plans.length > limits.excelSheetsMax) throw tooManySheets(plans.length, limits.excelSheetsMax);
+  countRows(plans, limits.excelRowsMax);
+  const sink = createSink(limits.documentSizeBytesMax);
+  const workbook = new ExcelJS.stream.xlsx.WorkbookWriter({ stream: sink.stream, useStyles: true, useSharedStrings: false });
+  const extras: SheetExtras[] = [];
+  let textRows = 0;
+  for (const plan of plans) {
+    const around = { language: document.language, limits, images, pageWidth: innerWidth(plan.page) };
+    const prepared = plan.components.map(({ component, section }) => prepare(component, { ...around, style: section.style, linkColor: section.linkColor }));
+    textRows += prepared.reduce((sum, { kind, rows }) => sum + (kind === 'text' ? rows : 0), 0);
+    if (textRows > limits.excelRowsMax) throw tooManyRows(textRows, limits.excelRowsMax);
+    extras.push(await writeSheet(workbook, { plan, prepared, language: document.language.locale, number: extras.length + 1 }, sink.settle));
+  }
+  await workbook.commit();
+  const parts = openPackage(sink.bytes());
+  addExtras(parts, extras);
+  finishParts(parts, extras, metadata);
+  const bytes = parts.bytes();
+  if (bytes.length > limits.documentSizeBytesMax) throw fileTooLarge('excel', bytes.length, limits.documentSizeBytesMax);
+  return bytes;
+};
+
+const countRows = (plans: readonly SheetPlan[], max: number): void => {
+  let rows = 0;
+  for (const { components } of plans) {
+    for (const { component } of components) {
+      if (component.type === 'table') rows += component.rows.length;
+      if (rows > max) throw tooManyRows(rows, max);
+    }
+  }
+};
+
+type SheetWork = Readonly<{ plan: SheetPlan; prepared: readonly Prepared[]; language: string; number: number }>;
+
+const writeSheet = async (workbook: ExcelJS.stream.xlsx.WorkbookWriter, { plan, prepared, language, number }: SheetWork, settle: () => Promise<void>): Promise<SheetExtras> => {
+  const arrangement = arrange(prepared);
+  const worksheet = workbook.addWorksheet(plan.name, {
+    views: [viewOf(arrangement, language)],
+    pageSetup: pageSetup(plan.page),
+    headerFooter: printedMargins(plan.page),
+  });
+  worksheet.columns = arrangement.widths.map((width) => ({ width }));
+  const sheet = openSheet(worksheet, { name: plan.name, widths: arrangement.widths, settle });
+  for (const { component, gap } of arrangement.blocks) {
+    sheet.skip(gap, GAP_POINTS);
+    await component.draw(sheet);
+  }
+  await worksheet.commit();
+  return { number, name: plan.name, titleRow: arrangement.frozenRow, links: sheet.links, drawings: sheet.drawings };
+};
+
+const GAP_POINTS = 9;
+
+const viewOf = ({ frozenRow }: Arrangement, locale: string): Partial<ExcelJS.WorksheetView> => {
+  const rightToLeft = /^(?:ar|he|fa|ur|yi|ps|sd|ug|dv|ckb)\b/i.test(locale);
+  return frozenRow === undefined ? { state: 'normal', rightToLeft } : { state: 'frozen', xSplit: 0, ySplit: frozenRow, rightToLeft };
+};
+
+type Sink = Readonly<{ stream: Writable; settle: () => Promise<void>; bytes: () => Uint8Array }>;
+
+/** Takes the file as it grows, and no more of it than the limit allows. */
+const createSink = (maxSizeBytes: number): Sink => {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  const check = (): void => {
+    if (sizeBytes > maxSizeBytes) throw fileTooLarge('excel', sizeBytes, maxSizeBytes, false);
+  };
+  const stream = new Writable({
+    write: (chunk: Uint8Array, _encoding, done) => {
+      sizeBytes += chunk.length;
+      if (sizeBytes <= maxSizeBytes) chunks.push(chunk);
+      done();
+    },
+  });
+  return {
+    stream,
+    settle: async () => {
+      check();
+      await setImmediate();
+    },
+    bytes: () => {
+      check();
+      return Buffer.concat(chunks);
+    },
+  };
+};

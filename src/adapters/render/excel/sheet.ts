@@ -1,0 +1,101 @@
+/** A sheet while it is written: rows go in from top to bottom and leave memory at once; links and drawings are gathered for the end. */
+import type { CellValue, Style, Worksheet } from 'exceljs';
+
+export type CellStyle = Partial<Style>;
+export type DrawnCell = Readonly<{ value: CellValue; style: CellStyle }>;
+
+/** Where a picture or a chart stands: its upper left corner in a row (from 1) and a column (from 0), `offset` right of the column's edge; lengths in points. */
+export type Place = Readonly<{ row: number; column: number; offset: number; width: number; height: number }>;
+export type Drawing =
+  | Readonly<{ kind: 'picture'; place: Place; bytes: Uint8Array; extension: 'png' | 'jpeg' | 'gif'; alt: string; href: string | undefined }>
+  | Readonly<{ kind: 'chart'; place: Place; title: string; /** The part of the package, a whole document. */ xml: string }>;
+
+export type Link = Readonly<{ address: string; href: string }>;
+
+export type Sheet = Readonly<{
+  name: string;
+  /** Columns of the widest table: titles and paragraphs are merged over as many. */
+  columns: number;
+  /** Of each column, in characters of the sheet's font. */
+  widths: readonly number[];
+  /** The row that the next one written will be, from 1. */
+  nextRow: () => number;
+  /** Writes a row; `height` in points, undefined: by its content. Cells that are undefined stay empty. */
+  writeRow: (cells: readonly (DrawnCell | undefined)[], height?: number) => void;
+  /** A row of one cell that reaches over all columns. */
+  writeMerged: (cell: DrawnCell, height: number) => void;
+  /** Leaves rows empty; with a height in points each. */
+  skip: (rows: number, height?: number) => void;
+  link: (row: number, column: number, href: string) => void;
+  draw: (drawing: Drawing) => void;
+  filter: (range: string) => void;
+  /** Lets the package take what was written; rejects where it has grown too large. */
+  settle: () => Promise<void>;
+}>;
+
+export type OpenSheet = Sheet & Readonly<{ links: readonly Link[]; drawings: readonly Drawing[] }>;
+
+const DEFAULT_ROW_POINTS = 15;
+/** Excel follows no more links than these in one sheet. */
+const LINKS_MAX = 65_530;
+/** A longer address makes Excel call the whole file damaged. */
+export const LINK_CHARS_MAX = 2_079;
+
+/** In: a worksheet of the streaming writer; `settle` as the sheet passes it on. */
+export const openSheet = (
+  worksheet: Worksheet,
+  { name, widths, settle }: Readonly<{ name: string; widths: readonly number[]; settle: () => Promise<void> }>,
+): OpenSheet => {
+  const links: Link[] = [];
+  const drawings: Drawing[] = [];
+  const columns = Math.max(1, widths.length);
+  let next = 1;
+  const write = (cells: readonly (DrawnCell | undefined)[], height: number | undefined, merged: boolean): void => {
+    const row = worksheet.getRow(next);
+    let isEmpty = true;
+    for (let at = 0; at < cells.length; at++) {
+      const drawn = cells[at];
+      if (drawn === undefined) continue;
+      const cell = row.getCell(at + 1);
+      cell.value = drawn.value;
+      // The same object for the same look: the writer knows by it that it has written the style already.
+      cell.style = drawn.style;
+      if (drawn.value !== null) isEmpty = false;
+    }
+    // The cells of a merged range take their look from the first one.
+    if (merged && columns > 1) worksheet.mergeCells(next, 1, next, columns);
+    // The writer leaves out rows without values and without a height, and with them their borders and colours.
+    if (height !== undefined || (isEmpty && cells.length > 0)) row.height = height ?? DEFAULT_ROW_POINTS;
+    row.commit();
+    next += 1;
+  };
+  return {
+    name, columns, widths, links, drawings,
+    nextRow: () => next,
+    writeRow: (cells, height) => write(cells, height, false),
+    writeMerged: (cell, height) => write([cell], height, true),
+    skip: (rows, height) => {
+      for (let count = 0; count < rows; count++) {
+        if (height === undefined) next += 1;
+        else write([], height, false);
+      }
+    },
+    link: (row, column, href) => {
+      if (links.length < LINKS_MAX && href.length <= LINK_CHARS_MAX) links.push({ address: `${columnLetters(column)}${row}`, href });
+    },
+    draw: (drawing) => {
+      drawings.push(drawing);
+    },
+    filter: (range) => {
+      worksheet.autoFilter = range;
+    },
+    settle,
+  };
+};
+
+/** In: a column from 1. Out: A, B, … Z, AA. */
+export const columnLetters = (column: number): string =>
+  column <= 26 ? String.fromCharCode(64 + column) : columnLetters(Math.floor((column - 1) / 26)) + columnLetters(((column - 1) % 26) + 1);
+
+/** The name of a sheet as a reference writes it. */
+export const quotedName = (sheetName: string): string => `'${sheetName.replaceAll("'", "''")}'`;
