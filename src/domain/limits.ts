@@ -1,4 +1,5 @@
 /** The one table of every bound, with its default. Units stand last in the names. */
+import { defaultExpressionLimits } from './rendering/expression/limits.js';
 
 export const defaultLimits = {
   // Requests
@@ -17,6 +18,8 @@ export const defaultLimits = {
   attachmentsTotalSizeBytesMax: 25 * 1024 * 1024,
   filenameCharsMax: 255,
   htmlSizeBytesMax: 1024 * 1024,
+  /** QR codes and pictures of the gallery that travel inside one mail. */
+  inlineImagesMax: 50,
   subjectCharsMax: 998,
   displayNameCharsMax: 320,
   addressOctetsMax: 254,
@@ -43,6 +46,52 @@ export const defaultLimits = {
   nestedLoopsMax: 3,
   nestedConditionsMax: 5,
   pathSegmentsMax: 20,
+  ...defaultExpressionLimits,
+
+  // What is fetched from addresses that callers and authors give
+  outboundUrlCharsMax: 2_048,
+  outboundSizeBytesMax: 10 * 1024 * 1024,
+  outboundTimeoutMs: 10_000,
+  outboundRedirectsMax: 3,
+
+  // The gallery
+  assetSizeBytesMax: 10 * 1024 * 1024,
+  /** Of all assets of a team together. */
+  assetStorageBytesMax: 1024 * 1024 * 1024,
+  assetsMax: 10_000,
+
+  // Documents
+  /** How long a generated document is kept, counted from when its email is due. */
+  generatedFileDays: 7,
+  /** How long a file is kept that stands for nothing lasting: a preview, an upload that is not finished. */
+  temporaryFileHours: 24,
+  pdfPagesMax: 30,
+  pdfImagesMax: 50,
+  /** Rows of data in all tables of a workbook; their headers and footers do not count. */
+  excelRowsMax: 10_000,
+  excelSheetsMax: 10,
+  /** Of one table, and so of one sheet. */
+  excelColumnsMax: 50,
+  excelCellCharsMax: 32_767,
+  documentSizeBytesMax: 7 * 1024 * 1024,
+  /** All texts of a document together, before they are laid out. */
+  documentTextCharsMax: 20_000_000,
+  /** Rows, items and points that the data sources of a document give, all of them together. */
+  documentItemsMax: 10_000,
+  /** All pictures of a document together, and how long they may take to come. */
+  documentImagesSizeBytesMax: 25 * 1024 * 1024,
+  documentImagesTimeoutMs: 30_000,
+  pdfTimeoutMs: 60_000,
+  excelTimeoutMs: 120_000,
+  /** Documents that are made at once; fewer where the machine has fewer cores to spare. */
+  generatorThreadsMax: 2,
+  /** Documents that wait for a thread, and for how long. */
+  generatorQueueMax: 32,
+  generatorQueueWaitMs: 30_000,
+  /** Of the heap of one thread. */
+  generatorMemoryMbMax: 512,
+  /** After which an idle thread ends. */
+  generatorIdleMs: 60_000,
 
   // Lists
   pageSizeMax: 100,
@@ -78,10 +127,12 @@ export type Limits = { readonly [Name in keyof typeof defaultLimits]: number };
 /** The limits that a setting may change (`SEALPOST_LIMIT_…`): those that are read where the work is done, not in a schema. */
 export const configurableLimits = [
   'bodySizeBytesMax', 'urlSizeBytesMax', 'headerSizeBytesMax', 'jsonMembersMax', 'jsonDepthMax',
-  'recipientsMax', 'attachmentsMax', 'attachmentSizeBytesMax', 'attachmentsTotalSizeBytesMax', 'htmlSizeBytesMax',
-  'metadataSizeBytesMax', 'scheduledAheadDaysMax', 'customHeadersMax',
+  'recipientsMax', 'attachmentsMax', 'attachmentSizeBytesMax', 'attachmentsTotalSizeBytesMax', 'htmlSizeBytesMax', 'inlineImagesMax',
+  'assetSizeBytesMax', 'assetStorageBytesMax', 'assetsMax', 'metadataSizeBytesMax', 'scheduledAheadDaysMax', 'customHeadersMax',
   'templateVariablesMax', 'componentsSavedMax', 'componentsExpandedMax', 'nestingDepthMax', 'loopIterationsMax',
-  'nestedLoopsMax', 'nestedConditionsMax', 'searchTotalMax', 'listTotalMax',
+  'nestedLoopsMax', 'nestedConditionsMax', 'pdfPagesMax', 'pdfImagesMax', 'excelRowsMax', 'excelSheetsMax', 'excelColumnsMax',
+  'documentSizeBytesMax', 'documentTextCharsMax', 'documentItemsMax', 'documentImagesSizeBytesMax', 'documentImagesTimeoutMs', 'pdfTimeoutMs', 'excelTimeoutMs',
+  'generatorThreadsMax', 'generatorQueueMax', 'generatorQueueWaitMs', 'generatorMemoryMbMax', 'generatorIdleMs', 'searchTotalMax', 'listTotalMax',
   'ledgerSealEveryEvents', 'ledgerSealEveryMs', 'lanes', 'busPointersMax', 'deliveryDeadlineMs', 'mailboxMessagesMax', 'shutdownDeadlineMs',
 ] as const satisfies readonly (keyof Limits)[];
 

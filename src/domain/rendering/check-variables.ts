@@ -4,6 +4,7 @@ import type { Limits } from '../limits.js';
 import { uuidV5 } from '../ids.js';
 import { variableTypes, type VariableDefinition } from '../template/schema.js';
 import { checkFormat, isPlainObject } from './check-format.js';
+import { orderCalculated } from './expression/calculated.js';
 import type { Faults } from './faults.js';
 import { isConstantName, isName, shorten } from './path.js';
 import { isVariableType } from './shapes.js';
@@ -42,7 +43,11 @@ export const checkVariables = (input: unknown, tools: Tools): readonly VariableD
     checkUnique(definition['name'], names, at, `variables[${at}].name`, faults);
     checkUnique(definition['id'], ids, at, `variables[${at}].id`, faults);
   });
-  return faults.count() > 0 ? [] : (input as VariableDefinition[]).map((definition) => ({ ...definition, id: definition.id ?? uuidV5('variable', definition.name) }));
+  // What an expression may read, and in which order, is known only once every name is.
+  if (faults.count() > 0) return [];
+  const definitions = (input as VariableDefinition[]).map((definition) => ({ ...definition, id: definition.id ?? uuidV5('variable', definition.name) }));
+  for (const { index, message } of orderCalculated(definitions, limits).faults) faults.add(`variables[${index}].expression`, message);
+  return definitions;
 };
 
 const checkUnique = (value: unknown, seen: Map<string, number>, at: number, field: string, faults: Faults): void => {
@@ -57,7 +62,7 @@ const checkDefinition = (definition: unknown, field: string, tools: Tools): void
   if (!isPlainObject(definition)) return faults.add(field, 'must be an object');
   const before = faults.count();
   refuseUnknown(definition, known, field, faults);
-  const { id, name, type, required, description, defaultValue, isCalculated, expression } = definition;
+  const { id, name, type, required, description, defaultValue } = definition;
   checkName(name, `${field}.name`, faults);
   if (!isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
   if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > ID_CHARS_MAX)) faults.add(`${field}.id`, `must be text of 1 to ${ID_CHARS_MAX} characters`);
@@ -65,11 +70,7 @@ const checkDefinition = (definition: unknown, field: string, tools: Tools): void
   if (description !== undefined && (typeof description !== 'string' || description.length > DESCRIPTION_CHARS_MAX)) {
     faults.add(`${field}.description`, `must be text of at most ${DESCRIPTION_CHARS_MAX} characters`);
   }
-  if (isCalculated !== undefined && isCalculated !== false) {
-    faults.add(`${field}.isCalculated`, 'calculated variables are not available in this version: calculate the value before the call and send it as a plain variable');
-  } else if (expression !== undefined) {
-    faults.add(`${field}.expression`, 'belongs to a calculated variable, and calculated variables are not available in this version');
-  }
+  checkCalculated(definition, field, faults);
   if (definition['format'] !== undefined) checkFormat(definition['format'], `${field}.format`, faults, limits);
   checkItemType(definition['itemType'], `${field}.itemType`, faults);
   if (definition['schema'] !== undefined) checkSchema(definition['schema'], `${field}.schema`, 1, tools);
@@ -77,6 +78,15 @@ const checkDefinition = (definition: unknown, field: string, tools: Tools): void
     faults.add(`${field}.schema.type`, `must be the variable's own type, ${String(type)}`);
   }
   if (faults.count() === before) checkDefault(definition as VariableDefinition, defaultValue, `${field}.defaultValue`, tools);
+};
+
+const checkCalculated = ({ isCalculated, expression }: Readonly<Record<string, unknown>>, field: string, faults: Faults): void => {
+  if (isCalculated !== undefined && typeof isCalculated !== 'boolean') return faults.add(`${field}.isCalculated`, 'must be true or false');
+  if (isCalculated !== true) {
+    if (expression !== undefined) faults.add(`${field}.expression`, 'belongs to a calculated variable: set isCalculated to true, or leave the expression out');
+  } else if (typeof expression !== 'string' || expression.trim() === '') {
+    faults.add(`${field}.expression`, expression === undefined || typeof expression === 'string' ? 'is required where isCalculated is true' : 'must be text');
+  }
 };
 
 const checkName = (name: unknown, field: string, faults: Faults): void => {

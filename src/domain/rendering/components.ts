@@ -9,21 +9,21 @@ type Support = 'yes' | 'no' | /** The contract has it, this version does not. */
 type Row = Readonly<{ email: Support; pdf: Support; excel: Support }>;
 
 export const supportMatrix = {
-  'rich-text': { email: 'yes', pdf: 'later', excel: 'later' },
+  'rich-text': { email: 'yes', pdf: 'yes', excel: 'yes' },
   button: { email: 'yes', pdf: 'no', excel: 'no' },
-  image: { email: 'yes', pdf: 'later', excel: 'later' },
-  table: { email: 'yes', pdf: 'later', excel: 'later' },
-  container: { email: 'yes', pdf: 'later', excel: 'no' },
-  columns: { email: 'yes', pdf: 'later', excel: 'no' },
-  divider: { email: 'yes', pdf: 'later', excel: 'no' },
-  spacer: { email: 'yes', pdf: 'later', excel: 'no' },
-  conditional: { email: 'yes', pdf: 'later', excel: 'later' },
-  loop: { email: 'yes', pdf: 'later', excel: 'later' },
-  list: { email: 'yes', pdf: 'later', excel: 'no' },
-  'qr-code': { email: 'later', pdf: 'later', excel: 'no' },
+  image: { email: 'yes', pdf: 'yes', excel: 'yes' },
+  table: { email: 'yes', pdf: 'yes', excel: 'yes' },
+  container: { email: 'yes', pdf: 'yes', excel: 'no' },
+  columns: { email: 'yes', pdf: 'yes', excel: 'no' },
+  divider: { email: 'yes', pdf: 'yes', excel: 'no' },
+  spacer: { email: 'yes', pdf: 'yes', excel: 'no' },
+  conditional: { email: 'yes', pdf: 'yes', excel: 'yes' },
+  loop: { email: 'yes', pdf: 'yes', excel: 'yes' },
+  list: { email: 'yes', pdf: 'yes', excel: 'no' },
+  'qr-code': { email: 'yes', pdf: 'yes', excel: 'no' },
   'html-fragment': { email: 'yes', pdf: 'no', excel: 'no' },
-  chart: { email: 'no', pdf: 'later', excel: 'later' },
-  timeline: { email: 'no', pdf: 'later', excel: 'no' },
+  chart: { email: 'no', pdf: 'yes', excel: 'yes' },
+  timeline: { email: 'yes', pdf: 'yes', excel: 'no' },
 } as const satisfies Record<string, Row>;
 
 export type ComponentType = keyof typeof supportMatrix;
@@ -180,7 +180,50 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       indexVariable: { kind: 'name' },
     },
   },
+  'qr-code': {
+    content: 'none',
+    children: 'none',
+    props: {
+      value: { kind: 'text', required: true },
+      size: { kind: 'length' },
+      errorCorrection: { kind: 'errorCorrection' },
+      color: { kind: 'color' },
+      backgroundColor: { kind: 'color' },
+      align: { kind: 'align' },
+    },
+  },
   'html-fragment': { content: 'required', children: 'none', props: { padding: { kind: 'box' } } },
+  chart: {
+    content: 'none',
+    children: 'none',
+    props: {
+      chartType: { kind: 'chartType', required: true },
+      dataSource: { kind: 'path', required: true },
+      categoryField: { kind: 'field', required: true },
+      series: { kind: 'series', required: true },
+      title: { kind: 'text' },
+      width: { kind: 'length' },
+      height: { kind: 'length' },
+      showLegend: { kind: 'boolean' },
+      xTitle: { kind: 'text' },
+      yTitle: { kind: 'text' },
+    },
+  },
+  timeline: {
+    content: 'none',
+    children: 'none',
+    props: {
+      dataSource: { kind: 'path' },
+      itemVariable: { kind: 'name' },
+      indexVariable: { kind: 'name' },
+      title: { kind: 'text' },
+      description: { kind: 'text' },
+      date: { kind: 'text' },
+      status: { kind: 'text' },
+      items: { kind: 'timelineItems' },
+      color: { kind: 'color' },
+    },
+  },
 };
 
 /** What a section may carry. */

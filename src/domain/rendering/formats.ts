@@ -65,7 +65,7 @@ const numberFormatter = (format: ValueFormat, locale: string): Formatter => {
 };
 
 /** Fraction digits from the format, or from a pattern such as `#,##0.00`. */
-const digitsOf = (format: ValueFormat): Intl.NumberFormatOptions => {
+export const digitsOf = (format: ValueFormat): Intl.NumberFormatOptions => {
   const digits: Intl.NumberFormatOptions = {};
   const pattern = /^[#,]*(0+)?(?:\.(0*)(#*))?$/.exec(format.pattern ?? '');
   if (format.pattern !== undefined && pattern !== null) {

@@ -1,12 +1,14 @@
 /** The kinds of values that props hold: what each accepts, and the sentence for what it does not. */
 import type { Limits } from '../limits.js';
 import { isOperator, operators } from './conditions.js';
-import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight, pixels } from './css.js';
+import { cssColor, cssFontFamily } from './css.js';
 import { checkFormat, isPlainObject } from './check-format.js';
 import type { Faults } from './faults.js';
-import { isConstantName, isName, shorten } from './path.js';
-import { hasPlaceholder, parsePathText, parseTemplatedText } from './templated-text.js';
-import { safeImage, safeLink } from './urls.js';
+import { chartTypes } from './expanded.js';
+import type { Media } from './media.js';
+import { isConstantName, isName, parsePath, shorten, type Path } from './path.js';
+import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from './templated-text.js';
+import { safeLink } from './urls.js';
 
 export type PropKind = keyof typeof kinds;
 export type PropSpec = Readonly<{ kind: PropKind; required?: true }>;
@@ -15,10 +17,17 @@ export type PropSpecs = Readonly<Record<string, PropSpec>>;
 export const aligns = ['left', 'center', 'right'] as const;
 export const verticalAligns = ['top', 'middle', 'bottom'] as const;
 export const lineStyles = ['solid', 'dashed', 'dotted', 'double'] as const;
+export const errorCorrections = ['L', 'M', 'Q', 'H'] as const;
 export const columnTypes = ['string', 'number', 'boolean', 'date', 'currency', 'percent'] as const;
 
 type Check = (value: unknown, field: string, tools: CheckTools) => void;
-export type CheckTools = Readonly<{ faults: Faults; limits: Limits }>;
+export type CheckTools = Readonly<{
+  faults: Faults;
+  limits: Limits;
+  media: Media;
+  /** A sentence where a path may not stand at this place. */
+  refused?: (path: Path) => string | undefined;
+}>;
 
 /**
  * Checks the props of one thing: unknown ones are refused by their path, required ones asked for, each value held against
@@ -42,9 +51,15 @@ export const checkProps = (props: unknown, specs: PropSpecs, field: string, tool
 };
 
 /** Any text with `{{…}}`: its syntax. */
-export const checkText = (text: string, field: string, { faults, limits }: CheckTools): void => {
+export const checkText = (text: string, field: string, { faults, limits, refused }: CheckTools): void => {
   if (!hasPlaceholder(text)) return;
-  for (const fault of parseTemplatedText(text, limits.pathSegmentsMax).faults) faults.add(field, fault);
+  const parsed = parseTemplatedText(text, limits.pathSegmentsMax);
+  for (const fault of parsed.faults) faults.add(field, fault);
+  if (refused === undefined) return;
+  for (const path of pathsOf(parsed.parts)) {
+    const fault = refused(path);
+    if (fault !== undefined) faults.add(field, fault);
+  }
 };
 
 /** A value of which a literal must pass `accepts`; a string with `{{…}}` passes where its syntax is right. */
@@ -54,8 +69,8 @@ const templated = (accepts: (value: unknown) => boolean, expected: string): Chec
 };
 
 /** A value that shapes the layout, so that it must be known when the template is compiled. */
-const fixed = (accepts: (value: unknown) => boolean, expected: string): Check => (value, field, { faults }) => {
-  if (typeof value === 'string' && hasPlaceholder(value)) faults.add(field, 'cannot hold {{…}}: it must be known before any email is rendered');
+const fixed = (accepts: (value: unknown) => boolean, expected: string): Check => (value, field, { faults, media }) => {
+  if (typeof value === 'string' && hasPlaceholder(value)) faults.add(field, `cannot hold {{…}}: it must be known before any ${media.noun} is rendered`);
   else if (!accepts(value)) faults.add(field, `must be ${expected}, got ${shown(value)}`);
 };
 
@@ -64,8 +79,14 @@ const oneOf = (values: readonly string[]): Check =>
 
 const passes = (css: (value: unknown) => string | undefined) => (value: unknown): boolean => css(value) !== undefined;
 
+/** Lengths and what is made of them: mails and documents know different units. */
+const measured = (kind: 'length' | 'box' | 'border' | 'lineHeight'): Check => (value, field, tools) =>
+  templated(tools.media[kind].accepts, tools.media[kind].expected)(value, field, tools);
+const fixedMeasure = (kind: 'length' | 'fixedLength'): Check => (value, field, tools) =>
+  fixed(tools.media[kind].accepts, tools.media[kind].expected)(value, field, tools);
+
 /** An address: the literal beginning of one with `{{…}}` must not name a scheme that could never pass. */
-const address = (safe: (text: string) => string | undefined, expected: string): Check => (value, field, tools) => {
+const address = ({ safe, start: open, expected }: Media['image']): Check => (value, field, tools) => {
   if (typeof value !== 'string') return tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
   if (!hasPlaceholder(value)) {
     if (safe(value) === undefined) tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
@@ -74,18 +95,27 @@ const address = (safe: (text: string) => string | undefined, expected: string): 
   checkText(value, field, tools);
   const start = value.slice(0, value.indexOf('{{'));
   // What a variable brings can only complete the beginning: with letters and digits for it, the whole must pass.
-  if (start.trim() !== '' && safe(`${start}1`) === undefined && safe(`${start}//1`) === undefined && !isOpenScheme(start)) {
+  if (start.trim() !== '' && safe(`${start}1`) === undefined && safe(`${start}//1`) === undefined && !open.test(start.trim())) {
     tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
   }
 };
 
-/** `https:`, `data:image/png;base64,` and other beginnings that a variable may complete; rendering judges the whole. */
-const isOpenScheme = (start: string): boolean => /^(?:https?:?\/{0,2}|data:image\/(?:png|jpe?g|gif|webp);base64,.*|#)$/i.test(start.trim());
+/** `https:` and other beginnings that a variable may complete; rendering judges the whole. */
+const link = address({ safe: safeLink, start: /^(?:https?:?\/{0,2}|#)$/i, expected: 'an address that begins with https://, http://, mailto: or tel:' });
 
-const path: Check = (value, field, { faults, limits }) => {
+const path: Check = (value, field, { faults, limits, refused }) => {
   if (typeof value !== 'string' || value.trim() === '') return faults.add(field, 'must be the path of a variable such as {{items}}');
   const parsed = parsePathText(value, limits.pathSegmentsMax);
-  if (!parsed.ok) faults.add(field, parsed.message);
+  const fault = parsed.ok ? refused?.(parsed.path) : parsed.message;
+  if (fault !== undefined) faults.add(field, fault);
+};
+
+/** A member of the items of a data source: a path that begins at the item. */
+const field: Check = (value, at, { faults, limits }) => {
+  const expected = 'must be the name of a field of the items, such as month or totals.net, without braces';
+  if (typeof value !== 'string' || value.trim() === '' || hasPlaceholder(value)) return faults.add(at, `${expected}, got ${shown(value)}`);
+  const parsed = parsePath(value.trim(), limits.pathSegmentsMax);
+  if (!parsed.ok) faults.add(at, parsed.message);
 };
 
 const name: Check = (value, field, { faults }) => {
@@ -94,8 +124,9 @@ const name: Check = (value, field, { faults }) => {
   }
 };
 
-const COLUMNS_MAX = 20;
 const ROWS_MAX = 1_000;
+const SERIES_MAX = 12;
+const TIMELINE_ITEMS_MAX = 200;
 
 const columnSpecs: PropSpecs = {
   header: { kind: 'text' },
@@ -108,12 +139,27 @@ const columnSpecs: PropSpecs = {
   footer: { kind: 'text' },
 };
 
+const seriesSpecs: PropSpecs = {
+  name: { kind: 'text' },
+  valueField: { kind: 'field', required: true },
+  color: { kind: 'color' },
+};
+
+const timelineItemSpecs: PropSpecs = {
+  title: { kind: 'text', required: true },
+  description: { kind: 'text' },
+  date: { kind: 'text' },
+  status: { kind: 'text' },
+};
+
 const arrayOf = (what: string, max: number, each: Check): Check => (value, field, tools) => {
   if (!Array.isArray(value)) return tools.faults.add(field, `must be an array of ${what}, got ${shown(value)}`);
   if (value.length === 0) tools.faults.add(field, 'must not be empty');
   if (value.length > max) return tools.faults.add(field, `has ${value.length} ${what}, the maximum is ${max}`);
   value.forEach((item, at) => each(item, `${field}[${at}]`, tools));
 };
+
+const each = (specs: PropSpecs): Check => (value, at, tools) => checkProps(value, specs, at, tools);
 
 const text: Check = (value, field, tools) => {
   if (typeof value !== 'string') tools.faults.add(field, `must be text, got ${shown(value)}`);
@@ -127,20 +173,18 @@ const scalar: Check = (value, field, tools) => {
   }
 };
 
-const length = 'a length such as 16, "16px" or "50%"';
-
 const kinds = {
   text,
   scalar,
-  link: address(safeLink, 'an address that begins with https://, http://, mailto: or tel:'),
-  image: address(safeImage, 'an address that begins with https:// or http://, or a data URI of a PNG, JPEG, GIF or WebP'),
+  link,
+  image: (value, field, tools) => address(tools.media.image)(value, field, tools),
   color: templated(passes(cssColor), 'a colour such as #1f2937, rgb(31, 41, 55) or a CSS colour name'),
-  length: templated(passes(cssLength), length),
-  fixedLength: fixed((value) => { const css = cssLength(value); return css !== undefined && pixels(css) !== undefined || css === '0'; }, 'a length in pixels such as 16 or "16px"'),
-  box: templated(passes(cssBox), 'one to four lengths such as 16 or "8px 16px"'),
-  border: templated(passes(cssBorder), 'a border such as "1px solid #e5e7eb", true or false'),
+  length: measured('length'),
+  fixedLength: fixedMeasure('fixedLength'),
+  box: measured('box'),
+  border: measured('border'),
   fontFamily: templated(passes(cssFontFamily), 'a list of font names'),
-  lineHeight: templated(passes(cssLineHeight), 'a factor such as 1.5, or a length'),
+  lineHeight: measured('lineHeight'),
   align: oneOf(aligns),
   verticalAlign: oneOf(verticalAligns),
   lineStyle: oneOf(lineStyles),
@@ -149,9 +193,14 @@ const kinds = {
   operator: fixed(isOperator, `one of ${operators.join(', ')}`),
   path,
   name,
-  widths: arrayOf('widths', 8, fixed(passes(cssLength), length)),
-  rows: arrayOf('rows', ROWS_MAX, arrayOf('cells', COLUMNS_MAX, scalar)),
-  columns: arrayOf('columns', COLUMNS_MAX, (value, field, tools) => checkProps(value, columnSpecs, field, tools)),
+  widths: arrayOf('widths', 8, fixedMeasure('length')),
+  rows: (value, field, tools) => arrayOf('rows', ROWS_MAX, arrayOf('cells', tools.media.columnsMax, scalar))(value, field, tools),
+  columns: (value, field, tools) => arrayOf('columns', tools.media.columnsMax, each(columnSpecs))(value, field, tools),
+  errorCorrection: oneOf(errorCorrections),
+  chartType: fixed((value) => chartTypes.some((known) => known === value), `one of ${chartTypes.join(', ')}`),
+  field,
+  series: arrayOf('series', SERIES_MAX, each(seriesSpecs)),
+  timelineItems: arrayOf('items', TIMELINE_ITEMS_MAX, each(timelineItemSpecs)),
   format: (value, field, tools) => checkFormat(value, field, tools.faults, tools.limits),
 } satisfies Record<string, Check>;
 

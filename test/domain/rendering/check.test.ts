@@ -52,7 +52,7 @@ void t.test('every fault at once', async (t) => {
             { id: 'd', type: 'conditional', props: { condition: 'x', operator: '==' }, children: [] },
             { id: 'e', type: 'loop', props: { dataSource: '{{items}} x', itemVariable: '1' }, children: [text('e1'), { id: 'e2', type: 'nope' }] },
             { id: 'f', type: 'chart', props: {} },
-            { id: 'g', type: 'qr-code', props: { value: 'x' } },
+            { id: 'g', type: 'qr-code', props: { value: 'x', errorCorrection: 'Z' } },
             { id: 'h', type: 'table', props: { columns: [{ header: 'H', format: { style: 'currency' }, width: '{{w}}', foo: 1 }] } },
             { id: 'i', type: 'spacer', content: 'x', children: [] },
             { id: 'j', type: 'columns', props: { widths: ['{{w}}'] }, children: [] },
@@ -69,7 +69,7 @@ void t.test('every fault at once', async (t) => {
     'subject', 'extra', 'locale', 'timeZone', 'variables[0].name', 'variables[0].type', 'variables[1].defaultValue', 'variables[2].name', 'variables[3].name',
     'schema.oops', 'schema.props.preheader', 'schema.props.unknownProp', 'schema.sections[0].type', 'schema.sections[0].props.backgroundColor',
     `${at}[0].content`, `${at}[1].id`, `${at}[1].props.href`, `${at}[1].props.colour`, `${at}[2].props.src`, `${at}[2].props.width`, `${at}[3].props.operator`,
-    `${at}[4].props.value`, `${at}[5].props.dataSource`, `${at}[5].props.itemVariable`, `${at}[5].children[1].type`, `${at}[6].type`, `${at}[7].type`,
+    `${at}[4].props.value`, `${at}[5].props.dataSource`, `${at}[5].props.itemVariable`, `${at}[5].children[1].type`, `${at}[6].type`, `${at}[7].props.errorCorrection`,
     `${at}[8].props.dataSource`, `${at}[8].props.columns[0].format.currency`, `${at}[8].props.columns[0].foo`, `${at}[9].content`, `${at}[9].children`,
     `${at}[10].props.widths[0]`, `${at}[10].children`, `${at}[11].content`, `${at}[12]`, 'schema.sections[1].id', 'schema.sections[1].components',
   ];
@@ -80,8 +80,14 @@ void t.test('every fault at once', async (t) => {
 void t.test('sentences', async (t) => {
   const messageOf = (variables: unknown): string => thrown(() => checkEmailTemplate(templateOf([text('a')], { variables }), defaultLimits)).message;
   t.match(messageOf({ variables: [] }), /plain array, not an object with a "variables" key/);
-  t.match(messageOf([{ name: 'total', type: 'number', isCalculated: true, expression: 'a+b' }]), /calculated variables are not available in this version/);
-  t.match(messageOf([{ name: 'total', type: 'number', expression: 'a+b' }]), /calculated variables are not available in this version/);
+  t.match(messageOf([{ name: 'total', type: 'number', isCalculated: true, expression: 'a+b' }]), /variables\[0\]\.expression: uses "a", which is neither a variable/);
+  t.match(messageOf([{ name: 'total', type: 'number', expression: 'a+b' }]), /belongs to a calculated variable: set isCalculated to true/);
+  t.match(messageOf([{ name: 'total', type: 'number', isCalculated: true }]), /variables\[0\]\.expression: is required where isCalculated is true/);
+  t.match(messageOf([{ name: 'total', type: 'number', isCalculated: true, expression: 7 }]), /variables\[0\]\.expression: must be text/);
+  t.match(messageOf([{ name: 'total', type: 'number', isCalculated: 'yes', expression: '1' }]), /variables\[0\]\.isCalculated: must be true or false/);
+  t.match(messageOf([{ name: 'total', type: 'number', isCalculated: true, expression: '1 +' }]), /variables\[0\]\.expression: cannot be read as a JavaScript expression/);
+  const calculated = (name: string, expression: string): JsonObject => ({ name, type: 'number', isCalculated: true, expression });
+  t.match(messageOf([calculated('a', 'b + 1'), calculated('b', 'c'), calculated('c', 'a')]), /depends on itself: a → b → c → a/, 'a circle names its members');
   t.match(messageOf(Array.from({ length: 501 }, (_, at) => ({ name: `v${at}`, type: 'string' }))), /501 variables, the maximum is 500/);
   t.match(messageOf([{ name: 'o', type: 'object', schema: { type: 'array' } }]), /schema\.type/);
   t.match(messageOf([{ name: 'o', type: 'array', itemType: 'object', schema: { type: 'array', itemSchema: { properties: { a: { type: 'nope' } } } } }]), /itemSchema\.properties\.a\.type/);

@@ -1,0 +1,54 @@
+/** What an attachment template is made of: the JSON that authors write, once it is checked. */
+import type { JsonObject } from '../json.js';
+import type { ComponentsOf } from '../rendering/components.js';
+import type { SectionType, VariableDefinition } from '../template/schema.js';
+
+export const outputFormats = ['pdf', 'excel'] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+
+export const pageFormats = ['A4', 'Letter', 'Legal', 'A3', 'A5', 'Tabloid'] as const;
+export type PageFormat = (typeof pageFormats)[number];
+
+export const orientations = ['portrait', 'landscape'] as const;
+export type Orientation = (typeof orientations)[number];
+
+/** What a document can hold in at least one of its formats. */
+export type DocumentComponentType = ComponentsOf<OutputFormat>;
+
+export type DocumentComponent = Readonly<{
+  id: string;
+  type: DocumentComponentType;
+  content?: string;
+  props?: JsonObject;
+  children?: readonly DocumentComponent[];
+  elseChildren?: readonly DocumentComponent[];
+}>;
+
+export type DocumentSection = Readonly<{ id: string; type: SectionType; props?: JsonObject; components: readonly DocumentComponent[] }>;
+
+/** HTML with `{{pageNumber}}` and `{{totalPages}}` beside the variables. */
+export type PageMargin = Readonly<{ content: string; height?: string | number; align?: 'left' | 'center' | 'right' }>;
+
+/** Lengths are points, or text with a unit (`20mm`, `1in`). */
+export type PageSettings = Readonly<{
+  format?: PageFormat;
+  orientation?: Orientation;
+  margin?: Readonly<Partial<Record<'top' | 'right' | 'bottom' | 'left', string | number>>>;
+  backgroundColor?: string;
+  header?: PageMargin;
+  footer?: PageMargin;
+}>;
+
+export type Page = Readonly<{ pageId: string; pageName: string; pageSettings?: PageSettings; sections: readonly DocumentSection[] }>;
+
+export type AttachmentSchema = Readonly<{ outputFormats: readonly OutputFormat[]; pages: readonly Page[] }>;
+
+/** One revision of an attachment template: all that a document depends on, beside the variables. */
+export type AttachmentTemplateContent = Readonly<{
+  variables: readonly VariableDefinition[];
+  schema: AttachmentSchema;
+  /** BCP 47; default `en-US`. */
+  locale?: string;
+  /** IANA name; default `UTC`. */
+  timeZone?: string;
+}>;

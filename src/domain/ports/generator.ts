@@ -1,0 +1,37 @@
+/** Documents from attachment templates, made apart from the event loop. */
+import type { AttachmentTemplateContent, OutputFormat } from '../attachment-template/schema.js';
+import type { JsonObject } from '../json.js';
+import type { RenderEnvironment } from './renderer.js';
+
+export type DocumentInput = Readonly<{
+  /** A checked template. */
+  content: AttachmentTemplateContent;
+  /** Names the revision for ever, so that what is prepared for it can be kept. */
+  cacheKey: string;
+  variables: JsonObject;
+  environment: RenderEnvironment;
+}>;
+
+/** What the document says of itself. The same metadata and input give the same bytes. */
+export type DocumentMetadata = Readonly<{ title: string; author: string; /** ISO time */ createdAt: string }>;
+
+export type LoadedImage = Readonly<{ bytes: Uint8Array; /** From the bytes themselves. */ contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/svg+xml' }>;
+
+/**
+ * Throws DomainError: VALIDATION_ERROR (variables), ERR_LIMIT_001 to 009 with the actual value and the maximum, GENERATION_FAILED
+ * (a corrupt image, a layout that does not end, a worker that died), GENERATION_TIMEOUT, GENERATOR_BUSY (the queue is full),
+ * FONT_MISSING (a script that no font has). A fault of one document never harms another.
+ */
+export type Generator = Readonly<{
+  /** The addresses of the pictures that the document shows, in order and each once: `https:`, `http:` and `asset:`. Checks all that can be checked without them. */
+  imageSources: (input: DocumentInput, format: OutputFormat, signal: AbortSignal) => Promise<readonly string[]>;
+  /** `images` by the addresses of `imageSources`. */
+  make: (
+    input: DocumentInput,
+    format: OutputFormat,
+    images: ReadonlyMap<string, LoadedImage>,
+    metadata: DocumentMetadata,
+    signal: AbortSignal,
+  ) => Promise<Uint8Array>;
+  close: () => Promise<void>;
+}>;

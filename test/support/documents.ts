@@ -1,0 +1,28 @@
+/** What the tests of documents share: attachment templates built from components, and their expansion. */
+import type { OutputFormat } from '../../src/domain/attachment-template/schema.js';
+import type { JsonObject } from '../../src/domain/json.js';
+import { defaultLimits, type Limits } from '../../src/domain/limits.js';
+import { checkAttachmentTemplate } from '../../src/domain/rendering/check-attachment.js';
+import { compileDocument } from '../../src/domain/rendering/expand.js';
+import type { Expanded, ExpandedDocument } from '../../src/domain/rendering/expanded.js';
+import { environment } from './rendering.js';
+
+/** A template as it comes in, with one page and one section that holds the components. `schema` replaces what stands there. */
+export const attachmentOf = (
+  components: readonly unknown[],
+  { schema, ...more }: Readonly<Record<string, unknown>> & { schema?: Readonly<Record<string, unknown>> } = {},
+): Record<string, unknown> => ({
+  variables: [],
+  schema: { outputFormats: ['pdf'], pages: [{ pageId: 'page', pageName: 'Page', sections: [{ id: 'section', type: 'main', components }] }], ...schema },
+  ...more,
+});
+
+/** Checks, compiles and expands in one go. */
+export const expandTemplate = (
+  template: unknown,
+  variables: JsonObject = {},
+  { format = 'pdf', limits = defaultLimits }: { format?: OutputFormat; limits?: Limits } = {},
+): ExpandedDocument => compileDocument(checkAttachmentTemplate(template, limits).content, limits)(variables, environment, format);
+
+/** The expanded components of the first section of the first page. */
+export const componentsOf = ({ pages }: ExpandedDocument): readonly Expanded[] => pages[0]?.sections[0]?.components ?? [];
