@@ -28,7 +28,7 @@ import { EMAILS } from './projections/emails.js';
 import { makeProjections } from './projections/index.js';
 import { makeQueries } from './projections/queries.js';
 import { makeRunner, type Runner } from './projections/runner.js';
-import { sampleTemplates } from './samples/index.js';
+import { samples } from './samples/index.js';
 import { makeSupervisor } from './supervisor.js';
 import { version } from './version.js';
 
@@ -60,7 +60,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const written = lastWrites();
   const engine = await openEngine(config, { ...options, onAppended: written.note });
   const { clock, logger, limits } = engine;
-  const firstKey = await firstStart(engine, sampleTemplates.map(({ exampleVariables: _, ...template }) => template));
+  const firstKey = await firstStart(engine, samples);
   const runners = await openRunners(engine, !has('project'));
   const mailbox = config.smtp.url === undefined ? await openMailbox({ file: join(config.dataDir, 'mailbox.db'), clock, ids: engine.ids, messagesMax: limits.mailboxMessagesMax, log: logger }) : undefined;
   const mailer = options.mailer ?? openMailer(config, mailbox, engine);

@@ -1,5 +1,5 @@
 /** The settings: the only reader of the environment. One schema with defaults, and the checks between settings. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { limitSetting, settings, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
@@ -26,6 +26,8 @@ export type Config = Readonly<{
   smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
   retryDelaysMs: readonly number[];
+  /** More fonts for documents. */
+  fontsDir: string | undefined;
   tls: Readonly<{ cert: string; key: string }> | undefined;
   requireHttps: boolean;
   trustProxy: boolean | readonly string[];
@@ -78,6 +80,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     smtp: readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL')),
     dkim: readDkim(text),
     retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
+    fontsDir: readFontsDir(text('SEALPOST_FONTS_DIR')),
     tls,
     requireHttps,
     trustProxy,
@@ -158,9 +161,25 @@ const readFile = (name: string, file: string): string => {
   try {
     return readFileSync(file, 'utf8');
   } catch (fault) {
-    const code = fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable';
-    throw new ConfigError(`${name}=${file} cannot be read (${code}).`);
+    throw unreadable(name, file, fault);
   }
+};
+
+const unreadable = (name: string, path: string, fault: unknown): ConfigError => {
+  const code = fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable';
+  return new ConfigError(`${name}=${path} cannot be read (${code}).`);
+};
+
+/** The directory as an absolute path; its fonts are read when a document first needs them. */
+const readFontsDir = (value: string | undefined): string | undefined => {
+  if (value === undefined) return undefined;
+  const directory = resolve(value);
+  try {
+    readdirSync(directory);
+  } catch (fault) {
+    throw unreadable('SEALPOST_FONTS_DIR', directory, fault);
+  }
+  return directory;
 };
 
 const secret = (value: string | undefined, name: string, file: string | undefined, fileName: string): string | undefined => {

@@ -8,7 +8,10 @@ import { systemIds } from './adapters/ids/system.js';
 import { loadMasterKey } from './adapters/keys/master-key-file.js';
 import { openSqliteKeys } from './adapters/keys/sqlite.js';
 import { openLog } from './adapters/log/pino.js';
+import { signatureMediaTypes } from './adapters/media-types/signatures.js';
+import { openOutboundHttp } from './adapters/outbound-http/fetch.js';
 import { openRenderer } from './adapters/render/email.js';
+import { openGenerator } from './adapters/render/workers/generator.js';
 import { makeCommandDeps, type CommandDeps } from './commands/deps.js';
 import type { Config } from './config.js';
 import { openEventLog, type EventLogPorts } from './domain/event-log.js';
@@ -54,15 +57,19 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const documents = openSqliteDocuments({ file: pathOf(config.urls.documents) });
   const files = openDirectoryFiles({ directory: pathOf(config.urls.files) });
   const renderer = openRenderer({ limits });
+  const generator = openGenerator({ limits, clock, logger, ...(config.fontsDir === undefined ? {} : { fontsDir: config.fontsDir }) });
+  const outbound = openOutboundHttp();
   const { onAppended } = options;
   const log = openEventLog({ store, keys, files, ids, limits, ...(onAppended === undefined ? {} : { onAppended }) });
   return {
-    ...makeCommandDeps({ log, keys, files, renderer, clock, ids, limits }),
+    ...makeCommandDeps({ log, keys, files, renderer, generator, clock, outbound, mediaTypes: signatureMediaTypes(), ids, limits }),
     keys,
     store,
     documents,
     logger,
     close: async () => {
+      await generator.close();
+      await outbound.close();
       await renderer.close();
       await documents.close();
       await store.close();

@@ -33,6 +33,8 @@ const named = {
   SEALPOST_BUS_URL: setting('Data', undefined, 'Pointers to work. Default: memory:', 'memory:'),
   SEALPOST_LIMITER_URL: setting('Data', undefined, 'Rate limits. Default: memory:', 'memory:'),
 
+  SEALPOST_FONTS_DIR: setting('Documents', undefined, 'Directory of more fonts for PDF files (.ttf, .otf, .woff), used for characters that the shipped ones do not have.', '/etc/sealpost/fonts'),
+
   SEALPOST_SMTP_URL: setting('Delivery', undefined, 'The relay that takes all mail. Default: the built-in mailbox at /mailbox.', 'smtp://user:password@mail.example.com:587'),
   SEALPOST_SMTP_CONNECTIONS: setting('Delivery', '10', 'Connections to the relay at once.'),
   SEALPOST_SMTP_FINAL: setting('Delivery', undefined, 'true: the relay is the final host of every recipient, so what it accepts is delivered. Default: false.', 'true'),

@@ -16,7 +16,7 @@ export const machine = (): Readonly<Record<string, string>> => ({
   commit: commit(),
   node: process.version,
   v8: process.versions.v8,
-  packages: ['better-sqlite3', 'eta', 'nodemailer'].map((name) => `${name} ${versionOf(name)}`).join(', '),
+  packages: ['better-sqlite3', 'eta', 'nodemailer', 'pdfmake', 'exceljs'].map((name) => `${name} ${versionOf(name)}`).join(', '),
   cpu: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
   memory: `${Math.round(totalmem() / 2 ** 20)} MB`,
   kernel: output('uname', ['-sr']),

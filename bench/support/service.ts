@@ -15,6 +15,8 @@ export type Service = Readonly<{
   port: number;
   /** Posts emails, the n-th with the n-th body, and resolves when all are answered. Rejects where one is not answered 201. */
   accept: (count: number, bodyOf: (n: number) => unknown) => Promise<LoadResult>;
+  /** The key of the first team, as it was shown at the start. */
+  firstKey: string;
   /** How many emails the list has of that status. */
   listed: (status: string) => Promise<number>;
   stop: () => Promise<void>;
@@ -42,10 +44,12 @@ export const startService = async ({ directory, env = {}, nodeOptions = [] }: Se
   try {
     const port = Number((await program.saw(/sealpost is running on http:\/\/[^\s:]+:(\d+)/))[1]);
     const [, firstKey] = await program.saw(/shown this once:\s+(\S+)/);
-    const authorization = `Bearer ${await unlimitedKey(port, firstKey!)}`;
+    if (firstKey === undefined) throw new Error('no first key was shown');
+    const authorization = `Bearer ${await unlimitedKey(port, firstKey)}`;
     return {
       program,
       port,
+      firstKey,
       accept: (count, bodyOf) => post(port, authorization, count, bodyOf),
       listed: async (status) => {
         const answer = await fetch(`http://127.0.0.1:${port}/api/emails?limit=1&status=${status}`, { headers: { authorization } });

@@ -1,0 +1,182 @@
+/** Threads for documents: each kind of fault ends one document and no more, and everything is bounded. */
+import t, { type Test } from 'tap';
+import { systemClock } from '../../../../src/adapters/clock/system.js';
+import { openGenerator, type GeneratorOptions } from '../../../../src/adapters/render/workers/generator.js';
+import { openPool } from '../../../../src/adapters/render/workers/pool.js';
+import { DomainError } from '../../../../src/domain/errors.js';
+import type { JsonObject } from '../../../../src/domain/json.js';
+import { defaultLimits } from '../../../../src/domain/limits.js';
+import type { DocumentInput, Generator, LoadedImage } from '../../../../src/domain/ports/generator.js';
+import { fakeClock } from '../../../support/fake-clock.js';
+import { memoryLog } from '../../../support/memory-ports.js';
+import { eventually } from '../../../support/wait.js';
+import { hostileWorker } from './hostile-worker.js';
+
+t.setTimeout(120_000);
+
+const never = new AbortController().signal;
+const metadata = { title: 'Test', author: 'sealpost', createdAt: '2026-11-21T10:00:00.000Z' };
+const company = { name: 'Example', legalName: '', email: '', phone: '', website: '', addressLine1: '', city: '', state: '', postalCode: '', country: '' };
+const noImages: ReadonlyMap<string, LoadedImage> = new Map();
+
+/** The act is for the hostile worker; the real one shows it. */
+const inputOf = (act: string, more: JsonObject = {}): DocumentInput => ({
+  cacheKey: 'test',
+  content: { variables: [], schema: { outputFormats: ['pdf', 'excel'], pages: [{ pageId: 'p', pageName: 'Page', sections: [] }] } },
+  variables: { act, ...more },
+  environment: { at: '2026-11-21T10:00:00.000Z', company },
+});
+
+const open = (t: Test, { limits = {}, ...more }: Omit<Partial<GeneratorOptions>, 'limits'> & { limits?: Partial<GeneratorOptions['limits']> } = {}) => {
+  const logger = memoryLog();
+  const generator = openGenerator({ clock: systemClock(), logger, workerFile: hostileWorker, cores: 2, ...more, limits: { ...defaultLimits, ...limits } });
+  t.teardown(() => generator.close());
+  const ask = (act: string, signal: AbortSignal = never): Promise<readonly string[]> => generator.imageSources(inputOf(act), 'pdf', signal);
+  return { generator, logger, ask };
+};
+
+/** A promise that is looked at later, and may have been rejected by then. */
+const awaited = <Value>(promise: Promise<Value>): Promise<Value> => {
+  promise.catch(() => undefined);
+  return promise;
+};
+
+/** What the caller is told; the thread takes the next document all the same. */
+const refusalOf = async (t: Test, generator: Generator, refused: Promise<unknown>): Promise<DomainError> => {
+  const fault = await refused.then(() => undefined, (error: unknown) => error);
+  if (!(fault instanceof DomainError)) throw new Error('no DomainError', { cause: fault });
+  const file = await generator.make(inputOf('answer'), 'pdf', noImages, metadata, never);
+  t.equal(file.length, 0, `after ${fault.code} the next document is made`);
+  return fault;
+};
+
+await t.test('a refusal crosses the thread whole', async (t) => {
+  const { generator, ask } = open(t);
+  const fault = await refusalOf(t, generator, ask('refuse'));
+  t.match(fault, { code: 'ERR_LIMIT_001', message: 'the PDF has 31 pages, the maximum is 30', details: { relatedInfo: { actualPages: 31, maxPages: 30 } } });
+});
+
+await t.test('a thread that ends, and an error in a callback that nobody awaits, fail one document', async (t) => {
+  const { generator, ask, logger } = open(t);
+  for (const act of ['exit', 'throw-later', 'unknown act']) {
+    t.match(await refusalOf(t, generator, ask(act)), { code: 'GENERATION_FAILED', message: /^the PDF could not be made/ }, act);
+  }
+  t.equal(logger.lines.filter(({ message }) => message === 'a document ended its thread').length, 3);
+  t.notMatch(JSON.stringify(logger.lines), /secret|no such act/, 'the log has no word of the document');
+  t.match(logger.lines.map(({ fields }) => fields['at']).join(), /hostile-worker/, 'and says where it was');
+});
+
+await t.test('a callback that fails after its document is done harms no other', async (t) => {
+  const { generator, ask, logger } = open(t);
+  t.same(await ask('throw-when-done'), []);
+  t.same(await ask('slow'), ['slow'], 'not even the one that was in the same thread by then');
+  await eventually('the thread ends', () => logger.lines.some(({ message }) => message === 'a thread for documents ended'));
+  t.equal((await generator.make(inputOf('answer'), 'pdf', noImages, metadata, never)).length, 0);
+});
+
+await t.test('a layout that does not end is ended at its deadline, with both numbers', async (t) => {
+  const clock = fakeClock();
+  const { generator, ask } = open(t, { clock });
+  const pdf = awaited(ask('spin'));
+  await clock.whenWaiting(1);
+  await clock.advance(59_999);
+  t.equal(clock.waiting(), 1, 'not before it');
+  await clock.advance(2);
+  t.match(await refusalOf(t, generator, pdf), {
+    code: 'GENERATION_TIMEOUT', message: 'the PDF was not finished after 60,001 ms, the maximum is 60,000 ms; put less into it', details: { relatedInfo: { actualMs: 60_001, maxMs: 60_000 } },
+  });
+  const workbook = awaited(generator.imageSources(inputOf('spin'), 'excel', never));
+  await clock.whenWaiting(1);
+  await clock.advance(120_000);
+  t.match(await refusalOf(t, generator, workbook), { code: 'GENERATION_TIMEOUT', message: /^the workbook .* 120,000 ms, / });
+  t.equal(clock.waiting(), 0, 'no timer is left');
+});
+
+await t.test('a document that takes all memory fails, and the process lives', async (t) => {
+  const { generator, ask } = open(t, { limits: { generatorMemoryMbMax: 64 } });
+  t.match(await refusalOf(t, generator, ask('bomb')), { code: 'GENERATION_FAILED', message: /more than 64 MB of memory/, details: { relatedInfo: { maxMemoryMb: 64 } } });
+});
+
+await t.test('the queue is bounded in length and in time, and served in order', async (t) => {
+  const clock = fakeClock();
+  const { ask } = open(t, { clock, limits: { generatorQueueMax: 2 } });
+  const hold = new AbortController();
+  const held = awaited(ask('spin', hold.signal));
+  await clock.whenWaiting(1);
+  const order: string[] = [];
+  const gone = new AbortController();
+  const second = ask('answer', gone.signal).catch((reason: unknown) => reason);
+  const third = ask('sources').then(() => order.push('third'));
+  await clock.whenWaiting(3);
+  await t.rejects(ask('answer'), {
+    code: 'GENERATOR_BUSY', message: 'Too many documents are being made: 2 wait before this one, the maximum is 2. Try again in 5 seconds.',
+    details: { retryAfterS: 5, relatedInfo: { actualWaiting: 2, maxWaiting: 2 } },
+  });
+  gone.abort(new Error('the caller left'));
+  t.match(await second, { message: 'the caller left' });
+  const fourth = ask('sources').then(() => order.push('fourth'));
+  hold.abort(new Error('enough'));
+  await t.rejects(held, { message: 'enough' }, 'a spinning thread ends when its caller leaves');
+  await Promise.all([third, fourth]);
+  t.same(order, ['third', 'fourth'], 'what waited is made by a new thread');
+
+  const again = new AbortController();
+  const spinning = ask('spin', again.signal).catch(() => undefined);
+  await clock.whenWaiting(1);
+  const waits = awaited(ask('answer'));
+  await clock.whenWaiting(2);
+  await clock.advance(30_000);
+  await t.rejects(waits, { code: 'GENERATOR_BUSY', details: { relatedInfo: { actualWaitMs: 30_000, maxWaitMs: 30_000 } } });
+  again.abort();
+  await spinning;
+});
+
+await t.test('closing ends what is under way and what waits', async (t) => {
+  const clock = fakeClock();
+  const { generator, ask } = open(t, { clock });
+  const both = [awaited(ask('spin')), awaited(ask('answer'))];
+  await clock.whenWaiting(2);
+  await generator.close();
+  for (const one of await Promise.allSettled(both)) t.match(one, { status: 'rejected', reason: { code: 'GENERATOR_BUSY', message: /stopping/ } });
+  await t.rejects(ask('answer'), { code: 'GENERATOR_BUSY' });
+  t.equal(clock.waiting(), 0);
+  await generator.close();
+});
+
+await t.test('a caller that has left already starts nothing', async (t) => {
+  const { ask } = open(t, { clock: fakeClock() });
+  await t.rejects(ask('spin', AbortSignal.abort(new Error('left'))), { message: 'left' });
+});
+
+await t.test('images stay readable for the caller, and a thread sees no setting of the process', async (t) => {
+  const { generator, ask } = open(t);
+  const whole = Buffer.alloc(64, 1);
+  const images = new Map<string, LoadedImage>([['asset:a', { bytes: whole.subarray(8, 18), contentType: 'image/png' }], ['asset:b', { bytes: whole, contentType: 'image/png' }]]);
+  const file = await generator.make(inputOf('answer'), 'pdf', images, metadata, never);
+  t.equal(Buffer.from(file).toString(), '10,64', 'no more than the image itself is sent');
+  t.equal(whole.length, 64);
+  const names = (await ask('environment')) as readonly string[];
+  t.same(names.filter((name) => !name.startsWith('_TAPJS_')), [], 'but for what the test runner itself puts into every thread');
+});
+
+await t.test('threads are few, start with the first job, and end when none has come for a while', async (t) => {
+  const clock = systemClock();
+  const pool = openPool({
+    file: hostileWorker, workerData: undefined, threadsMax: 2, queueMax: 9, queueWaitMs: 60_000, memoryMbMax: 64, idleMs: 20, clock, onStrayFault: () => undefined,
+  });
+  t.teardown(() => pool.close());
+  t.equal(pool.threads(), 0);
+  const answers = await Promise.all(Array.from({ length: 6 }, () => {
+    const answer = pool.run(() => ({ data: { kind: 'make', input: inputOf('answer'), images: noImages }, transfer: [] }), { timeoutMs: 60_000, signal: never });
+    t.ok(pool.threads() <= 2);
+    return answer;
+  }));
+  t.same([...new Set(answers.map(({ kind }) => kind))], ['done']);
+  await eventually('idle threads end', () => pool.threads() === 0);
+});
+
+await t.test('a thread that cannot start fails its document at once', async (t) => {
+  const { generator, logger } = open(t, { workerFile: new URL('./no-such-worker.js', import.meta.url), clock: fakeClock() });
+  await t.rejects(generator.imageSources(inputOf('answer'), 'pdf', never), { code: 'GENERATION_FAILED' });
+  t.ok(logger.lines.some(({ message }) => message === 'a thread for documents ended'));
+});
