@@ -22,7 +22,18 @@ export type RenderEnvironment = Readonly<{
   company: Company;
 }>;
 
-export type RenderedEmail = Readonly<{ subject: string; html: string; text: string }>;
+/** A picture that travels in the mail; its HTML shows it as `cid:<contentId>` (RFC 2392). */
+export type InlineImage = Readonly<{ contentId: string }> &
+  (Readonly<{ contentType: 'image/png'; bytes: Uint8Array }> | /** In the asset gallery. */ Readonly<{ assetId: string }>);
+
+/** The Content-ID of a picture of the gallery in every mail that shows it. */
+export const assetContentId = (assetId: string): string => `asset-${assetId}@sealpost`;
+
+/** `inline`: each picture once, in the order in which the HTML first shows it; empty for most mails. */
+export type RenderedEmail = Readonly<{ subject: string; html: string; text: string; inline: readonly InlineImage[] }>;
+
+/** `assetIds`: the pictures of the gallery that the mail would show. */
+export type CheckedEmail = Readonly<{ subject: string; assetIds: readonly string[] }>;
 
 export type EmailInput = Readonly<{
   variables: JsonObject;
@@ -33,13 +44,14 @@ export type EmailInput = Readonly<{
 
 /**
  * One template revision, compiled. Throws DomainError: VALIDATION_ERROR with `errors` (`variables.order.total`) where a
- * required variable is missing or of the wrong type, ERR_LIMIT_007 (loop), ERR_LIMIT_009 (components after expansion),
+ * required variable is missing or of the wrong type, a calculated one fails, a QR code cannot hold its value; ERR_LIMIT_002
+ * (pictures inside the mail), ERR_LIMIT_007 (loop), ERR_LIMIT_009 (components after expansion),
  * RENDERED_BODY_TOO_LARGE, SUBJECT_TOO_LONG. Same input, same output.
  */
 export type CompiledEmail = ((input: EmailInput) => RenderedEmail) &
   Readonly<{
     /** The subject, and every refusal of the rendering, without the work that only the result needs. */
-    check: (input: EmailInput) => string;
+    check: (input: EmailInput) => CheckedEmail;
   }>;
 
 export type Renderer = Readonly<{

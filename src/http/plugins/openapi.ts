@@ -15,8 +15,10 @@ export type DescribedRoute = Readonly<{
   idempotent: boolean;
   takesBody: boolean;
   unknownId: ErrorCode | undefined;
-  /** The media type of the answer where it is no JSON. */
-  media: string | undefined;
+  /** Takes a file as multipart/form-data too. */
+  uploads: boolean;
+  /** The media types that the answer may have where it is no JSON. */
+  media: string | readonly string[] | undefined;
   examples: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>> | undefined;
 }>;
 
@@ -82,7 +84,7 @@ const sharedResponses = (): JsonObject => ({
   BadRequest: errorResponse(`The request is wrong; \`code\` says how: ${codesOf(400, requestFaults)}, or a rule of this endpoint.`),
   Unauthorized: errorResponse(`No good API key: ${codesOf(401, keyFaults)}.`),
   Forbidden: errorResponse('The key lacks the permission: `FORBIDDEN`; or plain HTTP where HTTPS is required: `HTTPS_REQUIRED`.'),
-  TooManyRequests: errorResponse('Too many requests: `RATE_LIMIT_EXCEEDED`.', { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
+  TooManyRequests: errorResponse('Too many requests: `RATE_LIMIT_EXCEEDED`; or, where a document is made, too many of them at once: `GENERATOR_BUSY`.', { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
   ServerError: errorResponse('A fault of the service: `INTERNAL_ERROR`.'),
 });
 
@@ -99,19 +101,27 @@ const errorResponses = (route: DescribedRoute): JsonObject => ({
 
 const successDescriptions: Readonly<Record<string, string>> = { 200: 'Done.', 201: 'Created.', 503: 'Not ready.' };
 
+const binary: JsonObject = { schema: { type: 'string', format: 'binary' } };
+
 const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
   mapObject(raw, (response, status) => ({
     ...object(response),
-    ...(route.media === undefined ? {} : { content: { [route.media]: { schema: { type: 'string', format: 'binary' } } } }),
+    ...(route.media === undefined ? {} : { content: Object.fromEntries([route.media].flat().map((type) => [type, binary])) }),
     description: successDescriptions[status] ?? 'Done.',
     headers: { ...rateHeaders, ...(route.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' } } : {}) },
   }));
+
+const formWithFile: JsonObject = {
+  'multipart/form-data': {
+    schema: { type: 'object', properties: { file: { type: 'string', format: 'binary', description: 'The one file, with its name' } }, required: ['file'], additionalProperties: false },
+  },
+};
 
 const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject => {
   if (!isJsonObject(body)) return {};
   const content = object(object(body['content'])['application/json']);
   const examples = route.examples === undefined ? {} : { examples: asJson(route.examples) };
-  return { requestBody: { required: true, content: { 'application/json': { ...content, ...examples } } } };
+  return { requestBody: { required: true, content: { 'application/json': { ...content, ...examples }, ...(route.uploads ? formWithFile : {}) } } };
 };
 
 const description = (raw: JsonObject, route: DescribedRoute): string => {

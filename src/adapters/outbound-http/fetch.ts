@@ -1,0 +1,142 @@
+/** Fetches files from the public internet: http and https, guarded, bounded, without cookies or credentials. */
+import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
+import { defaultLimits } from '../../domain/limits.js';
+import { OutboundFault, type Fetched, type OutboundHttp } from '../../domain/ports/outbound-http.js';
+import { discard, readBody } from './bounded-body.js';
+import { guardedConnectors, lookupBySystem, type Guard } from './guarded-connect.js';
+import { isPublicAddress } from './public-address.js';
+import { makeSlots } from './slots.js';
+
+const USER_AGENT = 'sealpost';
+const URL_CHARS_MAX = defaultLimits.outboundUrlCharsMax;
+const HEADERS_SIZE_BYTES_MAX = 16 * 1024;
+/** Each may hold a whole file in memory. */
+const REQUESTS_AT_ONCE_MAX = 32;
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
+type GetOptions = Parameters<OutboundHttp['get']>[1];
+
+/** `lookup` and `isAllowed` are the system's resolver and the public addresses where not given. Any port may be asked. */
+export const openOutboundHttp = (options: Partial<Guard> = {}): OutboundHttp => {
+  const connector = guardedConnectors({ lookup: options.lookup ?? lookupBySystem, isAllowed: options.isAllowed ?? isPublicAddress });
+  const slots = makeSlots(REQUESTS_AT_ONCE_MAX);
+  const underWay = new Set<() => void>();
+  let closed = false;
+  return {
+    get: async (url, getOptions) => {
+      const deadline = startDeadline(getOptions);
+      underWay.add(deadline.abort);
+      if (closed) deadline.abort();
+      try {
+        return await slots(deadline.signal, () => fetchOnce(connector(deadline.signal), url, { ...getOptions, signal: deadline.signal }));
+      } catch (error) {
+        throw deadline.signal.aborted ? timedOut(getOptions, closed) : faultOf(error);
+      } finally {
+        deadline.end();
+        underWay.delete(deadline.abort);
+      }
+    },
+    close: async () => {
+      closed = true;
+      for (const abort of underWay) abort();
+    },
+  };
+};
+
+/** The connections of a fetch end with it: none is kept for what another caller asks. */
+const fetchOnce = async (connect: buildConnector.connector, url: string, options: GetOptions): Promise<Fetched> => {
+  const agent = new Agent({
+    connect,
+    connections: 1,
+    maxHeaderSize: HEADERS_SIZE_BYTES_MAX,
+    // One deadline of the whole ends every part of it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  try {
+    return await follow(agent, url, options);
+  } finally {
+    await agent.destroy();
+  }
+};
+
+const startDeadline = ({ timeoutMs, signal }: GetOptions): Readonly<{ signal: AbortSignal; abort: () => void; end: () => void }> => {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  const timer = setTimeout(abort, timeoutMs);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  return {
+    signal: controller.signal,
+    abort,
+    end: () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    },
+  };
+};
+
+const timedOut = ({ signal, timeoutMs }: GetOptions, closed: boolean): OutboundFault =>
+  signal.aborted || closed
+    ? new OutboundFault('timeout', 'The file had not come when the work it was needed for was stopped.')
+    : new OutboundFault('timeout', `The file did not come whole within ${timeoutMs / 1_000} seconds. Give a URL that answers faster, or send the file itself.`);
+
+const follow = async (dispatcher: Dispatcher, given: string, options: GetOptions): Promise<Fetched> => {
+  const { accept = '*/*', signal, sizeBytesMax, redirectsMax } = options;
+  let url = parseUrl(given);
+  for (let redirects = 0; ; redirects += 1) {
+    const { statusCode, headers, body } = await request(url, {
+      dispatcher, signal, headers: { 'user-agent': USER_AGENT, accept, 'accept-encoding': 'identity' },
+    });
+    const location = REDIRECTS.includes(statusCode) ? single(headers.location) : undefined;
+    if (location === undefined) {
+      if (statusCode !== 200) {
+        discard(body);
+        throw new OutboundFault('status', `The server answered with the status ${statusCode}; only 200 brings a file.`);
+      }
+      const bytes = await readBody(body, { encoding: single(headers['content-encoding']), length: single(headers['content-length']), sizeBytesMax, signal });
+      return { bytes, contentType: mediaTypeOf(single(headers['content-type'])) };
+    }
+    discard(body);
+    if (redirects >= redirectsMax) {
+      throw new OutboundFault('too-many-redirects', `The URL redirects more than ${redirectsMax} times. Give the one that it leads to.`);
+    }
+    url = parseUrl(location, url);
+  }
+};
+
+const notHttp = (detail: string): OutboundFault => new OutboundFault('not-http', detail);
+
+/** Throws OutboundFault where it is no URL that can be fetched without credentials. The parser brings every spelling of an IP address into one form. */
+const parseUrl = (text: string, base?: URL): URL => {
+  if (text.length > URL_CHARS_MAX) throw notHttp(`The URL is longer than ${URL_CHARS_MAX} characters, the maximum.`);
+  const url = URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw notHttp(base === undefined ? 'The URL must begin with https:// or http:// and name a host.' : 'The URL redirects to what is no http or https URL.');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw notHttp('The URL carries a user name or password, which are never sent. Give one that needs none, such as a signed URL.');
+  }
+  url.hash = '';
+  return url;
+};
+
+const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
+
+const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/;
+
+const mediaTypeOf = (header: string | undefined): string | undefined => {
+  const type = header?.split(';', 1)[0]?.trim().toLowerCase();
+  return type !== undefined && MEDIA_TYPE.test(type) ? type : undefined;
+};
+
+const CERTIFICATE = /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
+
+/** What a caller may know of a failure: whose certificate is wrong, but not how our network answered. */
+const faultOf = (error: unknown): OutboundFault => {
+  if (error instanceof OutboundFault) return error;
+  const code = String((error as { code?: unknown }).code);
+  return CERTIFICATE.test(code)
+    ? new OutboundFault('unreachable', 'The certificate of the server is not valid for the host of the URL, or has expired.')
+    : new OutboundFault('unreachable', 'The server could not be reached, or broke off its answer. Check the URL, and try again later.');
+};

@@ -1,0 +1,99 @@
+/** Commands on the gallery: upload, read, delete. The bytes are sealed under the asset's own key and go with it. */
+import { hash } from 'node:crypto';
+import type { Caller, Commands, Upload } from './api.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { handle, loadState, type Loaded } from './handle.js';
+import { checkAssetSizes } from '../domain/asset/errors.js';
+import type { AssetUploaded } from '../domain/asset/events.js';
+import { kindOf, nameFor } from '../domain/asset/kind.js';
+import type { AssetRecord, AssetUsage } from '../domain/asset/records.js';
+import { assetDecider, assetNotFound, assetRecord, type AssetState } from '../domain/asset/state.js';
+import { DomainError } from '../domain/errors.js';
+import { startOf } from '../domain/event-log.js';
+import { safeFilename } from '../domain/filename.js';
+import { assetStream, must, parseAssetId, type AssetId, type TeamId } from '../domain/ids.js';
+
+/** What the sealed bytes are bound to. */
+const CONTEXT = 'asset';
+
+export type LoadedAsset = Readonly<{ bytes: Buffer; contentType: string; filename: string }>;
+
+/** In: an id as somebody wrote it. Out: the team's living asset with its bytes, or undefined: another team's is never told apart from an unknown one. */
+export const loadAsset = async (deps: Pick<CommandDeps, 'log' | 'files'>, teamId: TeamId, reference: string): Promise<LoadedAsset | undefined> => {
+  const id = parseAssetId(reference);
+  const asset = id && (await living(deps, teamId, id));
+  if (id === undefined || asset === undefined) return undefined;
+  const key = await deps.log.existingKey(assetStream(id));
+  const sealed = key && (await deps.files.get(asset.file));
+  // Deleted meanwhile.
+  if (key === undefined || sealed === undefined) return undefined;
+  return { bytes: key.open(sealed, CONTEXT), contentType: asset.contentType, filename: asset.description.filename };
+};
+
+const living = async (deps: Pick<CommandDeps, 'log'>, teamId: TeamId, id: AssetId) => {
+  const { state, teamId: owner } = await loadState(deps.log, assetStream(id), assetDecider);
+  if (state === undefined || state.deletedAt !== null || state.description === undefined || owner !== teamId) return undefined;
+  return { ...state, description: state.description };
+};
+
+export const assetCommands = (deps: CommandDeps): Pick<Commands, 'uploadAsset' | 'getAsset' | 'assetContent' | 'deleteAsset'> => ({
+  uploadAsset: (caller, upload, usage) => uploadAsset(deps, caller, upload, usage),
+  getAsset: async (caller, id) => {
+    const asset = await living(deps, caller.teamId, id);
+    if (asset === undefined) throw assetNotFound();
+    return assetRecord(id, asset, asset.description);
+  },
+  assetContent: async (caller, id) => {
+    const asset = await loadAsset(deps, caller.teamId, id);
+    if (asset === undefined) throw assetNotFound();
+    return asset;
+  },
+  deleteAsset: async (caller, id) => {
+    await deleteAsset(deps, caller, id);
+    return { id, deleted: true };
+  },
+});
+
+const uploadAsset = async (deps: CommandDeps, caller: Caller, { filename: given, bytes }: Upload, usage: AssetUsage): Promise<AssetRecord> => {
+  if (bytes.byteLength === 0) throw invalid('file', 'is empty');
+  checkAssetSizes(bytes.byteLength, usage, deps.limits);
+  const named = safeFilename(given);
+  if (named === '') throw invalid('filename', 'has no visible character');
+  const { contentType, size } = kindOf(bytes, await deps.mediaTypes.of(bytes), named);
+  const description = { filename: nameFor(named, contentType, deps.limits.filenameCharsMax), sha256: hash('sha256', bytes) };
+
+  const id = must(parseAssetId(deps.ids.uuid()), 'UUID');
+  const cause = causeOf(deps, caller);
+  const { id: keyId, key } = await deps.log.newKey();
+  const file = await deps.files.put(key.seal(bytes, CONTEXT));
+  const data: AssetUploaded['data'] = { at: cause.at, contentType, sizeBytes: bytes.byteLength, ...size, file };
+  const events = assetDecider.decide({ type: 'UploadAsset', uploaded: { type: 'AssetUploaded', data, sealed: description } }, undefined);
+  try {
+    await deps.log.append(assetStream(id), startOf(assetStream(id), keyId), events, cause);
+  } catch (fault) {
+    // What was put for an asset that did not come to be belongs to nobody.
+    await deps.files.delete(file);
+    throw fault;
+  }
+  return assetRecord(id, events.reduce(assetDecider.evolve, undefined as AssetState)!, description);
+};
+
+const invalid = (field: string, message: string): DomainError =>
+  new DomainError('VALIDATION_ERROR', `The upload is invalid: \`${field}\` ${message}.`, { errors: [{ field, message }] });
+
+/**
+ * The bytes and the key go first, then it is recorded: what the log calls deleted is gone. Where the program dies in between,
+ * the asset is still listed without its content, and deleting it again ends what was begun.
+ */
+const deleteAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<void> => {
+  const stream = assetStream(id);
+  const owned = ({ state, teamId }: Loaded<AssetState>): void => {
+    if (state === undefined || state.deletedAt !== null || teamId !== caller.teamId) throw assetNotFound();
+  };
+  const loaded = await loadState(deps.log, stream, assetDecider);
+  owned(loaded);
+  await deps.files.delete(loaded.state!.file);
+  await deps.log.destroyKey(stream);
+  const cause = causeOf(deps, caller);
+  await handle(deps.log, stream, assetDecider, { type: 'DeleteAsset', at: cause.at }, cause, owned);
+};

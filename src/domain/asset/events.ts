@@ -1,0 +1,35 @@
+/** The facts of one file of the gallery. Its name and a hash of its content may tell of a person: they are sealed, as its bytes are. */
+import { Type, type Static } from '@sinclair/typebox';
+
+const text = Type.String();
+
+const Description = Type.Object({
+  filename: text,
+  /** Of the bytes as they were uploaded, hex. */
+  sha256: text,
+});
+export type AssetDescription = Static<typeof Description>;
+
+export const assetEventSchemas = {
+  AssetUploaded: {
+    data: Type.Object({
+      at: text,
+      contentType: text,
+      sizeBytes: Type.Integer(),
+      /** In pixels, of pictures that say so. */
+      width: Type.Optional(Type.Integer()),
+      height: Type.Optional(Type.Integer()),
+      /** SHA-256 of the sealed bytes in the files port; their context is `asset`. */
+      file: text,
+    }),
+    sealed: Description,
+  },
+  /** Its key and its bytes are gone by then. */
+  AssetDeleted: { data: Type.Object({ at: text }) },
+} as const;
+
+type Schemas = typeof assetEventSchemas;
+export type AssetEvent =
+  | Readonly<{ type: 'AssetUploaded'; data: Static<Schemas['AssetUploaded']['data']>; /** undefined once the key is destroyed */ sealed: AssetDescription | undefined }>
+  | Readonly<{ type: 'AssetDeleted'; data: Static<Schemas['AssetDeleted']['data']> }>;
+export type AssetUploaded = Extract<AssetEvent, { type: 'AssetUploaded' }>;

@@ -1,0 +1,71 @@
+/** Width and height of a picture, read from its header (PNG, JPEG, GIF, WebP). */
+
+/** In pixels. */
+export type PictureSize = Readonly<{ width: number; height: number }>;
+
+/** In: bytes and the media type that their signature shows. Out: the size, or undefined where the header is damaged or of no such picture. */
+export const pictureSize = (bytes: Buffer, contentType: string): PictureSize | undefined => {
+  const size = readerOf(contentType)?.(bytes);
+  return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
+};
+
+const readerOf = (contentType: string): ((bytes: Buffer) => PictureSize | undefined) | undefined => {
+  switch (contentType) {
+    case 'image/png':
+      return pngSize;
+    case 'image/jpeg':
+      return jpegSize;
+    case 'image/gif':
+      return gifSize;
+    case 'image/webp':
+      return webpSize;
+  }
+  return undefined;
+};
+
+/** ISO/IEC 15948, section 11.2.2: the header chunk stands first. */
+const pngSize = (bytes: Buffer): PictureSize | undefined =>
+  bytes.length >= 24 && bytes.readUInt32BE(0) === 0x89504e47 && bytes.toString('latin1', 12, 16) === 'IHDR'
+    ? { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
+    : undefined;
+
+/** GIF89a specification, section 18. */
+const gifSize = (bytes: Buffer): PictureSize | undefined =>
+  bytes.length >= 10 && /^GIF8[79]a$/.test(bytes.toString('latin1', 0, 6)) ? { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) } : undefined;
+
+/** ITU-T T.81, annex B: the frame header follows segments that each state their length. */
+const jpegSize = (bytes: Buffer): PictureSize | undefined => {
+  for (let at = 2; at + 9 <= bytes.length; ) {
+    if (bytes[at] !== 0xff) return undefined;
+    const marker = bytes[at + 1]!;
+    // Any number of fill bytes may stand before a marker.
+    if (marker === 0xff) {
+      at += 1;
+      continue;
+    }
+    if (isFrame(marker)) return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
+    const alone = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+    if (alone) at += 2;
+    else at += 2 + Math.max(2, bytes.readUInt16BE(at + 2));
+  }
+  return undefined;
+};
+
+/** SOF0 to SOF15; among their numbers stand three of other kinds of segment. */
+const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+
+/** RFC 9649, section 2: simple lossy, simple lossless, extended. */
+const webpSize = (bytes: Buffer): PictureSize | undefined => {
+  if (bytes.length < 30 || bytes.toString('latin1', 8, 12) !== 'WEBP') return undefined;
+  switch (bytes.toString('latin1', 12, 16)) {
+    case 'VP8 ':
+      return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+    case 'VP8L': {
+      const bits = bytes.readUInt32LE(21);
+      return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+    }
+    case 'VP8X':
+      return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+  }
+  return undefined;
+};

@@ -1,0 +1,6 @@
+/** What kind of file bytes are, told from the bytes alone. */
+
+export type MediaTypes = Readonly<{
+  /** The media type that the signature of the bytes shows, or undefined where they have none, as texts. Damaged bytes have none either. */
+  of: (bytes: Uint8Array) => Promise<string | undefined>;
+}>;

@@ -1,0 +1,138 @@
+/** The gallery: pictures and files that templates and attachments refer to by id. */
+import { assetTooLarge } from '../../domain/asset/errors.js';
+import { isRaster } from '../../domain/asset/kind.js';
+import { AssetRecordSchema, CreateAssetRequestSchema, type CreateAssetRequest } from '../../domain/asset/records.js';
+import { assetNotFound } from '../../domain/asset/state.js';
+import { decodeBase64 } from '../../domain/base64.js';
+import { DeletedSchema } from '../../domain/email/request.js';
+import { DomainError } from '../../domain/errors.js';
+import { parseAssetId, type AssetId } from '../../domain/ids.js';
+import type { Upload } from '../../commands/api.js';
+import { callerOf, type App, type HttpDeps } from '../context.js';
+import { disposition } from '../plugins/disposition.js';
+import { readUpload, registerUploads } from '../plugins/upload.js';
+import { coerceQuery } from '../plugins/validation.js';
+import { createAssetExamples } from '../schemas/examples.js';
+import { AssetListQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
+import { SETTLE_MS } from './emails.js';
+
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
+
+const tags = ['Assets'];
+const params = idParams('Id of the asset');
+const unknownId = 'ASSET_NOT_FOUND';
+/** A file of a stranger must never act on our origin, whatever is in it. */
+const FILE_CSP = "default-src 'none'; sandbox";
+
+/** A malformed id is answered as an unknown one. */
+const assetIdOf = (text: string): AssetId => {
+  const id = parseAssetId(text);
+  if (id === undefined) throw assetNotFound();
+  return id;
+};
+
+const decoded = ({ filename, content }: CreateAssetRequest): Upload => {
+  const bytes = decodeBase64(content);
+  if (bytes !== undefined) return { filename, bytes };
+  const message = 'must be base64 (RFC 4648, section 4) with its padding';
+  throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`content\` ${message}.`, { errors: [{ field: 'content', message }] });
+};
+
+const uploadRoute = (app: App, deps: Deps): void => {
+  const { assetSizeBytesMax } = deps.limits;
+  app.post(
+    '/api/assets',
+    {
+      config: { access: 'templates:write', uploads: true, examples: createAssetExamples },
+      schema: {
+        summary: 'Upload an asset',
+        description: 'As `multipart/form-data` with the one field `file`, or as JSON. The type is told from the bytes.',
+        operationId: 'createAsset', tags,
+        // Of this media type only: a form is read and checked part by part.
+        body: { content: { 'application/json': { schema: CreateAssetRequestSchema } } },
+        response: { 201: AssetRecordSchema },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const upload = request.isMultipart()
+        ? await readUpload(request, assetSizeBytesMax, () => assetTooLarge(undefined, assetSizeBytesMax))
+        : decoded(request.body as CreateAssetRequest);
+      await deps.queries.settle(caller.teamId, SETTLE_MS);
+      const record = await deps.commands.uploadAsset(caller, upload, await deps.queries.assetUsage(caller.teamId));
+      reply.code(201);
+      return record;
+    },
+  );
+};
+
+const readRoutes = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/assets',
+    {
+      config: { access: 'templates:read' },
+      preValidation: coerceQuery(AssetListQuerySchema),
+      schema: {
+        summary: 'List assets', description: 'Newest first.', operationId: 'listAssets', tags,
+        querystring: AssetListQuerySchema,
+        response: { 200: pageOf(AssetRecordSchema) },
+      },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      const { search } = request.query;
+      await deps.queries.settle(teamId, SETTLE_MS);
+      return deps.queries.listAssets(teamId, search === undefined ? {} : { search }, pagingOf(request.query));
+    },
+  );
+
+  app.get(
+    '/api/assets/:id',
+    {
+      config: { access: 'templates:read', unknownId },
+      schema: { summary: 'Read an asset', operationId: 'getAsset', tags, params, response: { 200: AssetRecordSchema } },
+    },
+    (request) => deps.commands.getAsset(callerOf(request), assetIdOf(request.params.id)),
+  );
+
+  app.get(
+    '/api/assets/:id/content',
+    {
+      config: { access: 'templates:read', unknownId, media: 'application/octet-stream' },
+      schema: { summary: 'Download an asset', description: 'Its bytes, with the type that they have.', operationId: 'getAssetContent', tags, params },
+    },
+    async (request, reply) => {
+      const { bytes, contentType, filename } = await deps.commands.assetContent(callerOf(request), assetIdOf(request.params.id));
+      return reply
+        .header('content-type', contentType.startsWith('text/') ? `${contentType}; charset=utf-8` : contentType)
+        .header('content-security-policy', FILE_CSP)
+        .header('content-disposition', disposition(isRaster(contentType) ? 'inline' : 'attachment', filename))
+        .send(bytes);
+    },
+  );
+};
+
+const deleteRoute = (app: App, deps: Deps): void => {
+  app.delete(
+    '/api/assets/:id',
+    {
+      config: { access: 'templates:write', unknownId },
+      schema: {
+        summary: 'Delete an asset', description: 'Its bytes are gone for good; emails already accepted keep what they carry.',
+        operationId: 'deleteAsset', tags, params, response: { 200: DeletedSchema },
+      },
+    },
+    (request) => deps.commands.deleteAsset(callerOf(request), assetIdOf(request.params.id)),
+  );
+};
+
+/** Registers the routes under /api/assets. */
+export const assetRoutes = (app: App, deps: Deps): void => {
+  // In a scope of its own: no other endpoint takes forms.
+  app.register(async (scope: App) => {
+    await registerUploads(scope);
+    uploadRoute(scope, deps);
+  });
+  readRoutes(app, deps);
+  deleteRoute(app, deps);
+};
