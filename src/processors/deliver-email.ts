@@ -3,7 +3,7 @@
  * after a crash the attempt without an outcome is visible and is made again with the same Message-ID.
  */
 import { handle } from '../commands/handle.js';
-import { loadAttachments, type DecodedAttachment } from '../commands/attachments.js';
+import { loadAttachments, type ReadyAttachment } from '../commands/attachments.js';
 import { compiledTemplate } from '../commands/templates.js';
 import { emailDecider, pendingRecipients, type EmailCommand } from '../domain/email/decider.js';
 import type { EmailEvent } from '../domain/email/events.js';
@@ -12,11 +12,11 @@ import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { tailOf, type Cause, type Tail } from '../domain/event-log.js';
 import { must, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
-import { composeMessage } from '../domain/message/compose.js';
+import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Work } from '../domain/ports/bus.js';
 import type { DeliveryOutcome } from '../domain/ports/mailer.js';
-import type { Company } from '../domain/ports/renderer.js';
+import type { Company, InlineImage } from '../domain/ports/renderer.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { openDeadlines, type Deadlines } from './deadlines.js';
 import { causeOfWork, DELIVER_EMAIL, type ProcessorDeps } from './deps.js';
@@ -146,7 +146,7 @@ type Unsendable = Readonly<{ reason: 'rendering' | 'content-lost'; text: string 
 const messageOf = async (deps: ProcessorDeps, stream: StreamName, email: Email): Promise<Message | Unsendable> => {
   const { accepted, content } = email;
   if (content === undefined) return { reason: 'content-lost', text: 'the personal data of this email is destroyed' };
-  let attachments: readonly DecodedAttachment[] | undefined = [];
+  let attachments: readonly ReadyAttachment[] | undefined = [];
   if (content.attachments.length > 0) {
     const key = await deps.log.existingKey(stream);
     attachments = key && (await loadAttachments(deps.files, key, content.attachments));
@@ -156,7 +156,7 @@ const messageOf = async (deps: ProcessorDeps, stream: StreamName, email: Email):
     const date = email.scheduledAt ?? accepted.at;
     const render = await compiledTemplate(deps, must(parseTemplateId(accepted.templateId), 'template id'), accepted.templateRevision);
     // With the call's own subject, as at acceptance: it stands in the HTML's title, and the template's own need not fit.
-    const { html, text } = render({
+    const { html, text, inline } = render({
       variables: content.variables as JsonObject,
       ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
       environment: { at: date, company: accepted.company as Company },
@@ -174,7 +174,10 @@ const messageOf = async (deps: ProcessorDeps, stream: StreamName, email: Email):
       headers: Object.entries(content.headers).map(([name, value]) => ({ name, value })),
       html,
       text,
-      attachments: attachments.map(({ filename, contentType, bytes }) => ({ filename, contentType, content: bytes })),
+      attachments: [
+        ...attachments.map(({ filename, contentType, contentId, bytes }) => ({ filename, contentType, contentId, content: bytes })),
+        ...inline.flatMap(drawn),
+      ],
       priority: accepted.priority,
     });
     return { from: content.from.email, raw };
@@ -183,6 +186,10 @@ const messageOf = async (deps: ProcessorDeps, stream: StreamName, email: Email):
     throw fault;
   }
 };
+
+/** What the rendering itself has drawn; pictures of the gallery were put among the attachments when the email was accepted. */
+const drawn = (image: InlineImage): readonly MessageAttachment[] =>
+  'bytes' in image ? [{ filename: 'qr-code.png', contentType: image.contentType, contentId: image.contentId, content: Buffer.from(image.bytes) }] : [];
 
 const outcomeCommand = (deps: ProcessorDeps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome): EmailCommand => ({
   type: 'RecordOutcome',

@@ -67,6 +67,29 @@ void t.test('files past their expiry and mails past the retention are removed, h
   await without.stop();
 });
 
+void t.test('generated documents are kept for a week, temporary files for a day', async (t) => {
+  const world = await openProcessorWorld(t);
+  const { generatedFileDays, temporaryFileHours } = world.deps.limits;
+  t.same([generatedFileDays, temporaryFileHours], [7, 24]);
+  const startMs = Date.parse(T0);
+  const document = await world.files.put(Buffer.from('document'), { expiresAt: new Date(startMs + generatedFileDays * DAY_MS).toISOString() });
+  const preview = await world.files.put(Buffer.from('preview'), { expiresAt: new Date(startMs + temporaryFileHours * 3_600_000).toISOString() });
+  const { stop } = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
+  const afterHours = async (hours: number): Promise<readonly string[]> => {
+    while (world.clock.now() < startMs + hours * 3_600_000) {
+      await until(() => world.clock.waiting() === 1, 'an hour is swept');
+      await world.clock.advance(3_600_000);
+    }
+    await until(() => world.clock.waiting() === 1, 'the last hour is swept');
+    return [...world.files.stored.keys()].filter((hash) => hash === document || hash === preview);
+  };
+  t.same(await afterHours(23), [document, preview]);
+  t.same(await afterHours(24), [document]);
+  t.same(await afterHours(7 * 24 - 1), [document]);
+  t.same(await afterHours(7 * 24), []);
+  await stop();
+});
+
 void t.test('a deadline aborts each call when its time is over, or with the parent, and one timer serves them all', async (t) => {
   const clock = fakeClock();
   const parent = new AbortController();

@@ -6,7 +6,9 @@ import type { Limits } from '../../domain/limits.js';
 import type { ValueFormat } from '../../domain/template/schema.js';
 import { formatterOf, type Formatter } from '../../domain/rendering/formats.js';
 import { writeValue } from '../../domain/rendering/values.js';
+import { assetAddress } from '../../domain/rendering/urls.js';
 import { NO_IMAGE } from './escape.js';
+import { addAsset, addQrCode } from './inline.js';
 import { runtimeOf, type Runtime } from './runtime.js';
 
 /** Escaping makes of one UTF-16 unit at most the nine bytes of a percent-encoded character; references are shorter. */
@@ -29,7 +31,11 @@ export const checkingRuntimeOf = (limits: Limits): Runtime => ({
     return () => longest;
   },
   LINK: asItIs,
-  IMAGE: (address) => address + NO_IMAGE,
+  IMAGE: (address, inline) => {
+    const asset = assetAddress(address);
+    return asset === undefined ? address + NO_IMAGE : addAsset(inline, asset, limits);
+  },
+  QR: (value, inline, place) => addQrCode(inline, value, place, { limits, draws: false }),
   COMPONENT: asItIs,
   PATH: asItIs,
   QUERY: asItIs,

@@ -29,6 +29,9 @@ export type Code = Readonly<{
 export const quote = (text: string): string =>
   JSON.stringify(text).replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e');
 
+/** The expression of the pictures inside the mail; most mails have none, and make no list for them. */
+export const INLINE = '(q??=[])';
+
 export const js = (expression: string): Js => ({ js: expression });
 
 /** The terms as one expression; neighbouring literals become one. Every expression among them gives text. */

@@ -1,20 +1,14 @@
 /** Compiles one template revision, through Eta, to one function from variables to a finished email. */
 import { Eta } from 'eta/core';
-import { DomainError } from '../../domain/errors.js';
 import type { JsonObject } from '../../domain/json.js';
 import type { Limits } from '../../domain/limits.js';
-import type { CompiledEmail, EmailInput, RenderedEmail, RenderEnvironment } from '../../domain/ports/renderer.js';
+import type { CheckedEmail, CompiledEmail, EmailInput, InlineImage, RenderedEmail } from '../../domain/ports/renderer.js';
 import type { EmailTemplateContent } from '../../domain/template/schema.js';
-import { constantsOf } from '../../domain/rendering/constants.js';
-import { formatterOf, type Language } from '../../domain/rendering/formats.js';
+import { fillText } from '../../domain/rendering/fill-text.js';
+import type { Language } from '../../domain/rendering/formats.js';
 import { bodyTooLarge, subjectTooLong } from '../../domain/rendering/limit-errors.js';
-import { readPath } from '../../domain/rendering/path.js';
-import { formatAt } from '../../domain/rendering/shapes.js';
-import { parseTemplatedText } from '../../domain/rendering/templated-text.js';
-import { compileVariableCheck } from '../../domain/rendering/variables.js';
-import { writeValue } from '../../domain/rendering/values.js';
+import { compilePreparation } from '../../domain/rendering/prepare-values.js';
 import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
-import { shapesOf } from './context.js';
 import { writeDocument, type Source } from './document.js';
 import { runtimeOf, RUNTIME_NAMES, type Runtime } from './runtime.js';
 import { finish } from './text-layout.js';
@@ -22,8 +16,10 @@ import { finish } from './text-layout.js';
 type Constants = Readonly<Record<string, string | number>>;
 type Made = Readonly<{
   subject: (values: JsonObject, constants: Constants) => string;
-  body: (values: JsonObject, constants: Constants, subject: string) => Readonly<{ html: string; text: string }>;
+  body: (values: JsonObject, constants: Constants, subject: string) => Body;
 }>;
+/** `inline`: undefined where the mail carries no pictures. */
+type Body = Readonly<{ html: string; text: string; inline: readonly InlineImage[] | undefined }>;
 
 // The source is one block of JavaScript: no text of an author is ever read as a template by Eta.
 const eta = new Eta({ autoTrim: false, cache: false, autoEscape: false, debug: false });
@@ -36,34 +32,39 @@ export const compile = (content: EmailTemplateContent, limits: Limits): Readonly
   const full = whole.of(runtimeOf(limits));
   const exact = htmlOnly.of(runtimeOf(limits));
   const measuring = htmlOnly.of(checkingRuntimeOf(limits));
-  const checked = compileVariableCheck(content.variables);
-  const constantsAt = constantsOf(language);
+  const filling = { definitions: content.variables, language, limits };
+  const prepared = compilePreparation(content.variables, language, limits);
   const prepare = ({ variables, subject, environment }: EmailInput) => {
-    const values = checked(variables);
-    const constants = constantsAt(environment);
-    const title = oneLine(subject === undefined ? exact.subject(values, constants) : fill(subject, values, { content, limits, language, environment }));
+    const { values, constants } = prepared(variables, environment);
+    const title = oneLine(subject === undefined ? exact.subject(values, constants) : fillText(subject, 'subject', filling, { values, constants }));
     if (title.length > limits.subjectCharsMax) throw subjectTooLong(title.length, limits.subjectCharsMax);
     return { values, constants, title };
   };
   const render = (input: EmailInput): RenderedEmail => {
     const { values, constants, title } = prepare(input);
-    const { html, text } = full.body(values, constants, title);
+    const { html, text, inline = NONE } = full.body(values, constants, title);
     checkSize(html, limits);
-    return { subject: title, html, text: finish(text) };
+    return { subject: title, html, text: finish(text), inline };
   };
-  const check = (input: EmailInput): string => {
+  const check = (input: EmailInput): CheckedEmail => {
     const { values, constants, title } = prepare(input);
-    if (!isSurelySmall(() => measuring.body(values, constants, title).html.length, limits)) checkSize(exact.body(values, constants, title).html, limits);
-    return title;
+    const small = bodyIfSmall(() => measuring.body(values, constants, title), limits);
+    const { html, inline } = small ?? exact.body(values, constants, title);
+    if (small === undefined) checkSize(html, limits);
+    return { subject: title, assetIds: inline === undefined ? NONE : inline.flatMap((image) => ('assetId' in image ? [image.assetId] : [])) };
   };
   return { render: Object.assign(render, { check }), sizeChars: whole.sizeChars + htmlOnly.sizeChars };
 };
 
-const isSurelySmall = (measure: () => number, limits: Limits): boolean => {
+const NONE: readonly never[] = [];
+
+/** Undefined where the body may be too large, or it is not certain. */
+const bodyIfSmall = (measure: () => Body, limits: Limits): Body | undefined => {
   try {
-    return surelyFits(measure(), limits);
+    const body = measure();
+    return surelyFits(body.html.length, limits) ? body : undefined;
   } catch (fault) {
-    if (fault === UNDECIDED) return false;
+    if (fault === UNDECIDED) return undefined;
     throw fault;
   }
 };
@@ -73,7 +74,7 @@ type Compiled = Readonly<{ /** The functions, calling those of that runtime. */ 
 const make = ({ constants, body, subject }: Source): Compiled => {
   const source =
     `const {${RUNTIME_NAMES.join(',')}}=it;\n${constants}\n` +
-    `it.take({subject:(v,c)=>{${subject}\nreturn made;},body:(v,c,subject)=>{let h="",t="";\n${body}\nreturn {html:h,text:t};}});`;
+    `it.take({subject:(v,c)=>{${subject}\nreturn made;},body:(v,c,subject)=>{let h="",t="",q;\n${body}\nreturn {html:h,text:t,inline:q};}});`;
   const compiled = eta.compile(`<% ${source} %>`);
   const of = (runtime: Runtime): Made => {
     let made: Made | undefined;
@@ -95,23 +96,4 @@ const checkSize = (html: string, { htmlSizeBytesMax }: Limits): void => {
   if (html.length * 3 <= htmlSizeBytesMax) return;
   const bytes = Buffer.byteLength(html);
   if (bytes > htmlSizeBytesMax) throw bodyTooLarge(bytes, htmlSizeBytesMax, true);
-};
-
-type Filling = Readonly<{ content: EmailTemplateContent; limits: Limits; language: Language; environment: RenderEnvironment }>;
-
-/** A subject that came with the call: read by the domain's own functions, for it is used once. */
-const fill = (subject: string, values: JsonObject, { content, limits, language, environment }: Filling): string => {
-  const { parts, faults } = parseTemplatedText(subject, limits.pathSegmentsMax);
-  const errors = faults.map((message) => ({ field: 'subject', message }));
-  if (errors[0] !== undefined) throw new DomainError('VALIDATION_ERROR', `subject is not valid: ${errors[0].message}`, { errors });
-  const shapes = shapesOf(content.variables);
-  const all: JsonObject = { ...values, ...constantsOf(language)(environment) };
-  return parts
-    .map((part) => {
-      if (typeof part === 'string') return part;
-      const format = formatAt(shapes.get(String(part.path[0])), part.path);
-      const value = readPath(all, part.path);
-      return format === undefined ? writeValue(value) : formatterOf(format, language)(value);
-    })
-    .join('');
 };

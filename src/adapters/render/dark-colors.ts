@@ -33,8 +33,13 @@ export const createDarkColors = (): DarkColors => {
 export const isDark = (css: string): boolean => {
   const rgb = rgbOf(css);
   if (rgb === undefined) return false;
+  return luminanceOf(rgb) < 0.36;
+};
+
+/** Relative luminance, 0 for black to 1 for white (WCAG 2.2). */
+export const luminanceOf = (rgb: Rgb): number => {
   const [r, g, b] = rgb.map((channel) => (channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4)) as [number, number, number];
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.36;
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 
 const twinOf = (role: ColorRole, css: string): string | undefined => {
@@ -52,13 +57,18 @@ const twinOf = (role: ColorRole, css: string): string | undefined => {
 };
 
 type Triple = readonly [number, number, number];
+/** Red, green, blue from 0 to 1. */
+export type Rgb = Triple;
 
-const rgbOf = (css: string): Triple | undefined => {
+/** In: a colour as cssColor gives it. Undefined where it is transparent in part or whole. */
+export const rgbOf = (css: string): Rgb | undefined => {
   const named = colorNames.get(css);
   const digits = named ?? /^#([0-9a-f]{6})$/.exec(css)?.[1] ?? /^#([0-9a-f]{3})$/.exec(css)?.[1]?.replace(/./g, '$&$&');
   if (digits !== undefined) return [0, 2, 4].map((at) => parseInt(digits.slice(at, at + 2), 16) / 255) as [number, number, number];
   const channels = /^rgba?\(\s*(\d{1,3})\s*[,\s]\s*(\d{1,3})\s*[,\s]\s*(\d{1,3})\s*\)$/.exec(css);
-  return channels === null ? undefined : [Number(channels[1]) / 255, Number(channels[2]) / 255, Number(channels[3]) / 255];
+  if (channels !== null) return [Number(channels[1]) / 255, Number(channels[2]) / 255, Number(channels[3]) / 255];
+  const parts = /^hsla?\(\s*([\d.]+)(?:deg)?\s*[,\s]\s*([\d.]+)%\s*[,\s]\s*([\d.]+)%\s*\)$/.exec(css);
+  return parts === null ? undefined : rgbOf(hex(Number(parts[1]), Math.min(Number(parts[2]) / 100, 1), Math.min(Number(parts[3]) / 100, 1)));
 };
 
 const hslOf = ([r, g, b]: Triple): Triple => {

@@ -80,27 +80,7 @@ export const NO_IMAGE = 'data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAA
 export const linkAttribute = (address: string): string => escapeHtml(safeLink(address) ?? NO_LINK);
 export const imageAttribute = (address: string): string => escapeHtml(safeImage(address) ?? NO_IMAGE);
 
-/** Half a surrogate pair has no place in an address; `encodeURI` would throw at it. */
-const wellFormed = (value: string): string => value.replace(/\p{Surrogate}/gu, '\ufffd');
-
-const COMPONENT_SAFE = /^[A-Za-z0-9._~-]*$/;
-
-/** A value inside a query or a fragment: one component, so `&`, `=`, `+` and `/` in it are data. */
-export const urlComponent = (value: string): string =>
-  COMPONENT_SAFE.test(value) ? value : encodeURIComponent(wellFormed(value)).replaceAll("'", '%27');
-
-const PATH_SAFE = /^[A-Za-z0-9._~!$()*,;:@/%=+-]*$/;
-
-/** A value inside the path of an address: it keeps its slashes and its percent signs, and cannot begin a query by itself. */
-export const urlPath = (value: string): string =>
-  PATH_SAFE.test(value) ? value : encodeURI(wellFormed(value)).replaceAll('%25', '%').replace(/[?#&'[\]]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
-
-/** A whole query or several components of it, `a=1&b=2`: its structure is kept. */
-export const urlQuery = (value: string): string =>
-  encodeURI(wellFormed(value)).replaceAll('%25', '%').replaceAll('#', '%23').replaceAll("'", '%27');
-
-/** The address of `mailto:` and the number of `tel:`: no header fields, no second recipient. */
-export const urlAddress = (value: string): string => urlComponent(value).replaceAll('%40', '@').replaceAll('%2B', '+');
+export { urlAddress, urlAfterHost, urlComponent, urlHost, urlPath, urlQuery } from '../../domain/rendering/address.js';
 
 /** CSS values that a variable brings: what is not of the kind falls back to the value that the template has without it. */
 export const color = (value: string, fallback: string): string => cssColor(value) ?? fallback;
@@ -121,9 +101,3 @@ export const declaration = (value: string): string | undefined => {
   if (!DECLARATION.test(css)) return undefined;
   return [...css.matchAll(FUNCTION)].every(([, name]) => /^(?:rgba?|hsla?)$/i.test(name ?? '')) ? css : undefined;
 };
-
-/** A host or a part of one; anything else makes an address that is refused. */
-export const urlHost = (value: string): string => (/^[A-Za-z0-9.-]+(?::\d{1,5})?$/.test(value) ? value : '/:');
-
-/** What follows a host that the template names: it cannot make it another host. */
-export const urlAfterHost = (value: string): string => (/^(?:$|[/?#])/.test(value) ? value : '/:');

@@ -6,7 +6,9 @@ import { divider, htmlFragment, list, richText, spacer } from './components/bloc
 import { conditional, loop } from './components/flow.js';
 import { columns, container } from './components/layout.js';
 import { button, image } from './components/media.js';
+import { qrCode } from './components/qr-code.js';
 import { table } from './components/table.js';
+import { timeline } from './components/timeline.js';
 
 const renderers: Readonly<Record<ComponentsOf<'email'>, ComponentRenderer>> = {
   'rich-text': richText,
@@ -20,7 +22,9 @@ const renderers: Readonly<Record<ComponentsOf<'email'>, ComponentRenderer>> = {
   conditional,
   loop,
   list,
+  'qr-code': qrCode,
   'html-fragment': htmlFragment,
+  timeline,
 };
 
 const GAP_PX = 16;

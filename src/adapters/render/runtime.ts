@@ -7,11 +7,14 @@ import { pixels } from '../../domain/rendering/css.js';
 import { formatterOf, type Formatter } from '../../domain/rendering/formats.js';
 import { bodyTooLarge, tooManyExpanded, tooManyIterations } from '../../domain/rendering/limit-errors.js';
 import { isArray, readStep } from '../../domain/rendering/path.js';
-import { safeLink } from '../../domain/rendering/urls.js';
+import { assetAddress, safeLink } from '../../domain/rendering/urls.js';
+import { progressOf } from '../../domain/rendering/timeline-progress.js';
 import { notAnArray } from '../../domain/rendering/variables.js';
 import { writeValue } from '../../domain/rendering/values.js';
 import * as escape from './escape.js';
-import { heading, table, wrap } from './text-layout.js';
+import { addAsset, addQrCode, type Inline, type QrPlace } from './inline.js';
+import { qrAlt, qrSizePx } from './qr-code.js';
+import { heading, moment, table, wrap } from './text-layout.js';
 
 const NONE: readonly Json[] = [];
 
@@ -37,7 +40,14 @@ export const runtimeOf = (limits: Limits) => ({
     throw bodyTooLarge(chars, limits.htmlSizeBytesMax, false);
   },
   LINK: escape.linkAttribute,
-  IMAGE: escape.imageAttribute,
+  IMAGE: (address: string, inline: Inline): string => {
+    const asset = assetAddress(address);
+    return asset === undefined ? escape.imageAttribute(address) : addAsset(inline, asset, limits);
+  },
+  ASSET: (address: string, inline: Inline): string => addAsset(inline, address, limits),
+  QR: (value: string, inline: Inline, place: QrPlace): string => addQrCode(inline, value, place, { limits, draws: true }),
+  QR_SIZE: (size: string): string => String(qrSizePx(size)),
+  QR_ALT: qrAlt,
   COMPONENT: escape.urlComponent,
   PATH: escape.urlPath,
   QUERY: escape.urlQuery,
@@ -61,6 +71,9 @@ export const runtimeOf = (limits: Limits) => ({
   WRAP: wrap,
   ITEM: (bullet: string, text: string): string => wrap(text, bullet, ' '.repeat(bullet.length)),
   HEADING: heading,
+  PROGRESS: progressOf,
+  LINES: (...lines: readonly string[]): string => lines.filter((line) => line !== '').join('<br>'),
+  MOMENT: moment,
   TABLE: (rows: readonly (readonly string[])[], aligns: string, header: readonly string[] | undefined, footer: readonly string[] | undefined): string =>
     table(rows, { aligns, header, footer }),
 });

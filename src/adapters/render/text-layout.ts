@@ -1,4 +1,5 @@
 /** Lays out the text part: paragraphs wrapped at 78 columns (RFC 5322, section 2.1.1), headings underlined, tables in columns. */
+import { progressOf, type Progress } from '../../domain/rendering/timeline-progress.js';
 
 export const TEXT_COLUMNS = 78;
 
@@ -39,6 +40,17 @@ export const heading = (text: string, mark: string): string => {
   const title = wrap(text);
   const longest = title.split('\n').reduce((columns, line) => Math.max(columns, line.length), 0);
   return longest === 0 ? '' : `${title}\n${mark.repeat(Math.min(longest, TEXT_COLUMNS))}`;
+};
+
+const MARKS: Readonly<Record<Progress, string>> = { completed: '[x] ', current: '[>] ', pending: '[ ] ', other: '- ', none: '- ' };
+
+/** One step of a timeline: its mark, title, date and status on the first line, its description below. */
+export const moment = (title: string, date: string, status: string, description: string): string => {
+  const progress = progressOf(status);
+  const mark = MARKS[progress];
+  const indent = ' '.repeat(mark.length);
+  const head = [title, date, progress === 'other' ? status : ''].filter((part) => part !== '').join(' - ');
+  return wrap(head, mark, indent) + (description === '' ? '' : `\n${wrap(description, indent)}`);
 };
 
 export type TextTable = Readonly<{

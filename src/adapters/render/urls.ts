@@ -1,7 +1,8 @@
 /** Compiles an address that may hold placeholders: each value is escaped for the part of the address where it stands. */
-import { safeImage, safeLink } from '../../domain/rendering/urls.js';
+import { isSettled, partAt, type AddressPart } from '../../domain/rendering/address.js';
+import { assetAddress, safeImage, safeLink } from '../../domain/rendering/urls.js';
 import type { Placeholder, TemplatedText } from '../../domain/rendering/templated-text.js';
-import { js, type Term } from './code.js';
+import { INLINE, js, quote, type Term } from './code.js';
 import type { Context } from './context.js';
 import { escapeHtml, imageAttribute, linkAttribute } from './escape.js';
 import { plainOf, stringOf } from './values.js';
@@ -15,6 +16,11 @@ export const imageOf = (address: TemplatedText, context: Context): readonly Term
 /** The address of a link for the text part: the same one, not escaped, or in `judge` the expression of one that must be judged first. */
 export const textLinkOf = (address: TemplatedText, context: Context): Readonly<{ terms: readonly Term[] } | { judge: string }> => compile(address, context, 'LINK').text;
 
+/** By the names of the runtime. */
+const encoders: Readonly<Record<Exclude<AddressPart, 'asIs'>, string>> = {
+  component: 'COMPONENT', query: 'QUERY', path: 'PATH', mailbox: 'ADDRESS', host: 'HOST', afterHost: 'AFTER_HOST',
+};
+
 type Compiled = Readonly<{ html: readonly Term[]; text: Readonly<{ terms: readonly Term[] } | { judge: string }> }>;
 
 const judges = { LINK: { safe: safeLink, attribute: linkAttribute }, IMAGE: { safe: safeImage, attribute: imageAttribute } };
@@ -23,57 +29,33 @@ const compile = (address: TemplatedText, context: Context, judge: 'LINK' | 'IMAG
   const { safe, attribute } = judges[judge];
   if (address.every((part) => typeof part === 'string')) {
     const literal = address.join('');
+    const asset = judge === 'IMAGE' ? assetAddress(literal) : undefined;
+    if (asset !== undefined) return { html: [js(`ASSET(${quote(asset)},${INLINE})`)], text: { terms: [''] } };
     return { html: [attribute(literal)], text: { terms: [safe(literal) ?? ''] } };
   }
-  const [start] = address;
-  const known = typeof start === 'string' ? fixedStart(start.trimStart(), judge) : undefined;
-  if (known === undefined || safe(known) === undefined) {
-    const whole = context.code.remember(composed(address, context));
-    return { html: [js(`${judge}(${whole})`)], text: { judge: whole } };
-  }
+  const [first] = address;
+  const start = typeof first === 'string' ? first : '';
+  const kind = judge === 'LINK' ? 'link' : 'image';
+  const encoded = (placeholder: Placeholder, before: string, at: number): string => {
+    const part = partAt({ start, before, isLast: at === address.length - 1 }, kind);
+    const value = stringOf(placeholder.path, context);
+    return part === 'asIs' ? value : `${encoders[part]}(${value})`;
+  };
   let before = '';
+  if (!isSettled(start, kind)) {
+    const pieces = address.map((part, at) => {
+      if (typeof part !== 'string') return encoded(part, before, at);
+      before += part;
+      return plainOf([part], context);
+    });
+    const whole = context.code.remember(`""+${pieces.join('+')}`);
+    return { html: [js(judge === 'IMAGE' ? `IMAGE(${whole},${INLINE})` : `LINK(${whole})`)], text: { judge: whole } };
+  }
   const terms = address.map((part, at): Term => {
-    if (typeof part !== 'string') return js(context.code.remember(`${encoderAt(before)}(${stringOf(part.path, context)})`));
+    if (typeof part !== 'string') return js(context.code.remember(encoded(part, before, at)));
     before += part;
     return (at === 0 ? part.trimStart() : part).replaceAll(' ', '%20');
   });
   const html = terms.map((term): Term => (typeof term === 'string' ? escapeHtml(term) : js(`E(${term.js})`)));
   return { html, text: { terms } };
-};
-
-/** The beginning where it settles scheme and host, so that no value can change them. */
-const fixedStart = (start: string, judge: 'LINK' | 'IMAGE'): string | undefined => {
-  if (/^https?:\/\/[A-Za-z0-9.-]+(?::\d+)?[/?#]/i.test(start)) return start;
-  return judge === 'LINK' && /^(?:mailto|tel):/i.test(start) ? `${start}1` : undefined;
-};
-
-const encoderAt = (before: string): 'COMPONENT' | 'QUERY' | 'PATH' | 'ADDRESS' => {
-  if (!/[?#]/.test(before)) return /^(?:mailto|tel):/i.test(before) ? 'ADDRESS' : 'PATH';
-  return /[?&#]$/.test(before) && !/^mailto:/i.test(before) ? 'QUERY' : 'COMPONENT';
-};
-
-/**
- * Scheme or host come from a value. Values after the first `?` or `#` of the template's own text are components;
- * the others stand as they are, and the judgement looks at the whole.
- */
-const composed = (address: TemplatedText, context: Context): string => {
-  let before = '';
-  const pieces = address.map((part: string | Placeholder, at) => {
-    if (typeof part === 'string') {
-      before += part;
-      return plainOf([part], context);
-    }
-    const value = stringOf(part.path, context);
-    if (!/[?#]/.test(before)) return inHost(before) ? hostPiece(before, value, at === address.length - 1) : value;
-    return /[?&#]$/.test(before) ? value : `COMPONENT(${value})`;
-  });
-  return `""+${pieces.join('+')}`;
-};
-
-const inHost = (before: string): boolean => /^\s*https?:\/\/[^/?#]*$/i.test(before);
-
-/** After `https://` and before the next slash a value may be a host or a part of one; after a host it may only go on behind it. */
-const hostPiece = (before: string, value: string, isLast: boolean): string => {
-  if (before.endsWith('//') && isLast) return value;
-  return /[/.-]$/.test(before) ? `HOST(${value})` : `AFTER_HOST(${value})`;
 };

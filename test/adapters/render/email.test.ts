@@ -46,14 +46,15 @@ void t.test('every component, by itself', async (t) => {
 });
 
 void t.test('all of them together', async (t) => {
-  const { subject, html, text } = renderTemplate(kitchenSink(), sinkVariables);
+  const rendered = renderTemplate(kitchenSink(), sinkVariables);
+  const { subject, html, text } = rendered;
   t.equal(subject, 'Everything for Tom & "Ann" <Sons>');
   t.same(await wellFormed(html), []);
   t.ok(html.startsWith('<!doctype html><html lang="en-US" dir="ltr"'));
   t.ok(Buffer.byteLength(html) < 102 * 1024, 'below the size at which Gmail clips');
   t.equal(html.match(/<!--\[if mso\]>/g)?.length, html.match(/<!\[endif\]-->/g)?.length, 'conditional comments are paired');
   for (const line of text.split('\n')) t.ok(line.length <= 78 || !line.includes(' '), 'lines of the text part are short enough');
-  t.same(renderTemplate(kitchenSink(), sinkVariables), { subject, html, text }, 'same input, same output');
+  t.same(renderTemplate(kitchenSink(), sinkVariables), rendered, 'same input, same output');
 });
 
 void t.test('the samples', async (t) => {

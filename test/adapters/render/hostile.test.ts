@@ -23,7 +23,7 @@ const elementsOf = (html: string): readonly Element[] => {
 };
 
 const FORBIDDEN = new Set(['script', 'iframe', 'object', 'embed', 'form', 'input', 'textarea', 'button', 'svg', 'math', 'link', 'base', 'template', 'video', 'audio', 'marquee', 'details', 'noscript', 'frame', 'applet']);
-const ATTRIBUTES = new Set(['abbr', 'align', 'alt', 'aria-roledescription', 'bgcolor', 'border', 'cellpadding', 'cellspacing', 'charset', 'class', 'color', 'colspan', 'content', 'dir', 'face', 'height', 'href', 'id', 'lang', 'name', 'role', 'rowspan', 'scope', 'size', 'src', 'start', 'style', 'title', 'valign', 'width', 'xmlns:o']);
+const ATTRIBUTES = new Set(['abbr', 'align', 'alt', 'aria-label', 'aria-roledescription', 'bgcolor', 'border', 'cellpadding', 'cellspacing', 'charset', 'class', 'color', 'colspan', 'content', 'dir', 'face', 'height', 'href', 'id', 'lang', 'name', 'role', 'rowspan', 'scope', 'size', 'src', 'start', 'style', 'title', 'valign', 'width', 'xmlns:o']);
 
 /** What is wrong with a rendered mail; nothing, if all is well. */
 const dangers = (html: string): readonly string[] => {
@@ -33,7 +33,7 @@ const dangers = (html: string): readonly string[] => {
     for (const [attribute, value] of Object.entries(attributes)) {
       if (!ATTRIBUTES.has(attribute)) found.push(`attribute ${attribute} of ${name}`);
       if (attribute === 'href' && !/^(?:https?:\/\/[^/\\]|mailto:|tel:|#)/i.test(value)) found.push(`href ${value}`);
-      if (attribute === 'src' && !/^(?:https?:\/\/[^/\\]|data:image\/(?:png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$)/i.test(value)) found.push(`src ${value}`);
+      if (attribute === 'src' && !/^(?:cid:qr-[0-9a-f]{24}@sealpost$|https?:\/\/[^/\\]|data:image\/(?:png|gif|jpeg|webp);base64,[A-Za-z0-9+/=]+$)/i.test(value)) found.push(`src ${value}`);
       if ((attribute === 'href' || attribute === 'src') && /[\x00-\x20]/.test(value)) found.push(`blanks in ${attribute}`);
       if (attribute === 'style' && /url\s*\(|expression|javascript|@import|behavior|binding|position|[{}<>\\]|\/\*/i.test(value)) found.push(`style ${value}`);
       if (attribute === 'http-equiv') found.push('meta refresh');
@@ -72,6 +72,9 @@ const places: Readonly<Record<string, Json>> = {
   'divider and spacer': { id: 'a', type: 'container', children: [{ id: 'b', type: 'divider', props: { color: '{{x}}', thickness: '{{x}}', style: '{{x}}', width: '{{x}}', margin: '{{x}}' } }, { id: 'c', type: 'spacer', props: { height: '{{x}}' } }] },
   'list': { id: 'a', type: 'list', content: '{{item}}', props: { dataSource: 'list', color: '{{x}}' } },
   'loop': { id: 'a', type: 'loop', props: { dataSource: 'list', itemVariable: 'i', emptyText: '{{x}}' }, children: [{ id: 'b', type: 'rich-text', content: '<a href="{{i}}">{{i}}</a>' }] },
+  'qr-code': { id: 'a', type: 'qr-code', props: { value: '{{x}}', errorCorrection: '{{x}}', color: '{{x}}', backgroundColor: '{{x}}', align: '{{x}}' } },
+  'timeline': { id: 'a', type: 'timeline', props: { dataSource: 'list', title: '{{item}}', description: '{{item}}', date: '{{item}}', status: '{{x}}', color: '{{x}}' } },
+  'timeline, written': { id: 'a', type: 'timeline', props: { items: [{ title: '{{x}}', description: '{{x}}', date: '{{x}}', status: '{{x}}' }, { title: '{{x}}' }], color: '{{x}}' } },
   'empty loop': { id: 'a', type: 'loop', props: { dataSource: 'nothing', itemVariable: 'i', emptyText: '{{x}}' }, children: [{ id: 'b', type: 'spacer' }] },
 };
 

@@ -9,14 +9,14 @@ const numberShape: Local['shape'] = { type: 'number', required: true, format: un
 
 /**
  * Writes a loop over `dataSource` around what `body` writes; the body gets the context in which the item (`itemVariable`,
- * default `item`) and the index (`indexVariable`, from 0) are in reach, and the expression of the index.
+ * default `item`) and the index (`indexVariable`, from 0) are in reach, and the expressions of the index and of the number of items.
  * More items than the limit throw ERR_LIMIT_007, a body beyond its size RENDERED_BODY_TOO_LARGE while it grows.
  * `empty` is written where there are no items.
  */
 export const openItems = (
   props: JsonObject,
   context: Context,
-  body: (inner: Context, index: string) => void,
+  body: (inner: Context, index: string, count: string) => void,
   empty?: () => void,
 ): void => {
   const { code, limits } = context;
@@ -27,7 +27,7 @@ export const openItems = (
   if (props['indexVariable'] !== undefined) locals.push([nameOf(props['indexVariable'], 'index'), { js: index, shape: numberShape }]);
   code.block(`for(let ${index}=0;${index}<${items}.length;${index}++)`, () => {
     code.statement(`const ${item}=${items}[${index}];`);
-    body(withLocals(context, locals), index);
+    body(withLocals(context, locals), index, `${items}.length`);
     code.statement(`if(h.length>${limits.htmlSizeBytesMax})TOO_LARGE(h.length);`);
   });
   if (empty !== undefined) code.block(`if(${items}.length===0)`, empty);

@@ -1,0 +1,46 @@
+/** What the mails use, held against the support data of caniemail.com: a feature that a large client lacks must be one that a mail can lose. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { caniemail } from 'caniemail';
+import t from 'tap';
+
+/** Compiled tests lie four folders deep in the output: build/test/adapters/render. */
+const golden = fileURLToPath(new URL('../../../../test/golden/email/', import.meta.url));
+
+const clients = ['gmail.*', 'outlook.*', 'apple-mail.*', 'yahoo.*'] as const;
+
+/** Each with what is lost where it is missing. Whatever carries the meaning or the layout of a mail may never stand here. */
+const mayBeMissing: Readonly<Record<string, string>> = {
+  '<style> element': 'all styles that matter stand inline; it holds dark mode and small screens',
+  'Type selector': 'in the style element only',
+  'Attribute selector': 'in the style element only',
+  '@media': 'dark mode and small screens',
+  'color-scheme CSS property': 'the client chooses its own dark colours',
+  'color-scheme meta tag': 'the same',
+  '<body> element': 'its background stands on a table as well',
+  'overflow-wrap': 'a very long word may widen the mail',
+  'overflow': 'of the hidden preheader',
+  'display:none': 'the preheader is hidden by its height too',
+  'max-height property': 'the preheader is hidden by display too',
+  'opacity': 'what is still to come in a timeline is as dark as the rest',
+  'height property': 'heights stand in attributes too',
+  'border-radius': 'corners are square',
+  'white-space': 'a label may break',
+  'aria-label attribute': 'the state of a step is seen, not said',
+  'role attribute': 'a reader takes layout tables for tables',
+};
+
+void t.test('what large clients lack is what a mail can lose', (t) => {
+  const lacking = new Map<string, Set<string>>();
+  for (const file of readdirSync(golden).filter((name) => name.endsWith('.html'))) {
+    const { issues } = caniemail({ clients: [...clients], html: readFileSync(join(golden, file), 'utf8') });
+    for (const [client, found] of issues.errors) {
+      for (const { title } of found) lacking.set(title, (lacking.get(title) ?? new Set()).add(`${client} (${file})`));
+    }
+  }
+  t.ok(lacking.size > 5, 'the data is there and is used');
+  for (const [title, places] of lacking) t.ok(Object.hasOwn(mayBeMissing, title), `${title}: ${[...places].slice(0, 3).join(', ')}`);
+  for (const title of Object.keys(mayBeMissing)) t.ok(lacking.has(title), `${title} is used, and lacking somewhere`);
+  t.end();
+});
