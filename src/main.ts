@@ -56,7 +56,7 @@ template
 program
   .command('rebuild')
   .description('make read models again from the log')
-  .argument('[projection]', 'emails, templates or apiKeys (default: all)')
+  .argument('[projection]', 'emails, templates, attachmentTemplates, assets or apiKeys (default: all)')
   .action(async (name?: string) => (await import('./cli/rebuild.js')).rebuild(name));
 
 program

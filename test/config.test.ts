@@ -86,6 +86,8 @@ await t.test('what is read from files', async (t) => {
   const tls = readConfig({ HOST: '0.0.0.0', SEALPOST_TLS_CERT: file('cert', 'CERT'), SEALPOST_TLS_KEY: file('key', 'KEY') });
   t.same(tls.tls, { cert: 'CERT', key: 'KEY' });
   t.equal(tls.publicUrl, 'https://0.0.0.0:3000');
+  const fonts = temporaryDirectory(t);
+  t.equal(readConfig({ SEALPOST_FONTS_DIR: fonts }).fontsDir, fonts);
   const dkim = { SEALPOST_DKIM_DOMAIN: 'example.com', SEALPOST_DKIM_SELECTOR: 's1' };
   t.same(readConfig({ ...dkim, SEALPOST_DKIM_PRIVATE_KEY: 'a\\nb' }).dkim, { domain: 'example.com', selector: 's1', privateKey: 'a\nb' });
   t.equal(readConfig({ ...dkim, SEALPOST_DKIM_PRIVATE_KEY_FILE: file('dkim', 'PEM\n') }).dkim?.privateKey, 'PEM');
@@ -117,6 +119,7 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_KEYS_URL: 'sqlite:' }, /^SEALPOST_KEYS_URL=sqlite: names no path/],
     [{ SEALPOST_BUS_URL: 'sqlite:x' }, /^SEALPOST_BUS_URL/],
     [{ SEALPOST_FILES_URL: '/var/files' }, /^SEALPOST_FILES_URL/],
+    [{ SEALPOST_FONTS_DIR: '/no/such' }, /^SEALPOST_FONTS_DIR=\/no\/such cannot be read \(ENOENT\)/],
     [{ SEALPOST_TLS_KEY: 'k' }, /^SEALPOST_TLS_KEY is set without SEALPOST_TLS_CERT/],
     [{ SEALPOST_TLS_CERT: 'c' }, /^SEALPOST_TLS_CERT is set without SEALPOST_TLS_KEY/],
     [{ SEALPOST_TLS_CERT: '/no/such', SEALPOST_TLS_KEY: '/no/such' }, /^SEALPOST_TLS_CERT=\/no\/such cannot be read \(ENOENT\)/],

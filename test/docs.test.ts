@@ -3,15 +3,25 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { builtInFamilies } from '../src/adapters/render/pdf/fonts-files.js';
+import { makePdf } from '../src/adapters/render/pdf/make-pdf.js';
+import { makeWorkbook } from '../src/adapters/render/excel/make-workbook.js';
+import { orientations, outputFormats, pageFormats, type OutputFormat } from '../src/domain/attachment-template/schema.js';
 import type { Json, JsonObject } from '../src/domain/json.js';
 import { isJsonObject } from '../src/domain/json.js';
-import { componentSpecs, emailProps, isComponentType, isSupported, sectionProps, supportMatrix } from '../src/domain/rendering/components.js';
+import { defaultLimits } from '../src/domain/limits.js';
+import { checkAttachmentTemplate } from '../src/domain/rendering/check-attachment.js';
+import { componentSpecs, emailProps, isComponentType, isSupported, sectionProps, supportMatrix, type Output } from '../src/domain/rendering/components.js';
 import { constants } from '../src/domain/rendering/constants.js';
 import { operators } from '../src/domain/rendering/conditions.js';
+import { chartTypes } from '../src/domain/rendering/expanded.js';
 import { statusOf } from '../src/http/errors.js';
 import { routesOf } from '../src/http/server.js';
+import { sampleAttachments } from '../src/samples/index.js';
 import { settings } from '../src/settings.js';
 import { fakeMailbox, fakeServer } from './http/fakes.js';
+import { attachmentOf, expandTemplate } from './support/documents.js';
+import { png } from './support/pictures.js';
 import { renderTemplate, templateOf } from './support/rendering.js';
 
 /** Compiled tests lie two folders deep in the output: build/test. */
@@ -94,30 +104,121 @@ const sectionOf = (page: string, heading: string): string =>
   page.slice(page.indexOf(`\n${heading}\n`)).split(/\n(?=#+ )/)[1] ?? '';
 
 const variables: JsonObject = {
-  name: 'Ada', plan: 'Team', renewsOn: '2026-12-01', seats: 12, total: 92.5, photo: 'https://example.com/mug.png',
-  items: [{ name: 'Ceramic mug', quantity: 2, total: 28 }, { name: 'Pour-over kettle', quantity: 1, total: 64.5 }],
+  name: 'Ada', plan: 'Team', renewsOn: '2026-12-01', seats: 12, total: 92.5, photo: `data:image/png;base64,${Buffer.from(png).toString('base64')}`, trackingUrl: 'https://example.com/t/8f3a',
+  items: [{ name: 'Ceramic mug', quantity: 2, price: 14, total: 28 }, { name: 'Pour-over kettle', quantity: 1, price: 64.5, total: 64.5 }],
 };
 
-void t.test('the page of templates has every component with its props and an example that renders', async (t) => {
+const metadata = { title: 'Example', author: 'Ada', createdAt: '2026-01-02T03:04:05.000Z' };
+
+/** The first bytes of a file of the format. */
+const signatures: Readonly<Record<OutputFormat, string>> = { pdf: '%PDF-', excel: 'PK' };
+
+/** Checks, expands and draws an attachment template as it comes in. */
+const fileOf = async (template: unknown, given: JsonObject, format: OutputFormat): Promise<Uint8Array> => {
+  const document = expandTemplate(template, given, { format });
+  switch (format) {
+    case 'pdf': return makePdf(document, new Map(), metadata, defaultLimits);
+    case 'excel': return makeWorkbook(document, new Map(), metadata, defaultLimits);
+  }
+};
+
+const isFile = (bytes: Uint8Array, format: OutputFormat): boolean => Buffer.from(bytes).toString('latin1', 0, 5).startsWith(signatures[format]);
+
+/** An example with something to see: a component without text of its own may come to nothing unseen. */
+const drawnIn = async (example: Json, given: JsonObject, format: OutputFormat): Promise<boolean> => {
+  const { pages } = expandTemplate(attachmentOf([example], { schema: { outputFormats: [format] } }), given, { format });
+  const isDrawn = pages.some(({ sections }) => sections.some(({ components }) => components.length > 0));
+  return isDrawn && isFile(await fileOf(attachmentOf([example], { schema: { outputFormats: [format] } }), given, format), format);
+};
+
+const picturesOf: Readonly<Record<Output, (type: string) => string>> = {
+  email: (type) => `![${type}](img/${type}.png)`,
+  pdf: (type) => `![${type} in a PDF](img/${type}-pdf.png)`,
+  excel: (type) => `![${type} in a workbook](img/${type}-excel.png)`,
+};
+const outputs: readonly Output[] = ['email', ...outputFormats];
+
+void t.test('the page of templates has every component with its props, an example that renders and a picture, for each output that has it', async (t) => {
   const page = read('docs/templates.md');
   const shown = [...page.matchAll(/^### (.*)$/gm)].map(([, heading = '']) => heading);
-  const supported = Object.keys(supportMatrix).filter((type) => isComponentType(type) && isSupported(type, 'email'));
-  t.same([...shown].sort(), [...supported].sort());
-  for (const type of shown) {
-    if (!isComponentType(type) || !isSupported(type, 'email')) continue;
+  t.same([...shown].sort(), Object.keys(supportMatrix).sort());
+  const matrix = new Map(rowsOf(sectionOf(page, '## Components')).map(([name = '', ...cells]) => [/^\[`(.*)`\]/.exec(name)?.[1], cells]));
+  for (const type of shown.filter(isComponentType)) {
     const section = sectionOf(page, `### ${type}`);
-    t.match(section, `![${type}](img/${type}.png)`);
     for (const name of Object.keys(componentSpecs[type].props)) t.match(section, `\`${name}\``, `${type} names ${name}`);
-    const examples = fenced(section, 'json').map((text) => JSON.parse(text) as Json);
+    const blocks = fenced(section, 'json').map((text) => JSON.parse(text) as Json);
+    const examples = blocks.filter((block) => isJsonObject(block) && 'type' in block);
     t.ok(examples.length > 0, `${type} has an example`);
+    // What is no component are the variables that the example shows.
+    const given: JsonObject = Object.assign({}, variables, ...blocks.filter((block) => !examples.includes(block)));
+    t.same(matrix.get(type), outputs.map((output) => (isSupported(type, output) ? 'yes' : '')), `the table of the components says which output has ${type}`);
+    for (const output of outputs) t.equal(section.includes(picturesOf[output](type)), isSupported(type, output), `${type} is shown in ${output} where it is`);
     for (const example of examples) {
       t.equal(isJsonObject(example) ? example['type'] : undefined, type);
-      t.ok(renderTemplate(templateOf([example]), variables).html.length > 0);
+      if (isSupported(type, 'email')) t.ok(renderTemplate(templateOf([example]), given).html.length > 0);
+      else t.throws(() => renderTemplate(templateOf([example]), given), { code: 'TEMPLATE_INVALID' });
+      for (const format of outputFormats) {
+        if (isSupported(type, format)) t.ok(await drawnIn(example, given, format), `the example of ${type} is drawn in ${format}`);
+        else await t.rejects(drawnIn(example, given, format), { code: 'TEMPLATE_INVALID' });
+      }
     }
   }
   for (const name of [...Object.keys(emailProps), ...Object.keys(sectionProps)]) t.match(sectionOf(page, '## Sections'), `\`${name}\``);
+  for (const type of chartTypes) t.match(sectionOf(page, '### chart'), `\`${type}\``);
   for (const operator of operators) t.match(sectionOf(page, '## Conditions'), `\`${operator}\``);
   for (const constant of constants) t.match(sectionOf(page, '## Constants'), `\`${constant}\``);
+});
+
+void t.test('the page of attachments: its examples are made, its samples, settings of pages, fonts and limits are those of the program', async (t) => {
+  const page = read('docs/attachments.md');
+  const given: JsonObject = { ...variables, number: '7' };
+  const examples = fenced(page, 'json').map((text) => JSON.parse(text) as JsonObject);
+  t.ok(examples.length >= 2);
+  for (const { slug: _slug, name: _name, ...example } of examples) {
+    const template = 'type' in example ? attachmentOf([example], { schema: { outputFormats: ['excel'] } }) : example;
+    const { content } = checkAttachmentTemplate(template, defaultLimits);
+    for (const format of content.schema.outputFormats) t.ok(isFile(await fileOf(template, given, format), format), format);
+  }
+  for (const { slug, schema } of sampleAttachments) {
+    t.match(page, `\`${slug}\``);
+    for (const format of schema.outputFormats) t.match(page, `(img/${slug}-${format}.png)`);
+  }
+  for (const word of [...pageFormats, ...orientations]) t.match(sectionOf(page, '## Attachment templates'), `\`${word}\``);
+  const fonts = sectionOf(page, '### Fonts and scripts').replaceAll(' ', '').toLowerCase();
+  for (const { name } of builtInFamilies) t.match(fonts, name.toLowerCase(), `the font ${name} is named`);
+});
+
+void t.test('the limits of documents stand in their page with the values of the program', async (t) => {
+  const rows = new Map(rowsOf(sectionOf(read('docs/attachments.md'), '## Limits')).map(([what = '', pdf = '', excel = '', code = '']) => [what, [pdf, excel, code]]));
+  const l = defaultLimits;
+  const n = (value: number): string => value.toLocaleString('en-US');
+  const both = (value: string, code: string): readonly string[] => [value, value, `\`${code}\``];
+  const mib = (bytes: number): string => `${n(bytes / 1024 ** 2)} MiB`;
+  t.same(Object.fromEntries([...rows].slice(1)), {
+    pages: [n(l.pdfPagesMax), '', '`ERR_LIMIT_001`'],
+    'images, as often as they are shown': [n(l.pdfImagesMax), '', '`ERR_LIMIT_002`'],
+    'rows of data in all tables together': ['', n(l.excelRowsMax), '`ERR_LIMIT_003`'],
+    sheets: ['', n(l.excelSheetsMax), '`ERR_LIMIT_004`'],
+    'columns of a table': ['', n(l.excelColumnsMax), '`ERR_LIMIT_005`'],
+    'size of the file': both(mib(l.documentSizeBytesMax), 'ERR_LIMIT_006'),
+    'items of a loop, list, timeline or chart': both(n(l.loopIterationsMax), 'ERR_LIMIT_007'),
+    'rows of a table': [n(l.loopIterationsMax), 'as above', '`ERR_LIMIT_007`'],
+    'items of all these together': both(n(l.documentItemsMax), 'ERR_LIMIT_007'),
+    'nesting: components, loops, conditionals': both([l.nestingDepthMax, l.nestedLoopsMax, l.nestedConditionsMax].join(', '), 'ERR_LIMIT_008'),
+    components: both(`${n(l.componentsSavedMax)} saved, ${n(l.componentsExpandedMax)} expanded`, 'ERR_LIMIT_009'),
+    'characters of all texts': both(n(l.documentTextCharsMax), 'RENDERED_BODY_TOO_LARGE'),
+    'characters of a cell': ['', n(l.excelCellCharsMax), '`VALIDATION_ERROR`'],
+    'all images together': both(mib(l.documentImagesSizeBytesMax), 'IMAGES_TOO_LARGE'),
+    'time for all images': both(`${l.documentImagesTimeoutMs / 1_000} s`, 'IMAGE_NOT_AVAILABLE'),
+    'time to make the file': [`${l.pdfTimeoutMs / 1_000} s`, `${l.excelTimeoutMs / 1_000} s`, '`GENERATION_TIMEOUT`'],
+    'memory to make the file': both(`${l.generatorMemoryMbMax} MB`, 'GENERATION_FAILED'),
+    'documents that wait to be made': both(`${l.generatorQueueMax}, for ${l.generatorQueueWaitMs / 1_000} s`, 'GENERATOR_BUSY'),
+  });
+});
+
+void t.test('no picture lies there that no page shows', async (t) => {
+  const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)].map(read).join('\n');
+  for (const file of readdirSync(join(root, 'docs/img'))) t.ok(pages.includes(`img/${file}`), file);
 });
 
 void t.test('the template of the first mail renders to the text that the page shows', async (t) => {

@@ -1,8 +1,11 @@
-/** `sealpost template import FILE`: saves the template of a JSON file and publishes it. */
+/** `sealpost template import FILE`: saves the template of a JSON file, of an email or of an attachment, and publishes it. */
 import { readFileSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
+import type { TObject } from '@sinclair/typebox';
+import type { Caller, Commands } from '../commands/api.js';
 import { makeCommands } from '../commands/index.js';
 import { systemCaller } from '../commands/first-start.js';
+import { ImportAttachmentTemplateRequestSchema, type ImportAttachmentTemplateRequest } from '../domain/attachment-template/records.js';
 import { CreateTemplateRequestSchema, type CreateTemplateRequest } from '../domain/template/records.js';
 import { DomainError } from '../domain/errors.js';
 import { print } from './output.js';
@@ -10,33 +13,58 @@ import { withTeam } from './with-engine.js';
 
 export const importTemplate = (file: string): Promise<void> =>
   withTeam(async (engine, teamId) => {
-    const request = parse(file);
+    const given = read(file);
     const commands = makeCommands(engine);
     const caller = systemCaller(teamId, 'cli', 'cli');
-    const known = request.slug === undefined ? undefined : await commands.getTemplate(caller, request.slug).catch(absent);
-    const { publish: _, ...changes } = request;
-    if (known === undefined) {
-      const created = await commands.createTemplate(caller, { ...request, publish: true });
-      return print(`Template ${created.slug} (${created.id}) is created and published as version 1.`);
-    }
-    await commands.updateTemplate(caller, known.id, changes);
-    const published = await commands.publishTemplate(caller, known.id);
-    print(`Template ${published.slug} (${published.id}) is published as version ${published.publishedVersion}.`);
+    if (isAttachment(given)) await importAttachment(commands, caller, checked<ImportAttachmentTemplateRequest>(ImportAttachmentTemplateRequestSchema, withoutPublish(given), file));
+    else await importEmail(commands, caller, checked<CreateTemplateRequest>(CreateTemplateRequestSchema, given, file));
   });
+
+const importEmail = async (commands: Commands, caller: Caller, request: CreateTemplateRequest): Promise<void> => {
+  const known = request.slug === undefined ? undefined : await commands.getTemplate(caller, request.slug).catch(absent);
+  const { publish: _, ...changes } = request;
+  if (known === undefined) {
+    const created = await commands.createTemplate(caller, { ...request, publish: true });
+    return print(`Template ${created.slug} (${created.id}) is created and published as version 1.`);
+  }
+  await commands.updateTemplate(caller, known.id, changes);
+  const published = await commands.publishTemplate(caller, known.id);
+  print(`Template ${published.slug} (${published.id}) is published as version ${published.publishedVersion}.`);
+};
+
+const importAttachment = async (commands: Commands, caller: Caller, request: ImportAttachmentTemplateRequest): Promise<void> => {
+  const { template, created } = await commands.importAttachmentTemplate(caller, request);
+  const name = `Attachment template ${template.slug} (${template.shortId})`;
+  print(`${name} is ${created ? 'created and ' : ''}published as version ${template.publishedVersion}.`);
+};
 
 const absent = (fault: unknown): undefined => {
   if (fault instanceof DomainError && fault.code === 'TEMPLATE_NOT_FOUND') return undefined;
   throw fault;
 };
 
-const parse = (file: string): CreateTemplateRequest => {
-  let parsed: unknown;
+const read = (file: string): unknown => {
   try {
-    parsed = JSON.parse(readFileSync(file, 'utf8'));
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch (fault) {
     throw new Error(`${file} cannot be read as JSON: ${fault instanceof Error ? fault.message : 'unknown fault'}`, { cause: fault });
   }
-  if (Value.Check(CreateTemplateRequestSchema, parsed)) return parsed;
-  const faults = [...Value.Errors(CreateTemplateRequestSchema, parsed)].slice(0, 20).map(({ path, message }) => `  ${path || '/'}: ${message}`);
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A template says what it is by `type`, or shows it by the pages of its schema. */
+const isAttachment = (template: unknown): template is Readonly<Record<string, unknown>> => {
+  if (!isObject(template)) return false;
+  const { type, schema } = template;
+  return type === 'attachment' || (type === undefined && isObject(schema) && ('pages' in schema || 'outputFormats' in schema));
+};
+
+/** Every import publishes, so that a file for POST /api/templates/attachment may say it or not. */
+const withoutPublish = ({ publish: _, ...template }: Readonly<Record<string, unknown>>): unknown => template;
+
+const checked = <Request>(schema: TObject, template: unknown, file: string): Request => {
+  if (Value.Check(schema, template)) return template as Request;
+  const faults = [...Value.Errors(schema, template)].slice(0, 20).map(({ path, message }) => `  ${path || '/'}: ${message}`);
   throw new Error(`${file} is not a template:\n${faults.join('\n')}`);
 };

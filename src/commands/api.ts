@@ -1,6 +1,13 @@
 /** Every command as HTTP and the command line call it. Each may reject with DomainError; nothing is written then. */
-import type { ApiKeyId, EmailId, TeamId, TemplateId } from '../domain/ids.js';
+import type { ApiKeyId, AssetId, EmailId, TeamId, TemplateId } from '../domain/ids.js';
+import type {
+  AttachmentTemplateRecord, AttachmentTemplateVersion, CreateAttachmentTemplateRequest, ImportAttachmentTemplateRequest,
+  UpdateAttachmentTemplateRequest,
+} from '../domain/attachment-template/records.js';
+import type { OutputFormat } from '../domain/attachment-template/schema.js';
+import type { AssetRecord, AssetUsage } from '../domain/asset/records.js';
 import type { ApiKeyRecord, CreateApiKeyRequest, CreatedApiKey, Permission } from '../domain/api-key/records.js';
+import type { JsonObject } from '../domain/json.js';
 import type {
   BulkDeleteRequest, BulkDeleteResponse, Deleted, EmailRecord, RetryEmailResponse, SendEmailRequest, SendEmailResponse,
 } from '../domain/email/request.js';
@@ -25,6 +32,16 @@ export type Idempotency = Readonly<{ key: string; body: unknown }>;
 /** `replayed`: the answer is the stored one. */
 export type Answer<T> = Readonly<{ body: T; replayed: boolean }>;
 
+export type Imported<Template> = Readonly<{ template: Template; created: boolean }>;
+
+/** Without a format the first one of the template, without a version the draft; default values stand in for variables that are not given. */
+export type DocumentPreviewRequest = Readonly<{ variables: JsonObject; format?: OutputFormat; version?: string | number }>;
+/** `name` is that of the template, without an extension. */
+export type DocumentPreview = Readonly<{ bytes: Uint8Array; format: OutputFormat; name: string }>;
+
+/** A file as it came, under the name that the caller gave it. */
+export type Upload = Readonly<{ filename: string; bytes: Buffer }>;
+
 export type Commands = Readonly<{
   /**
    * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED.
@@ -48,6 +65,24 @@ export type Commands = Readonly<{
   publishTemplate: (caller: Caller, reference: string) => Promise<TemplateRecord>;
   templateVersions: (caller: Caller, reference: string) => Promise<readonly TemplateVersion[]>;
   previewTemplate: (caller: Caller, reference: string, request: PreviewRequest) => Promise<PreviewResponse>;
+
+  createAttachmentTemplate: (caller: Caller, request: CreateAttachmentTemplateRequest) => Promise<AttachmentTemplateRecord>;
+  /** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
+  importAttachmentTemplate: (caller: Caller, request: ImportAttachmentTemplateRequest) => Promise<Imported<AttachmentTemplateRecord>>;
+  /** `reference`: id, short id or slug, on each of these. */
+  getAttachmentTemplate: (caller: Caller, reference: string) => Promise<AttachmentTemplateRecord>;
+  updateAttachmentTemplate: (caller: Caller, reference: string, request: UpdateAttachmentTemplateRequest) => Promise<AttachmentTemplateRecord>;
+  deleteAttachmentTemplate: (caller: Caller, reference: string) => Promise<Deleted>;
+  publishAttachmentTemplate: (caller: Caller, reference: string) => Promise<AttachmentTemplateRecord>;
+  attachmentTemplateVersions: (caller: Caller, reference: string) => Promise<readonly AttachmentTemplateVersion[]>;
+  /** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */
+  previewAttachmentTemplate: (caller: Caller, reference: string, request: DocumentPreviewRequest, signal: AbortSignal) => Promise<DocumentPreview>;
+
+  /** `usage`: what the team's gallery holds; the route asks the read model first. */
+  uploadAsset: (caller: Caller, upload: Upload, usage: AssetUsage) => Promise<AssetRecord>;
+  getAsset: (caller: Caller, id: AssetId) => Promise<AssetRecord>;
+  assetContent: (caller: Caller, id: AssetId) => Promise<Readonly<{ bytes: Buffer; contentType: string; filename: string }>>;
+  deleteAsset: (caller: Caller, id: AssetId) => Promise<Deleted>;
 
   createApiKey: (caller: Caller, request: CreateApiKeyRequest) => Promise<CreatedApiKey>;
   getApiKey: (caller: Caller, id: ApiKeyId) => Promise<ApiKeyRecord>;

@@ -1,95 +1,233 @@
-/** Attachments of a send call: decoded, measured, sealed under the email's key and put into files. */
-import type { SendEmailRequest } from '../domain/email/request.js';
+/** Attachments of a send call: made, fetched or decoded, measured, sealed under the email's key and put into files; and back. */
+import type { Caller } from './api.js';
+import { loadAsset } from './assets.js';
+import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from './attachment-templates.js';
+import type { CommandDeps } from './deps.js';
+import { makeDocument } from './documents.js';
+import { attachmentTooLarge, invalidAttachments, type Given } from './given-attachments.js';
+import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import type { EmailContent } from '../domain/email/events.js';
-import { DomainError, type FieldError } from '../domain/errors.js';
-import type { Limits } from '../domain/limits.js';
+import { DomainError } from '../domain/errors.js';
+import { safeFilename } from '../domain/filename.js';
+import type { JsonObject } from '../domain/json.js';
+import { isoTime } from '../domain/ports/clock.js';
 import type { Files } from '../domain/ports/files.js';
 import type { SealingKey } from '../domain/ports/keys.js';
+import { OutboundFault } from '../domain/ports/outbound-http.js';
+import { assetContentId, type RenderEnvironment } from '../domain/ports/renderer.js';
+import { constantsOf } from '../domain/rendering/constants.js';
+import { fillText } from '../domain/rendering/fill-text.js';
+import type { Language } from '../domain/rendering/formats.js';
+import { compilePreparation } from '../domain/rendering/prepare-values.js';
+import { hasPlaceholder } from '../domain/rendering/templated-text.js';
+import { resolveAttachmentVersion } from '../domain/attachment-template/state.js';
 
-export type DecodedAttachment = Readonly<{ filename: string; contentType: string; bytes: Buffer }>;
+export type ReadyAttachment = Readonly<{ filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>;
+
+/** `temporary`: kept only for some days. `ofTemplate`: the template shows it. */
+type Prepared = ReadyAttachment & Readonly<{ temporary?: true; ofTemplate?: true }>;
+
+/** What the attachments of one call share. */
+export type AttachmentCall = Readonly<{
+  variables: JsonObject;
+  environment: RenderEnvironment;
+  /** Pictures of the gallery that the email's template shows; they are kept with the email, whatever becomes of the gallery. */
+  assetIds: readonly string[];
+}>;
+
+export type PreparedAttachments = Readonly<{ files: readonly Prepared[]; generated: Readonly<Record<OutputFormat, number>> | undefined }>;
+
+const contentTypes: Readonly<Record<OutputFormat, string>> = {
+  pdf: 'application/pdf',
+  excel: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
+const extensions: Readonly<Record<OutputFormat, string>> = { pdf: '.pdf', excel: '.xlsx' };
+
+/**
+ * Makes ready what was given, one after the other, and stops where one fails or all together are too large.
+ * Throws VALIDATION_ERROR, ERR_ATTACH_001 (no such template), ERR_ATTACH_002 (too large), ASSET_NOT_FOUND,
+ * ATTACHMENT_NOT_AVAILABLE (an address that gives nothing), and what the generator throws.
+ */
+export const prepareAttachments = async (
+  deps: CommandDeps,
+  caller: Caller,
+  given: readonly Given[],
+  call: AttachmentCall,
+): Promise<PreparedAttachments> => {
+  const files: Prepared[] = [];
+  const generated = { pdf: 0, excel: 0 };
+  let totalSizeBytes = 0;
+  const add = (file: Prepared): void => {
+    totalSizeBytes += file.bytes.byteLength;
+    const max = deps.limits.attachmentsTotalSizeBytesMax;
+    if (totalSizeBytes > max) throw attachmentTooLarge('The attachments have together at least', totalSizeBytes, max);
+    files.push(file);
+  };
+  for (const attachment of given) {
+    if (attachment.kind === 'generated') {
+      for (const { file, format } of await generate(deps, caller, attachment, call)) {
+        add(file);
+        generated[format] += 1;
+      }
+    } else {
+      add(await supplied(deps, caller, attachment, call));
+    }
+  }
+  for (const assetId of call.assetIds) add(await shown(deps, caller, assetId));
+  return { files, generated: generated.pdf + generated.excel === 0 ? undefined : generated };
+};
+
+type Generated = Extract<Given, { kind: 'generated' }>;
+
+const generate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { field, reference, filename, outputFormats, variables }: Generated,
+  call: AttachmentCall,
+): Promise<readonly Readonly<{ file: Prepared; format: OutputFormat }>[]> => {
+  const known = await findAttachmentTemplate(deps, caller.teamId, reference);
+  if (known === undefined) {
+    throw new DomainError('ERR_ATTACH_001', `${field}: there is no attachment template ${JSON.stringify(reference)}. GET /api/templates/attachment lists yours.`, {
+      relatedInfo: { attachmentTemplateId: reference },
+    });
+  }
+  const { revision, name } = resolveAttachmentVersion(known.template, 'published');
+  const content = await attachmentContentAt(deps, known.id, revision);
+  const formats = outputFormats ?? content.schema.outputFormats;
+  for (const format of formats) {
+    if (content.schema.outputFormats.includes(format)) continue;
+    throw invalidAttachments([{ field: `${field}.outputFormats`, message: `asks for ${format}; the template "${name}" gives ${content.schema.outputFormats.join(' and ')}` }]);
+  }
+  const input = { variables: { ...call.variables, ...variables }, environment: call.environment };
+  const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
+  const title = inContext(`${field} ("${name}")`, () => {
+    const template = filename ?? name;
+    if (!hasPlaceholder(template)) return template;
+    const prepared = compilePreparation(content.variables, language, deps.limits)(input.variables, input.environment);
+    return fillText(template, `${field}.filename`, { definitions: content.variables, language, limits: deps.limits }, prepared);
+  });
+  const made: { file: Prepared; format: OutputFormat }[] = [];
+  for (const format of formats) {
+    const bytes = await inContext(`${field} ("${name}", ${format})`, () =>
+      makeDocument(deps, { teamId: caller.teamId, content, cacheKey: attachmentCacheKey(known.id, revision), ...input, format, title, signal: new AbortController().signal }),
+    );
+    const file = { filename: generatedName(title, format, deps.limits.filenameCharsMax), contentType: contentTypes[format], contentId: undefined, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), temporary: true as const };
+    made.push({ file, format });
+  }
+  return made;
+};
+
+/** Says of a fault which attachment it belongs to. Works for what throws at once and for what rejects. */
+const inContext = <T>(place: string, work: () => T): T => {
+  const placed = (fault: unknown): never => {
+    throw fault instanceof DomainError ? new DomainError(fault.code, `${place}: ${fault.message}`, fault.details) : fault;
+  };
+  try {
+    const result = work();
+    return result instanceof Promise ? (result.catch(placed) as T) : result;
+  } catch (fault) {
+    return placed(fault);
+  }
+};
+
+/** The name without an extension of ours, made safe and short enough, then with the one of its format. A slash, as numbers have it, is no path here. */
+const generatedName = (title: string, format: OutputFormat, charsMax: number): string => {
+  const extension = extensions[format];
+  const stem = safeFilename(title.replace(/\.(?:pdf|xlsx)$/i, '').replace(/[/\\]/g, '-')).slice(0, charsMax - extension.length).trimEnd();
+  return `${stem === '' ? 'document' : stem}${extension}`;
+};
+
+const shown = async (deps: CommandDeps, caller: Caller, assetId: string): Promise<Prepared> => {
+  const asset = await loadAsset(deps, caller.teamId, assetId);
+  if (asset === undefined) throw new DomainError('ASSET_NOT_FOUND', `The template shows the asset ${assetId}, which is not in the gallery. GET /api/assets lists what is.`);
+  return { filename: asset.filename, contentType: asset.contentType, contentId: assetContentId(assetId), bytes: asset.bytes, ofTemplate: true };
+};
+
+type Supplied = Exclude<Given, Generated>;
+
+const supplied = async (deps: CommandDeps, caller: Caller, given: Supplied, call: AttachmentCall): Promise<ReadyAttachment> => {
+  switch (given.kind) {
+    case 'content':
+      return { filename: nameOf(given.filename, given.field, deps, call), contentType: given.contentType, contentId: given.contentId, bytes: given.bytes };
+    case 'url': {
+      const filename = nameOf(given.filename, given.field, deps, call);
+      const { bytes, contentType } = await fetchAttachment(deps, given.url, given.field);
+      return { filename, contentType: given.contentType ?? mediaTypeOf(contentType), contentId: given.contentId, bytes };
+    }
+    case 'asset': {
+      const asset = await loadAsset(deps, caller.teamId, given.assetId);
+      if (asset === undefined) throw new DomainError('ASSET_NOT_FOUND', `${given.field}.assetId: there is no asset ${given.assetId}. GET /api/assets lists yours.`);
+      return { filename: nameOf(given.filename ?? asset.filename, given.field, deps, call), contentType: asset.contentType, contentId: given.contentId, bytes: asset.bytes };
+    }
+  }
+};
+
+const fetchAttachment = async (deps: CommandDeps, url: string, field: string): Promise<Readonly<{ bytes: Buffer; contentType: string | undefined }>> => {
+  const { limits } = deps;
+  try {
+    const { bytes, contentType } = await deps.outbound.get(url, {
+      sizeBytesMax: Math.min(limits.outboundSizeBytesMax, limits.attachmentSizeBytesMax),
+      timeoutMs: limits.outboundTimeoutMs,
+      redirectsMax: limits.outboundRedirectsMax,
+      signal: new AbortController().signal,
+    });
+    return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), contentType };
+  } catch (fault) {
+    if (!(fault instanceof OutboundFault)) throw fault;
+    if (fault.fault === 'too-large') throw new DomainError('ERR_ATTACH_002', `${field}.url: ${fault.message}`, { relatedInfo: { maxSizeBytes: limits.attachmentSizeBytesMax } });
+    throw new DomainError('ATTACHMENT_NOT_AVAILABLE', `${field}.url: ${fault.message}`, { errors: [{ field: `${field}.url`, message: fault.message }] });
+  }
+};
+
+const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/;
+const mediaTypeOf = (said: string | undefined): string => (said !== undefined && MEDIA_TYPE.test(said) ? said : 'application/octet-stream');
+
+/** Names of supplied files are filled from the variables of the call as they came: no template describes them. */
+const nameOf = (given: string, field: string, { limits }: CommandDeps, { variables, environment }: AttachmentCall): string => {
+  const language: Language = { locale: 'en-US', timeZone: 'UTC' };
+  const filled = hasPlaceholder(given)
+    ? fillText(given, `${field}.filename`, { definitions: [], language, limits }, { values: variables, constants: constantsOf(language)(environment) })
+    : given;
+  const name = safeFilename(filled).slice(0, limits.filenameCharsMax);
+  if (name === '') throw invalidAttachments([{ field: `${field}.filename`, message: 'has no visible character' }]);
+  return name;
+};
 
 /** What the sealed bytes of the attachment at that index are bound to. */
 export const attachmentContext = (index: number): string => `attachment:${index}`;
 
-const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+$/;
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const DAY_MS = 86_400_000;
 
-/** Throws VALIDATION_ERROR naming each fault, ERR_ATTACH_002 where one or all together are too large. */
-export const decodeAttachments = (given: SendEmailRequest['attachments'], limits: Limits): readonly DecodedAttachment[] => {
-  if (given === undefined || given.length === 0) return [];
-  if (given.length > limits.attachmentsMax) {
-    throw invalid([{ field: 'attachments', message: `holds ${given.length} attachments; at most ${limits.attachmentsMax} are allowed` }]);
-  }
-  const faults: FieldError[] = [];
-  const decoded = given.map(({ filename, content, contentType }, index) => {
-    const field = `attachments[${index}]`;
-    const name = safeFilename(filename);
-    if (name === '') faults.push({ field: `${field}.filename`, message: 'has no visible character' });
-    if (!MEDIA_TYPE.test(contentType)) {
-      faults.push({ field: `${field}.contentType`, message: 'must be a MIME type such as application/pdf, without parameters' });
-    }
-    const compact = content.replace(/[\r\n]/g, '');
-    if (compact.length % 4 !== 0 || !BASE64.test(compact)) {
-      faults.push({ field: `${field}.content`, message: 'must be base64 (RFC 4648, section 4) with its padding' });
-    }
-    return { filename: name, contentType: contentType.toLowerCase(), bytes: Buffer.from(compact, 'base64') };
-  });
-  if (faults.length > 0) throw invalid(faults);
-  checkSizes(decoded, limits);
-  return decoded;
-};
-
-const invalid = (errors: readonly FieldError[]): DomainError =>
-  new DomainError('VALIDATION_ERROR', 'The attachments are not valid; `errors` names each field and what would be right.', { errors });
-
-const checkSizes = (attachments: readonly DecodedAttachment[], limits: Limits): void => {
-  attachments.forEach(({ bytes }, index) => {
-    if (bytes.byteLength > limits.attachmentSizeBytesMax) {
-      throw tooLarge(`attachments[${index}] has`, bytes.byteLength, limits.attachmentSizeBytesMax);
-    }
-  });
-  const total = attachments.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-  if (total > limits.attachmentsTotalSizeBytesMax) {
-    throw tooLarge('The attachments have together', total, limits.attachmentsTotalSizeBytesMax);
-  }
-};
-
-const tooLarge = (what: string, actual: number, max: number): DomainError =>
-  new DomainError('ERR_ATTACH_002', `${what} ${actual} bytes; at most ${max} are allowed.`, {
-    relatedInfo: { actualSizeBytes: actual, maxSizeBytes: max },
-  });
-
-/** A file name without paths, control characters, and the marks that turn text round or hide an extension. */
-export const safeFilename = (name: string): string =>
-  (name.split(/[/\\]/).at(-1) ?? '')
-    .replace(/[\x00-\x1f\x7f<>:"|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
-    .replace(/^[.\s]+|[.\s]+$/g, '');
-
-/** Puts the sealed bytes; they are durable when it resolves. */
+/** Puts the sealed bytes; they are durable when it resolves. `dueAtMs`: when the email leaves, from which the days of generated files count. */
 export const storeAttachments = async (
-  files: Files,
+  { files, limits }: Pick<CommandDeps, 'files' | 'limits'>,
   key: SealingKey,
-  attachments: readonly DecodedAttachment[],
-): Promise<EmailContent['attachments']> =>
-  Promise.all(
-    attachments.map(async ({ filename, contentType, bytes }, index) => ({
+  attachments: readonly Prepared[],
+  dueAtMs: number,
+): Promise<EmailContent['attachments']> => {
+  const expiresAt = isoTime(dueAtMs + limits.generatedFileDays * DAY_MS);
+  return Promise.all(
+    attachments.map(async ({ filename, contentType, contentId, bytes, temporary, ofTemplate }, index) => ({
       filename,
       contentType,
       sizeBytes: bytes.byteLength,
-      file: await files.put(key.seal(bytes, attachmentContext(index))),
+      ...(contentId === undefined ? {} : { contentId }),
+      ...(ofTemplate === undefined ? {} : { ofTemplate }),
+      file: await files.put(key.seal(bytes, attachmentContext(index)), temporary ? { expiresAt } : {}),
     })),
   );
+};
 
 /** The bytes of an email's attachments, opened; undefined where one is gone. */
 export const loadAttachments = async (
   files: Files,
   key: SealingKey,
   attachments: EmailContent['attachments'],
-): Promise<readonly DecodedAttachment[] | undefined> => {
+): Promise<readonly ReadyAttachment[] | undefined> => {
   const loaded = await Promise.all(
-    attachments.map(async ({ filename, contentType, file }, index) => {
+    attachments.map(async ({ filename, contentType, contentId, file }, index) => {
       const sealed = await files.get(file);
-      return sealed === undefined ? undefined : { filename, contentType, bytes: key.open(sealed, attachmentContext(index)) };
+      return sealed === undefined ? undefined : { filename, contentType, contentId, bytes: key.open(sealed, attachmentContext(index)) };
     }),
   );
   return loaded.every((attachment) => attachment !== undefined) ? loaded : undefined;

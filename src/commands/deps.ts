@@ -1,23 +1,31 @@
 /** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
 import type { Caller } from './api.js';
 import { cachedLoader, type Loaded } from './handle.js';
+import { attachmentTemplateDecider, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
 import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
 import type { Cause, EventLog } from '../domain/event-log.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Files } from '../domain/ports/files.js';
+import type { Generator } from '../domain/ports/generator.js';
 import type { Ids } from '../domain/ports/ids.js';
 import type { Keys } from '../domain/ports/keys.js';
+import type { MediaTypes } from '../domain/ports/media-types.js';
+import type { OutboundHttp } from '../domain/ports/outbound-http.js';
 import type { Renderer } from '../domain/ports/renderer.js';
 import { evolveTeam, type TeamState } from '../domain/team/state.js';
-import { evolveSlug, templateDecider, type SlugState, type TemplateState } from '../domain/template/state.js';
+import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
+import { templateDecider, type TemplateState } from '../domain/template/state.js';
 
 export type CommandPorts = Readonly<{
   log: EventLog;
   keys: Pick<Keys, 'fingerprint'>;
   files: Files;
   renderer: Renderer;
+  generator: Generator;
+  outbound: OutboundHttp;
+  mediaTypes: MediaTypes;
   clock: Clock;
   ids: Ids;
   limits: Limits;
@@ -26,13 +34,20 @@ export type CommandPorts = Readonly<{
 type Load<State> = (stream: StreamName) => Promise<Loaded<State>>;
 
 export type CommandDeps = CommandPorts &
-  Readonly<{ template: Load<TemplateState>; slug: Load<SlugState>; team: Load<TeamState>; apiKey: Load<ApiKeyState> }>;
+  Readonly<{
+    template: Load<TemplateState>;
+    attachmentTemplate: Load<AttachmentTemplateState>;
+    slug: Load<SlugState>;
+    team: Load<TeamState>;
+    apiKey: Load<ApiKeyState>;
+  }>;
 
 const STATES_MAX = 1_000;
 
 export const makeCommandDeps = (ports: CommandPorts): CommandDeps => ({
   ...ports,
   template: cachedLoader(ports.log, templateDecider, STATES_MAX),
+  attachmentTemplate: cachedLoader(ports.log, attachmentTemplateDecider, STATES_MAX),
   slug: cachedLoader(ports.log, { evolve: evolveSlug, initialState: undefined }, STATES_MAX),
   team: cachedLoader(ports.log, { evolve: evolveTeam, initialState: undefined }, STATES_MAX),
   apiKey: cachedLoader(ports.log, apiKeyDecider, STATES_MAX * 10),

@@ -10,6 +10,7 @@ import { INSTANCE_STREAM, must, parseTeamId, teamStream, uuidV5, type TeamId } f
 import { isoTime } from '../domain/ports/clock.js';
 import type { TeamSettings } from '../domain/team/events.js';
 import { evolveInstance, evolveTeam, type InstanceState, type TeamState } from '../domain/team/state.js';
+import type { CreateAttachmentTemplateRequest } from '../domain/attachment-template/records.js';
 import type { CreateTemplateRequest } from '../domain/template/records.js';
 
 /** The id of the first team, or undefined before the first start is done. */
@@ -39,11 +40,14 @@ const initialSettings: TeamSettings = {
   },
 };
 
+/** The templates of the first team. */
+export type Samples = Readonly<{ emails: readonly CreateTemplateRequest[]; attachments: readonly CreateAttachmentTemplateRequest[] }>;
+
 /**
  * Makes the first team, the samples and a key. Every step is safe to repeat, so a start that died in the middle is
  * finished by the next; the instance is marked as initialised last. Out: the key, undefined where all was done before.
  */
-export const firstStart = async (deps: CommandDeps, samples: readonly CreateTemplateRequest[]): Promise<CreatedApiKey | undefined> => {
+export const firstStart = async (deps: CommandDeps, samples: Samples): Promise<CreatedApiKey | undefined> => {
   if ((await firstTeam(deps)) !== undefined) return undefined;
   const teamId = must(parseTeamId(uuidV5('team', 'first')), 'team id');
   const cause = { teamId, actor: 'system', correlationId: 'first-start', causationId: 'first-start', at: isoTime(deps.clock.now()) };
@@ -53,9 +57,13 @@ export const firstStart = async (deps: CommandDeps, samples: readonly CreateTemp
   }
   const commands = makeCommands(deps);
   const caller = systemCaller(teamId, 'system', 'first-start');
-  for (const sample of samples) {
+  for (const sample of samples.emails) {
     const known = await commands.getTemplate(caller, sample.slug ?? '').catch(() => undefined);
     if (known === undefined) await commands.createTemplate(caller, { ...sample, publish: true });
+  }
+  for (const sample of samples.attachments) {
+    const known = await commands.getAttachmentTemplate(caller, sample.slug ?? '').catch(() => undefined);
+    if (known === undefined) await commands.createAttachmentTemplate(caller, { ...sample, publish: true });
   }
   const key = await commands.createApiKey(caller, { name: 'First key', permissions: [...permissions] });
   try {

@@ -1,8 +1,9 @@
 /** Accepts one email: checks all, renders once to check, pins what the mail depends on, and appends it. */
 import type { Answer, Caller, Idempotency } from './api.js';
-import { decodeAttachments, storeAttachments } from './attachments.js';
+import { prepareAttachments, storeAttachments } from './attachments.js';
 import { checkRequest } from './check-request.js';
 import { causeOf, type CommandDeps } from './deps.js';
+import { readAttachments } from './given-attachments.js';
 import { compiledTemplate, findTemplate, type KnownTemplate } from './templates.js';
 import { emailDecider } from '../domain/email/decider.js';
 import type { EmailAccepted } from '../domain/email/events.js';
@@ -73,7 +74,7 @@ const prepare = async (
 ): Promise<Prepared> => {
   const nowMs = deps.clock.now();
   const checked = checkRequest(request, nowMs, deps.limits);
-  const decoded = decodeAttachments(request.attachments, deps.limits);
+  const given = readAttachments(request.attachments ?? [], deps.limits);
   const known = await templateOf(deps, caller, request.templateId);
   const { revision, version, name, from: templateFrom } = resolveVersion(known.template, request.version ?? 'published');
   const { state: team } = await deps.team(teamStream(caller.teamId));
@@ -82,15 +83,17 @@ const prepare = async (
   const at = isoTime(nowMs);
   const { company } = team.settings;
   const variables = request.variables as JsonObject;
+  const environment = { at: checked.scheduledAt ?? at, company };
   const render = await compiledTemplate(deps, known.id, revision);
-  const subject = render.check({
+  const { subject, assetIds } = render.check({
     variables,
     ...(request.subject === undefined ? {} : { subject: request.subject }),
-    environment: { at: checked.scheduledAt ?? at, company },
+    environment,
   });
   const from = checked.from ?? templateFrom ?? team.settings.defaultFrom;
-  const sealing = decoded.length === 0 ? undefined : await deps.log.newKey();
-  const attachments = sealing === undefined ? [] : await storeAttachments(deps.files, sealing.key, decoded);
+  const { files, generated } = await prepareAttachments(deps, caller, given, { variables, environment, assetIds });
+  const sealing = files.length === 0 ? undefined : await deps.log.newKey();
+  const attachments = sealing === undefined ? [] : await storeAttachments(deps, sealing.key, files, checked.scheduledAt === undefined ? nowMs : Date.parse(checked.scheduledAt));
 
   const data: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
@@ -101,7 +104,8 @@ const prepare = async (
     priority: request.priority ?? 'normal',
     tags: request.tags ?? [],
     roles: [...checked.roles],
-    attachmentCount: attachments.length,
+    attachmentCount: attachments.filter(({ ofTemplate }) => ofTemplate !== true).length,
+    ...(generated === undefined ? {} : { generated }),
     company,
     ...(fingerprint === undefined ? {} : { fingerprint }),
     at,

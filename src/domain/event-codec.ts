@@ -28,6 +28,8 @@ export const current: { readonly [Type in EventType]: string } = {
   TemplateDeleted: 'TemplateDeleted.v1',
   TemplateSlugClaimed: 'TemplateSlugClaimed.v1',
   TemplateSlugReleased: 'TemplateSlugReleased.v1',
+  AssetUploaded: 'AssetUploaded.v1',
+  AssetDeleted: 'AssetDeleted.v1',
   ApiKeyCreated: 'ApiKeyCreated.v1',
   ApiKeyUsed: 'ApiKeyUsed.v1',
   ApiKeyRevoked: 'ApiKeyRevoked.v1',

@@ -1,15 +1,17 @@
 /** Every event of the program, and the schemas of all. */
+import { assetEventSchemas, type AssetEvent } from './asset/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
 import { teamEventSchemas, type InstanceEvent, type LedgerEvent, type TeamEvent } from './team/events.js';
 import { templateEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './template/events.js';
 
-export type DomainEvent = EmailEvent | TemplateEvent | TemplateSlugEvent | ApiKeyEvent | TeamEvent | InstanceEvent | LedgerEvent;
+export type DomainEvent = EmailEvent | TemplateEvent | TemplateSlugEvent | AssetEvent | ApiKeyEvent | TeamEvent | InstanceEvent | LedgerEvent;
 export type EventType = DomainEvent['type'];
 
 export const eventSchemas = {
   ...emailEventSchemas,
   ...templateEventSchemas,
+  ...assetEventSchemas,
   ...apiKeyEventSchemas,
   ...teamEventSchemas,
 } as const;

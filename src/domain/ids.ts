@@ -7,6 +7,8 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 export type EmailId = Branded<'EmailId'>;
 export type TeamId = Branded<'TeamId'>;
 export type TemplateId = Branded<'TemplateId'>;
+export type AttachmentTemplateId = Branded<'AttachmentTemplateId'>;
+export type AssetId = Branded<'AssetId'>;
 export type ApiKeyId = Branded<'ApiKeyId'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -20,6 +22,8 @@ const parseUuid = (text: string): string | undefined => {
 export const parseEmailId = (text: string): EmailId | undefined => parseUuid(text) as EmailId | undefined;
 export const parseTeamId = (text: string): TeamId | undefined => parseUuid(text) as TeamId | undefined;
 export const parseTemplateId = (text: string): TemplateId | undefined => parseUuid(text) as TemplateId | undefined;
+export const parseAttachmentTemplateId = (text: string): AttachmentTemplateId | undefined => parseUuid(text) as AttachmentTemplateId | undefined;
+export const parseAssetId = (text: string): AssetId | undefined => parseUuid(text) as AssetId | undefined;
 
 const API_KEY_ID = /^key_[A-Za-z0-9_-]{22}$/;
 export const parseApiKeyId = (text: string): ApiKeyId | undefined =>
@@ -58,19 +62,26 @@ const customUuid = (bytes: Buffer, version: number): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 };
 
+/** In: a short id as parseShortId gives it. Out: the id of the template that it names in that team, so that no index is needed. */
+export const attachmentTemplateIdOf = (teamId: TeamId, shortId: string): AttachmentTemplateId =>
+  uuidV5('attachmentTemplate', teamId, shortId) as AttachmentTemplateId;
+
 export type StreamName = Branded<'StreamName'>;
 
 /** Stream names: `<kind>-<id>`; the part before the first hyphen is the kind. */
 export const emailStream = (id: EmailId): StreamName => `email-${id}` as StreamName;
 export const templateStream = (id: TemplateId): StreamName => `template-${id}` as StreamName;
+export const attachmentTemplateStream = (id: AttachmentTemplateId): StreamName => `attachmentTemplate-${id}` as StreamName;
+export const assetStream = (id: AssetId): StreamName => `asset-${id}` as StreamName;
 export const apiKeyStream = (id: ApiKeyId): StreamName => `apiKey-${id}` as StreamName;
 export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName;
-/** Holds which template owns a slug; its id is derived, so two claims of one slug meet in one stream. */
-export const templateSlugStream = (teamId: TeamId, slug: string): StreamName => {
-  const parts = `${teamId} ${slug}`;
+type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
+
+const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => {
+  const parts = `${kind} ${teamId} ${slug}`;
   const known = slugStreams.get(parts);
   if (known !== undefined) return known;
-  const stream = `templateSlug-${uuidV5('templateSlug', teamId, slug)}` as StreamName;
+  const stream = `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;
   if (slugStreams.size >= SLUG_STREAMS_MAX) slugStreams.clear();
   slugStreams.set(parts, stream);
   return stream;
@@ -78,6 +89,10 @@ export const templateSlugStream = (teamId: TeamId, slug: string): StreamName => 
 /** The same few slugs are asked for with each email, and a digest is dear. A team's id holds no blank. */
 const slugStreams = new Map<string, StreamName>();
 const SLUG_STREAMS_MAX = 1_000;
+
+/** Holds which template owns a slug; its id is derived, so two claims of one slug meet in one stream. Each kind of template has its own slugs. */
+export const templateSlugStream = (teamId: TeamId, slug: string): StreamName => slugStream('templateSlug', teamId, slug);
+export const attachmentTemplateSlugStream = (teamId: TeamId, slug: string): StreamName => slugStream('attachmentTemplateSlug', teamId, slug);
 export const LEDGER_STREAM = 'ledger' as StreamName;
 /** Holds the facts of the instance itself: that the first start was done, and for which team. */
 export const INSTANCE_STREAM = 'instance' as StreamName;

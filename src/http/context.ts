@@ -57,8 +57,10 @@ declare module 'fastify' {
     idempotent?: true;
     /** Example bodies for the API description, by name. */
     examples?: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>>;
-    /** The media type of the answer where it is no JSON. */
-    media?: string;
+    /** The route takes a file as multipart/form-data, beside JSON. */
+    uploads?: true;
+    /** The media types that the answer may have where it is no JSON. */
+    media?: string | readonly string[];
     /** The code with which an unknown or malformed id is answered, for the API description. */
     unknownId?: ErrorCode;
   }

@@ -16,6 +16,8 @@ import { requestIds } from './plugins/request-id.js';
 import { isPlain, stringify } from './plugins/serialization.js';
 import { ajvOptions, validationError } from './plugins/validation.js';
 import { apiKeyRoutes } from './routes/api-keys.js';
+import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
+import { assetRoutes } from './routes/assets.js';
 import { emailRoutes } from './routes/emails.js';
 import { healthRoutes } from './routes/health.js';
 import { landingRoutes } from './routes/landing.js';
@@ -101,6 +103,7 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
         takesBody: route.schema?.body !== undefined,
         unknownId: route.config?.unknownId,
         media: route.config?.media,
+        uploads: route.config?.uploads === true,
         examples: route.config?.examples,
       },
     }));
@@ -116,6 +119,8 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
 const registerRoutes = (app: App, deps: HttpDeps): void => {
   emailRoutes(app, deps);
   templateRoutes(app, deps);
+  attachmentTemplateRoutes(app, deps);
+  assetRoutes(app, deps);
   apiKeyRoutes(app, deps);
   healthRoutes(app, deps);
   landingRoutes(app, deps);

@@ -1,14 +1,17 @@
 /** All projections. */
 import type { Limits } from '../domain/limits.js';
 import { apiKeysProjection } from './api-keys.js';
+import { assetsProjection } from './assets.js';
 import { emailsProjection } from './emails.js';
 import type { Projection } from './projection.js';
-import { templatesProjection } from './templates.js';
+import { attachmentTemplatesProjection, templatesProjection } from './templates.js';
 
 const DAY_MS = 86_400_000;
 
 export const makeProjections = (limits: Limits): readonly Projection[] => [
   emailsProjection(limits.retentionDays * DAY_MS),
   templatesProjection,
+  attachmentTemplatesProjection,
+  assetsProjection,
   apiKeysProjection,
 ];

@@ -6,9 +6,10 @@ import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Condition, Documents } from '../domain/ports/documents.js';
 import type { EmailFilter, Queries } from './api.js';
 import { API_KEYS, type ApiKeyDocument } from './api-keys.js';
+import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
-import { readPage, type Total } from './paging.js';
-import { TEMPLATES, type TemplateDocument } from './templates.js';
+import { readPage, type ListQuery, type Total } from './paging.js';
+import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
 
 export type QueryDeps = Readonly<{
   documents: Documents;
@@ -44,16 +45,26 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
     return found.map(({ id }) => must(parseEmailId(id), 'email id'));
   },
   listTemplates: (teamId, { search }, paging) =>
-    readPage<TemplateDocument, TemplateDocument['item']>(
+    readPage<TemplateDocument, TemplateDocument['item']>(deps.documents, allOf(deps, TEMPLATES, teamId, search), paging, ({ item }) => item),
+  listAttachmentTemplates: (teamId, { search }, paging) =>
+    readPage<AttachmentTemplateDocument, AttachmentTemplateDocument['item']>(
       deps.documents,
-      { collection: TEMPLATES, where: { team: { eq: teamId } }, search, searchTotalMax: deps.limits.listTotalMax, total: () => counted(deps, TEMPLATES, teamId) },
+      allOf(deps, ATTACHMENT_TEMPLATES, teamId, search),
       paging,
       ({ item }) => item,
     ),
+  listAssets: (teamId, { search }, paging) =>
+    readPage<AssetDocument, AssetDocument['item']>(
+      deps.documents,
+      { collection: ASSETS, where: { team: { eq: teamId } }, search, searchTotalMax: deps.limits.listTotalMax, total: () => assetTotal(deps, teamId) },
+      paging,
+      ({ item }) => item,
+    ),
+  assetUsage: (teamId) => assetUsage(deps, teamId),
   listApiKeys: (teamId, paging) =>
     readPage<ApiKeyDocument, ReturnType<typeof apiKeyRecord>>(
       deps.documents,
-      { collection: API_KEYS, where: { team: { eq: teamId } }, searchTotalMax: deps.limits.listTotalMax, total: () => counted(deps, API_KEYS, teamId) },
+      allOf(deps, API_KEYS, teamId),
       paging,
       ({ id, key }) => apiKeyRecord(must(parseApiKeyId(id), 'API key id'), key, isoTime(deps.clock.now())),
     ),
@@ -75,6 +86,16 @@ const whereOf = (teamId: TeamId, { status, templateId, startDate, endDate }: Ema
     ? {}
     : { createdAt: { ...(startDate === undefined ? {} : { gte: startDate }), ...(endDate === undefined ? {} : { lte: endDate }) } }),
 });
+
+/** What a team has of a collection of which it has few, all or those that the search finds. */
+const allOf = (deps: QueryDeps, collection: string, teamId: TeamId, search?: string): ListQuery => ({
+  collection, where: { team: { eq: teamId } }, search, searchTotalMax: deps.limits.listTotalMax, total: () => counted(deps, collection, teamId),
+});
+
+const assetUsage = async (deps: QueryDeps, teamId: TeamId) =>
+  ((await deps.documents.get(ASSET_USAGE, teamId)) as AssetUsageDocument | undefined)?.usage ?? { count: 0, sizeBytes: 0 };
+
+const assetTotal = async (deps: QueryDeps, teamId: TeamId): Promise<Total> => ({ total: (await assetUsage(deps, teamId)).count, isLowerBound: false });
 
 /** Templates and keys are few, so their rows are counted. */
 const counted = async (deps: QueryDeps, collection: string, teamId: TeamId): Promise<Total> => {

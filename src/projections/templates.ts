@@ -1,38 +1,71 @@
-/** The list of templates. */
-import type { TemplateEvent } from '../domain/template/events.js';
-import type { TemplateListItem } from '../domain/template/records.js';
-import { evolveTemplate, templateListItem, type TemplateState } from '../domain/template/state.js';
-import { must, parseTemplateId, splitStream } from '../domain/ids.js';
+/** The lists of templates: those of emails and those of attachments, each in a collection of its own. */
+import type { AttachmentTemplateListItem } from '../domain/attachment-template/records.js';
+import { attachmentTemplateDecider, attachmentTemplateListItem, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
+import { must, parseAttachmentTemplateId, parseTemplateId, splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/documents.js';
+import type { TemplateDraft, TemplateEvent } from '../domain/template/events.js';
+import type { TemplateDecider, TemplateOf, TemplateStateOf } from '../domain/template/lifecycle.js';
+import type { TemplateListItem } from '../domain/template/records.js';
+import { templateDecider, templateListItem, type TemplateState } from '../domain/template/state.js';
 import { eventByEvent, type Projection } from './projection.js';
 
 export const TEMPLATES = 'templates';
+export const ATTACHMENT_TEMPLATES = 'attachmentTemplates';
+
+type ListItem = Readonly<{ name: string; slug: string; description: string }>;
 
 /** `state` is the fold of the stream, without the parts of the draft that no list shows. */
-export type TemplateDocument = Document & Readonly<{ team: string; text: string; item: TemplateListItem; state: TemplateState }>;
+type ListDocument<Item, State> = Document & Readonly<{ team: string; text: string; item: Item; state: State }>;
+export type TemplateDocument = ListDocument<TemplateListItem, TemplateState>;
+export type AttachmentTemplateDocument = ListDocument<AttachmentTemplateListItem, AttachmentTemplateState>;
 
-export const templatesProjection: Projection = {
-  name: 'templates',
-  collections: [{ name: TEMPLATES, version: 1, fields: ['team'], indexes: [['team']], search: 'text', searchScope: 'team' }],
-  kinds: ['template'],
+/** How the templates of one kind are listed. `slim` takes out of a draft what its list does not show. */
+type ListRules<Draft extends TemplateDraft, Shown, Item extends ListItem> = Readonly<{
+  name: string;
+  kind: string;
+  decider: TemplateDecider<Draft, Shown>;
+  slim: (draft: Draft) => Draft;
+  item: (id: string, template: TemplateOf<Draft, Shown>) => Item;
+}>;
+
+const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListItem>(rules: ListRules<Draft, Shown, Item>): Projection => ({
+  name: rules.name,
+  collections: [{ name: rules.name, version: 1, fields: ['team'], indexes: [['team']], search: 'text', searchScope: 'team' }],
+  kinds: [rules.kind],
   opens: [],
-  reads: (batch) => batch.map(({ stream }) => ({ collection: TEMPLATES, id: splitStream(stream).id })),
+  reads: (batch) => batch.map(({ stream }) => ({ collection: rules.name, id: splitStream(stream).id })),
   fold: eventByEvent(({ event, stream, position, metadata }, find) => {
     const { id } = splitStream(stream);
-    const before = find(TEMPLATES, id) as TemplateDocument | undefined;
-    const folded = evolveTemplate(before?.state ?? { created: undefined, template: undefined }, event as TemplateEvent);
-    const state = slim(folded);
-    if (state.template !== undefined && state.template.deletedAt !== null) return [{ collection: TEMPLATES, id, document: undefined }];
+    const before = find(rules.name, id) as ListDocument<Item, TemplateStateOf<Draft, Shown>> | undefined;
+    const state = slimState(rules, rules.decider.evolve(before?.state ?? rules.decider.initialState, event as TemplateEvent));
+    if (state.template !== undefined && state.template.deletedAt !== null) return [{ collection: rules.name, id, document: undefined }];
     const common = { id, seq: before?.seq ?? position, position, state };
     // The first event has no draft yet: its document has no team, so no list finds it before the draft is there.
-    if (state.template === undefined) return [{ collection: TEMPLATES, id, document: common as Document }];
-    const item = templateListItem(must(parseTemplateId(id), 'template id'), state.template);
+    if (state.template === undefined) return [{ collection: rules.name, id, document: common as Document }];
+    const item = rules.item(id, state.template);
     const document = { ...common, item, team: metadata.teamId, text: `${item.name}\n${item.slug}\n${item.description}` };
-    return [{ collection: TEMPLATES, id, document: document as TemplateDocument }];
+    return [{ collection: rules.name, id, document: document as ListDocument<Item, TemplateStateOf<Draft, Shown>> }];
   }),
-};
+});
 
-const slim = (state: TemplateState): TemplateState =>
-  state.template === undefined
-    ? state
-    : { ...state, template: { ...state.template, draft: { ...state.template.draft, variables: [], schema: null } } };
+const slimState = <Draft extends TemplateDraft, Shown>(
+  { slim }: Pick<ListRules<Draft, Shown, ListItem>, 'slim'>,
+  state: TemplateStateOf<Draft, Shown>,
+): TemplateStateOf<Draft, Shown> =>
+  state.template === undefined ? state : { ...state, template: { ...state.template, draft: slim(state.template.draft) } };
+
+export const templatesProjection = makeProjection({
+  name: TEMPLATES,
+  kind: 'template',
+  decider: templateDecider,
+  slim: (draft) => ({ ...draft, variables: [], schema: null }),
+  item: (id, template) => templateListItem(must(parseTemplateId(id), 'template id'), template),
+});
+
+export const attachmentTemplatesProjection = makeProjection({
+  name: ATTACHMENT_TEMPLATES,
+  kind: 'attachmentTemplate',
+  decider: attachmentTemplateDecider,
+  slim: (draft) => ({ ...draft, variables: [], schema: { outputFormats: draft.schema.outputFormats, pages: [] } }),
+  item: (id, template) => attachmentTemplateListItem(must(parseAttachmentTemplateId(id), 'attachment template id'), template),
+});

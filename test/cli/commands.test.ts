@@ -122,6 +122,24 @@ await t.test('template import: creates, updates, and names the path of each faul
   t.match(await run('template', 'import', join(dataDir, 'absent.json')), { code: 1, stderr: /absent\.json cannot be read/ });
 });
 
+await t.test('template import takes attachment templates too, as files and as exports', async (t) => {
+  const file = join(dataDir, 'note.json');
+  const template = (text: string) => ({
+    slug: 'note', name: 'Delivery note',
+    schema: { outputFormats: ['pdf'], pages: [{ pageId: 'p', pageName: 'Note', sections: [{ id: 's', type: 'main', components: [{ id: 'text', type: 'rich-text', content: text }] }] }] },
+  });
+  writeFileSync(file, JSON.stringify({ ...template('<p>First</p>'), publish: true }));
+  t.match(await run('template', 'import', file), { code: 0, stdout: /Attachment template note \(atpl_[0-9a-z]{10}\) is created and published as version 1\./ });
+  const { body: exported } = await call(firstKey, 'GET', '/api/templates/attachment/note');
+  t.match(exported, { type: 'attachment', status: 'published', outputFormats: ['pdf'] });
+  writeFileSync(file, JSON.stringify({ ...exported, name: 'Packing slip' }));
+  t.match(await run('template', 'import', file), { code: 0, stdout: /Attachment template note \(atpl_[0-9a-z]{10}\) is published as version 2\./ });
+  writeFileSync(file, JSON.stringify(template('<p>{{name</p>')));
+  t.match(await run('template', 'import', file), { code: 1, stderr: /schema\.pages\[0\]\.sections\[0\]\.components\[0\]\.content/ });
+  writeFileSync(file, JSON.stringify({ ...template('x'), subject: 'none' }));
+  t.match(await run('template', 'import', file), { code: 1, stderr: /is not a template:\n.*subject/ });
+});
+
 await t.test('team show and set', async (t) => {
   const set = await run('team', 'set', '--name', 'Example', '--from', 'Example <post@example.org>', '--company', 'name=Example Ltd', 'city=Berlin');
   t.equal(set.code, 0, set.stderr);
@@ -148,7 +166,7 @@ await t.test('rebuild beside the server under load: the lists stay right', async
   for (let times = 0; times < 2; times += 1) {
     const rebuilt = await run('rebuild');
     t.equal(rebuilt.code, 0, rebuilt.stderr);
-    for (const name of ['emails', 'templates', 'apiKeys']) t.match(rebuilt.stdout, new RegExp(`${name}: \\d+ events in [\\d.]+ s`));
+    for (const name of ['emails', 'templates', 'attachmentTemplates', 'apiKeys']) t.match(rebuilt.stdout, new RegExp(`${name}: \\d+ events in [\\d.]+ s`));
   }
   sending = false;
   await Promise.all(senders);
@@ -166,7 +184,7 @@ await t.test('rebuild beside the server under load: the lists stay right', async
   const verified = await run('verify');
   t.equal(verified.code, 0, verified.stderr);
   t.match(verified.stdout, /emails: \d+ documents at position \d+ equal a rebuild/);
-  t.match(await run('rebuild', 'nothing'), { code: 1, stderr: /there is no projection nothing; there are emails, templates, apiKeys/ });
+  t.match(await run('rebuild', 'nothing'), { code: 1, stderr: /there is no projection nothing; there are emails, templates, attachmentTemplates, .*apiKeys/ });
 });
 
 await t.test('replay: a stream, all, from a position, as text and as JSON', async (t) => {

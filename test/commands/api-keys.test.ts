@@ -5,7 +5,7 @@ import { makeCommands } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { apiKeyStream, must, parseApiKeyId, teamStream } from '../../src/domain/ids.js';
-import { sampleTemplates } from '../../src/samples/index.js';
+import { samples } from '../../src/samples/index.js';
 import { formatApiKey } from '../../src/domain/api-key/state.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
@@ -103,7 +103,6 @@ void t.test('team settings change in the parts given, for that team alone', asyn
   t.equal((await deps.team(teamStream(stranger.teamId))).state!.settings.name, 'Shop');
 });
 
-const samples = sampleTemplates.map(({ exampleVariables: _, ...template }) => template);
 
 void t.test('the first start makes the team, the samples and a key, once', async (t) => {
   const { deps, elsewhere } = await openWorld();
@@ -113,7 +112,8 @@ void t.test('the first start makes the team, the samples and a key, once', async
   const authenticated = await makeCommands(deps).authenticate(first!.key);
   t.equal(authenticated.teamId, team);
   const owner = { ...caller, teamId: authenticated.teamId };
-  for (const { slug } of samples) t.equal((await makeCommands(deps).getTemplate(owner, slug)).status, 'published');
+  for (const { slug } of samples.emails) t.equal((await makeCommands(deps).getTemplate(owner, slug)).status, 'published');
+  for (const { slug } of samples.attachments) t.equal((await makeCommands(deps).getAttachmentTemplate(owner, slug)).status, 'published');
   t.equal(await firstStart(elsewhere(), samples), undefined);
 });
 
@@ -132,6 +132,7 @@ void t.test('a first start that dies at any step is finished by the next, with n
     const key = await firstStart(after, samples);
     t.equal((await makeCommands(after).authenticate(key!.key)).teamId, await firstTeam(after), `died after ${appends} appends`);
     const owner = { ...caller, teamId: (await firstTeam(after))! };
-    for (const { slug } of samples) t.equal((await makeCommands(after).getTemplate(owner, slug)).status, 'published', slug);
+    for (const { slug } of samples.emails) t.equal((await makeCommands(after).getTemplate(owner, slug)).status, 'published', slug);
+    for (const { slug } of samples.attachments) t.equal((await makeCommands(after).getAttachmentTemplate(owner, slug)).status, 'published', slug);
   }
 });

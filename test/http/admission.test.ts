@@ -5,10 +5,11 @@ import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domai
 import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/server.js';
 import { addressBucket } from '../../src/http/plugins/rate-policy.js';
 import type { App } from '../../src/http/context.js';
-import { bearer, EMAIL, fakeMailbox, fakes, fakeServer, KEY_ID, OTHERS_EMAIL, OTHERS_KEY_ID, sendBody } from './fakes.js';
+import { ASSET, bearer, EMAIL, fakeMailbox, fakes, fakeServer, KEY_ID, OTHERS_ASSET, OTHERS_EMAIL, OTHERS_KEY_ID, sendBody } from './fakes.js';
 
 const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/emails')) return mine ? EMAIL : OTHERS_EMAIL;
+  if (path.startsWith('/api/assets')) return mine ? ASSET : OTHERS_ASSET;
   if (path.startsWith('/api/api-keys')) return mine ? KEY_ID : OTHERS_KEY_ID;
   return 'welcome';
 };
@@ -26,7 +27,8 @@ const requestTo = (route: RegisteredRoute, token?: string, mine = true): InjectO
 
 const codeOf = async (app: App, options: InjectOptions): Promise<readonly [number, string | undefined]> => {
   const response = await app.inject(options);
-  return [response.statusCode, response.json<{ code?: string }>().code];
+  const isJson = String(response.headers['content-type']).startsWith('application/json');
+  return [response.statusCode, isJson ? response.json<{ code?: string }>().code : undefined];
 };
 
 void t.test('every route with a key: 401 without, 403 without the permission, 404 for another team, 2xx with', async (t) => {

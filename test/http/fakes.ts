@@ -1,15 +1,17 @@
 /** Commands, queries and a mailbox in memory, as far as the HTTP server needs them: they answer, record and refuse on demand. */
 import type { Authenticated, Commands } from '../../src/commands/api.js';
+import type { AssetRecord } from '../../src/domain/asset/records.js';
 import type { ApiKeyRecord, Permission } from '../../src/domain/api-key/records.js';
 import { permissions as allPermissions } from '../../src/domain/api-key/records.js';
 import type { EmailListItem, EmailRecord, PageMeta } from '../../src/domain/email/request.js';
 import { DomainError } from '../../src/domain/errors.js';
-import { must, parseApiKeyId, parseEmailId, parseTeamId } from '../../src/domain/ids.js';
+import { must, parseApiKeyId, parseAssetId, parseEmailId, parseTeamId } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Log, LogFields } from '../../src/domain/ports/log.js';
 import type { Mailbox, MailboxMessage } from '../../src/domain/ports/mailbox.js';
 import type { WorkerHealth } from '../../src/domain/ports/worker.js';
+import type { AttachmentTemplateRecord } from '../../src/domain/attachment-template/records.js';
 import type { TemplateRecord } from '../../src/domain/template/records.js';
 import type { Queries } from '../../src/projections/api.js';
 import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
@@ -23,6 +25,8 @@ export const OTHER_TEAM = must(parseTeamId('22222222-2222-4222-8222-222222222222
 export const EMAIL = must(parseEmailId('33333333-3333-4333-8333-333333333333'), 'email');
 export const OTHERS_EMAIL = must(parseEmailId('44444444-4444-4444-8444-444444444444'), 'email');
 export const TEMPLATE_ID = '55555555-5555-4555-8555-555555555555';
+export const ASSET = must(parseAssetId('77777777-7777-4777-8777-777777777777'), 'asset');
+export const OTHERS_ASSET = must(parseAssetId('88888888-8888-4888-8888-888888888888'), 'asset');
 export const KEY_ID = must(parseApiKeyId('key_AAAAAAAAAAAAAAAAAAAAAA'), 'key');
 export const OTHERS_KEY_ID = must(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
 
@@ -69,10 +73,20 @@ const template: TemplateRecord = {
   schema: { sections: [{ id: 's', type: 'main', components: [] }] }, createdAt: NOW, updatedAt: NOW,
 };
 
+export const ATTACHMENT_TEMPLATE_ID = '66666666-6666-5666-8666-666666666666';
+
+const attachmentTemplate: AttachmentTemplateRecord = {
+  id: ATTACHMENT_TEMPLATE_ID, shortId: 'atpl_0123456789', slug: 'welcome', name: 'Invoice “A/7”', description: '', type: 'attachment', outputFormats: ['pdf', 'excel'],
+  status: 'draft', version: 2, publishedVersion: 1, locale: 'en-US', timeZone: 'UTC', variables: [{ name: 'x', type: 'string', defaultValue: 0.5 }],
+  schema: { outputFormats: ['pdf', 'excel'], pages: [] }, createdAt: NOW, updatedAt: NOW,
+};
+
 const apiKey: ApiKeyRecord = {
   id: KEY_ID, name: 'k', description: null, permissions: ['emails:send'], rateLimit: null, status: 'active', start: 'abcd', end: 'wxyz',
   createdAt: NOW, expiresAt: null, lastUsedAt: null, revokedAt: null,
 };
+
+export const asset: AssetRecord = { id: ASSET, filename: 'logo "Zoë".png', contentType: 'image/png', sizeBytes: 3, sha256: 'ab', width: 7, height: 5, createdAt: NOW };
 
 const meta: PageMeta = { page: 1, limit: 20, total: 1, totalPages: 1, totalIsLowerBound: false, nextCursor: null };
 
@@ -96,7 +110,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     await during.run(name);
     return answer;
   };
-  const owned = async <T>(known: boolean, code: 'EMAIL_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'API_KEY_UNKNOWN', answer: () => Promise<T>): Promise<T> => {
+  const owned = async <T>(known: boolean, code: 'EMAIL_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'API_KEY_UNKNOWN' | 'ASSET_NOT_FOUND', answer: () => Promise<T>): Promise<T> => {
     if (!known) throw new DomainError(code, 'unknown');
     return answer();
   };
@@ -126,6 +140,27 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
         did('templateVersions', [caller, reference], [{ version: 1, name: 'Welcome', subject: 'Hi', publishedAt: NOW, current: true }])),
     previewTemplate: (caller, reference, request) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('previewTemplate', [caller, reference, request], { subject: 'Hi', html: '<p>é</p>', text: 'é', sizeBytes: 9 })),
+    createAttachmentTemplate: (caller, request) => did('createAttachmentTemplate', [caller, request], attachmentTemplate),
+    importAttachmentTemplate: (caller, request) =>
+      did('importAttachmentTemplate', [caller, request], { template: attachmentTemplate, created: request.slug !== 'known' }),
+    getAttachmentTemplate: (caller, reference) => owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('getAttachmentTemplate', [caller, reference], attachmentTemplate)),
+    updateAttachmentTemplate: (caller, reference, request) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('updateAttachmentTemplate', [caller, reference, request], attachmentTemplate)),
+    deleteAttachmentTemplate: (caller, reference) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('deleteAttachmentTemplate', [caller, reference], { id: ATTACHMENT_TEMPLATE_ID, deleted: true as const })),
+    publishAttachmentTemplate: (caller, reference) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('publishAttachmentTemplate', [caller, reference], attachmentTemplate)),
+    attachmentTemplateVersions: (caller, reference) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('attachmentTemplateVersions', [caller, reference], [{ version: 1, name: 'Invoice', publishedAt: NOW, current: true }])),
+    previewAttachmentTemplate: (caller, reference, request, signal) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('previewAttachmentTemplate', [caller, reference, request, signal], { bytes: Buffer.from('%PDF-\xff', 'latin1'), format: request.format ?? 'pdf', name: attachmentTemplate.name })),
+    uploadAsset: (caller, upload, usage) => did('uploadAsset', [caller, upload, usage], asset),
+    getAsset: (caller, id) => owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () => did('getAsset', [caller, id], asset)),
+    assetContent: (caller, id) =>
+      owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () => did('assetContent', [caller, id], { bytes: Buffer.from([0, 255, 1]), contentType: asset.contentType, filename: asset.filename })),
+    deleteAsset: (caller, id) => owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () => did('deleteAsset', [caller, id], { id, deleted: true as const })),
     createApiKey: (caller, request) => did('createApiKey', [caller, request], { ...apiKey, key: 'secret' }),
     getApiKey: (caller, id) => owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('getApiKey', [caller, id], apiKey)),
     revokeApiKey: (caller, id) => owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('revokeApiKey', [caller, id], apiKey)),
@@ -146,6 +181,19 @@ const fakeQueries = (calls: Call[]): Queries => ({
     calls.push(['listTemplates', teamId, filter, paging]);
     const { variables: _variables, schema: _schema, ...item } = template;
     return { data: [item], meta };
+  },
+  listAttachmentTemplates: async (teamId, filter, paging) => {
+    calls.push(['listAttachmentTemplates', teamId, filter, paging]);
+    const { variables: _variables, schema: _schema, ...item } = attachmentTemplate;
+    return { data: [item], meta };
+  },
+  listAssets: async (teamId, filter, paging) => {
+    calls.push(['listAssets', teamId, filter, paging]);
+    return { data: [asset], meta };
+  },
+  assetUsage: async (teamId) => {
+    calls.push(['assetUsage', teamId]);
+    return { count: 1, sizeBytes: 3 };
   },
   listApiKeys: async (teamId, paging) => {
     calls.push(['listApiKeys', teamId, paging]);

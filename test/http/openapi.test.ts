@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.
 import { openApiDocument, routesOf } from '../../src/http/server.js';
 import { sampleTemplates } from '../../src/samples/index.js';
 import { sendExamples } from '../../src/http/schemas/examples.js';
-import { bearer, EMAIL, fakeMailbox, fakeServer, KEY_ID } from './fakes.js';
+import { ASSET, bearer, EMAIL, fakeMailbox, fakeServer, KEY_ID } from './fakes.js';
 
 const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
@@ -74,7 +74,7 @@ void t.test('every example is taken by the endpoint it belongs to', async (t) =>
   for (const route of routesOf(app)) {
     if (route.takesBody) t.ok(route.examples, `${route.method} ${route.path} has examples`);
     for (const [name, { value }] of Object.entries(route.examples ?? {})) {
-      const url = route.path.replace(':id', route.path.startsWith('/api/emails') ? EMAIL : route.path.startsWith('/api/api-keys') ? KEY_ID : 'welcome');
+      const url = route.path.replace(':id', route.path.startsWith('/api/emails') ? EMAIL : route.path.startsWith('/api/api-keys') ? KEY_ID : route.path.startsWith('/api/assets') ? ASSET : 'welcome');
       const response = await app.inject({ method: route.method as 'POST', url, headers: { ...bearer('unlimited'), 'content-type': 'application/json' }, payload: JSON.stringify(value) });
       t.ok(response.statusCode < 300, `${route.path} ${name}: ${response.body}`);
       count += 1;

@@ -214,6 +214,69 @@ void t.test('the other endpoints pass on what they were given', async (t) => {
   }
 });
 
+void t.test('attachment templates', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: unknown) => {
+    const response = await app.inject({ method, url, headers: json, ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }) });
+    return [response.statusCode, response.json()];
+  };
+  const base = '/api/templates/attachment';
+
+  void t.test('pass on what they were given', async (t) => {
+    t.match(await ask('GET', `${base}?search=inv&limit=5`), [200, { data: [{ shortId: 'atpl_0123456789', type: 'attachment' }], meta: { total: 1 } }]);
+    t.same(calls.at(-1), ['listAttachmentTemplates', TEAM, { search: 'inv' }, { page: 1, limit: 5 }]);
+    t.match(await ask('POST', base, { name: 'n', schema: {} }), [201, { outputFormats: ['pdf', 'excel'] }]);
+    t.match(await ask('GET', `${base}/welcome`), [200, { slug: 'welcome', variables: [{ defaultValue: 0.5 }] }]);
+    t.match(await ask('PATCH', `${base}/welcome`, { name: 'Bill' }), [200, {}]);
+    t.same(calls.at(-1)?.slice(2), ['welcome', { name: 'Bill' }]);
+    t.match(await ask('POST', `${base}/welcome/publish`), [200, { publishedVersion: 1 }]);
+    t.match(await ask('GET', `${base}/welcome/versions`), [200, { data: [{ version: 1 }] }]);
+    t.match(await ask('DELETE', `${base}/welcome`), [200, { deleted: true }]);
+    for (const id of ['x', '%00', 'atpl_0000000000', 'a'.repeat(5_000)]) t.match(await ask('GET', `${base}/${id}`), [404, { code: 'TEMPLATE_NOT_FOUND' }]);
+    t.match(await ask('POST', base, { name: 'n', schema: {}, subject: 's' }), [400, { errors: [{ field: 'subject' }] }], 'a document has no subject');
+    t.match(await ask('PATCH', `${base}/welcome`, {}), [400, { code: 'VALIDATION_ERROR' }]);
+  });
+
+  void t.test('an import is an export as it was answered; 201 for a new one, 200 for the next version', async (t) => {
+    const [, exported] = await ask('GET', `${base}/welcome`);
+    t.match(await ask('POST', `${base}/import`, exported), [201, { slug: 'welcome' }]);
+    t.same(calls.at(-1)?.[2], exported);
+    t.match(await ask('POST', `${base}/import`, { slug: 'known', name: 'n', schema: {} }), [200, {}]);
+    t.match(await ask('POST', `${base}/import`, { ...(exported as object), type: 'email' }), [400, { errors: [{ field: 'type' }] }]);
+    t.match(await ask('POST', `${base}/import`, { ...(exported as object), colour: 1 }), [400, { errors: [{ field: 'colour' }] }]);
+  });
+
+  const preview = (query: string) => app.inject({ url: `${base}/welcome/preview${query}`, headers: bearer('unlimited') });
+
+  void t.test('a preview is the file itself, to be shown', async (t) => {
+    const { statusCode, headers, rawPayload } = await preview('');
+    t.equal(statusCode, 200);
+    t.same(rawPayload, Buffer.from('%PDF-\xff', 'latin1'), 'byte for byte');
+    t.match(headers, {
+      'content-type': 'application/pdf', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff',
+      'content-disposition': `inline; filename="7_.pdf"; filename*=UTF-8''7%E2%80%9D.pdf`,
+    });
+    t.match(calls.at(-1)?.slice(2), ['welcome', { variables: {} }, AbortSignal]);
+    const workbook = await preview(`?format=excel&version=2&variables=${encodeURIComponent('{"number":"ü","items":[1]}')}`);
+    t.match(workbook.headers, { 'content-type': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'content-disposition': /^inline; .*\.xlsx$/ });
+    t.match(calls.at(-1)?.[3], { format: 'excel', version: '2', variables: { number: 'ü', items: [1] } });
+  });
+
+  void t.test('the variables of a preview are a JSON object, read with the care that a body gets', async (t) => {
+    const before = calls.length;
+    for (const text of ['[]', 'null', '7', '""', '{', '{"a":1', '{"__proto__":{}}', '{"a":"\\ud800"}', '['.repeat(100), ' ']) {
+      const { statusCode, body } = await preview(`?variables=${encodeURIComponent(text)}`);
+      t.equal(statusCode, 400, text);
+      t.match(JSON.parse(body), { code: 'VALIDATION_ERROR', errors: [{ field: 'variables' }] }, text);
+    }
+    for (const [query, field] of [['format=word', 'format'], ['version=', 'version'], ['page=1', 'page'], ['variables={}&variables={}', 'variables']] as const) {
+      t.match((await preview(`?${query}`)).json(), { code: 'VALIDATION_ERROR', errors: [{ field }] }, query);
+    }
+    t.equal(calls.length, before, 'nothing was made');
+  });
+});
+
 void t.test('the Idempotency-Key has 1 to 255 printable ASCII characters', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
@@ -284,7 +347,8 @@ void t.test('the scan before JSON.parse agrees with what JSON.parse builds', asy
     return [Math.max(1, members.length) + below.reduce((sum, [count]) => sum + count, 0), Math.max(depth + 1, ...below.map(([, deep]) => deep))];
   };
   fc.assert(
-    fc.property(fc.json({ maxDepth: 6 }), (text) => {
+    // Those names are refused behind the scan, which is not what is looked at here.
+    fc.property(fc.json({ maxDepth: 6 }).filter((text) => !/__proto__|constructor/.test(text)), (text) => {
       const bytes = Buffer.from(text);
       const [members, depth] = countOf(JSON.parse(text), 0);
       t.equal(scanJson(bytes, { membersMax: members, depthMax: depth }), undefined);

@@ -6,7 +6,7 @@ import type { EmailStatus } from '../../src/domain/email/request.js';
 import { must, parseTeamId } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import type { ApiKeyEvent } from '../../src/domain/api-key/events.js';
-import type { TemplateDraft, TemplateEvent } from '../../src/domain/template/events.js';
+import type { AttachmentDraft, EmailDraft, TemplateEvent } from '../../src/domain/template/events.js';
 import type { EmailFilter, Paging, Queries } from '../../src/projections/api.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeQueries } from '../../src/projections/queries.js';
@@ -173,9 +173,9 @@ void t.test('a cursor that is not of this list is refused', async (t) => {
   t.equal((await queries.listEmails(other, {}, with_(ofEmails))).data.length, 0, 'a cursor of another team shows nothing of it');
 });
 
-const draft: TemplateDraft = { name: 'Welcome', description: 'Greets people', subject: 'Hi', from: null, variables: [{ name: 'x' }], schema: { sections: [] }, locale: 'en-US', timeZone: 'UTC' };
+const draft: EmailDraft = { name: 'Welcome', description: 'Greets people', subject: 'Hi', from: null, variables: [{ name: 'x' }], schema: { sections: [] }, locale: 'en-US', timeZone: 'UTC' };
 const templateEvents = (slug: string, name = 'Welcome'): TemplateEvent[] => [
-  { type: 'TemplateCreated', data: { at: T0, slug } }, { type: 'TemplateDraftSaved', data: { at: T0, revision: 1, draft: { ...draft, name } } },
+  { type: 'TemplateCreated', data: { at: T0, slug, kind: 'email' } }, { type: 'TemplateDraftSaved', data: { at: T0, revision: 1, draft: { ...draft, name } } },
 ];
 
 void t.test('templates: newest first, found by name, slug and description, gone when deleted', async (t) => {
@@ -202,6 +202,35 @@ void t.test('templates: newest first, found by name, slug and description, gone 
   await project();
   t.same((await queries.listTemplates(team, {}, first)).data.map(({ id }) => id), [idOf(1)]);
   t.equal((await queries.listTemplates(team, {}, first)).meta.total, 1);
+});
+
+void t.test('attachment templates: a list of their own, with short id and formats, without what is large', async (t) => {
+  const { queries, world, project } = await listed(t);
+  const document: AttachmentDraft = { name: 'Invoice', description: 'Of an order', variables: [{ name: 'x' }], schema: { outputFormats: ['excel', 'pdf'], pages: [{}] }, locale: 'de-CH', timeZone: 'UTC' };
+  const made = (slug: string, shortId: string, name = 'Invoice'): TemplateEvent[] => [
+    { type: 'TemplateCreated', data: { at: T0, slug, kind: 'attachment', shortId } }, { type: 'TemplateDraftSaved', data: { at: T0, revision: 1, draft: { ...document, name } } },
+  ];
+  await world.append(`attachmentTemplate-${idOf(1)}`, made('first', 'atpl_0000000001', 'Delivery note'));
+  await world.append(`attachmentTemplate-${idOf(2)}`, made('second', 'atpl_0000000002'));
+  await world.append(`attachmentTemplate-${idOf(3)}`, made('third', 'atpl_0000000003'), OTHER);
+  await world.append(`template-${idOf(4)}`, templateEvents('email'));
+  await world.append(`attachmentTemplate-${idOf(2)}`, [{ type: 'TemplatePublished', data: { at: at(1), version: 1, revision: 1 } }]);
+  await project();
+  const { data, meta } = await queries.listAttachmentTemplates(team, {}, first);
+  const common = { description: 'Of an order', type: 'attachment', outputFormats: ['excel', 'pdf'], locale: 'de-CH', timeZone: 'UTC', createdAt: T0 };
+  t.strictSame(data, [
+    { ...common, id: idOf(2), shortId: 'atpl_0000000002', slug: 'second', name: 'Invoice', status: 'published', version: 1, publishedVersion: 1, updatedAt: at(1) },
+    { ...common, id: idOf(1), shortId: 'atpl_0000000001', slug: 'first', name: 'Delivery note', status: 'draft', version: 1, publishedVersion: null, updatedAt: T0 },
+  ]);
+  t.match(meta, { total: 2, totalIsLowerBound: false });
+  t.same((await queries.listTemplates(team, {}, first)).data.map(({ slug }) => slug), ['email'], 'emails are listed by themselves');
+  t.same((await queries.listAttachmentTemplates(team, { search: 'DELIV' }, first)).data.map(({ slug }) => slug), ['first']);
+  const cursor = (await queries.listAttachmentTemplates(team, {}, { page: 1, limit: 1 })).meta.nextCursor!;
+  t.same((await queries.listAttachmentTemplates(team, {}, { page: 1, limit: 1, cursor })).data.map(({ slug }) => slug), ['first']);
+  await refusedWith(t, queries.listTemplates(team, {}, { page: 1, limit: 1, cursor }), 'INVALID_CURSOR');
+  await world.append(`attachmentTemplate-${idOf(2)}`, [{ type: 'TemplateDeleted', data: { at: at(3) } }]);
+  await project();
+  t.same((await queries.listAttachmentTemplates(team, {}, first)).data.map(({ slug }) => slug), ['first']);
 });
 
 void t.test('API keys: newest first, with their state of now, never their hash', async (t) => {

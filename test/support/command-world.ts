@@ -1,5 +1,8 @@
 /** Commands over ports in memory, with the real renderer and two teams: the world in which command and processor tests happen. */
+import { signatureMediaTypes } from '../../src/adapters/media-types/signatures.js';
+import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { openRenderer } from '../../src/adapters/render/email.js';
+import { openGenerator } from '../../src/adapters/render/workers/generator.js';
 import type { Caller, Commands } from '../../src/commands/api.js';
 import { makeCommandDeps, type CommandDeps } from '../../src/commands/deps.js';
 import { makeCommands } from '../../src/commands/index.js';
@@ -41,7 +44,7 @@ export const openWorld = async (limits: Partial<Limits> = {}): Promise<World> =>
   const bounds: Limits = { ...defaultLimits, ...limits };
   const open = (): CommandDeps => {
     const log = openEventLog({ store, keys, files, ids, limits: bounds });
-    return makeCommandDeps({ log, keys, files, renderer: openRenderer({ limits: bounds }), clock, ids, limits: bounds });
+    return makeCommandDeps({ log, keys, files, renderer: openRenderer({ limits: bounds }), generator: openGenerator({ limits: bounds, clock }), outbound: openOutboundHttp(), mediaTypes: signatureMediaTypes(), clock, ids, limits: bounds });
   };
   const deps = open();
   for (const teamId of [TEAM, OTHER_TEAM]) {

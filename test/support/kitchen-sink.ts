@@ -55,11 +55,26 @@ export const everyComponent: Readonly<Record<string, Json>> = {
   },
   list: { id: 'li', type: 'list', content: '<ul><li>First for {{name}}</li><li>Second</li></ul>' },
   'list, ordered': { id: 'li2', type: 'list', content: '<strong>{{item.name}}</strong>: {{item.price}}', props: { ordered: true, dataSource: 'items' } },
+  'qr-code': { id: 'qr', type: 'qr-code', props: { value: '{{url}}', size: 120, errorCorrection: 'Q', color: '#1e3a8a', backgroundColor: '#fefce8', align: 'center' } },
+  'qr-code, literal': { id: 'qr2', type: 'qr-code', props: { value: 'https://example.com/a/rather/long/path?with=a&query=in%20it', size: '{{size}}', color: '{{brand}}' } },
+  timeline: {
+    id: 'tl', type: 'timeline',
+    props: { dataSource: '{{steps}}', itemVariable: 'step', title: '{{step.title}}', description: '{{step.text}}', date: '{{step.at}}', status: '{{step.status}}', color: '{{brand}}' },
+  },
+  'timeline, written': {
+    id: 'tl2', type: 'timeline',
+    props: { items: [{ title: 'Ordered by {{name}}', date: '{{day}}', status: 'done' }, { title: 'Packed', description: 'In {{total}} & more', status: 'in-progress' }, { title: 'Shipped', date: '', status: 'pending' }, { title: 'Customs', status: 'Held back' }, { title: 'End' }] },
+  },
   'html-fragment': { id: 'h', type: 'html-fragment', content: '<table width="100%" cellpadding="4"><tr><td bgcolor="#ffeeee">Cell {{name}}</td><td style="text-align:right;background:#e0f2fe">Other</td></tr></table><script>alert(1)</script>' },
 };
 
 export const sinkVariables: JsonObject = {
   name: 'Tom & "Ann" <Sons>', url: 'https://example.com/a?b=1&c=2', email: "o'neil+tag@example.com", brand: '#be185d', day: '2026-11-21', total: 37.5,
+  size: 100,
+  steps: [
+    { title: 'Ordered <online>', text: 'A text that is long enough to be broken over more than one line in the text part of the mail, and then some.', at: '2026-11-20', status: 'Completed' },
+    { title: 'Packed', at: '2026-11-21', status: 'current' }, { title: 'On its way', status: 'Lost & found' }, { title: 'Delivered', text: 'Soon', status: 'pending' }, { title: 'Nothing more' },
+  ],
   items: [{ name: 'Tea <green>', price: 12.5 }, { name: 'Café', price: 25 }],
 };
 

@@ -25,6 +25,8 @@ const accepted = {
   /** The role of each recipient, in the order of the sealed `recipients`. */
   roles: Type.Array(oneOf(recipientRoles)),
   attachmentCount: Type.Integer(),
+  /** How many documents of each format were made for it; absent where none was. */
+  generated: optional(Type.Object({ pdf: Type.Integer(), excel: Type.Integer() })),
   /** The constants of the team's company, as they were. */
   company: Type.Record(text, text),
   fingerprint: optional(Fingerprint),
@@ -54,6 +56,10 @@ const Content = Type.Object({
       filename: text,
       contentType: text,
       sizeBytes: Type.Integer(),
+      /** Without angle brackets; the HTML shows it as `cid:…`. */
+      contentId: optional(text),
+      /** A picture of the gallery that the template shows, not one that the call gave. */
+      ofTemplate: optional(Type.Literal(true)),
       /** SHA-256 of the sealed bytes in the files port; their context is `attachment:<index>`. */
       file: text,
     }),

@@ -3,6 +3,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { defaultLimits as limits } from '../limits.js';
 import { enumOf, nullable } from '../schema.js';
 import { priorities } from '../ports/bus.js';
+import { outputFormats } from '../attachment-template/schema.js';
 import { RecipientSchema } from '../template/schema.js';
 
 const closed = { additionalProperties: false } as const;
@@ -12,14 +13,34 @@ export const emailStatuses = [
 ] as const;
 export type EmailStatus = (typeof emailStatuses)[number];
 
-export const Base64AttachmentSchema = Type.Object(
+/** The four kinds of attachment, by the field that makes each: exactly one of them is given. */
+export const attachmentSources = ['attachmentTemplateId', 'content', 'url', 'assetId'] as const;
+export type AttachmentSource = (typeof attachmentSources)[number];
+
+/** One schema for the four shapes, so that a fault names its field; which fields go together is checked with it. */
+export const AttachmentSchema = Type.Object(
   {
-    filename: Type.String({ minLength: 1, maxLength: limits.filenameCharsMax, description: 'Name shown to the recipient' }),
-    content: Type.String({ minLength: 1, description: 'The bytes in base64 (RFC 4648, section 4)' }),
-    contentType: Type.String({ minLength: 3, maxLength: 127, description: 'MIME type, e.g. `application/pdf`' }),
+    attachmentTemplateId: Type.Optional(
+      Type.String({ minLength: 1, maxLength: limits.templateSlugCharsMax, description: 'Generated: UUID, `atpl_` short id or slug of an attachment template' }),
+    ),
+    outputFormats: Type.Optional(
+      Type.Array(enumOf(outputFormats), { minItems: 1, maxItems: 2, uniqueItems: true, description: 'Generated: both formats give two files; default: those of the template' }),
+    ),
+    variables: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Generated: override or extend the variables of the email' })),
+    content: Type.Optional(Type.String({ minLength: 1, description: 'The bytes in base64 (RFC 4648, section 4), with `filename` and `contentType`' })),
+    url: Type.Optional(Type.String({ minLength: 1, maxLength: limits.outboundUrlCharsMax, description: 'A public http(s) address the file is fetched from, with `filename`' })),
+    assetId: Type.Optional(Type.String({ format: 'uuid', description: 'A file of the asset gallery' })),
+    filename: Type.Optional(
+      Type.String({ minLength: 1, maxLength: limits.filenameCharsMax, description: 'Name shown to the recipient; may hold `{{…}}`. Generated: without extension, default is the name of the template' }),
+    ),
+    contentType: Type.Optional(Type.String({ minLength: 3, maxLength: 127, description: 'MIME type, e.g. `application/pdf`; with `content` and `url`' })),
+    contentId: Type.Optional(
+      Type.String({ pattern: '^[A-Za-z0-9._-]+$', maxLength: 100, description: 'Letters, digits, dots, hyphens and underscores: the file is shown inside the HTML, which names it as `cid:…`' }),
+    ),
   },
-  closed,
+  { ...closed, description: 'Exactly one of `attachmentTemplateId`, `content`, `url` and `assetId`' },
 );
+export type GivenAttachment = Static<typeof AttachmentSchema>;
 
 export const SendEmailRequestSchema = Type.Object(
   {
@@ -36,7 +57,7 @@ export const SendEmailRequestSchema = Type.Object(
     replyTo: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Reply-to address' })),
     subject: Type.Optional(Type.String({ minLength: 1, maxLength: limits.subjectCharsMax, description: 'Overrides the template subject' })),
     variables: Type.Record(Type.String(), Type.Unknown(), { description: 'Values for the template' }),
-    attachments: Type.Optional(Type.Array(Base64AttachmentSchema, { description: 'At most 10, of 10 MB each and 25 MB together' })),
+    attachments: Type.Optional(Type.Array(AttachmentSchema, { description: 'At most 10, of 10 MB each and 25 MB together' })),
     priority: Type.Optional(enumOf(priorities)),
     scheduledAt: Type.Optional(Type.String({ format: 'date-time', description: 'ISO 8601, in the future' })),
     headers: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: limits.headerValueCharsMax }), { description: 'Custom header fields' })),

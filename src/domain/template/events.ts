@@ -1,26 +1,38 @@
-/** The facts of one email template, and of the slugs that name templates. */
+/** The facts of one template, of an email or of an attachment, and of the slugs that name templates. */
 import { Type, type Static } from '@sinclair/typebox';
+import { outputFormats } from '../attachment-template/schema.js';
+import { oneOf } from '../schema.js';
 import { RecipientSchema } from './schema.js';
 
 const text = Type.String();
 
-/** One revision of the draft: everything that its author writes. */
-const Draft = Type.Object({
+export const templateKinds = ['email', 'attachment'] as const;
+export type TemplateKind = (typeof templateKinds)[number];
+
+const common = {
   name: text,
   description: text,
-  subject: text,
-  from: Type.Union([RecipientSchema, Type.Null()]),
   variables: Type.Array(Type.Unknown()),
   schema: Type.Unknown(),
   locale: text,
   timeZone: text,
-});
-export type TemplateDraft = Static<typeof Draft>;
+};
+
+/** One revision of the draft of an email: everything that its author writes. */
+const EmailDraftSchema = Type.Object({ ...common, subject: text, from: Type.Union([RecipientSchema, Type.Null()]) });
+export type EmailDraft = Static<typeof EmailDraftSchema>;
+
+/** The same of an attachment. A document has no sender and no subject; `schema` holds its formats. */
+const AttachmentDraftSchema = Type.Object({ ...common, schema: Type.Object({ outputFormats: Type.Array(oneOf(outputFormats)), pages: Type.Array(Type.Unknown()) }) });
+export type AttachmentDraft = Static<typeof AttachmentDraftSchema>;
+
+export type TemplateDraft = EmailDraft | AttachmentDraft;
 
 export const templateEventSchemas = {
-  TemplateCreated: { data: Type.Object({ at: text, slug: text }) },
+  /** Without a kind it is an email. An attachment has a short id, from which its id is derived. */
+  TemplateCreated: { data: Type.Object({ at: text, slug: text, kind: Type.Optional(oneOf(templateKinds)), shortId: Type.Optional(text) }) },
   /** `revision` counts from 1 and names this content for ever. */
-  TemplateDraftSaved: { data: Type.Object({ at: text, revision: Type.Integer(), draft: Draft }) },
+  TemplateDraftSaved: { data: Type.Object({ at: text, revision: Type.Integer(), draft: Type.Union([EmailDraftSchema, AttachmentDraftSchema]) }) },
   TemplatePublished: { data: Type.Object({ at: text, version: Type.Integer(), revision: Type.Integer() }) },
   TemplateSlugChanged: { data: Type.Object({ at: text, slug: text }) },
   TemplateDeleted: { data: Type.Object({ at: text }) },

@@ -1,4 +1,4 @@
-/** Templates as callers see them: what makes and changes one, and what is shown of it. */
+/** Email templates as callers see them: what makes and changes one, and what is shown of it. */
 import { Type, type Static } from '@sinclair/typebox';
 import { defaultLimits as limits } from '../limits.js';
 import { enumOf, nullable } from '../schema.js';
@@ -11,17 +11,22 @@ const Slug = Type.String({
   description: 'Lower-case letters, digits and single hyphens',
 });
 
-/** The parts of a template that its author writes. Variables, schema and subject are checked part by part, with paths. */
-const writable = {
+/** The parts that the author of any template writes. Variables are checked part by part, with paths. */
+export const templateFields = {
   slug: Slug,
   name: Type.String({ minLength: 1, maxLength: limits.templateNameCharsMax }),
   description: Type.String({ maxLength: limits.templateDescriptionCharsMax }),
-  subject: Type.String({ minLength: 1, maxLength: limits.subjectCharsMax }),
-  from: nullable(RecipientSchema),
   variables: Type.Unknown({ description: 'A plain array of variable definitions' }),
-  schema: Type.Unknown({ description: 'An object with `sections`' }),
   locale: Type.String({ minLength: 2, maxLength: 35, description: 'BCP 47, default `en-US`' }),
   timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, default `UTC`' }),
+};
+
+/** Those of an email. Schema and subject are checked part by part too. */
+const writable = {
+  ...templateFields,
+  subject: Type.String({ minLength: 1, maxLength: limits.subjectCharsMax }),
+  from: nullable(RecipientSchema),
+  schema: Type.Unknown({ description: 'An object with `sections`' }),
 };
 
 export const CreateTemplateRequestSchema = Type.Object(

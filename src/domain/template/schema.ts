@@ -34,6 +34,10 @@ export type VariableDefinition = Readonly<{
   format?: ValueFormat;
 }>;
 
+/** The language of a template that names none. */
+export const DEFAULT_LOCALE = 'en-US';
+export const DEFAULT_TIME_ZONE = 'UTC';
+
 /** The components of a mail: those that the support matrix of domain/rendering/components.ts gives it. */
 export type EmailComponentType = ComponentsOf<'email'>;
 

@@ -8,6 +8,7 @@ import type { App } from '../context.js';
 import { mailboxPage } from '../dashboard/page.js';
 import { mailboxScript } from '../dashboard/script.js';
 import { mailboxStyle } from '../dashboard/style.js';
+import { disposition } from '../plugins/disposition.js';
 import { loopbackOnly } from '../plugins/loopback-only.js';
 import { MAIL_CSP, mailHtml } from '../plugins/mail-html.js';
 import { coerceQuery } from '../plugins/validation.js';
@@ -34,13 +35,6 @@ const messageOf = async (mailbox: Mailbox, id: string): Promise<MailboxMessage> 
 };
 
 const MIME_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/i;
-
-/** `Content-Disposition` with the name in both forms (RFC 6266, section 5). */
-const disposition = (filename: string): string => {
-  const plain = filename.replace(/[^\x20-\x7e]|["\\%]/g, '_');
-  const encoded = encodeURIComponent(filename.replace(/\p{Surrogate}/gu, '_')).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
-};
 
 const sendFile = (reply: FastifyReply, type: string, content: Buffer | string, csp: string): FastifyReply =>
   reply.header('content-type', type).header('content-security-policy', csp).send(content);
@@ -113,7 +107,7 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
       const found = /^\d{1,4}$/.test(index) ? await mailbox.attachment(id, Number(index)) : undefined;
       if (found === undefined) throw missing();
       const { contentType, filename } = found.attachment;
-      reply.header('content-disposition', disposition(filename));
+      reply.header('content-disposition', disposition('attachment', filename));
       return sendFile(reply, MIME_TYPE.test(contentType) ? contentType : 'application/octet-stream', found.content, FILE_CSP);
     },
   );

@@ -1,8 +1,13 @@
 /** The named schemas of the API description. Whatever equals one of them is written as a reference to it. */
 import type { TSchema } from '@sinclair/typebox';
+import { AssetRecordSchema, CreateAssetRequestSchema } from '../../domain/asset/records.js';
 import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from '../../domain/api-key/records.js';
 import {
-  Base64AttachmentSchema, BulkDeleteRequestSchema, BulkDeleteResponseSchema, DeletedSchema, EmailListItemSchema,
+  AttachmentTemplateListItemSchema, AttachmentTemplateRecordSchema, AttachmentTemplateVersionSchema, CreateAttachmentTemplateRequestSchema,
+  ImportAttachmentTemplateRequestSchema, UpdateAttachmentTemplateRequestSchema,
+} from '../../domain/attachment-template/records.js';
+import {
+  AttachmentSchema, BulkDeleteRequestSchema, BulkDeleteResponseSchema, DeletedSchema, EmailListItemSchema,
   EmailRecordSchema, PageMetaSchema, RetryEmailResponseSchema, SendEmailRequestSchema, SendEmailResponseSchema,
 } from '../../domain/email/request.js';
 import {
@@ -16,7 +21,7 @@ import { MailboxMessageSchema } from './mailbox.js';
 /** Inner ones first, so that the outer ones refer to them. */
 export const components: Readonly<Record<string, TSchema>> = {
   Recipient: RecipientSchema,
-  Base64Attachment: Base64AttachmentSchema,
+  Attachment: AttachmentSchema,
   PageMeta: PageMetaSchema,
   Error: ErrorBodySchema,
   Deleted: DeletedSchema,
@@ -34,6 +39,14 @@ export const components: Readonly<Record<string, TSchema>> = {
   TemplateVersion: TemplateVersionSchema,
   PreviewRequest: PreviewRequestSchema,
   PreviewResponse: PreviewResponseSchema,
+  CreateAssetRequest: CreateAssetRequestSchema,
+  Asset: AssetRecordSchema,
+  CreateAttachmentTemplateRequest: CreateAttachmentTemplateRequestSchema,
+  ImportAttachmentTemplateRequest: ImportAttachmentTemplateRequestSchema,
+  UpdateAttachmentTemplateRequest: UpdateAttachmentTemplateRequestSchema,
+  AttachmentTemplate: AttachmentTemplateRecordSchema,
+  AttachmentTemplateListItem: AttachmentTemplateListItemSchema,
+  AttachmentTemplateVersion: AttachmentTemplateVersionSchema,
   CreateApiKeyRequest: CreateApiKeyRequestSchema,
   ApiKey: ApiKeyRecordSchema,
   CreatedApiKey: CreatedApiKeySchema,

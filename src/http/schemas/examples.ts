@@ -93,9 +93,64 @@ export const updateTemplateExamples: Examples = {
   subject: { summary: 'Another subject', value: { subject: 'Hello {{name}}, welcome' } },
 };
 
+const deliveryNote = {
+  slug: 'delivery-note',
+  name: 'Delivery note',
+  variables: [
+    { name: 'number', type: 'string', required: true, defaultValue: 'NW-10482' },
+    { name: 'items', type: 'array', defaultValue: [{ name: 'Ceramic mug', quantity: 2 }] },
+  ],
+  schema: {
+    outputFormats: ['pdf', 'excel'],
+    pages: [
+      {
+        pageId: 'note',
+        pageName: 'Delivery note',
+        pageSettings: { format: 'A5', orientation: 'landscape' },
+        sections: [
+          {
+            id: 'main',
+            type: 'main',
+            components: [
+              { id: 'title', type: 'rich-text', content: '<h1>Delivery note {{number}}</h1>' },
+              {
+                id: 'items',
+                type: 'table',
+                props: {
+                  dataSource: '{{items}}',
+                  columns: [{ header: 'Item', content: '{{item.name}}' }, { header: 'Quantity', content: '{{item.quantity}}', align: 'right' }],
+                },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  },
+};
+
+export const createAttachmentTemplateExamples: Examples = {
+  deliveryNote: { summary: 'A delivery note as PDF and as workbook, published at once', value: { ...deliveryNote, publish: true } },
+};
+
+export const importAttachmentTemplateExamples: Examples = {
+  deliveryNote: { summary: 'A template that was exported elsewhere', value: { ...deliveryNote, type: 'attachment', outputFormats: ['pdf', 'excel'], status: 'published', version: 3 } },
+};
+
+export const updateAttachmentTemplateExamples: Examples = {
+  name: { summary: 'Another name', value: { name: 'Packing slip' } },
+};
+
 export const previewExamples: Examples = {
   order: { summary: 'The order confirmation for given variables', value: { variables: orderVariables } },
   defaults: { summary: 'The draft with default values', value: { version: 'draft' } },
+};
+
+export const createAssetExamples: Examples = {
+  dot: {
+    summary: 'A picture of one pixel',
+    value: { filename: 'dot.png', content: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==' },
+  },
 };
 
 export const createApiKeyExamples: Examples = {

@@ -38,6 +38,14 @@ export const TemplateListQuerySchema = Type.Object(
   closed,
 );
 
+export const AssetListQuerySchema = Type.Object(
+  {
+    ...paging,
+    search: Type.Optional(Type.String({ minLength: limits.searchCharsMin, maxLength: limits.searchCharsMax, description: 'Part of the file name' })),
+  },
+  closed,
+);
+
 export const PagingQuerySchema = Type.Object(paging, closed);
 export const PageOnlyQuerySchema = Type.Object({ page: paging.page, limit: paging.limit }, closed);
 

@@ -1,0 +1,149 @@
+/** Commands on attachment templates: create, import, change, publish, delete, read, preview. */
+import type { Caller, Commands, DocumentPreview, DocumentPreviewRequest, Imported } from './api.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { makeDocument } from './documents.js';
+import { changeOf, createOf, deleteOf, draftOf, findTemplateOf, mustFindOf, publishOf, type Known, type TemplateKindOf } from './template-lifecycle.js';
+import { slugOf } from './template-slugs.js';
+import type { AttachmentTemplateRecord, CreateAttachmentTemplateRequest, ImportAttachmentTemplateRequest } from '../domain/attachment-template/records.js';
+import type { AttachmentTemplateContent } from '../domain/attachment-template/schema.js';
+import { parseShortId, SHORT_ID_SIZE_BYTES, shortIdOf } from '../domain/attachment-template/short-id.js';
+import {
+  attachmentTemplateDecider, attachmentTemplateRecord, attachmentTemplateRules, attachmentTemplateVersions, contentOfAttachment,
+  resolveAttachmentVersion, type AttachmentTemplate,
+} from '../domain/attachment-template/state.js';
+import { DomainError } from '../domain/errors.js';
+import {
+  attachmentTemplateIdOf, attachmentTemplateSlugStream, attachmentTemplateStream, parseAttachmentTemplateId, teamStream,
+  type AttachmentTemplateId, type TeamId,
+} from '../domain/ids.js';
+import { checkAttachmentTemplate } from '../domain/rendering/check-attachment.js';
+import { previewVariables } from '../domain/rendering/variables.js';
+import { emptyCompany } from '../domain/team/state.js';
+import type { AttachmentDraft } from '../domain/template/events.js';
+import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../domain/template/schema.js';
+
+export type KnownAttachmentTemplate = Known<AttachmentTemplateId, AttachmentTemplate>;
+
+const kind: TemplateKindOf<AttachmentTemplateId, AttachmentDraft, Pick<AttachmentDraft, 'name'>> = {
+  rules: attachmentTemplateRules,
+  decider: attachmentTemplateDecider,
+  parseId: parseAttachmentTemplateId,
+  idOf: (teamId, reference) => {
+    const shortId = parseShortId(reference);
+    return shortId === undefined ? parseAttachmentTemplateId(reference) : attachmentTemplateIdOf(teamId, shortId);
+  },
+  stream: attachmentTemplateStream,
+  slugStream: attachmentTemplateSlugStream,
+  load: (deps, id) => deps.attachmentTemplate(attachmentTemplateStream(id)),
+};
+
+/** In: an id, a short id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
+export const findAttachmentTemplate = (deps: CommandDeps, teamId: TeamId, reference: string): Promise<KnownAttachmentTemplate | undefined> =>
+  findTemplateOf(kind, deps, teamId, reference);
+
+/** What a document is made from, as it was at that revision. */
+export const attachmentContentAt = async (deps: Pick<CommandDeps, 'log'>, id: AttachmentTemplateId, revision: number): Promise<AttachmentTemplateContent> =>
+  contentOfAttachment(await draftOf(kind, deps, id, revision));
+
+/** Names that revision for ever. */
+export const attachmentCacheKey = (id: AttachmentTemplateId, revision: number): string => `${id}:${revision}`;
+
+export const attachmentTemplateCommands = (
+  deps: CommandDeps,
+): Pick<
+  Commands,
+  | 'createAttachmentTemplate' | 'importAttachmentTemplate' | 'getAttachmentTemplate' | 'updateAttachmentTemplate' | 'deleteAttachmentTemplate'
+  | 'publishAttachmentTemplate' | 'attachmentTemplateVersions' | 'previewAttachmentTemplate'
+> => ({
+  createAttachmentTemplate: (caller, request) => create(deps, caller, request),
+  importAttachmentTemplate: (caller, request) => importTemplate(deps, caller, request),
+  getAttachmentTemplate: async (caller, reference) => recordOf(await mustFindOf(kind, deps, caller, reference)),
+  updateAttachmentTemplate: async (caller, reference, { slug, ...changes }) =>
+    recordOf(await changeOf(kind, deps, caller, reference, { slug, changed: (draft) => checkedDraft(deps, { ...draft, ...changes }) })),
+  deleteAttachmentTemplate: async (caller, reference) => ({ id: await deleteOf(kind, deps, caller, reference), deleted: true }),
+  publishAttachmentTemplate: async (caller, reference) => recordOf(await publishOf(kind, deps, caller, reference)),
+  attachmentTemplateVersions: async (caller, reference) => attachmentTemplateVersions((await mustFindOf(kind, deps, caller, reference)).template),
+  previewAttachmentTemplate: (caller, reference, request, signal) => preview(deps, caller, reference, { ...request, signal }),
+});
+
+const recordOf = ({ id, template }: KnownAttachmentTemplate): AttachmentTemplateRecord => attachmentTemplateRecord(id, template);
+
+type UncheckedDraft = Omit<AttachmentDraft, 'variables' | 'schema'> & Readonly<{ variables: unknown; schema: unknown }>;
+
+/** Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
+const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): AttachmentDraft => {
+  const { variables, schema, locale, timeZone } = draft;
+  const { content } = checkAttachmentTemplate({ variables, schema, locale, timeZone }, deps.limits);
+  const { outputFormats, pages } = content.schema;
+  return { ...draft, variables: [...content.variables], schema: { outputFormats: [...outputFormats], pages: [...pages] } };
+};
+
+const create = async (deps: CommandDeps, caller: Caller, request: CreateAttachmentTemplateRequest): Promise<AttachmentTemplateRecord> => {
+  const draft = checkedDraft(deps, {
+    name: request.name,
+    description: request.description ?? '',
+    variables: request.variables ?? [],
+    schema: request.schema,
+    locale: request.locale ?? DEFAULT_LOCALE,
+    timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
+  });
+  const { id, shortId } = await freeId(deps, caller.teamId);
+  const slug = request.slug ?? slugOf(request.name, id);
+  return attachmentTemplateRecord(id, await createOf(kind, deps, caller, { id, shortId, slug, draft, publish: request.publish ?? false }));
+};
+
+/** The id is derived from the short id. Of 2^50 short ids one that is taken will hardly ever be drawn; then another is. */
+const freeId = async (deps: CommandDeps, teamId: TeamId): Promise<Readonly<{ id: AttachmentTemplateId; shortId: string }>> => {
+  for (;;) {
+    const shortId = shortIdOf(deps.ids.bytes(SHORT_ID_SIZE_BYTES));
+    const id = attachmentTemplateIdOf(teamId, shortId);
+    if ((await kind.load(deps, id)).teamId === undefined) return { id, shortId };
+  }
+};
+
+const importTemplate = async (deps: CommandDeps, caller: Caller, request: ImportAttachmentTemplateRequest): Promise<Imported<AttachmentTemplateRecord>> => {
+  const { name, slug, description, variables, schema, locale, timeZone, outputFormats } = request;
+  refuseOtherFormats(outputFormats, schema);
+  const given = Object.fromEntries(Object.entries({ description, variables, locale, timeZone }).filter(([, value]) => value !== undefined));
+  const known = slug === undefined ? undefined : await findAttachmentTemplate(deps, caller.teamId, slug);
+  if (known === undefined) return { template: await create(deps, caller, { ...given, ...(slug === undefined ? {} : { slug }), name, schema, publish: true }), created: true };
+  await changeOf(kind, deps, caller, known.id, { slug: undefined, changed: (draft) => checkedDraft(deps, { ...draft, ...given, name, schema }) });
+  return { template: recordOf(await publishOf(kind, deps, caller, known.id)), created: false };
+};
+
+/** An export says its formats twice; a file in which only one of the two was changed is not understood as one of them. */
+const refuseOtherFormats = (outputFormats: readonly string[] | undefined, schema: unknown): void => {
+  if (outputFormats === undefined) return;
+  const own = typeof schema === 'object' && schema !== null && 'outputFormats' in schema ? schema.outputFormats : undefined;
+  if (!Array.isArray(own) || JSON.stringify(own) === JSON.stringify(outputFormats)) return;
+  const message = 'must be the same as schema.outputFormats, or absent';
+  throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`outputFormats\` ${message}.`, { errors: [{ field: 'outputFormats', message }] });
+};
+
+const preview = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  { variables, format, version, signal }: DocumentPreviewRequest & Readonly<{ signal: AbortSignal }>,
+): Promise<DocumentPreview> => {
+  const { id, template } = await mustFindOf(kind, deps, caller, reference);
+  const { revision, name } = resolveAttachmentVersion(template, version ?? 'draft');
+  const content = await attachmentContentAt(deps, id, revision);
+  const wanted = format ?? content.schema.outputFormats[0]!;
+  if (!content.schema.outputFormats.includes(wanted)) {
+    const message = `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`;
+    throw new DomainError('VALIDATION_ERROR', `The query is invalid: \`format\` ${message}.`, { errors: [{ field: 'format', message }] });
+  }
+  const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
+  const bytes = await makeDocument(deps, {
+    teamId: caller.teamId,
+    content,
+    cacheKey: attachmentCacheKey(id, revision),
+    variables: previewVariables(content.variables, variables),
+    environment: { at: causeOf(deps, caller).at, company },
+    format: wanted,
+    title: name,
+    signal,
+  });
+  return { bytes, format: wanted, name };
+};

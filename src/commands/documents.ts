@@ -1,0 +1,120 @@
+/** Makes the document of an attachment template: asks which pictures it shows, brings them in, and has it made. */
+import { isUtf8 } from 'node:buffer';
+import { loadAsset } from './assets.js';
+import type { CommandDeps } from './deps.js';
+import { imageFieldOf } from '../domain/attachment-template/image-field.js';
+import type { AttachmentTemplateContent, OutputFormat } from '../domain/attachment-template/schema.js';
+import { readSvg } from '../domain/asset/svg.js';
+import { DomainError } from '../domain/errors.js';
+import type { TeamId } from '../domain/ids.js';
+import type { JsonObject } from '../domain/json.js';
+import type { DocumentInput, LoadedImage } from '../domain/ports/generator.js';
+import { OutboundFault } from '../domain/ports/outbound-http.js';
+import type { RenderEnvironment } from '../domain/ports/renderer.js';
+
+export type DocumentOrder = Readonly<{
+  teamId: TeamId;
+  content: AttachmentTemplateContent;
+  /** Names the revision for ever. */
+  cacheKey: string;
+  variables: JsonObject;
+  environment: RenderEnvironment;
+  format: OutputFormat;
+  /** What the document calls itself. */
+  title: string;
+  signal: AbortSignal;
+}>;
+
+/**
+ * Out: the bytes of the document. Rejects with IMAGE_NOT_AVAILABLE, IMAGES_TOO_LARGE, and with what the generator rejects with.
+ * The same order gives the same bytes as long as the pictures stay the same.
+ */
+export const makeDocument = async (deps: CommandDeps, order: DocumentOrder): Promise<Uint8Array> => {
+  const { content, cacheKey, variables, environment, format, title, signal } = order;
+  const input: DocumentInput = { content, cacheKey, variables, environment };
+  const sources = await deps.generator.imageSources(input, format, signal);
+  const images = await loadImages(deps, order, sources);
+  return deps.generator.make(input, format, images, { title, author: environment.company.name, createdAt: environment.at }, signal);
+};
+
+/** Each may hold a whole file in memory. */
+const IMAGES_AT_ONCE_MAX = 6;
+
+/** Brings in the pictures, some at a time. The first that fails stops the others. */
+const loadImages = async (deps: CommandDeps, order: DocumentOrder, sources: readonly string[]): Promise<ReadonlyMap<string, LoadedImage>> => {
+  const images = new Map<string, LoadedImage>();
+  if (sources.length === 0) return images;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([order.signal, stop.signal, AbortSignal.timeout(deps.limits.documentImagesTimeoutMs)]);
+  const queue = sources.values();
+  let sizeBytes = 0;
+  const work = async (): Promise<void> => {
+    for (const source of queue) {
+      if (signal.aborted) throw notAvailable(order, source, 'The pictures of the document did not all come in time.');
+      const bytes = await loadImage(deps, { ...order, signal }, source);
+      const contentType = await imageType(deps, bytes);
+      if (typeof contentType !== 'string') throw notAvailable(order, source, contentType.fault);
+      sizeBytes += bytes.byteLength;
+      if (sizeBytes > deps.limits.documentImagesSizeBytesMax) throw tooLarge(sizeBytes, deps.limits.documentImagesSizeBytesMax);
+      images.set(source, { bytes, contentType });
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: IMAGES_AT_ONCE_MAX }, work));
+  } finally {
+    stop.abort();
+  }
+  return images;
+};
+
+const ASSET = 'asset:';
+
+const loadImage = async (deps: CommandDeps, order: DocumentOrder, source: string): Promise<Uint8Array> => {
+  if (source.startsWith(ASSET)) {
+    const asset = await loadAsset(deps, order.teamId, source.slice(ASSET.length));
+    if (asset === undefined) throw notAvailable(order, source, 'There is no such asset. GET /api/assets lists yours.');
+    return asset.bytes;
+  }
+  const { outboundSizeBytesMax, outboundTimeoutMs, outboundRedirectsMax } = deps.limits;
+  try {
+    const { bytes } = await deps.outbound.get(source, {
+      sizeBytesMax: outboundSizeBytesMax, timeoutMs: outboundTimeoutMs, redirectsMax: outboundRedirectsMax, accept: 'image/*', signal: order.signal,
+    });
+    return bytes;
+  } catch (fault) {
+    if (fault instanceof OutboundFault) throw notAvailable(order, source, fault.message);
+    throw fault;
+  }
+};
+
+const rasterTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
+
+/** From the bytes alone: what a server or a name says of them is only a claim. An SVG that reaches for other files is none of ours. */
+const imageType = async ({ mediaTypes }: CommandDeps, bytes: Uint8Array): Promise<LoadedImage['contentType'] | Readonly<{ fault: string }>> => {
+  const signature = await mediaTypes.of(bytes);
+  const raster = rasterTypes.find((type) => type === signature);
+  if (raster !== undefined) return raster;
+  const svg = isUtf8(bytes) ? readSvg(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) : undefined;
+  if (svg === undefined) return { fault: 'It is no PNG, JPEG, GIF, WebP or SVG.' };
+  return 'fault' in svg ? { fault: `The SVG ${svg.fault}; only drawings that are whole and stand alone are taken.` } : 'image/svg+xml';
+};
+
+const ADDRESS_CHARS_SHOWN = 200;
+
+/** The query of an address may hold a signature, and is left out. */
+const shownAddress = (source: string): string => {
+  const address = source.split(/[?#]/, 1)[0] ?? '';
+  return address.length > ADDRESS_CHARS_SHOWN ? `${address.slice(0, ADDRESS_CHARS_SHOWN)}…` : address;
+};
+
+/** `reason`: a sentence that says what would be right, and nothing about our network. */
+const notAvailable = ({ content }: DocumentOrder, source: string, reason: string): DomainError => {
+  const field = imageFieldOf(content, source) ?? 'schema.pages';
+  const message = `the picture ${shownAddress(source)} cannot be shown. ${reason}`;
+  return new DomainError('IMAGE_NOT_AVAILABLE', `${field}: ${message}`, { errors: [{ field, message }] });
+};
+
+const tooLarge = (actualSizeBytes: number, maxSizeBytes: number): DomainError =>
+  new DomainError('IMAGES_TOO_LARGE', `The pictures of the document have together at least ${actualSizeBytes} bytes; at most ${maxSizeBytes} are allowed. Show smaller ones.`, {
+    relatedInfo: { actualSizeBytes, maxSizeBytes },
+  });

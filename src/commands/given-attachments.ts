@@ -1,0 +1,110 @@
+/** What stands in `attachments` of a send call: which of the four shapes each is, and every fault of their form. */
+import { attachmentSources, type AttachmentSource, type GivenAttachment } from '../domain/email/request.js';
+import { DomainError, type FieldError } from '../domain/errors.js';
+import type { Limits } from '../domain/limits.js';
+import type { OutputFormat } from '../domain/attachment-template/schema.js';
+import { safeFilename } from '../domain/filename.js';
+import type { JsonObject } from '../domain/json.js';
+import { hasPlaceholder } from '../domain/rendering/templated-text.js';
+
+/** `filename` as it was given; `field` is its path in the request. */
+export type Given = Readonly<{ field: string }> & (
+  | Readonly<{ kind: 'generated'; reference: string; filename: string | undefined; outputFormats: readonly OutputFormat[] | undefined; variables: JsonObject }>
+  | Readonly<{ kind: 'content'; filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>
+  | Readonly<{ kind: 'url'; url: string; filename: string; contentType: string | undefined; contentId: string | undefined }>
+  | Readonly<{ kind: 'asset'; assetId: string; filename: string | undefined; contentId: string | undefined }>
+);
+
+const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+$/;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+type Field = Exclude<keyof GivenAttachment, AttachmentSource>;
+/** Which fields stand beside the one that makes the shape. */
+const beside: Readonly<Record<AttachmentSource, Readonly<{ required: readonly Field[]; optional: readonly Field[] }>>> = {
+  attachmentTemplateId: { required: [], optional: ['filename', 'outputFormats', 'variables'] },
+  content: { required: ['filename', 'contentType'], optional: ['contentId'] },
+  url: { required: ['filename'], optional: ['contentType', 'contentId'] },
+  assetId: { required: [], optional: ['filename', 'contentId'] },
+};
+
+/** Throws VALIDATION_ERROR with every fault, ERR_ATTACH_002 where base64 content is too large. */
+export const readAttachments = (given: readonly GivenAttachment[], limits: Limits): readonly Given[] => {
+  if (given.length > limits.attachmentsMax) {
+    throw invalidAttachments([{ field: 'attachments', message: `holds ${given.length} attachments; at most ${limits.attachmentsMax} are allowed` }]);
+  }
+  const faults: FieldError[] = [];
+  const read = given.map((attachment, index) => readOne(attachment, `attachments[${index}]`, faults, limits));
+  checkContentIds(read, faults);
+  if (faults.length > 0) throw invalidAttachments(faults);
+  return read.filter((attachment) => attachment !== undefined);
+};
+
+export const invalidAttachments = (errors: readonly FieldError[]): DomainError =>
+  new DomainError(
+    'VALIDATION_ERROR',
+    errors.length === 1 ? `${errors[0]!.field} ${errors[0]!.message}.` : 'The attachments are not valid; `errors` names each field and what would be right.',
+    { errors },
+  );
+
+const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[], limits: Limits): Given | undefined => {
+  const sources = attachmentSources.filter((source) => attachment[source] !== undefined);
+  const [source] = sources;
+  if (source === undefined || sources.length > 1) {
+    faults.push({ field, message: `needs exactly one of ${attachmentSources.join(', ')}; it has ${sources.length === 0 ? 'none' : sources.join(' and ')}` });
+    return undefined;
+  }
+  const before = faults.length;
+  checkFields(attachment, source, field, faults);
+  if (attachment.filename !== undefined && !hasPlaceholder(attachment.filename) && safeFilename(attachment.filename) === '') {
+    faults.push({ field: `${field}.filename`, message: 'has no visible character' });
+  }
+  if (attachment.contentType !== undefined && !MEDIA_TYPE.test(attachment.contentType)) {
+    faults.push({ field: `${field}.contentType`, message: 'must be a MIME type such as application/pdf, without parameters' });
+  }
+  const { filename, contentType, contentId } = attachment;
+  const shape = ((): Given => {
+    switch (source) {
+      case 'attachmentTemplateId':
+        return { kind: 'generated', field, reference: attachment[source]!, filename, outputFormats: attachment.outputFormats, variables: (attachment.variables ?? {}) as JsonObject };
+      case 'content':
+        return { kind: 'content', field, filename: filename ?? '', contentType: contentType?.toLowerCase() ?? '', contentId, bytes: decode(attachment[source]!, field, faults, limits) };
+      case 'url':
+        return { kind: 'url', field, url: attachment[source]!, filename: filename ?? '', contentType: contentType?.toLowerCase(), contentId };
+      case 'assetId':
+        return { kind: 'asset', field, assetId: attachment[source]!, filename, contentId };
+    }
+  })();
+  return faults.length === before ? shape : undefined;
+};
+
+const checkFields = (attachment: GivenAttachment, source: AttachmentSource, field: string, faults: FieldError[]): void => {
+  const { required, optional } = beside[source];
+  for (const name of required) if (attachment[name] === undefined) faults.push({ field: `${field}.${name}`, message: `is required beside ${source}` });
+  const allowed: readonly string[] = [source, ...required, ...optional];
+  for (const name of Object.keys(attachment)) {
+    if (!allowed.includes(name)) faults.push({ field: `${field}.${name}`, message: `does not go with ${source}; beside it may stand ${[...required, ...optional].join(', ')}` });
+  }
+};
+
+const decode = (content: string, field: string, faults: FieldError[], { attachmentSizeBytesMax }: Limits): Buffer => {
+  const compact = content.replace(/[\r\n]/g, '');
+  if (compact.length % 4 !== 0 || !BASE64.test(compact)) faults.push({ field: `${field}.content`, message: 'must be base64 (RFC 4648, section 4) with its padding' });
+  const bytes = Buffer.from(compact, 'base64');
+  if (bytes.byteLength > attachmentSizeBytesMax) throw attachmentTooLarge(`${field} has`, bytes.byteLength, attachmentSizeBytesMax);
+  return bytes;
+};
+
+const checkContentIds = (read: readonly (Given | undefined)[], faults: FieldError[]): void => {
+  const seen = new Map<string, string>();
+  for (const attachment of read) {
+    if (attachment === undefined || attachment.kind === 'generated' || attachment.contentId === undefined) continue;
+    const first = seen.get(attachment.contentId);
+    if (first === undefined) seen.set(attachment.contentId, attachment.field);
+    else faults.push({ field: `${attachment.field}.contentId`, message: `is already that of ${first}` });
+  }
+};
+
+export const attachmentTooLarge = (what: string, actual: number, max: number): DomainError =>
+  new DomainError('ERR_ATTACH_002', `${what} ${actual} bytes; at most ${max} are allowed.`, {
+    relatedInfo: { actualSizeBytes: actual, maxSizeBytes: max },
+  });

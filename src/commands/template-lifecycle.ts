@@ -1,0 +1,173 @@
+/** What is done alike to every kind of template: found by a reference, created, changed, published, deleted. */
+import type { Caller } from './api.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { handle, type Loaded } from './handle.js';
+import { claimSlug, confirmSlug, releaseSlug, slugTaken, type SlugWish } from './template-slugs.js';
+import type { StreamName, TeamId } from '../domain/ids.js';
+import type { TemplateDraft } from '../domain/template/events.js';
+import type { TemplateDecider, TemplateOf, TemplateRules, TemplateStateOf } from '../domain/template/lifecycle.js';
+
+/** Where templates of one kind lie, and what they are. */
+export type TemplateKindOf<Id extends string, Draft extends TemplateDraft, Shown> = Readonly<{
+  rules: TemplateRules<Draft, Shown>;
+  decider: TemplateDecider<Draft, Shown>;
+  parseId: (text: string) => Id | undefined;
+  /** The id that a reference holds by itself, beside a slug, which has to be looked up. */
+  idOf: (teamId: TeamId, reference: string) => Id | undefined;
+  stream: (id: Id) => StreamName;
+  slugStream: (teamId: TeamId, slug: string) => StreamName;
+  load: (deps: CommandDeps, id: Id) => Promise<Loaded<TemplateStateOf<Draft, Shown>>>;
+}>;
+
+export type Known<Id, Template> = Readonly<{ id: Id; template: Template }>;
+
+/** In: an id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
+export const findTemplateOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  teamId: TeamId,
+  reference: string,
+): Promise<Known<Id, TemplateOf<Draft, Shown>> | undefined> => {
+  const living = async (id: Id) => {
+    const loaded = await kind.load(deps, id);
+    const { template } = loaded.state;
+    return template === undefined || template.deletedAt !== null || loaded.teamId !== teamId ? undefined : { id, template };
+  };
+  const id = kind.idOf(teamId, reference);
+  const known = id && (await living(id));
+  if (known !== undefined) return known;
+  const owner = (await deps.slug(kind.slugStream(teamId, reference))).state;
+  const ownerId = owner === undefined ? undefined : kind.parseId(owner);
+  const named = ownerId && (await living(ownerId));
+  // A claim that its template does not use (any more) names nothing.
+  return named?.template.slug === reference ? named : undefined;
+};
+
+/** The same; throws the kind's own "not found". */
+export const mustFindOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const known = await findTemplateOf(kind, deps, caller.teamId, reference);
+  if (known === undefined) throw kind.rules.notFound();
+  return known;
+};
+
+/** The draft as it was at that revision, from the template's stream. */
+export const draftOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: Pick<CommandDeps, 'log'>,
+  id: Id,
+  revision: number,
+): Promise<Draft> => {
+  for (const { event } of await deps.log.load(kind.stream(id))) {
+    if (event.type === 'TemplateDraftSaved' && event.data.revision === revision && kind.rules.isDraft(event.data.draft)) return event.data.draft;
+  }
+  throw new Error(`the stream ${kind.stream(id)} has no revision ${revision}`);
+};
+
+const wishOf = <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  { teamId }: Caller,
+  { id, slug }: Readonly<{ id: Id; slug: string }>,
+): SlugWish => ({
+  slug,
+  stream: kind.slugStream(teamId, slug),
+  templateId: id,
+  usedBy: async (owner) => {
+    const ownerId = kind.parseId(owner);
+    const template = ownerId && (await kind.load(deps, ownerId)).state.template;
+    return template !== undefined && template.deletedAt === null && template.slug === slug;
+  },
+});
+
+export type NewTemplate<Id, Draft> = Readonly<{ id: Id; slug: string; shortId?: string; draft: Draft; publish: boolean }>;
+
+/** In: a checked draft and an id that no template has. Out: the template. Throws TEMPLATE_SLUG_TAKEN. */
+export const createOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  { id, ...parts }: NewTemplate<Id, Draft>,
+): Promise<TemplateOf<Draft, Shown>> => {
+  const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug: parts.slug }));
+  const cause = causeOf(deps, caller);
+  const { state } = await handle(deps.log, kind.stream(id), kind.decider, { type: 'CreateTemplate', at: cause.at, ...parts }, cause);
+  if (!(await confirmSlug(deps, caller, claim))) {
+    await handle(deps.log, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
+    throw slugTaken(parts.slug);
+  }
+  return state.template!;
+};
+
+/** `changed` makes and checks the draft that the call wants from the newest one; it may be called twice. */
+export type TemplateChange<Draft> = Readonly<{ slug: string | undefined; changed: (draft: Draft) => Draft }>;
+
+export const changeOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  { slug, changed }: TemplateChange<Draft>,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const { id, template } = await mustFindOf(kind, deps, caller, reference);
+  const draft = changed(template.draft);
+  if (slug !== undefined && slug !== template.slug) await moveTo(kind, deps, caller, { id, from: template.slug, slug });
+  const cause = causeOf(deps, caller);
+  const decider = {
+    ...kind.decider,
+    // The changes are those of the call; what they change is the newest draft, so that of two calls at once neither is lost.
+    decide: (_: null, state: TemplateStateOf<Draft, Shown>) => {
+      const newest = state.template ?? template;
+      const saved = newest.revision === template.revision ? draft : changed(newest.draft);
+      return kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: saved }, state);
+    },
+  };
+  const { state } = await handle(deps.log, kind.stream(id), decider, null, cause);
+  return { id, template: state.template! };
+};
+
+const moveTo = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  { id, from, slug }: Readonly<{ id: Id; from: string; slug: string }>,
+): Promise<void> => {
+  const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
+  const cause = causeOf(deps, caller);
+  const change = (to: string) => handle(deps.log, kind.stream(id), kind.decider, { type: 'ChangeSlug', at: cause.at, slug: to }, cause);
+  await change(slug);
+  if (!(await confirmSlug(deps, caller, claim))) {
+    await change(from);
+    throw slugTaken(slug);
+  }
+  await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, from), templateId: id });
+};
+
+export const publishOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const { id } = await mustFindOf(kind, deps, caller, reference);
+  const cause = causeOf(deps, caller);
+  const { state } = await handle(deps.log, kind.stream(id), kind.decider, { type: 'PublishTemplate', at: cause.at }, cause);
+  return { id, template: state.template! };
+};
+
+export const deleteOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+): Promise<Id> => {
+  const { id } = await mustFindOf(kind, deps, caller, reference);
+  const cause = causeOf(deps, caller);
+  const { state } = await handle(deps.log, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
+  await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, state.template!.slug), templateId: id });
+  return id;
+};

@@ -1,0 +1,68 @@
+/** Who owns a slug: claimed before a template takes it, confirmed afterwards, released when it is given up. */
+import type { Caller } from './api.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { handle, loadState } from './handle.js';
+import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
+import type { Cause, Tail } from '../domain/event-log.js';
+import type { StreamName } from '../domain/ids.js';
+import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
+
+/** A slug and the template that wants it. `usedBy`: whether that template lives and has the slug now. */
+export type SlugWish = Readonly<{ slug: string; stream: StreamName; templateId: string; usedBy: (ownerId: string) => Promise<boolean> }>;
+
+export type SlugClaim = Readonly<{ stream: StreamName; templateId: string; tail: Tail }>;
+
+const fold = { evolve: evolveSlug, initialState: undefined as SlugState };
+
+/**
+ * A claim whose template never came to be, or no longer uses it (the program died in between), may be taken over; the
+ * confirmation notices that. Throws TEMPLATE_SLUG_TAKEN.
+ */
+export const claimSlug = async (deps: CommandDeps, caller: Caller, { slug, stream, templateId, usedBy }: SlugWish): Promise<SlugClaim> => {
+  const cause = causeOf(deps, caller);
+  const { state: owner, tail } = await loadState(deps.log, stream, fold);
+  if (owner === templateId) return { stream, templateId, tail };
+  if (owner !== undefined && (await usedBy(owner))) throw slugTaken(slug);
+  const claimed = await appendClaim(deps, { stream, templateId, tail }, cause);
+  if (claimed === undefined) throw slugTaken(slug);
+  return claimed;
+};
+
+/** The template has the slug now. Out: false where another took the claim over before it had. */
+export const confirmSlug = async (deps: CommandDeps, caller: Caller, claim: SlugClaim): Promise<boolean> =>
+  (await appendClaim(deps, claim, causeOf(deps, caller))) !== undefined;
+
+/** undefined where another was faster. */
+const appendClaim = async (deps: CommandDeps, { stream, templateId, tail }: SlugClaim, cause: Cause): Promise<SlugClaim | undefined> => {
+  const event = { type: 'TemplateSlugClaimed' as const, data: { at: cause.at, templateId } };
+  try {
+    return { stream, templateId, tail: await deps.log.append(stream, tail, [event], cause) };
+  } catch (fault) {
+    if (fault instanceof WrongExpectedRevision) return undefined;
+    throw fault;
+  }
+};
+
+export const slugTaken = (slug: string): DomainError =>
+  new DomainError('TEMPLATE_SLUG_TAKEN', `Another template has the slug "${slug}". Choose another, or change that one.`, {
+    errors: [{ field: 'slug', message: 'is taken' }],
+  });
+
+/** Gives the slug up where the template still owns it. */
+export const releaseSlug = async (deps: CommandDeps, caller: Caller, { stream, templateId }: Pick<SlugWish, 'stream' | 'templateId'>): Promise<void> => {
+  const cause = causeOf(deps, caller);
+  const event = { type: 'TemplateSlugReleased' as const, data: { at: cause.at, templateId } };
+  await handle(deps.log, stream, { decide: (_: null, owner: SlugState) => (owner === templateId ? [event] : []), ...fold }, null, cause);
+};
+
+/** A readable slug from a name; the end of the id keeps two templates of one name apart. */
+export const slugOf = (name: string, id: string): string => {
+  const words = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 80)
+    .replace(/-+$/, '');
+  return `${words === '' ? 'template' : words}-${id.slice(-8)}`;
+};

@@ -1,0 +1,80 @@
+/** Attachment templates as callers see them: what makes and changes one, and what is shown of it. */
+import { Type, type Static } from '@sinclair/typebox';
+import { enumOf, nullable, oneOf } from '../schema.js';
+import { templateFields } from '../template/records.js';
+import { outputFormats } from './schema.js';
+
+const closed = { additionalProperties: false } as const;
+
+/** The parts that the author writes. Variables and schema are checked part by part, with paths. */
+const writable = {
+  ...templateFields,
+  schema: Type.Unknown({ description: 'An object with `outputFormats` and `pages`' }),
+};
+
+const { name, schema, ...others } = writable;
+const creation = { name, schema, ...Type.Partial(Type.Object(others)).properties };
+
+export const CreateAttachmentTemplateRequestSchema = Type.Object(
+  { ...creation, publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })) },
+  closed,
+);
+export type CreateAttachmentTemplateRequest = Static<typeof CreateAttachmentTemplateRequestSchema>;
+
+export const UpdateAttachmentTemplateRequestSchema = Type.Partial(Type.Object(writable), { ...closed, minProperties: 1 });
+export type UpdateAttachmentTemplateRequest = Static<typeof UpdateAttachmentTemplateRequestSchema>;
+
+const Time = Type.String({ format: 'date-time' });
+const OutputFormats = Type.Array(enumOf(outputFormats));
+
+export const AttachmentTemplateRecordSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    shortId: Type.String({ description: '`atpl_` and ten characters; names the template as its id does' }),
+    slug: Type.String(),
+    name: Type.String(),
+    description: Type.String(),
+    type: Type.Literal('attachment'),
+    outputFormats: OutputFormats,
+    status: enumOf(['draft', 'published'], '`draft` where the draft is ahead of what is published'),
+    version: Type.Integer({ description: 'The number that the next publish gives, or gave where nothing changed since' }),
+    publishedVersion: nullable(Type.Integer()),
+    locale: Type.String(),
+    timeZone: Type.String(),
+    variables: Type.Array(Type.Unknown()),
+    schema: Type.Unknown(),
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  closed,
+);
+export type AttachmentTemplateRecord = Static<typeof AttachmentTemplateRecordSchema>;
+
+export const AttachmentTemplateListItemSchema = Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema'], closed);
+export type AttachmentTemplateListItem = Static<typeof AttachmentTemplateListItemSchema>;
+
+/** What only the server says of a template. */
+const leftAside = Type.Optional(Type.Unknown({ description: 'Of an export; left aside' }));
+/** An export is what GET answers, and comes in as it is. The command line checks it without a validator of JSON Schema. */
+export const ImportAttachmentTemplateRequestSchema = Type.Object(
+  {
+    ...creation,
+    type: Type.Optional(Type.Literal('attachment')),
+    outputFormats: Type.Optional(Type.Array(oneOf(outputFormats), { description: 'Those of `schema.outputFormats`' })),
+    id: leftAside,
+    shortId: leftAside,
+    status: leftAside,
+    version: leftAside,
+    publishedVersion: leftAside,
+    createdAt: leftAside,
+    updatedAt: leftAside,
+  },
+  closed,
+);
+export type ImportAttachmentTemplateRequest = Static<typeof ImportAttachmentTemplateRequestSchema>;
+
+export const AttachmentTemplateVersionSchema = Type.Object(
+  { version: Type.Integer(), name: Type.String(), publishedAt: Time, current: Type.Boolean() },
+  closed,
+);
+export type AttachmentTemplateVersion = Static<typeof AttachmentTemplateVersionSchema>;

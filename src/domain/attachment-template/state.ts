@@ -1,0 +1,73 @@
+/** What the events of one attachment template add up to, the decisions about it, and how it is shown. */
+import { DomainError } from '../errors.js';
+import { must, type AttachmentTemplateId } from '../ids.js';
+import type { AttachmentDraft } from '../template/events.js';
+import {
+  findVersion, makeTemplateDecider, publicationOf, type TemplateCommandOf, type TemplateOf, type TemplateRules, type TemplateStateOf,
+} from '../template/lifecycle.js';
+import type { AttachmentTemplateListItem, AttachmentTemplateRecord, AttachmentTemplateVersion } from './records.js';
+import type { AttachmentTemplateContent } from './schema.js';
+
+type Shown = Pick<AttachmentDraft, 'name'>;
+export type AttachmentTemplate = TemplateOf<AttachmentDraft, Shown>;
+export type AttachmentTemplateState = TemplateStateOf<AttachmentDraft, Shown>;
+export type AttachmentTemplateCommand = TemplateCommandOf<AttachmentDraft>;
+
+export const attachmentTemplateNotFound = (): DomainError =>
+  new DomainError('TEMPLATE_NOT_FOUND', 'There is no attachment template with this id, short id or slug. GET /api/templates/attachment lists yours.');
+
+export const attachmentTemplateRules: TemplateRules<AttachmentDraft, Shown> = {
+  kind: 'attachment',
+  isDraft: (draft): draft is AttachmentDraft => !('subject' in draft),
+  shown: ({ name }) => ({ name }),
+  notFound: attachmentTemplateNotFound,
+};
+
+export const attachmentTemplateDecider = makeTemplateDecider(attachmentTemplateRules);
+
+/** What a call means by `version`: a revision and the name that it had. */
+export type ResolvedAttachmentVersion = Readonly<{ revision: number; version: number | null; name: string }>;
+
+/** Throws TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND. */
+export const resolveAttachmentVersion = (template: AttachmentTemplate, version: string | number): ResolvedAttachmentVersion => {
+  const unpublished = 'This attachment template has no published version yet. POST /api/templates/attachment/:id/publish makes its draft one.';
+  const { shown, ...found } = findVersion(template, version, unpublished);
+  return { ...found, name: shown.name };
+};
+
+/** What a document is made from. Drafts are checked before they are saved, so their parts have these types. */
+export const contentOfAttachment = ({ variables, schema, locale, timeZone }: AttachmentDraft): AttachmentTemplateContent => ({
+  variables: variables as AttachmentTemplateContent['variables'],
+  schema: schema as AttachmentTemplateContent['schema'],
+  locale,
+  timeZone,
+});
+
+export const attachmentTemplateListItem = (id: AttachmentTemplateId, template: AttachmentTemplate): AttachmentTemplateListItem => {
+  const { name, description, schema, locale, timeZone } = template.draft;
+  return {
+    id,
+    shortId: must(template.shortId, 'short id'),
+    slug: template.slug,
+    name,
+    description,
+    type: 'attachment',
+    outputFormats: [...schema.outputFormats],
+    ...publicationOf(template),
+    locale,
+    timeZone,
+    createdAt: template.createdAt,
+    updatedAt: template.updatedAt,
+  };
+};
+
+export const attachmentTemplateRecord = (id: AttachmentTemplateId, template: AttachmentTemplate): AttachmentTemplateRecord => ({
+  ...attachmentTemplateListItem(id, template),
+  variables: template.draft.variables,
+  schema: template.draft.schema,
+});
+
+export const attachmentTemplateVersions = (template: AttachmentTemplate): readonly AttachmentTemplateVersion[] =>
+  template.published
+    .map(({ version, name, publishedAt }) => ({ version, name, publishedAt, current: version === template.published.at(-1)?.version }))
+    .reverse();

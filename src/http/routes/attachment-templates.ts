@@ -1,0 +1,232 @@
+/** Making, changing, publishing and previewing attachment templates. `:id` is an id, a short id or a slug throughout. */
+import { Type, type Static } from '@sinclair/typebox';
+import type { FastifyReply } from 'fastify';
+import {
+  AttachmentTemplateListItemSchema, AttachmentTemplateRecordSchema, AttachmentTemplateVersionSchema, CreateAttachmentTemplateRequestSchema,
+  ImportAttachmentTemplateRequestSchema, UpdateAttachmentTemplateRequestSchema,
+} from '../../domain/attachment-template/records.js';
+import { outputFormats, type OutputFormat } from '../../domain/attachment-template/schema.js';
+import { DeletedSchema } from '../../domain/email/request.js';
+import { DomainError } from '../../domain/errors.js';
+import { safeFilename } from '../../domain/filename.js';
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.js';
+import { defaultLimits, type Limits } from '../../domain/limits.js';
+import { enumOf } from '../../domain/schema.js';
+import { callerOf, type App, type HttpDeps } from '../context.js';
+import { disposition } from '../plugins/disposition.js';
+import { parseJsonBody } from '../plugins/json-body.js';
+import { coerceQuery } from '../plugins/validation.js';
+import { createAttachmentTemplateExamples, importAttachmentTemplateExamples, updateAttachmentTemplateExamples } from '../schemas/examples.js';
+import { TemplateListQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
+import { SETTLE_MS } from './emails.js';
+
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
+
+const tags = ['Attachment templates'];
+const params = idParams('Id, short id (`atpl_…`) or slug of the attachment template');
+const unknownId = 'TEMPLATE_NOT_FOUND';
+
+/** What a document is on the wire. */
+const files: Readonly<Record<OutputFormat, Readonly<{ contentType: string; extension: string }>>> = {
+  pdf: { contentType: 'application/pdf', extension: '.pdf' },
+  excel: { contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', extension: '.xlsx' },
+};
+
+const PreviewQuerySchema = Type.Object(
+  {
+    variables: Type.Optional(
+      Type.String({ minLength: 2, maxLength: defaultLimits.urlSizeBytesMax, description: 'A JSON object, percent-encoded', examples: ['{"number":"2030-17"}'] }),
+    ),
+    format: Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`')),
+    version: Type.Optional(Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' })),
+  },
+  { additionalProperties: false },
+);
+
+const readRoutes = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/templates/attachment',
+    {
+      config: { access: 'templates:read' },
+      preValidation: coerceQuery(TemplateListQuerySchema),
+      schema: {
+        summary: 'List attachment templates', operationId: 'listAttachmentTemplates', tags,
+        querystring: TemplateListQuerySchema,
+        response: { 200: pageOf(AttachmentTemplateListItemSchema) },
+      },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      const { search } = request.query;
+      await deps.queries.settle(teamId, SETTLE_MS);
+      return deps.queries.listAttachmentTemplates(teamId, search === undefined ? {} : { search }, pagingOf(request.query));
+    },
+  );
+
+  app.get(
+    '/api/templates/attachment/:id',
+    {
+      config: { access: 'templates:read', unknownId },
+      schema: {
+        summary: 'Read an attachment template', description: 'The answer is an export: `POST /api/templates/attachment/import` takes it as it is.',
+        operationId: 'getAttachmentTemplate', tags, params, response: { 200: AttachmentTemplateRecordSchema },
+      },
+    },
+    (request) => deps.commands.getAttachmentTemplate(callerOf(request), request.params.id),
+  );
+
+  app.get(
+    '/api/templates/attachment/:id/versions',
+    {
+      config: { access: 'templates:read', unknownId },
+      schema: {
+        summary: 'List the published versions of an attachment template', operationId: 'listAttachmentTemplateVersions', tags, params,
+        response: { 200: Type.Object({ data: Type.Array(AttachmentTemplateVersionSchema) }, { additionalProperties: false }) },
+      },
+    },
+    async (request) => ({ data: [...(await deps.commands.attachmentTemplateVersions(callerOf(request), request.params.id))] }),
+  );
+};
+
+const creationRoutes = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/templates/attachment',
+    {
+      config: { access: 'templates:write', examples: createAttachmentTemplateExamples },
+      schema: {
+        summary: 'Create an attachment template',
+        description: 'Checks the whole schema for each of its formats and names the path of each fault.',
+        operationId: 'createAttachmentTemplate', tags,
+        body: CreateAttachmentTemplateRequestSchema,
+        response: { 201: AttachmentTemplateRecordSchema },
+      },
+    },
+    async (request, reply) => {
+      const record = await deps.commands.createAttachmentTemplate(callerOf(request), request.body);
+      reply.code(201);
+      return record;
+    },
+  );
+
+  app.post(
+    '/api/templates/attachment/import',
+    {
+      config: { access: 'templates:write', examples: importAttachmentTemplateExamples },
+      schema: {
+        summary: 'Import an attachment template',
+        description:
+          'Saves and publishes what `GET /api/templates/attachment/:id` answered, here or elsewhere; what only the server says of a template is left aside. 201 for a new template; 200 where there is one of that `slug`, which gets a next version.',
+        operationId: 'importAttachmentTemplate', tags,
+        body: ImportAttachmentTemplateRequestSchema,
+        response: { 200: AttachmentTemplateRecordSchema, 201: AttachmentTemplateRecordSchema },
+      },
+    },
+    async (request, reply) => {
+      const { template, created } = await deps.commands.importAttachmentTemplate(callerOf(request), request.body);
+      reply.code(created ? 201 : 200);
+      return template;
+    },
+  );
+};
+
+const changeRoutes = (app: App, deps: Deps): void => {
+  app.patch(
+    '/api/templates/attachment/:id',
+    {
+      config: { access: 'templates:write', unknownId, examples: updateAttachmentTemplateExamples },
+      schema: {
+        summary: 'Change the draft of an attachment template',
+        description: 'What is published stays as it is until the next publish.',
+        operationId: 'updateAttachmentTemplate', tags, params,
+        body: UpdateAttachmentTemplateRequestSchema,
+        response: { 200: AttachmentTemplateRecordSchema },
+      },
+    },
+    (request) => deps.commands.updateAttachmentTemplate(callerOf(request), request.params.id, request.body),
+  );
+
+  app.delete(
+    '/api/templates/attachment/:id',
+    {
+      config: { access: 'templates:write', unknownId },
+      schema: {
+        summary: 'Delete an attachment template', description: 'Emails already accepted are still sent with their documents.',
+        operationId: 'deleteAttachmentTemplate', tags, params, response: { 200: DeletedSchema },
+      },
+    },
+    (request) => deps.commands.deleteAttachmentTemplate(callerOf(request), request.params.id),
+  );
+
+  app.post(
+    '/api/templates/attachment/:id/publish',
+    {
+      config: { access: 'templates:write', unknownId },
+      schema: {
+        summary: 'Publish the draft as the next version', operationId: 'publishAttachmentTemplate', tags, params,
+        response: { 200: AttachmentTemplateRecordSchema },
+      },
+    },
+    (request) => deps.commands.publishAttachmentTemplate(callerOf(request), request.params.id),
+  );
+};
+
+const previewRoute = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/templates/attachment/:id/preview',
+    {
+      config: { access: 'templates:read', unknownId, media: [files.pdf.contentType, files.excel.contentType] },
+      schema: {
+        summary: 'Make the document of an attachment template',
+        description: 'Answers the file itself. Default values stand in for variables that are not given.',
+        operationId: 'previewAttachmentTemplate', tags, params,
+        querystring: PreviewQuerySchema,
+      },
+    },
+    async (request, reply) => {
+      const { variables, ...options } = request.query;
+      const wanted = { ...given(options), variables: variables === undefined ? {} : variablesOf(variables, deps.limits) };
+      const { bytes, format, name } = await deps.commands.previewAttachmentTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply));
+      const { contentType, extension } = files[format];
+      return reply
+        .header('content-type', contentType)
+        .header('content-disposition', disposition('inline', `${safeFilename(name) || 'document'}${extension}`))
+        .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    },
+  );
+};
+
+const given = ({ format, version }: Omit<Static<typeof PreviewQuerySchema>, 'variables'>) => ({
+  ...(format === undefined ? {} : { format }),
+  ...(version === undefined ? {} : { version }),
+});
+
+const invalidVariables = (message: string): DomainError =>
+  new DomainError('VALIDATION_ERROR', `The query is invalid: \`variables\` ${message}.`, { errors: [{ field: 'variables', message }] });
+
+/** Read with the same care as a body. Throws VALIDATION_ERROR. */
+const variablesOf = (text: string, limits: Limits): JsonObject => {
+  let value: unknown;
+  try {
+    value = parseJsonBody(Buffer.from(text), limits);
+  } catch (fault) {
+    if (!(fault instanceof DomainError)) throw fault;
+    throw invalidVariables(`must be a JSON object such as {"number":"2030-17"}; of the text as such: ${fault.message.replace(/\.$/, '')}`);
+  }
+  if (isJsonObject(value as Json)) return value as JsonObject;
+  throw invalidVariables('must be a JSON object such as {"number":"2030-17"}');
+};
+
+/** Nobody waits any more for what is made for a connection that is gone. */
+const untilClosed = (reply: FastifyReply): AbortSignal => {
+  const controller = new AbortController();
+  reply.raw.once('close', () => controller.abort());
+  return controller.signal;
+};
+
+/** Registers the routes under /api/templates/attachment. */
+export const attachmentTemplateRoutes = (app: App, deps: Deps): void => {
+  readRoutes(app, deps);
+  creationRoutes(app, deps);
+  changeRoutes(app, deps);
+  previewRoute(app, deps);
+};

@@ -1,0 +1,21 @@
+/** A generator that makes nothing and notes what it was asked for: the "document" says which pictures it was given. */
+import type { DocumentInput, DocumentMetadata, Generator, LoadedImage } from '../../src/domain/ports/generator.js';
+import type { OutputFormat } from '../../src/domain/attachment-template/schema.js';
+
+export type Made = Readonly<{ input: DocumentInput; format: OutputFormat; images: ReadonlyMap<string, LoadedImage>; metadata: DocumentMetadata }>;
+
+export type RecordingGenerator = Generator & Readonly<{ made: Made[] }>;
+
+/** `sources`: the addresses of the pictures that each document shows. */
+export const recordingGenerator = (sources: readonly string[] = []): RecordingGenerator => {
+  const made: Made[] = [];
+  return {
+    made,
+    imageSources: async () => sources,
+    make: async (input, format, images, metadata) => {
+      made.push({ input, format, images, metadata });
+      return Buffer.from(`${format}: ${[...images.keys()].join(' ')}`);
+    },
+    close: async () => {},
+  };
+};
