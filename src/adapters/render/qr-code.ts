@@ -78,7 +78,7 @@ export const drawQrCode = ({ modules, isDark }: QrCode, look: QrLook): Buffer =>
   const sidePx = Math.min(qrSizePx(look.size) * DENSITY, Math.max(SIDE_PX_MAX, modules + 2 * QUIET_MODULES));
   const modulePx = Math.max(1, Math.floor(sidePx / (modules + 2 * QUIET_MODULES)));
   const from = Math.floor((sidePx - modules * modulePx) / 2);
-  const [foreground, background] = colorsOf(look);
+  const [foreground, background] = readableColors(look);
   const place = (px: number): number => Math.floor((px - from) / modulePx);
   const isSet = (x: number, y: number): boolean => {
     const [column, row] = [place(x), place(y)];
@@ -94,7 +94,7 @@ const WHITE: Rgb = [1, 1, 1];
 const CONTRAST_MIN = 3;
 
 /** Black on white in the place of colours that no camera could read. Transparency would leave the code to a dark page, so there is none. */
-const colorsOf = ({ color, background }: QrLook): readonly [Rgba, Rgba] => {
+export const readableColors = ({ color, background }: Pick<QrLook, 'color' | 'background'>): readonly [front: Rgba, back: Rgba] => {
   const [front, back] = [withoutAlpha(color) ?? BLACK, withoutAlpha(background) ?? WHITE];
   const [one, other] = [luminanceOf(front) + 0.05, luminanceOf(back) + 0.05];
   const readable = Math.max(one, other) / Math.min(one, other) >= CONTRAST_MIN;

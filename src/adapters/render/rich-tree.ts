@@ -31,6 +31,16 @@ export const parseRichTree = (html: Html, mode: Exclude<RichMode, 'fragment'>): 
 export const treeText = (nodes: readonly TreeNode[]): string =>
   nodes.map((node) => (node.kind === 'text' ? node.text : node.tag === 'br' ? '\n' : treeText(node.children))).join('');
 
+/** The same rule as in mails: `ordered` numbers a list that says nothing else. */
+export const asList = (nodes: readonly TreeNode[], ordered: boolean): readonly TreeNode[] => {
+  const element = (tag: string, children: readonly TreeNode[]): TreeElement => ({ kind: 'element', tag, attributes: {}, style: noStyle, children });
+  const isA = (node: TreeNode, ...tags: readonly string[]): node is TreeElement => node.kind === 'element' && tags.includes(node.tag);
+  if (nodes.some((node) => isA(node, 'ul', 'ol'))) return nodes.map((node) => (isA(node, 'ul') && ordered ? { ...node, tag: 'ol' } : node));
+  if (treeText(nodes).trim() === '') return nodes;
+  const items = nodes.filter((node) => isA(node, 'li'));
+  return [element(ordered ? 'ol' : 'ul', items.length > 0 ? items : [element('li', nodes)])];
+};
+
 type DomNode = ReturnType<typeof parseDocument>['children'][number];
 
 const convert = (node: DomNode): readonly TreeNode[] => {

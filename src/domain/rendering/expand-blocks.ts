@@ -1,11 +1,11 @@
 /** Components of a document that stand for themselves: texts, lists, pictures, codes, lines and room. */
 import { DomainError } from '../errors.js';
 import { safeDocumentImage, safeLink } from './urls.js';
-import { colorOf, compileAlign, compileBox, compilePoints, compileTextStyle, compileWidth, compileWord, defined } from './expand-style.js';
+import { colorOf, compileBox, compilePoints, compileTextStyle, compileWidth, compileWord, defined } from './expand-style.js';
 import type { CompileComponent } from './expander.js';
 import { compileAddress, compileHtml, compileJson, compilePlain, templated } from './filling.js';
 import { shorten } from './path.js';
-import { errorCorrections } from './props.js';
+import { aligns, errorCorrections } from './props.js';
 import { fitsQrCode } from './qr-code.js';
 import { charge, compileSource, countImages, type Scope, type State } from './scope.js';
 
@@ -48,7 +48,7 @@ export const image: CompileComponent = ({ id, props = {} }, field, scope) => {
   const href = typeof props['href'] === 'string' ? compileAddress(props['href'], 'link', scope) : undefined;
   const alt = compilePlain(typeof props['alt'] === 'string' ? props['alt'] : '', scope);
   const [width, height, borderRadius] = [compileWidth(props['width'], scope), compilePoints(props['height'], scope), compilePoints(props['borderRadius'], scope)];
-  const align = compileAlign(props['align'], scope);
+  const align = compileWord(props['align'], aligns, scope);
   const padding = compileBox(props['padding'], scope);
   return (state, out) => {
     const address = src(state);
@@ -127,7 +127,7 @@ export const qrCode: CompileComponent = ({ id, props = {} }, field, scope) => {
   const size = compilePoints(props['size'], scope);
   const errorCorrection = compileWord(props['errorCorrection'], errorCorrections, scope);
   const [color, backgroundColor] = [colorOf(props['color'], scope), colorOf(props['backgroundColor'], scope)];
-  const align = compileAlign(props['align'], scope);
+  const align = compileWord(props['align'], aligns, scope);
   return (state, out) => {
     const text = charge(value(state), state, scope.limits);
     if (text === '') return;

@@ -54,7 +54,7 @@ export type ExpandedColumn = Readonly<{
 type Of<Type extends string, Props> = Readonly<{ type: Type; /** Of the component in the template. */ id: string; /** Its place in the template, for messages. */ field: string }> & Readonly<Props>;
 
 export type ExpandedRichText = Of<'rich-text', { html: Html; style: TextStyle; padding: Box }>;
-export type ExpandedImage = Of<'image', { /** `https:`, `http:`, `data:` or `asset:`, judged safe. */ src: string; alt: string; width?: number; /** Instead of `width`: a share of the width that is there. */ widthPercent?: number; height?: number; align: HorizontalAlign; href?: string; padding: Box; borderRadius?: number }>;
+export type ExpandedImage = Of<'image', { /** `https:`, `http:`, `data:` or `asset:`, judged safe. */ src: string; alt: string; width?: number; /** Instead of `width`: a share of the width that is there. */ widthPercent?: number; height?: number; align: HorizontalAlign | undefined; href?: string; padding: Box; borderRadius?: number }>;
 export type ExpandedTable = Of<'table', {
   columns: readonly ExpandedColumn[];
   rows: readonly (readonly Cell[])[];
@@ -80,7 +80,7 @@ export type ExpandedColumns = Of<'columns', { children: readonly Expanded[]; wid
 export type ExpandedDivider = Of<'divider', { color: string; thickness: number; style: 'solid' | 'dashed' | 'dotted'; width: Width; margin: Box }>;
 export type ExpandedSpacer = Of<'spacer', { height: number }>;
 export type ExpandedList = Of<'list', { /** One item each where a data source gives them; else one HTML list. */ items: readonly Html[] | undefined; html: Html | undefined; ordered: boolean; style: TextStyle; padding: Box }>;
-export type ExpandedQrCode = Of<'qr-code', { value: string; size: number; errorCorrection: 'L' | 'M' | 'Q' | 'H'; color: string; backgroundColor: string; align: HorizontalAlign }>;
+export type ExpandedQrCode = Of<'qr-code', { value: string; size: number; errorCorrection: 'L' | 'M' | 'Q' | 'H'; color: string; backgroundColor: string; align: HorizontalAlign | undefined }>;
 export type TimelineItem = Readonly<{ title: string; description: string; date: string; status: string }>;
 export type ExpandedTimeline = Of<'timeline', { items: readonly TimelineItem[]; color: string }>;
 

@@ -127,6 +127,7 @@ export const invoiceSample: SampleAttachment = {
                 props: {
                   showHeader: false,
                   border: false,
+                  padding: '0 6pt',
                   // The columns of the items, so that sums stand below what they sum up, in a workbook too.
                   columns: [{ width: '18%' }, { width: '38%' }, { width: '12%' }, { width: '16%', align: 'right' }, { width: '16%', align: 'right' }],
                   rows: [

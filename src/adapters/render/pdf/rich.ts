@@ -1,6 +1,6 @@
 /** Rich text as blocks and runs of text: what editors write, and no more. */
 import type { Html } from '../../../domain/rendering/expanded.js';
-import { parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
+import { asList, parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { blockAlign, LINE_COLOR, lookOf, narrower, spaced, type Context } from './context.js';
 import { pdfColor } from './colors.js';
 import { indentOf, inlineOf, inlineStyle, lengthOf, runOf, type Inline } from './rich-style.js';
@@ -11,6 +11,10 @@ import { shapedRuns } from './shape.js';
 
 /** In: HTML of a block. Out: its paragraphs, headings, lists, tables and pictures; the last has no room below itself. */
 export const richNodes = (html: Html, context: Context): readonly Node[] => blocks(parseRichTree(html, 'block'), inlineOf(context), context);
+
+/** Rich text that is a list: content without a list around its items gets one, lines without any markup are one item. */
+export const listNodes = (html: Html, ordered: boolean, context: Context): readonly Node[] =>
+  blocks(asList(parseRichTree(html, 'block'), ordered), inlineOf(context), context);
 
 /** A cell that is one line of text is the element itself; one that holds more has paragraphs inside. */
 export const cellNodes = (html: Html, context: Context, cell: Tag, base: Partial<Inline>): readonly Node[] => {

@@ -159,6 +159,20 @@ void t.test('list, divider, spacer', async (t) => {
   );
 });
 
+void t.test('a list of HTML is a list whatever stands around its items, as in a mail', async (t) => {
+  const list = (html: string, ordered: boolean) => linesOf(component('list', { items: undefined, html, ordered, style: {}, padding: { top: 0, right: 0, bottom: 0, left: 0 } }));
+  t.same(await list('<li>a</li><li>b</li>', true), ['1. a', '2. b']);
+  t.same(await list('<ul><li>a</li><li>b</li></ul>', true), ['1. a', '2. b']);
+  t.same(await list('one line', true), ['1. one line']);
+  t.same(await list('<ol start="4"><li>a</li></ol>', false), ['4. a']);
+});
+
+void t.test('a code whose colours no camera could read is black on white', async (t) => {
+  const contentOf = async (color: string) => (await madeOf(component('qr-code', { value: 'x', size: 96, errorCorrection: 'M', color, backgroundColor: '#ffffff', align: undefined }))).sheets[0]!.content;
+  t.match(await contentOf('#eeeeee'), /^0 0 0 scn$/m);
+  t.match(await contentOf('#1e3a8a'), /^0\.11\d* 0\.22\d* 0\.54\d* scn$/m);
+});
+
 void t.test('timeline', async (t) => {
   const items = [{ title: 'Ordered <now>', description: 'By web', date: '1 May', status: 'done' }, { title: 'Sent', description: '', date: '', status: 'By ship' }];
   t.same(await linesOf(component('timeline', { items })), ['Ordered <now>', '1 May', 'By web', 'Sent', 'By ship']);

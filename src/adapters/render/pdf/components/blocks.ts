@@ -1,8 +1,8 @@
 /** Components of text and of room: rich text, list, divider, spacer. */
 import type { Box, ExpandedDivider, ExpandedList, ExpandedRichText, ExpandedSpacer, Width } from '../../../../domain/rendering/expanded.js';
 import { pdfColor } from '../colors.js';
-import { blockAlign, dashOf, LINE_COLOR, lookOf, narrower, withStyle, type ComponentRenderer, type Context } from '../context.js';
-import { LIST_INDENT_PT, richNodes } from '../rich.js';
+import { dashOf, LINE_COLOR, lookOf, narrower, withStyle, type ComponentRenderer, type Context } from '../context.js';
+import { LIST_INDENT_PT, listNodes, richNodes } from '../rich.js';
 import type { Node, Tag } from '../nodes.js';
 
 export const richText: ComponentRenderer<ExpandedRichText> = ({ html, style, padding }, outer) => {
@@ -20,7 +20,7 @@ export const padded = (nodes: readonly Node[], { top, right, bottom, left }: Box
 
 export const list: ComponentRenderer<ExpandedList> = ({ items, html, ordered, style, padding }, outer) => {
   const context = withStyle(style, narrower(padding.left + padding.right, outer));
-  const nodes = items === undefined ? richNodes(html ?? '', context) : [listOf(items, ordered, context)];
+  const nodes = items === undefined ? listNodes(html ?? '', ordered, context) : [listOf(items, ordered, context)];
   return padded(nodes, padding, pdfColor(style.backgroundColor));
 };
 
@@ -49,7 +49,7 @@ export const divider: ComponentRenderer<ExpandedDivider> = ({ color, thickness, 
       type: 'line', x1: 0, y1: thickness / 2, x2: length, y2: thickness / 2, lineWidth: thickness, lineColor: pdfColor(color) ?? LINE_COLOR,
       ...(dash === undefined ? {} : { dash }),
     }],
-    alignment: blockAlign(context),
+    alignment: 'center',
     margin: [margin.left, margin.top, margin.right, margin.bottom + thickness / 2],
   }];
 };

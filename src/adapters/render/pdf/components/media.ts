@@ -1,11 +1,10 @@
 /** Components of pictures: image, QR code, chart. */
 import { DomainError } from '../../../../domain/errors.js';
 import type { ExpandedChart, ExpandedImage, ExpandedQrCode } from '../../../../domain/rendering/expanded.js';
-import { pdfColor } from '../colors.js';
 import { blockAlign, narrower, type ComponentRenderer } from '../context.js';
 import { padded } from './blocks.js';
 import { pictureNode } from '../picture-node.js';
-import { layQrCode, type QrCode } from '../../qr-code.js';
+import { layQrCode, readableColors, type QrCode } from '../../qr-code.js';
 import { chartSvg } from '../charts.js';
 
 export const image: ComponentRenderer<ExpandedImage> = ({ src, alt, width, widthPercent, height, align, href, field, padding, borderRadius }, outer) => {
@@ -15,7 +14,7 @@ export const image: ComponentRenderer<ExpandedImage> = ({ src, alt, width, width
     throw new DomainError('GENERATION_FAILED', `the picture of ${field} was not loaded`, { relatedInfo: { field: `${field}.props.src` } });
   }
   const wish = widthPercent === undefined ? width : (context.width * widthPercent) / 100;
-  return padded([pictureNode(picture, { width: wish, height, alt, link: href, align, radius: borderRadius ?? 0 }, context)], padding, undefined);
+  return padded([pictureNode(picture, { width: wish, height, alt, link: href, align: align ?? blockAlign(context), radius: borderRadius ?? 0 }, context)], padding, undefined);
 };
 
 /** Room around a code that readers need, in modules (ISO/IEC 18004, 9.1). */
@@ -28,11 +27,10 @@ export const qrCode: ComponentRenderer<ExpandedQrCode> = ({ value, size, errorCo
     throw new DomainError('VALIDATION_ERROR', `the QR code at ${field} ${code.fault}`, { errors: [{ field: path, message: code.fault }] });
   }
   const side = code.modules + 2 * QUIET_MODULES;
-  const background = pdfColor(backgroundColor);
+  const [front, back] = readableColors({ color, background: backgroundColor }).map(([red, green, blue]) => `rgb(${red},${green},${blue})`);
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${side} ${side}" width="${side}" height="${side}">`
-    + (background === undefined ? '' : `<rect width="${side}" height="${side}" fill="${background}"/>`)
-    + `<path fill="${pdfColor(color) ?? '#000000'}" d="${pathOf(code)}"/></svg>`;
-  return [pictureNode({ kind: 'svg', svg, width: side, height: side }, { width: size, height: size, alt: `QR code: ${value}`, link: undefined, align }, context)];
+    + `<rect width="${side}" height="${side}" fill="${back}"/><path fill="${front}" d="${pathOf(code)}"/></svg>`;
+  return [pictureNode({ kind: 'svg', svg, width: side, height: side }, { width: size, height: size, alt: `QR code: ${value}`, link: undefined, align: align ?? blockAlign(context) }, context)];
 };
 
 /** Dark modules side by side are one rectangle: fewer edges, and no hairlines between them. */

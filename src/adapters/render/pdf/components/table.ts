@@ -87,20 +87,25 @@ const widthsOf = (component: ExpandedTable, context: Context): readonly (number 
   // Who asks for more than there is still leaves something to the columns that ask for nothing.
   const room = context.width - Math.min(wanted.filter((width) => typeof width === 'string').length * COLUMN_MIN_PT, context.width / 2);
   const factor = sum > room ? room / sum : 1;
-  return wanted.map((width) => (typeof width === 'number' ? Math.max(width * factor - left - right, 4) : width));
+  const flush = isFlush(component);
+  const inside = (column: number): number => (flush && column === 0 ? 0 : left) + (flush && column === wanted.length - 1 ? 0 : right);
+  return wanted.map((width, column) => (typeof width === 'number' ? Math.max(width * factor - inside(column), 4) : width));
 };
+
+/** Without lines or colours at the sides, the outer cells stand flush with the text around. */
+const isFlush = ({ border, borderLines, striped, headerBackgroundColor }: ExpandedTable): boolean =>
+  (borderLines === 'rows' || border.style === 'none' || border.width === 0) && !striped && headerBackgroundColor === undefined;
 
 type Shape = Readonly<{ hasHeader: boolean; hasFooter: boolean; rows: number }>;
 
 const layoutOf = (component: ExpandedTable, context: Context, { hasHeader, hasFooter, rows }: Shape): TableLayout => {
-  const { border, borderLines, striped, headerBackgroundColor, columns } = component;
+  const { border, borderLines, columns } = component;
   const { top, right, bottom, left } = paddingOf(component, context);
   const width = border.style === 'none' ? 0 : border.width;
   const color = pdfColor(border.color) ?? LINE_COLOR;
   const dash = dashOf(border);
   const style = dash === undefined ? null : { dash };
-  // Without lines or colours at the sides, the outer cells stand flush with the text around.
-  const isFlush = (borderLines === 'rows' || width === 0) && !striped && headerBackgroundColor === undefined;
+  const flush = isFlush(component);
   // Where the author says nothing, the lines below the header and above the footer are the stronger ones.
   const isRule = (line: number): boolean => (hasHeader && line === 1) || (hasFooter && line === rows - 1);
   return {
@@ -110,8 +115,8 @@ const layoutOf = (component: ExpandedTable, context: Context, { hasHeader, hasFo
     vLineColor: () => color,
     hLineStyle: () => style,
     vLineStyle: () => style,
-    paddingLeft: (column) => (isFlush && column === 0 ? 0 : left),
-    paddingRight: (column) => (isFlush && column === columns.length - 1 ? 0 : right),
+    paddingLeft: (column) => (flush && column === 0 ? 0 : left),
+    paddingRight: (column) => (flush && column === columns.length - 1 ? 0 : right),
     paddingTop: () => top,
     paddingBottom: () => bottom,
   };
