@@ -1,4 +1,5 @@
 /** What requests may carry, what is said where they are wrong, and what reaches the commands. */
+import { get } from 'node:http';
 import t from 'tap';
 import fc from 'fast-check';
 import { DomainError, WrongExpectedRevision, type ErrorCode } from '../../src/domain/errors.js';
@@ -7,7 +8,8 @@ import { statusOf } from '../../src/http/errors.js';
 import { jsonFaultAt } from '../../src/http/plugins/json-fault.js';
 import { parseJsonBody } from '../../src/http/plugins/json-body.js';
 import { scanJson } from '../../src/http/plugins/json-scan.js';
-import { bearer, EMAIL, emailRecord, fakeServer, KEY_ID, NOW, sendBody, sendResponse, TEAM, TEMPLATE_ID } from './fakes.js';
+import { buildServer } from '../../src/http/server.js';
+import { bearer, EMAIL, emailRecord, fakes, fakeServer, KEY_ID, NOW, sendBody, sendResponse, TEAM, TEMPLATE_ID } from './fakes.js';
 
 type ErrorBody = { code: string; message: string; errors?: { field: string; message: string }[]; relatedInfo?: Record<string, unknown> };
 
@@ -275,6 +277,36 @@ void t.test('attachment templates', async (t) => {
     }
     t.equal(calls.length, before, 'nothing was made');
   });
+});
+
+void t.test('a caller who leaves during a preview ends its work, and that is no fault of ours', async (t) => {
+  const { deps, logged } = fakes();
+  let begun: (() => void) | undefined;
+  let ended: ((reason: unknown) => void) | undefined;
+  const hasEnded = new Promise<unknown>((resolve) => (ended = resolve));
+  const hasBegun = new Promise<void>((resolve) => (begun = resolve));
+  const app = await buildServer({
+    ...deps,
+    commands: {
+      ...deps.commands,
+      previewAttachmentTemplate: (_caller, _reference, _request, signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            ended?.(signal.reason);
+            reject(signal.reason as Error);
+          });
+          begun?.();
+        }),
+    },
+  });
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  const asking = get(`${address}/api/templates/attachment/welcome/preview`, { headers: bearer('unlimited') });
+  asking.on('error', () => {});
+  await hasBegun;
+  asking.destroy();
+  t.match(await hasEnded, { code: 'GENERATION_FAILED' });
+  await app.close();
+  t.same(logged.filter(({ level }) => level === 'error'), []);
 });
 
 void t.test('the Idempotency-Key has 1 to 255 printable ASCII characters', async (t) => {

@@ -219,7 +219,8 @@ const variablesOf = (text: string, limits: Limits): JsonObject => {
 /** Nobody waits any more for what is made for a connection that is gone. */
 const untilClosed = (reply: FastifyReply): AbortSignal => {
   const controller = new AbortController();
-  reply.raw.once('close', () => controller.abort());
+  // Nobody reads the answer; the log takes it for what it is, no fault of ours.
+  reply.raw.once('close', () => controller.abort(new DomainError('GENERATION_FAILED', 'The request was closed before its document was made.')));
   return controller.signal;
 };
 
