@@ -9,7 +9,7 @@ import { loadMasterKey } from './adapters/keys/master-key-file.js';
 import { openSqliteKeys } from './adapters/keys/sqlite.js';
 import { openLog } from './adapters/log/pino.js';
 import { signatureMediaTypes } from './adapters/media-types/signatures.js';
-import { openOutboundHttp } from './adapters/outbound-http/fetch.js';
+import { outboundHttpWhenNeeded } from './adapters/outbound-http/when-needed.js';
 import { openRenderer } from './adapters/render/email.js';
 import { openGenerator } from './adapters/render/workers/generator.js';
 import { makeCommandDeps, type CommandDeps } from './commands/deps.js';
@@ -58,7 +58,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const files = openDirectoryFiles({ directory: pathOf(config.urls.files) });
   const renderer = openRenderer({ limits });
   const generator = openGenerator({ limits, clock, logger, ...(config.fontsDir === undefined ? {} : { fontsDir: config.fontsDir }) });
-  const outbound = openOutboundHttp();
+  const outbound = outboundHttpWhenNeeded();
   const { onAppended } = options;
   const log = openEventLog({ store, keys, files, ids, limits, ...(onAppended === undefined ? {} : { onAppended }) });
   return {

@@ -1,9 +1,10 @@
 /** Media types by signature, from the file-type package. */
-import { fileTypeFromBuffer } from 'file-type';
 import type { MediaTypes } from '../../domain/ports/media-types.js';
 
 export const signatureMediaTypes = (): MediaTypes => ({
   of: async (bytes) => {
+    // Loaded with the first file: it knows more formats than most services ever see.
+    const { fileTypeFromBuffer } = await import('file-type');
     try {
       return (await fileTypeFromBuffer(bytes))?.mime;
     } catch {

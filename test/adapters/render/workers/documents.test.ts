@@ -115,7 +115,7 @@ await t.test('a layout that takes too long or too much memory is ended, and the 
   const late = open(t, { limits: { ...generous, pdfTimeoutMs: 1_500 } });
   t.equal(await codeOf(late.generator.make(long, 'pdf', noImages, metadata, never)), 'GENERATION_TIMEOUT');
   t.equal(await codeOf(late.generator.make(short, 'excel', noImages, metadata, never)), undefined);
-  const poor = open(t, { limits: { ...generous, generatorMemoryMbMax: 48 } });
+  const poor = open(t, { limits: { ...generous, generatorMemoryMbMax: 64 } });
   t.equal(await codeOf(poor.generator.make(long, 'pdf', noImages, metadata, never)), 'GENERATION_FAILED');
   t.equal(await codeOf(poor.generator.make(short, 'excel', noImages, metadata, never)), undefined);
 });
