@@ -11,7 +11,7 @@ import { version } from './version.js';
 
 // V8 lets garbage pile up to several times what is alive before it collects. Here it collects sooner: a service that shares
 // a small machine with others gives memory back for little CPU. The heap is still small at this point.
-setFlagsFromString('--heap-growing-percent=100');
+setFlagsFromString('--heap-growing-percent=80');
 
 const program = new Command('sealpost')
   .description('Transactional email whose log is its ledger. Settings are environment variables; .env.example lists them.')
