@@ -152,7 +152,7 @@ const supplied = async (deps: CommandDeps, caller: Caller, given: Supplied, call
     case 'url': {
       const filename = nameOf(given.filename, given.field, deps, call);
       const { bytes, contentType } = await fetchAttachment(deps, given.url, given.field);
-      return { filename, contentType: given.contentType ?? mediaTypeOf(contentType), contentId: given.contentId, bytes };
+      return { filename, contentType: given.contentType ?? contentType ?? 'application/octet-stream', contentId: given.contentId, bytes };
     }
     case 'asset': {
       const asset = await loadAsset(deps, caller.teamId, given.assetId);
@@ -178,9 +178,6 @@ const fetchAttachment = async (deps: CommandDeps, url: string, field: string): P
     throw new DomainError('ATTACHMENT_NOT_AVAILABLE', `${field}.url: ${fault.message}`, { errors: [{ field: `${field}.url`, message: fault.message }] });
   }
 };
-
-const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/;
-const mediaTypeOf = (said: string | undefined): string => (said !== undefined && MEDIA_TYPE.test(said) ? said : 'application/octet-stream');
 
 /** Names of supplied files are filled from the variables of the call as they came: no template describes them. */
 const nameOf = (given: string, field: string, { limits }: CommandDeps, { variables, environment }: AttachmentCall): string => {

@@ -3,6 +3,7 @@ import { attachmentSources, type AttachmentSource, type GivenAttachment } from '
 import { DomainError, type FieldError } from '../domain/errors.js';
 import type { Limits } from '../domain/limits.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
+import { decodeBase64 } from '../domain/base64.js';
 import { safeFilename } from '../domain/filename.js';
 import type { JsonObject } from '../domain/json.js';
 import { hasPlaceholder } from '../domain/rendering/templated-text.js';
@@ -16,7 +17,7 @@ export type Given = Readonly<{ field: string }> & (
 );
 
 const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+$/;
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const NOTHING = Buffer.alloc(0);
 
 type Field = Exclude<keyof GivenAttachment, AttachmentSource>;
 /** Which fields stand beside the one that makes the shape. */
@@ -87,9 +88,11 @@ const checkFields = (attachment: GivenAttachment, source: AttachmentSource, fiel
 };
 
 const decode = (content: string, field: string, faults: FieldError[], { attachmentSizeBytesMax }: Limits): Buffer => {
-  const compact = content.replace(/[\r\n]/g, '');
-  if (compact.length % 4 !== 0 || !BASE64.test(compact)) faults.push({ field: `${field}.content`, message: 'must be base64 (RFC 4648, section 4) with its padding' });
-  const bytes = Buffer.from(compact, 'base64');
+  const bytes = decodeBase64(content);
+  if (bytes === undefined) {
+    faults.push({ field: `${field}.content`, message: 'must be base64 (RFC 4648, section 4) with its padding' });
+    return NOTHING;
+  }
   if (bytes.byteLength > attachmentSizeBytesMax) throw attachmentTooLarge(`${field} has`, bytes.byteLength, attachmentSizeBytesMax);
   return bytes;
 };

@@ -1,6 +1,6 @@
 /** Requests to addresses that a caller or an author gave: guarded against reaching what is not public. */
 
-export type Fetched = Readonly<{ bytes: Uint8Array; /** As the server said it, without parameters, in lower case; undefined where it said nothing. */ contentType: string | undefined }>;
+export type Fetched = Readonly<{ bytes: Uint8Array; /** The media type that the server said, without parameters, in lower case; undefined where it said none. */ contentType: string | undefined }>;
 
 /** Why nothing came: each has a sentence of its own for the caller. */
 export type FetchFault = 'address-not-allowed' | 'too-many-redirects' | 'too-large' | 'timeout' | 'status' | 'unreachable' | 'not-http';
