@@ -37,6 +37,8 @@ export type AttachmentCall = Readonly<{
 
 export type PreparedAttachments = Readonly<{ files: readonly Prepared[]; generated: Readonly<Record<OutputFormat, number>> | undefined }>;
 
+export const noAttachments: PreparedAttachments = { files: [], generated: undefined };
+
 const contentTypes: Readonly<Record<OutputFormat, string>> = {
   pdf: 'application/pdf',
   excel: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',

@@ -6,6 +6,7 @@ import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
 import type { Cause, EventLog } from '../domain/event-log.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
+import type { MaybePromise } from '../domain/maybe-promise.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Generator } from '../domain/ports/generator.js';
@@ -31,7 +32,7 @@ export type CommandPorts = Readonly<{
   limits: Limits;
 }>;
 
-type Load<State> = (stream: StreamName) => Promise<Loaded<State>>;
+type Load<State> = (stream: StreamName) => MaybePromise<Loaded<State>>;
 
 export type CommandDeps = CommandPorts &
   Readonly<{

@@ -4,6 +4,7 @@ import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { startOf, tailOf, type Cause, type EventLog, type Tail } from '../domain/event-log.js';
 import type { DomainEvent, Recorded } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
+import type { MaybePromise } from '../domain/maybe-promise.js';
 
 /** A stream folded, and where it ends. `teamId` is that of its first event; undefined where there is none. */
 export type Loaded<State> = Readonly<{ state: State; tail: Tail; teamId: string | undefined }>;
@@ -38,16 +39,18 @@ export const loadState = async <Event extends DomainEvent, State>(
 ): Promise<Loaded<State>> => foldOnto(fold, nothing(stream, fold.initialState), await log.load(stream));
 
 /**
- * Loads states that are read far more often than they change. The log is still asked for what came after, so an answer
- * is never older than the call; only the reading and folding of the old part is saved. Keeps the `statesMax` used last.
+ * Loads states that are read far more often than they change. The log is still asked whether anything came after, so an answer
+ * is never older than the turn of the event loop in which it was asked for; only the reading and folding of the old part is saved.
+ * Keeps about the `statesMax` used last.
  */
 export const cachedLoader = <Event extends DomainEvent, State>(
   log: EventLog,
   fold: Fold<Event, State>,
   statesMax: number,
-): ((stream: StreamName) => Promise<Loaded<State>>) => {
+): ((stream: StreamName) => MaybePromise<Loaded<State>>) => {
   const states = new Map<StreamName, Loaded<State>>();
-  return async (stream) => {
+
+  const read = async (stream: StreamName): Promise<Loaded<State>> => {
     const known = states.get(stream) ?? nothing(stream, fold.initialState);
     const news = await log.load(stream, known.tail.revision + 1);
     if (known.tail.revision < 0 && news.length === 0) return known;
@@ -57,6 +60,12 @@ export const cachedLoader = <Event extends DomainEvent, State>(
     states.set(stream, loaded);
     if (states.size > statesMax) states.delete(states.keys().next().value!);
     return loaded;
+  };
+
+  return (stream) => {
+    const known = states.get(stream);
+    // Where there is no room left, every use is noted, for the one used longest ago goes.
+    return known !== undefined && states.size < statesMax && log.endsAt(stream, known.tail.revision) ? known : read(stream);
   };
 };
 

@@ -1,6 +1,6 @@
 /** Accepts one email: checks all, renders once to check, pins what the mail depends on, and appends it. */
 import type { Answer, Caller, Idempotency } from './api.js';
-import { prepareAttachments, storeAttachments } from './attachments.js';
+import { noAttachments, prepareAttachments, storeAttachments } from './attachments.js';
 import { checkRequest } from './check-request.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { readAttachments } from './given-attachments.js';
@@ -85,13 +85,10 @@ const prepare = async (
   const variables = request.variables as JsonObject;
   const environment = { at: checked.scheduledAt ?? at, company };
   const render = await compiledTemplate(deps, known.id, revision);
-  const { subject, assetIds } = render.check({
-    variables,
-    ...(request.subject === undefined ? {} : { subject: request.subject }),
-    environment,
-  });
+  const { subject, assetIds } = render.check(request.subject === undefined ? { variables, environment } : { variables, environment, subject: request.subject });
   const from = checked.from ?? templateFrom ?? team.settings.defaultFrom;
-  const { files, generated } = await prepareAttachments(deps, caller, given, { variables, environment, assetIds });
+  const hasAttachments = given.length > 0 || assetIds.length > 0;
+  const { files, generated } = hasAttachments ? await prepareAttachments(deps, caller, given, { variables, environment, assetIds }) : noAttachments;
   const sealing = files.length === 0 ? undefined : await deps.log.newKey();
   const attachments = sealing === undefined ? [] : await storeAttachments(deps, sealing.key, files, checked.scheduledAt === undefined ? nowMs : Date.parse(checked.scheduledAt));
 
@@ -105,21 +102,21 @@ const prepare = async (
     tags: request.tags ?? [],
     roles: [...checked.roles],
     attachmentCount: attachments.filter(({ ofTemplate }) => ofTemplate !== true).length,
-    ...(generated === undefined ? {} : { generated }),
     company,
-    ...(fingerprint === undefined ? {} : { fingerprint }),
     at,
+    ...(generated === undefined ? {} : { generated }),
+    ...(fingerprint === undefined ? {} : { fingerprint }),
   };
   const content = {
     from,
     recipients: [...checked.recipients],
-    ...(checked.replyTo === undefined ? {} : { replyTo: checked.replyTo }),
     subject,
-    ...(request.subject === undefined ? {} : { subjectOverride: request.subject }),
     variables: request.variables,
     headers: checked.headers,
     metadata: request.metadata ?? {},
     attachments,
+    ...(checked.replyTo === undefined ? {} : { replyTo: checked.replyTo }),
+    ...(request.subject === undefined ? {} : { subjectOverride: request.subject }),
   };
   const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted: data, scheduledAt: checked.scheduledAt, content }, undefined);
   return { event: event as EmailAccepted, keyId: sealing?.id };

@@ -4,6 +4,7 @@ import { causeOf, type CommandDeps } from './deps.js';
 import { handle, type Loaded } from './handle.js';
 import { claimSlug, confirmSlug, releaseSlug, slugTaken, type SlugWish } from './template-slugs.js';
 import type { StreamName, TeamId } from '../domain/ids.js';
+import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { TemplateDraft } from '../domain/template/events.js';
 import type { TemplateDecider, TemplateOf, TemplateRules, TemplateStateOf } from '../domain/template/lifecycle.js';
 
@@ -16,7 +17,7 @@ export type TemplateKindOf<Id extends string, Draft extends TemplateDraft, Shown
   idOf: (teamId: TeamId, reference: string) => Id | undefined;
   stream: (id: Id) => StreamName;
   slugStream: (teamId: TeamId, slug: string) => StreamName;
-  load: (deps: CommandDeps, id: Id) => Promise<Loaded<TemplateStateOf<Draft, Shown>>>;
+  load: (deps: CommandDeps, id: Id) => MaybePromise<Loaded<TemplateStateOf<Draft, Shown>>>;
 }>;
 
 export type Known<Id, Template> = Readonly<{ id: Id; template: Template }>;
@@ -28,17 +29,14 @@ export const findTemplateOf = async <Id extends string, Draft extends TemplateDr
   teamId: TeamId,
   reference: string,
 ): Promise<Known<Id, TemplateOf<Draft, Shown>> | undefined> => {
-  const living = async (id: Id) => {
-    const loaded = await kind.load(deps, id);
-    const { template } = loaded.state;
-    return template === undefined || template.deletedAt !== null || loaded.teamId !== teamId ? undefined : { id, template };
-  };
+  const living = (id: Id, { state: { template }, teamId: owner }: Loaded<TemplateStateOf<Draft, Shown>>) =>
+    template === undefined || template.deletedAt !== null || owner !== teamId ? undefined : { id, template };
   const id = kind.idOf(teamId, reference);
-  const known = id && (await living(id));
+  const known = id && living(id, await kind.load(deps, id));
   if (known !== undefined) return known;
   const owner = (await deps.slug(kind.slugStream(teamId, reference))).state;
   const ownerId = owner === undefined ? undefined : kind.parseId(owner);
-  const named = ownerId && (await living(ownerId));
+  const named = ownerId && living(ownerId, await kind.load(deps, ownerId));
   // A claim that its template does not use (any more) names nothing.
   return named?.template.slug === reference ? named : undefined;
 };

@@ -8,6 +8,7 @@ import type { DomainEvent, EventMetadata, EventType, Recorded } from './events.j
 import { chainHash, chainStart } from './hash-chain.js';
 import type { StreamName } from './ids.js';
 import type { Limits } from './limits.js';
+import type { MaybePromise } from './maybe-promise.js';
 import type { EventFilter, EventStore, EventToStore, StoredEvent } from './ports/event-store.js';
 import type { Files } from './ports/files.js';
 import type { Ids } from './ports/ids.js';
@@ -28,6 +29,8 @@ export type Cause = Readonly<{ teamId: string; actor: string; correlationId: str
 export type EventLog = Readonly<{
   /** The events of a stream from a revision on (default 0), in order. */
   load: (stream: StreamName, fromRevision?: number) => Promise<readonly Recorded[]>;
+  /** As that of the store: true where nothing comes after that revision, as far as it can tell without reading. */
+  endsAt: (stream: StreamName, revision: number) => boolean;
   /** Appends after `tail`; all or nothing, durable when it resolves. Rejects with WrongExpectedRevision. */
   append: (stream: StreamName, tail: Tail, events: readonly DomainEvent[], cause: Cause) => Promise<Tail>;
   /** Stored events as events of the domain, in the same order. */
@@ -37,7 +40,7 @@ export type EventLog = Readonly<{
   subscribeAll: (after: number, options: ReadOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<readonly Recorded[]>;
   head: () => Promise<number>;
   /** A key for a stream that is about to begin and has files that belong to it: its id goes to `startOf`. */
-  newKey: () => Promise<NewKey>;
+  newKey: () => MaybePromise<NewKey>;
   /** The key of a stream where it still exists. */
   existingKey: (stream: StreamName) => Promise<SealingKey | undefined>;
   /** Destroys the stream's key and forgets what was opened with it. */
@@ -63,11 +66,21 @@ export type EventLogPorts = Readonly<{
 export const openEventLog = (ports: EventLogPorts): EventLog => {
   const { store, keys } = ports;
   const recent = recentlyDecoded();
+  let subscribers = 0;
   const decode = (stored: readonly StoredEvent[]) => decodeAll(ports, recent, stored);
 
   async function* decoded(batches: AsyncIterable<readonly StoredEvent[]>, opens: readonly EventType[] | undefined) {
     const wanted = opens === undefined ? undefined : namesOf(opens);
     for await (const batch of batches) yield await decodeAll(ports, recent, batch, wanted);
+  }
+
+  async function* subscribed(batches: AsyncIterable<readonly StoredEvent[]>, opens: readonly EventType[] | undefined) {
+    subscribers += 1;
+    try {
+      yield* decoded(batches, opens);
+    } finally {
+      subscribers -= 1;
+    }
   }
 
   return {
@@ -80,19 +93,21 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
       const written = await encodeAll(ports, stream, tail, events, cause);
       const result = await store.append(stream, tail.revision, written.map(({ toStore }) => toStore));
       // What was sealed while a key was destroyed is not remembered: it may have been this one.
-      const keep = recent.forgotten() === destroyed ? recent.keep : () => {};
-      written.forEach(({ event, toStore, metadata }, index) => {
-        const back = written.length - 1 - index;
-        const place = { stream, revision: result.revision - back, position: result.position - back, hash: toStore.hash };
-        if (isSmall(toStore)) keep({ event, metadata, ...place });
-      });
+      if (subscribers > 0 && recent.forgotten() === destroyed) {
+        written.forEach(({ event, toStore, metadata }, index) => {
+          const back = written.length - 1 - index;
+          const place = { stream, revision: result.revision - back, position: result.position - back, hash: toStore.hash };
+          if (isSmall(toStore)) recent.keep({ event, metadata, ...place });
+        });
+      }
       ports.onAppended?.(stream, cause.teamId, result.position);
       const last = written.at(-1)!;
       return { revision: result.revision, hash: last.toStore.hash, keyId: last.metadata.keyId };
     },
+    endsAt: store.endsAt,
     decode,
     readAll: (after, options = {}) => decoded(store.readAll(after, options), options.opens),
-    subscribeAll: (after, options) => decoded(store.subscribeAll(after, options), options.opens),
+    subscribeAll: (after, options) => subscribed(store.subscribeAll(after, options), options.opens),
     head: store.head,
     newKey: keys.create,
     existingKey: async (stream) => existing(keys, await keyIdOf(store, stream)),
@@ -111,8 +126,8 @@ type Encoded = Readonly<{ event: DomainEvent; toStore: EventToStore; metadata: E
  * of a stream and never anew: what comes after its destruction is written without its sealed part, for a second key could not
  * open what the first has sealed.
  */
-const keyFor = async (keys: Keys, { revision, keyId }: Tail): Promise<Readonly<{ id: string | undefined; key: SealingKey | undefined }>> =>
-  revision < 0 && keyId === undefined ? keys.create() : { id: keyId, key: await existing(keys, keyId) };
+const keyFor = (keys: Keys, { revision, keyId }: Tail): MaybePromise<Readonly<{ id: string | undefined; key: SealingKey | undefined }>> =>
+  revision < 0 && keyId === undefined ? keys.create() : existing(keys, keyId).then((key) => ({ id: keyId, key }));
 
 const existing = async (keys: Keys, id: string | undefined): Promise<SealingKey | undefined> =>
   id === undefined ? undefined : (await keys.getMany([id])).get(id);
@@ -135,19 +150,30 @@ const encodeAll = async (
   let previous = tail.hash;
   for (const [index, { type, data, sealed }] of encoded.entries()) {
     const eventId = ports.ids.uuid();
-    const ciphertext = sealed === undefined ? undefined : key?.seal(Buffer.from(sealed), eventId);
-    const parts = await outsource(ports, data, ciphertext);
-    const { at: occurredAt, teamId, actor, correlationId, causationId } = cause;
-    const metadata = { eventId, teamId, occurredAt, actor, correlationId, causationId, ...(keyId === undefined ? {} : { keyId }), ...parts.files };
-    const stored = { type, data: parts.data, metadata: encodeMetadata(metadata), sealed: parts.sealed };
-    const hash = chainHash(previous, stream, tail.revision + 1 + index, stored);
+    const ciphertext = sealed === undefined ? undefined : key?.seal(sealed, eventId);
+    // Awaited only where it is: nearly every event is small.
+    const parts = isSmallEnough(ports.limits, data, ciphertext) ? { data, sealed: ciphertext, files: undefined } : await outsource(ports, data, ciphertext);
+    const metadata = metadataOf(eventId, cause, keyId, parts.files);
+    const metadataText = encodeMetadata(metadata);
+    const hash = chainHash(previous, stream, tail.revision + 1 + index, { type, data: parts.data, metadata: metadataText, sealed: parts.sealed });
     const given = events[index]!;
     const event = sealed !== undefined && key === undefined ? ({ ...given, sealed: undefined } as DomainEvent) : given;
-    result.push({ event, toStore: { ...stored, hash }, metadata });
+    result.push({ event, toStore: { type, data: parts.data, metadata: metadataText, sealed: parts.sealed, hash }, metadata });
     previous = hash;
   }
   return result;
 };
+
+type PayloadFiles = Pick<EventMetadata, 'dataFile' | 'sealedFile'>;
+
+const metadataOf = (eventId: string, cause: Cause, keyId: string | undefined, files: PayloadFiles | undefined): EventMetadata => {
+  const { at: occurredAt, teamId, actor, correlationId, causationId } = cause;
+  const metadata = keyId === undefined ? { eventId, teamId, occurredAt, actor, correlationId, causationId } : { eventId, teamId, occurredAt, actor, correlationId, causationId, keyId };
+  return files === undefined ? metadata : { ...metadata, ...files };
+};
+
+const isSmallEnough = ({ eventPayloadInlineBytesMax: max }: Limits, data: string, sealed: Uint8Array | undefined): boolean =>
+  data.length <= max && (sealed?.byteLength ?? 0) <= max;
 
 /** A payload too large for one event goes into a file; the event keeps its hash, which the chain covers. */
 const outsource = async (ports: EventLogPorts, data: string, sealed: Uint8Array | undefined) => {
@@ -175,6 +201,7 @@ type Recent = RecentEvents & Readonly<{
 /**
  * The events that this process wrote last, as they are in the domain: relay, processors and projections all read what was
  * just written, and need not open and parse it each for itself. The hash decides, so another's event is never taken for ours.
+ * A process that nobody reads in remembers nothing.
  */
 const recentlyDecoded = (): Recent => {
   const byPosition = new Map<number, Recorded>();

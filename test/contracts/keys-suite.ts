@@ -113,7 +113,7 @@ export const keysSuite = (t: Test, harness: KeysHarness): void => {
     const sealed = kept.key.seal(Buffer.from('x'), 'c');
     await keys.destroy([gone.id]);
     await keys.close();
-    await t.rejects(keys.create());
+    await t.rejects(async () => keys.create());
     const reopened = await another();
     const found = await reopened.getMany([kept.id, gone.id]);
     t.same([...found.keys()], [kept.id]);

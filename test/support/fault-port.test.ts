@@ -10,6 +10,7 @@ const store: EventStore = {
     return { revision: 0, position: deeds.length };
   },
   readStream: async () => [],
+  endsAt: () => false,
   readLast: async () => undefined,
   readAll: async function* () {
     yield [];

@@ -59,6 +59,7 @@ export const memoryEventStore = (): MemoryEventStore => {
       reads += 1;
       return events.filter((event) => event.stream === stream && event.revision >= fromRevision);
     },
+    endsAt: (stream, revision) => last(stream)?.revision === revision,
     readLast: async (stream) => last(stream),
     readAll: (after, { filter, batchSize = 1_000 } = {}) => batches(after, head(), filter, batchSize),
     subscribeAll: async function* (after, { filter, batchSize = 1_000, signal }) {

@@ -1,6 +1,6 @@
 /**
  * Where the streams end that are asked for again and again: a request wants to know whether anything came after what it has
- * seen, and nearly always nothing did. Whether another process has committed since is asked each time; that costs less than to read.
+ * seen, and nearly always nothing did. Whether another process has committed since is asked in each turn of the event loop.
  */
 import type { LogTable } from './log-table.js';
 
@@ -20,11 +20,11 @@ export const createStreamEnds = (table: Pick<LogTable, 'foreignCommits'>): Strea
   let version = table.foreignCommits();
   let isFresh = false;
 
-  /** One look serves all that runs before the event loop takes its next input: what asks in between came before the look. */
+  /** One look serves all that the event loop has taken in together with what asked first. */
   const look = (): void => {
     if (isFresh) return;
     isFresh = true;
-    process.nextTick(() => (isFresh = false));
+    setImmediate(() => (isFresh = false));
     const now = table.foreignCommits();
     if (now === version) return;
     version = now;

@@ -13,6 +13,8 @@ export type HeadWatch = Readonly<{
   beyond: (position: number, signal: AbortSignal) => Promise<boolean>;
   /** Keeps the watch going until the answer is called. */
   hold: () => () => void;
+  /** True while anybody keeps it going. */
+  isHeld: () => boolean;
   closed: () => boolean;
   close: () => void;
 }>;
@@ -82,6 +84,7 @@ export const createHeadWatch = (table: Pick<LogTable, 'head' | 'foreignCommits'>
         signal.addEventListener('abort', onAbort, { once: true });
         waiting.add(settle);
       }),
+    isHeld: () => holders > 0,
     closed: () => closed,
     close: () => {
       closed = true;

@@ -38,20 +38,20 @@ export const eventStoreOn = (database: Database): EventStore => {
       return applied;
     },
     committed: () => {
-      for (const event of written) {
-        tail.push(event);
-        ends.wrote(event.stream, event.revision);
-      }
+      for (const event of written) ends.wrote(event.stream, event.revision);
+      // Where nobody listens in this process, the newest events are kept for nobody.
+      if (watch.isHeld()) for (const event of written) tail.push(event);
       watch.moved(head);
     },
   });
 
   return {
-    append: async (stream, expectedRevision, events) => {
-      if (events.length === 0) throw new RangeError('an append needs at least one event');
-      if (!Number.isInteger(expectedRevision) || expectedRevision < -1) throw new RangeError('the expected revision is -1 or more');
+    append: (stream, expectedRevision, events) => {
+      if (events.length === 0) return Promise.reject(new RangeError('an append needs at least one event'));
+      if (!Number.isInteger(expectedRevision) || expectedRevision < -1) return Promise.reject(new RangeError('the expected revision is -1 or more'));
       return commits.run({ stream, expectedRevision, events });
     },
+    endsAt: ends.endsAt,
     readStream: async (stream, fromRevision = 0) => {
       if (fromRevision === 0) return table.stream(stream, 0);
       if (ends.endsAt(stream, fromRevision - 1)) return [];

@@ -1,9 +1,10 @@
 /** Keys made ahead and durable, to be given out one by one: many share one commit, and whoever needs one seldom waits for it. */
+import type { MaybePromise } from '../../domain/maybe-promise.js';
 import type { NewKey } from '../../domain/ports/keys.js';
 
 export type KeyPool = Readonly<{
-  /** Rejects where none is left and none can be made. */
-  take: () => Promise<NewKey>;
+  /** At once where one is left. Rejects where none is left and none can be made. */
+  take: () => MaybePromise<NewKey>;
   /** Forgets what it holds. */
   close: () => void;
 }>;
@@ -26,20 +27,24 @@ export const keyPool = (make: () => Promise<readonly NewKey[]>, low: number): Ke
       },
     ));
 
+  const left = (): NewKey | undefined => {
+    const key = ready.pop();
+    // Made ahead, so its fault is nobody's yet: who finds the pool empty asks again and sees it.
+    if (key !== undefined && ready.length < low) refill().catch(() => {});
+    return key;
+  };
+
+  const takeMade = async (): Promise<NewKey> => {
+    for (;;) {
+      if (closed) throw new Error('the keys are closed');
+      const key = left();
+      if (key !== undefined) return key;
+      await refill();
+    }
+  };
+
   return {
-    take: async () => {
-      for (;;) {
-        if (closed) throw new Error('the keys are closed');
-        const key = ready.pop();
-        if (key === undefined) {
-          await refill();
-          continue;
-        }
-        // Made ahead, so its fault is nobody's yet: who finds the pool empty asks again and sees it.
-        if (ready.length < low) refill().catch(() => {});
-        return key;
-      }
-    },
+    take: () => left() ?? takeMade(),
     close: () => {
       closed = true;
       ready = [];

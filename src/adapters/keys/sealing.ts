@@ -17,9 +17,9 @@ export const sealingKey = (key: Buffer): SealingKey => ({
     const nonce = nonces(nonceSizeBytes);
     const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagSizeBytes });
     cipher.setAAD(Buffer.from(context));
-    const ciphertext = cipher.update(plain);
+    const ciphertext = typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain);
     cipher.final();
-    return Buffer.concat([nonce, ciphertext, cipher.getAuthTag()], plain.byteLength + sealingOverheadBytes);
+    return Buffer.concat([nonce, ciphertext, cipher.getAuthTag()], ciphertext.byteLength + sealingOverheadBytes);
   },
   open: (sealed, context) => {
     if (sealed.byteLength < sealingOverheadBytes) throw new Error('the sealed bytes are too short to be whole');

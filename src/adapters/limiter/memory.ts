@@ -90,8 +90,8 @@ export const openMemoryLimiter = ({ clock, bucketsMax = bucketsMaxDefault }: Rea
   };
 
   return {
-    hit: async (windows) => hit(windows),
-    enter: async (bucket, limit) => enter(bucket, limit),
+    hit,
+    enter,
     buckets: () => [...byLength.values()].reduce((sum, counters) => sum + counters.size, 0) + places.size,
     close: async () => {
       byLength.clear();

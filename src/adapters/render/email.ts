@@ -25,7 +25,7 @@ export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer
   return {
     email: (cacheKey, load) => {
       const known = compiled.get(cacheKey);
-      if (known !== undefined) return Promise.resolve(known.render);
+      if (known !== undefined) return known.render;
       const pending = loading.get(cacheKey);
       if (pending !== undefined) return pending;
       const started = loadOnce(cacheKey, load).finally(() => loading.delete(cacheKey));

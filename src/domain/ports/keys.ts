@@ -3,9 +3,11 @@
  * What was sealed under a destroyed key can be opened by nobody.
  */
 
+import type { MaybePromise } from '../maybe-promise.js';
+
 export type SealingKey = Readonly<{
-  /** AES-256-GCM with a fresh nonce; `context` (for events: the event id) is authenticated, not stored. */
-  seal: (plain: Uint8Array, context: string) => Uint8Array;
+  /** AES-256-GCM with a fresh nonce, of a text its UTF-8; `context` (for events: the event id) is authenticated, not stored. */
+  seal: (plain: Uint8Array | string, context: string) => Uint8Array;
   /** Rejects tampered bytes and another context with an Error. */
   open: (sealed: Uint8Array, context: string) => Buffer;
 }>;
@@ -15,9 +17,9 @@ export type NewKey = Readonly<{ id: string; key: SealingKey }>;
 export type Keys = Readonly<{
   /**
    * A key that nobody else has been given, under an id that never comes again; it survives a power loss when this resolves.
-   * Keys may be made ahead; one that was made and never given to anybody harms nobody.
+   * Keys may be made ahead and are then given at once; one that was made and never given to anybody harms nobody.
    */
-  create: () => Promise<NewKey>;
+  create: () => MaybePromise<NewKey>;
   /** The keys that exist among `ids`; one that was destroyed is absent. */
   getMany: (ids: readonly string[]) => Promise<ReadonlyMap<string, SealingKey>>;
   /** Irreversible: when it resolves, the wrapped key is gone from the database file and its WAL too. Repeating it is harmless. */

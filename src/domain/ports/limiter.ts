@@ -1,4 +1,5 @@
 /** Counters that are shared by every process that serves requests. */
+import type { MaybePromise } from '../maybe-promise.js';
 
 /** A fixed window of `windowMs` that starts with its first hit and admits `limit` hits. */
 export type Window = Readonly<{ bucket: string; limit: number; windowMs: number }>;
@@ -15,8 +16,8 @@ export type Admission = Readonly<{
 
 export type Limiter = Readonly<{
   /** Counts one hit in every window, atomically: where any is full none is counted. */
-  hit: (windows: readonly Window[]) => Promise<Admission>;
+  hit: (windows: readonly Window[]) => MaybePromise<Admission>;
   /** Takes one of `limit` places of `bucket`; undefined where all are taken. The answer gives the place back; calling it twice is harmless. */
-  enter: (bucket: string, limit: number) => Promise<(() => void) | undefined>;
+  enter: (bucket: string, limit: number) => MaybePromise<(() => void) | undefined>;
   close: () => Promise<void>;
 }>;

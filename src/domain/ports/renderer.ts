@@ -1,5 +1,6 @@
 /** Template and variables in, finished text out. */
 import type { JsonObject } from '../json.js';
+import type { MaybePromise } from '../maybe-promise.js';
 import type { EmailTemplateContent } from '../template/schema.js';
 
 export type Company = Readonly<{
@@ -59,7 +60,7 @@ export type Renderer = Readonly<{
    * The compiled revision named by `cacheKey`; what a revision holds never changes, so `load` (which answers a checked
    * template) is called only where it is not in the cache.
    */
-  email: (cacheKey: string, load: () => Promise<EmailTemplateContent>) => Promise<CompiledEmail>;
+  email: (cacheKey: string, load: () => Promise<EmailTemplateContent>) => MaybePromise<CompiledEmail>;
   /** Compiles without keeping: for a preview of something unsaved. */
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;
   close: () => Promise<void>;

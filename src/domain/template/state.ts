@@ -28,8 +28,8 @@ export type ResolvedVersion = Readonly<{ revision: number; version: number | nul
 
 /** Throws TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND. */
 export const resolveVersion = (template: Template, version: string | number): ResolvedVersion => {
-  const { shown, ...found } = findVersion(template, version, 'This template has no published version yet: publish it, or send `version: "draft"`.');
-  return { ...found, name: shown.name, from: shown.from };
+  const { shown, revision, version: number } = findVersion(template, version, 'This template has no published version yet: publish it, or send `version: "draft"`.');
+  return { revision, version: number, name: shown.name, from: shown.from };
 };
 
 export const templateListItem = (id: TemplateId, template: Template): TemplateListItem => {

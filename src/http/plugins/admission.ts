@@ -1,6 +1,7 @@
 /** Decides, before a body is read, whether a request is let in: transport, key, rate, permission; the cheapest checks first. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticated } from '../../commands/api.js';
+import type { Permission } from '../../domain/api-key/records.js';
 import { DomainError } from '../../domain/errors.js';
 import { addressRateLimits, generalRateLimit } from '../../domain/limits.js';
 import type { Admission, Window } from '../../domain/ports/limiter.js';
@@ -60,16 +61,20 @@ const seconds = (count: number): string => `${count} second${count === 1 ? '' : 
 const tooMany = (why: string, retryAfterS: number): DomainError =>
   new DomainError('RATE_LIMIT_EXCEEDED', `${why}. Try again in ${seconds(retryAfterS)}.`, { retryAfterS });
 
-/** Counts the request and writes the three headers. Throws RATE_LIMIT_EXCEEDED where a window is full. */
-const count = async (deps: Pick<Deps, 'limiter'>, reply: FastifyReply, windows: readonly Window[], inWords: () => string): Promise<void> => {
-  const admission = await deps.limiter.hit(windows);
+/** The request was counted: writes the three headers. Throws RATE_LIMIT_EXCEEDED where a window is full. */
+const heed = (admission: Admission, reply: FastifyReply, inWords: () => string): void => {
   setRateHeaders(reply, admission);
   if (!admission.admitted) throw tooMany(inWords(), admission.retryAfterS);
 };
 
-/** Takes one of the places that a key without a limit of its own has on the general endpoints, until the answer is out. */
-const enter = async (deps: Deps, reply: FastifyReply, policy: RatePolicy, key: Authenticated): Promise<void> => {
-  if (!policy.general || key.rateLimit !== null) return;
+const count = async (deps: Pick<Deps, 'limiter'>, reply: FastifyReply, windows: readonly Window[], inWords: () => string): Promise<void> =>
+  heed(await deps.limiter.hit(windows), reply, inWords);
+
+/** A key without a limit of its own has so many places on the general endpoints. */
+const takesPlace = (policy: RatePolicy, key: Authenticated): boolean => policy.general && key.rateLimit === null;
+
+/** Takes one of these places until the answer is out. */
+const enter = async (deps: Deps, reply: FastifyReply, key: Authenticated): Promise<void> => {
   const leave = await deps.limiter.enter(`concurrent:${key.keyId}`, generalRateLimit.concurrentRequests);
   if (leave === undefined) throw tooMany(`An API key may have ${generalRateLimit.concurrentRequests} requests under way at once`, 1);
   // `close` also comes where the caller goes away, so no place is ever lost.
@@ -77,11 +82,8 @@ const enter = async (deps: Deps, reply: FastifyReply, policy: RatePolicy, key: A
   else reply.raw.once('close', leave);
 };
 
-/** In: a key that is good. Throws where it may not do this, or not now. */
-const admit = async (deps: Deps, request: FastifyRequest, reply: FastifyReply, key: Authenticated): Promise<void> => {
-  const { access, rate } = request.routeOptions.config;
-  if (access === undefined || access === 'public' || rate === undefined) throw new Error('the route declares no permission');
-  await count(deps, reply, windowsOfKey(rate, key), () => limitInWords(rate, key));
+/** In: a key that is good. Throws where it may not do this. */
+const checkPermission = (request: FastifyRequest, access: Permission, rate: RatePolicy, key: Authenticated): void => {
   if (!key.permissions.includes(access)) {
     throw new DomainError('FORBIDDEN', `This API key lacks the permission \`${access}\`, which ${rate.endpoint} needs.`, {
       relatedInfo: { requiredPermission: access },
@@ -91,7 +93,6 @@ const admit = async (deps: Deps, request: FastifyRequest, reply: FastifyReply, k
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new DomainError('UNSUPPORTED_CONTENT_TYPE', 'Compressed bodies are not read; send the JSON without Content-Encoding.');
   }
-  await enter(deps, reply, rate, key);
 };
 
 /** The headers of every answer, whatever becomes of the request. */
@@ -126,7 +127,7 @@ export const admission = (deps: Deps) => {
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     setCommonHeaders(request, reply, tls);
-    const { access } = request.routeOptions.config;
+    const { access, rate } = request.routeOptions.config;
     const fault = transportFault(request, deps, access);
     if (fault !== undefined) return failed(request, reply, fault);
     if (access === 'public') {
@@ -140,6 +141,9 @@ export const admission = (deps: Deps) => {
     }
     request.keyId = key.keyId;
     request.caller = { teamId: key.teamId, actor: `apiKey:${key.keyId}`, permissions: key.permissions, correlationId: request.id };
-    return admit(deps, request, reply, key);
+    if (access === undefined || rate === undefined) throw new Error('the route declares no permission');
+    heed(await deps.limiter.hit(windowsOfKey(rate, key)), reply, () => limitInWords(rate, key));
+    checkPermission(request, access, rate, key);
+    if (takesPlace(rate, key)) await enter(deps, reply, key);
   };
 };

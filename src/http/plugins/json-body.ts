@@ -1,11 +1,11 @@
 /** The only body parser: JSON in UTF-8, within bounds, without what could harm its readers. */
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import type { FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/errors.js';
 import type { Limits } from '../../domain/limits.js';
 import { inspectJson, mayHide } from './json-inspect.js';
 import { jsonFaultAt, placeOf } from './json-fault.js';
-import { scanJson } from './json-scan.js';
+import { isSurelyWithin, scanJson } from './json-scan.js';
 
 /** In: bytes that are not UTF-8. Out: the offset of the first byte that does not belong. */
 const utf8FaultAt = (bytes: Buffer): number => {
@@ -55,9 +55,10 @@ export const parseJsonBody = (bytes: Buffer, limits: Limits): unknown => {
   if (bytes.length === 0) return undefined;
   const wrong = encodingFault(bytes);
   if (wrong !== undefined) throw wrong;
-  const excess = scanJson(bytes, { membersMax: limits.jsonMembersMax, depthMax: limits.jsonDepthMax });
+  const text = bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
+  const bounds = { membersMax: limits.jsonMembersMax, depthMax: limits.jsonDepthMax };
+  const excess = isSurelyWithin(text, bounds) ? undefined : scanJson(bytes, bounds);
   if (excess !== undefined) throw tooComplex(excess, limits);
-  const text = bytes.toString('utf8');
   let value: unknown;
   try {
     value = JSON.parse(text);

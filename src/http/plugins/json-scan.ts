@@ -43,6 +43,22 @@ const endOfString = (bytes: Buffer, from: number): number => {
 };
 
 /**
+ * True where a text certainly exceeds no bound, whatever it says: a member takes a character, a level an opening bracket.
+ * Most bodies are found innocent by this for a fraction of what a scan costs.
+ */
+export const isSurelyWithin = (text: string, { membersMax, depthMax }: JsonBounds): boolean => {
+  if (text.length > membersMax) return false;
+  let left = depthMax;
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      left -= 1;
+      if (left < 0) return false;
+    }
+  }
+  return true;
+};
+
+/**
  * In: UTF-8 bytes that may be JSON. Out: which bound they exceed, if any. Members and elements are counted as commas and
  * opening brackets outside of strings, so an empty container counts as one. Says nothing on whether the text is JSON.
  */

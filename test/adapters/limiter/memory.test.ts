@@ -34,5 +34,5 @@ void t.test('a clock that is set back opens the window again instead of locking 
 });
 
 void t.test('a hit without a window is a fault of the program', async (t) => {
-  await t.rejects(openMemoryLimiter({ clock }).hit([]), RangeError);
+  await t.rejects(async () => openMemoryLimiter({ clock }).hit([]), RangeError);
 });

@@ -208,7 +208,7 @@ void t.test('the cache compiles a revision once', async (t) => {
   t.equal(loads, 1);
   await renderer.email('other', load);
   t.equal(loads, 2);
-  await t.rejects(renderer.email('broken', () => Promise.reject(new Error('no such draft'))), /no such draft/);
+  await t.rejects(async () => renderer.email('broken', () => Promise.reject(new Error('no such draft'))), /no such draft/);
   t.ok(await renderer.email('broken', load), 'a failure is not remembered');
   t.equal(a({ variables: {}, environment: { ...environment, company } }).text, 'x\n');
   await renderer.close();
