@@ -1,53 +1,70 @@
-/** One deadline for many calls, by the injected clock: all have the same time, so they are over in the order in which they began, and one timer serves them all. */
+/**
+ * One deadline for many calls, by the injected clock. Calls that begin at about the same time share one signal, which is due when
+ * the time of the first of them is over: a signal for each call would cost more than the rest of its bookkeeping. One timer serves all.
+ */
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../domain/ports/clock.js';
 
 export type Deadlines = Readonly<{
-  /** Gives `work` a signal that aborts when its time is over, or with the parent; resolves or rejects as `work` does. */
+  /** Gives `work` a signal that aborts when its time is over (up to a hundredth of it early), or with the parent; resolves or rejects as `work` does. */
   within: <Result>(work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
   /** Ends the timer; calls under way keep the parent's signal only. */
   close: () => void;
 }>;
 
+/** Calls that share a deadline. */
+type Shift = { readonly fromMs: number; readonly call: AbortController; open: number };
+
+/** Of the time of a call: so much later another may begin and share its deadline. */
+const SHARED_PART = 0.01;
+
 export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSignal): Deadlines => {
-  /** The calls under way, the oldest first, each with the moment when its time is over. */
-  const open = new Map<AbortController, number>();
+  /** The oldest first; only the last takes new calls. */
+  const shifts: Shift[] = [];
   const closed = new AbortController();
   let watching = false;
 
   const abortAll = (): void => {
-    for (const call of open.keys()) call.abort();
+    for (const { call } of shifts) call.abort();
   };
   parent.addEventListener('abort', abortAll, { once: true });
 
-  /** It sleeps until the oldest call is due. That one may have ended long before: then it only looks which is the oldest now. */
+  /** It sleeps until the oldest shift is due. The calls of that one may have ended long before: then it only looks which is the oldest now. */
   const watch = async (): Promise<void> => {
     watching = true;
-    for (let [dueMs] = open.values(); dueMs !== undefined && !closed.signal.aborted; [dueMs] = open.values()) {
-      await clock.until(dueMs, closed.signal);
-      for (const [call, atMs] of open) {
-        if (atMs > clock.now()) break;
-        open.delete(call);
-        call.abort();
-      }
+    for (let [oldest] = shifts; oldest !== undefined && !closed.signal.aborted; [oldest] = shifts) {
+      await clock.until(oldest.fromMs + timeoutMs, closed.signal);
+      while (shifts[0] !== undefined && (shifts[0].open === 0 || shifts[0].fromMs + timeoutMs <= clock.now())) shifts.shift()!.call.abort();
     }
     watching = false;
   };
 
+  const shiftOfNow = (): Shift => {
+    const nowMs = clock.now();
+    const last = shifts.at(-1);
+    if (last !== undefined && !last.call.signal.aborted && nowMs >= last.fromMs && nowMs - last.fromMs < timeoutMs * SHARED_PART) return last;
+    const shift = { fromMs: nowMs, call: new AbortController(), open: 0 };
+    // As many listen as there are calls.
+    setMaxListeners(0, shift.call.signal);
+    shifts.push(shift);
+    if (!watching) void watch();
+    return shift;
+  };
+
   return {
     within: async (work) => {
-      const call = new AbortController();
-      open.set(call, clock.now() + timeoutMs);
-      if (!watching) void watch();
+      const shift = shiftOfNow();
+      shift.open += 1;
       try {
-        if (parent.aborted) call.abort();
-        return await work(call.signal);
+        if (parent.aborted) shift.call.abort();
+        return await work(shift.call.signal);
       } finally {
-        open.delete(call);
+        shift.open -= 1;
       }
     },
     close: () => {
       closed.abort();
-      if (open.size === 0) parent.removeEventListener('abort', abortAll);
+      if (shifts.every(({ open }) => open === 0)) parent.removeEventListener('abort', abortAll);
     },
   };
 };

@@ -1,6 +1,6 @@
 /** How events become the documents of emails and of their counts: each document is made once for all the events of a batch. */
 import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
-import { advanceSummary, beginSummary, type EmailSummary } from '../domain/email/summary.js';
+import { advanceSummary, beginSummary, type Draft, type EmailSummary } from '../domain/email/summary.js';
 import { openWork } from '../domain/email/work.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
@@ -11,7 +11,7 @@ import type { Change, Find, Reference } from './projection.js';
 type Fixed = Pick<EmailDocument, 'id' | 'seq' | 'owner' | 'stream' | 'templateId' | 'templateName' | 'priority' | 'createdAt' | 'team' | 'subject' | 'text'>;
 
 /** An email while a batch is folded; `fixed` is undefined where no document is (left) of it. */
-type Folding = { id: string; position: number; fixed: Fixed | undefined; summary: EmailSummary | undefined; counted: Cell | undefined };
+type Folding = { id: string; position: number; fixed: Fixed | undefined; summary: Draft<EmailSummary> | undefined; counted: Cell | undefined };
 
 /** Where an email counts: under its status of now, as long as lists show it. */
 type Cell = Readonly<{ status: string; templateId: string }>;
@@ -63,7 +63,7 @@ export const foldEmails = (batch: readonly Recorded[], find: Find, retentionMs: 
 const folding = (id: string, find: Find): Folding => {
   const known = find(EMAILS, id) as EmailDocument | undefined;
   // Position 0: nothing of the batch has changed it yet.
-  return { id, position: 0, fixed: known, summary: known?.summary, counted: known === undefined ? undefined : cellOf(known, known.status) };
+  return { id, position: 0, fixed: known, summary: known && { ...known.summary }, counted: known === undefined ? undefined : cellOf(known, known.status) };
 };
 
 const advance = (email: Folding, recorded: Recorded, counts: Map<string, Counting>, find: Find): void => {
@@ -76,7 +76,7 @@ const advance = (email: Folding, recorded: Recorded, counts: Map<string, Countin
     email.fixed = accepted(event, { id: email.id, seq: position, team: teamId, owner: teamId, stream });
   } else {
     if (email.fixed === undefined || email.summary === undefined) return;
-    email.summary = { ...email.summary, ...advanceSummary(email.summary, event) };
+    advanceSummary(email.summary, event);
     if (event.type === 'EmailDeleted') email.fixed = unlisted(withoutPersonal(email.fixed));
     else if (event.type === 'EmailArchived') email.fixed = withoutPersonal(email.fixed);
   }

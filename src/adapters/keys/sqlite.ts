@@ -30,6 +30,8 @@ export const openSqliteKeys = ({ file, masterKey }: Readonly<{ file: string; mas
 export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>): Keys => {
   const table = openKeyTable(database, master.check);
 
+  const rows = openedRows(master.wrapping);
+
   const make = (): readonly NewKey[] => {
     const { keys, wrapped } = makeKeys(master.wrapping);
     const row = table.add(wrapped);
@@ -38,6 +40,7 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
   const destroy = (ids: readonly string[]): readonly NewKey[] => {
     for (const [row, places] of byRow(ids)) {
       const wrapped = table.wrapped(row);
+      rows.forget(row);
       if (wrapped !== undefined) table.replace(row, withoutKeys(wrapped, places.map(({ index }) => index)));
     }
     return [];
@@ -58,7 +61,7 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
       for (const [row, places] of byRow(ids)) {
         const wrapped = table.wrapped(row);
         if (wrapped === undefined) continue;
-        const keyAt = openRow(master.wrapping, wrapped);
+        const keyAt = rows.open(row, wrapped);
         for (const { id, index } of places) {
           const key = keyAt(index);
           if (key !== undefined) found.set(id, sealingKey(key));
@@ -76,6 +79,28 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
       commits.close();
       database.close();
     },
+  };
+};
+
+const openedRowsMax = 8;
+
+/**
+ * Emails that are made together have their keys in one row, and are delivered together: the rows opened last are kept open. What
+ * stands in the database is compared each time, so a key that was destroyed, by whatever process, is not found here either.
+ */
+const openedRows = (wrapping: Buffer) => {
+  const opened = new Map<number, Readonly<{ wrapped: Buffer; keyAt: ReturnType<typeof openRow> }>>();
+  return {
+    open: (row: number, wrapped: Buffer): ReturnType<typeof openRow> => {
+      const known = opened.get(row);
+      if (known !== undefined && known.wrapped.equals(wrapped)) return known.keyAt;
+      const keyAt = openRow(wrapping, wrapped);
+      opened.delete(row);
+      opened.set(row, { wrapped, keyAt });
+      if (opened.size > openedRowsMax) opened.delete(opened.keys().next().value!);
+      return keyAt;
+    },
+    forget: (row: number): void => void opened.delete(row),
   };
 };
 

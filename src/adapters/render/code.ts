@@ -57,8 +57,8 @@ export const concat = (terms: readonly Term[]): string => {
 export const literalOf = (terms: readonly Term[]): string | undefined =>
   terms.every((term) => typeof term === 'string') ? terms.join('') : undefined;
 
-/** Ends of rows and blocks, and the beginning of a row, are good places for a line to end: no reader sees it there, and a mail whose lines are short needs no encoding. */
-const BREAK = /<\/(?:td|th|tr|table|style|head|p|h[1-6])>|<tr>/g;
+/** Ends of rows and blocks, and the beginning of a row, are good places for a line to end: no reader sees it there, and a mail whose lines are short needs no encoding. One break serves all that stand together. */
+const BREAK = /(?:<\/(?:td|th|tr|table|style|head|p|h[1-6])>|<tr>)+/g;
 const breakable = (term: Term): Term => (typeof term === 'string' ? term.replace(BREAK, '$&\n') : term);
 
 /** `prefix` keeps the names of two sources apart that are put together; without `withText` nothing is written for the text. */

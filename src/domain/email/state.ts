@@ -1,6 +1,6 @@
 /** What the events of one email add up to: where it stands, what was accepted, and what was tried. */
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from './events.js';
-import { advanceSummary, beginSummary, type EmailProgress, type EmailSummary } from './summary.js';
+import { advanceSummary, beginSummary, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
 
 /** The last reply for a recipient. */
 export type RecipientReply = Readonly<{
@@ -57,44 +57,60 @@ export const openAttempt = (email: Email): AttemptState | undefined => {
 /** Pure and total: events that need a first one are ignored where there is none. */
 export const evolveEmail = (state: EmailState, event: EmailEvent): EmailState => {
   if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') return begin(event);
-  return state && { ...state, ...advanceSummary(state, event), ...details(state, event) };
+  if (state === undefined) return undefined;
+  const next: Draft<Email> = { ...state };
+  advanceSummary(next, event);
+  advanceDetails(next, event);
+  return next;
 };
 
-const begin = (event: EmailAccepted): Email => ({
-  ...beginSummary(event),
-  accepted: event.data,
-  content: event.sealed,
-  replies: event.data.roles.map(() => ({ replyCode: null, enhancedCode: null, rule: null, reply: null })),
-  attempts: [],
-  deferrals: 0,
-  retries: [],
-  failureReason: null,
-});
+const begin = (event: EmailAccepted): Email =>
+  Object.assign(beginSummary(event), {
+    accepted: event.data,
+    content: event.sealed,
+    replies: event.data.roles.map(() => ({ replyCode: null, enhancedCode: null, rule: null, reply: null })),
+    attempts: [],
+    deferrals: 0,
+    retries: [],
+    failureReason: null,
+  });
 
 /** The fields beside the summary that an event changes. */
-const details = (email: Email, event: EmailProgress): Partial<Email> => {
+const advanceDetails = (email: Draft<Email>, event: EmailProgress): void => {
   switch (event.type) {
     case 'DeliveryAttempted':
-      return { attempts: attempted(email, event.data) };
+      email.attempts = attempted(email, event.data);
+      return;
     case 'EmailSent':
-      return outcome(email, event, 'sent');
+      endAttempt(email, event, 'sent');
+      return;
     case 'EmailDeferred':
-      return { ...outcome(email, event, 'deferred'), deferrals: email.deferrals + 1 };
+      endAttempt(email, event, 'deferred');
+      email.deferrals += 1;
+      return;
     case 'EmailBounced':
-      return { ...outcome(email, event, 'bounced'), failureReason: 'bounced' };
+      endAttempt(email, event, 'bounced');
+      email.failureReason = 'bounced';
+      return;
     case 'EmailFailed':
-      return { ...outcome(email, event, 'failed'), failureReason: event.data.reason };
+      endAttempt(email, event, 'failed');
+      email.failureReason = event.data.reason;
+      return;
     case 'EmailRetried': {
       const { retryCount, at, idempotencyKey, fingerprint } = event.data;
-      return { deferrals: 0, failureReason: null, retries: [...email.retries, { retryCount, at, idempotencyKey, fingerprint }] };
+      email.deferrals = 0;
+      email.failureReason = null;
+      email.retries = [...email.retries, { retryCount, at, idempotencyKey, fingerprint }];
+      return;
     }
     case 'EmailArchived':
-      return withoutPersonal(email);
+      dropPersonal(email);
+      return;
     case 'EmailReleased':
     case 'EmailDelivered':
     case 'EmailCancelled':
     case 'EmailDeleted':
-      return {};
+      return;
   }
 };
 
@@ -107,7 +123,7 @@ const attempted = (email: Email, data: Extract<EmailEvent, { type: 'DeliveryAtte
   ];
 };
 
-const outcome = (email: Email, event: DeliveryOutcomeEvent, name: 'sent' | 'deferred' | 'bounced' | 'failed'): Partial<Email> => {
+const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: 'sent' | 'deferred' | 'bounced' | 'failed'): void => {
   const { attempt: number, at, durationMs, outcomes } = event.data;
   const replies = [...email.replies];
   outcomes.forEach(({ recipient, replyCode, enhancedCode, rule }, index) => {
@@ -115,20 +131,21 @@ const outcome = (email: Email, event: DeliveryOutcomeEvent, name: 'sent' | 'defe
   });
   // Of several replies the attempt shows the first that was not good.
   const shown = Math.max(0, outcomes.findIndex(({ result }) => result !== 'accepted'));
-  const end = {
+  const ended = {
     at,
     durationMs,
-    outcome: name,
+    outcome,
     replyCode: outcomes[shown]?.replyCode ?? null,
     reply: event.sealed?.replies[shown] ?? null,
     nextAttemptAt: event.type === 'EmailDeferred' ? event.data.nextAttemptAt : null,
   };
-  return { replies, attempts: email.attempts.map((attempt) => (attempt.attempt === number ? { ...attempt, ended: end } : attempt)) };
+  email.replies = replies;
+  email.attempts = email.attempts.map((attempt) => (attempt.attempt === number ? { ...attempt, ended } : attempt));
 };
 
 /** What an archived email keeps is the same whether its key was there during the fold or not. */
-const withoutPersonal = (email: Email): Partial<Email> => ({
-  content: undefined,
-  replies: email.replies.map((reply) => ({ ...reply, reply: null })),
-  attempts: email.attempts.map((attempt) => (attempt.ended === null ? attempt : { ...attempt, ended: { ...attempt.ended, reply: null } })),
-});
+const dropPersonal = (email: Draft<Email>): void => {
+  email.content = undefined;
+  email.replies = email.replies.map((reply) => ({ ...reply, reply: null }));
+  email.attempts = email.attempts.map((attempt) => (attempt.ended === null ? attempt : { ...attempt, ended: { ...attempt.ended, reply: null } }));
+};

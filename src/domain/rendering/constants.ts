@@ -27,7 +27,7 @@ export const constantFormat = (name: Constant): ValueFormat | undefined =>
 /**
  * Answers a function from environment to the values of the constants, in the template's language and time zone:
  * the date as an ISO day, year, month (1 to 12) and day as numbers, the name of the weekday in words.
- * It remembers the last minute it was asked for: mails are rendered in bursts, and Intl is slow.
+ * It remembers the last minute and company it was asked for: mails are rendered in bursts, and Intl is slow.
  */
 export const constantsOf = (language: Language): ((environment: RenderEnvironment) => Readonly<Record<Constant, string | number>>) => {
   const parts = new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
@@ -40,7 +40,7 @@ export const constantsOf = (language: Language): ((environment: RenderEnvironmen
   let all: Readonly<Record<Constant, string | number>> | undefined;
   return (environment) => {
     const sameMinute = minute !== '' && environment.at.startsWith(minute) && environment.at.endsWith('Z');
-    if (all !== undefined && sameMinute && company === environment.company) return all;
+    if (all !== undefined && company !== undefined && sameMinute && isSameCompany(company, environment.company)) return all;
     if (dates === undefined || !sameMinute) {
       dates = datesAt(new Date(environment.at), parts, weekday);
       minute = environment.at.endsWith('Z') ? environment.at.slice(0, 16) : '';
@@ -50,6 +50,12 @@ export const constantsOf = (language: Language): ((environment: RenderEnvironmen
     return all;
   };
 };
+
+/** Each email pins a copy of its own. */
+const isSameCompany = (a: Company, b: Company): boolean =>
+  a === b ||
+  (a.name === b.name && a.legalName === b.legalName && a.email === b.email && a.phone === b.phone && a.website === b.website &&
+    a.addressLine1 === b.addressLine1 && a.city === b.city && a.state === b.state && a.postalCode === b.postalCode && a.country === b.country);
 
 const datesAt = (at: Date, parts: Intl.DateTimeFormat, weekday: Intl.DateTimeFormat): Record<DateConstant, string | number> => {
   const found = Object.fromEntries(parts.formatToParts(at).map(({ type, value }) => [type, value]));
