@@ -35,7 +35,7 @@ export type EventLog = Readonly<{
   append: (stream: StreamName, tail: Tail, events: readonly DomainEvent[], cause: Cause) => Promise<Tail>;
   /** Stored events as events of the domain, in the same order. */
   decode: (stored: readonly StoredEvent[]) => Promise<readonly Recorded[]>;
-  readAll: (after: number, options?: ReadOptions) => AsyncIterable<readonly Recorded[]>;
+  readAll: (after: number, options?: SkimOptions) => AsyncIterable<readonly Recorded[]>;
   /** As readAll, then on and on, until the signal aborts. */
   subscribeAll: (after: number, options: ReadOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<readonly Recorded[]>;
   head: () => Promise<number>;
@@ -52,6 +52,9 @@ export type EventLog = Readonly<{
  * the whole). Of others it is left out as if the key were destroyed. What is at hand anyway may come whole.
  */
 type ReadOptions = Readonly<{ filter?: EventFilter; opens?: readonly EventType[]; batchSize?: number; signal?: AbortSignal }>;
+
+/** `skims`: of the events that are not opened the metadata is not asked for either, and not read. */
+type SkimOptions = ReadOptions & Readonly<{ skims?: boolean }>;
 
 export type EventLogPorts = Readonly<{
   store: EventStore;
@@ -106,7 +109,8 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
     },
     endsAt: store.endsAt,
     decode,
-    readAll: (after, options = {}) => decoded(store.readAll(after, options), options.opens),
+    readAll: (after, { skims, ...options } = {}) =>
+      decoded(store.readAll(after, skims === true && options.opens !== undefined ? { ...options, whole: [...namesOf(options.opens)] } : options), options.opens),
     subscribeAll: (after, options) => subscribed(store.subscribeAll(after, options), options.opens),
     head: store.head,
     newKey: keys.create,

@@ -42,7 +42,7 @@ export const decodeAll = async (ports: ReadingPorts, recent: RecentEvents, store
   return result;
 };
 
-/** An event whose metadata is parsed when somebody asks for it. */
+/** An event whose metadata is parsed when somebody asks for it; a fault of the program where it was not read. */
 class RecordedInPassing implements Recorded {
   readonly event: DomainEvent;
   readonly stream: string;

@@ -10,13 +10,24 @@ import type { Change, Find, Reference } from './projection.js';
 /** What an email's first event fixes for good, and whether lists show it and what is personal is still there. */
 type Fixed = Pick<EmailDocument, 'id' | 'seq' | 'owner' | 'stream' | 'templateId' | 'templateName' | 'priority' | 'createdAt' | 'team' | 'subject' | 'text'>;
 
-/** An email while a batch is folded; `fixed` is undefined where no document is (left) of it. */
-type Folding = { id: string; position: number; fixed: Fixed | undefined; summary: Draft<EmailSummary> | undefined; counted: Cell | undefined };
+/**
+ * An email while a batch is folded; `fixed` is undefined where no document is (left) of it. `counted`: where it stands now;
+ * `from`: where it stood when it was counted last, for what lies between need not be counted one by one.
+ */
+type Folding = {
+  id: string;
+  position: number;
+  fixed: Fixed | undefined;
+  summary: Draft<EmailSummary> | undefined;
+  counted: Cell | undefined;
+  from: Cell | undefined;
+  counting: Counting | undefined;
+};
 
 /** Where an email counts: under its status of now, as long as lists show it. */
 type Cell = Readonly<{ status: string; templateId: string }>;
 
-/** The counts of one day while a batch is folded. */
+/** The counts of one day while a batch is folded; position 0: nothing of the batch has changed them. */
 type Counting = { known: EmailCountsDocument | undefined; seq: number; position: number; team: string; day: string; moved: Moved };
 
 /** How many more (or fewer) there are now, by template and status. */
@@ -52,8 +63,15 @@ export const foldEmails = (batch: readonly Recorded[], find: Find, retentionMs: 
     }
     advance(email, recorded, counts, find);
   }
+  for (const { counting, from, counted } of emails.values()) {
+    if (counting === undefined || isSameCell(from, counted)) continue;
+    move(counting.moved, from, -1);
+    move(counting.moved, counted, 1);
+  }
   const changes: Change[] = [];
-  for (const [id, counting] of counts) changes.push({ collection: EMAIL_COUNTS, id, document: countsDocument(id, counting) });
+  for (const [id, counting] of counts) {
+    if (counting.position > 0) changes.push({ collection: EMAIL_COUNTS, id, document: countsDocument(id, counting) });
+  }
   for (const email of emails.values()) {
     if (email.position > 0) changes.push({ collection: EMAILS, id: email.id, document: emailDocument(email, retentionMs) });
   }
@@ -62,8 +80,9 @@ export const foldEmails = (batch: readonly Recorded[], find: Find, retentionMs: 
 
 const folding = (id: string, find: Find): Folding => {
   const known = find(EMAILS, id) as EmailDocument | undefined;
+  const counted = known === undefined ? undefined : cellOf(known, known.status);
   // Position 0: nothing of the batch has changed it yet.
-  return { id, position: 0, fixed: known, summary: known && { ...known.summary }, counted: known === undefined ? undefined : cellOf(known, known.status) };
+  return { id, position: 0, fixed: known, summary: known && { ...known.summary }, counted, from: counted, counting: undefined };
 };
 
 const advance = (email: Folding, recorded: Recorded, counts: Map<string, Counting>, find: Find): void => {
@@ -82,9 +101,12 @@ const advance = (email: Folding, recorded: Recorded, counts: Map<string, Countin
   }
   email.position = position;
   const to = cellOf(email.fixed, email.summary.status);
-  if (email.counted?.status !== to?.status || email.counted?.templateId !== to?.templateId) {
-    count(counts, find, email.fixed, position, email.counted, to);
+  if (!isSameCell(email.counted, to)) {
+    const counting = (email.counting ??= countingOf(counts, find, email.fixed));
     email.counted = to;
+    // Where writes are not atomic, counts may have been written without their emails: those events have counted already.
+    if (counting.known !== undefined && counting.known.position >= position) email.from = to;
+    else counting.position = position;
   }
   // Neither in a list nor with anything left to do: what comes after finds no email.
   if (email.fixed.team === undefined && email.summary.archivedAt !== null) email.fixed = undefined;
@@ -119,32 +141,31 @@ const emailDocument = ({ fixed, summary, position }: Folding, retentionMs: numbe
   const { id, seq, owner, stream, templateId, templateName, priority, createdAt, team, subject, text } = fixed;
   const { status } = summary;
   const work = openWork(summary, retentionMs);
-  return {
-    id, seq, position, owner, stream, status, templateId, templateName, priority, createdAt, summary,
-    ...(team === undefined ? undefined : { team }),
-    ...(work === undefined ? undefined : { phase: work.phase, dueAt: work.dueAt }),
-    ...(subject === undefined ? undefined : { subject }),
-    ...(text === undefined ? undefined : { text }),
-  };
+  const document: Draft<EmailDocument> = { id, seq, position, owner, stream, status, templateId, templateName, priority, createdAt, summary };
+  if (team !== undefined) document.team = team;
+  if (work !== undefined) {
+    document.phase = work.phase;
+    document.dueAt = work.dueAt;
+  }
+  if (subject !== undefined) document.subject = subject;
+  if (text !== undefined) document.text = text;
+  return document;
 };
 
 const cellOf = ({ team, templateId }: Fixed, status: string): Cell | undefined => (team === undefined ? undefined : { status, templateId });
 
-/** One less in `from`, one more in `to`, on the day the email was made. */
-const count = (counts: Map<string, Counting>, find: Find, { seq, owner, createdAt }: Fixed, position: number, from: Cell | undefined, to: Cell | undefined): void => {
+const isSameCell = (a: Cell | undefined, b: Cell | undefined): boolean => a?.status === b?.status && a?.templateId === b?.templateId;
+
+/** The counts of the day on which the email was made. */
+const countingOf = (counts: Map<string, Counting>, find: Find, { seq, owner, createdAt }: Fixed): Counting => {
   const day = dayOf(createdAt);
   const id = countsId(owner, day);
-  let counting = counts.get(id);
-  if (counting === undefined) {
-    const known = find(EMAIL_COUNTS, id) as EmailCountsDocument | undefined;
-    // Where writes are not atomic, counts may have been written without their emails: those events have counted already.
-    if (known !== undefined && known.position >= position) return;
-    counting = { known, seq: known?.seq ?? seq, position, team: owner, day, moved: new Map() };
-    counts.set(id, counting);
-  }
-  counting.position = position;
-  move(counting.moved, from, -1);
-  move(counting.moved, to, 1);
+  const begun = counts.get(id);
+  if (begun !== undefined) return begun;
+  const known = find(EMAIL_COUNTS, id) as EmailCountsDocument | undefined;
+  const counting = { known, seq: known?.seq ?? seq, position: 0, team: owner, day, moved: new Map() };
+  counts.set(id, counting);
+  return counting;
 };
 
 const move = (moved: Moved, cell: Cell | undefined, by: number): void => {

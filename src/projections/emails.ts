@@ -28,8 +28,10 @@ export const emailsProjection = (retentionMs: number): Projection => ({
       searchRange: 'createdAt',
     },
   ],
+  few: [EMAIL_COUNTS],
   kinds: ['email'],
   opens: ['EmailQueued', 'EmailScheduled'],
+  skims: true,
   reads: readsOfEmails,
   related: (document) => {
     const email = document as EmailDocument;

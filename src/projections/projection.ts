@@ -11,10 +11,14 @@ export type Projection = Readonly<{
   name: string;
   /** In the order in which they are written: one that is derived from changes of another stands before it. */
   collections: readonly CollectionSpec[];
+  /** Those of few documents, which most batches touch: a rebuild remembers which of them there are, and asks for no other. */
+  few?: readonly string[];
   /** The kinds of stream it reads. */
   kinds: readonly string[];
   /** The types of event of whose sealed part it looks at the envelope; of others it is not opened. */
   opens: readonly EventType[];
+  /** True where it looks at the metadata of none but those: a rebuild then reads less. */
+  skims?: boolean;
   /** The documents that the events of a batch may touch, known from the events alone. */
   reads: (batch: readonly Recorded[]) => readonly Reference[];
   /** Further documents that an event on this one may touch. */

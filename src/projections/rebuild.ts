@@ -6,7 +6,7 @@ import { emptyDesk, foldBatch, writePending } from './runner.js';
 
 const BATCH_SIZE = 1_000;
 /** Most events of an email follow its first closely: its document is written once for them all. */
-const PENDING_DOCUMENTS_MAX = 4_096;
+const PENDING_DOCUMENTS_MAX = 2_048;
 
 /** Folds every event up to `upTo` (default: the head of now) into the shadow. Out: how many events there were. */
 export const fill = async (
@@ -16,11 +16,12 @@ export const fill = async (
   options: Readonly<{ upTo?: number; onProgress?: (position: number) => void }> = {},
 ): Promise<number> => {
   const { upTo = Number.MAX_SAFE_INTEGER, onProgress } = options;
-  const desk = emptyDesk();
   let checkpoint = await rebuild.store.checkpoint();
+  const desk = emptyDesk(checkpoint.position === 0 ? projection.few : []);
   let position = checkpoint.position;
   let events = 0;
-  for await (const batch of log.readAll(position, { filter: { kinds: projection.kinds }, opens: projection.opens, batchSize: BATCH_SIZE })) {
+  const { kinds, opens, skims = false } = projection;
+  for await (const batch of log.readAll(position, { filter: { kinds }, opens, skims, batchSize: BATCH_SIZE })) {
     const wanted = batch.at(-1)!.position <= upTo ? batch : batch.filter((recorded) => recorded.position <= upTo);
     if (wanted.length === 0) break;
     await foldBatch(projection, rebuild.store, desk, wanted);

@@ -110,9 +110,18 @@ const progressed = (waiting: Set<() => void>, hurry: () => void, signal: AbortSi
   });
 
 /** Documents at hand between batches: those written lately, and the changes that are not written yet. */
-export type Desk = Readonly<{ cache: Map<string, Document>; pending: Map<string, Change> }>;
+export type Desk = Readonly<{
+  cache: Map<string, Document>;
+  pending: Map<string, Change>;
+  /** Of some collections that were empty: the ids of all that was put into them since. */
+  made: Map<string, Set<string>>;
+}>;
 
-export const emptyDesk = (): Desk => ({ cache: new Map(), pending: new Map() });
+/** `few`: collections that are empty, and will have few documents. */
+export const emptyDesk = (few: readonly string[] = []): Desk => ({ cache: new Map(), pending: new Map(), made: new Map(few.map((name) => [name, new Set()])) });
+
+/** Beyond it they are not few. */
+const MADE_MAX = 100_000;
 
 /** Folds a batch into the documents and writes them with the checkpoint. Out: the checkpoint after. */
 export const project = async (
@@ -138,14 +147,16 @@ export const foldBatch = async (projection: Projection, store: ProjectionStore, 
 export const writePending = async (
   projection: Projection,
   store: ProjectionStore,
-  { cache, pending }: Desk,
+  { cache, pending, made }: Desk,
   from: Checkpoint,
   position: number,
 ): Promise<Checkpoint> => {
   await store.write(writesOf(projection, [...pending.values()]), from, position);
-  for (const [key, { document }] of pending) {
+  for (const [key, { collection, id, document }] of pending) {
     cache.delete(key);
-    if (document !== undefined) cache.set(key, document);
+    if (document === undefined) continue;
+    cache.set(key, document);
+    if (made.get(collection)?.add(id).size === MADE_MAX) made.delete(collection);
   }
   pending.clear();
   for (const key of cache.keys()) {
@@ -177,11 +188,11 @@ const fetchMissing = async (
   await fetchAll(store, desk, related);
 };
 
-const fetchAll = async (store: ProjectionStore, { cache, pending }: Desk, references: readonly Reference[]): Promise<void> => {
+const fetchAll = async (store: ProjectionStore, { cache, pending, made }: Desk, references: readonly Reference[]): Promise<void> => {
   const missing = new Map<string, Set<string>>();
   for (const { collection, id } of references) {
     const key = keyOf(collection, id);
-    if (cache.has(key) || pending.has(key)) continue;
+    if (cache.has(key) || pending.has(key) || made.get(collection)?.has(id) === false) continue;
     const ids = missing.get(collection);
     if (ids === undefined) missing.set(collection, new Set([id]));
     else ids.add(id);

@@ -115,6 +115,23 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     t.equal((await takeEvents(store.readAll(0), 101)).length, 100);
   });
 
+  void t.test('where some types alone are asked for whole, those are, and of the others all is there that their readers need', async (t) => {
+    const { store } = await fresh(t);
+    const sealed = Uint8Array.from([1, 2, 3]);
+    const whole = [anEvent('queued', { sealed }), anEvent('outsourced', { type: 'EmailSent.v1', data: '{}', metadata: '{"dataFile":"f"}', sealed })];
+    await store.append('email-1', -1, [...whole, anEvent('tried', { type: 'DeliveryAttempted.v1', sealed })]);
+    await store.append('template-1', -1, [anEvent('other kind')]);
+    await harness.settle();
+    for (const filter of [undefined, { kinds: ['email'] }]) {
+      const read = await takeEvents(store.readAll(0, { whole: ['EmailQueued.v1', 'EmailScheduled.v1'], ...(filter === undefined ? {} : { filter }) }), 3);
+      const { stream, revision, position, type, data } = read[2]!;
+      t.same({ stream, revision, position, type, data }, { stream: 'email-1', revision: 2, position: 3, type: 'DeliveryAttempted.v1', data: '"tried"' });
+      t.match(read.slice(0, 2), whole.map(({ sealed: bytes, ...event }) => ({ ...event, sealed: Buffer.from(bytes!) })));
+    }
+    const none = await takeEvents(store.readAll(0, { whole: [] }), 4);
+    t.same(none.map(({ data }) => data), ['"queued"', '{}', '"tried"', '"other kind"']);
+  });
+
   void t.test('appends to one stream that build on each other share a commit', async (t) => {
     const { store } = await fresh(t);
     const results = await Promise.all([

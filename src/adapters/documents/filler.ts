@@ -16,7 +16,7 @@ export type Filler = Readonly<{
 }>;
 
 /** Writes that the thread has not done yet: bounds the documents that are held for it. */
-const writesAheadMax = 2;
+const writesAheadMax = 3;
 
 type Waiting = Readonly<{ resolve: (found: readonly Document[]) => void; reject: (fault: Error) => void }>;
 

@@ -16,7 +16,7 @@ export type LogTable = Readonly<{
   stream: (stream: string, fromRevision: number) => StoredEvent[];
   last: (stream: string) => StoredEvent | undefined;
   /** At most `limit` events after `after` up to `upTo`. A filtered page looks at a bounded number of rows and may be empty. */
-  page: (range: Readonly<{ after: number; upTo: number; limit: number }>, filter: EventFilter | undefined) => Page;
+  page: (range: Readonly<{ after: number; upTo: number; limit: number }>, filter: EventFilter | undefined, whole?: readonly string[]) => Page;
 }>;
 
 /** As it comes from the driver, in the order of `columns`; arrays cost less than objects. */
@@ -80,10 +80,10 @@ export const openLogTable = (database: Database): LogTable => {
     },
     stream: (stream, fromRevision) => selectStream.all(stream, fromRevision).map(toEvent),
     last: (stream) => selectLast.all(stream).map(toEvent)[0],
-    page: ({ after, upTo, limit }, filter) => {
+    page: ({ after, upTo, limit }, filter, whole) => {
       const kinds = filter?.kinds;
       const scanTo = kinds === undefined ? upTo : Math.min(upTo, after + limit * rowsScannedPerEvent);
-      const rows = selectPage(kinds?.length).all(after, scanTo, ...(kinds ?? []).flatMap(rangeOfKind), limit);
+      const rows = selectPage(kinds?.length, whole?.length).all(...(whole ?? []), after, scanTo, ...(kinds ?? []).flatMap(rangeOfKind), limit);
       const events = rows.map(toEvent);
       return { events, next: events.length < limit ? scanTo : events.at(-1)!.position };
     },
@@ -104,20 +104,28 @@ const toEvent = ([stream, revision, position, type, data, metadata, sealed, hash
 /** A kind is a stream of that very name, or every name that begins with it and a hyphen ('.' follows '-' in ASCII). */
 const rangeOfKind = (kind: string): string[] => [kind, `${kind}-`, `${kind}.`];
 
-/** One statement for each number of kinds asked for; callers ask for few. */
-const pageStatements = (database: Database): ((kinds: number | undefined) => Statement<(string | number)[], Row>) => {
-  const made = new Map<number, Statement<(string | number)[], Row>>();
-  return (kinds) => {
-    const known = made.get(kinds ?? -1);
+/** Where `whole` names are bound, events of others have nothing but what every reader needs. */
+const selectFrom = (whole: number | undefined): string =>
+  whole === undefined
+    ? `SELECT ${columns} FROM events`
+    : `SELECT stream, revision, position, type, data, iif(whole, metadata, ''), iif(whole, sealed, NULL), iif(whole, hash, '')
+       FROM (SELECT *, type IN (${Array.from({ length: whole }, () => '?').join(', ')}) OR data = '{}' AS whole FROM events)`;
+
+/** One statement for each number of kinds and names asked for; callers ask for few. */
+const pageStatements = (database: Database): ((kinds: number | undefined, whole: number | undefined) => Statement<(string | number)[], Row>) => {
+  const made = new Map<string, Statement<(string | number)[], Row>>();
+  return (kinds, whole) => {
+    const key = `${kinds} ${whole}`;
+    const known = made.get(key);
     if (known !== undefined) return known;
     const anyKind = Array.from({ length: kinds ?? 0 }, () => 'stream = ? OR (stream >= ? AND stream < ?)').join(' OR ');
     const filter = kinds === undefined ? '' : `AND (${anyKind === '' ? 'FALSE' : anyKind})`;
     const statement = database
       .prepare<(string | number)[], Row>(
-        `SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
+        `${selectFrom(whole)} WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
       )
       .raw(true);
-    made.set(kinds ?? -1, statement);
+    made.set(key, statement);
     return statement;
   };
 };

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import type { EventFilter, StoredEvent } from '../../domain/ports/event-store.js';
 
-export type Stretch = Readonly<{ file: string; after: number; upTo: number; batchSize: number; filter: EventFilter | undefined }>;
+export type Stretch = Readonly<{ file: string; after: number; upTo: number; batchSize: number; filter: EventFilter | undefined; whole: readonly string[] | undefined }>;
 
 /**
  * Pages cross between threads as one flat list and one block of bytes, which is far cheaper than an object for each event.

@@ -94,11 +94,11 @@ export const eventStoreOn = (database: Database): EventStore => {
 type ReadOptions = NonNullable<Parameters<EventStore['readAll']>[1]>;
 
 const readTo = async function* (database: Database, table: LogTable, after: number, options: ReadOptions): AsyncGenerator<readonly StoredEvent[]> {
-  const { filter, batchSize = batchSizeDefault, signal } = options;
+  const { filter, whole, batchSize = batchSizeDefault, signal } = options;
   const upTo = table.head();
-  if (isLong({ after, upTo }) && !database.memory) return yield* readAhead({ file: database.name, after, upTo, batchSize, filter }, signal);
+  if (isLong({ after, upTo }) && !database.memory) return yield* readAhead({ file: database.name, after, upTo, batchSize, filter, whole }, signal);
   for (let cursor = after; cursor < upTo && signal?.aborted !== true; ) {
-    const page = table.page({ after: cursor, upTo, limit: batchSize }, filter);
+    const page = table.page({ after: cursor, upTo, limit: batchSize }, filter, whole);
     cursor = page.next;
     if (page.events.length > 0) yield page.events;
     await turn();

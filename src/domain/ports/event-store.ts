@@ -42,8 +42,12 @@ export type EventStore = Readonly<{
   endsAt: (stream: string, revision: number) => boolean;
   /** The last event of a stream, or undefined where there is none. */
   readLast: (stream: string) => Promise<StoredEvent | undefined>;
-  /** All events after position `after` (0: from the beginning) up to the head of now, in batches of at most `batchSize` (default 1,000). */
-  readAll: (after: number, options?: Readonly<{ filter?: EventFilter; batchSize?: number; signal?: AbortSignal }>) => AsyncIterable<readonly StoredEvent[]>;
+  /**
+   * All events after position `after` (0: from the beginning) up to the head of now, in batches of at most `batchSize` (default 1,000).
+   * `whole`: the stored names of the events that are read whole (default: all). Of others nothing but the data may be asked for: `metadata`
+   * and `hash` may be empty and `sealed` undefined, unless their data is `{}`.
+   */
+  readAll: (after: number, options?: Readonly<{ filter?: EventFilter; whole?: readonly string[]; batchSize?: number; signal?: AbortSignal }>) => AsyncIterable<readonly StoredEvent[]>;
   /**
    * All events after position `after`, then every later one as it is committed, by this process or another,
    * in one total order, nothing skipped, nothing twice; never an empty batch. Ends when the signal aborts.

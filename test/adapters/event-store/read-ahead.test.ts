@@ -86,7 +86,7 @@ void t.test('a file that cannot be read rejects', async (t) => {
   const gone = join(temporaryDirectory(t), 'gone.db');
   await openSqliteEventStore({ file: gone }).close();
   unlinkSync(gone);
-  await t.rejects(read(readAhead({ file: gone, after: 0, upTo: 1_000_000, batchSize: 10, filter: undefined }, undefined)));
+  await t.rejects(read(readAhead({ file: gone, after: 0, upTo: 1_000_000, batchSize: 10, filter: undefined, whole: undefined }, undefined)));
 });
 
 void t.test('packed events come back as they were', async (t) => {
