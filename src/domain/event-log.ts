@@ -29,6 +29,11 @@ export type Cause = Readonly<{ teamId: string; actor: string; correlationId: str
 export type EventLog = Readonly<{
   /** The events of a stream from a revision on (default 0), in order. */
   load: (stream: StreamName, fromRevision?: number) => Promise<readonly Recorded[]>;
+  /**
+   * The stream as this process began it, while it is known to have gone no further here; undefined where it is not at hand. Another
+   * process may have appended since: who appends after it is told so by WrongExpectedRevision.
+   */
+  recall: (stream: StreamName) => readonly Recorded[] | undefined;
   /** As that of the store: true where nothing comes after that revision, as far as it can tell without reading. */
   endsAt: (stream: StreamName, revision: number) => boolean;
   /** Appends after `tail`; all or nothing, durable when it resolves. Rejects with WrongExpectedRevision. */
@@ -93,6 +98,7 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
     },
     append: async (stream, tail, events, cause) => {
       const destroyed = recent.forgotten();
+      recent.wentOn(stream);
       const written = await encodeAll(ports, stream, tail, events, cause);
       const result = await store.append(stream, tail.revision, written.map(({ toStore }) => toStore));
       // What was sealed while a key was destroyed is not remembered: it may have been this one.
@@ -107,6 +113,7 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
       const last = written.at(-1)!;
       return { revision: result.revision, hash: last.toStore.hash, keyId: last.metadata.keyId };
     },
+    recall: recent.begunAs,
     endsAt: store.endsAt,
     decode,
     readAll: (after, { skims, ...options } = {}) =>
@@ -191,37 +198,48 @@ const outsource = async (ports: EventLogPorts, data: string, sealed: Uint8Array 
   };
 };
 
-const RECENT_EVENTS_MAX = 1_024;
+const RECENT_EVENTS_MAX = 768;
+/** A stream that begins so is soon gone on with. Those that wait longest are kept, for they are taken up next. */
+const TAKEN_UP: EventType = 'EmailQueued';
+const BEGUN_MAX = 1_024;
 const SMALL_CHARS_MAX = 16_384;
 const isSmall = (event: EventToStore): boolean => event.data.length + (event.sealed?.byteLength ?? 0) <= SMALL_CHARS_MAX;
 
 type Recent = RecentEvents & Readonly<{
   keep: (recorded: Recorded) => void;
+  begunAs: (stream: string) => readonly Recorded[] | undefined;
+  /** More is appended to the stream, or tried to be. */
+  wentOn: (stream: string) => void;
   forget: (stream: string) => void;
   /** How often something was forgotten. */
   forgotten: () => number;
 }>;
 
 /**
- * The events that this process wrote last, as they are in the domain: relay, processors and projections all read what was
+ * The events that this process wrote last, and the first ones of streams that wait for somebody to go on with them, as they are in the domain: relay, processors and projections all read what was
  * just written, and need not open and parse it each for itself. The hash decides, so another's event is never taken for ours.
  * A process that nobody reads in remembers nothing.
  */
 const recentlyDecoded = (): Recent => {
   const byPosition = new Map<number, Recorded>();
+  const begun = new Map<string, readonly [Recorded]>();
   let forgotten = 0;
   return {
     forgotten: () => forgotten,
     keep: (recorded) => {
       byPosition.set(recorded.position, recorded);
       if (byPosition.size > RECENT_EVENTS_MAX) byPosition.delete(byPosition.keys().next().value!);
+      if (recorded.revision === 0 && recorded.event.type === TAKEN_UP && begun.size < BEGUN_MAX) begun.set(recorded.stream, [recorded]);
     },
-    find: ({ position, hash }) => {
-      const known = byPosition.get(position);
+    begunAs: (stream) => begun.get(stream),
+    wentOn: (stream) => void begun.delete(stream),
+    find: ({ stream, position, hash }) => {
+      const known = byPosition.get(position) ?? begun.get(stream)?.[0];
       return known?.hash === hash ? known : undefined;
     },
     forget: (stream) => {
       forgotten += 1;
+      begun.delete(stream);
       for (const [position, recorded] of byPosition) if (recorded.stream === stream) byPosition.delete(position);
     },
   };

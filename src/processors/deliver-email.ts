@@ -10,6 +10,7 @@ import type { EmailEvent } from '../domain/email/events.js';
 import { openAttempt, type Email } from '../domain/email/state.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { tailOf, type Cause, type Tail } from '../domain/event-log.js';
+import type { Recorded } from '../domain/events.js';
 import { must, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
@@ -113,7 +114,13 @@ const now = (deps: ProcessorDeps): string => isoTime(deps.clock.now());
 
 /** Records the attempt; undefined where there is nothing to do (any more). */
 const begin = async (deps: ProcessorDeps, stream: StreamName): Promise<Open | undefined> => {
-  const recorded = await deps.log.load(stream);
+  const recalled = deps.log.recall(stream);
+  const open = recalled && (await beginAfter(deps, stream, recalled));
+  // What is at hand may be short of what another process appended: then nothing was begun.
+  return open ?? beginAfter(deps, stream, await deps.log.load(stream));
+};
+
+const beginAfter = async (deps: ProcessorDeps, stream: StreamName, recorded: readonly Recorded[]): Promise<Open | undefined> => {
   const first = recorded[0];
   const last = recorded.at(-1);
   if (first === undefined || last === undefined) return undefined;

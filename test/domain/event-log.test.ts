@@ -6,6 +6,7 @@ import type { EmailEvent } from '../../src/domain/email/events.js';
 import { UnreadableEvent } from '../../src/domain/event-codec.js';
 import type { Recorded } from '../../src/domain/events.js';
 import { chainHash, chainStart } from '../../src/domain/hash-chain.js';
+import { WrongExpectedRevision } from '../../src/domain/errors.js';
 import { emailStream, must, parseEmailId, type StreamName } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { accepted, at, attempted, content, EMAIL_ID, queued, sent, T0, TEAM_ID } from '../support/email-facts.js';
@@ -20,7 +21,15 @@ const world = (inlineBytesMax = 1_000) => {
   const ports = { store: memoryEventStore(), keys: memoryKeys(), files: memoryFiles(), ids: countingIds(), limits: { ...defaultLimits, eventPayloadInlineBytesMax: inlineBytesMax } };
   const appended: unknown[] = [];
   const open = (): EventLog => openEventLog({ ...ports, onAppended: (...what) => void appended.push(what) });
-  return { ...ports, appended, log: open(), open };
+  return { ...ports, appended, log: followed(open()), open };
+};
+
+/** Somebody in this process follows the log, so what it writes is remembered. */
+const followed = (log: EventLog): EventLog => {
+  void (async () => {
+    for await (const batch of log.subscribeAll(0, { signal: new AbortController().signal })) if (batch.length === 0) throw new Error('an empty batch');
+  })();
+  return log;
 };
 
 const eventsOf = (recorded: readonly Recorded[]) => recorded.map(({ event }) => event);
@@ -211,6 +220,27 @@ void t.test('a subscriber gets what was there and what comes, and ends with its 
   await reading;
   t.strictSame(eventsOf(seen), [queued, attempted(1, T0)]);
   t.equal(tail.revision, 1);
+});
+
+void t.test('an email that was begun here is recalled until more is appended or its key destroyed, and only while somebody follows the log', async (t) => {
+  const { log, open } = world();
+  const alone = open();
+  const third = 'email-3' as StreamName;
+  await alone.append(third, startOf(third), [queued], cause);
+  t.equal(alone.recall(third), undefined, 'nobody follows');
+  const tail = await log.append(stream, startOf(stream), [queued], cause);
+  const recalled = log.recall(stream);
+  t.strictSame(eventsOf(recalled!), [queued]);
+  t.match(recalled, [{ stream, revision: 0, position: 2, hash: tail.hash }]);
+  await log.append(stream, tail, [attempted(1, T0)], cause);
+  t.equal(log.recall(stream), undefined);
+  await log.append(other, startOf(other), [queued], cause);
+  await t.rejects(log.append(other, { ...startOf(other), revision: 7 }, [attempted(1, T0)], cause), WrongExpectedRevision);
+  t.equal(log.recall(other), undefined, 'what is at hand was not enough once');
+  const fourth = 'email-4' as StreamName;
+  await log.append(fourth, startOf(fourth), [queued], cause);
+  await log.destroyKey(fourth);
+  t.equal(log.recall(fourth), undefined);
 });
 
 void t.test('whichever keys are destroyed and whoever reads, the sealed part is there exactly while its key is', async () => {

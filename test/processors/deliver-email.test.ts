@@ -219,6 +219,22 @@ void t.test('of two processes one sends', async (t) => {
   t.equal((await world.events(emailStream(id))).length, 3);
 });
 
+void t.test('what this process remembers of an email does not outweigh what another has appended', async (t) => {
+  const world = await openProcessorWorld(t);
+  const [cancelled, tried] = [await world.send(), await world.send()];
+  t.ok(world.deps.log.recall(emailStream(cancelled)), 'both are at hand');
+  const elsewhere = world.elsewhere();
+  await handle(elsewhere.log, emailStream(cancelled), emailDecider, { type: 'DeleteEmail', at: T0 }, causeOf(elsewhere, caller));
+  const attempt = { type: 'AttemptDelivery' as const, at: T0, host: HOST, worker: 'worker-2', deadlineAt: at(600), exclusive: true };
+  await handle(elsewhere.log, emailStream(tried), emailDecider, attempt, causeOf(elsewhere, caller));
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(cancelled, tried);
+  await world.reaches(tried, 'sent');
+  await depthZero(world);
+  t.equal(world.mailer.sent.length, 1);
+  t.same((await world.commands.getEmail(caller, tried)).attempts.map(({ outcome }) => outcome), ['interrupted', 'sent']);
+});
+
 void t.test('a stop lets the dialogues under way end and begins no other', async (t) => {
   const world = await openProcessorWorld(t, { deliveriesMax: 1 });
   const [first, second] = [await world.send(), await world.send()];

@@ -15,6 +15,8 @@ export type LogTable = Readonly<{
   append: (append: Append, head: number, written: (event: StoredEvent) => void) => Applied<AppendResult>;
   stream: (stream: string, fromRevision: number) => StoredEvent[];
   last: (stream: string) => StoredEvent | undefined;
+  /** Throws where there is none. */
+  at: (position: number) => StoredEvent;
   /** At most `limit` events after `after` up to `upTo`. A filtered page looks at a bounded number of rows and may be empty. */
   page: (range: Readonly<{ after: number; upTo: number; limit: number }>, filter: EventFilter | undefined, whole?: readonly string[]) => Page;
 }>;
@@ -56,6 +58,7 @@ export const openLogTable = (database: Database): LogTable => {
   const selectLast = database
     .prepare<[string], Row>(`SELECT ${columns} FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1`)
     .raw(true);
+  const selectAt = database.prepare<[number], Row>(`SELECT ${columns} FROM events WHERE position = ?`).raw(true);
   const selectPage = pageStatements(database);
 
   return {
@@ -80,6 +83,11 @@ export const openLogTable = (database: Database): LogTable => {
     },
     stream: (stream, fromRevision) => selectStream.all(stream, fromRevision).map(toEvent),
     last: (stream) => selectLast.all(stream).map(toEvent)[0],
+    at: (position) => {
+      const row = selectAt.get(position);
+      if (row === undefined) throw new Error(`the log has no event at position ${position}`);
+      return toEvent(row);
+    },
     page: ({ after, upTo, limit }, filter, whole) => {
       const kinds = filter?.kinds;
       const scanTo = kinds === undefined ? upTo : Math.min(upTo, after + limit * rowsScannedPerEvent);

@@ -18,7 +18,7 @@ export const openSqliteEventStore = ({ file }: Readonly<{ file: string }>): Even
 /** The event store on an open database, which it closes with itself. */
 export const eventStoreOn = (database: Database): EventStore => {
   const table = openLogTable(database);
-  const tail = createTail();
+  const tail = createTail(table.at);
   const watch = createHeadWatch(table);
   const ends = createStreamEnds(table);
   /** Written by the group under way; they go into the tail when it is durable. */

@@ -1,6 +1,7 @@
 /**
- * The newest events of the log as this process committed or read them, so that live subscribers share
- * the same objects and read no database. Positions in it are contiguous; it is bounded by count and by bytes.
+ * The newest events of the log as this process committed them, so that live subscribers share the same objects and look for nothing
+ * in the database. What is large in an event is read from there when somebody asks for it: who wrote it has it mostly at hand decoded.
+ * Positions are contiguous, their number is bounded.
  */
 import type { StoredEvent } from '../../domain/ports/event-store.js';
 
@@ -15,22 +16,19 @@ export type Tail = Readonly<{
 }>;
 
 const countMaxDefault = 2_048;
-const sizeBytesMaxDefault = 4 * 1024 * 1024;
 
-export const createTail = (countMax = countMaxDefault, sizeBytesMax = sizeBytesMaxDefault): Tail => {
+/** `read`: the event at a position, whole. */
+export const createTail = (read: (position: number) => StoredEvent, countMax = countMaxDefault): Tail => {
   /** What stands before `start` is dropped (undefined, so that it can be collected); it is cut off in strokes, for a cut moves the rest. */
   let events: (StoredEvent | undefined)[] = [];
   let start = 0;
-  let sizeBytes = 0;
 
   const clear = (): void => {
     events = [];
     start = 0;
-    sizeBytes = 0;
   };
 
   const dropOldest = (): void => {
-    sizeBytes -= sizeOf(events[start]!);
     events[start] = undefined;
     start += 1;
     if (start < countMax) return;
@@ -42,9 +40,8 @@ export const createTail = (countMax = countMaxDefault, sizeBytesMax = sizeBytesM
     push: (event) => {
       const last = events.at(-1);
       if (last !== undefined && last.position + 1 !== event.position) clear();
-      events.push(event);
-      sizeBytes += sizeOf(event);
-      while (events.length - start > countMax || (sizeBytes > sizeBytesMax && events.length - start > 1)) dropOldest();
+      events.push(new TailEvent(event, read));
+      while (events.length - start > countMax) dropOldest();
     },
     after: (after, limit, matches) => {
       const first = events[start];
@@ -62,6 +59,37 @@ export const createTail = (countMax = countMaxDefault, sizeBytesMax = sizeBytesM
   };
 };
 
-/** Characters count once, for nearly all of them are Latin-1 in memory; the rest of the object is a flat estimate. */
-const sizeOf = (event: StoredEvent): number =>
-  event.data.length + event.metadata.length + (event.sealed?.byteLength ?? 0) + 300;
+class TailEvent implements StoredEvent {
+  readonly stream: string;
+  readonly revision: number;
+  readonly position: number;
+  readonly type: string;
+  readonly hash: string;
+  readonly #read: (position: number) => StoredEvent;
+  #whole: StoredEvent | undefined;
+
+  constructor({ stream, revision, position, type, hash }: StoredEvent, read: (position: number) => StoredEvent) {
+    this.stream = stream;
+    this.revision = revision;
+    this.position = position;
+    this.type = type;
+    this.hash = hash;
+    this.#read = read;
+  }
+
+  get data(): string {
+    return this.#rest.data;
+  }
+
+  get metadata(): string {
+    return this.#rest.metadata;
+  }
+
+  get sealed(): Uint8Array | undefined {
+    return this.#rest.sealed;
+  }
+
+  get #rest(): StoredEvent {
+    return (this.#whole ??= this.#read(this.position));
+  }
+}

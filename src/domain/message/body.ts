@@ -36,8 +36,8 @@ QP_CLASS[TAB] = WHITE;
 export const encodeText = (text: string, boundaryMark: string): EncodedBody => {
   const lines = withLf(text);
   const extraBytes = Buffer.byteLength(lines, 'utf8') - lines.length;
-  const lineEnds = extraBytes === 0 ? lineEndsOf(lines) : undefined;
-  if (lineEnds !== undefined && !lines.includes('\0') && !lines.startsWith(`--${boundaryMark}`) && !lines.includes(`\n--${boundaryMark}`)) {
+  const lineEnds = extraBytes === 0 ? lineEndsOf(lines, `--${boundaryMark}`) : undefined;
+  if (lineEnds !== undefined && !lines.includes('\0')) {
     return { encoding: '7bit', content: { text: lines, lineEnds } };
   }
   const bytes = Buffer.from(lines.replaceAll('\n', '\r\n'), 'utf8');
@@ -49,16 +49,16 @@ export const encodeText = (text: string, boundaryMark: string): EncodedBody => {
 /** Every line end as LF: a bare CR or LF may not leave in a message (RFC 5321, section 2.3.8). */
 const withLf = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
 
-/** How many line ends there are; undefined where a line is too long to leave as it is. */
-const lineEndsOf = (text: string): number | undefined => {
+/** How many line ends there are; undefined where a line cannot leave as it is: it is too long, or begins like a boundary. */
+const lineEndsOf = (text: string, boundary: string): number | undefined => {
   let lineEnds = 0;
   let start = 0;
   for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-    if (end - start > LINE_CHARS_MAX) return undefined;
+    if (end - start > LINE_CHARS_MAX || text.startsWith(boundary, start)) return undefined;
     lineEnds += 1;
     start = end + 1;
   }
-  return text.length - start > LINE_CHARS_MAX ? undefined : lineEnds;
+  return text.length - start > LINE_CHARS_MAX || text.startsWith(boundary, start) ? undefined : lineEnds;
 };
 
 /** Writes the text with CRLF line ends from `at` on, where there is room for it. Out: the bytes written. */

@@ -1,5 +1,5 @@
 /** Writes a whole message (RFC 5322, RFC 2045 to 2049) as the bytes that leave: the same input gives the same bytes. */
-import { createHash } from 'node:crypto';
+import { hash as digestOf } from 'node:crypto';
 import { base64Lines, encodeText, writeLines, type Lines } from './body.js';
 import { mimeParameter } from './encoded-text.js';
 import { addressField, customField, fold, textField, type NamedAddress } from './header.js';
@@ -73,7 +73,7 @@ type Boundaries = Readonly<{ mark: string; of: (kind: string) => string }>;
  * base64 has no `_`; a 7bit body is looked through for the mark. One boundary is never the beginning of another.
  */
 const boundariesOf = (messageId: string): Boundaries => {
-  const mark = `=_${createHash('sha1').update(messageId).digest('hex').slice(0, 24)}`;
+  const mark = `=_${digestOf('sha1', messageId, 'hex').slice(0, 24)}`;
   return { mark, of: (kind) => `${mark}_${kind}` };
 };
 
