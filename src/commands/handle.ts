@@ -41,7 +41,7 @@ export const loadState = async <Event extends DomainEvent, State>(
 /**
  * Loads states that are read far more often than they change. The log is still asked whether anything came after, so an answer
  * is never older than the turn of the event loop in which it was asked for; only the reading and folding of the old part is saved.
- * Keeps about the `statesMax` used last.
+ * Keeps `statesMax`, about those used last.
  */
 export const cachedLoader = <Event extends DomainEvent, State>(
   log: EventLog,
@@ -64,8 +64,13 @@ export const cachedLoader = <Event extends DomainEvent, State>(
 
   return (stream) => {
     const known = states.get(stream);
-    // Where there is no room left, every use is noted, for the one used longest ago goes.
-    return known !== undefined && states.size < statesMax && log.endsAt(stream, known.tail.revision) ? known : read(stream);
+    if (known === undefined || !log.endsAt(stream, known.tail.revision)) return read(stream);
+    // Where there is no room left a use is noted, for the one used longest ago goes next.
+    if (states.size >= statesMax) {
+      states.delete(stream);
+      states.set(stream, known);
+    }
+    return known;
   };
 };
 

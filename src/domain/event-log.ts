@@ -216,9 +216,9 @@ type Recent = RecentEvents & Readonly<{
 }>;
 
 /**
- * The events that this process wrote last, and the first ones of streams that wait for somebody to go on with them, as they are in the domain: relay, processors and projections all read what was
- * just written, and need not open and parse it each for itself. The hash decides, so another's event is never taken for ours.
- * A process that nobody reads in remembers nothing.
+ * The events that this process wrote last, and the first ones of streams that wait for somebody to go on with them, as they are in
+ * the domain: relay, processors and projections all read what was just written, and need not open and parse it each for itself. The
+ * hash decides, so another's event is never taken for ours. A process that nobody reads in remembers nothing.
  */
 const recentlyDecoded = (): Recent => {
   const byPosition = new Map<number, Recorded>();
