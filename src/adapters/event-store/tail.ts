@@ -66,7 +66,8 @@ class TailEvent implements StoredEvent {
   readonly type: string;
   readonly hash: string;
   readonly #read: (position: number) => StoredEvent;
-  #whole: StoredEvent | undefined;
+  /** Shared by those who ask in one turn of the event loop; held weakly, for the events of a tail may together be larger than memory. */
+  #whole: WeakRef<StoredEvent> | undefined;
 
   constructor({ stream, revision, position, type, hash }: StoredEvent, read: (position: number) => StoredEvent) {
     this.stream = stream;
@@ -90,6 +91,10 @@ class TailEvent implements StoredEvent {
   }
 
   get #rest(): StoredEvent {
-    return (this.#whole ??= this.#read(this.position));
+    const known = this.#whole?.deref();
+    if (known !== undefined) return known;
+    const whole = this.#read(this.position);
+    this.#whole = new WeakRef(whole);
+    return whole;
   }
 }
