@@ -20,7 +20,7 @@ const drivers = {
   qrcode: '^src/adapters/render/',
   'sanitize-html': '^src/adapters/render/',
   htmlparser2: '^src/adapters/render/',
-  piscina: '^src/adapters/render/workers/',
+  tinypool: '^src/adapters/render/workers/',
   pdfmake: '^src/adapters/render/pdf/',
   fontkit: '^src/adapters/render/pdf/',
   'bidi-js': '^src/adapters/render/pdf/',
