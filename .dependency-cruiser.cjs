@@ -25,7 +25,7 @@ const drivers = {
   fontkit: '^src/adapters/render/pdf/',
   'bidi-js': '^src/adapters/render/pdf/',
   exceljs: '^src/adapters/render/excel/',
-  pino: '^src/adapters/log/',
+  pino: '^src/adapters/logger/',
   uuid: '^src/adapters/ids/',
   undici: '^src/adapters/outbound-http/',
   'ipaddr.js': '^src/adapters/outbound-http/',
@@ -39,10 +39,12 @@ module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
     room('domain', []),
-    room('commands', ['domain']),
-    room('processors', ['commands', 'domain']),
-    room('projections', ['domain']),
-    room('http', ['commands', 'projections', 'domain']),
+    room('event-log', ['domain']),
+    room('api', ['domain']),
+    room('commands', ['event-log', 'api', 'domain']),
+    room('processors', ['commands', 'event-log', 'domain']),
+    room('projections', ['event-log', 'domain']),
+    room('http', ['commands', 'projections', 'api', 'domain']),
     room('adapters', ['domain']),
     room('samples', ['domain']),
     {
@@ -61,13 +63,17 @@ module.exports = {
     {
       name: 'domain-is-pure',
       severity: 'error',
-      from: { path: '^src/domain/' },
-      to: { dependencyTypes: ['npm', 'npm-dev', 'core'], pathNot: ['@sinclair/typebox', 'node_modules/acorn/', '^(node:)?(crypto|buffer|url)$'] },
+      from: { path: '^src/(domain|event-log|api)/' },
+      to: {
+        dependencyTypes: ['npm', 'npm-dev', 'core'],
+        pathNot: ['@sinclair/typebox', 'node_modules/acorn/', '^(node:)?(crypto|buffer|url)$'],
+      },
     },
     {
       name: 'documents-in-threads',
       severity: 'error',
-      comment: 'what makes documents is loaded by the worker thread alone: in the main thread it would cost memory, and a fault in it the process',
+      comment:
+        'what makes documents is loaded by the worker thread alone: in the main thread it would cost memory, and a fault in it the process',
       from: { path: '^src/', pathNot: ['^src/adapters/render/(pdf|excel)/', '^src/adapters/render/workers/worker\\.ts$'] },
       to: { path: '^src/adapters/render/(pdf|excel)/', dependencyTypesNot: ['type-only'] },
     },
@@ -84,13 +90,22 @@ module.exports = {
       from: { path: '^src/', pathNot: [home] },
       to: { path: `node_modules/${driver}${driver.endsWith('/') ? '' : '/'}` },
     })),
-    { name: 'no-dev-packages', severity: 'error', from: { path: '^src/' }, to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] } },
+    {
+      name: 'no-dev-packages',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'], extensions: ['.ts', '.js', '.d.ts', '.json'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.d.ts', '.json'],
+    },
   },
 };

@@ -26,6 +26,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       'no-console': 'error',
       eqeqeq: 'error',
+
       'no-control-regex': 'off',
       'no-restricted-syntax': ['error', ...ambient],
     },
@@ -42,5 +43,8 @@ export default tseslint.config(
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
-  { files: ['bin/**/*.js', '*.js', '*.cjs'], languageOptions: { globals: { process: 'readonly', URL: 'readonly', console: 'readonly', module: 'writable' } } },
+  {
+    files: ['bin/**/*.js', '*.js', '*.cjs'],
+    languageOptions: { globals: { process: 'readonly', URL: 'readonly', console: 'readonly', module: 'writable' } },
+  },
 );

@@ -47,7 +47,8 @@ const limit = (): Promise<number> =>
     }
   });
 
-const ours = (directory: string, nodeOptions: readonly string[] = []): Promise<number> => run(directory, nodeOptions).then(({ cpuUs }) => cpuUs);
+const ours = (directory: string, nodeOptions: readonly string[] = []): Promise<number> =>
+  run(directory, nodeOptions).then(({ cpuUs }) => cpuUs);
 
 const run = async (directory: string, nodeOptions: readonly string[]) => {
   const service = await startService({ directory, env: { SEALPOST_ROLES: 'http' }, nodeOptions });
@@ -67,7 +68,13 @@ const run = async (directory: string, nodeOptions: readonly string[]) => {
 };
 
 pinToLoad();
-const result = await compareMeasures({ name: 'accept an email durably', ours: () => withDirectory(ours), limit, pairs: PAIRS, operations: OPERATIONS });
+const result = await compareMeasures({
+  name: 'accept an email durably',
+  ours: () => withDirectory(ours),
+  limit,
+  pairs: PAIRS,
+  operations: OPERATIONS,
+});
 const profile = await withDirectory(async (directory) => {
   const { window } = await run(directory, profileOptions(directory));
   return readProfile(directory, window, partRules);

@@ -1,8 +1,8 @@
 /** Rendering an email that holds every component, HTML and text, against the same email written by hand in Eta: at most 1.5 times its CPU. */
-import { openRenderer } from '../src/adapters/render/email.js';
+import { openRenderer } from '../src/adapters/render/email/renderer.js';
 import type { JsonObject } from '../src/domain/json.js';
 import { defaultLimits } from '../src/domain/limits.js';
-import { checkEmailTemplate } from '../src/domain/rendering/check.js';
+import { checkEmailTemplate } from '../src/domain/rendering/check/check.js';
 import { parcelByHand } from './limits/components.js';
 import { machine } from './support/machine.js';
 import { everyComponentTemplate, parcel } from './support/every-component.js';
@@ -12,10 +12,22 @@ import { figuresOf, report } from './support/results.js';
 const TARGET = 1.5;
 const environment = {
   at: '2026-11-21T10:00:00Z',
-  company: { name: '', legalName: '', email: '', phone: '', website: '', addressLine1: '', city: '', state: '', postalCode: '', country: '' },
+  company: {
+    name: '',
+    legalName: '',
+    email: '',
+    phone: '',
+    website: '',
+    addressLine1: '',
+    city: '',
+    state: '',
+    postalCode: '',
+    country: '',
+  },
 };
 
-const compiled = (template: unknown) => openRenderer({ limits: defaultLimits }).compileEmail(checkEmailTemplate(template, defaultLimits).content);
+const compiled = (template: unknown) =>
+  openRenderer({ limits: defaultLimits }).compileEmail(checkEmailTemplate(template, defaultLimits).content);
 
 const without = (type: string): JsonObject => {
   const schema = structuredClone(everyComponentTemplate.schema) as { sections: { components: { type: string }[] }[] };
@@ -24,7 +36,8 @@ const without = (type: string): JsonObject => {
 };
 
 let bytes = 0;
-const taken = ({ html, text }: Readonly<{ html: string; text: string }>): void => void (bytes += Buffer.from(html).length + Buffer.from(text).length);
+const taken = ({ html, text }: Readonly<{ html: string; text: string }>): void =>
+  void (bytes += Buffer.from(html).length + Buffer.from(text).length);
 
 /** With the code, whose drawing costs more than all the rest, and without it. */
 const compare = async (name: string, template: unknown, draws: boolean) => {

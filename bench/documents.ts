@@ -11,7 +11,7 @@ import { makeWorkbook } from '../src/adapters/render/excel/make-workbook.js';
 import { makePdf } from '../src/adapters/render/pdf/make-pdf.js';
 import { openGenerator } from '../src/adapters/render/workers/generator.js';
 import { defaultLimits } from '../src/domain/limits.js';
-import { compileDocument } from '../src/domain/rendering/expand.js';
+import { compileDocument } from '../src/domain/rendering/expand/expand.js';
 import { pdfByHand, workbookByHand } from './limits/documents.js';
 import { sendLatencies } from './support/document-load.js';
 import { environment, invoiceContent, invoiceOf, metadata, salesContent, salesOf } from './support/documents.js';
@@ -75,14 +75,17 @@ const compareExcel = async () => {
 const checkSame = async (ours: Uint8Array, limit: Uint8Array): Promise<void> => {
   const [a, b] = [await cellsOf(ours), await cellsOf(limit)];
   const differing = a.findIndex((cell, at) => cell !== b[at]);
-  if (a.length !== b.length || differing >= 0) throw new Error(`the two do not say the same: ${a.length} and ${b.length} cells, ${a[differing]} and ${b[differing]}`);
+  if (a.length !== b.length || differing >= 0)
+    throw new Error(`the two do not say the same: ${a.length} and ${b.length} cells, ${a[differing]} and ${b[differing]}`);
 };
 
 const cellsOf = async (file: Uint8Array): Promise<readonly string[]> => {
   const workbook = new ExcelJS.Workbook();
   await workbook.xlsx.load(new Uint8Array(file).buffer);
   const cells: string[] = [];
-  workbook.worksheets[0]?.eachRow((row) => row.eachCell((cell) => void cells.push(cell.value instanceof Date ? cell.value.toISOString() : String(cell.value))));
+  workbook.worksheets[0]?.eachRow((row) =>
+    row.eachCell((cell) => void cells.push(cell.value instanceof Date ? cell.value.toISOString() : String(cell.value))),
+  );
   return cells;
 };
 
@@ -90,7 +93,13 @@ const cellsOf = async (file: Uint8Array): Promise<readonly string[]> => {
 const throughGenerator = async (directory: string): Promise<readonly Figure[]> => {
   const generator = openGenerator({ limits: defaultLimits, clock: systemClock() });
   const workbook = (rows: number): Promise<Uint8Array> =>
-    generator.make({ content: salesContent(), cacheKey: 'sales', variables: { sales: salesOf(rows) }, environment }, 'excel', noImages, metadata, never);
+    generator.make(
+      { content: salesContent(), cacheKey: 'sales', variables: { sales: salesOf(rows) }, environment },
+      'excel',
+      noImages,
+      metadata,
+      never,
+    );
   await workbook(100);
   const restBytes = statusBytes('VmRSS');
   const excelMs: number[] = [];
@@ -108,7 +117,14 @@ const throughGenerator = async (directory: string): Promise<readonly Figure[]> =
   const cpuMs = (user + system) / 1_000 / RUNS;
   await generator.close();
   return [
-    { what: `PDF of ${LONG_PAGES} pages`, value: median(pdfMs), unit: 'ms', target: { atMost: LONG_PDF_MS }, counts: cpuMs >= CPU_SHARE_MIN * median(pdfMs), note: 'in its thread, warm' },
+    {
+      what: `PDF of ${LONG_PAGES} pages`,
+      value: median(pdfMs),
+      unit: 'ms',
+      target: { atMost: LONG_PDF_MS },
+      counts: cpuMs >= CPU_SHARE_MIN * median(pdfMs),
+      note: 'in its thread, warm',
+    },
     { what: 'its CPU', value: cpuMs, unit: 'ms' },
     { what: `workbook of ${SALES_ROWS} rows`, value: median(excelMs), unit: 'ms', note: 'in its thread, warm' },
     { what: 'growth of memory by that workbook', value: growthBytes / MB, unit: 'MB', target: { atMost: EXCEL_GROWTH_MB } },
@@ -122,7 +138,8 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
 };
 
 /** Of this process with all its threads: proc(5). */
-const statusBytes = (name: 'VmRSS' | 'VmHWM'): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1_024;
+const statusBytes = (name: 'VmRSS' | 'VmHWM'): number =>
+  Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1_024;
 
 const run = (): Promise<void> =>
   withDirectory(async (directory) => {
@@ -138,8 +155,19 @@ const run = (): Promise<void> =>
         ...figuresOf(excel, 'µs/workbook', { atMost: RATIO_EXCEL }),
         ...generated,
         { what: 'send call alone, P95', value: alone.p95Ms, unit: 'ms' },
-        { what: 'send call beside documents, P95', value: beside.p95Ms, unit: 'ms', note: `${documents} PDFs of ${LONG_PAGES} pages meanwhile` },
-        { what: 'beside / alone, P95', value: beside.p95Ms / alone.p95Ms, unit: '', target: { atMost: SEND_P95_RATIO }, counts: alone.p95Ms <= QUIET_P95_MS },
+        {
+          what: 'send call beside documents, P95',
+          value: beside.p95Ms,
+          unit: 'ms',
+          note: `${documents} PDFs of ${LONG_PAGES} pages meanwhile`,
+        },
+        {
+          what: 'beside / alone, P95',
+          value: beside.p95Ms / alone.p95Ms,
+          unit: '',
+          target: { atMost: SEND_P95_RATIO },
+          counts: alone.p95Ms <= QUIET_P95_MS,
+        },
       ],
       machine: machine(),
       details: { pdf, excel, alone, beside },

@@ -34,7 +34,10 @@ const settled = async (service: Service, emails: number): Promise<void> => {
   }
 };
 
-const environment = (port: number) => ({ SEALPOST_SMTP_URL: `smtp://127.0.0.1:${port}`, SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS) });
+const environment = (port: number) => ({
+  SEALPOST_SMTP_URL: `smtp://127.0.0.1:${port}`,
+  SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS),
+});
 
 const run = async (directory: string, nodeOptions: readonly string[]) => {
   const sink = await startSink();
@@ -139,5 +142,10 @@ report({
   name: 'end-to-end',
   figures: [...figuresOf(result, 'µs/email', { atMost: TARGET }), { what: 'size of a mail', value: raw.length, unit: 'bytes' }],
   machine: machineWithDisk(),
-  details: { ...result, connections: CONNECTIONS, smtpConnections: SMTP_CONNECTIONS, profile: { ...profile, functions: profile.functions.slice(0, 60) } },
+  details: {
+    ...result,
+    connections: CONNECTIONS,
+    smtpConnections: SMTP_CONNECTIONS,
+    profile: { ...profile, functions: profile.functions.slice(0, 60) },
+  },
 });

@@ -1,9 +1,9 @@
 /** Lists over a million emails: a page, a search, a page deep inside by cursor; wall time of the queries behind the list endpoints. */
 import { join } from 'node:path';
-import { openSqliteDocuments } from '../src/adapters/documents/sqlite.js';
+import { openSqliteReadModels } from '../src/adapters/read-models/sqlite.js';
 import { defaultLimits } from '../src/domain/limits.js';
 import type { Recorded } from '../src/domain/events.js';
-import type { Documents } from '../src/domain/ports/documents.js';
+import type { ReadModels } from '../src/domain/ports/read-models.js';
 import type { EmailFilter, Queries } from '../src/projections/api.js';
 import { emailsProjection } from '../src/projections/emails.js';
 import { makeQueries } from '../src/projections/queries.js';
@@ -31,7 +31,7 @@ const WALKED_PAGES = 9_000;
 const PAGE_SIZE = 100;
 
 /** The documents as the projection makes them of made-up events, written as a rebuild writes them. Answers how many are of team A. */
-const fillDocuments = async (documents: Documents): Promise<number> => {
+const fillDocuments = async (documents: ReadModels): Promise<number> => {
   const projection = emailsProjection(defaultLimits.retentionDays * DAY_MS);
   await documents.projection(projection.name, projection.collections);
   const rebuild = await documents.rebuild(projection.name);
@@ -43,11 +43,23 @@ const fillDocuments = async (documents: Documents): Promise<number> => {
   for (let first = 0; first < EMAILS_IN_LIST; first += BATCH) {
     const recorded: Recorded[] = [];
     for (let n = first; n < first + BATCH; n += 1) {
-      const { stream, events, cause } = lifeOf({ n, atMs: START_MS + Math.floor((n / EMAILS_IN_LIST) * DAYS * DAY_MS), random, allDelivered: false });
+      const { stream, events, cause } = lifeOf({
+        n,
+        atMs: START_MS + Math.floor((n / EMAILS_IN_LIST) * DAYS * DAY_MS),
+        random,
+        allDelivered: false,
+      });
       if (cause.teamId === teamA) ofTeamA += 1;
       events.forEach((event, revision) => {
         position += 1;
-        recorded.push({ event, stream, revision, position, hash: '', metadata: { ...cause, eventId: `${n}-${revision}`, occurredAt: cause.at } });
+        recorded.push({
+          event,
+          stream,
+          revision,
+          position,
+          hash: '',
+          metadata: { ...cause, eventId: `${n}-${revision}`, occurredAt: cause.at },
+        });
       });
     }
     checkpoint = await project(projection, rebuild.store, desk, recorded, checkpoint);
@@ -85,17 +97,25 @@ const isoAt = (share: number): string => new Date(START_MS + Math.floor(share * 
 const templateId = '018f0000-0000-7000-8000-000000000103';
 
 type Filter = (random: () => number) => EmailFilter;
-const between = (share: number): Filter => (random) => {
-  const from = random() * (1 - share);
-  return { startDate: isoAt(from), endDate: isoAt(from + share) };
-};
+const between =
+  (share: number): Filter =>
+  (random) => {
+    const from = random() * (1 - share);
+    return { startDate: isoAt(from), endDate: isoAt(from + share) };
+  };
 
 /** Every combination of the filters; the status is a rare and a common one. */
 const filters: readonly Readonly<{ what: string; filter: Filter }>[] = [undefined, 'bounced', 'delivered'].flatMap((status) =>
   [undefined, templateId].flatMap((template) =>
     [undefined, 0.15, 0.9].map((share) => ({
-      what: [status, template === undefined ? undefined : 'one template', share === undefined ? undefined : `between two moments ${share * DAYS} days apart`]
-        .flatMap((part) => part ?? []).join(', ') || 'all',
+      what:
+        [
+          status,
+          template === undefined ? undefined : 'one template',
+          share === undefined ? undefined : `between two moments ${share * DAYS} days apart`,
+        ]
+          .flatMap((part) => part ?? [])
+          .join(', ') || 'all',
       filter: (random: () => number) => ({
         ...(status === undefined ? {} : { status: status as 'bounced' | 'delivered' }),
         ...(template === undefined ? {} : { templateId: template }),
@@ -114,7 +134,11 @@ const searches: readonly Readonly<{ what: string; rows: boolean; filter: Filter 
   { what: 'three letters', rows: true, filter: () => ({ search: 'ord' }) },
   { what: 'nothing found', rows: false, filter: (random) => ({ search: `zzq${Math.floor(random() * 1_000)}` }) },
   { what: 'a word of every eighth, bounced', rows: true, filter: () => ({ search: 'roastery', status: 'bounced' }) },
-  { what: 'a word of every eighth, between two moments', rows: true, filter: (random) => ({ search: 'roastery', ...between(0.15)(random) }) },
+  {
+    what: 'a word of every eighth, between two moments',
+    rows: true,
+    filter: (random) => ({ search: 'roastery', ...between(0.15)(random) }),
+  },
   { what: 'what every address has, bounced', rows: true, filter: () => ({ search: 'example', status: 'bounced' }) },
   { what: 'a word of every eighth, in a template without it', rows: false, filter: () => ({ search: 'roastery', templateId }) },
   ...filters.map(({ what, filter }) => ({
@@ -153,36 +177,63 @@ const measure = async (queries: Queries, emails: number): Promise<readonly Figur
   const first = await queries.listEmails(teamA, {}, { page: 1, limit: 20 });
   if (first.meta.total !== emails) throw new Error(`the list says ${first.meta.total} emails, there are ${emails}`);
   /** One line for each kind of call; the target is one for the calls of all kinds together, each made equally often. */
-  const add = async (what: string, calls: readonly Readonly<{ what: string; rows: boolean; ask: Ask }>[], atMost: number): Promise<void> => {
+  const add = async (
+    what: string,
+    calls: readonly Readonly<{ what: string; rows: boolean; ask: Ask }>[],
+    atMost: number,
+  ): Promise<void> => {
     const all: Times[] = [];
     const lines: Figure[] = [];
     for (const call of calls) {
       const found = await timesOf(call.ask, call.rows);
       all.push(found);
       const above = found.p95 > atMost ? `, above ${atMost} ms` : '';
-      lines.push({ what: `${what}, ${call.what}: P95`, value: found.p95, unit: 'ms', note: `median ${found.median.toFixed(2)}, CPU ${found.cpu.toFixed(2)} ms a call${above}` });
+      lines.push({
+        what: `${what}, ${call.what}: P95`,
+        value: found.p95,
+        unit: 'ms',
+        note: `median ${found.median.toFixed(2)}, CPU ${found.cpu.toFixed(2)} ms a call${above}`,
+      });
     }
     const value = percentile(Float64Array.from(all.flatMap(({ times }) => [...times])).sort(), 0.95);
     // What was quick enough on a restless machine is quick enough.
-    figures.push({ what: `${what}, all kinds together: P95`, value, unit: 'ms', target: { atMost }, counts: value <= atMost || all.every(({ isQuiet }) => isQuiet) }, ...lines);
+    figures.push(
+      {
+        what: `${what}, all kinds together: P95`,
+        value,
+        unit: 'ms',
+        target: { atMost },
+        counts: value <= atMost || all.every(({ isQuiet }) => isQuiet),
+      },
+      ...lines,
+    );
   };
   const paging = { page: 1, limit: 20 };
   const pages = filters.map(({ what, filter }) => ({ what, rows: true, ask: () => queries.listEmails(teamA, filter(random), paging) }));
   await add('page', pages, PAGE_TARGET_MS);
-  await add('search', searches.map(({ what, rows, filter }) => ({ what, rows, ask: () => queries.listEmails(teamA, filter(random), paging) })), SEARCH_TARGET_MS);
+  await add(
+    'search',
+    searches.map(({ what, rows, filter }) => ({ what, rows, ask: () => queries.listEmails(teamA, filter(random), paging) })),
+    SEARCH_TARGET_MS,
+  );
   const times = await walk(queries);
   const tenth = WALKED_PAGES / 10;
   const [near, deep] = [p95(times.subarray(0, tenth)), p95(times.subarray(WALKED_PAGES - tenth))];
   figures.push(
     { what: `page of ${PAGE_SIZE} by cursor, first ${tenth}: P95`, value: near, unit: 'ms', target: { atMost: PAGE_TARGET_MS } },
-    { what: `page of ${PAGE_SIZE} by cursor, last ${tenth} of ${WALKED_PAGES}: P95`, value: deep, unit: 'ms', target: { atMost: PAGE_TARGET_MS } },
+    {
+      what: `page of ${PAGE_SIZE} by cursor, last ${tenth} of ${WALKED_PAGES}: P95`,
+      value: deep,
+      unit: 'ms',
+      target: { atMost: PAGE_TARGET_MS },
+    },
     { what: 'deep page / first page', value: deep / near, unit: '', target: { atMost: DEEP_TARGET } },
   );
   return figures;
 };
 
 const figures = await withDirectory(async (directory) => {
-  const documents = openSqliteDocuments({ file: join(directory, 'documents.db') });
+  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
   try {
     console.log(`writing ${EMAILS_IN_LIST} documents …`);
     const emails = await fillDocuments(documents);

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { readConfig, type Config } from '../src/config.js';
-import { startOf } from '../src/domain/event-log.js';
+import { startOf } from '../src/event-log/event-log.js';
 import { openEngine, type Engine } from '../src/engine.js';
 import { EMAILS, emailsProjection } from '../src/projections/emails.js';
 import { rebuildProjection } from '../src/projections/rebuild.js';
@@ -28,38 +28,53 @@ const DAY_MS = 86_400_000;
 const START_MS = Date.parse('2026-11-01T00:00:00Z');
 const SEED = 3;
 
-const write = async ({ log }: Engine): Promise<void> => {
+const write = async ({ eventLog }: Engine): Promise<void> => {
   const random = seeded(SEED);
   for (let first = 0; first < EMAILS_IN_LOG; first += UNDER_WAY) {
     const lives = Array.from({ length: UNDER_WAY }, (_, index) => {
       const n = first + index;
-      return lifeOf({ n, atMs: START_MS + Math.floor((n / EMAILS_IN_LOG) * 20 * DAY_MS), random, allDelivered: true, variables: orderVariables[n % orderVariables.length]! });
+      return lifeOf({
+        n,
+        atMs: START_MS + Math.floor((n / EMAILS_IN_LOG) * 20 * DAY_MS),
+        random,
+        allDelivered: true,
+        variables: orderVariables[n % orderVariables.length]!,
+      });
     });
     let tails = lives.map(({ stream }) => startOf(stream));
-    for (const [from, to] of [[0, 1], [1, 2], [2, EVENTS_PER_EMAIL]] as const) {
-      tails = await Promise.all(lives.map(({ stream, events, cause }, index) => log.append(stream, tails[index]!, events.slice(from, to), cause)));
+    for (const [from, to] of [
+      [0, 1],
+      [1, 2],
+      [2, EVENTS_PER_EMAIL],
+    ] as const) {
+      tails = await Promise.all(
+        lives.map(({ stream, events, cause }, index) => eventLog.append(stream, tails[index]!, events.slice(from, to), cause)),
+      );
     }
   }
 };
 
 const checkRebuilt = async ({ documents }: Engine): Promise<void> => {
   let found = 0;
-  for (const team of [teamA, teamB]) found += await documents.count(EMAILS, { where: { team: { eq: team }, status: { eq: 'delivered' } } }, EMAILS_IN_LOG);
+  for (const team of [teamA, teamB])
+    found += await documents.count(EMAILS, { where: { team: { eq: team }, status: { eq: 'delivered' } } }, EMAILS_IN_LOG);
   if (found !== EMAILS_IN_LOG) throw new Error(`the rebuilt read model has ${found} delivered emails, the log ${EMAILS_IN_LOG}`);
 };
 
 type Cpu = { ours: number[]; limit: number[] };
 
 /** In: the work of a whole log. Out: its µs by the clock per event; its µs of CPU per event go to `cpuUs`. */
-const timed = (work: () => unknown, cpuUs: number[]): Measure => async () => {
-  const startCpu = process.cpuUsage();
-  const start = process.hrtime.bigint();
-  await work();
-  const wallUs = Number(process.hrtime.bigint() - start) / 1_000;
-  const { user, system } = process.cpuUsage(startCpu);
-  cpuUs.push((user + system) / EVENTS);
-  return wallUs / EVENTS;
-};
+const timed =
+  (work: () => unknown, cpuUs: number[]): Measure =>
+  async () => {
+    const startCpu = process.cpuUsage();
+    const start = process.hrtime.bigint();
+    await work();
+    const wallUs = Number(process.hrtime.bigint() - start) / 1_000;
+    const { user, system } = process.cpuUsage(startCpu);
+    cpuUs.push((user + system) / EVENTS);
+    return wallUs / EVENTS;
+  };
 
 const measure = async (config: Config, engine: Engine): Promise<{ result: PairsResult; cpu: Cpu }> => {
   const projection = emailsProjection(engine.limits.retentionDays * DAY_MS);
@@ -74,7 +89,14 @@ const measure = async (config: Config, engine: Engine): Promise<{ result: PairsR
   await checkRebuilt(engine);
   await limit();
   cpu.ours.length = cpu.limit.length = 0;
-  const result = await compareMeasures({ name: `rebuild of ${EMAILS_IN_LOG} emails, µs by the clock per event`, ours, limit, pairs: PAIRS, operations: EVENTS, seed: SEED });
+  const result = await compareMeasures({
+    name: `rebuild of ${EMAILS_IN_LOG} emails, µs by the clock per event`,
+    ours,
+    limit,
+    pairs: PAIRS,
+    operations: EVENTS,
+    seed: SEED,
+  });
   await checkRebuilt(engine);
   return { result, cpu };
 };
@@ -97,7 +119,15 @@ report({
   name: 'rebuild',
   figures: [
     ...figuresOf(result, 'µs/event', undefined),
-    { what: 'rate, ours to limit', value: 1 / ratio.median, low: 1 / ratio.high, high: 1 / ratio.low, unit: '', counts, target: { atLeast: TARGET } },
+    {
+      what: 'rate, ours to limit',
+      value: 1 / ratio.median,
+      low: 1 / ratio.high,
+      high: 1 / ratio.low,
+      unit: '',
+      counts,
+      target: { atLeast: TARGET },
+    },
     { what: 'rate of a rebuild', value: 1e6 / result.oursUs, unit: 'events/s' },
     { what: 'CPU, ours', value: cpuUs.ours.median, low: cpuUs.ours.low, high: cpuUs.ours.high, unit: 'µs/event' },
     { what: 'CPU, limit', value: cpuUs.limit, unit: 'µs/event' },

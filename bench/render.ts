@@ -1,7 +1,7 @@
 /** Rendering a 10-row order confirmation, HTML and text, against the same email written by hand in Eta: at most 1.5 times its CPU. */
-import { openRenderer } from '../src/adapters/render/email.js';
+import { openRenderer } from '../src/adapters/render/email/renderer.js';
 import { defaultLimits } from '../src/domain/limits.js';
-import { checkEmailTemplate } from '../src/domain/rendering/check.js';
+import { checkEmailTemplate } from '../src/domain/rendering/check/check.js';
 import { orderConfirmation } from '../src/samples/order-confirmation.js';
 import { renderByHand, type OrderVariables } from './limits/render.js';
 import { machine } from './support/machine.js';
@@ -11,15 +11,26 @@ import { figuresOf, report } from './support/results.js';
 const TARGET = 1.5;
 const at = '2026-11-21T10:00:00Z';
 const company = {
-  name: 'Northwind Coffee', legalName: 'Northwind Coffee Lda.', email: 'hello@northwind.example', phone: '', website: 'https://northwind.example',
-  addressLine1: 'Rua do Sol 3', city: 'Lisboa', state: '', postalCode: '1200-001', country: 'Portugal',
+  name: 'Northwind Coffee',
+  legalName: 'Northwind Coffee Lda.',
+  email: 'hello@northwind.example',
+  phone: '',
+  website: 'https://northwind.example',
+  addressLine1: 'Rua do Sol 3',
+  city: 'Lisboa',
+  state: '',
+  postalCode: '1200-001',
+  country: 'Portugal',
 };
 
 const withRows = (rows: number): OrderVariables => {
   const variables = structuredClone(orderConfirmation.exampleVariables) as OrderVariables;
   const names = ['Ceramic mug', 'Pour-over kettle', 'Fish & chips <large>', 'Ethiopia Guji', 'Filter papers'];
   variables.order.items = Array.from({ length: rows }, (_, row) => ({
-    name: names[row % names.length] ?? '', variant: `Lot ${row + 1}`, quantity: row + 1, total: (row + 1) * 12.35,
+    name: names[row % names.length] ?? '',
+    variant: `Lot ${row + 1}`,
+    quantity: row + 1,
+    total: (row + 1) * 12.35,
   }));
   return variables;
 };
@@ -41,7 +52,11 @@ const run = async (): Promise<void> => {
   };
   // Both must say the same before their speed means anything.
   const [a, b] = [render({ variables, environment }), renderByHand(variables, company, at)];
-  const visible = (html: string): string => html.replace(/<style>.*?<\/style>|<[^>]*>/gs, ' ').replace(/&#(\d{2,7});/g, (_, code: string) => String.fromCodePoint(Number(code))).replace(/\s+/g, ' ');
+  const visible = (html: string): string =>
+    html
+      .replace(/<style>.*?<\/style>|<[^>]*>/gs, ' ')
+      .replace(/&#(\d{2,7});/g, (_, code: string) => String.fromCodePoint(Number(code)))
+      .replace(/\s+/g, ' ');
   if (visible(a.html) !== visible(b.html)) throw new Error(`the two do not say the same:\n${visible(a.html)}\n${visible(b.html)}`);
   if (Math.abs(a.html.length / b.html.length - 1) > 0.02) throw new Error(`the two differ in size: ${a.html.length} and ${b.html.length}`);
   const result = await comparePairs({ name: 'render a 10-row order confirmation', ours, limit, pairs: 20, operations: 4_000 });

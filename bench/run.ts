@@ -19,7 +19,10 @@ type Name = keyof typeof benchmarks;
 
 const isName = (text: string): text is Name => text in benchmarks;
 
-const usage = (): string => `Usage: npm run bench [NAME…]\n\n${Object.entries(benchmarks).map(([name, what]) => `  ${name.padEnd(12)} ${what}`).join('\n')}\n`;
+const usage = (): string =>
+  `Usage: npm run bench [NAME…]\n\n${Object.entries(benchmarks)
+    .map(([name, what]) => `  ${name.padEnd(12)} ${what}`)
+    .join('\n')}\n`;
 
 type Outcome = 'ok' | 'UNDECIDED' | 'FAILED';
 

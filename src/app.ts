@@ -62,9 +62,18 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const { clock, logger, limits } = engine;
   const firstKey = await firstStart(engine, samples);
   const runners = await openRunners(engine, !has('project'));
-  const mailbox = config.smtp.url === undefined ? await openMailbox({ file: join(config.dataDir, 'mailbox.db'), clock, ids: engine.ids, messagesMax: limits.mailboxMessagesMax, log: logger }) : undefined;
+  const mailbox =
+    config.smtp.url === undefined
+      ? await openMailbox({
+          file: join(config.dataDir, 'mailbox.db'),
+          clock,
+          ids: engine.ids,
+          messagesMax: limits.mailboxMessagesMax,
+          logger,
+        })
+      : undefined;
   const mailer = options.mailer ?? openMailer(config, mailbox, engine);
-  const bus = openMemoryBus({ clock, pointersMax: limits.busPointersMax, log: logger });
+  const bus = openMemoryBus({ clock, pointersMax: limits.busPointersMax, logger });
   const limiter = openMemoryLimiter({ clock });
   const cutOff = new AbortController();
   setMaxListeners(0, cutOff.signal);
@@ -83,7 +92,13 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   };
   const supervisor = makeSupervisor({ clock, logger });
   const processors: readonly Worker[] = has('process')
-    ? [relayWorker(processing), deliverEmailWorker(processing), wakeWorker(processing), sealLedgerWorker({ ...processing, store: engine.store }), sweepWorker({ ...processing, mailbox: mailbox?.mailbox })]
+    ? [
+        relayWorker(processing),
+        deliverEmailWorker(processing),
+        wakeWorker(processing),
+        sealLedgerWorker({ ...processing, store: engine.store }),
+        sweepWorker({ ...processing, mailbox: mailbox?.mailbox }),
+      ]
     : [];
   const projectors = has('project') ? [...runners.values()].map(({ worker }) => worker) : [];
   supervisor.start([...projectors, ...processors]);
@@ -95,7 +110,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     limits,
     clock,
     ids: engine.ids,
-    log: logger,
+    logger,
     limiter,
     commands: makeCommands(engine),
     queries: makeQueries({ documents: engine.documents, clock, limits, settle: has('project') ? settle : async () => {} }),
@@ -108,7 +123,10 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     accepting = false;
     const deadline = AbortSignal.timeout(limits.shutdownDeadlineMs);
     await closeServer(server, limits.shutdownDeadlineMs / 3);
-    await supervisor.stop(processors.map(({ name }) => name), deadline);
+    await supervisor.stop(
+      processors.map(({ name }) => name),
+      deadline,
+    );
     cutOff.abort();
     await supervisor.stop(undefined, deadline);
     await mailer.close();
@@ -125,7 +143,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     firstKey,
     mailbox: mailbox !== undefined,
     whenCaughtUp: async () => {
-      const head = await engine.log.head();
+      const head = await engine.eventLog.head();
       const never = new AbortController().signal;
       await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, never)));
     },
@@ -145,7 +163,7 @@ const openRunners = async (engine: Engine, elsewhere: boolean): Promise<Readonly
   for (const projection of makeProjections(engine.limits)) {
     const store = await engine.documents.projection(projection.name, projection.collections);
     const pause = (signal: AbortSignal): Promise<void> => wait(PROJECTION_PAUSE_MS, undefined, { signal }).catch(() => {});
-    runners.set(projection.name, makeRunner(projection, { log: engine.log, store, pause, elsewhere }));
+    runners.set(projection.name, makeRunner(projection, { eventLog: engine.eventLog, store, pause, elsewhere }));
   }
   return runners;
 };
@@ -157,7 +175,7 @@ const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }
     final: mailbox !== undefined || smtp.final,
     connectionsMax: smtp.connections,
     ...(dkim === undefined ? {} : { dkim }),
-    log: logger,
+    logger,
   });
 };
 

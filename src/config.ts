@@ -57,7 +57,12 @@ export const readConfig = (environment: Environment = process.env): Config => {
         'or SEALPOST_TRUST_PROXY for a proxy that speaks HTTPS, or SEALPOST_REQUIRE_HTTPS=false.',
     );
   }
-  const masterKey = secret(text('SEALPOST_MASTER_KEY'), 'SEALPOST_MASTER_KEY', text('SEALPOST_MASTER_KEY_FILE'), 'SEALPOST_MASTER_KEY_FILE');
+  const masterKey = secret(
+    text('SEALPOST_MASTER_KEY'),
+    'SEALPOST_MASTER_KEY',
+    text('SEALPOST_MASTER_KEY_FILE'),
+    'SEALPOST_MASTER_KEY_FILE',
+  );
   const scheme = tls === undefined ? 'http' : 'https';
   const shownHost = host.includes(':') ? `[${host}]` : host;
   return {
@@ -86,7 +91,9 @@ export const readConfig = (environment: Environment = process.env): Config => {
     trustProxy,
     limits: {
       ...defaultLimits,
-      ...Object.fromEntries(configurableLimits.map((name) => [name, integer(limitSetting(name), withDefault(limitSetting(name)), 1, Number.MAX_SAFE_INTEGER)])),
+      ...Object.fromEntries(
+        configurableLimits.map((name) => [name, integer(limitSetting(name), withDefault(limitSetting(name)), 1, Number.MAX_SAFE_INTEGER)]),
+      ),
       retentionDays: integer('SEALPOST_RETENTION_DAYS', withDefault('SEALPOST_RETENTION_DAYS'), 1, 3_650),
     },
   };
@@ -98,7 +105,9 @@ const refuseUnknown = (environment: Environment): void => {
   for (const name of Object.keys(environment)) {
     if (!name.startsWith(PREFIX) || name in settings) continue;
     const near = nearest(name, Object.keys(settings));
-    throw new ConfigError(`${name} is not a setting of sealpost.${near === undefined ? '' : ` Did you mean ${near}?`} .env.example lists all.`);
+    throw new ConfigError(
+      `${name} is not a setting of sealpost.${near === undefined ? '' : ` Did you mean ${near}?`} .env.example lists all.`,
+    );
   }
 };
 
@@ -149,7 +158,9 @@ const portUrl = (name: SettingName, value: string | undefined, standard: string,
   if (value === undefined) return standard;
   const scheme = value.slice(0, Math.max(0, value.indexOf(':')));
   if (!schemes.includes(scheme)) {
-    throw new ConfigError(`${name}=${value.replace(/\/\/[^@/]*@/, '//…@')} has no scheme that sealpost knows here; it takes ${schemes.map((known) => `${known}:`).join(', ')}.`);
+    throw new ConfigError(
+      `${name}=${value.replace(/\/\/[^@/]*@/, '//…@')} has no scheme that sealpost knows here; it takes ${schemes.map((known) => `${known}:`).join(', ')}.`,
+    );
   }
   if (scheme === 'memory') return value;
   const path = value.slice(scheme.length + 1);
@@ -217,7 +228,12 @@ const readSmtp = (url: string | undefined, connections: string, final: string | 
 const readDkim = (text: (name: SettingName) => string | undefined): Config['dkim'] => {
   const domain = text('SEALPOST_DKIM_DOMAIN');
   const selector = text('SEALPOST_DKIM_SELECTOR');
-  const privateKey = secret(text('SEALPOST_DKIM_PRIVATE_KEY'), 'SEALPOST_DKIM_PRIVATE_KEY', text('SEALPOST_DKIM_PRIVATE_KEY_FILE'), 'SEALPOST_DKIM_PRIVATE_KEY_FILE');
+  const privateKey = secret(
+    text('SEALPOST_DKIM_PRIVATE_KEY'),
+    'SEALPOST_DKIM_PRIVATE_KEY',
+    text('SEALPOST_DKIM_PRIVATE_KEY_FILE'),
+    'SEALPOST_DKIM_PRIVATE_KEY_FILE',
+  );
   const given = { SEALPOST_DKIM_DOMAIN: domain, SEALPOST_DKIM_SELECTOR: selector, 'SEALPOST_DKIM_PRIVATE_KEY or …_FILE': privateKey };
   const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
   if (missing.length === 3) return undefined;

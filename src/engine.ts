@@ -1,39 +1,39 @@
 /** Opens the stores that the settings name, and what every way of running the program needs of them: serving, and each command line. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { systemClock } from './adapters/clock/system.js';
-import { openSqliteDocuments } from './adapters/documents/sqlite.js';
+import { openSqliteReadModels } from './adapters/read-models/sqlite.js';
 import { openSqliteEventStore } from './adapters/event-store/sqlite.js';
 import { openDirectoryFiles } from './adapters/files/directory.js';
 import { systemIds } from './adapters/ids/system.js';
 import { loadMasterKey } from './adapters/keys/master-key-file.js';
 import { openSqliteKeys } from './adapters/keys/sqlite.js';
-import { openLog } from './adapters/log/pino.js';
+import { openLogger } from './adapters/logger/pino.js';
 import { signatureMediaTypes } from './adapters/media-types/signatures.js';
 import { outboundHttpWhenNeeded } from './adapters/outbound-http/when-needed.js';
-import { openRenderer } from './adapters/render/email.js';
+import { openRenderer } from './adapters/render/email/renderer.js';
 import { openGenerator } from './adapters/render/workers/generator.js';
 import { makeCommandDeps, type CommandDeps } from './commands/deps.js';
 import type { Config } from './config.js';
-import { openEventLog, type EventLogPorts } from './domain/event-log.js';
+import { openEventLog, type EventLogPorts } from './event-log/event-log.js';
 import type { Clock } from './domain/ports/clock.js';
-import type { Documents } from './domain/ports/documents.js';
+import type { ReadModels } from './domain/ports/read-models.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { Keys } from './domain/ports/keys.js';
-import type { Log } from './domain/ports/log.js';
+import type { Logger } from './domain/ports/logger.js';
 
 export type Engine = CommandDeps &
   Readonly<{
     store: EventStore;
     keys: Keys;
-    documents: Documents;
-    logger: Log;
+    documents: ReadModels;
+    logger: Logger;
     /** Closes what was opened, in the reverse order. */
     close: () => Promise<void>;
   }>;
 
 export type EngineOptions = Readonly<{
   clock?: Clock;
-  logger?: Log;
+  logger?: Logger;
   /** Stands between the program and its log: how tests let the disk refuse. */
   wrapStore?: (store: EventStore) => EventStore;
   onAppended?: EventLogPorts['onAppended'];
@@ -45,7 +45,7 @@ const pathOf = (url: string): string => url.slice(url.indexOf(':') + 1);
 export const openEngine = async (config: Config, options: EngineOptions = {}): Promise<Engine> => {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const clock = options.clock ?? systemClock();
-  const logger = options.logger ?? openLog({ level: config.logLevel });
+  const logger = options.logger ?? openLogger({ level: config.logLevel });
   const ids = systemIds();
   const { limits } = config;
   const keysFile = pathOf(config.urls.keys);
@@ -54,15 +54,15 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const opened = openSqliteEventStore({ file: pathOf(config.urls.eventStore) });
   const store = options.wrapStore?.(opened) ?? opened;
   const keys = openSqliteKeys({ file: keysFile, masterKey });
-  const documents = openSqliteDocuments({ file: pathOf(config.urls.documents) });
+  const documents = openSqliteReadModels({ file: pathOf(config.urls.documents) });
   const files = openDirectoryFiles({ directory: pathOf(config.urls.files) });
   const renderer = openRenderer({ limits });
   const generator = openGenerator({ limits, clock, logger, ...(config.fontsDir === undefined ? {} : { fontsDir: config.fontsDir }) });
   const outbound = outboundHttpWhenNeeded();
   const { onAppended } = options;
-  const log = openEventLog({ store, keys, files, ids, limits, ...(onAppended === undefined ? {} : { onAppended }) });
+  const eventLog = openEventLog({ store, keys, files, ids, limits, ...(onAppended === undefined ? {} : { onAppended }) });
   return {
-    ...makeCommandDeps({ log, keys, files, renderer, generator, clock, outbound, mediaTypes: signatureMediaTypes(), ids, limits }),
+    ...makeCommandDeps({ eventLog, keys, files, renderer, generator, clock, outbound, mediaTypes: signatureMediaTypes(), ids, limits }),
     keys,
     store,
     documents,

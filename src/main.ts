@@ -18,7 +18,10 @@ const program = new Command('sealpost')
   .version(version)
   .showHelpAfterError('(--help says more)');
 
-program.command('serve').description('serve the API, deliver, and keep the read models').action(async () => (await import('./cli/serve.js')).serve());
+program
+  .command('serve')
+  .description('serve the API, deliver, and keep the read models')
+  .action(async () => (await import('./cli/serve.js')).serve());
 
 const key = program.command('key').description('make and revoke API keys; a running server knows at once');
 key
@@ -37,7 +40,10 @@ key
   .action(async (id: string) => (await import('./cli/keys.js')).revokeKey(id));
 
 const team = program.command('team').description("show and change the team's sender and company");
-team.command('show').description('print the settings of the team').action(async () => (await import('./cli/teams.js')).showTeam());
+team
+  .command('show')
+  .description('print the settings of the team')
+  .action(async () => (await import('./cli/teams.js')).showTeam());
 team
   .command('set')
   .description('change settings of the team')
@@ -79,11 +85,15 @@ program
   .description('destroy again the keys of every deleted or archived email, after an older backup of the keys was put back')
   .action(async () => (await import('./cli/forget.js')).forget());
 
-program.command('openapi').description('print the OpenAPI 3.1 description').action(async () => (await import('./cli/openapi.js')).openapi());
+program
+  .command('openapi')
+  .description('print the OpenAPI 3.1 description')
+  .action(async () => (await import('./cli/openapi.js')).openapi());
 
 const explain = (fault: unknown): string => {
   if (fault instanceof ConfigError || fault instanceof DomainError) {
-    const details = fault instanceof DomainError ? (fault.details.errors ?? []).map(({ field, message }) => `\n  ${field}: ${message}`) : [];
+    const details =
+      fault instanceof DomainError ? (fault.details.errors ?? []).map(({ field, message }) => `\n  ${field}: ${message}`) : [];
     return `${fault.message}${details.join('')}`;
   }
   return fault instanceof Error ? fault.message : 'unknown fault';

@@ -14,35 +14,102 @@ const setting = (group: string, standard: string | undefined, description: strin
 const named = {
   PORT: setting('Serving', '3000', 'TCP port of the HTTP server.'),
   HOST: setting('Serving', '127.0.0.1', 'Address to listen on. Outside loopback, HTTPS is required unless said otherwise.'),
-  SEALPOST_PUBLIC_URL: setting('Serving', undefined, 'The address under which clients reach the service. Default: made of HOST and PORT.', 'https://mail.example.com'),
-  SEALPOST_TLS_CERT: setting('Serving', undefined, 'Path of a PEM certificate chain; with SEALPOST_TLS_KEY the server speaks HTTPS.', '/etc/sealpost/cert.pem'),
+  SEALPOST_PUBLIC_URL: setting(
+    'Serving',
+    undefined,
+    'The address under which clients reach the service. Default: made of HOST and PORT.',
+    'https://mail.example.com',
+  ),
+  SEALPOST_TLS_CERT: setting(
+    'Serving',
+    undefined,
+    'Path of a PEM certificate chain; with SEALPOST_TLS_KEY the server speaks HTTPS.',
+    '/etc/sealpost/cert.pem',
+  ),
   SEALPOST_TLS_KEY: setting('Serving', undefined, 'Path of the PEM private key of the certificate.', '/etc/sealpost/key.pem'),
-  SEALPOST_REQUIRE_HTTPS: setting('Serving', undefined, 'true: plain HTTP gets 403. Default: true outside loopback, false on loopback.', 'true'),
-  SEALPOST_TRUST_PROXY: setting('Serving', undefined, 'Proxies whose X-Forwarded-* headers are believed: addresses or networks, separated by commas, or true for all.', '10.0.0.0/8'),
-  SEALPOST_ROLES: setting('Serving', 'http,process,project', 'What this process does: http (the API), process (delivery, timers), project (read models).'),
+  SEALPOST_REQUIRE_HTTPS: setting(
+    'Serving',
+    undefined,
+    'true: plain HTTP gets 403. Default: true outside loopback, false on loopback.',
+    'true',
+  ),
+  SEALPOST_TRUST_PROXY: setting(
+    'Serving',
+    undefined,
+    'Proxies whose X-Forwarded-* headers are believed: addresses or networks, separated by commas, or true for all.',
+    '10.0.0.0/8',
+  ),
+  SEALPOST_ROLES: setting(
+    'Serving',
+    'http,process,project',
+    'What this process does: http (the API), process (delivery, timers), project (read models).',
+  ),
   SEALPOST_LOG_LEVEL: setting('Serving', 'info', 'debug, info, warn, error or silent.'),
 
   SEALPOST_DATA_DIR: setting('Data', './data', 'Directory of the log, keys, read models, files and mailbox.'),
-  SEALPOST_MASTER_KEY: setting('Data', undefined, '32 bytes in base64 or hex that wrap every key. Default: created as master.key in the data directory.'),
-  SEALPOST_MASTER_KEY_FILE: setting('Data', undefined, 'Path of a file that holds the master key, instead of SEALPOST_MASTER_KEY.', '/run/secrets/sealpost-master-key'),
-  SEALPOST_RETENTION_DAYS: setting('Data', '30', 'Age in days at which an email is archived: its key is destroyed, and with it everything personal.'),
+  SEALPOST_MASTER_KEY: setting(
+    'Data',
+    undefined,
+    '32 bytes in base64 or hex that wrap every key. Default: created as master.key in the data directory.',
+  ),
+  SEALPOST_MASTER_KEY_FILE: setting(
+    'Data',
+    undefined,
+    'Path of a file that holds the master key, instead of SEALPOST_MASTER_KEY.',
+    '/run/secrets/sealpost-master-key',
+  ),
+  SEALPOST_RETENTION_DAYS: setting(
+    'Data',
+    '30',
+    'Age in days at which an email is archived: its key is destroyed, and with it everything personal.',
+  ),
   SEALPOST_EVENT_STORE_URL: setting('Data', undefined, 'The log. Default: sqlite:<data directory>/events.db', 'sqlite:./data/events.db'),
-  SEALPOST_DOCUMENTS_URL: setting('Data', undefined, 'The read models. Default: sqlite:<data directory>/documents.db', 'sqlite:./data/documents.db'),
-  SEALPOST_KEYS_URL: setting('Data', undefined, 'The keys, apart from the log. Default: sqlite:<data directory>/keys.db', 'sqlite:./data/keys.db'),
+  SEALPOST_DOCUMENTS_URL: setting(
+    'Data',
+    undefined,
+    'The read models. Default: sqlite:<data directory>/documents.db',
+    'sqlite:./data/documents.db',
+  ),
+  SEALPOST_KEYS_URL: setting(
+    'Data',
+    undefined,
+    'The keys, apart from the log. Default: sqlite:<data directory>/keys.db',
+    'sqlite:./data/keys.db',
+  ),
   SEALPOST_FILES_URL: setting('Data', undefined, 'Files. Default: dir:<data directory>/files', 'dir:./data/files'),
   SEALPOST_BUS_URL: setting('Data', undefined, 'Pointers to work. Default: memory:', 'memory:'),
   SEALPOST_LIMITER_URL: setting('Data', undefined, 'Rate limits. Default: memory:', 'memory:'),
 
-  SEALPOST_FONTS_DIR: setting('Documents', undefined, 'Directory of more fonts for PDF files (.ttf, .otf, .woff), used for characters that the shipped ones do not have.', '/etc/sealpost/fonts'),
+  SEALPOST_FONTS_DIR: setting(
+    'Documents',
+    undefined,
+    'Directory of more fonts for PDF files (.ttf, .otf, .woff), used for characters that the shipped ones do not have.',
+    '/etc/sealpost/fonts',
+  ),
 
-  SEALPOST_SMTP_URL: setting('Delivery', undefined, 'The relay that takes all mail. Default: the built-in mailbox at /mailbox.', 'smtp://user:password@mail.example.com:587'),
+  SEALPOST_SMTP_URL: setting(
+    'Delivery',
+    undefined,
+    'The relay that takes all mail. Default: the built-in mailbox at /mailbox.',
+    'smtp://user:password@mail.example.com:587',
+  ),
   SEALPOST_SMTP_CONNECTIONS: setting('Delivery', '10', 'Connections to the relay at once.'),
-  SEALPOST_SMTP_FINAL: setting('Delivery', undefined, 'true: the relay is the final host of every recipient, so what it accepts is delivered. Default: false.', 'true'),
+  SEALPOST_SMTP_FINAL: setting(
+    'Delivery',
+    undefined,
+    'true: the relay is the final host of every recipient, so what it accepts is delivered. Default: false.',
+    'true',
+  ),
   SEALPOST_RETRY_DELAYS: setting('Delivery', '60,300,1440,5400', 'Seconds before the second, third, … attempt after a temporary refusal.'),
   SEALPOST_DKIM_DOMAIN: setting('Delivery', undefined, 'Domain of the DKIM signature; set with selector and key.', 'example.com'),
   SEALPOST_DKIM_SELECTOR: setting('Delivery', undefined, 'Selector of the DKIM key.', 'mail'),
   SEALPOST_DKIM_PRIVATE_KEY: setting('Delivery', undefined, 'PEM private key for DKIM (RSA or Ed25519), line breaks as \\n.'),
-  SEALPOST_DKIM_PRIVATE_KEY_FILE: setting('Delivery', undefined, 'Path of that key, instead of SEALPOST_DKIM_PRIVATE_KEY.', '/etc/sealpost/dkim.pem'),
+  SEALPOST_DKIM_PRIVATE_KEY_FILE: setting(
+    'Delivery',
+    undefined,
+    'Path of that key, instead of SEALPOST_DKIM_PRIVATE_KEY.',
+    '/etc/sealpost/dkim.pem',
+  ),
 } as const satisfies Record<string, Setting>;
 
 /** `recipientsMax` is set by `SEALPOST_LIMIT_RECIPIENTS_MAX`. */
@@ -61,7 +128,9 @@ export const settings: Readonly<Record<string, Setting>> = { ...named, ...bounds
 
 /** The text of .env.example. */
 export const envExample = (): string => {
-  const lines = ['# Settings of sealpost, as its schema has them. Every line is optional; what is commented out shows the default or an example.'];
+  const lines = [
+    '# Settings of sealpost, as its schema has them. Every line is optional; what is commented out shows the default or an example.',
+  ];
   let group = '';
   for (const [name, { default: standard, description, group: own, example }] of Object.entries(settings) as [string, Setting][]) {
     if (own !== group) lines.push('', `# ${own}`);

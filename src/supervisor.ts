@@ -1,7 +1,7 @@
 /** Runs the workers of the program, starts a failed one again after a growing pause, and stops them within a deadline. */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from './domain/ports/clock.js';
-import type { Log } from './domain/ports/log.js';
+import type { Logger } from './domain/ports/logger.js';
 import type { Worker, WorkerHealth } from './domain/ports/worker.js';
 
 const PAUSE_FIRST_MS = 250;
@@ -18,7 +18,7 @@ export type Supervisor = Readonly<{
 
 type Running = { health: WorkerHealth; readonly stop: AbortController; readonly ended: Promise<void> };
 
-export const makeSupervisor = (deps: Readonly<{ clock: Clock; logger: Log }>): Supervisor => {
+export const makeSupervisor = (deps: Readonly<{ clock: Clock; logger: Logger }>): Supervisor => {
   const running = new Map<string, Running>();
 
   const launch = (worker: Worker): void => {
@@ -45,7 +45,7 @@ export const makeSupervisor = (deps: Readonly<{ clock: Clock; logger: Log }>): S
 };
 
 const keepRunning = async (
-  { clock, logger }: Readonly<{ clock: Clock; logger: Log }>,
+  { clock, logger }: Readonly<{ clock: Clock; logger: Logger }>,
   worker: Worker,
   signal: AbortSignal,
   note: (change: Partial<WorkerHealth>) => void,

@@ -30,8 +30,12 @@ await t.test('the defaults', async (t) => {
     masterKey: undefined,
     masterKeyFile: join(data, 'master.key'),
     urls: {
-      eventStore: `sqlite:${data}/events.db`, documents: `sqlite:${data}/documents.db`, bus: 'memory:', limiter: 'memory:',
-      keys: `sqlite:${data}/keys.db`, files: `dir:${data}/files`,
+      eventStore: `sqlite:${data}/events.db`,
+      documents: `sqlite:${data}/documents.db`,
+      bus: 'memory:',
+      limiter: 'memory:',
+      keys: `sqlite:${data}/keys.db`,
+      files: `dir:${data}/files`,
     },
     smtp: { url: undefined, connections: 10, final: false },
     dkim: undefined,
@@ -57,8 +61,11 @@ await t.test('single settings', async (t) => {
   t.same(readConfig({ SEALPOST_RETRY_DELAYS: '1, 2,3' }).retryDelaysMs, [1_000, 2_000, 3_000]);
   t.equal(readConfig({ SEALPOST_RETENTION_DAYS: '7' }).limits.retentionDays, 7);
   t.equal(readConfig({ SEALPOST_LIMIT_RECIPIENTS_MAX: '5' }).limits.recipientsMax, 5);
-  t.same(readConfig({ SEALPOST_SMTP_URL: 'smtp://mail.example.com', SEALPOST_SMTP_FINAL: 'true', SEALPOST_SMTP_CONNECTIONS: '3' }).smtp,
-    { url: 'smtp://mail.example.com', connections: 3, final: true });
+  t.same(readConfig({ SEALPOST_SMTP_URL: 'smtp://mail.example.com', SEALPOST_SMTP_FINAL: 'true', SEALPOST_SMTP_CONNECTIONS: '3' }).smtp, {
+    url: 'smtp://mail.example.com',
+    connections: 3,
+    final: true,
+  });
   t.same(readConfig({ SEALPOST_TRUST_PROXY: '10.0.0.0/8, 192.0.2.1' }).trustProxy, ['10.0.0.0/8', '192.0.2.1']);
   t.equal(readConfig({ SEALPOST_TRUST_PROXY: 'true' }).trustProxy, true);
   t.equal(readConfig({ SEALPOST_TRUST_PROXY: 'false' }).trustProxy, false);
@@ -68,7 +75,10 @@ await t.test('HTTPS is required outside loopback', async (t) => {
   for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) t.equal(readConfig({ HOST: host }).requireHttps, false, host);
   t.equal(readConfig({ HOST: '0.0.0.0', SEALPOST_TRUST_PROXY: '10.0.0.1' }).requireHttps, true);
   t.equal(readConfig({ HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false' }).requireHttps, false);
-  t.throws(() => readConfig({ HOST: '0.0.0.0' }), { name: 'ConfigError', message: /HOST=0\.0\.0\.0 would serve plain HTTP.*SEALPOST_TLS_CERT.*SEALPOST_TRUST_PROXY.*SEALPOST_REQUIRE_HTTPS=false/ });
+  t.throws(() => readConfig({ HOST: '0.0.0.0' }), {
+    name: 'ConfigError',
+    message: /HOST=0\.0\.0\.0 would serve plain HTTP.*SEALPOST_TLS_CERT.*SEALPOST_TRUST_PROXY.*SEALPOST_REQUIRE_HTTPS=false/,
+  });
   t.throws(() => readConfig({ SEALPOST_REQUIRE_HTTPS: 'true' }), { message: /SEALPOST_REQUIRE_HTTPS/ });
   t.equal(isLoopback('127.0.0.1.example.com'), false);
   t.equal(isLoopback('10.0.0.1'), false);
@@ -95,7 +105,10 @@ await t.test('what is read from files', async (t) => {
 
 await t.test('each fault stops the start with a sentence that names the setting', async (t) => {
   const faults: readonly (readonly [Environment, RegExp])[] = [
-    [{ SEALPOST_SMPT_URL: 'x' }, /^SEALPOST_SMPT_URL is not a setting of sealpost\. Did you mean SEALPOST_SMTP_URL\? \.env\.example lists all\.$/],
+    [
+      { SEALPOST_SMPT_URL: 'x' },
+      /^SEALPOST_SMPT_URL is not a setting of sealpost\. Did you mean SEALPOST_SMTP_URL\? \.env\.example lists all\.$/,
+    ],
     [{ SEALPOST_PORT: '1' }, /^SEALPOST_PORT is not a setting/],
     [{ SEALPOST_COMPLETELY_UNLIKE_ANYTHING_ELSE_HERE: '1' }, /is not a setting of sealpost\. \.env\.example/],
     [{ SEALPOST_LIMIT_RECIPIENT_MAX: '1' }, /Did you mean SEALPOST_LIMIT_RECIPIENTS_MAX\?/],
@@ -114,7 +127,10 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_SMTP_URL: 'http://x' }, /^SEALPOST_SMTP_URL must begin with smtp:\/\//],
     [{ SEALPOST_SMTP_URL: 'mail.example.com:25' }, /^SEALPOST_SMTP_URL must begin/],
     [{ SEALPOST_SMTP_CONNECTIONS: '0' }, /^SEALPOST_SMTP_CONNECTIONS=0/],
-    [{ SEALPOST_EVENT_STORE_URL: 'mysql://user:secret@h/db' }, /^SEALPOST_EVENT_STORE_URL=mysql:\/\/…@h\/db has no scheme that sealpost knows here; it takes sqlite:/],
+    [
+      { SEALPOST_EVENT_STORE_URL: 'mysql://user:secret@h/db' },
+      /^SEALPOST_EVENT_STORE_URL=mysql:\/\/…@h\/db has no scheme that sealpost knows here; it takes sqlite:/,
+    ],
     [{ SEALPOST_EVENT_STORE_URL: './events.db' }, /^SEALPOST_EVENT_STORE_URL/],
     [{ SEALPOST_KEYS_URL: 'sqlite:' }, /^SEALPOST_KEYS_URL=sqlite: names no path/],
     [{ SEALPOST_BUS_URL: 'sqlite:x' }, /^SEALPOST_BUS_URL/],
@@ -125,7 +141,10 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_TLS_CERT: '/no/such', SEALPOST_TLS_KEY: '/no/such' }, /^SEALPOST_TLS_CERT=\/no\/such cannot be read \(ENOENT\)/],
     [{ SEALPOST_MASTER_KEY: 'a', SEALPOST_MASTER_KEY_FILE: 'b' }, /^SEALPOST_MASTER_KEY and SEALPOST_MASTER_KEY_FILE are both set/],
     [{ SEALPOST_MASTER_KEY_FILE: '/no/such' }, /^SEALPOST_MASTER_KEY_FILE=\/no\/such cannot be read/],
-    [{ SEALPOST_DKIM_DOMAIN: 'example.com' }, /^DKIM signing needs all of its settings; missing: SEALPOST_DKIM_SELECTOR, SEALPOST_DKIM_PRIVATE_KEY or …_FILE/],
+    [
+      { SEALPOST_DKIM_DOMAIN: 'example.com' },
+      /^DKIM signing needs all of its settings; missing: SEALPOST_DKIM_SELECTOR, SEALPOST_DKIM_PRIVATE_KEY or …_FILE/,
+    ],
     [{ SEALPOST_DKIM_PRIVATE_KEY: 'a', SEALPOST_DKIM_PRIVATE_KEY_FILE: 'b' }, /are both set/],
   ];
   for (const [environment, sentence] of faults) {
@@ -144,7 +163,10 @@ await t.test('a fault never shows a secret', async (t) => {
 });
 
 await t.test('.env.example lists every setting, and all of it can be set as it stands', async (t) => {
-  const lines = envExample().split('\n').filter((line) => /^#[A-Z_]+=/.test(line)).map((line) => line.slice(1));
+  const lines = envExample()
+    .split('\n')
+    .filter((line) => /^#[A-Z_]+=/.test(line))
+    .map((line) => line.slice(1));
   t.same(lines.map((line) => line.slice(0, line.indexOf('='))).sort(), Object.keys(settings).sort());
   const withDefault = lines.filter((line) => settings[line.slice(0, line.indexOf('='))]?.default !== undefined);
   const environment = Object.fromEntries(withDefault.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));

@@ -10,11 +10,19 @@ import { orientations, outputFormats, pageFormats, type OutputFormat } from '../
 import type { Json, JsonObject } from '../src/domain/json.js';
 import { isJsonObject } from '../src/domain/json.js';
 import { defaultLimits } from '../src/domain/limits.js';
-import { checkAttachmentTemplate } from '../src/domain/rendering/check-attachment.js';
-import { componentSpecs, emailProps, isComponentType, isSupported, sectionProps, supportMatrix, type Output } from '../src/domain/rendering/components.js';
-import { constants } from '../src/domain/rendering/constants.js';
-import { operators } from '../src/domain/rendering/conditions.js';
-import { chartTypes } from '../src/domain/rendering/expanded.js';
+import { checkAttachmentTemplate } from '../src/domain/rendering/check/attachment.js';
+import {
+  componentSpecs,
+  emailProps,
+  isComponentType,
+  isSupported,
+  sectionProps,
+  supportMatrix,
+  type Output,
+} from '../src/domain/rendering/components.js';
+import { constants } from '../src/domain/rendering/scope/constants.js';
+import { operators } from '../src/domain/rendering/scope/conditions.js';
+import { chartTypes } from '../src/domain/rendering/expand/expanded.js';
 import { statusOf } from '../src/http/errors.js';
 import { routesOf } from '../src/http/server.js';
 import { sampleAttachments } from '../src/samples/index.js';
@@ -33,7 +41,12 @@ const rowsOf = (page: string): readonly (readonly string[])[] =>
   page
     .split('\n')
     .filter((line) => line.startsWith('|') && !line.startsWith('|---'))
-    .map((line) => line.split(/(?<!\\)\|/).slice(1, -1).map((cell) => cell.trim()));
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
 
 const fenced = (page: string, language: string): readonly string[] =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, inside]) => inside ?? '');
@@ -42,11 +55,17 @@ const withoutCode = (page: string): string => page.replace(/^```.*?^```$/gms, ''
 
 void t.test('every error code stands in its page once, with its status, and no other does', async (t) => {
   const page = read('docs/api-errors.md');
-  const documented = rowsOf(page).flatMap(([code = '', status = '']) => (/^`[A-Z0-9_]+`$/.test(code) ? [[code.slice(1, -1), Number(status)] as const] : []));
+  const documented = rowsOf(page).flatMap(([code = '', status = '']) =>
+    /^`[A-Z0-9_]+`$/.test(code) ? [[code.slice(1, -1), Number(status)] as const] : [],
+  );
   t.same(documented.map(([code]) => code).sort(), Object.keys(statusOf).sort());
   t.same(Object.fromEntries(documented), statusOf);
   for (const file of readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))) {
-    const named = [...read(`docs/${file}`).matchAll(/`((?:ERR|EMAIL|TEMPLATE|API_KEY|SENDER)_[A-Z0-9_]+|[A-Z]+_(?:ERROR|EXCEEDED|JSON|TOO_LARGE|TOO_LONG|NOT_FOUND|REUSED|REQUIRED))`/g)];
+    const named = [
+      ...read(`docs/${file}`).matchAll(
+        /`((?:ERR|EMAIL|TEMPLATE|API_KEY|SENDER)_[A-Z0-9_]+|[A-Z]+_(?:ERROR|EXCEEDED|JSON|TOO_LARGE|TOO_LONG|NOT_FOUND|REUSED|REQUIRED))`/g,
+      ),
+    ];
     for (const [, code = ''] of named) t.ok(Object.hasOwn(statusOf, code), `${file} names ${code}`);
   }
 });
@@ -54,7 +73,12 @@ void t.test('every error code stands in its page once, with its status, and no o
 void t.test('every setting stands in .env.example, and pages name only settings that exist', async (t) => {
   const example = read('.env.example');
   for (const name of Object.keys(settings)) t.match(example, new RegExp(`^#?${name}=`, 'm'), name);
-  for (const file of ['README.md', ...readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]) {
+  for (const file of [
+    'README.md',
+    ...readdirSync(join(root, 'docs'))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
+  ]) {
     for (const [name] of read(file).matchAll(/\bSEALPOST_[A-Z0-9_]+[A-Z0-9]\b(?!_|…)/g)) {
       if (name === 'SEALPOST_DATADIR' && file === 'docs/operating.md') continue;
       t.ok(Object.hasOwn(settings, name), `${file} names ${name}`);
@@ -63,10 +87,20 @@ void t.test('every setting stands in .env.example, and pages name only settings 
 });
 
 /** The anchor that readers of Markdown give a heading. */
-const anchorOf = (heading: string): string => heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').trim().replace(/\s/g, '-');
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-');
 
 void t.test('every relative link and picture resolves', async (t) => {
-  const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
+  const pages = [
+    'README.md',
+    ...readdirSync(join(root, 'docs'))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
+  ];
   for (const page of pages) {
     for (const [, target = ''] of withoutCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
@@ -100,12 +134,20 @@ void t.test('every endpoint stands in the page of the API with its permission', 
 });
 
 /** The part of a page below a heading, up to the next one. */
-const sectionOf = (page: string, heading: string): string =>
-  page.slice(page.indexOf(`\n${heading}\n`)).split(/\n(?=#+ )/)[1] ?? '';
+const sectionOf = (page: string, heading: string): string => page.slice(page.indexOf(`\n${heading}\n`)).split(/\n(?=#+ )/)[1] ?? '';
 
 const variables: JsonObject = {
-  name: 'Ada', plan: 'Team', renewsOn: '2026-12-01', seats: 12, total: 92.5, photo: `data:image/png;base64,${Buffer.from(png).toString('base64')}`, trackingUrl: 'https://example.com/t/8f3a',
-  items: [{ name: 'Ceramic mug', quantity: 2, price: 14, total: 28 }, { name: 'Pour-over kettle', quantity: 1, price: 64.5, total: 64.5 }],
+  name: 'Ada',
+  plan: 'Team',
+  renewsOn: '2026-12-01',
+  seats: 12,
+  total: 92.5,
+  photo: `data:image/png;base64,${Buffer.from(png).toString('base64')}`,
+  trackingUrl: 'https://example.com/t/8f3a',
+  items: [
+    { name: 'Ceramic mug', quantity: 2, price: 14, total: 28 },
+    { name: 'Pour-over kettle', quantity: 1, price: 64.5, total: 64.5 },
+  ],
 };
 
 const metadata = { title: 'Example', author: 'Ada', createdAt: '2026-01-02T03:04:05.000Z' };
@@ -117,12 +159,15 @@ const signatures: Readonly<Record<OutputFormat, string>> = { pdf: '%PDF-', excel
 const fileOf = async (template: unknown, given: JsonObject, format: OutputFormat): Promise<Uint8Array> => {
   const document = expandTemplate(template, given, { format });
   switch (format) {
-    case 'pdf': return makePdf(document, new Map(), metadata, defaultLimits);
-    case 'excel': return makeWorkbook(document, new Map(), metadata, defaultLimits);
+    case 'pdf':
+      return makePdf(document, new Map(), metadata, defaultLimits);
+    case 'excel':
+      return makeWorkbook(document, new Map(), metadata, defaultLimits);
   }
 };
 
-const isFile = (bytes: Uint8Array, format: OutputFormat): boolean => Buffer.from(bytes).toString('latin1', 0, 5).startsWith(signatures[format]);
+const isFile = (bytes: Uint8Array, format: OutputFormat): boolean =>
+  Buffer.from(bytes).toString('latin1', 0, 5).startsWith(signatures[format]);
 
 /** An example with something to see: a component without text of its own may come to nothing unseen. */
 const drawnIn = async (example: Json, given: JsonObject, format: OutputFormat): Promise<boolean> => {
@@ -138,58 +183,74 @@ const picturesOf: Readonly<Record<Output, (type: string) => string>> = {
 };
 const outputs: readonly Output[] = ['email', ...outputFormats];
 
-void t.test('the page of templates has every component with its props, an example that renders and a picture, for each output that has it', async (t) => {
-  const page = read('docs/templates.md');
-  const shown = [...page.matchAll(/^### (.*)$/gm)].map(([, heading = '']) => heading);
-  t.same([...shown].sort(), Object.keys(supportMatrix).sort());
-  const matrix = new Map(rowsOf(sectionOf(page, '## Components')).map(([name = '', ...cells]) => [/^\[`(.*)`\]/.exec(name)?.[1], cells]));
-  for (const type of shown.filter(isComponentType)) {
-    const section = sectionOf(page, `### ${type}`);
-    for (const name of Object.keys(componentSpecs[type].props)) t.match(section, `\`${name}\``, `${type} names ${name}`);
-    const blocks = fenced(section, 'json').map((text) => JSON.parse(text) as Json);
-    const examples = blocks.filter((block) => isJsonObject(block) && 'type' in block);
-    t.ok(examples.length > 0, `${type} has an example`);
-    // What is no component are the variables that the example shows.
-    const given: JsonObject = Object.assign({}, variables, ...blocks.filter((block) => !examples.includes(block)));
-    t.same(matrix.get(type), outputs.map((output) => (isSupported(type, output) ? 'yes' : '')), `the table of the components says which output has ${type}`);
-    for (const output of outputs) t.equal(section.includes(picturesOf[output](type)), isSupported(type, output), `${type} is shown in ${output} where it is`);
-    for (const example of examples) {
-      t.equal(isJsonObject(example) ? example['type'] : undefined, type);
-      if (isSupported(type, 'email')) t.ok(renderTemplate(templateOf([example]), given).html.length > 0);
-      else t.throws(() => renderTemplate(templateOf([example]), given), { code: 'TEMPLATE_INVALID' });
-      for (const format of outputFormats) {
-        if (isSupported(type, format)) t.ok(await drawnIn(example, given, format), `the example of ${type} is drawn in ${format}`);
-        else await t.rejects(drawnIn(example, given, format), { code: 'TEMPLATE_INVALID' });
+void t.test(
+  'the page of templates has every component with its props, an example that renders and a picture, for each output that has it',
+  async (t) => {
+    const page = read('docs/templates.md');
+    const shown = [...page.matchAll(/^### (.*)$/gm)].map(([, heading = '']) => heading);
+    t.same([...shown].sort(), Object.keys(supportMatrix).sort());
+    const matrix = new Map(rowsOf(sectionOf(page, '## Components')).map(([name = '', ...cells]) => [/^\[`(.*)`\]/.exec(name)?.[1], cells]));
+    for (const type of shown.filter(isComponentType)) {
+      const section = sectionOf(page, `### ${type}`);
+      for (const name of Object.keys(componentSpecs[type].props)) t.match(section, `\`${name}\``, `${type} names ${name}`);
+      const blocks = fenced(section, 'json').map((text) => JSON.parse(text) as Json);
+      const examples = blocks.filter((block) => isJsonObject(block) && 'type' in block);
+      t.ok(examples.length > 0, `${type} has an example`);
+      // What is no component are the variables that the example shows.
+      const given: JsonObject = Object.assign({}, variables, ...blocks.filter((block) => !examples.includes(block)));
+      t.same(
+        matrix.get(type),
+        outputs.map((output) => (isSupported(type, output) ? 'yes' : '')),
+        `the table of the components says which output has ${type}`,
+      );
+      for (const output of outputs)
+        t.equal(section.includes(picturesOf[output](type)), isSupported(type, output), `${type} is shown in ${output} where it is`);
+      for (const example of examples) {
+        t.equal(isJsonObject(example) ? example['type'] : undefined, type);
+        if (isSupported(type, 'email')) t.ok(renderTemplate(templateOf([example]), given).html.length > 0);
+        else t.throws(() => renderTemplate(templateOf([example]), given), { code: 'TEMPLATE_INVALID' });
+        for (const format of outputFormats) {
+          if (isSupported(type, format)) t.ok(await drawnIn(example, given, format), `the example of ${type} is drawn in ${format}`);
+          else await t.rejects(drawnIn(example, given, format), { code: 'TEMPLATE_INVALID' });
+        }
       }
     }
-  }
-  for (const name of [...Object.keys(emailProps), ...Object.keys(sectionProps)]) t.match(sectionOf(page, '## Sections'), `\`${name}\``);
-  for (const type of chartTypes) t.match(sectionOf(page, '### chart'), `\`${type}\``);
-  for (const operator of operators) t.match(sectionOf(page, '## Conditions'), `\`${operator}\``);
-  for (const constant of constants) t.match(sectionOf(page, '## Constants'), `\`${constant}\``);
-});
+    for (const name of [...Object.keys(emailProps), ...Object.keys(sectionProps)]) t.match(sectionOf(page, '## Sections'), `\`${name}\``);
+    for (const type of chartTypes) t.match(sectionOf(page, '### chart'), `\`${type}\``);
+    for (const operator of operators) t.match(sectionOf(page, '## Conditions'), `\`${operator}\``);
+    for (const constant of constants) t.match(sectionOf(page, '## Constants'), `\`${constant}\``);
+  },
+);
 
-void t.test('the page of attachments: its examples are made, its samples, settings of pages, fonts and limits are those of the program', async (t) => {
-  const page = read('docs/attachments.md');
-  const given: JsonObject = { ...variables, number: '7' };
-  const examples = fenced(page, 'json').map((text) => JSON.parse(text) as JsonObject);
-  t.ok(examples.length >= 2);
-  for (const { slug: _slug, name: _name, ...example } of examples) {
-    const template = 'type' in example ? attachmentOf([example], { schema: { outputFormats: ['excel'] } }) : example;
-    const { content } = checkAttachmentTemplate(template, defaultLimits);
-    for (const format of content.schema.outputFormats) t.ok(isFile(await fileOf(template, given, format), format), format);
-  }
-  for (const { slug, schema } of sampleAttachments) {
-    t.match(page, `\`${slug}\``);
-    for (const format of schema.outputFormats) t.match(page, `(img/${slug}-${format}.png)`);
-  }
-  for (const word of [...pageFormats, ...orientations]) t.match(sectionOf(page, '## Attachment templates'), `\`${word}\``);
-  const fonts = sectionOf(page, '### Fonts and scripts').replaceAll(' ', '').toLowerCase();
-  for (const { name } of builtInFamilies) t.match(fonts, name.toLowerCase(), `the font ${name} is named`);
-});
+void t.test(
+  'the page of attachments: its examples are made, its samples, settings of pages, fonts and limits are those of the program',
+  async (t) => {
+    const page = read('docs/attachments.md');
+    const given: JsonObject = { ...variables, number: '7' };
+    const examples = fenced(page, 'json').map((text) => JSON.parse(text) as JsonObject);
+    t.ok(examples.length >= 2);
+    for (const { slug: _slug, name: _name, ...example } of examples) {
+      const template = 'type' in example ? attachmentOf([example], { schema: { outputFormats: ['excel'] } }) : example;
+      const { content } = checkAttachmentTemplate(template, defaultLimits);
+      for (const format of content.schema.outputFormats) t.ok(isFile(await fileOf(template, given, format), format), format);
+    }
+    for (const { slug, schema } of sampleAttachments) {
+      t.match(page, `\`${slug}\``);
+      for (const format of schema.outputFormats) t.match(page, `(img/${slug}-${format}.png)`);
+    }
+    for (const word of [...pageFormats, ...orientations]) t.match(sectionOf(page, '## Attachment templates'), `\`${word}\``);
+    const fonts = sectionOf(page, '### Fonts and scripts').replaceAll(' ', '').toLowerCase();
+    for (const { name } of builtInFamilies) t.match(fonts, name.toLowerCase(), `the font ${name} is named`);
+  },
+);
 
 void t.test('the limits of documents stand in their page with the values of the program', async (t) => {
-  const rows = new Map(rowsOf(sectionOf(read('docs/attachments.md'), '## Limits')).map(([what = '', pdf = '', excel = '', code = '']) => [what, [pdf, excel, code]]));
+  const rows = new Map(
+    rowsOf(sectionOf(read('docs/attachments.md'), '## Limits')).map(([what = '', pdf = '', excel = '', code = '']) => [
+      what,
+      [pdf, excel, code],
+    ]),
+  );
   const l = defaultLimits;
   const n = (value: number): string => value.toLocaleString('en-US');
   const both = (value: string, code: string): readonly string[] => [value, value, `\`${code}\``];
@@ -204,7 +265,10 @@ void t.test('the limits of documents stand in their page with the values of the 
     'items of a loop, list, timeline or chart': both(n(l.loopIterationsMax), 'ERR_LIMIT_007'),
     'rows of a table': [n(l.loopIterationsMax), 'as above', '`ERR_LIMIT_007`'],
     'items of all these together': both(n(l.documentItemsMax), 'ERR_LIMIT_007'),
-    'nesting: components, loops, conditionals': both([l.nestingDepthMax, l.nestedLoopsMax, l.nestedConditionsMax].join(', '), 'ERR_LIMIT_008'),
+    'nesting: components, loops, conditionals': both(
+      [l.nestingDepthMax, l.nestedLoopsMax, l.nestedConditionsMax].join(', '),
+      'ERR_LIMIT_008',
+    ),
     components: both(`${n(l.componentsSavedMax)} saved, ${n(l.componentsExpandedMax)} expanded`, 'ERR_LIMIT_009'),
     'characters of all texts': both(n(l.documentTextCharsMax), 'RENDERED_BODY_TOO_LARGE'),
     'characters of a cell': ['', n(l.excelCellCharsMax), '`VALIDATION_ERROR`'],
@@ -217,7 +281,14 @@ void t.test('the limits of documents stand in their page with the values of the 
 });
 
 void t.test('no picture lies there that no page shows', async (t) => {
-  const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)].map(read).join('\n');
+  const pages = [
+    'README.md',
+    ...readdirSync(join(root, 'docs'))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
+  ]
+    .map(read)
+    .join('\n');
   for (const file of readdirSync(join(root, 'docs/img'))) t.ok(pages.includes(`img/${file}`), file);
 });
 

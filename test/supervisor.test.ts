@@ -1,14 +1,20 @@
 /** Workers are started again after a fault with growing pauses, and stopped by name within a deadline. */
 import t from 'tap';
-import type { Log } from '../src/domain/ports/log.js';
+import type { Logger } from '../src/domain/ports/logger.js';
 import type { Worker } from '../src/domain/ports/worker.js';
 import { makeSupervisor } from '../src/supervisor.js';
 import { fakeClock } from './support/fake-clock.js';
 import { eventually } from './support/wait.js';
 
-const quiet = (errors: string[] = []): Log => {
-  const log: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: (_fields, message) => void errors.push(message), child: () => log };
-  return log;
+const quiet = (errors: string[] = []): Logger => {
+  const logger: Logger = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
+    error: (_fields, message) => void errors.push(message),
+    child: () => logger,
+  };
+  return logger;
 };
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>
@@ -29,13 +35,15 @@ await t.test('a worker that fails is started again, each time after a longer pau
   const errors: string[] = [];
   const startedAt: number[] = [];
   const supervisor = makeSupervisor({ clock, logger: quiet(errors) });
-  supervisor.start([{
-    name: 'shaky',
-    run: async () => {
-      startedAt.push(clock.now());
-      throw Object.assign(new Error('secret words'), { code: 'SQLITE_FULL' });
+  supervisor.start([
+    {
+      name: 'shaky',
+      run: async () => {
+        startedAt.push(clock.now());
+        throw Object.assign(new Error('secret words'), { code: 'SQLITE_FULL' });
+      },
     },
-  }]);
+  ]);
   for (let restarts = 1; restarts <= 9; restarts += 1) {
     await clock.whenWaiting(1);
     t.match(supervisor.health(), [{ name: 'shaky', state: 'restarting', restarts: restarts - 1, lastFault: 'SQLITE_FULL' }]);
@@ -53,13 +61,15 @@ await t.test('a worker that ran for long starts again with the first pause', asy
   let starts = 0;
   let fail: (fault: Error) => void = () => undefined;
   const supervisor = makeSupervisor({ clock, logger: quiet() });
-  supervisor.start([{
-    name: 'long',
-    run: () => {
-      starts += 1;
-      return new Promise<void>((_, reject) => (fail = reject));
+  supervisor.start([
+    {
+      name: 'long',
+      run: () => {
+        starts += 1;
+        return new Promise<void>((_, reject) => (fail = reject));
+      },
     },
-  }]);
+  ]);
   await eventually('it runs', () => starts === 1);
   await clock.advance(60_001);
   fail(new Error('fault'));
@@ -88,7 +98,11 @@ await t.test('one that fails leaves the others alone', async (t) => {
   const supervisor = makeSupervisor({ clock, logger: quiet() });
   supervisor.start([steady('a'), { name: 'b', run: async () => Promise.reject(new Error('fault')) }, steady('c')]);
   await clock.whenWaiting(1);
-  t.match(supervisor.health(), [{ name: 'a', state: 'running' }, { name: 'b', state: 'restarting' }, { name: 'c', state: 'running' }]);
+  t.match(supervisor.health(), [
+    { name: 'a', state: 'running' },
+    { name: 'b', state: 'restarting' },
+    { name: 'c', state: 'running' },
+  ]);
   await supervisor.stop(undefined, never);
 });
 
@@ -96,7 +110,11 @@ await t.test('stop by name, then the rest; a pause between starts is cut short',
   const clock = fakeClock();
   const ended: string[] = [];
   const supervisor = makeSupervisor({ clock, logger: quiet() });
-  supervisor.start([steady('first', ended), steady('second', ended), { name: 'shaky', run: async () => Promise.reject(new Error('fault')) }]);
+  supervisor.start([
+    steady('first', ended),
+    steady('second', ended),
+    { name: 'shaky', run: async () => Promise.reject(new Error('fault')) },
+  ]);
   await clock.whenWaiting(1);
   await supervisor.stop(['second'], never);
   t.same(ended, ['second']);
@@ -125,14 +143,16 @@ await t.test('a fault while stopping is no restart', async (t) => {
   const errors: string[] = [];
   let starts = 0;
   const supervisor = makeSupervisor({ clock: fakeClock(), logger: quiet(errors) });
-  supervisor.start([{
-    name: 'sore',
-    run: async (signal) => {
-      starts += 1;
-      await untilAborted(signal);
-      throw new Error('aborted');
+  supervisor.start([
+    {
+      name: 'sore',
+      run: async (signal) => {
+        starts += 1;
+        await untilAborted(signal);
+        throw new Error('aborted');
+      },
     },
-  }]);
+  ]);
   await eventually('it runs', () => starts === 1);
   await supervisor.stop(undefined, never);
   t.equal(starts, 1);

@@ -16,7 +16,9 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 const database = new Sqlite(file);
 database.pragma('journal_mode = WAL');
 database.pragma('synchronous = FULL');
-database.exec('CREATE TABLE keys (hash TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID; CREATE TABLE emails (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID');
+database.exec(
+  'CREATE TABLE keys (hash TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID; CREATE TABLE emails (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID',
+);
 database.prepare('INSERT INTO keys VALUES (?, ?)').run(hashOf(key), 'bench');
 const findKey = database.prepare<[string], string>('SELECT name FROM keys WHERE hash = ?').pluck();
 const insert = database.prepare('INSERT INTO emails VALUES (?, ?)');
@@ -39,9 +41,15 @@ const store = (id: string, body: string): Promise<void> =>
 const app = Fastify({ bodyLimit: 10 * 1024 * 1024 }).withTypeProvider<TypeBoxTypeProvider>();
 app.post(
   '/api/emails/send',
-  { schema: { body: SendEmailRequestSchema, response: { 201: Type.Object({ id: Type.String(), status: Type.String() }), 401: Type.Object({ code: Type.String() }) } } },
+  {
+    schema: {
+      body: SendEmailRequestSchema,
+      response: { 201: Type.Object({ id: Type.String(), status: Type.String() }), 401: Type.Object({ code: Type.String() }) },
+    },
+  },
   async (request, reply) => {
-    if (findKey.get(hashOf(request.headers.authorization?.slice(7) ?? '')) === undefined) return reply.code(401).send({ code: 'UNAUTHORIZED' });
+    if (findKey.get(hashOf(request.headers.authorization?.slice(7) ?? '')) === undefined)
+      return reply.code(401).send({ code: 'UNAUTHORIZED' });
     const id = v7();
     await store(id, JSON.stringify(request.body));
     reply.code(201);

@@ -210,11 +210,21 @@ const draw = (value: string): Buffer => {
     const [column, row] = [place(x), place(y)];
     return column >= 0 && row >= 0 && column < modules.size && row < modules.size && modules.get(row, column) === 1;
   };
-  return writePng({ widthPx: SIDE_PX, heightPx: SIDE_PX, isSet, repeats: (y) => y > 0 && place(y) === place(y - 1), foreground: black, background: white });
+  return writePng({
+    widthPx: SIDE_PX,
+    heightPx: SIDE_PX,
+    isSet,
+    repeats: (y) => y > 0 && place(y) === place(y - 1),
+    foreground: black,
+    background: white,
+  });
 };
 
 /** In: the variables of the parcel. Out: subject, HTML, text and, where `draws`, the picture of the code. */
-export const parcelByHand = (variables: ParcelVariables, draws: boolean): { subject: string; html: string; text: string; code: Buffer | undefined } => {
+export const parcelByHand = (
+  variables: ParcelVariables,
+  draws: boolean,
+): { subject: string; html: string; text: string; code: Buffer | undefined } => {
   check(variables);
   const subject = `Parcel ${variables.code} is on its way`;
   const data = { ...tools, ...variables, subject };

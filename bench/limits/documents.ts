@@ -8,7 +8,9 @@ import { SALES_COLUMNS, type Invoice, type Sale } from '../support/documents.js'
 
 const roboto = (style: string): string => createRequire(import.meta.url).resolve(`pdfmake/fonts/Roboto/Roboto-${style}.ttf`);
 
-pdfmake.setFonts({ Roboto: { normal: roboto('Regular'), bold: roboto('Medium'), italics: roboto('Italic'), bolditalics: roboto('MediumItalic') } });
+pdfmake.setFonts({
+  Roboto: { normal: roboto('Regular'), bold: roboto('Medium'), italics: roboto('Italic'), bolditalics: roboto('MediumItalic') },
+});
 pdfmake.setUrlAccessPolicy(() => false);
 pdfmake.setLocalAccessPolicy((path) => path.endsWith('.ttf'));
 
@@ -24,10 +26,20 @@ const definition = ({ invoice, customer, lines, total }: Invoice): TDocumentDefi
   pageMargins: [50, 60, 50, 60],
   defaultStyle: { font: 'Roboto', fontSize: 11, lineHeight: LINE_HEIGHT, color: '#1f2937' },
   info: { title: 'Invoice', author: 'Northwind Coffee' },
-  footer: (page, pages) => ({ text: `Northwind Coffee, page ${page} of ${pages}`, alignment: 'center', fontSize: 9, color: '#6b7280', margin: [50, 20, 50, 0] }),
+  footer: (page, pages) => ({
+    text: `Northwind Coffee, page ${page} of ${pages}`,
+    alignment: 'center',
+    fontSize: 9,
+    color: '#6b7280',
+    margin: [50, 20, 50, 0],
+  }),
   content: [
     { text: `Invoice ${invoice.number}`, fontSize: 22, bold: true, margin: [0, 0, 0, 10] },
-    { text: `Issued on ${long.format(new Date(invoice.issuedAt))}, due on ${long.format(new Date(invoice.dueAt))}`, color: '#6b7280', margin: [0, 0, 0, 10] },
+    {
+      text: `Issued on ${long.format(new Date(invoice.issuedAt))}, due on ${long.format(new Date(invoice.dueAt))}`,
+      color: '#6b7280',
+      margin: [0, 0, 0, 10],
+    },
     {
       columns: [
         { text: [{ text: customer.name, bold: true }, `\n${customer.street}\n${customer.city}\n${customer.country}`] },
@@ -41,7 +53,13 @@ const definition = ({ invoice, customer, lines, total }: Invoice): TDocumentDefi
         headerRows: 1,
         widths: ['15%', '43%', '12%', '15%', '15%'],
         body: [
-          ['Article', 'Description', 'Quantity', 'Price', 'Total'].map((text, column) => ({ text, bold: true, color: '#ffffff', fillColor: '#0f3d3a', alignment: column > 1 ? 'right' as const : 'left' as const })),
+          ['Article', 'Description', 'Quantity', 'Price', 'Total'].map((text, column) => ({
+            text,
+            bold: true,
+            color: '#ffffff',
+            fillColor: '#0f3d3a',
+            alignment: column > 1 ? ('right' as const) : ('left' as const),
+          })),
           ...lines.map((line) => [
             { text: line.sku },
             { text: line.name },
@@ -52,8 +70,13 @@ const definition = ({ invoice, customer, lines, total }: Invoice): TDocumentDefi
         ],
       },
       layout: {
-        hLineWidth: (line) => (line === 0 ? 0 : 0.75), vLineWidth: () => 0, hLineColor: () => LINE_COLOR,
-        paddingLeft: () => 6, paddingRight: () => 6, paddingTop: () => 4, paddingBottom: () => 4,
+        hLineWidth: (line) => (line === 0 ? 0 : 0.75),
+        vLineWidth: () => 0,
+        hLineColor: () => LINE_COLOR,
+        paddingLeft: () => 6,
+        paddingRight: () => 6,
+        paddingTop: () => 4,
+        paddingBottom: () => 4,
         fillColor: (row) => (row > 0 && row % 2 === 0 ? '#f9fafb' : null),
       },
       fontSize: 10.45,
@@ -61,7 +84,12 @@ const definition = ({ invoice, customer, lines, total }: Invoice): TDocumentDefi
       margin: [0, 0, 0, 10],
     },
     { text: `Total ${money.format(total)}`, bold: true, alignment: 'right', margin: [0, 0, 0, 10] },
-    { text: [`Please pay by ${long.format(new Date(invoice.dueAt))} and name the invoice ${invoice.number}. `, { text: 'Thank you for your order.', italics: true }] },
+    {
+      text: [
+        `Please pay by ${long.format(new Date(invoice.dueAt))} and name the invoice ${invoice.number}. `,
+        { text: 'Thank you for your order.', italics: true },
+      ],
+    },
   ],
 });
 
@@ -69,7 +97,11 @@ const definition = ({ invoice, customer, lines, total }: Invoice): TDocumentDefi
 export const pdfByHand = async (variables: Invoice): Promise<Uint8Array> => pdfmake.createPdf(definition(variables)).getBuffer();
 
 const formats: Readonly<Partial<Record<(typeof SALES_COLUMNS)[number], string>>> = {
-  placedAt: 'dd/mm/yyyy', paidAt: 'dd/mm/yyyy', price: '[$€-809]#,##0.00', total: '[$€-809]#,##0.00', discount: '0%',
+  placedAt: 'dd/mm/yyyy',
+  paidAt: 'dd/mm/yyyy',
+  price: '[$€-809]#,##0.00',
+  total: '[$€-809]#,##0.00',
+  discount: '0%',
 };
 
 /** In: the rows. Out: the file: types, number formats, widths, a frozen and filtered header. */
@@ -83,7 +115,11 @@ export const workbookByHand = async (sales: readonly Sale[]): Promise<Uint8Array
   });
   const workbook = new ExcelJS.stream.xlsx.WorkbookWriter({ stream, useStyles: true, useSharedStrings: false });
   const sheet = workbook.addWorksheet('Sales', { views: [{ state: 'frozen', ySplit: 1 }] });
-  sheet.columns = SALES_COLUMNS.map((name) => ({ key: name, width: 14, ...(formats[name] === undefined ? {} : { style: { numFmt: formats[name] } }) }));
+  sheet.columns = SALES_COLUMNS.map((name) => ({
+    key: name,
+    width: 14,
+    ...(formats[name] === undefined ? {} : { style: { numFmt: formats[name] } }),
+  }));
   const header = sheet.addRow([...SALES_COLUMNS]);
   header.eachCell((cell) => {
     cell.font = { bold: true, color: { argb: 'ffffffff' } };

@@ -8,7 +8,9 @@ type Row = [position: number, data: string, ...others: unknown[]];
 export const scanLog = (file: string, expected: number): void => {
   const database = new Sqlite(file, { readonly: true, fileMustExist: true });
   const page = database
-    .prepare<[number, number], Row>('SELECT position, data, stream, revision, type, metadata, sealed, hash FROM events WHERE position > ? ORDER BY position LIMIT ?')
+    .prepare<[number, number], Row>(
+      'SELECT position, data, stream, revision, type, metadata, sealed, hash FROM events WHERE position > ? ORDER BY position LIMIT ?',
+    )
     .raw(true);
   let [position, events, fields] = [0, 0, 0];
   for (let rows = page.all(position, PAGE); rows.length > 0; rows = page.all(position, PAGE)) {

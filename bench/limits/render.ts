@@ -2,10 +2,17 @@
 import { Eta } from 'eta';
 
 export type Order = {
-  number: string; placedAt: string; currency: string; items: { name: string; variant: string; quantity: number; total: number }[];
-  subtotal: number; shipping: number; discount: number; total: number;
+  number: string;
+  placedAt: string;
+  currency: string;
+  items: { name: string; variant: string; quantity: number; total: number }[];
+  subtotal: number;
+  shipping: number;
+  discount: number;
+  total: number;
   shippingAddress: { name: string; street: string; city: string; country: string };
-  delivery: { method: string; from: string; to: string }; trackingUrl: string;
+  delivery: { method: string; from: string; to: string };
+  trackingUrl: string;
 };
 export type OrderVariables = { customer: { firstName: string; email: string }; order: Order };
 
@@ -85,16 +92,27 @@ const tools = {
 
 /** The checks that the variables need for what the template does with them. */
 const check = ({ customer, order }: OrderVariables): void => {
-  if (typeof customer.firstName !== 'string' || typeof order.number !== 'string' || typeof order.currency !== 'string') throw new Error('wrong');
+  if (typeof customer.firstName !== 'string' || typeof order.number !== 'string' || typeof order.currency !== 'string')
+    throw new Error('wrong');
   if (typeof order.total !== 'number' || typeof order.subtotal !== 'number' || typeof order.shipping !== 'number') throw new Error('wrong');
   if (typeof order.trackingUrl !== 'string' || !Array.isArray(order.items)) throw new Error('wrong');
   for (const item of order.items) {
-    if (typeof item.name !== 'string' || typeof item.variant !== 'string' || typeof item.quantity !== 'number' || typeof item.total !== 'number') throw new Error('wrong');
+    if (
+      typeof item.name !== 'string' ||
+      typeof item.variant !== 'string' ||
+      typeof item.quantity !== 'number' ||
+      typeof item.total !== 'number'
+    )
+      throw new Error('wrong');
   }
 };
 
 /** In: the variables of the sample order confirmation, and what the constants stand for. Out: subject, HTML and text. */
-export const renderByHand = (variables: OrderVariables, company: Readonly<Record<string, string>>, at: string): { subject: string; html: string; text: string } => {
+export const renderByHand = (
+  variables: OrderVariables,
+  company: Readonly<Record<string, string>>,
+  at: string,
+): { subject: string; html: string; text: string } => {
   check(variables);
   const subject = `Your order ${variables.order.number} is confirmed`;
   const data = { ...tools, ...variables, company, subject, year: at.slice(0, 4) };

@@ -30,7 +30,9 @@ export const httpRequest = (method: string, path: string, headers: Readonly<Reco
     ...headers,
     ...(body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(payload)) }),
   };
-  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const head = Object.entries(all)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${head}\r\n${payload}`);
 };
 
@@ -89,7 +91,8 @@ export const load = async (options: LoadOptions): Promise<LoadResult> => {
         latenciesMs[answered] = performance.now() - startedAt;
         answered += 1;
         statuses[reply.status] = (statuses[reply.status] ?? 0) + 1;
-        if (reply.status[0] !== '2') lastFault = `${reply.head}\n\n${waiting.toString('utf8', reply.head.length + HEAD_END.length, reply.endAt)}`;
+        if (reply.status[0] !== '2')
+          lastFault = `${reply.head}\n\n${waiting.toString('utf8', reply.head.length + HEAD_END.length, reply.endAt)}`;
       };
       socket.on('data', (chunk) => {
         try {

@@ -65,8 +65,14 @@ export const compareMeasures = async (options: MeasuresOptions): Promise<PairsRe
     }
     found.push(times);
   }
-  const ratio = interval(found.map((times) => times.ours / times.limit), random);
-  const self = interval(found.map((times) => times.again / times.limit), random);
+  const ratio = interval(
+    found.map((times) => times.ours / times.limit),
+    random,
+  );
+  const self = interval(
+    found.map((times) => times.again / times.limit),
+    random,
+  );
   const result: PairsResult = {
     name,
     oursUs: median(found.map((times) => times.ours)),
@@ -106,7 +112,10 @@ export const seeded = (seed: number): (() => number) => {
 };
 
 const shuffled = <T>(items: readonly T[], random: () => number): readonly T[] =>
-  items.map((item) => ({ item, at: random() })).sort((a, b) => a.at - b.at).map(({ item }) => item);
+  items
+    .map((item) => ({ item, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
 
 /** µs of user and system time per operation. */
 const cpuUsOf = async (operation: Operation, operations: number): Promise<number> => {

@@ -7,14 +7,24 @@ export const partRules: readonly PartRule[] = [
   { part: 'compose', pattern: /\/src\/domain\/message\/(compose|body|header|encoded-text)\.js/ },
   { part: 'SMTP', pattern: /\/src\/adapters\/mail\/|\/node_modules\/nodemailer\// },
   { part: 'project', pattern: /\/src\/(projections|adapters\/documents)\// },
-  { part: 'append', pattern: /\/src\/(domain\/(event-log|event-codec|hash-chain)\.js|adapters\/(event-store|keys|files)\/|adapters\/sqlite\/group-commit\.js)/ },
+  {
+    part: 'append',
+    pattern:
+      /\/src\/(domain\/(event-log|event-codec|hash-chain)\.js|adapters\/(event-store|keys|files)\/|adapters\/sqlite\/group-commit\.js)/,
+  },
   { part: 'dispatch', pattern: /\/src\/(processors|adapters\/bus|domain\/email)\/|\/node_modules\/rxjs\// },
-  { part: 'accept', pattern: /\/src\/(http|commands|domain\/(api-key|team|template|message))\/|\/src\/adapters\/limiter\/|\/node_modules\/(fastify|@fastify|find-my-way|fast-json-stringify)\/|^node:_http/ },
+  {
+    part: 'accept',
+    pattern:
+      /\/src\/(http|commands|domain\/(api-key|team|template|message))\/|\/src\/adapters\/limiter\/|\/node_modules\/(fastify|@fastify|find-my-way|fast-json-stringify)\/|^node:_http/,
+  },
 ];
 
 /** In: a profile, and the CPU of one operation. Out: lines for people, parts first, then the functions that cost most. */
 export const describeProfile = ({ parts, functions }: ProfileReport, cpuUs: number, functionsShown = 25): readonly string[] => [
-  ...parts.map(({ what, share }) => `  ${what.padEnd(20)} ${(share * 100).toFixed(1).padStart(5)} %  ${(share * cpuUs).toFixed(0).padStart(5)} µs`),
+  ...parts.map(
+    ({ what, share }) => `  ${what.padEnd(20)} ${(share * 100).toFixed(1).padStart(5)} %  ${(share * cpuUs).toFixed(0).padStart(5)} µs`,
+  ),
   '  functions by self time:',
   ...functions.slice(0, functionsShown).map(({ what, share }) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${what}`),
 ];

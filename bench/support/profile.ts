@@ -19,13 +19,21 @@ export type Share = Readonly<{ what: string; share: number }>;
 export type ProfileReport = Readonly<{ parts: readonly Share[]; functions: readonly Share[]; samples: number }>;
 
 /** Options of node that write a profile into that directory when the program ends. Sampling more often than each millisecond doubles the CPU. */
-export const profileOptions = (directory: string): readonly string[] => ['--cpu-prof', '--cpu-prof-interval=1000', `--cpu-prof-dir=${directory}`];
+export const profileOptions = (directory: string): readonly string[] => [
+  '--cpu-prof',
+  '--cpu-prof-interval=1000',
+  `--cpu-prof-dir=${directory}`,
+];
 
 /** Microseconds of the clock that profiles are stamped with, the same in every process. */
 export const profileClockUs = (): number => Number(process.hrtime.bigint() / 1_000n);
 
 /** In: the directory, the moments between which samples count, and the parts. Out: shares of the time that was not idle, largest first. */
-export const readProfile = (directory: string, window: Readonly<{ fromUs: number; toUs: number }>, rules: readonly PartRule[]): ProfileReport => {
+export const readProfile = (
+  directory: string,
+  window: Readonly<{ fromUs: number; toUs: number }>,
+  rules: readonly PartRule[],
+): ProfileReport => {
   const name = readdirSync(directory).find((file) => file.endsWith('.cpuprofile'));
   if (name === undefined) throw new Error('the program left no profile');
   const { nodes, startTime, samples, timeDeltas } = JSON.parse(readFileSync(join(directory, name), 'utf8')) as Profile;
@@ -77,7 +85,10 @@ const maps = new Map<string, SourceMap | undefined>();
 const mapOf = (file: string): SourceMap | undefined => {
   if (!maps.has(file)) {
     const map = `${file}.map`;
-    maps.set(file, existsSync(map) ? new SourceMap(JSON.parse(readFileSync(map, 'utf8')) as ConstructorParameters<typeof SourceMap>[0]) : undefined);
+    maps.set(
+      file,
+      existsSync(map) ? new SourceMap(JSON.parse(readFileSync(map, 'utf8')) as ConstructorParameters<typeof SourceMap>[0]) : undefined,
+    );
   }
   return maps.get(file);
 };
@@ -91,6 +102,7 @@ const placeOf = ({ callFrame: { functionName, url, lineNumber, columnNumber } }:
   const file = fileURLToPath(url);
   const entry = mapOf(file)?.findEntry(lineNumber, columnNumber);
   const line = entry !== undefined && 'originalLine' in entry ? entry.originalLine : lineNumber;
-  const inProject = file.startsWith(builtAt) && entry !== undefined ? file.slice(builtAt.length).replace(/\.js$/, '.ts') : relative(projectRoot, file);
+  const inProject =
+    file.startsWith(builtAt) && entry !== undefined ? file.slice(builtAt.length).replace(/\.js$/, '.ts') : relative(projectRoot, file);
   return `${name} ${inProject}:${line + 1}`;
 };

@@ -53,7 +53,10 @@ export const pinToLoad = (): void => {
 /** Starts the program; its standard input stays open until it is stopped. */
 export const startProgram = ({ command, args, env = {}, side }: ProgramOptions): Program => {
   const [file, all] = hasTwoCores ? ['taskset', ['-c', coreOf[side], command, ...args]] : [command, [...args]];
-  const child = spawn(file, all, { stdio: ['pipe', 'pipe', 'pipe'], env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env } });
+  const child = spawn(file, all, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+  });
   const pid = child.pid;
   if (pid === undefined) throw new Error(`${command} could not be started`);
   const text = collect(child);

@@ -17,7 +17,12 @@ export type Figure = Readonly<{
   note?: string;
 }>;
 
-export type BenchResult = Readonly<{ name: string; figures: readonly Figure[]; machine: Readonly<Record<string, string>>; details?: unknown }>;
+export type BenchResult = Readonly<{
+  name: string;
+  figures: readonly Figure[];
+  machine: Readonly<Record<string, string>>;
+  details?: unknown;
+}>;
 
 /** True where the figure is what it should be, has no target, or does not count. */
 export const isMet = ({ value, target, counts }: Figure): boolean => {
@@ -26,11 +31,30 @@ export const isMet = ({ value, target, counts }: Figure): boolean => {
 };
 
 /** The figures of a comparison: what each costs, their ratio, and the band of the limit against itself. */
-export const figuresOf = ({ oursUs, limitUs, ratio, self, counts }: PairsResult, unit: string, target: Figure['target']): readonly Figure[] => [
+export const figuresOf = (
+  { oursUs, limitUs, ratio, self, counts }: PairsResult,
+  unit: string,
+  target: Figure['target'],
+): readonly Figure[] => [
   { what: 'ours', value: oursUs, unit },
   { what: 'limit', value: limitUs, unit },
-  { what: 'ours / limit', value: ratio.median, low: ratio.low, high: ratio.high, unit: '', counts, ...(target === undefined ? {} : { target }) },
-  { what: 'limit / limit', value: self.median, low: self.low, high: self.high, unit: '', note: counts ? 'inside 0.93 to 1.07' : 'wider than 0.93 to 1.07: does not count' },
+  {
+    what: 'ours / limit',
+    value: ratio.median,
+    low: ratio.low,
+    high: ratio.high,
+    unit: '',
+    counts,
+    ...(target === undefined ? {} : { target }),
+  },
+  {
+    what: 'limit / limit',
+    value: self.median,
+    low: self.low,
+    high: self.high,
+    unit: '',
+    note: counts ? 'inside 0.93 to 1.07' : 'wider than 0.93 to 1.07: does not count',
+  },
 ];
 
 /** The exit code of a benchmark that was right but too restless to decide whether its target is met. */
@@ -41,7 +65,10 @@ export const report = (result: BenchResult): void => {
   console.log(`\n${result.name}`);
   for (const line of rows(result.figures)) console.log(`  ${line}`);
   mkdirSync(resultsRoot, { recursive: true });
-  writeFileSync(join(resultsRoot, `${result.name}.json`), `${JSON.stringify({ ...result, measuredAt: new Date().toISOString() }, null, 2)}\n`);
+  writeFileSync(
+    join(resultsRoot, `${result.name}.json`),
+    `${JSON.stringify({ ...result, measuredAt: new Date().toISOString() }, null, 2)}\n`,
+  );
   if (!result.figures.every(isMet)) process.exitCode = 1;
   else if (result.figures.some(({ target, counts }) => target !== undefined && counts === false)) process.exitCode = UNDECIDED;
 };
@@ -55,7 +82,12 @@ const rows = (figures: readonly Figure[]): readonly string[] => {
     figure.note ?? '',
   ]);
   const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((row) => row[column]!.length)));
-  return cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 };
 
 const shown = (value: number): string => value.toFixed(Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 3);

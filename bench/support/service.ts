@@ -80,9 +80,12 @@ const BODIES = 64;
 
 /** Posts emails to any server that takes them as sealpost does. Rejects where one is not answered 201. */
 export const post = async (port: number, authorization: string, count: number, bodyOf: (n: number) => unknown): Promise<LoadResult> => {
-  const requests = Array.from({ length: BODIES }, (_, n) => httpRequest('POST', '/api/emails/send', { Authorization: authorization }, bodyOf(n)));
+  const requests = Array.from({ length: BODIES }, (_, n) =>
+    httpRequest('POST', '/api/emails/send', { Authorization: authorization }, bodyOf(n)),
+  );
   const result = await load({ port, connections: CONNECTIONS, requests: count, request: (n) => requests[n % BODIES]! });
-  if (result.statuses['201'] !== count) throw new Error(`not every email was accepted: ${JSON.stringify(result.statuses)}\n${result.lastFault ?? ''}`);
+  if (result.statuses['201'] !== count)
+    throw new Error(`not every email was accepted: ${JSON.stringify(result.statuses)}\n${result.lastFault ?? ''}`);
   return result;
 };
 

@@ -61,7 +61,9 @@ const sinkProgram = (): Readonly<{ file: string; libraries: string }> => {
       const archive = readdirSync(directory).find((name) => name.endsWith('.deb'));
       execFileSync('dpkg-deb', ['-x', join(directory, archive ?? ''), directory], { stdio: 'ignore' });
     } catch (cause) {
-      throw new Error('smtp-sink is not here and could not be fetched: install the package postfix, or run this on Debian with network', { cause });
+      throw new Error('smtp-sink is not here and could not be fetched: install the package postfix, or run this on Debian with network', {
+        cause,
+      });
     }
   }
   return { file, libraries: join(directory, 'usr/lib/postfix') };

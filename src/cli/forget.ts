@@ -7,14 +7,14 @@ const keysAtOnce = 1_000;
 
 export const forget = (): Promise<void> =>
   withEngine(async (engine) => {
-    const bar = progressBar('log       ', await engine.log.head());
+    const bar = progressBar('log       ', await engine.eventLog.head());
     let destroyed = 0;
     let gone: string[] = [];
     const destroy = async (): Promise<void> => {
       destroyed += await destroyThoseLeft(engine, gone);
       gone = [];
     };
-    for await (const events of engine.log.readAll(0, { filter: { kinds: ['email'] }, opens: [] })) {
+    for await (const events of engine.eventLog.readAll(0, { filter: { kinds: ['email'] }, opens: [] })) {
       for (const { event, metadata } of events) {
         if ((event.type === 'EmailArchived' || event.type === 'EmailDeleted') && metadata.keyId !== undefined) gone.push(metadata.keyId);
       }

@@ -10,14 +10,17 @@ export type CreateKeyOptions = Readonly<{ name: string; permissions?: string; ra
 
 export const createKey = (options: CreateKeyOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
-    const granted = options.permissions === undefined ? [...permissions] : options.permissions.split(',').map((name) => permissionOf(name.trim()));
+    const granted =
+      options.permissions === undefined ? [...permissions] : options.permissions.split(',').map((name) => permissionOf(name.trim()));
     const { apiKeyNameCharsMax, apiKeyRateLimitMax } = engine.limits;
-    if (options.name === '' || options.name.length > apiKeyNameCharsMax) throw new Error(`--name has ${options.name.length} characters; from 1 to ${apiKeyNameCharsMax} are allowed`);
+    if (options.name === '' || options.name.length > apiKeyNameCharsMax)
+      throw new Error(`--name has ${options.name.length} characters; from 1 to ${apiKeyNameCharsMax} are allowed`);
     const rateLimit = options.rateLimit === undefined ? undefined : Number(options.rateLimit);
     if (rateLimit !== undefined && (!Number.isSafeInteger(rateLimit) || rateLimit < 1 || rateLimit > apiKeyRateLimitMax)) {
       throw new Error(`--rate-limit ${options.rateLimit} is not a whole number from 1 to ${apiKeyRateLimitMax} (requests per minute)`);
     }
-    if (options.expires !== undefined && Number.isNaN(Date.parse(options.expires))) throw new Error(`--expires ${options.expires} is not an ISO 8601 time such as 2030-01-31T00:00:00Z`);
+    if (options.expires !== undefined && Number.isNaN(Date.parse(options.expires)))
+      throw new Error(`--expires ${options.expires} is not an ISO 8601 time such as 2030-01-31T00:00:00Z`);
     const created = await makeCommands(engine).createApiKey(systemCaller(teamId, 'cli', 'cli'), {
       name: options.name,
       permissions: granted,

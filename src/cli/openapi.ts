@@ -11,7 +11,12 @@ export const openapi = async (): Promise<void> => {
   endWhenNobodyReads();
   const publicUrl = readConfig().publicUrl;
   const dataDir = mkdtempSync(join(tmpdir(), 'sealpost-openapi-'));
-  const config = readConfig({ SEALPOST_DATA_DIR: dataDir, SEALPOST_PUBLIC_URL: publicUrl, SEALPOST_ROLES: 'http', SEALPOST_LOG_LEVEL: 'silent' });
+  const config = readConfig({
+    SEALPOST_DATA_DIR: dataDir,
+    SEALPOST_PUBLIC_URL: publicUrl,
+    SEALPOST_ROLES: 'http',
+    SEALPOST_LOG_LEVEL: 'silent',
+  });
   const app = await startApp(config);
   try {
     await app.server.ready();

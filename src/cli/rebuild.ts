@@ -8,10 +8,11 @@ export const rebuild = (name: string | undefined): Promise<void> =>
   withEngine(async (engine) => {
     const projections = makeProjections(engine.limits);
     const chosen = name === undefined ? projections : projections.filter((projection) => projection.name === name);
-    if (chosen.length === 0) throw new Error(`there is no projection ${name}; there are ${projections.map((projection) => projection.name).join(', ')}`);
+    if (chosen.length === 0)
+      throw new Error(`there is no projection ${name}; there are ${projections.map((projection) => projection.name).join(', ')}`);
     for (const projection of chosen) {
       const started = performance.now();
-      const bar = progressBar(projection.name.padEnd(10), await engine.log.head());
+      const bar = progressBar(projection.name.padEnd(10), await engine.eventLog.head());
       const events = await rebuildProjection(projection, engine, bar.update);
       bar.stop();
       const seconds = (performance.now() - started) / 1_000;

@@ -14,12 +14,13 @@ export const replay = (stream: string | undefined, options: ReplayOptions): Prom
     if (!Number.isSafeInteger(from) || from < 1) throw new Error(`--from ${options.from} is not a position; positions count from 1`);
     const show = options.json === true ? showJson : showText;
     if (stream === undefined) {
-      for await (const batch of engine.log.readAll(from - 1)) batch.forEach(show);
+      for await (const batch of engine.eventLog.readAll(from - 1)) batch.forEach(show);
       return;
     }
     const name = (parseEmailId(stream) === undefined ? stream : `email-${stream}`) as StreamName;
-    const events = await engine.log.load(name);
-    if (events.length === 0) throw new Error(`there is no stream ${name}; streams are named email-<id>, template-<id>, apiKey-<id>, team-<id>, ledger`);
+    const events = await engine.eventLog.load(name);
+    if (events.length === 0)
+      throw new Error(`there is no stream ${name}; streams are named email-<id>, template-<id>, apiKey-<id>, team-<id>, ledger`);
     events.filter(({ position }) => position >= from).forEach(show);
   });
 
@@ -33,7 +34,18 @@ const sealedPart = ({ event }: Recorded): unknown => {
 const showJson = (recorded: Recorded): void => {
   const { position, stream, revision, hash, metadata, event } = recorded;
   const sealed = sealedPart(recorded);
-  print(JSON.stringify({ position, stream, revision, type: event.type, data: event.data, ...(sealed === undefined ? {} : { sealed }), metadata, hash }));
+  print(
+    JSON.stringify({
+      position,
+      stream,
+      revision,
+      type: event.type,
+      data: event.data,
+      ...(sealed === undefined ? {} : { sealed }),
+      metadata,
+      hash,
+    }),
+  );
 };
 
 const showText = (recorded: Recorded): void => {

@@ -37,7 +37,8 @@ const listen = async (app: App, config: Config): Promise<string> => {
   } catch (fault) {
     await app.stop();
     const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
-    if (code === 'EADDRINUSE') throw new Error(`port ${config.port} on ${config.host} is in use; stop what uses it, or set PORT to another`, { cause: fault });
+    if (code === 'EADDRINUSE')
+      throw new Error(`port ${config.port} on ${config.host} is in use; stop what uses it, or set PORT to another`, { cause: fault });
     throw fault;
   }
 };

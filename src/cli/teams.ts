@@ -32,12 +32,22 @@ const senderOf = (text: string) => {
 };
 
 const companyFields: readonly (keyof Company)[] = [
-  'name', 'legalName', 'email', 'phone', 'website', 'addressLine1', 'city', 'state', 'postalCode', 'country',
+  'name',
+  'legalName',
+  'email',
+  'phone',
+  'website',
+  'addressLine1',
+  'city',
+  'state',
+  'postalCode',
+  'country',
 ];
 
 const companyField = (text: string): [keyof Company, string] => {
   const at = text.indexOf('=');
   const field = companyFields.find((known) => known === text.slice(0, at));
-  if (field === undefined) throw new Error(`--company ${text} is not of the form field=value with one of the fields ${companyFields.join(', ')}`);
+  if (field === undefined)
+    throw new Error(`--company ${text} is not of the form field=value with one of the fields ${companyFields.join(', ')}`);
   return [field, text.slice(at + 1)];
 };

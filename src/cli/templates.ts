@@ -16,7 +16,12 @@ export const importTemplate = (file: string): Promise<void> =>
     const given = read(file);
     const commands = makeCommands(engine);
     const caller = systemCaller(teamId, 'cli', 'cli');
-    if (isAttachment(given)) await importAttachment(commands, caller, checked<ImportAttachmentTemplateRequest>(ImportAttachmentTemplateRequestSchema, withoutPublish(given), file));
+    if (isAttachment(given))
+      await importAttachment(
+        commands,
+        caller,
+        checked<ImportAttachmentTemplateRequest>(ImportAttachmentTemplateRequestSchema, withoutPublish(given), file),
+      );
     else await importEmail(commands, caller, checked<CreateTemplateRequest>(CreateTemplateRequestSchema, given, file));
   });
 
@@ -51,7 +56,8 @@ const read = (file: string): unknown => {
   }
 };
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A template says what it is by `type`, or shows it by the pages of its schema. */
 const isAttachment = (template: unknown): template is Readonly<Record<string, unknown>> => {

@@ -1,5 +1,5 @@
 /** `sealpost verify`: checks the chain of the log, its seals, and that the read models are what a rebuild would give. */
-import { verifyLog, type NotedRoot } from '../domain/verification.js';
+import { verifyLog, type NotedRoot } from '../event-log/verification.js';
 import { makeProjections } from '../projections/index.js';
 import { compareWithRebuild } from '../projections/rebuild.js';
 import type { Engine } from '../engine.js';
@@ -20,7 +20,7 @@ const notedRoot = (text: string): NotedRoot => {
 };
 
 const verifyChain = async (engine: Engine, root: string | undefined): Promise<boolean> => {
-  const bar = progressBar('log       ', await engine.log.head());
+  const bar = progressBar('log       ', await engine.eventLog.head());
   const result = await verifyLog(engine.store, root === undefined ? undefined : notedRoot(root), bar.update);
   bar.stop();
   if (result.finding !== undefined) {
@@ -34,7 +34,7 @@ const verifyChain = async (engine: Engine, root: string | undefined): Promise<bo
 };
 
 const verifyProjections = async (engine: Engine): Promise<boolean> => {
-  const head = await engine.log.head();
+  const head = await engine.eventLog.head();
   let sound = true;
   for (const projection of makeProjections(engine.limits)) {
     const bar = progressBar(projection.name.padEnd(10), head);

@@ -1,13 +1,21 @@
 /** Commands on API keys, and the admission of a call by its key. */
 import type { Authenticated, Caller, Commands } from './api.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle, loadState, type Loaded } from './handle.js';
+import { handle, loadState, type Loaded } from './command-handler.js';
 import type { CreateApiKeyRequest } from '../domain/api-key/records.js';
 import {
-  admitApiKey, apiKeyDecider, apiKeyRecord, formatApiKey, API_KEY_PREFIX, isUseWorthNoting, readApiKey, type ApiKey, type ApiKeyState,
+  admitApiKey,
+  apiKeyDecider,
+  apiKeyRecord,
+  formatApiKey,
+  API_KEY_PREFIX,
+  isUseWorthNoting,
+  readApiKey,
+  type ApiKey,
+  type ApiKeyState,
 } from '../domain/api-key/state.js';
 import { DomainError } from '../domain/errors.js';
-import { apiKeyStream, must, parseTeamId, type ApiKeyId, type TeamId } from '../domain/ids.js';
+import { apiKeyStream, assertDefined, parseTeamId, type ApiKeyId, type TeamId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 
 const unknown = (): DomainError => new DomainError('API_KEY_UNKNOWN', 'There is no API key with this id. GET /api/api-keys lists yours.');
@@ -18,19 +26,24 @@ const ownedBy =
     if (state === undefined || owner !== teamId) throw unknown();
   };
 
-export const apiKeyCommands = (
-  deps: CommandDeps,
-): Pick<Commands, 'authenticate' | 'createApiKey' | 'getApiKey' | 'revokeApiKey'> => ({
+export const apiKeyCommands = (deps: CommandDeps): Pick<Commands, 'authenticate' | 'createApiKey' | 'getApiKey' | 'revokeApiKey'> => ({
   authenticate: (token) => authenticate(deps, token),
   createApiKey: (caller, request) => createApiKey(deps, caller, request),
   getApiKey: async (caller, id) => {
-    const loaded = await loadState(deps.log, apiKeyStream(id), apiKeyDecider);
+    const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);
     ownedBy(caller.teamId)(loaded);
     return apiKeyRecord(id, loaded.state!, isoTime(deps.clock.now()));
   },
   revokeApiKey: async (caller, id) => {
     const cause = causeOf(deps, caller);
-    const { state } = await handle(deps.log, apiKeyStream(id), apiKeyDecider, { type: 'RevokeApiKey', at: cause.at }, cause, ownedBy(caller.teamId));
+    const { state } = await handle(
+      deps.eventLog,
+      apiKeyStream(id),
+      apiKeyDecider,
+      { type: 'RevokeApiKey', at: cause.at },
+      cause,
+      ownedBy(caller.teamId),
+    );
     return apiKeyRecord(id, state!, cause.at);
   },
 });
@@ -44,14 +57,14 @@ const authenticate = async (deps: CommandDeps, token: string): Promise<Authentic
   const { state, teamId } = await deps.apiKey(apiKeyStream(read.id));
   const at = isoTime(deps.clock.now());
   const key = admitApiKey(state, read.hash, at);
-  const team = must(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
+  const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
   if (isUseWorthNoting(key, at)) await noteUse(deps, read.id, team, at);
   return { teamId: team, keyId: read.id, permissions: key.permissions, rateLimit: key.rateLimit };
 };
 
 const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {
   const cause = { teamId, actor: `apiKey:${id}`, correlationId: id, causationId: id, at };
-  await handle(deps.log, apiKeyStream(id), apiKeyDecider, { type: 'UseApiKey', at }, cause);
+  await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'UseApiKey', at }, cause);
 };
 
 const createApiKey = async (deps: CommandDeps, caller: Caller, request: CreateApiKeyRequest) => {
@@ -67,7 +80,7 @@ const createApiKey = async (deps: CommandDeps, caller: Caller, request: CreateAp
     });
   }
   const key = formatApiKey(deps.ids.bytes(32));
-  const { id, hash } = must(readApiKey(key), 'API key');
+  const { id, hash } = assertDefined(readApiKey(key), 'API key');
   const cause = causeOf(deps, caller);
   const created: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'> = {
     at: cause.at,
@@ -80,6 +93,6 @@ const createApiKey = async (deps: CommandDeps, caller: Caller, request: CreateAp
     start: key.slice(API_KEY_PREFIX.length, API_KEY_PREFIX.length + 4),
     end: key.slice(-4),
   };
-  const { state } = await handle(deps.log, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause);
+  const { state } = await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause);
   return { ...apiKeyRecord(id, state!, cause.at), key };
 };

@@ -1,7 +1,10 @@
 /** Every command as HTTP and the command line call it. Each may reject with DomainError; nothing is written then. */
 import type { ApiKeyId, AssetId, EmailId, TeamId, TemplateId } from '../domain/ids.js';
 import type {
-  AttachmentTemplateRecord, AttachmentTemplateVersion, CreateAttachmentTemplateRequest, ImportAttachmentTemplateRequest,
+  AttachmentTemplateRecord,
+  AttachmentTemplateVersion,
+  CreateAttachmentTemplateRequest,
+  ImportAttachmentTemplateRequest,
   UpdateAttachmentTemplateRequest,
 } from '../domain/attachment-template/records.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
@@ -9,10 +12,21 @@ import type { AssetRecord, AssetUsage } from '../domain/asset/records.js';
 import type { ApiKeyRecord, CreateApiKeyRequest, CreatedApiKey, Permission } from '../domain/api-key/records.js';
 import type { JsonObject } from '../domain/json.js';
 import type {
-  BulkDeleteRequest, BulkDeleteResponse, Deleted, EmailRecord, RetryEmailResponse, SendEmailRequest, SendEmailResponse,
+  BulkDeleteRequest,
+  BulkDeleteResponse,
+  Deleted,
+  EmailRecord,
+  RetryEmailResponse,
+  SendEmailRequest,
+  SendEmailResponse,
 } from '../domain/email/request.js';
 import type {
-  CreateTemplateRequest, PreviewRequest, PreviewResponse, TemplateRecord, TemplateVersion, UpdateTemplateRequest,
+  CreateTemplateRequest,
+  PreviewRequest,
+  PreviewResponse,
+  TemplateRecord,
+  TemplateVersion,
+  UpdateTemplateRequest,
 } from '../domain/template/records.js';
 
 /** Who calls, on whose behalf, and under which request: becomes the metadata of every event that the call causes. */
@@ -71,12 +85,21 @@ export type Commands = Readonly<{
   importAttachmentTemplate: (caller: Caller, request: ImportAttachmentTemplateRequest) => Promise<Imported<AttachmentTemplateRecord>>;
   /** `reference`: id, short id or slug, on each of these. */
   getAttachmentTemplate: (caller: Caller, reference: string) => Promise<AttachmentTemplateRecord>;
-  updateAttachmentTemplate: (caller: Caller, reference: string, request: UpdateAttachmentTemplateRequest) => Promise<AttachmentTemplateRecord>;
+  updateAttachmentTemplate: (
+    caller: Caller,
+    reference: string,
+    request: UpdateAttachmentTemplateRequest,
+  ) => Promise<AttachmentTemplateRecord>;
   deleteAttachmentTemplate: (caller: Caller, reference: string) => Promise<Deleted>;
   publishAttachmentTemplate: (caller: Caller, reference: string) => Promise<AttachmentTemplateRecord>;
   attachmentTemplateVersions: (caller: Caller, reference: string) => Promise<readonly AttachmentTemplateVersion[]>;
   /** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */
-  previewAttachmentTemplate: (caller: Caller, reference: string, request: DocumentPreviewRequest, signal: AbortSignal) => Promise<DocumentPreview>;
+  previewAttachmentTemplate: (
+    caller: Caller,
+    reference: string,
+    request: DocumentPreviewRequest,
+    signal: AbortSignal,
+  ) => Promise<DocumentPreview>;
 
   /** `usage`: what the team's gallery holds; the route asks the read model first. */
   uploadAsset: (caller: Caller, upload: Upload, usage: AssetUsage) => Promise<AssetRecord>;

@@ -2,16 +2,16 @@
 import { hash } from 'node:crypto';
 import type { Caller, Commands, Upload } from './api.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle, loadState, type Loaded } from './handle.js';
+import { handle, loadState, type Loaded } from './command-handler.js';
 import { checkAssetSizes } from '../domain/asset/errors.js';
 import type { AssetUploaded } from '../domain/asset/events.js';
 import { kindOf, nameFor } from '../domain/asset/kind.js';
 import type { AssetRecord, AssetUsage } from '../domain/asset/records.js';
 import { assetDecider, assetNotFound, assetRecord, type AssetState } from '../domain/asset/state.js';
 import { DomainError } from '../domain/errors.js';
-import { startOf } from '../domain/event-log.js';
+import { startOf } from '../event-log/event-log.js';
 import { safeFilename } from '../domain/filename.js';
-import { assetStream, must, parseAssetId, type AssetId, type TeamId } from '../domain/ids.js';
+import { assetStream, assertDefined, parseAssetId, type AssetId, type TeamId } from '../domain/ids.js';
 
 /** What the sealed bytes are bound to. */
 const CONTEXT = 'asset';
@@ -19,19 +19,23 @@ const CONTEXT = 'asset';
 export type LoadedAsset = Readonly<{ bytes: Buffer; contentType: string; filename: string }>;
 
 /** In: an id as somebody wrote it. Out: the team's living asset with its bytes, or undefined: another team's is never told apart from an unknown one. */
-export const loadAsset = async (deps: Pick<CommandDeps, 'log' | 'files'>, teamId: TeamId, reference: string): Promise<LoadedAsset | undefined> => {
+export const loadAsset = async (
+  deps: Pick<CommandDeps, 'eventLog' | 'files'>,
+  teamId: TeamId,
+  reference: string,
+): Promise<LoadedAsset | undefined> => {
   const id = parseAssetId(reference);
   const asset = id && (await living(deps, teamId, id));
   if (id === undefined || asset === undefined) return undefined;
-  const key = await deps.log.existingKey(assetStream(id));
+  const key = await deps.eventLog.existingKey(assetStream(id));
   const sealed = key && (await deps.files.get(asset.file));
   // Deleted meanwhile.
   if (key === undefined || sealed === undefined) return undefined;
   return { bytes: key.open(sealed, CONTEXT), contentType: asset.contentType, filename: asset.description.filename };
 };
 
-const living = async (deps: Pick<CommandDeps, 'log'>, teamId: TeamId, id: AssetId) => {
-  const { state, teamId: owner } = await loadState(deps.log, assetStream(id), assetDecider);
+const living = async (deps: Pick<CommandDeps, 'eventLog'>, teamId: TeamId, id: AssetId) => {
+  const { state, teamId: owner } = await loadState(deps.eventLog, assetStream(id), assetDecider);
   if (state === undefined || state.deletedAt !== null || state.description === undefined || owner !== teamId) return undefined;
   return { ...state, description: state.description };
 };
@@ -54,7 +58,12 @@ export const assetCommands = (deps: CommandDeps): Pick<Commands, 'uploadAsset' |
   },
 });
 
-const uploadAsset = async (deps: CommandDeps, caller: Caller, { filename: given, bytes }: Upload, usage: AssetUsage): Promise<AssetRecord> => {
+const uploadAsset = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { filename: given, bytes }: Upload,
+  usage: AssetUsage,
+): Promise<AssetRecord> => {
   if (bytes.byteLength === 0) throw invalid('file', 'is empty');
   checkAssetSizes(bytes.byteLength, usage, deps.limits);
   const named = safeFilename(given);
@@ -62,14 +71,14 @@ const uploadAsset = async (deps: CommandDeps, caller: Caller, { filename: given,
   const { contentType, size } = kindOf(bytes, await deps.mediaTypes.of(bytes), named);
   const description = { filename: nameFor(named, contentType, deps.limits.filenameCharsMax), sha256: hash('sha256', bytes) };
 
-  const id = must(parseAssetId(deps.ids.uuid()), 'UUID');
+  const id = assertDefined(parseAssetId(deps.ids.uuid()), 'UUID');
   const cause = causeOf(deps, caller);
-  const { id: keyId, key } = await deps.log.newKey();
+  const { id: keyId, key } = await deps.eventLog.newKey();
   const file = await deps.files.put(key.seal(bytes, CONTEXT));
   const data: AssetUploaded['data'] = { at: cause.at, contentType, sizeBytes: bytes.byteLength, ...size, file };
   const events = assetDecider.decide({ type: 'UploadAsset', uploaded: { type: 'AssetUploaded', data, sealed: description } }, undefined);
   try {
-    await deps.log.append(assetStream(id), startOf(assetStream(id), keyId), events, cause);
+    await deps.eventLog.append(assetStream(id), startOf(assetStream(id), keyId), events, cause);
   } catch (fault) {
     // What was put for an asset that did not come to be belongs to nobody.
     await deps.files.delete(file);
@@ -90,10 +99,10 @@ const deleteAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Prom
   const owned = ({ state, teamId }: Loaded<AssetState>): void => {
     if (state === undefined || state.deletedAt !== null || teamId !== caller.teamId) throw assetNotFound();
   };
-  const loaded = await loadState(deps.log, stream, assetDecider);
+  const loaded = await loadState(deps.eventLog, stream, assetDecider);
   owned(loaded);
   await deps.files.delete(loaded.state!.file);
-  await deps.log.destroyKey(stream);
+  await deps.eventLog.destroyKey(stream);
   const cause = causeOf(deps, caller);
-  await handle(deps.log, stream, assetDecider, { type: 'DeleteAsset', at: cause.at }, cause, owned);
+  await handle(deps.eventLog, stream, assetDecider, { type: 'DeleteAsset', at: cause.at }, cause, owned);
 };

@@ -2,22 +2,46 @@
 import type { Caller, Commands, DocumentPreview, DocumentPreviewRequest, Imported } from './api.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
-import { changeOf, createOf, deleteOf, draftOf, findTemplateOf, mustFindOf, publishOf, type Known, type TemplateKindOf } from './template-lifecycle.js';
+import {
+  changeOf,
+  createOf,
+  deleteOf,
+  draftOf,
+  findTemplateOf,
+  mustFindOf,
+  publishOf,
+  type Known,
+  type TemplateKindOf,
+} from './template-lifecycle.js';
 import { slugOf } from './template-slugs.js';
-import type { AttachmentTemplateRecord, CreateAttachmentTemplateRequest, ImportAttachmentTemplateRequest } from '../domain/attachment-template/records.js';
+import type {
+  AttachmentTemplateRecord,
+  CreateAttachmentTemplateRequest,
+  ImportAttachmentTemplateRequest,
+} from '../domain/attachment-template/records.js';
 import type { AttachmentTemplateContent } from '../domain/attachment-template/schema.js';
 import { parseShortId, SHORT_ID_SIZE_BYTES, shortIdOf } from '../domain/attachment-template/short-id.js';
 import {
-  attachmentTemplateDecider, attachmentTemplateRecord, attachmentTemplateRules, attachmentTemplateVersions, contentOfAttachment,
-  resolveAttachmentVersion, type AttachmentTemplate,
+  attachmentTemplateDecider,
+  attachmentTemplateRecord,
+  attachmentTemplateRules,
+  attachmentTemplateVersions,
+  contentOfAttachment,
+  resolveAttachmentVersion,
+  type AttachmentTemplate,
 } from '../domain/attachment-template/state.js';
 import { DomainError } from '../domain/errors.js';
 import {
-  attachmentTemplateIdOf, attachmentTemplateSlugStream, attachmentTemplateStream, parseAttachmentTemplateId, teamStream,
-  type AttachmentTemplateId, type TeamId,
+  attachmentTemplateIdOf,
+  attachmentTemplateSlugStream,
+  attachmentTemplateStream,
+  parseAttachmentTemplateId,
+  teamStream,
+  type AttachmentTemplateId,
+  type TeamId,
 } from '../domain/ids.js';
-import { checkAttachmentTemplate } from '../domain/rendering/check-attachment.js';
-import { previewVariables } from '../domain/rendering/variables.js';
+import { checkAttachmentTemplate } from '../domain/rendering/check/attachment.js';
+import { previewVariables } from '../domain/rendering/fill/variables.js';
 import { emptyCompany } from '../domain/team/state.js';
 import type { AttachmentDraft } from '../domain/template/events.js';
 import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE } from '../domain/template/schema.js';
@@ -38,12 +62,18 @@ const kind: TemplateKindOf<AttachmentTemplateId, AttachmentDraft, Pick<Attachmen
 };
 
 /** In: an id, a short id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
-export const findAttachmentTemplate = (deps: CommandDeps, teamId: TeamId, reference: string): Promise<KnownAttachmentTemplate | undefined> =>
-  findTemplateOf(kind, deps, teamId, reference);
+export const findAttachmentTemplate = (
+  deps: CommandDeps,
+  teamId: TeamId,
+  reference: string,
+): Promise<KnownAttachmentTemplate | undefined> => findTemplateOf(kind, deps, teamId, reference);
 
 /** What a document is made from, as it was at that revision. */
-export const attachmentContentAt = async (deps: Pick<CommandDeps, 'log'>, id: AttachmentTemplateId, revision: number): Promise<AttachmentTemplateContent> =>
-  contentOfAttachment(await draftOf(kind, deps, id, revision));
+export const attachmentContentAt = async (
+  deps: Pick<CommandDeps, 'eventLog'>,
+  id: AttachmentTemplateId,
+  revision: number,
+): Promise<AttachmentTemplateContent> => contentOfAttachment(await draftOf(kind, deps, id, revision));
 
 /** Names that revision for ever. */
 export const attachmentCacheKey = (id: AttachmentTemplateId, revision: number): string => `${id}:${revision}`;
@@ -52,8 +82,14 @@ export const attachmentTemplateCommands = (
   deps: CommandDeps,
 ): Pick<
   Commands,
-  | 'createAttachmentTemplate' | 'importAttachmentTemplate' | 'getAttachmentTemplate' | 'updateAttachmentTemplate' | 'deleteAttachmentTemplate'
-  | 'publishAttachmentTemplate' | 'attachmentTemplateVersions' | 'previewAttachmentTemplate'
+  | 'createAttachmentTemplate'
+  | 'importAttachmentTemplate'
+  | 'getAttachmentTemplate'
+  | 'updateAttachmentTemplate'
+  | 'deleteAttachmentTemplate'
+  | 'publishAttachmentTemplate'
+  | 'attachmentTemplateVersions'
+  | 'previewAttachmentTemplate'
 > => ({
   createAttachmentTemplate: (caller, request) => create(deps, caller, request),
   importAttachmentTemplate: (caller, request) => importTemplate(deps, caller, request),
@@ -62,7 +98,8 @@ export const attachmentTemplateCommands = (
     recordOf(await changeOf(kind, deps, caller, reference, { slug, changed: (draft) => checkedDraft(deps, { ...draft, ...changes }) })),
   deleteAttachmentTemplate: async (caller, reference) => ({ id: await deleteOf(kind, deps, caller, reference), deleted: true }),
   publishAttachmentTemplate: async (caller, reference) => recordOf(await publishOf(kind, deps, caller, reference)),
-  attachmentTemplateVersions: async (caller, reference) => attachmentTemplateVersions((await mustFindOf(kind, deps, caller, reference)).template),
+  attachmentTemplateVersions: async (caller, reference) =>
+    attachmentTemplateVersions((await mustFindOf(kind, deps, caller, reference)).template),
   previewAttachmentTemplate: (caller, reference, request, signal) => preview(deps, caller, reference, { ...request, signal }),
 });
 
@@ -101,13 +138,24 @@ const freeId = async (deps: CommandDeps, teamId: TeamId): Promise<Readonly<{ id:
   }
 };
 
-const importTemplate = async (deps: CommandDeps, caller: Caller, request: ImportAttachmentTemplateRequest): Promise<Imported<AttachmentTemplateRecord>> => {
+const importTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: ImportAttachmentTemplateRequest,
+): Promise<Imported<AttachmentTemplateRecord>> => {
   const { name, slug, description, variables, schema, locale, timeZone, outputFormats } = request;
   refuseOtherFormats(outputFormats, schema);
   const given = Object.fromEntries(Object.entries({ description, variables, locale, timeZone }).filter(([, value]) => value !== undefined));
   const known = slug === undefined ? undefined : await findAttachmentTemplate(deps, caller.teamId, slug);
-  if (known === undefined) return { template: await create(deps, caller, { ...given, ...(slug === undefined ? {} : { slug }), name, schema, publish: true }), created: true };
-  await changeOf(kind, deps, caller, known.id, { slug: undefined, changed: (draft) => checkedDraft(deps, { ...draft, ...given, name, schema }) });
+  if (known === undefined)
+    return {
+      template: await create(deps, caller, { ...given, ...(slug === undefined ? {} : { slug }), name, schema, publish: true }),
+      created: true,
+    };
+  await changeOf(kind, deps, caller, known.id, {
+    slug: undefined,
+    changed: (draft) => checkedDraft(deps, { ...draft, ...given, name, schema }),
+  });
   return { template: recordOf(await publishOf(kind, deps, caller, known.id)), created: false };
 };
 
@@ -117,7 +165,9 @@ const refuseOtherFormats = (outputFormats: readonly string[] | undefined, schema
   const own = typeof schema === 'object' && schema !== null && 'outputFormats' in schema ? schema.outputFormats : undefined;
   if (!Array.isArray(own) || JSON.stringify(own) === JSON.stringify(outputFormats)) return;
   const message = 'must be the same as schema.outputFormats, or absent';
-  throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`outputFormats\` ${message}.`, { errors: [{ field: 'outputFormats', message }] });
+  throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`outputFormats\` ${message}.`, {
+    errors: [{ field: 'outputFormats', message }],
+  });
 };
 
 const preview = async (

@@ -15,11 +15,11 @@ import type { Files } from '../domain/ports/files.js';
 import type { SealingKey } from '../domain/ports/keys.js';
 import { OutboundFault } from '../domain/ports/outbound-http.js';
 import { assetContentId, type RenderEnvironment } from '../domain/ports/renderer.js';
-import { constantsOf } from '../domain/rendering/constants.js';
-import { fillText } from '../domain/rendering/fill-text.js';
-import type { Language } from '../domain/rendering/formats.js';
-import { compilePreparation } from '../domain/rendering/prepare-values.js';
-import { hasPlaceholder } from '../domain/rendering/templated-text.js';
+import { constantsOf } from '../domain/rendering/scope/constants.js';
+import { fillText } from '../domain/rendering/fill/text.js';
+import type { Language } from '../domain/rendering/scope/formats.js';
+import { compilePreparation } from '../domain/rendering/fill/prepare-values.js';
+import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
 import { resolveAttachmentVersion } from '../domain/attachment-template/state.js';
 
 export type ReadyAttachment = Readonly<{ filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>;
@@ -89,16 +89,25 @@ const generate = async (
 ): Promise<readonly Readonly<{ file: Prepared; format: OutputFormat }>[]> => {
   const known = await findAttachmentTemplate(deps, caller.teamId, reference);
   if (known === undefined) {
-    throw new DomainError('ERR_ATTACH_001', `${field}: there is no attachment template ${JSON.stringify(reference)}. GET /api/templates/attachment lists yours.`, {
-      relatedInfo: { attachmentTemplateId: reference },
-    });
+    throw new DomainError(
+      'ERR_ATTACH_001',
+      `${field}: there is no attachment template ${JSON.stringify(reference)}. GET /api/templates/attachment lists yours.`,
+      {
+        relatedInfo: { attachmentTemplateId: reference },
+      },
+    );
   }
   const { revision, name } = resolveAttachmentVersion(known.template, 'published');
   const content = await attachmentContentAt(deps, known.id, revision);
   const formats = outputFormats ?? content.schema.outputFormats;
   for (const format of formats) {
     if (content.schema.outputFormats.includes(format)) continue;
-    throw invalidAttachments([{ field: `${field}.outputFormats`, message: `asks for ${format}; the template "${name}" gives ${content.schema.outputFormats.join(' and ')}` }]);
+    throw invalidAttachments([
+      {
+        field: `${field}.outputFormats`,
+        message: `asks for ${format}; the template "${name}" gives ${content.schema.outputFormats.join(' and ')}`,
+      },
+    ]);
   }
   const input = { variables: { ...call.variables, ...variables }, environment: call.environment };
   const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
@@ -111,9 +120,23 @@ const generate = async (
   const made: { file: Prepared; format: OutputFormat }[] = [];
   for (const format of formats) {
     const bytes = await inContext(`${field} ("${name}", ${format})`, () =>
-      makeDocument(deps, { teamId: caller.teamId, content, cacheKey: attachmentCacheKey(known.id, revision), ...input, format, title, signal: new AbortController().signal }),
+      makeDocument(deps, {
+        teamId: caller.teamId,
+        content,
+        cacheKey: attachmentCacheKey(known.id, revision),
+        ...input,
+        format,
+        title,
+        signal: new AbortController().signal,
+      }),
     );
-    const file = { filename: generatedName(title, format, deps.limits.filenameCharsMax), contentType: contentTypes[format], contentId: undefined, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), temporary: true as const };
+    const file = {
+      filename: generatedName(title, format, deps.limits.filenameCharsMax),
+      contentType: contentTypes[format],
+      contentId: undefined,
+      bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      temporary: true as const,
+    };
     made.push({ file, format });
   }
   return made;
@@ -135,14 +158,26 @@ const inContext = <T>(place: string, work: () => T): T => {
 /** The name without an extension of ours, made safe and short enough, then with the one of its format. A slash, as numbers have it, is no path here. */
 const generatedName = (title: string, format: OutputFormat, charsMax: number): string => {
   const extension = extensions[format];
-  const stem = safeFilename(title.replace(/\.(?:pdf|xlsx)$/i, '').replace(/[/\\]/g, '-')).slice(0, charsMax - extension.length).trimEnd();
+  const stem = safeFilename(title.replace(/\.(?:pdf|xlsx)$/i, '').replace(/[/\\]/g, '-'))
+    .slice(0, charsMax - extension.length)
+    .trimEnd();
   return `${stem === '' ? 'document' : stem}${extension}`;
 };
 
 const shown = async (deps: CommandDeps, caller: Caller, assetId: string): Promise<Prepared> => {
   const asset = await loadAsset(deps, caller.teamId, assetId);
-  if (asset === undefined) throw new DomainError('ASSET_NOT_FOUND', `The template shows the asset ${assetId}, which is not in the gallery. GET /api/assets lists what is.`);
-  return { filename: asset.filename, contentType: asset.contentType, contentId: assetContentId(assetId), bytes: asset.bytes, ofTemplate: true };
+  if (asset === undefined)
+    throw new DomainError(
+      'ASSET_NOT_FOUND',
+      `The template shows the asset ${assetId}, which is not in the gallery. GET /api/assets lists what is.`,
+    );
+  return {
+    filename: asset.filename,
+    contentType: asset.contentType,
+    contentId: assetContentId(assetId),
+    bytes: asset.bytes,
+    ofTemplate: true,
+  };
 };
 
 type Supplied = Exclude<Given, Generated>;
@@ -150,7 +185,12 @@ type Supplied = Exclude<Given, Generated>;
 const supplied = async (deps: CommandDeps, caller: Caller, given: Supplied, call: AttachmentCall): Promise<ReadyAttachment> => {
   switch (given.kind) {
     case 'content':
-      return { filename: nameOf(given.filename, given.field, deps, call), contentType: given.contentType, contentId: given.contentId, bytes: given.bytes };
+      return {
+        filename: nameOf(given.filename, given.field, deps, call),
+        contentType: given.contentType,
+        contentId: given.contentId,
+        bytes: given.bytes,
+      };
     case 'url': {
       const filename = nameOf(given.filename, given.field, deps, call);
       const { bytes, contentType } = await fetchAttachment(deps, given.url, given.field);
@@ -158,13 +198,26 @@ const supplied = async (deps: CommandDeps, caller: Caller, given: Supplied, call
     }
     case 'asset': {
       const asset = await loadAsset(deps, caller.teamId, given.assetId);
-      if (asset === undefined) throw new DomainError('ASSET_NOT_FOUND', `${given.field}.assetId: there is no asset ${given.assetId}. GET /api/assets lists yours.`);
-      return { filename: nameOf(given.filename ?? asset.filename, given.field, deps, call), contentType: asset.contentType, contentId: given.contentId, bytes: asset.bytes };
+      if (asset === undefined)
+        throw new DomainError(
+          'ASSET_NOT_FOUND',
+          `${given.field}.assetId: there is no asset ${given.assetId}. GET /api/assets lists yours.`,
+        );
+      return {
+        filename: nameOf(given.filename ?? asset.filename, given.field, deps, call),
+        contentType: asset.contentType,
+        contentId: given.contentId,
+        bytes: asset.bytes,
+      };
     }
   }
 };
 
-const fetchAttachment = async (deps: CommandDeps, url: string, field: string): Promise<Readonly<{ bytes: Buffer; contentType: string | undefined }>> => {
+const fetchAttachment = async (
+  deps: CommandDeps,
+  url: string,
+  field: string,
+): Promise<Readonly<{ bytes: Buffer; contentType: string | undefined }>> => {
   const { limits } = deps;
   try {
     const { bytes, contentType } = await deps.outbound.get(url, {
@@ -176,8 +229,13 @@ const fetchAttachment = async (deps: CommandDeps, url: string, field: string): P
     return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), contentType };
   } catch (fault) {
     if (!(fault instanceof OutboundFault)) throw fault;
-    if (fault.fault === 'too-large') throw new DomainError('ERR_ATTACH_002', `${field}.url: ${fault.message}`, { relatedInfo: { maxSizeBytes: limits.attachmentSizeBytesMax } });
-    throw new DomainError('ATTACHMENT_NOT_AVAILABLE', `${field}.url: ${fault.message}`, { errors: [{ field: `${field}.url`, message: fault.message }] });
+    if (fault.fault === 'too-large')
+      throw new DomainError('ERR_ATTACH_002', `${field}.url: ${fault.message}`, {
+        relatedInfo: { maxSizeBytes: limits.attachmentSizeBytesMax },
+      });
+    throw new DomainError('ATTACHMENT_NOT_AVAILABLE', `${field}.url: ${fault.message}`, {
+      errors: [{ field: `${field}.url`, message: fault.message }],
+    });
   }
 };
 
@@ -185,7 +243,12 @@ const fetchAttachment = async (deps: CommandDeps, url: string, field: string): P
 const nameOf = (given: string, field: string, { limits }: CommandDeps, { variables, environment }: AttachmentCall): string => {
   const language: Language = { locale: 'en-US', timeZone: 'UTC' };
   const filled = hasPlaceholder(given)
-    ? fillText(given, `${field}.filename`, { definitions: [], language, limits }, { values: variables, constants: constantsOf(language)(environment) })
+    ? fillText(
+        given,
+        `${field}.filename`,
+        { definitions: [], language, limits },
+        { values: variables, constants: constantsOf(language)(environment) },
+      )
     : given;
   const name = safeFilename(filled).slice(0, limits.filenameCharsMax);
   if (name === '') throw invalidAttachments([{ field: `${field}.filename`, message: 'has no visible character' }]);

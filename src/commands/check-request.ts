@@ -28,7 +28,9 @@ export const requireAddress = (text: string, field: string): string => {
 const invalidAddresses = (errors: readonly FieldError[]): DomainError =>
   new DomainError(
     'ERR_EMAIL_001',
-    errors.length === 1 ? `${errors[0]!.field} is not a valid email address: ${errors[0]!.message}` : `${errors.length} addresses are not valid email addresses; see \`errors\`.`,
+    errors.length === 1
+      ? `${errors[0]!.field} is not a valid email address: ${errors[0]!.message}`
+      : `${errors.length} addresses are not valid email addresses; see \`errors\`.`,
     { errors },
   );
 
@@ -41,7 +43,9 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: L
   // Before anything is done for each of them.
   const count = to.length + cc.length + bcc.length;
   if (count > limits.recipientsMax) {
-    throw invalid([{ field: 'to', message: `to, cc and bcc hold ${count} recipients together; at most ${limits.recipientsMax} are allowed` }]);
+    throw invalid([
+      { field: 'to', message: `to, cc and bcc hold ${count} recipients together; at most ${limits.recipientsMax} are allowed` },
+    ]);
   }
   const shape: FieldError[] = [];
   const addresses: FieldError[] = [];

@@ -1,9 +1,9 @@
 /** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
 import type { Caller } from './api.js';
-import { cachedLoader, type Loaded } from './handle.js';
+import { cachedLoader, type Loaded } from './command-handler.js';
 import { attachmentTemplateDecider, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
 import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
-import type { Cause, EventLog } from '../domain/event-log.js';
+import type { Cause, EventLog } from '../event-log/event-log.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
@@ -20,7 +20,7 @@ import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
 import { templateDecider, type TemplateState } from '../domain/template/state.js';
 
 export type CommandPorts = Readonly<{
-  log: EventLog;
+  eventLog: EventLog;
   keys: Pick<Keys, 'fingerprint'>;
   files: Files;
   renderer: Renderer;
@@ -47,11 +47,11 @@ const STATES_MAX = 1_000;
 
 export const makeCommandDeps = (ports: CommandPorts): CommandDeps => ({
   ...ports,
-  template: cachedLoader(ports.log, templateDecider, STATES_MAX),
-  attachmentTemplate: cachedLoader(ports.log, attachmentTemplateDecider, STATES_MAX),
-  slug: cachedLoader(ports.log, { evolve: evolveSlug, initialState: undefined }, STATES_MAX),
-  team: cachedLoader(ports.log, { evolve: evolveTeam, initialState: undefined }, STATES_MAX),
-  apiKey: cachedLoader(ports.log, apiKeyDecider, STATES_MAX * 10),
+  template: cachedLoader(ports.eventLog, templateDecider, STATES_MAX),
+  attachmentTemplate: cachedLoader(ports.eventLog, attachmentTemplateDecider, STATES_MAX),
+  slug: cachedLoader(ports.eventLog, { evolve: evolveSlug, initialState: undefined }, STATES_MAX),
+  team: cachedLoader(ports.eventLog, { evolve: evolveTeam, initialState: undefined }, STATES_MAX),
+  apiKey: cachedLoader(ports.eventLog, apiKeyDecider, STATES_MAX * 10),
 });
 
 /** In: who calls. Out: the metadata of the events that the call causes, at the moment of now. */

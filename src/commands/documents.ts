@@ -41,7 +41,11 @@ export const makeDocument = async (deps: CommandDeps, order: DocumentOrder): Pro
 const IMAGES_AT_ONCE_MAX = 6;
 
 /** Brings in the pictures, some at a time. The first that fails stops the others. */
-const loadImages = async (deps: CommandDeps, order: DocumentOrder, sources: readonly string[]): Promise<ReadonlyMap<string, LoadedImage>> => {
+const loadImages = async (
+  deps: CommandDeps,
+  order: DocumentOrder,
+  sources: readonly string[],
+): Promise<ReadonlyMap<string, LoadedImage>> => {
   const images = new Map<string, LoadedImage>();
   if (sources.length === 0) return images;
   const stop = new AbortController();
@@ -78,7 +82,11 @@ const loadImage = async (deps: CommandDeps, order: DocumentOrder, source: string
   const { outboundSizeBytesMax, outboundTimeoutMs, outboundRedirectsMax } = deps.limits;
   try {
     const { bytes } = await deps.outbound.get(source, {
-      sizeBytesMax: outboundSizeBytesMax, timeoutMs: outboundTimeoutMs, redirectsMax: outboundRedirectsMax, accept: 'image/*', signal: order.signal,
+      sizeBytesMax: outboundSizeBytesMax,
+      timeoutMs: outboundTimeoutMs,
+      redirectsMax: outboundRedirectsMax,
+      accept: 'image/*',
+      signal: order.signal,
     });
     return bytes;
   } catch (fault) {
@@ -90,7 +98,10 @@ const loadImage = async (deps: CommandDeps, order: DocumentOrder, source: string
 const rasterTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 
 /** From the bytes alone: what a server or a name says of them is only a claim. An SVG that reaches for other files is none of ours. */
-const imageType = async ({ mediaTypes }: CommandDeps, bytes: Uint8Array): Promise<LoadedImage['contentType'] | Readonly<{ fault: string }>> => {
+const imageType = async (
+  { mediaTypes }: CommandDeps,
+  bytes: Uint8Array,
+): Promise<LoadedImage['contentType'] | Readonly<{ fault: string }>> => {
   const signature = await mediaTypes.of(bytes);
   const raster = rasterTypes.find((type) => type === signature);
   if (raster !== undefined) return raster;
@@ -115,6 +126,10 @@ const notAvailable = ({ content }: DocumentOrder, source: string, reason: string
 };
 
 const tooLarge = (actualSizeBytes: number, maxSizeBytes: number): DomainError =>
-  new DomainError('IMAGES_TOO_LARGE', `The pictures of the document have together at least ${actualSizeBytes} bytes; at most ${maxSizeBytes} are allowed. Show smaller ones.`, {
-    relatedInfo: { actualSizeBytes, maxSizeBytes },
-  });
+  new DomainError(
+    'IMAGES_TOO_LARGE',
+    `The pictures of the document have together at least ${actualSizeBytes} bytes; at most ${maxSizeBytes} are allowed. Show smaller ones.`,
+    {
+      relatedInfo: { actualSizeBytes, maxSizeBytes },
+    },
+  );

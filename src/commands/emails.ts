@@ -1,14 +1,14 @@
 /** Commands on emails that are there: read, retry, delete, archive. */
 import type { Answer, Caller, Commands, Idempotency } from './api.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle, loadState, type Loaded } from './handle.js';
+import { handle, loadState, type Loaded } from './command-handler.js';
 import { keyReused, sendEmail } from './send-email.js';
 import { emailDecider, notFound } from '../domain/email/decider.js';
 import { emailRecord, retryResponse } from '../domain/email/record.js';
 import type { RetryEmailResponse } from '../domain/email/request.js';
 import type { Email, EmailState } from '../domain/email/state.js';
 import { DomainError } from '../domain/errors.js';
-import type { Cause } from '../domain/event-log.js';
+import type { Cause } from '../event-log/event-log.js';
 import { emailStream, type EmailId, type TeamId } from '../domain/ids.js';
 
 const DAY_MS = 86_400_000;
@@ -25,7 +25,7 @@ export const emailCommands = (
 ): Pick<Commands, 'sendEmail' | 'getEmail' | 'retryEmail' | 'deleteEmail' | 'deleteEmails'> => ({
   sendEmail: (caller, request, idempotency) => sendEmail(deps, caller, request, idempotency),
   getEmail: async (caller, id) => {
-    const loaded = await loadState(deps.log, emailStream(id), emailDecider);
+    const loaded = await loadState(deps.eventLog, emailStream(id), emailDecider);
     ownedBy(caller.teamId)(loaded);
     return emailRecord(id, loaded.state!);
   },
@@ -77,7 +77,7 @@ const retryEmail = async (
       email !== undefined && earlier(email) !== undefined ? [] : emailDecider.decide(command, email),
   };
   const command = { type: 'RetryEmail' as const, at: cause.at, idempotencyKey, fingerprint };
-  const { state, events } = await handle(deps.log, emailStream(id), decider, command, cause, ownedBy(caller.teamId));
+  const { state, events } = await handle(deps.eventLog, emailStream(id), decider, command, cause, ownedBy(caller.teamId));
   const retry = earlier(state!) ?? state!.retries.at(-1)!;
   if (events.length === 0 && retry.fingerprint !== fingerprint) throw keyReused();
   return { body: retryResponse(id, retry), replayed: events.length === 0 };
@@ -85,7 +85,7 @@ const retryEmail = async (
 
 const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<void> => {
   const cause = causeOf(deps, caller);
-  await handle(deps.log, emailStream(id), emailDecider, { type: 'DeleteEmail', at: cause.at }, cause, ownedBy(caller.teamId));
+  await handle(deps.eventLog, emailStream(id), emailDecider, { type: 'DeleteEmail', at: cause.at }, cause, ownedBy(caller.teamId));
   await archiveEmail(deps, id, cause);
 };
 
@@ -93,16 +93,20 @@ const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId): Prom
  * Destroys what is personal of a deleted email, or of one whose time has come: its key and its files, then records it.
  * Safe to repeat; where the program dies in between, it is repeated by timer.
  */
-export const archiveEmail = async (deps: Pick<CommandDeps, 'log' | 'files' | 'limits'>, id: EmailId, cause: Cause): Promise<boolean> => {
+export const archiveEmail = async (
+  deps: Pick<CommandDeps, 'eventLog' | 'files' | 'limits'>,
+  id: EmailId,
+  cause: Cause,
+): Promise<boolean> => {
   const stream = emailStream(id);
-  const recorded = await deps.log.load(stream);
+  const recorded = await deps.eventLog.load(stream);
   const state = recorded.reduce((email: EmailState, { event }) => emailDecider.evolve(email, event as never), undefined);
   const command = { type: 'ArchiveEmail' as const, at: cause.at, retentionMs: deps.limits.retentionDays * DAY_MS };
   if (state === undefined || emailDecider.decide(command, state).length === 0) return false;
 
   for (const { file } of state.content?.attachments ?? []) await deps.files.delete(file);
   for (const { metadata } of recorded) if (metadata.sealedFile !== undefined) await deps.files.delete(metadata.sealedFile);
-  await deps.log.destroyKey(stream);
-  await handle(deps.log, stream, emailDecider, command, cause);
+  await deps.eventLog.destroyKey(stream);
+  await handle(deps.eventLog, stream, emailDecider, command, cause);
   return true;
 };

@@ -2,11 +2,11 @@
 import { makeCommands } from './index.js';
 import type { Caller } from './api.js';
 import type { CommandDeps } from './deps.js';
-import { loadState } from './handle.js';
+import { loadState } from './command-handler.js';
 import { permissions, type CreatedApiKey } from '../domain/api-key/records.js';
 import { WrongExpectedRevision } from '../domain/errors.js';
-import { startOf } from '../domain/event-log.js';
-import { INSTANCE_STREAM, must, parseTeamId, teamStream, uuidV5, type TeamId } from '../domain/ids.js';
+import { startOf } from '../event-log/event-log.js';
+import { INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5, type TeamId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { TeamSettings } from '../domain/team/events.js';
 import { evolveInstance, evolveTeam, type InstanceState, type TeamState } from '../domain/team/state.js';
@@ -14,13 +14,18 @@ import type { CreateAttachmentTemplateRequest } from '../domain/attachment-templ
 import type { CreateTemplateRequest } from '../domain/template/records.js';
 
 /** The id of the first team, or undefined before the first start is done. */
-export const firstTeam = async (deps: Pick<CommandDeps, 'log'>): Promise<TeamId | undefined> => {
-  const { state } = await loadState(deps.log, INSTANCE_STREAM, { evolve: evolveInstance, initialState: undefined as InstanceState });
-  return state === undefined ? undefined : must(parseTeamId(state), 'team id');
+export const firstTeam = async (deps: Pick<CommandDeps, 'eventLog'>): Promise<TeamId | undefined> => {
+  const { state } = await loadState(deps.eventLog, INSTANCE_STREAM, { evolve: evolveInstance, initialState: undefined as InstanceState });
+  return state === undefined ? undefined : assertDefined(parseTeamId(state), 'team id');
 };
 
 /** A caller that is the program itself, on behalf of a team. */
-export const systemCaller = (teamId: TeamId, actor: string, correlationId: string): Caller => ({ teamId, actor, permissions, correlationId });
+export const systemCaller = (teamId: TeamId, actor: string, correlationId: string): Caller => ({
+  teamId,
+  actor,
+  permissions,
+  correlationId,
+});
 
 /** What the samples say of their company until `sealpost team set` says better. */
 const initialSettings: TeamSettings = {
@@ -49,11 +54,16 @@ export type Samples = Readonly<{ emails: readonly CreateTemplateRequest[]; attac
  */
 export const firstStart = async (deps: CommandDeps, samples: Samples): Promise<CreatedApiKey | undefined> => {
   if ((await firstTeam(deps)) !== undefined) return undefined;
-  const teamId = must(parseTeamId(uuidV5('team', 'first')), 'team id');
+  const teamId = assertDefined(parseTeamId(uuidV5('team', 'first')), 'team id');
   const cause = { teamId, actor: 'system', correlationId: 'first-start', causationId: 'first-start', at: isoTime(deps.clock.now()) };
-  const team = await loadState(deps.log, teamStream(teamId), { evolve: evolveTeam, initialState: undefined as TeamState });
+  const team = await loadState(deps.eventLog, teamStream(teamId), { evolve: evolveTeam, initialState: undefined as TeamState });
   if (team.state === undefined) {
-    await deps.log.append(teamStream(teamId), team.tail, [{ type: 'TeamCreated', data: { at: cause.at, billing: 'unmetered', settings: initialSettings } }], cause);
+    await deps.eventLog.append(
+      teamStream(teamId),
+      team.tail,
+      [{ type: 'TeamCreated', data: { at: cause.at, billing: 'unmetered', settings: initialSettings } }],
+      cause,
+    );
   }
   const commands = makeCommands(deps);
   const caller = systemCaller(teamId, 'system', 'first-start');
@@ -67,7 +77,12 @@ export const firstStart = async (deps: CommandDeps, samples: Samples): Promise<C
   }
   const key = await commands.createApiKey(caller, { name: 'First key', permissions: [...permissions] });
   try {
-    await deps.log.append(INSTANCE_STREAM, startOf(INSTANCE_STREAM), [{ type: 'InstanceInitialised', data: { at: cause.at, teamId } }], cause);
+    await deps.eventLog.append(
+      INSTANCE_STREAM,
+      startOf(INSTANCE_STREAM),
+      [{ type: 'InstanceInitialised', data: { at: cause.at, teamId } }],
+      cause,
+    );
   } catch (fault) {
     if (!(fault instanceof WrongExpectedRevision)) throw fault;
   }

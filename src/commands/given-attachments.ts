@@ -6,15 +6,22 @@ import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import { decodeBase64 } from '../domain/base64.js';
 import { safeFilename } from '../domain/filename.js';
 import type { JsonObject } from '../domain/json.js';
-import { hasPlaceholder } from '../domain/rendering/templated-text.js';
+import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
 
 /** `filename` as it was given; `field` is its path in the request. */
-export type Given = Readonly<{ field: string }> & (
-  | Readonly<{ kind: 'generated'; reference: string; filename: string | undefined; outputFormats: readonly OutputFormat[] | undefined; variables: JsonObject }>
-  | Readonly<{ kind: 'content'; filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>
-  | Readonly<{ kind: 'url'; url: string; filename: string; contentType: string | undefined; contentId: string | undefined }>
-  | Readonly<{ kind: 'asset'; assetId: string; filename: string | undefined; contentId: string | undefined }>
-);
+export type Given = Readonly<{ field: string }> &
+  (
+    | Readonly<{
+        kind: 'generated';
+        reference: string;
+        filename: string | undefined;
+        outputFormats: readonly OutputFormat[] | undefined;
+        variables: JsonObject;
+      }>
+    | Readonly<{ kind: 'content'; filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>
+    | Readonly<{ kind: 'url'; url: string; filename: string; contentType: string | undefined; contentId: string | undefined }>
+    | Readonly<{ kind: 'asset'; assetId: string; filename: string | undefined; contentId: string | undefined }>
+  );
 
 const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+$/;
 const NOTHING = Buffer.alloc(0);
@@ -31,7 +38,9 @@ const beside: Readonly<Record<AttachmentSource, Readonly<{ required: readonly Fi
 /** Throws VALIDATION_ERROR with every fault, ERR_ATTACH_002 where base64 content is too large. */
 export const readAttachments = (given: readonly GivenAttachment[], limits: Limits): readonly Given[] => {
   if (given.length > limits.attachmentsMax) {
-    throw invalidAttachments([{ field: 'attachments', message: `holds ${given.length} attachments; at most ${limits.attachmentsMax} are allowed` }]);
+    throw invalidAttachments([
+      { field: 'attachments', message: `holds ${given.length} attachments; at most ${limits.attachmentsMax} are allowed` },
+    ]);
   }
   const faults: FieldError[] = [];
   const read = given.map((attachment, index) => readOne(attachment, `attachments[${index}]`, faults, limits));
@@ -43,7 +52,9 @@ export const readAttachments = (given: readonly GivenAttachment[], limits: Limit
 export const invalidAttachments = (errors: readonly FieldError[]): DomainError =>
   new DomainError(
     'VALIDATION_ERROR',
-    errors.length === 1 ? `${errors[0]!.field} ${errors[0]!.message}.` : 'The attachments are not valid; `errors` names each field and what would be right.',
+    errors.length === 1
+      ? `${errors[0]!.field} ${errors[0]!.message}.`
+      : 'The attachments are not valid; `errors` names each field and what would be right.',
     { errors },
   );
 
@@ -51,7 +62,10 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
   const sources = attachmentSources.filter((source) => attachment[source] !== undefined);
   const [source] = sources;
   if (source === undefined || sources.length > 1) {
-    faults.push({ field, message: `needs exactly one of ${attachmentSources.join(', ')}; it has ${sources.length === 0 ? 'none' : sources.join(' and ')}` });
+    faults.push({
+      field,
+      message: `needs exactly one of ${attachmentSources.join(', ')}; it has ${sources.length === 0 ? 'none' : sources.join(' and ')}`,
+    });
     return undefined;
   }
   const before = faults.length;
@@ -66,11 +80,32 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
   const shape = ((): Given => {
     switch (source) {
       case 'attachmentTemplateId':
-        return { kind: 'generated', field, reference: attachment[source]!, filename, outputFormats: attachment.outputFormats, variables: (attachment.variables ?? {}) as JsonObject };
+        return {
+          kind: 'generated',
+          field,
+          reference: attachment[source]!,
+          filename,
+          outputFormats: attachment.outputFormats,
+          variables: (attachment.variables ?? {}) as JsonObject,
+        };
       case 'content':
-        return { kind: 'content', field, filename: filename ?? '', contentType: contentType?.toLowerCase() ?? '', contentId, bytes: decode(attachment[source]!, field, faults, limits) };
+        return {
+          kind: 'content',
+          field,
+          filename: filename ?? '',
+          contentType: contentType?.toLowerCase() ?? '',
+          contentId,
+          bytes: decode(attachment[source]!, field, faults, limits),
+        };
       case 'url':
-        return { kind: 'url', field, url: attachment[source]!, filename: filename ?? '', contentType: contentType?.toLowerCase(), contentId };
+        return {
+          kind: 'url',
+          field,
+          url: attachment[source]!,
+          filename: filename ?? '',
+          contentType: contentType?.toLowerCase(),
+          contentId,
+        };
       case 'assetId':
         return { kind: 'asset', field, assetId: attachment[source]!, filename, contentId };
     }
@@ -80,10 +115,15 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
 
 const checkFields = (attachment: GivenAttachment, source: AttachmentSource, field: string, faults: FieldError[]): void => {
   const { required, optional } = beside[source];
-  for (const name of required) if (attachment[name] === undefined) faults.push({ field: `${field}.${name}`, message: `is required beside ${source}` });
+  for (const name of required)
+    if (attachment[name] === undefined) faults.push({ field: `${field}.${name}`, message: `is required beside ${source}` });
   const allowed: readonly string[] = [source, ...required, ...optional];
   for (const name of Object.keys(attachment)) {
-    if (!allowed.includes(name)) faults.push({ field: `${field}.${name}`, message: `does not go with ${source}; beside it may stand ${[...required, ...optional].join(', ')}` });
+    if (!allowed.includes(name))
+      faults.push({
+        field: `${field}.${name}`,
+        message: `does not go with ${source}; beside it may stand ${[...required, ...optional].join(', ')}`,
+      });
   }
 };
 

@@ -3,10 +3,17 @@ import type { InlineImage } from '../domain/ports/renderer.js';
 
 type Picture = Readonly<{ contentType: string; bytes: Uint8Array }>;
 
-type Source = Readonly<{ /** Answers a picture of the gallery. */ loadAsset: (assetId: string) => Promise<Picture | undefined>; totalSizeBytesMax: number }>;
+type Source = Readonly<{
+  /** Answers a picture of the gallery. */ loadAsset: (assetId: string) => Promise<Picture | undefined>;
+  totalSizeBytesMax: number;
+}>;
 
 /** In: the HTML and its pictures. Out: the HTML with a data URI for each that there is, as far as they are not too large together. */
-export const withInlineImages = async (html: string, inline: readonly InlineImage[], { loadAsset, totalSizeBytesMax }: Source): Promise<string> => {
+export const withInlineImages = async (
+  html: string,
+  inline: readonly InlineImage[],
+  { loadAsset, totalSizeBytesMax }: Source,
+): Promise<string> => {
   if (inline.length === 0) return html;
   const uris = new Map<string, string>();
   let sizeBytes = 0;

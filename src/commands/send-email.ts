@@ -10,8 +10,8 @@ import type { EmailAccepted } from '../domain/email/events.js';
 import { sendResponse } from '../domain/email/record.js';
 import type { SendEmailRequest, SendEmailResponse } from '../domain/email/request.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import { startOf } from '../domain/event-log.js';
-import { emailIdOfFingerprint, emailStream, must, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
+import { startOf } from '../event-log/event-log.js';
+import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { resolveVersion } from '../domain/template/state.js';
@@ -35,7 +35,7 @@ export const sendEmail = async (
   const stream = emailStream(id);
   const cause = { ...causeOf(deps, caller), at: event.data.at };
   try {
-    await deps.log.append(stream, startOf(stream, keyId), [event], cause);
+    await deps.eventLog.append(stream, startOf(stream, keyId), [event], cause);
   } catch (fault) {
     // What was put for an email that did not come to be belongs to nobody.
     for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
@@ -49,11 +49,11 @@ export const sendEmail = async (
 
 const newEmailId = (deps: CommandDeps, caller: Caller, idempotency: Idempotency | undefined): EmailId =>
   idempotency === undefined
-    ? must(parseEmailId(deps.ids.uuid()), 'UUID')
+    ? assertDefined(parseEmailId(deps.ids.uuid()), 'UUID')
     : emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify([caller.teamId, ENDPOINT, idempotency.key])));
 
 const replay = async (deps: CommandDeps, id: EmailId, fingerprint: string): Promise<Answer<SendEmailResponse> | undefined> => {
-  const first = (await deps.log.load(emailStream(id)))[0]?.event;
+  const first = (await deps.eventLog.load(emailStream(id)))[0]?.event;
   if (first === undefined || (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled')) return undefined;
   if (first.data.fingerprint !== fingerprint) throw keyReused();
   return { body: sendResponse(id, first), replayed: true };
@@ -85,12 +85,19 @@ const prepare = async (
   const variables = request.variables as JsonObject;
   const environment = { at: checked.scheduledAt ?? at, company };
   const render = await compiledTemplate(deps, known.id, revision);
-  const { subject, assetIds } = render.check(request.subject === undefined ? { variables, environment } : { variables, environment, subject: request.subject });
+  const { subject, assetIds } = render.check(
+    request.subject === undefined ? { variables, environment } : { variables, environment, subject: request.subject },
+  );
   const from = checked.from ?? templateFrom ?? team.settings.defaultFrom;
   const hasAttachments = given.length > 0 || assetIds.length > 0;
-  const { files, generated } = hasAttachments ? await prepareAttachments(deps, caller, given, { variables, environment, assetIds }) : noAttachments;
-  const sealing = files.length === 0 ? undefined : await deps.log.newKey();
-  const attachments = sealing === undefined ? [] : await storeAttachments(deps, sealing.key, files, checked.scheduledAt === undefined ? nowMs : Date.parse(checked.scheduledAt));
+  const { files, generated } = hasAttachments
+    ? await prepareAttachments(deps, caller, given, { variables, environment, assetIds })
+    : noAttachments;
+  const sealing = files.length === 0 ? undefined : await deps.eventLog.newKey();
+  const attachments =
+    sealing === undefined
+      ? []
+      : await storeAttachments(deps, sealing.key, files, checked.scheduledAt === undefined ? nowMs : Date.parse(checked.scheduledAt));
 
   const data: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
@@ -131,4 +138,3 @@ const templateOf = async (deps: CommandDeps, caller: Caller, reference: string):
   }
   return known;
 };
-

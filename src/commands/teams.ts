@@ -1,9 +1,9 @@
 /** Commands on a team's settings: its default sender and what the company constants of templates say. */
 import { requireAddress } from './check-request.js';
 import type { CommandDeps } from './deps.js';
-import { handle } from './handle.js';
+import { handle } from './command-handler.js';
 import type { Decider } from '../domain/decider.js';
-import type { Cause } from '../domain/event-log.js';
+import type { Cause } from '../event-log/event-log.js';
 import { teamStream, type TeamId } from '../domain/ids.js';
 import type { Company } from '../domain/ports/renderer.js';
 import type { TeamEvent, TeamSettings } from '../domain/team/events.js';
@@ -29,7 +29,8 @@ const decider: Decider<Readonly<{ at: string; changes: TeamChanges }>, TeamEvent
 /** Out: the settings after the change. Throws ERR_EMAIL_001 for a sender that is no address. */
 export const changeTeam = async (deps: CommandDeps, teamId: TeamId, changes: TeamChanges, cause: Cause): Promise<TeamSettings> => {
   const { defaultFrom } = changes;
-  const checked = defaultFrom === undefined ? changes : { ...changes, defaultFrom: { ...defaultFrom, email: requireAddress(defaultFrom.email, 'from') } };
-  const { state } = await handle(deps.log, teamStream(teamId), decider, { at: cause.at, changes: checked }, cause);
+  const checked =
+    defaultFrom === undefined ? changes : { ...changes, defaultFrom: { ...defaultFrom, email: requireAddress(defaultFrom.email, 'from') } };
+  const { state } = await handle(deps.eventLog, teamStream(teamId), decider, { at: cause.at, changes: checked }, cause);
   return state!.settings;
 };

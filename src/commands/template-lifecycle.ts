@@ -1,7 +1,7 @@
 /** What is done alike to every kind of template: found by a reference, created, changed, published, deleted. */
 import type { Caller } from './api.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle, type Loaded } from './handle.js';
+import { handle, type Loaded } from './command-handler.js';
 import { claimSlug, confirmSlug, releaseSlug, slugTaken, type SlugWish } from './template-slugs.js';
 import type { StreamName, TeamId } from '../domain/ids.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
@@ -56,12 +56,13 @@ export const mustFindOf = async <Id extends string, Draft extends TemplateDraft,
 /** The draft as it was at that revision, from the template's stream. */
 export const draftOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
-  deps: Pick<CommandDeps, 'log'>,
+  deps: Pick<CommandDeps, 'eventLog'>,
   id: Id,
   revision: number,
 ): Promise<Draft> => {
-  for (const { event } of await deps.log.load(kind.stream(id))) {
-    if (event.type === 'TemplateDraftSaved' && event.data.revision === revision && kind.rules.isDraft(event.data.draft)) return event.data.draft;
+  for (const { event } of await deps.eventLog.load(kind.stream(id))) {
+    if (event.type === 'TemplateDraftSaved' && event.data.revision === revision && kind.rules.isDraft(event.data.draft))
+      return event.data.draft;
   }
   throw new Error(`the stream ${kind.stream(id)} has no revision ${revision}`);
 };
@@ -93,9 +94,9 @@ export const createOf = async <Id extends string, Draft extends TemplateDraft, S
 ): Promise<TemplateOf<Draft, Shown>> => {
   const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug: parts.slug }));
   const cause = causeOf(deps, caller);
-  const { state } = await handle(deps.log, kind.stream(id), kind.decider, { type: 'CreateTemplate', at: cause.at, ...parts }, cause);
+  const { state } = await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'CreateTemplate', at: cause.at, ...parts }, cause);
   if (!(await confirmSlug(deps, caller, claim))) {
-    await handle(deps.log, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
+    await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
     throw slugTaken(parts.slug);
   }
   return state.template!;
@@ -124,7 +125,7 @@ export const changeOf = async <Id extends string, Draft extends TemplateDraft, S
       return kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: saved }, state);
     },
   };
-  const { state } = await handle(deps.log, kind.stream(id), decider, null, cause);
+  const { state } = await handle(deps.eventLog, kind.stream(id), decider, null, cause);
   return { id, template: state.template! };
 };
 
@@ -136,7 +137,8 @@ const moveTo = async <Id extends string, Draft extends TemplateDraft, Shown>(
 ): Promise<void> => {
   const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
   const cause = causeOf(deps, caller);
-  const change = (to: string) => handle(deps.log, kind.stream(id), kind.decider, { type: 'ChangeSlug', at: cause.at, slug: to }, cause);
+  const change = (to: string) =>
+    handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'ChangeSlug', at: cause.at, slug: to }, cause);
   await change(slug);
   if (!(await confirmSlug(deps, caller, claim))) {
     await change(from);
@@ -153,7 +155,7 @@ export const publishOf = async <Id extends string, Draft extends TemplateDraft, 
 ): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const cause = causeOf(deps, caller);
-  const { state } = await handle(deps.log, kind.stream(id), kind.decider, { type: 'PublishTemplate', at: cause.at }, cause);
+  const { state } = await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'PublishTemplate', at: cause.at }, cause);
   return { id, template: state.template! };
 };
 
@@ -165,7 +167,7 @@ export const deleteOf = async <Id extends string, Draft extends TemplateDraft, S
 ): Promise<Id> => {
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const cause = causeOf(deps, caller);
-  const { state } = await handle(deps.log, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
+  const { state } = await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
   await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, state.template!.slug), templateId: id });
   return id;
 };

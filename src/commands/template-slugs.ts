@@ -1,9 +1,9 @@
 /** Who owns a slug: claimed before a template takes it, confirmed afterwards, released when it is given up. */
 import type { Caller } from './api.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle, loadState } from './handle.js';
+import { handle, loadState } from './command-handler.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import type { Cause, Tail } from '../domain/event-log.js';
+import type { Cause, Tail } from '../event-log/event-log.js';
 import type { StreamName } from '../domain/ids.js';
 import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
 
@@ -20,7 +20,7 @@ const fold = { evolve: evolveSlug, initialState: undefined as SlugState };
  */
 export const claimSlug = async (deps: CommandDeps, caller: Caller, { slug, stream, templateId, usedBy }: SlugWish): Promise<SlugClaim> => {
   const cause = causeOf(deps, caller);
-  const { state: owner, tail } = await loadState(deps.log, stream, fold);
+  const { state: owner, tail } = await loadState(deps.eventLog, stream, fold);
   if (owner === templateId) return { stream, templateId, tail };
   if (owner !== undefined && (await usedBy(owner))) throw slugTaken(slug);
   const claimed = await appendClaim(deps, { stream, templateId, tail }, cause);
@@ -36,7 +36,7 @@ export const confirmSlug = async (deps: CommandDeps, caller: Caller, claim: Slug
 const appendClaim = async (deps: CommandDeps, { stream, templateId, tail }: SlugClaim, cause: Cause): Promise<SlugClaim | undefined> => {
   const event = { type: 'TemplateSlugClaimed' as const, data: { at: cause.at, templateId } };
   try {
-    return { stream, templateId, tail: await deps.log.append(stream, tail, [event], cause) };
+    return { stream, templateId, tail: await deps.eventLog.append(stream, tail, [event], cause) };
   } catch (fault) {
     if (fault instanceof WrongExpectedRevision) return undefined;
     throw fault;
@@ -49,10 +49,20 @@ export const slugTaken = (slug: string): DomainError =>
   });
 
 /** Gives the slug up where the template still owns it. */
-export const releaseSlug = async (deps: CommandDeps, caller: Caller, { stream, templateId }: Pick<SlugWish, 'stream' | 'templateId'>): Promise<void> => {
+export const releaseSlug = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { stream, templateId }: Pick<SlugWish, 'stream' | 'templateId'>,
+): Promise<void> => {
   const cause = causeOf(deps, caller);
   const event = { type: 'TemplateSlugReleased' as const, data: { at: cause.at, templateId } };
-  await handle(deps.log, stream, { decide: (_: null, owner: SlugState) => (owner === templateId ? [event] : []), ...fold }, null, cause);
+  await handle(
+    deps.eventLog,
+    stream,
+    { decide: (_: null, owner: SlugState) => (owner === templateId ? [event] : []), ...fold },
+    null,
+    cause,
+  );
 };
 
 /** A readable slug from a name; the end of the id keeps two templates of one name apart. */

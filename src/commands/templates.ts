@@ -4,17 +4,42 @@ import { requireAddress } from './check-request.js';
 import { loadAsset } from './assets.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { withInlineImages } from './inline-images.js';
-import { changeOf, createOf, deleteOf, draftOf, findTemplateOf, mustFindOf, publishOf, type Known, type TemplateKindOf } from './template-lifecycle.js';
+import {
+  changeOf,
+  createOf,
+  deleteOf,
+  draftOf,
+  findTemplateOf,
+  mustFindOf,
+  publishOf,
+  type Known,
+  type TemplateKindOf,
+} from './template-lifecycle.js';
 import { slugOf } from './template-slugs.js';
 import { DomainError } from '../domain/errors.js';
-import { must, parseTemplateId, teamStream, templateSlugStream, templateStream, type TeamId, type TemplateId } from '../domain/ids.js';
+import {
+  assertDefined,
+  parseTemplateId,
+  teamStream,
+  templateSlugStream,
+  templateStream,
+  type TeamId,
+  type TemplateId,
+} from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
-import { checkEmailTemplate } from '../domain/rendering/check.js';
-import { previewVariables } from '../domain/rendering/variables.js';
+import { checkEmailTemplate } from '../domain/rendering/check/check.js';
+import { previewVariables } from '../domain/rendering/fill/variables.js';
 import type { EmailDraft } from '../domain/template/events.js';
 import type { CreateTemplateRequest } from '../domain/template/records.js';
 import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE, type EmailTemplateContent, type Recipient } from '../domain/template/schema.js';
-import { resolveVersion, templateDecider, templateRecord, templateRules, templateVersions, type Template } from '../domain/template/state.js';
+import {
+  resolveVersion,
+  templateDecider,
+  templateRecord,
+  templateRules,
+  templateVersions,
+  type Template,
+} from '../domain/template/state.js';
 import { emptyCompany } from '../domain/team/state.js';
 
 export type KnownTemplate = Known<TemplateId, Template>;
@@ -43,10 +68,11 @@ export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
 });
 
 /** The draft as it was at that revision, from the template's stream. */
-export const draftAt = (deps: Pick<CommandDeps, 'log'>, id: TemplateId, revision: number): Promise<EmailDraft> => draftOf(kind, deps, id, revision);
+export const draftAt = (deps: Pick<CommandDeps, 'eventLog'>, id: TemplateId, revision: number): Promise<EmailDraft> =>
+  draftOf(kind, deps, id, revision);
 
 /** The compiled template of that revision; compiled once and kept. */
-export const compiledTemplate = (deps: Pick<CommandDeps, 'log' | 'renderer'>, id: TemplateId, revision: number) =>
+export const compiledTemplate = (deps: Pick<CommandDeps, 'eventLog' | 'renderer'>, id: TemplateId, revision: number) =>
   deps.renderer.email(`${id}:${revision}`, async () => contentOf(await draftAt(deps, id, revision)));
 
 export const templateCommands = (
@@ -59,7 +85,9 @@ export const templateCommands = (
   getTemplate: async (caller, reference) => recordOf(await mustFindOf(kind, deps, caller, reference)),
   updateTemplate: async (caller, reference, { slug, ...changes }) => {
     refuseReserved(slug);
-    return recordOf(await changeOf(kind, deps, caller, reference, { slug, changed: (draft) => checkedDraft(deps, { ...draft, ...changes }) }));
+    return recordOf(
+      await changeOf(kind, deps, caller, reference, { slug, changed: (draft) => checkedDraft(deps, { ...draft, ...changes }) }),
+    );
   },
   deleteTemplate: async (caller, reference) => ({ id: await deleteOf(kind, deps, caller, reference), deleted: true }),
   publishTemplate: async (caller, reference) => recordOf(await publishOf(kind, deps, caller, reference)),
@@ -71,7 +99,10 @@ export const templateCommands = (
     const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
     const at = causeOf(deps, caller).at;
     const { variables: definitions } = contentOf(await draftAt(deps, id, revision));
-    const { subject, html, text, inline } = render({ variables: previewVariables(definitions, (variables ?? {}) as JsonObject), environment: { at, company } });
+    const { subject, html, text, inline } = render({
+      variables: previewVariables(definitions, (variables ?? {}) as JsonObject),
+      environment: { at, company },
+    });
     const shown = await withInlineImages(html, inline, {
       loadAsset: (assetId) => loadAsset(deps, caller.teamId, assetId),
       totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax,
@@ -83,7 +114,10 @@ export const templateCommands = (
 const recordOf = ({ id, template }: KnownTemplate) => templateRecord(id, template);
 
 /** Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
-const checkedDraft = (deps: CommandDeps, draft: Omit<EmailDraft, 'variables' | 'schema'> & { variables: unknown; schema: unknown }): EmailDraft => {
+const checkedDraft = (
+  deps: CommandDeps,
+  draft: Omit<EmailDraft, 'variables' | 'schema'> & { variables: unknown; schema: unknown },
+): EmailDraft => {
   const { subject, variables, schema, locale, timeZone } = draft;
   const { content } = checkEmailTemplate({ subject, variables, schema, locale, timeZone }, deps.limits);
   const from = draft.from === null ? null : checkedSender(draft.from);
@@ -105,7 +139,7 @@ const refuseReserved = (slug: string | undefined): void => {
 
 const create = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest) => {
   refuseReserved(request.slug);
-  const id = must(parseTemplateId(deps.ids.uuid()), 'template id');
+  const id = assertDefined(parseTemplateId(deps.ids.uuid()), 'template id');
   const draft = checkedDraft(deps, {
     name: request.name,
     description: request.description ?? '',

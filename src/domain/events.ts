@@ -5,7 +5,8 @@ import { emailEventSchemas, type EmailEvent } from './email/events.js';
 import { teamEventSchemas, type InstanceEvent, type LedgerEvent, type TeamEvent } from './team/events.js';
 import { templateEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './template/events.js';
 
-export type DomainEvent = EmailEvent | TemplateEvent | TemplateSlugEvent | AssetEvent | ApiKeyEvent | TeamEvent | InstanceEvent | LedgerEvent;
+export type DomainEvent =
+  EmailEvent | TemplateEvent | TemplateSlugEvent | AssetEvent | ApiKeyEvent | TeamEvent | InstanceEvent | LedgerEvent;
 export type EventType = DomainEvent['type'];
 
 export const eventSchemas = {

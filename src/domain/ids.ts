@@ -22,15 +22,15 @@ const parseUuid = (text: string): string | undefined => {
 export const parseEmailId = (text: string): EmailId | undefined => parseUuid(text) as EmailId | undefined;
 export const parseTeamId = (text: string): TeamId | undefined => parseUuid(text) as TeamId | undefined;
 export const parseTemplateId = (text: string): TemplateId | undefined => parseUuid(text) as TemplateId | undefined;
-export const parseAttachmentTemplateId = (text: string): AttachmentTemplateId | undefined => parseUuid(text) as AttachmentTemplateId | undefined;
+export const parseAttachmentTemplateId = (text: string): AttachmentTemplateId | undefined =>
+  parseUuid(text) as AttachmentTemplateId | undefined;
 export const parseAssetId = (text: string): AssetId | undefined => parseUuid(text) as AssetId | undefined;
 
 const API_KEY_ID = /^key_[A-Za-z0-9_-]{22}$/;
-export const parseApiKeyId = (text: string): ApiKeyId | undefined =>
-  API_KEY_ID.test(text) ? (text as ApiKeyId) : undefined;
+export const parseApiKeyId = (text: string): ApiKeyId | undefined => (API_KEY_ID.test(text) ? (text as ApiKeyId) : undefined);
 
 /** Thrown where an id that must be well formed (it comes from our own log or a derivation) is not. */
-export const must = <T>(value: T | undefined, what: string): T => {
+export const assertDefined = <T>(value: T | undefined, what: string): T => {
   if (value === undefined) throw new Error(`not a well-formed ${what}`);
   return value;
 };
@@ -92,7 +92,8 @@ const SLUG_STREAMS_MAX = 1_000;
 
 /** Holds which template owns a slug; its id is derived, so two claims of one slug meet in one stream. Each kind of template has its own slugs. */
 export const templateSlugStream = (teamId: TeamId, slug: string): StreamName => slugStream('templateSlug', teamId, slug);
-export const attachmentTemplateSlugStream = (teamId: TeamId, slug: string): StreamName => slugStream('attachmentTemplateSlug', teamId, slug);
+export const attachmentTemplateSlugStream = (teamId: TeamId, slug: string): StreamName =>
+  slugStream('attachmentTemplateSlug', teamId, slug);
 export const LEDGER_STREAM = 'ledger' as StreamName;
 /** Holds the facts of the instance itself: that the first start was done, and for which team. */
 export const INSTANCE_STREAM = 'instance' as StreamName;

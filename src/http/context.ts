@@ -8,11 +8,11 @@ import type { Limits } from '../domain/limits.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { Ids } from '../domain/ports/ids.js';
 import type { Limiter } from '../domain/ports/limiter.js';
-import type { Log } from '../domain/ports/log.js';
+import type { Logger } from '../domain/ports/logger.js';
 import type { Mailbox } from '../domain/ports/mailbox.js';
 import type { Health } from '../domain/ports/worker.js';
 import type { Queries } from '../projections/api.js';
-import type { RatePolicy } from './plugins/rate-policy.js';
+import type { RatePolicy } from './hooks/rate-policy.js';
 
 export type HttpSettings = Readonly<{
   /** Where callers reach the service, without a slash at the end. */
@@ -34,7 +34,7 @@ export type HttpDeps = Readonly<{
   limits: Limits;
   clock: Clock;
   ids: Ids;
-  log: Log;
+  logger: Logger;
   limiter: Limiter;
   commands: Commands;
   queries: Queries;

@@ -82,7 +82,10 @@ const fromFastify: Readonly<Record<string, Failure>> = {
     'The request body must be JSON, with the header Content-Type: application/json.',
   ),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: failure('MALFORMED_REQUEST', 'The body is not as long as its Content-Length says.'),
-  FST_ERR_BAD_URL: failure('MALFORMED_REQUEST', 'The path of the URL holds a percent sign that is not followed by two hexadecimal digits of UTF-8.'),
+  FST_ERR_BAD_URL: failure(
+    'MALFORMED_REQUEST',
+    'The path of the URL holds a percent sign that is not followed by two hexadecimal digits of UTF-8.',
+  ),
   FST_ERR_MAX_PARAM_LENGTH: failure('URL_TOO_LONG', 'A part of the URL is too long.'),
   ECONNRESET: failure('MALFORMED_REQUEST', 'The connection ended before the whole request had arrived.'),
 };
@@ -92,7 +95,8 @@ const codeOf = (error: unknown): string | undefined =>
 
 /** In: whatever was thrown while a request was handled. Out: what to answer; the internals of unknown faults stay in `cause`. */
 export const failureOf = (error: unknown, bodySizeBytesMax: number): Failure => {
-  if (error instanceof DomainError) return { code: error.code, status: statusOf[error.code], message: error.message, details: error.details };
+  if (error instanceof DomainError)
+    return { code: error.code, status: statusOf[error.code], message: error.message, details: error.details };
   if (error instanceof WrongExpectedRevision) {
     return failure('CONFLICT', 'Another request changed the same thing meanwhile and nothing was done; send the request again.');
   }
@@ -103,7 +107,10 @@ export const failureOf = (error: unknown, bodySizeBytesMax: number): Failure => 
   const known = code === undefined ? undefined : fromFastify[code];
   if (known !== undefined) return known;
   return {
-    ...failure('INTERNAL_ERROR', 'The service could not complete the request. Nothing of it is to be relied on; try again, and give the requestId when you report this.'),
+    ...failure(
+      'INTERNAL_ERROR',
+      'The service could not complete the request. Nothing of it is to be relied on; try again, and give the requestId when you report this.',
+    ),
     cause: error,
   };
 };

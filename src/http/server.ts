@@ -5,16 +5,16 @@ import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { DomainError } from '../domain/errors.js';
 import type { Access, App, HttpDeps } from './context.js';
-import { accessLog, logsRequests } from './plugins/access-log.js';
-import { admission } from './plugins/admission.js';
-import { clientErrorHandler, errorHandler, routerErrorHandler } from './plugins/failures.js';
-import { jsonBodyParser } from './plugins/json-body.js';
-import type { DescribedRoute } from './plugins/openapi.js';
-import { policyOf } from './plugins/rate-policy.js';
-import { registerReference, registerSwagger } from './plugins/reference.js';
-import { requestIds } from './plugins/request-id.js';
-import { isPlain, stringify } from './plugins/serialization.js';
-import { ajvOptions, validationError } from './plugins/validation.js';
+import { accessLog, logsRequests } from './hooks/access-log.js';
+import { admission } from './hooks/admission.js';
+import { clientErrorHandler, errorHandler, routerErrorHandler } from './hooks/failures.js';
+import { jsonBodyParser } from './json/body.js';
+import type { DescribedRoute } from './openapi/document.js';
+import { policyOf } from './hooks/rate-policy.js';
+import { registerReference, registerSwagger } from './openapi/reference.js';
+import { requestIds } from './hooks/request-id.js';
+import { isPlain, stringify } from './hooks/serialization.js';
+import { ajvOptions, validationError } from './hooks/validation.js';
 import { apiKeyRoutes } from './routes/api-keys.js';
 import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
 import { assetRoutes } from './routes/assets.js';
@@ -26,7 +26,7 @@ import { templateRoutes } from './routes/templates.js';
 import { firstMailCurl } from './schemas/examples.js';
 
 export type { HttpDeps, HttpSettings } from './context.js';
-export { openApiDocument } from './plugins/reference.js';
+export { openApiDocument } from './openapi/reference.js';
 
 /** A request must have arrived whole within this time, its headers within the second one. */
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -54,9 +54,10 @@ const serverFactory =
   (deps: HttpDeps) =>
   (listener: RequestListener): Server => {
     const { tls } = deps.settings;
-    const server: Server = tls === undefined
-      ? createHttpServer(serverOptions(deps), listener)
-      : createHttpsServer({ ...serverOptions(deps), cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener);
+    const server: Server =
+      tls === undefined
+        ? createHttpServer(serverOptions(deps), listener)
+        : createHttpsServer({ ...serverOptions(deps), cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener);
     // Node would answer an unknown expectation with 417 itself; the admission check answers it like any malformed request.
     server.on('checkExpectation', listener);
     return server;
@@ -83,7 +84,12 @@ const createApp = (deps: HttpDeps): App => {
   return Fastify(options).withTypeProvider<TypeBoxTypeProvider>();
 };
 
-type Declared = Readonly<{ method: string; path: string; access: Access | undefined; route: Omit<RegisteredRoute, 'method' | 'path' | 'access'> }>;
+type Declared = Readonly<{
+  method: string;
+  path: string;
+  access: Access | undefined;
+  route: Omit<RegisteredRoute, 'method' | 'path' | 'access'>;
+}>;
 
 /** Notes every route as it is registered, gives it its rate, and picks how its answers are written. */
 const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
@@ -109,11 +115,13 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
     }));
   });
   return () =>
-    declared.map((read) => {
-      const { method, path, access, route } = read();
-      if (access === undefined) throw new Error(`the route ${method} ${path} declares neither a permission nor that it is public`);
-      return { method, path, access, ...route };
-    }).filter(({ method }) => method !== 'HEAD');
+    declared
+      .map((read) => {
+        const { method, path, access, route } = read();
+        if (access === undefined) throw new Error(`the route ${method} ${path} declares neither a permission nor that it is public`);
+        return { method, path, access, ...route };
+      })
+      .filter(({ method }) => method !== 'HEAD');
 };
 
 const registerRoutes = (app: App, deps: HttpDeps): void => {
@@ -144,7 +152,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
     throw new DomainError('NOT_FOUND', 'There is nothing at this address.');
   });
   app.addHook('onRequest', admission(deps));
-  if (logsRequests(deps.settings.logLevel)) app.addHook('onResponse', accessLog(deps.log));
+  if (logsRequests(deps.settings.logLevel)) app.addHook('onResponse', accessLog(deps.logger));
 
   await registerSwagger(app, deps);
   await registerReference(app, routes);

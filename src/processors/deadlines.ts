@@ -42,7 +42,8 @@ export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSign
   const shiftOfNow = (): Shift => {
     const nowMs = clock.now();
     const last = shifts.at(-1);
-    if (last !== undefined && !last.call.signal.aborted && nowMs >= last.fromMs && nowMs - last.fromMs < timeoutMs * SHARED_PART) return last;
+    if (last !== undefined && !last.call.signal.aborted && nowMs >= last.fromMs && nowMs - last.fromMs < timeoutMs * SHARED_PART)
+      return last;
     const shift = { fromMs: nowMs, call: new AbortController(), open: 0 };
     // As many listen as there are calls.
     setMaxListeners(0, shift.call.signal);

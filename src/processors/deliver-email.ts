@@ -2,16 +2,16 @@
  * Delivers one email: records the attempt, speaks SMTP, records what came of it, acknowledges. Every step is safe to repeat;
  * after a crash the attempt without an outcome is visible and is made again with the same Message-ID.
  */
-import { handle } from '../commands/handle.js';
+import { handle } from '../commands/command-handler.js';
 import { loadAttachments, type ReadyAttachment } from '../commands/attachments.js';
 import { compiledTemplate } from '../commands/templates.js';
 import { emailDecider, pendingRecipients, type EmailCommand } from '../domain/email/decider.js';
 import type { EmailEvent } from '../domain/email/events.js';
 import { openAttempt, type Email } from '../domain/email/state.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import { tailOf, type Cause, type Tail } from '../domain/event-log.js';
+import { tailOf, type Cause, type Tail } from '../event-log/event-log.js';
 import type { Recorded } from '../domain/events.js';
-import { must, parseTemplateId, type StreamName } from '../domain/ids.js';
+import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
 import { isoTime } from '../domain/ports/clock.js';
@@ -28,7 +28,8 @@ const RETRY_AFTER_FAULT_MS = 1_000;
 const RETRY_AFTER_FAULT_MAX_MS = 5 * 60_000;
 
 /** A fault of ours (a disk, a bug) is met again after growing pauses: the mail is kept, and the log says that it is stuck. */
-const pauseAfterFault = (deliveries: number): number => Math.min(RETRY_AFTER_FAULT_MS * 2 ** Math.min(deliveries - 1, 20), RETRY_AFTER_FAULT_MAX_MS);
+const pauseAfterFault = (deliveries: number): number =>
+  Math.min(RETRY_AFTER_FAULT_MS * 2 ** Math.min(deliveries - 1, 20), RETRY_AFTER_FAULT_MAX_MS);
 
 export const deliverEmailWorker = (deps: ProcessorDeps): Worker => ({
   name: DELIVER_EMAIL,
@@ -51,7 +52,10 @@ export const deliverEmailWorker = (deps: ProcessorDeps): Worker => ({
         },
         onFault: (work, fault) => {
           // Nothing was recorded, or only the attempt: the stream says how to go on.
-          deps.logger.error({ stream: work.pointer.stream, deliveries: work.deliveries, err: asError(fault) }, 'delivery fault, will be tried again');
+          deps.logger.error(
+            { stream: work.pointer.stream, deliveries: work.deliveries, err: asError(fault) },
+            'delivery fault, will be tried again',
+          );
           work.retryAt(deps.clock.now() + pauseAfterFault(work.deliveries));
         },
       });
@@ -114,10 +118,10 @@ const now = (deps: ProcessorDeps): string => isoTime(deps.clock.now());
 
 /** Records the attempt; undefined where there is nothing to do (any more). */
 const begin = async (deps: ProcessorDeps, stream: StreamName): Promise<Open | undefined> => {
-  const recalled = deps.log.recall(stream);
+  const recalled = deps.eventLog.recall(stream);
   const open = recalled && (await beginAfter(deps, stream, recalled));
   // What is at hand may be short of what another process appended: then nothing was begun.
-  return open ?? beginAfter(deps, stream, await deps.log.load(stream));
+  return open ?? beginAfter(deps, stream, await deps.eventLog.load(stream));
 };
 
 const beginAfter = async (deps: ProcessorDeps, stream: StreamName, recorded: readonly Recorded[]): Promise<Open | undefined> => {
@@ -131,12 +135,19 @@ const beginAfter = async (deps: ProcessorDeps, stream: StreamName, recorded: rea
     causationId: last.metadata.eventId,
   });
   const deadlineAt = isoTime(deps.clock.now() + deps.limits.deliveryDeadlineMs);
-  const command = { type: 'AttemptDelivery' as const, at: cause.at, host: deps.mailer.host, worker: deps.worker, deadlineAt, exclusive: deps.exclusive };
+  const command = {
+    type: 'AttemptDelivery' as const,
+    at: cause.at,
+    host: deps.mailer.host,
+    worker: deps.worker,
+    deadlineAt,
+    exclusive: deps.exclusive,
+  };
   const events = emailDecider.decide(command, email);
   if (events.length === 0) return undefined;
   let tail: Tail;
   try {
-    tail = await deps.log.append(stream, tailOf(last), events, cause);
+    tail = await deps.eventLog.append(stream, tailOf(last), events, cause);
   } catch (fault) {
     // Somebody else changed the email in this moment; what they wrote makes its own pointer where there is work left.
     if (fault instanceof WrongExpectedRevision) return undefined;
@@ -155,13 +166,17 @@ const messageOf = async (deps: ProcessorDeps, stream: StreamName, email: Email):
   if (content === undefined) return { reason: 'content-lost', text: 'the personal data of this email is destroyed' };
   let attachments: readonly ReadyAttachment[] | undefined = [];
   if (content.attachments.length > 0) {
-    const key = await deps.log.existingKey(stream);
+    const key = await deps.eventLog.existingKey(stream);
     attachments = key && (await loadAttachments(deps.files, key, content.attachments));
     if (attachments === undefined) return { reason: 'content-lost', text: 'an attachment of this email is gone' };
   }
   try {
     const date = email.scheduledAt ?? accepted.at;
-    const render = await compiledTemplate(deps, must(parseTemplateId(accepted.templateId), 'template id'), accepted.templateRevision);
+    const render = await compiledTemplate(
+      deps,
+      assertDefined(parseTemplateId(accepted.templateId), 'template id'),
+      accepted.templateRevision,
+    );
     // With the call's own subject, as at acceptance: it stands in the HTML's title, and the template's own need not fit.
     const { html, text, inline } = render({
       variables: content.variables as JsonObject,
@@ -196,7 +211,9 @@ const messageOf = async (deps: ProcessorDeps, stream: StreamName, email: Email):
 
 /** What the rendering itself has drawn; pictures of the gallery were put among the attachments when the email was accepted. */
 const drawn = (image: InlineImage): readonly MessageAttachment[] =>
-  'bytes' in image ? [{ filename: 'qr-code.png', contentType: image.contentType, contentId: image.contentId, content: Buffer.from(image.bytes) }] : [];
+  'bytes' in image
+    ? [{ filename: 'qr-code.png', contentType: image.contentType, contentId: image.contentId, content: Buffer.from(image.bytes) }]
+    : [];
 
 const outcomeCommand = (deps: ProcessorDeps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome): EmailCommand => ({
   type: 'RecordOutcome',
@@ -220,11 +237,11 @@ const record = async (deps: ProcessorDeps, floor: Floor, stream: StreamName, beg
   await floor.together();
   for (;;) {
     try {
-      await deps.log.append(stream, begun.tail, events, cause);
+      await deps.eventLog.append(stream, begun.tail, events, cause);
       return;
     } catch (fault) {
       if (fault instanceof WrongExpectedRevision) {
-        await handle(deps.log, stream, emailDecider, command, cause);
+        await handle(deps.eventLog, stream, emailDecider, command, cause);
         return;
       }
       if (floor.signal.aborted) throw fault;
@@ -233,4 +250,3 @@ const record = async (deps: ProcessorDeps, floor: Floor, stream: StreamName, beg
     }
   }
 };
-

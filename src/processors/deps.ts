@@ -1,11 +1,11 @@
 /** What processors are made of. */
 import type { CommandDeps } from '../commands/deps.js';
 import type { RetrySchedule } from '../domain/email/decider.js';
-import type { Cause } from '../domain/event-log.js';
+import type { Cause } from '../event-log/event-log.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Bus } from '../domain/ports/bus.js';
-import type { Document, Documents } from '../domain/ports/documents.js';
-import type { Log } from '../domain/ports/log.js';
+import type { Document, ReadModels } from '../domain/ports/read-models.js';
+import type { Logger } from '../domain/ports/logger.js';
 import type { Mailer } from '../domain/ports/mailer.js';
 
 /** Open work as a read model tells it; a hint, never the ground of a decision. `owner` is the team, of a deleted email too. */
@@ -13,14 +13,14 @@ export type WorkDocument = Document & Readonly<{ phase: string; priority: string
 
 export type ProcessorDeps = CommandDeps &
   Readonly<{
-    documents: Pick<Documents, 'find'>;
+    documents: Pick<ReadModels, 'find'>;
     /** The name of the collection of open work. */
     workCollection: string;
     /** Resolves when the read model of open work has everything up to that position, or the signal aborts. */
     workCaughtUp: (position: number, signal: AbortSignal) => Promise<void>;
     bus: Bus;
     mailer: Mailer;
-    logger: Log;
+    logger: Logger;
     schedule: RetrySchedule;
     /** This run of the program; a dialogue of another run is over where the engine is exclusive. */
     worker: string;

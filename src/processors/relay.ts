@@ -21,15 +21,12 @@ export const pointerOf = (stream: string, position: number, priority: string): P
 export const relayWorker = (deps: ProcessorDeps): Worker => ({
   name: 'relay',
   run: async (signal) => {
-    const start = await deps.log.head();
+    const start = await deps.eventLog.head();
     const missed = new Map<Priority, boolean>(priorities.map((priority) => [priority, true]));
     const stopped = new AbortController();
     const both = AbortSignal.any([signal, stopped.signal]);
     try {
-      await Promise.all([
-        follow(deps, start, missed, both),
-        ...priorities.map((priority) => refill(deps, priority, start, missed, both)),
-      ]);
+      await Promise.all([follow(deps, start, missed, both), ...priorities.map((priority) => refill(deps, priority, start, missed, both))]);
     } finally {
       stopped.abort();
     }
@@ -38,7 +35,7 @@ export const relayWorker = (deps: ProcessorDeps): Worker => ({
 
 /** The tail of the log: new work goes straight to the bus; what finds no room there is noted as missed. */
 const follow = async (deps: ProcessorDeps, after: number, missed: Map<Priority, boolean>, signal: AbortSignal): Promise<void> => {
-  for await (const batch of deps.log.subscribeAll(after, { filter: { kinds: ['email'] }, signal })) {
+  for await (const batch of deps.eventLog.subscribeAll(after, { filter: { kinds: ['email'] }, signal })) {
     const pointers = batch.flatMap((recorded) => pointersOf(recorded));
     if (pointers.length === 0) continue;
     for (const { priority } of await deps.bus.publish(DELIVER_EMAIL, pointers)) missed.set(priority, true);
@@ -64,7 +61,7 @@ const refill = async (
   while (!signal.aborted) {
     if (missed.get(priority) === true) {
       missed.set(priority, false);
-      await deps.workCaughtUp(await deps.log.head(), signal);
+      await deps.workCaughtUp(await deps.eventLog.head(), signal);
       await scan(deps, 'deliver', priority, signal);
     }
     await deps.clock.until(deps.clock.now() + SCAN_AGAIN_MS, signal);
@@ -82,7 +79,10 @@ const scan = async (deps: ProcessorDeps, phase: WorkPhase, priority: Priority, s
       limit: SCAN_PAGE,
     })) as readonly WorkDocument[];
     if (found.length === 0) return;
-    const refused = await deps.bus.publish(DELIVER_EMAIL, found.map(({ stream, position }) => pointerOf(stream, position, priority)));
+    const refused = await deps.bus.publish(
+      DELIVER_EMAIL,
+      found.map(({ stream, position }) => pointerOf(stream, position, priority)),
+    );
     const first = refused[0];
     const next = first === undefined ? found.at(-1) : found[found.findIndex(({ stream }) => stream === first.stream) - 1];
     afterSeq = next?.seq ?? afterSeq;

@@ -1,13 +1,13 @@
 /** Folds the total order into a Merkle tree and appends its root to the ledger, so that even a rewritten chain is noticed. */
-import { sealSegments, type LedgerState } from '../domain/ledger.js';
+import { sealSegments, type LedgerState } from '../event-log/ledger.js';
 import { LEDGER_STREAM } from '../domain/ids.js';
-import { loadState } from '../commands/handle.js';
-import { evolveLedger } from '../domain/ledger.js';
+import { loadState } from '../commands/command-handler.js';
+import { evolveLedger } from '../event-log/ledger.js';
 import type { Worker } from '../domain/ports/worker.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import { causeOfWork, type ProcessorDeps } from './deps.js';
 
-type SealDeps = Pick<ProcessorDeps, 'log' | 'clock' | 'limits' | 'logger'> & Readonly<{ store: Pick<EventStore, 'readAll' | 'head'> }>;
+type SealDeps = Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits' | 'logger'> & Readonly<{ store: Pick<EventStore, 'readAll' | 'head'> }>;
 
 export const sealLedgerWorker = (deps: SealDeps): Worker => ({
   name: 'seal-ledger',
@@ -21,12 +21,12 @@ export const sealLedgerWorker = (deps: SealDeps): Worker => ({
 
 /** Seals everything up to now in segments of a bounded size. Out: how many seals were appended. */
 export const sealOnce = async (deps: SealDeps, signal: AbortSignal): Promise<number> => {
-  const loaded = await loadState(deps.log, LEDGER_STREAM, { evolve: evolveLedger, initialState: undefined as LedgerState });
+  const loaded = await loadState(deps.eventLog, LEDGER_STREAM, { evolve: evolveLedger, initialState: undefined as LedgerState });
   let tail = loaded.tail;
   let seals = 0;
   const cause = causeOfWork(deps, 'seal-ledger', { teamId: '', correlationId: 'seal-ledger', causationId: 'seal-ledger' });
   for await (const seal of sealSegments(deps.store, loaded.state, deps.limits.ledgerSealEveryEvents, signal)) {
-    tail = await deps.log.append(LEDGER_STREAM, tail, [{ type: 'LedgerSealed', data: { at: cause.at, ...seal } }], cause);
+    tail = await deps.eventLog.append(LEDGER_STREAM, tail, [{ type: 'LedgerSealed', data: { at: cause.at, ...seal } }], cause);
     seals += 1;
   }
   return seals;

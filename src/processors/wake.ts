@@ -1,8 +1,8 @@
 /** Issues the command of every timer that is due. Timers come from a read model; the command looks at the stream and is safe to repeat. */
 import { archiveEmail } from '../commands/emails.js';
-import { handle } from '../commands/handle.js';
+import { handle } from '../commands/command-handler.js';
 import { emailDecider } from '../domain/email/decider.js';
-import { must, parseEmailId, splitStream, type StreamName } from '../domain/ids.js';
+import { assertDefined, parseEmailId, splitStream, type StreamName } from '../domain/ids.js';
 import type { WorkPhase } from '../domain/email/work.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Worker } from '../domain/ports/worker.js';
@@ -55,7 +55,10 @@ const wakePhase = async (deps: ProcessorDeps, phase: TimedPhase, held: Map<strin
     try {
       await fire(deps, phase, timer);
     } catch (fault) {
-      deps.logger.error({ stream: timer.stream, phase, err: fault instanceof Error ? fault : new Error('not an Error') }, 'timer fault, will be tried again');
+      deps.logger.error(
+        { stream: timer.stream, phase, err: fault instanceof Error ? fault : new Error('not an Error') },
+        'timer fault, will be tried again',
+      );
     }
   }
   return fired;
@@ -66,10 +69,10 @@ const fire = async (deps: ProcessorDeps, phase: TimedPhase, timer: WorkDocument)
   const cause = causeOfWork(deps, 'wake', { teamId: timer.owner, correlationId: timer.id, causationId: timer.id });
   switch (phase) {
     case 'scheduled':
-      await handle(deps.log, stream, emailDecider, { type: 'ReleaseEmail', at: cause.at }, cause);
+      await handle(deps.eventLog, stream, emailDecider, { type: 'ReleaseEmail', at: cause.at }, cause);
       return;
     case 'archive':
-      await archiveEmail(deps, must(parseEmailId(splitStream(stream).id), 'email id'), cause);
+      await archiveEmail(deps, assertDefined(parseEmailId(splitStream(stream).id), 'email id'), cause);
       return;
     case 'deferred':
     case 'processing':

@@ -2,7 +2,7 @@
 import type { ApiKeyEvent } from '../domain/api-key/events.js';
 import { apiKeyDecider, type ApiKey } from '../domain/api-key/state.js';
 import { splitStream } from '../domain/ids.js';
-import type { Document } from '../domain/ports/documents.js';
+import type { Document } from '../domain/ports/read-models.js';
 import { eventByEvent, type Projection } from './projection.js';
 
 export const API_KEYS = 'apiKeys';

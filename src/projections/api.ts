@@ -25,7 +25,11 @@ export type Queries = Readonly<{
   /** The newest emails created before `before` that match, at most `limit`. */
   emailIds: (teamId: TeamId, filter: EmailFilter, limit: number) => Promise<readonly EmailId[]>;
   listTemplates: (teamId: TeamId, filter: Readonly<{ search?: string }>, paging: Paging) => Promise<Page<TemplateListItem>>;
-  listAttachmentTemplates: (teamId: TeamId, filter: Readonly<{ search?: string }>, paging: Paging) => Promise<Page<AttachmentTemplateListItem>>;
+  listAttachmentTemplates: (
+    teamId: TeamId,
+    filter: Readonly<{ search?: string }>,
+    paging: Paging,
+  ) => Promise<Page<AttachmentTemplateListItem>>;
   listAssets: (teamId: TeamId, filter: Readonly<{ search?: string }>, paging: Paging) => Promise<Page<AssetRecord>>;
   assetUsage: (teamId: TeamId) => Promise<AssetUsage>;
   listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyRecord>>;

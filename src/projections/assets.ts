@@ -4,7 +4,7 @@ import type { AssetRecord, AssetUsage } from '../domain/asset/records.js';
 import { assetDecider, assetRecord } from '../domain/asset/state.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
-import type { Document } from '../domain/ports/documents.js';
+import type { Document } from '../domain/ports/read-models.js';
 import { eventByEvent, type Change, type Find, type Projection } from './projection.js';
 
 export const ASSETS = 'assets';
@@ -46,7 +46,12 @@ const itemOf = (id: string, { event }: Recorded): AssetRecord | undefined => {
 };
 
 /** Counts what comes and what goes; its position moves with each event, however little of that the rebuilding still sees. */
-const usageAfter = ({ metadata, position }: Recorded, find: Find, before: AssetRecord | undefined, after: AssetRecord | undefined): readonly Change[] => {
+const usageAfter = (
+  { metadata, position }: Recorded,
+  find: Find,
+  before: AssetRecord | undefined,
+  after: AssetRecord | undefined,
+): readonly Change[] => {
   const id = metadata.teamId;
   const known = find(ASSET_USAGE, id) as AssetUsageDocument | undefined;
   // Where writes are not atomic, usage may have been written without its assets: those events have counted already.

@@ -1,7 +1,7 @@
 /** The documents of emails and of their counts, as queries find them. */
 import type { EmailStatus } from '../domain/email/request.js';
 import type { EmailSummary } from '../domain/email/summary.js';
-import type { Document } from '../domain/ports/documents.js';
+import type { Document } from '../domain/ports/read-models.js';
 
 export const EMAILS = 'emails';
 export const EMAIL_COUNTS = 'emailCounts';

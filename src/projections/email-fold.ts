@@ -8,7 +8,10 @@ import { countsId, dayOf, EMAIL_COUNTS, EMAILS, type EmailCountsDocument, type E
 import type { Change, Find, Reference } from './projection.js';
 
 /** What an email's first event fixes for good, and whether lists show it and what is personal is still there. */
-type Fixed = Pick<EmailDocument, 'id' | 'seq' | 'owner' | 'stream' | 'templateId' | 'templateName' | 'priority' | 'createdAt' | 'team' | 'subject' | 'text'>;
+type Fixed = Pick<
+  EmailDocument,
+  'id' | 'seq' | 'owner' | 'stream' | 'templateId' | 'templateName' | 'priority' | 'createdAt' | 'team' | 'subject' | 'text'
+>;
 
 /**
  * An email while a batch is folded; `fixed` is undefined where no document is (left) of it. `counted`: where it stands now;
@@ -112,11 +115,26 @@ const advance = (email: Folding, recorded: Recorded, counts: Map<string, Countin
   if (email.fixed.team === undefined && email.summary.archivedAt !== null) email.fixed = undefined;
 };
 
-const accepted = (event: EmailAccepted, { id, seq, team, owner, stream }: Pick<Fixed, 'id' | 'seq' | 'owner' | 'stream'> & Readonly<{ team: string }>): Fixed => {
+const accepted = (
+  event: EmailAccepted,
+  { id, seq, team, owner, stream }: Pick<Fixed, 'id' | 'seq' | 'owner' | 'stream'> & Readonly<{ team: string }>,
+): Fixed => {
   const { templateId, templateName, priority, at: createdAt } = event.data;
   const envelope: EmailEnvelope | undefined = event.sealed;
   if (envelope === undefined) return { id, seq, team, owner, stream, templateId, templateName, priority, createdAt };
-  return { id, seq, team, owner, stream, templateId, templateName, priority, createdAt, subject: envelope.subject, text: searchText(envelope) };
+  return {
+    id,
+    seq,
+    team,
+    owner,
+    stream,
+    templateId,
+    templateName,
+    priority,
+    createdAt,
+    subject: envelope.subject,
+    text: searchText(envelope),
+  };
 };
 
 const searchText = ({ subject, recipients }: EmailEnvelope): string => {
@@ -141,7 +159,19 @@ const emailDocument = ({ fixed, summary, position }: Folding, retentionMs: numbe
   const { id, seq, owner, stream, templateId, templateName, priority, createdAt, team, subject, text } = fixed;
   const { status } = summary;
   const work = openWork(summary, retentionMs);
-  const document: Draft<EmailDocument> = { id, seq, position, owner, stream, status, templateId, templateName, priority, createdAt, summary };
+  const document: Draft<EmailDocument> = {
+    id,
+    seq,
+    position,
+    owner,
+    stream,
+    status,
+    templateId,
+    templateName,
+    priority,
+    createdAt,
+    summary,
+  };
   if (team !== undefined) document.team = team;
   if (work !== undefined) {
     document.phase = work.phase;

@@ -1,7 +1,7 @@
 /** Pages of a list: by number, or by a cursor that stays in its place while rows arrive. */
 import { DomainError } from '../domain/errors.js';
 import type { Page } from '../domain/email/request.js';
-import type { Document, Documents, Place, Query } from '../domain/ports/documents.js';
+import type { Document, ReadModels, Place, Query } from '../domain/ports/read-models.js';
 import type { Paging } from './api.js';
 
 export type ListQuery = Readonly<{
@@ -20,7 +20,7 @@ export type Total = Readonly<{ total: number; isLowerBound: boolean }>;
 
 /** Reads one page and says where the next begins. */
 export const readPage = async <Found extends Document, Item>(
-  documents: Documents,
+  documents: ReadModels,
   query: ListQuery,
   { page, limit, cursor }: Paging,
   itemOf: (document: Found) => Item,
@@ -30,7 +30,8 @@ export const readPage = async <Found extends Document, Item>(
   const place = cursor === undefined ? { skip: (page - 1) * limit } : { after: readCursor(cursor, collection, field) };
   // One more than the page holds tells whether others follow.
   const part = { where: query.where, ...place, limit: limit + 1 };
-  const { rows, total, isLowerBound } = search === undefined ? await listed(documents, query, part) : await searched(documents, query, { ...part, search });
+  const { rows, total, isLowerBound } =
+    search === undefined ? await listed(documents, query, part) : await searched(documents, query, { ...part, search });
   const found = rows as readonly Found[];
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
@@ -50,23 +51,31 @@ export const readPage = async <Found extends Document, Item>(
 type Part = Omit<Query, 'search' | 'sort'>;
 type Listed = Total & Readonly<{ rows: readonly Document[] }>;
 
-const listed = async (documents: Documents, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<Listed> => {
+const listed = async (documents: ReadModels, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<Listed> => {
   const rows = await documents.find(collection, { ...part, sort: { field: sortField, direction: 'desc' } });
   return { rows, ...(totalOfLast(part, rows) ?? (await total())) };
 };
 
-const searched = async (documents: Documents, { collection, searchTotalMax }: ListQuery, part: Part & Readonly<{ search: string }>): Promise<Listed> => {
+const searched = async (
+  documents: ReadModels,
+  { collection, searchTotalMax }: ListQuery,
+  part: Part & Readonly<{ search: string }>,
+): Promise<Listed> => {
   const { documents: rows, count, isLowerBound } = await documents.findCounted(collection, part, searchTotalMax);
   return { rows, total: count, isLowerBound };
 };
 
 /** The total, where the rows found are the last of the list and it is known how many stand before them: then nothing needs counting. */
 const totalOfLast = ({ skip, limit }: Part, rows: readonly Document[]): Total | undefined =>
-  skip !== undefined && rows.length < limit && (rows.length > 0 || skip === 0) ? { total: skip + rows.length, isLowerBound: false } : undefined;
+  skip !== undefined && rows.length < limit && (rows.length > 0 || skip === 0)
+    ? { total: skip + rows.length, isLowerBound: false }
+    : undefined;
 
 const writeCursor = (document: Document, collection: string, field: string): string => {
   const value = document[field];
-  return Buffer.from(JSON.stringify([collection, field, typeof value === 'number' ? value : String(value), document.seq])).toString('base64url');
+  return Buffer.from(JSON.stringify([collection, field, typeof value === 'number' ? value : String(value), document.seq])).toString(
+    'base64url',
+  );
 };
 
 const readCursor = (cursor: string, collection: string, field: string): Place => {
@@ -78,9 +87,13 @@ const readCursor = (cursor: string, collection: string, field: string): Place =>
   }
   if (!Array.isArray(parsed) || parsed.length !== 4) throw invalid();
   const [list, of, value, seq] = parsed as unknown[];
-  if (list !== collection || of !== field || (typeof value !== 'string' && typeof value !== 'number') || !Number.isSafeInteger(seq)) throw invalid();
+  if (list !== collection || of !== field || (typeof value !== 'string' && typeof value !== 'number') || !Number.isSafeInteger(seq))
+    throw invalid();
   return { value, seq: seq as number };
 };
 
 const invalid = (): DomainError =>
-  new DomainError('INVALID_CURSOR', 'The cursor is not one of this list. Take `meta.nextCursor` of the page before, with the same filter, or leave it out.');
+  new DomainError(
+    'INVALID_CURSOR',
+    'The cursor is not one of this list. Take `meta.nextCursor` of the page before, with the same filter, or leave it out.',
+  );

@@ -1,6 +1,6 @@
 /** What a projection is: declared collections, and a pure step from documents and an event to documents. */
 import type { EventType, Recorded } from '../domain/events.js';
-import type { CollectionSpec, Document } from '../domain/ports/documents.js';
+import type { CollectionSpec, Document } from '../domain/ports/read-models.js';
 
 /** A document to put, or to remove where undefined. */
 export type Change = Readonly<{ collection: string; id: string; document: Document | undefined }>;

@@ -1,9 +1,9 @@
 /** The queries behind the list endpoints. */
 import { apiKeyRecord } from '../domain/api-key/state.js';
-import { must, parseApiKeyId, parseEmailId, type TeamId } from '../domain/ids.js';
+import { assertDefined, parseApiKeyId, parseEmailId, type TeamId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
-import type { Condition, Documents } from '../domain/ports/documents.js';
+import type { Condition, ReadModels } from '../domain/ports/read-models.js';
 import type { EmailFilter, Queries } from './api.js';
 import { API_KEYS, type ApiKeyDocument } from './api-keys.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
@@ -12,7 +12,7 @@ import { readPage, type ListQuery, type Total } from './paging.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
 
 export type QueryDeps = Readonly<{
-  documents: Documents;
+  documents: ReadModels;
   clock: Clock;
   limits: Limits;
   settle: Queries['settle'];
@@ -42,10 +42,15 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       ...(filter.search === undefined ? { sort: { field: 'createdAt', direction: 'desc' as const } } : { search: filter.search }),
       limit,
     });
-    return found.map(({ id }) => must(parseEmailId(id), 'email id'));
+    return found.map(({ id }) => assertDefined(parseEmailId(id), 'email id'));
   },
   listTemplates: (teamId, { search }, paging) =>
-    readPage<TemplateDocument, TemplateDocument['item']>(deps.documents, allOf(deps, TEMPLATES, teamId, search), paging, ({ item }) => item),
+    readPage<TemplateDocument, TemplateDocument['item']>(
+      deps.documents,
+      allOf(deps, TEMPLATES, teamId, search),
+      paging,
+      ({ item }) => item,
+    ),
   listAttachmentTemplates: (teamId, { search }, paging) =>
     readPage<AttachmentTemplateDocument, AttachmentTemplateDocument['item']>(
       deps.documents,
@@ -56,17 +61,20 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   listAssets: (teamId, { search }, paging) =>
     readPage<AssetDocument, AssetDocument['item']>(
       deps.documents,
-      { collection: ASSETS, where: { team: { eq: teamId } }, search, searchTotalMax: deps.limits.listTotalMax, total: () => assetTotal(deps, teamId) },
+      {
+        collection: ASSETS,
+        where: { team: { eq: teamId } },
+        search,
+        searchTotalMax: deps.limits.listTotalMax,
+        total: () => assetTotal(deps, teamId),
+      },
       paging,
       ({ item }) => item,
     ),
   assetUsage: (teamId) => assetUsage(deps, teamId),
   listApiKeys: (teamId, paging) =>
-    readPage<ApiKeyDocument, ReturnType<typeof apiKeyRecord>>(
-      deps.documents,
-      allOf(deps, API_KEYS, teamId),
-      paging,
-      ({ id, key }) => apiKeyRecord(must(parseApiKeyId(id), 'API key id'), key, isoTime(deps.clock.now())),
+    readPage<ApiKeyDocument, ReturnType<typeof apiKeyRecord>>(deps.documents, allOf(deps, API_KEYS, teamId), paging, ({ id, key }) =>
+      apiKeyRecord(assertDefined(parseApiKeyId(id), 'API key id'), key, isoTime(deps.clock.now())),
     ),
   settle: deps.settle,
 });
@@ -89,13 +97,20 @@ const whereOf = (teamId: TeamId, { status, templateId, startDate, endDate }: Ema
 
 /** What a team has of a collection of which it has few, all or those that the search finds. */
 const allOf = (deps: QueryDeps, collection: string, teamId: TeamId, search?: string): ListQuery => ({
-  collection, where: { team: { eq: teamId } }, search, searchTotalMax: deps.limits.listTotalMax, total: () => counted(deps, collection, teamId),
+  collection,
+  where: { team: { eq: teamId } },
+  search,
+  searchTotalMax: deps.limits.listTotalMax,
+  total: () => counted(deps, collection, teamId),
 });
 
 const assetUsage = async (deps: QueryDeps, teamId: TeamId) =>
   ((await deps.documents.get(ASSET_USAGE, teamId)) as AssetUsageDocument | undefined)?.usage ?? { count: 0, sizeBytes: 0 };
 
-const assetTotal = async (deps: QueryDeps, teamId: TeamId): Promise<Total> => ({ total: (await assetUsage(deps, teamId)).count, isLowerBound: false });
+const assetTotal = async (deps: QueryDeps, teamId: TeamId): Promise<Total> => ({
+  total: (await assetUsage(deps, teamId)).count,
+  isLowerBound: false,
+});
 
 /** Templates and keys are few, so their rows are counted. */
 const counted = async (deps: QueryDeps, collection: string, teamId: TeamId): Promise<Total> => {
@@ -129,7 +144,14 @@ const totalEmails = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter)
 };
 
 /** How many of the `whole` of a day were made at `from` or later: by index, on the side of the cut that is the shorter. */
-const countRest = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, day: string, from: string, whole: number): Promise<number> => {
+const countRest = async (
+  deps: QueryDeps,
+  teamId: TeamId,
+  filter: EmailFilter,
+  day: string,
+  from: string,
+  whole: number,
+): Promise<number> => {
   if (whole === 0) return 0;
   if (from >= `${day}T12`) return countBetween(deps, teamId, filter, from, `${day}T23:59:59.999Z`);
   const before = await countBetween(deps, teamId, filter, `${day}T00:00:00.000Z`, isoTime(Date.parse(from) - 1));
@@ -147,7 +169,9 @@ const daysBetween = async (deps: QueryDeps, teamId: TeamId, first: string | unde
   (await deps.documents.find(EMAIL_COUNTS, {
     where: {
       team: { eq: teamId },
-      ...(first === undefined && last === undefined ? {} : { day: { ...(first === undefined ? {} : { gte: first }), ...(last === undefined ? {} : { lte: last }) } }),
+      ...(first === undefined && last === undefined
+        ? {}
+        : { day: { ...(first === undefined ? {} : { gte: first }), ...(last === undefined ? {} : { lte: last }) } }),
     },
     sort: { field: 'day', direction: 'asc' },
     limit: DAYS_MAX,
@@ -161,4 +185,3 @@ const matching = ({ cells }: EmailCountsDocument, { status, templateId }: EmailF
   }
   return sum;
 };
-

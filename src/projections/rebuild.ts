@@ -1,6 +1,6 @@
 /** Fills the documents of a projection from nothing, beside the live ones; and compares the two. */
-import type { EventLog } from '../domain/event-log.js';
-import type { Document, Documents, Rebuild } from '../domain/ports/documents.js';
+import type { EventLog } from '../event-log/event-log.js';
+import type { Document, ReadModels, Rebuild } from '../domain/ports/read-models.js';
 import type { Projection } from './projection.js';
 import { emptyDesk, foldBatch, writePending } from './runner.js';
 
@@ -11,7 +11,7 @@ const PENDING_DOCUMENTS_MAX = 2_048;
 /** Folds every event up to `upTo` (default: the head of now) into the shadow. Out: how many events there were. */
 export const fill = async (
   projection: Projection,
-  log: Pick<EventLog, 'readAll'>,
+  eventLog: Pick<EventLog, 'readAll'>,
   rebuild: Rebuild,
   options: Readonly<{ upTo?: number; onProgress?: (position: number) => void }> = {},
 ): Promise<number> => {
@@ -21,7 +21,7 @@ export const fill = async (
   let position = checkpoint.position;
   let events = 0;
   const { kinds, opens, skims = false } = projection;
-  for await (const batch of log.readAll(position, { filter: { kinds }, opens, skims, batchSize: BATCH_SIZE })) {
+  for await (const batch of eventLog.readAll(position, { filter: { kinds }, opens, skims, batchSize: BATCH_SIZE })) {
     const wanted = batch.at(-1)!.position <= upTo ? batch : batch.filter((recorded) => recorded.position <= upTo);
     if (wanted.length === 0) break;
     await foldBatch(projection, rebuild.store, desk, wanted);
@@ -40,13 +40,13 @@ export type RebuildOutcome = Readonly<{ events: number; durationMs: number }>;
 /** Rebuilds one projection and puts it in the place of the live one. A running server goes on from the new documents. */
 export const rebuildProjection = async (
   projection: Projection,
-  { log, documents }: Readonly<{ log: Pick<EventLog, 'readAll'>; documents: Documents }>,
+  { eventLog, documents }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; documents: ReadModels }>,
   onProgress?: (position: number) => void,
 ): Promise<number> => {
   await documents.projection(projection.name, projection.collections);
   const rebuild = await documents.rebuild(projection.name);
   try {
-    const events = await fill(projection, log, rebuild, onProgress === undefined ? {} : { onProgress });
+    const events = await fill(projection, eventLog, rebuild, onProgress === undefined ? {} : { onProgress });
     await rebuild.commit();
     return events;
   } catch (fault) {
@@ -60,14 +60,14 @@ export type Difference = Readonly<{ collection: string; id: string; live: Docume
 /** Rebuilds beside the live documents up to their checkpoint and compares byte for byte. Out: the first difference, if any. */
 export const compareWithRebuild = async (
   projection: Projection,
-  { log, documents }: Readonly<{ log: Pick<EventLog, 'readAll'>; documents: Documents }>,
+  { eventLog, documents }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; documents: ReadModels }>,
   onProgress?: (position: number) => void,
 ): Promise<Readonly<{ checkpoint: number; documents: number; difference: Difference | undefined }>> => {
   const live = await documents.projection(projection.name, projection.collections);
   const { position } = await live.checkpoint();
   const rebuild = await documents.rebuild(projection.name);
   try {
-    await fill(projection, log, rebuild, { upTo: position, ...(onProgress === undefined ? {} : { onProgress }) });
+    await fill(projection, eventLog, rebuild, { upTo: position, ...(onProgress === undefined ? {} : { onProgress }) });
     let compared = 0;
     for (const { name } of projection.collections) {
       for await (const [liveDocument, rebuilt] of merged(rebuild.scan(name, 'live'), rebuild.scan(name, 'rebuilt'))) {
@@ -87,7 +87,7 @@ export const compareWithRebuild = async (
 };
 
 /** Removed or changed after the checkpoint that is compared. */
-const movedOn = async (documents: Documents, collection: string, document: Document | undefined, checkpoint: number): Promise<boolean> => {
+const movedOn = async (documents: ReadModels, collection: string, document: Document | undefined, checkpoint: number): Promise<boolean> => {
   if (document === undefined) return false;
   const now = await documents.get(collection, document.id);
   return now !== undefined && now.position > checkpoint;

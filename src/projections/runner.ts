@@ -1,14 +1,18 @@
 /** Keeps the documents of a projection up with the log: follows it from the checkpoint and writes batch by batch. */
-import type { EventLog } from '../domain/event-log.js';
+import type { EventLog } from '../event-log/event-log.js';
 import type { Recorded } from '../domain/events.js';
 import {
-  CheckpointMoved, type Checkpoint, type CollectionWrites, type Document, type ProjectionStore,
-} from '../domain/ports/documents.js';
+  CheckpointMoved,
+  type Checkpoint,
+  type CollectionWrites,
+  type Document,
+  type ProjectionStore,
+} from '../domain/ports/read-models.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { keyOf, type Change, type Projection, type Reference } from './projection.js';
 
 export type RunnerDeps = Readonly<{
-  log: Pick<EventLog, 'readAll' | 'subscribeAll'>;
+  eventLog: Pick<EventLog, 'readAll' | 'subscribeAll'>;
   store: ProjectionStore;
   /** Awaited between batches, so that under load many events share one write, and those of one email one document. Ends early at the signal. */
   pause: (signal: AbortSignal) => Promise<void>;
@@ -51,7 +55,7 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
       for (const wake of [...waiting]) wake();
     };
     advance(checkpoint.position);
-    for await (const batch of deps.log.subscribeAll(checkpoint.position, { filter, signal })) {
+    for await (const batch of deps.eventLog.subscribeAll(checkpoint.position, { filter, signal })) {
       checkpoint = await project(projection, deps.store, desk, batch, checkpoint);
       advance(checkpoint.position);
       await pause(signal);
@@ -77,7 +81,7 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
     caughtUp: async (position, signal) => {
       while (reached < position && !signal.aborted) {
         if (deps.elsewhere === true) reached = (await deps.store.checkpoint()).position;
-        const next = await firstAfter(deps.log, reached, filter);
+        const next = await firstAfter(deps.eventLog, reached, filter);
         if (next === undefined || next > position) return;
         if (reached < next) await (deps.elsewhere === true ? deps.pause(signal) : progressed(waiting, hurry, signal));
       }
@@ -86,11 +90,11 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
 };
 
 const firstAfter = async (
-  log: Pick<EventLog, 'readAll'>,
+  eventLog: Pick<EventLog, 'readAll'>,
   after: number,
   filter: Readonly<{ kinds: readonly string[] }>,
 ): Promise<number | undefined> => {
-  for await (const batch of log.readAll(after, { filter, batchSize: 1 })) return batch[0]?.position;
+  for await (const batch of eventLog.readAll(after, { filter, batchSize: 1 })) return batch[0]?.position;
   return undefined;
 };
 
@@ -118,7 +122,11 @@ export type Desk = Readonly<{
 }>;
 
 /** `few`: collections that are empty, and will have few documents. */
-export const emptyDesk = (few: readonly string[] = []): Desk => ({ cache: new Map(), pending: new Map(), made: new Map(few.map((name) => [name, new Set()])) });
+export const emptyDesk = (few: readonly string[] = []): Desk => ({
+  cache: new Map(),
+  pending: new Map(),
+  made: new Map(few.map((name) => [name, new Set()])),
+});
 
 /** Beyond it they are not few. */
 const MADE_MAX = 100_000;
@@ -171,12 +179,7 @@ const lookUp = ({ cache, pending }: Desk, key: string): Document | undefined => 
   return change === undefined ? cache.get(key) : change.document;
 };
 
-const fetchMissing = async (
-  projection: Projection,
-  store: ProjectionStore,
-  desk: Desk,
-  batch: readonly Recorded[],
-): Promise<void> => {
+const fetchMissing = async (projection: Projection, store: ProjectionStore, desk: Desk, batch: readonly Recorded[]): Promise<void> => {
   const named = projection.reads(batch);
   await fetchAll(store, desk, named);
   if (projection.related === undefined) return;
@@ -202,10 +205,7 @@ const fetchAll = async (store: ProjectionStore, { cache, pending, made }: Desk, 
   }
 };
 
-const writesOf = (
-  projection: Projection,
-  changes: readonly Change[],
-): readonly CollectionWrites[] =>
+const writesOf = (projection: Projection, changes: readonly Change[]): readonly CollectionWrites[] =>
   projection.collections.flatMap(({ name }) => {
     const own = changes.filter(({ collection }) => collection === name);
     if (own.length === 0) return [];

@@ -1,8 +1,12 @@
 /** The lists of templates: those of emails and those of attachments, each in a collection of its own. */
 import type { AttachmentTemplateListItem } from '../domain/attachment-template/records.js';
-import { attachmentTemplateDecider, attachmentTemplateListItem, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
-import { must, parseAttachmentTemplateId, parseTemplateId, splitStream } from '../domain/ids.js';
-import type { Document } from '../domain/ports/documents.js';
+import {
+  attachmentTemplateDecider,
+  attachmentTemplateListItem,
+  type AttachmentTemplateState,
+} from '../domain/attachment-template/state.js';
+import { assertDefined, parseAttachmentTemplateId, parseTemplateId, splitStream } from '../domain/ids.js';
+import type { Document } from '../domain/ports/read-models.js';
 import type { TemplateDraft, TemplateEvent } from '../domain/template/events.js';
 import type { TemplateDecider, TemplateOf, TemplateStateOf } from '../domain/template/lifecycle.js';
 import type { TemplateListItem } from '../domain/template/records.js';
@@ -59,7 +63,7 @@ export const templatesProjection = makeProjection({
   kind: 'template',
   decider: templateDecider,
   slim: (draft) => ({ ...draft, variables: [], schema: null }),
-  item: (id, template) => templateListItem(must(parseTemplateId(id), 'template id'), template),
+  item: (id, template) => templateListItem(assertDefined(parseTemplateId(id), 'template id'), template),
 });
 
 export const attachmentTemplatesProjection = makeProjection({
@@ -67,5 +71,5 @@ export const attachmentTemplatesProjection = makeProjection({
   kind: 'attachmentTemplate',
   decider: attachmentTemplateDecider,
   slim: (draft) => ({ ...draft, variables: [], schema: { outputFormats: draft.schema.outputFormats, pages: [] } }),
-  item: (id, template) => attachmentTemplateListItem(must(parseAttachmentTemplateId(id), 'attachment template id'), template),
+  item: (id, template) => attachmentTemplateListItem(assertDefined(parseAttachmentTemplateId(id), 'attachment template id'), template),
 });

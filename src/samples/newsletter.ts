@@ -34,23 +34,58 @@ export const newsletter: SampleTemplate = {
   subject: '{{issueTitle}}',
   variables: [
     { name: 'issueTitle', type: 'string', required: true, description: 'Subject and headline', defaultValue: 'The slow winter issue' },
-    { name: 'intro', type: 'string', description: 'One paragraph', defaultValue: 'Shorter days, longer brews. Here is what kept us busy this month.' },
+    {
+      name: 'intro',
+      type: 'string',
+      description: 'One paragraph',
+      defaultValue: 'Shorter days, longer brews. Here is what kept us busy this month.',
+    },
     { name: 'leadUrl', type: 'string', description: 'Where the big button goes', defaultValue: 'https://blog.example.com/winter' },
     {
-      name: 'stories', type: 'array', required: true, description: 'In the order in which they are shown', defaultValue: stories, itemType: 'object',
+      name: 'stories',
+      type: 'array',
+      required: true,
+      description: 'In the order in which they are shown',
+      defaultValue: stories,
+      itemType: 'object',
       schema: {
-        type: 'array', itemType: 'object',
-        itemSchema: { properties: { title: { type: 'string', required: true }, summary: { type: 'string' }, url: { type: 'string', required: true }, minutes: { type: 'number' } } },
+        type: 'array',
+        itemType: 'object',
+        itemSchema: {
+          properties: {
+            title: { type: 'string', required: true },
+            summary: { type: 'string' },
+            url: { type: 'string', required: true },
+            minutes: { type: 'number' },
+          },
+        },
       },
     },
     {
-      name: 'events', type: 'array', description: 'Without any, the block is left out', defaultValue: [], itemType: 'object',
+      name: 'events',
+      type: 'array',
+      description: 'Without any, the block is left out',
+      defaultValue: [],
+      itemType: 'object',
       schema: {
-        type: 'array', itemType: 'object',
-        itemSchema: { properties: { title: { type: 'string', required: true }, date: { type: 'date', format: { style: 'date', dateStyle: 'medium' } }, url: { type: 'string', required: true } } },
+        type: 'array',
+        itemType: 'object',
+        itemSchema: {
+          properties: {
+            title: { type: 'string', required: true },
+            date: { type: 'date', format: { style: 'date', dateStyle: 'medium' } },
+            url: { type: 'string', required: true },
+          },
+        },
       },
     },
-    { name: 'unsubscribeUrl', type: 'string', required: true, description: 'The way out, required by law in most places', defaultValue: 'https://example.com/unsubscribe' },
+    {
+      name: 'unsubscribeUrl',
+      type: 'string',
+      required: true,
+      description: 'The way out, required by law in most places',
+      defaultValue: 'https://example.com/unsubscribe',
+    },
   ],
   schema: {
     props: { preheader: '{{intro}}', linkColor: '#9a3412', backgroundColor: '#f5f0ea' },
@@ -61,9 +96,23 @@ export const newsletter: SampleTemplate = {
         type: 'main',
         props: { backgroundColor: '#7c2d12', color: '#ffffff', padding: '48px 40px', align: 'center' },
         components: [
-          { id: 'date', type: 'rich-text', content: '<p style="font-size:13px;letter-spacing:1.5px;text-transform:uppercase;color:#fed7aa">{{__CURRENT_DATE__}}</p>' },
-          { id: 'headline', type: 'rich-text', content: '<h1 style="font-size:34px">{{issueTitle}}</h1><p>{{intro}}</p>', props: { fontSize: 17 } },
-          { id: 'read', type: 'button', content: 'Read the issue', props: { href: '{{leadUrl}}', backgroundColor: '#ffffff', color: '#7c2d12' } },
+          {
+            id: 'date',
+            type: 'rich-text',
+            content: '<p style="font-size:13px;letter-spacing:1.5px;text-transform:uppercase;color:#fed7aa">{{__CURRENT_DATE__}}</p>',
+          },
+          {
+            id: 'headline',
+            type: 'rich-text',
+            content: '<h1 style="font-size:34px">{{issueTitle}}</h1><p>{{intro}}</p>',
+            props: { fontSize: 17 },
+          },
+          {
+            id: 'read',
+            type: 'button',
+            content: 'Read the issue',
+            props: { href: '{{leadUrl}}', backgroundColor: '#ffffff', color: '#7c2d12' },
+          },
         ],
       },
       {
@@ -84,7 +133,8 @@ export const newsletter: SampleTemplate = {
               {
                 id: 'story',
                 type: 'rich-text',
-                content: '<h2 style="font-size:20px">{{story.title}}</h2><p>{{story.summary}}</p><p><a href="{{story.url}}">Read more</a> <span style="font-size:14px;color:#6b7280">· {{story.minutes}} min</span></p>',
+                content:
+                  '<h2 style="font-size:20px">{{story.title}}</h2><p>{{story.summary}}</p><p><a href="{{story.url}}">Read more</a> <span style="font-size:14px;color:#6b7280">· {{story.minutes}} min</span></p>',
               },
             ],
           },
@@ -100,7 +150,12 @@ export const newsletter: SampleTemplate = {
                 props: { backgroundColor: '#fff7ed', borderRadius: 8 },
                 children: [
                   { id: 'events-title', type: 'rich-text', content: '<h3>Come by</h3>' },
-                  { id: 'events', type: 'list', content: '<a href="{{event.url}}">{{event.title}}</a>, {{event.date}}', props: { dataSource: '{{events}}', itemVariable: 'event' } },
+                  {
+                    id: 'events',
+                    type: 'list',
+                    content: '<a href="{{event.url}}">{{event.title}}</a>, {{event.date}}',
+                    props: { dataSource: '{{events}}', itemVariable: 'event' },
+                  },
                 ],
               },
             ],
@@ -110,9 +165,17 @@ export const newsletter: SampleTemplate = {
       footerWith({
         id: 'why',
         type: 'rich-text',
-        content: '<p>You get this because you signed up at <a href="{{__COMPANY_WEBSITE__}}">{{__COMPANY_WEBSITE__}}</a>.<br><a href="{{unsubscribeUrl}}">Unsubscribe</a> with one click.</p>',
+        content:
+          '<p>You get this because you signed up at <a href="{{__COMPANY_WEBSITE__}}">{{__COMPANY_WEBSITE__}}</a>.<br><a href="{{unsubscribeUrl}}">Unsubscribe</a> with one click.</p>',
       }),
     ],
   },
-  exampleVariables: { issueTitle: 'The slow winter issue', intro: 'Shorter days, longer brews. Here is what kept us busy this month.', leadUrl: 'https://blog.example.com/winter', stories, events, unsubscribeUrl: 'https://example.com/unsubscribe?u=8fK2' },
+  exampleVariables: {
+    issueTitle: 'The slow winter issue',
+    intro: 'Shorter days, longer brews. Here is what kept us busy this month.',
+    leadUrl: 'https://blog.example.com/winter',
+    stories,
+    events,
+    unsubscribeUrl: 'https://example.com/unsubscribe?u=8fK2',
+  },
 };

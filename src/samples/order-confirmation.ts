@@ -31,11 +31,19 @@ export const orderConfirmation: SampleTemplate = {
   subject: 'Your order {{order.number}} is confirmed',
   variables: [
     {
-      name: 'customer', type: 'object', required: true, description: 'Who ordered', defaultValue: customer,
+      name: 'customer',
+      type: 'object',
+      required: true,
+      description: 'Who ordered',
+      defaultValue: customer,
       schema: { type: 'object', properties: { firstName: { type: 'string', required: true }, email: { type: 'string' } } },
     },
     {
-      name: 'order', type: 'object', required: true, description: 'The order with its items', defaultValue: order,
+      name: 'order',
+      type: 'object',
+      required: true,
+      description: 'The order with its items',
+      defaultValue: order,
       schema: {
         type: 'object',
         properties: {
@@ -43,11 +51,15 @@ export const orderConfirmation: SampleTemplate = {
           placedAt: { type: 'date', format: { style: 'date', dateStyle: 'long' } },
           currency: { type: 'string', required: true, description: 'ISO 4217, such as EUR' },
           items: {
-            type: 'array', required: true, itemType: 'object',
+            type: 'array',
+            required: true,
+            itemType: 'object',
             itemSchema: {
               properties: {
-                name: { type: 'string', required: true }, variant: { type: 'string' },
-                quantity: { type: 'number', required: true }, total: { type: 'number', required: true },
+                name: { type: 'string', required: true },
+                variant: { type: 'string' },
+                quantity: { type: 'number', required: true },
+                total: { type: 'number', required: true },
               },
             },
           },
@@ -56,7 +68,8 @@ export const orderConfirmation: SampleTemplate = {
           discount: { type: 'number', format: money },
           total: { type: 'number', required: true, format: money },
           shippingAddress: {
-            type: 'object', required: true,
+            type: 'object',
+            required: true,
             properties: { name: { type: 'string' }, street: { type: 'string' }, city: { type: 'string' }, country: { type: 'string' } },
           },
           delivery: {
@@ -80,7 +93,12 @@ export const orderConfirmation: SampleTemplate = {
         id: 'main',
         type: 'main',
         components: [
-          { id: 'title', type: 'rich-text', content: '<h1>Thank you, {{customer.firstName}}!</h1><p>Your order <strong>{{order.number}}</strong> of {{order.placedAt}} is confirmed. We will write again as soon as it ships.</p>' },
+          {
+            id: 'title',
+            type: 'rich-text',
+            content:
+              '<h1>Thank you, {{customer.firstName}}!</h1><p>Your order <strong>{{order.number}}</strong> of {{order.placedAt}} is confirmed. We will write again as soon as it ships.</p>',
+          },
           { id: 'track', type: 'button', content: 'View your order', props: { href: '{{order.trackingUrl}}' } },
           { id: 'gap', type: 'spacer', props: { height: 8 } },
           {
@@ -91,7 +109,10 @@ export const orderConfirmation: SampleTemplate = {
               itemVariable: 'item',
               headerColor: '#6b7280',
               columns: [
-                { header: 'Item', content: '<strong>{{item.name}}</strong><br><span style="font-size:13px;color:#6b7280">{{item.variant}}</span>' },
+                {
+                  header: 'Item',
+                  content: '<strong>{{item.name}}</strong><br><span style="font-size:13px;color:#6b7280">{{item.variant}}</span>',
+                },
                 { header: 'Qty', content: '{{item.quantity}}', align: 'right', width: 48 },
                 { header: 'Total', content: '{{item.total}}', format: money, width: 96 },
               ],
@@ -106,7 +127,10 @@ export const orderConfirmation: SampleTemplate = {
               padding: 0,
               cellPadding: '3px 0',
               columns: [{ align: 'right' }, { align: 'right', width: 96 }],
-              rows: [['Subtotal', '{{order.subtotal}}'], ['Shipping', '{{order.shipping}}']],
+              rows: [
+                ['Subtotal', '{{order.subtotal}}'],
+                ['Shipping', '{{order.shipping}}'],
+              ],
             },
           },
           {
@@ -117,7 +141,14 @@ export const orderConfirmation: SampleTemplate = {
               {
                 id: 'discount',
                 type: 'table',
-                props: { border: false, padding: 0, cellPadding: '3px 0', color: '#0f766e', columns: [{ align: 'right' }, { align: 'right', width: 96 }], rows: [['Discount', '−{{order.discount}}']] },
+                props: {
+                  border: false,
+                  padding: 0,
+                  cellPadding: '3px 0',
+                  color: '#0f766e',
+                  columns: [{ align: 'right' }, { align: 'right', width: 96 }],
+                  rows: [['Discount', '−{{order.discount}}']],
+                },
               },
             ],
           },
@@ -139,13 +170,28 @@ export const orderConfirmation: SampleTemplate = {
             type: 'columns',
             props: { widths: ['50%', '50%'], gap: 24 },
             children: [
-              { id: 'address', type: 'rich-text', content: '<h4>Ships to</h4><p>{{order.shippingAddress.name}}<br>{{order.shippingAddress.street}}<br>{{order.shippingAddress.city}}<br>{{order.shippingAddress.country}}</p>', props: { fontSize: 15 } },
-              { id: 'delivery', type: 'rich-text', content: '<h4>Arrives</h4><p>{{order.delivery.from}} to {{order.delivery.to}}<br>{{order.delivery.method}}</p>', props: { fontSize: 15 } },
+              {
+                id: 'address',
+                type: 'rich-text',
+                content:
+                  '<h4>Ships to</h4><p>{{order.shippingAddress.name}}<br>{{order.shippingAddress.street}}<br>{{order.shippingAddress.city}}<br>{{order.shippingAddress.country}}</p>',
+                props: { fontSize: 15 },
+              },
+              {
+                id: 'delivery',
+                type: 'rich-text',
+                content: '<h4>Arrives</h4><p>{{order.delivery.from}} to {{order.delivery.to}}<br>{{order.delivery.method}}</p>',
+                props: { fontSize: 15 },
+              },
             ],
           },
         ],
       },
-      footerWith({ id: 'help', type: 'rich-text', content: '<p>Questions? Reply to this email or write to <a href="mailto:{{__COMPANY_EMAIL__}}">{{__COMPANY_EMAIL__}}</a>.</p>' }),
+      footerWith({
+        id: 'help',
+        type: 'rich-text',
+        content: '<p>Questions? Reply to this email or write to <a href="mailto:{{__COMPANY_EMAIL__}}">{{__COMPANY_EMAIL__}}</a>.</p>',
+      }),
     ],
   },
   exampleVariables: { customer, order },

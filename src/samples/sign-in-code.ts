@@ -26,8 +26,20 @@ export const signInCode: SampleTemplate = {
             id: 'named',
             type: 'conditional',
             props: { condition: 'firstName', operator: 'isEmpty' },
-            children: [{ id: 'intro', type: 'rich-text', content: '<p>Enter this code to finish signing in. It is valid for {{minutesValid}} minutes.</p>' }],
-            elseChildren: [{ id: 'intro-named', type: 'rich-text', content: '<p>Hi {{firstName}}, enter this code to finish signing in. It is valid for {{minutesValid}} minutes.</p>' }],
+            children: [
+              {
+                id: 'intro',
+                type: 'rich-text',
+                content: '<p>Enter this code to finish signing in. It is valid for {{minutesValid}} minutes.</p>',
+              },
+            ],
+            elseChildren: [
+              {
+                id: 'intro-named',
+                type: 'rich-text',
+                content: '<p>Hi {{firstName}}, enter this code to finish signing in. It is valid for {{minutesValid}} minutes.</p>',
+              },
+            ],
           },
           {
             id: 'code-box',
@@ -47,19 +59,24 @@ export const signInCode: SampleTemplate = {
             type: 'conditional',
             props: { condition: 'signInUrl', operator: 'isEmpty' },
             children: [],
-            elseChildren: [{ id: 'sign-in', type: 'button', content: 'Sign in with one click', props: { href: '{{signInUrl}}', fullWidth: true } }],
+            elseChildren: [
+              { id: 'sign-in', type: 'button', content: 'Sign in with one click', props: { href: '{{signInUrl}}', fullWidth: true } },
+            ],
           },
           {
             id: 'attempt',
             type: 'conditional',
             props: { condition: 'device', operator: 'isEmpty' },
             children: [],
-            elseChildren: [{ id: 'device', type: 'rich-text', content: '<p>Requested from {{device}}.</p>', props: { fontSize: 14, color: '#6b7280' } }],
+            elseChildren: [
+              { id: 'device', type: 'rich-text', content: '<p>Requested from {{device}}.</p>', props: { fontSize: 14, color: '#6b7280' } },
+            ],
           },
           {
             id: 'warning',
             type: 'rich-text',
-            content: '<p>We will never ask you for this code by phone or chat. If you did not try to sign in, you can ignore this email: nobody gets in without the code.</p>',
+            content:
+              '<p>We will never ask you for this code by phone or chat. If you did not try to sign in, you can ignore this email: nobody gets in without the code.</p>',
             props: { fontSize: 14, color: '#6b7280' },
           },
         ],

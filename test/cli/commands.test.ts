@@ -28,7 +28,14 @@ const call = async (key: string, method: string, path: string, body?: unknown) =
   return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
 };
 
-type KeyRecord = Readonly<{ id: string; key: string; name: string; permissions: readonly string[]; rateLimit: number | null; expiresAt: string | null }>;
+type KeyRecord = Readonly<{
+  id: string;
+  key: string;
+  name: string;
+  permissions: readonly string[];
+  rateLimit: number | null;
+  expiresAt: string | null;
+}>;
 
 const createKey = async (...args: readonly string[]): Promise<KeyRecord> => {
   const { code, stdout, stderr } = await run('key', 'create', '--json', ...args);
@@ -53,10 +60,13 @@ await t.test('key create: every option holds in the server at once', async (t) =
 
   const expiring = await createKey('--name', 'expiring', '--expires', new Date(Date.now() + 2_500).toISOString());
   t.type(expiring.expiresAt, 'string');
-  t.match(await eventually('the key expires', async () => {
-    const answer = await call(expiring.key, 'GET', '/api/emails');
-    return answer.status !== 200 && answer;
-  }), { status: 401, body: { code: 'API_KEY_EXPIRED' } });
+  t.match(
+    await eventually('the key expires', async () => {
+      const answer = await call(expiring.key, 'GET', '/api/emails');
+      return answer.status !== 200 && answer;
+    }),
+    { status: 401, body: { code: 'API_KEY_EXPIRED' } },
+  );
 
   const shown = await run('key', 'create', '--name', 'in words');
   t.equal(shown.code, 0);
@@ -95,13 +105,16 @@ await t.test('key revoke holds in the server at once', async (t) => {
 await t.test('template import: creates, updates, and names the path of each fault', async (t) => {
   const file = join(dataDir, 'welcome.json');
   const template = (text: string) => ({
-    slug: 'welcome', name: 'Welcome', subject: 'Hello {{name}}',
+    slug: 'welcome',
+    name: 'Welcome',
+    subject: 'Hello {{name}}',
     variables: [{ name: 'name', type: 'string', required: true }],
     schema: { sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: text }] }] },
   });
   writeFileSync(file, JSON.stringify(template('<p>First {{name}}</p>')));
   t.match(await run('template', 'import', file), { code: 0, stdout: /Template welcome \(.*\) is created and published as version 1\./ });
-  const preview = async () => String((await call(firstKey, 'POST', '/api/templates/welcome/preview', { variables: { name: 'Ada' } })).body['html']);
+  const preview = async () =>
+    String((await call(firstKey, 'POST', '/api/templates/welcome/preview', { variables: { name: 'Ada' } })).body['html']);
   t.match(await preview(), 'First Ada');
   writeFileSync(file, JSON.stringify(template('<p>Second {{name}}</p>')));
   t.match(await run('template', 'import', file), { code: 0, stdout: /is published as version 2\./ });
@@ -125,15 +138,31 @@ await t.test('template import: creates, updates, and names the path of each faul
 await t.test('template import takes attachment templates too, as files and as exports', async (t) => {
   const file = join(dataDir, 'note.json');
   const template = (text: string) => ({
-    slug: 'note', name: 'Delivery note',
-    schema: { outputFormats: ['pdf'], pages: [{ pageId: 'p', pageName: 'Note', sections: [{ id: 's', type: 'main', components: [{ id: 'text', type: 'rich-text', content: text }] }] }] },
+    slug: 'note',
+    name: 'Delivery note',
+    schema: {
+      outputFormats: ['pdf'],
+      pages: [
+        {
+          pageId: 'p',
+          pageName: 'Note',
+          sections: [{ id: 's', type: 'main', components: [{ id: 'text', type: 'rich-text', content: text }] }],
+        },
+      ],
+    },
   });
   writeFileSync(file, JSON.stringify({ ...template('<p>First</p>'), publish: true }));
-  t.match(await run('template', 'import', file), { code: 0, stdout: /Attachment template note \(atpl_[0-9a-z]{10}\) is created and published as version 1\./ });
+  t.match(await run('template', 'import', file), {
+    code: 0,
+    stdout: /Attachment template note \(atpl_[0-9a-z]{10}\) is created and published as version 1\./,
+  });
   const { body: exported } = await call(firstKey, 'GET', '/api/templates/attachment/note');
   t.match(exported, { type: 'attachment', status: 'published', outputFormats: ['pdf'] });
   writeFileSync(file, JSON.stringify({ ...exported, name: 'Packing slip' }));
-  t.match(await run('template', 'import', file), { code: 0, stdout: /Attachment template note \(atpl_[0-9a-z]{10}\) is published as version 2\./ });
+  t.match(await run('template', 'import', file), {
+    code: 0,
+    stdout: /Attachment template note \(atpl_[0-9a-z]{10}\) is published as version 2\./,
+  });
   writeFileSync(file, JSON.stringify(template('<p>{{name</p>')));
   t.match(await run('template', 'import', file), { code: 1, stderr: /schema\.pages\[0\]\.sections\[0\]\.components\[0\]\.content/ });
   writeFileSync(file, JSON.stringify({ ...template('x'), subject: 'none' }));
@@ -141,10 +170,26 @@ await t.test('template import takes attachment templates too, as files and as ex
 });
 
 await t.test('team show and set', async (t) => {
-  const set = await run('team', 'set', '--name', 'Example', '--from', 'Example <post@example.org>', '--company', 'name=Example Ltd', 'city=Berlin');
+  const set = await run(
+    'team',
+    'set',
+    '--name',
+    'Example',
+    '--from',
+    'Example <post@example.org>',
+    '--company',
+    'name=Example Ltd',
+    'city=Berlin',
+  );
   t.equal(set.code, 0, set.stderr);
   const shown = await run('team', 'show');
-  t.match(JSON.parse(shown.stdout), { settings: { name: 'Example', defaultFrom: { email: 'post@example.org', name: 'Example' }, company: { name: 'Example Ltd', city: 'Berlin' } } });
+  t.match(JSON.parse(shown.stdout), {
+    settings: {
+      name: 'Example',
+      defaultFrom: { email: 'post@example.org', name: 'Example' },
+      company: { name: 'Example Ltd', city: 'Berlin' },
+    },
+  });
   const sent = await call(firstKey, 'POST', '/api/emails/send', sendBody());
   t.match(sent.body, { messageId: /@example\.org>$/ }, 'the server sends from the new address at once');
   t.match(await run('team', 'set', '--company', 'colour=red'), { code: 1, stderr: /--company colour=red is not of the form field=value/ });
@@ -166,12 +211,17 @@ await t.test('rebuild beside the server under load: the lists stay right', async
   for (let times = 0; times < 2; times += 1) {
     const rebuilt = await run('rebuild');
     t.equal(rebuilt.code, 0, rebuilt.stderr);
-    for (const name of ['emails', 'templates', 'attachmentTemplates', 'apiKeys']) t.match(rebuilt.stdout, new RegExp(`${name}: \\d+ events in [\\d.]+ s`));
+    for (const name of ['emails', 'templates', 'attachmentTemplates', 'apiKeys'])
+      t.match(rebuilt.stdout, new RegExp(`${name}: \\d+ events in [\\d.]+ s`));
   }
   sending = false;
   await Promise.all(senders);
   t.ok(sent > 20, `${sent} emails were sent meanwhile`);
-  await eventually('all are delivered', async () => ((await call(key, 'GET', '/api/emails?status=delivered&limit=1')).body['meta'] as { total: number }).total === totalBefore + sent);
+  await eventually(
+    'all are delivered',
+    async () =>
+      ((await call(key, 'GET', '/api/emails?status=delivered&limit=1')).body['meta'] as { total: number }).total === totalBefore + sent,
+  );
   let cursor = '';
   const ids = new Set<string>();
   do {
@@ -184,7 +234,10 @@ await t.test('rebuild beside the server under load: the lists stay right', async
   const verified = await run('verify');
   t.equal(verified.code, 0, verified.stderr);
   t.match(verified.stdout, /emails: \d+ documents at position \d+ equal a rebuild/);
-  t.match(await run('rebuild', 'nothing'), { code: 1, stderr: /there is no projection nothing; there are emails, templates, attachmentTemplates, .*apiKeys/ });
+  t.match(await run('rebuild', 'nothing'), {
+    code: 1,
+    stderr: /there is no projection nothing; there are emails, templates, attachmentTemplates, .*apiKeys/,
+  });
 });
 
 await t.test('replay: a stream, all, from a position, as text and as JSON', async (t) => {
@@ -195,15 +248,37 @@ await t.test('replay: a stream, all, from a position, as text and as JSON', asyn
   t.equal(text.code, 0);
   t.match(text.stdout, /EmailQueued/);
   t.match(text.stdout, /sealed .*replayed@example\.com/);
-  const lines = (await run('replay', id, '--json')).stdout.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
-  t.same(lines.map(({ type }) => type), ['EmailQueued', 'DeliveryAttempted', 'EmailSent', 'EmailDelivered']);
-  t.same(lines.map(({ revision }) => revision), [0, 1, 2, 3]);
-  t.match(lines[0], { stream: `email-${id}`, position: Number, hash: /^[0-9a-f]{64}$/, sealed: { recipients: [{ email: 'replayed@example.com' }] }, metadata: { actor: /^apiKey:key_/ } });
+  const lines = (await run('replay', id, '--json')).stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  t.same(
+    lines.map(({ type }) => type),
+    ['EmailQueued', 'DeliveryAttempted', 'EmailSent', 'EmailDelivered'],
+  );
+  t.same(
+    lines.map(({ revision }) => revision),
+    [0, 1, 2, 3],
+  );
+  t.match(lines[0], {
+    stream: `email-${id}`,
+    position: Number,
+    hash: /^[0-9a-f]{64}$/,
+    sealed: { recipients: [{ email: 'replayed@example.com' }] },
+    metadata: { actor: /^apiKey:key_/ },
+  });
 
   const position = Number(lines[0]!['position']);
-  const all = (await run('replay', '--all', '--json', '--from', String(position))).stdout.trim().split('\n').map((line) => JSON.parse(line) as { position: number });
+  const all = (await run('replay', '--all', '--json', '--from', String(position))).stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { position: number });
   t.equal(all[0]!.position, position);
-  t.same(all.map((line) => line.position), all.map((_, index) => position + index), 'the total order has no gaps');
+  t.same(
+    all.map((line) => line.position),
+    all.map((_, index) => position + index),
+    'the total order has no gaps',
+  );
 
   t.equal((await call(firstKey, 'DELETE', `/api/emails/${id}`)).status, 200);
   const destroyed = await run('replay', `email-${id}`);
@@ -218,7 +293,10 @@ await t.test('replay: a stream, all, from a position, as text and as JSON', asyn
 });
 
 await t.test('a reader that closes early ends a replay quietly', async (t) => {
-  const child = spawn('sh', ['-c', `"${process.execPath}" "${mainFile}" replay --all --json | head -n 1`], { env: environmentOf(settings), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('sh', ['-c', `"${process.execPath}" "${mainFile}" replay --all --json | head -n 1`], {
+    env: environmentOf(settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const { code, stdout, stderr } = await finished(child);
   t.equal(code, 0);
   t.equal(stdout.trim().split('\n').length, 1);
@@ -231,11 +309,33 @@ await t.test('openapi prints the description that the server serves', async (t) 
   const described = JSON.parse(printed.stdout) as { openapi: string; paths: Record<string, unknown>; servers: unknown };
   t.match(described, { openapi: /^3\.1\./, servers: [{ url: 'https://mail.example.com' }] });
   const served = (await (await fetch(`${base}/openapi.json`)).json()) as { paths: Record<string, unknown> };
-  t.same(Object.keys(described.paths).filter((path) => !path.startsWith('/mailbox')).sort(), Object.keys(served.paths).filter((path) => !path.startsWith('/mailbox')).sort());
+  t.same(
+    Object.keys(described.paths)
+      .filter((path) => !path.startsWith('/mailbox'))
+      .sort(),
+    Object.keys(served.paths)
+      .filter((path) => !path.startsWith('/mailbox'))
+      .sort(),
+  );
 });
 
 await t.test('--help on each, and --version', async (t) => {
-  for (const command of [[], ['serve'], ['key'], ['key', 'create'], ['key', 'revoke'], ['team'], ['team', 'show'], ['team', 'set'], ['template'], ['template', 'import'], ['rebuild'], ['replay'], ['verify'], ['openapi']]) {
+  for (const command of [
+    [],
+    ['serve'],
+    ['key'],
+    ['key', 'create'],
+    ['key', 'revoke'],
+    ['team'],
+    ['team', 'show'],
+    ['team', 'set'],
+    ['template'],
+    ['template', 'import'],
+    ['rebuild'],
+    ['replay'],
+    ['verify'],
+    ['openapi'],
+  ]) {
     const { code, stdout } = await run(...command, '--help');
     t.equal(code, 0, command.join(' '));
     t.match(stdout, `Usage: sealpost${command.length === 0 ? '' : ' '}${command.join(' ')}`);
@@ -257,5 +357,8 @@ await t.test('a wrong setting stops each command with the sentence', async (t) =
     t.match(stderr, /^sealpost: SEALPOST_DATADIR is not a setting of sealpost\. Did you mean SEALPOST_DATA_DIR\?/);
     t.equal(stdout, '');
   }
-  t.match(await runCommand(['verify'], { ...settings, SEALPOST_MASTER_KEY: Buffer.alloc(32).toString('base64') }), { code: 1, stderr: /master key/i });
+  t.match(await runCommand(['verify'], { ...settings, SEALPOST_MASTER_KEY: Buffer.alloc(32).toString('base64') }), {
+    code: 1,
+    stderr: /master key/i,
+  });
 });

@@ -4,23 +4,39 @@ import { firstStart, firstTeam } from '../../src/commands/first-start.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams.js';
 import { causeOf } from '../../src/commands/deps.js';
-import { apiKeyStream, must, parseApiKeyId, teamStream } from '../../src/domain/ids.js';
+import { apiKeyStream, assertDefined, parseApiKeyId, teamStream } from '../../src/domain/ids.js';
 import { samples } from '../../src/samples/index.js';
 import { formatApiKey } from '../../src/domain/api-key/state.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { caller, openWorld, stranger, TEAM } from '../support/command-world.js';
 
-const idOf = (id: string) => must(parseApiKeyId(id), 'API key id');
+const idOf = (id: string) => assertDefined(parseApiKeyId(id), 'API key id');
 
 void t.test('a key is shown once, admits its owner, and stands nowhere in the log', async (t) => {
   const { commands, store } = await openWorld();
-  const made = await commands.createApiKey(caller, { name: 'Shop', permissions: ['emails:send'], rateLimit: 60, expiresAt: '2030-06-01T00:00:00+02:00', description: 'For the shop' });
+  const made = await commands.createApiKey(caller, {
+    name: 'Shop',
+    permissions: ['emails:send'],
+    rateLimit: 60,
+    expiresAt: '2030-06-01T00:00:00+02:00',
+    description: 'For the shop',
+  });
   const { key, ...record } = made;
   t.match(key, /^sealpost_sk_[A-Za-z0-9_-]{43}$/);
   t.strictSame(record, {
-    id: made.id, name: 'Shop', description: 'For the shop', permissions: ['emails:send'], rateLimit: 60, status: 'active', start: key.slice(12, 16), end: key.slice(-4),
-    createdAt: T0, expiresAt: '2030-05-31T22:00:00.000Z', lastUsedAt: null, revokedAt: null,
+    id: made.id,
+    name: 'Shop',
+    description: 'For the shop',
+    permissions: ['emails:send'],
+    rateLimit: 60,
+    status: 'active',
+    start: key.slice(12, 16),
+    end: key.slice(-4),
+    createdAt: T0,
+    expiresAt: '2030-05-31T22:00:00.000Z',
+    lastUsedAt: null,
+    revokedAt: null,
   });
   t.strictSame(await commands.authenticate(key), { teamId: TEAM, keyId: made.id, permissions: ['emails:send'], rateLimit: 60 });
   t.strictSame(await commands.getApiKey(caller, idOf(made.id)), { ...record, lastUsedAt: T0 });
@@ -31,11 +47,25 @@ void t.test('a key is shown once, admits its owner, and stands nowhere in the lo
 void t.test('a key grants no more than its maker may do, and is not expired from the start', async (t) => {
   const { commands, store } = await openWorld();
   const before = store.events.length;
-  const { message } = await refusedWith(t, commands.createApiKey({ ...caller, permissions: ['api-keys:manage', 'emails:read'] }, { name: 'x', permissions: ['emails:read', 'emails:send', 'templates:write'] }), 'FORBIDDEN');
+  const { message } = await refusedWith(
+    t,
+    commands.createApiKey(
+      { ...caller, permissions: ['api-keys:manage', 'emails:read'] },
+      { name: 'x', permissions: ['emails:read', 'emails:send', 'templates:write'] },
+    ),
+    'FORBIDDEN',
+  );
   t.match(message, /lacks emails:send, templates:write/);
   for (const expiresAt of [T0, '2029-12-31T00:00:00Z']) {
-    const { details } = await refusedWith(t, commands.createApiKey(caller, { name: 'x', permissions: ['emails:send'], expiresAt }), 'VALIDATION_ERROR');
-    t.same(details.errors?.map(({ field }) => field), ['expiresAt']);
+    const { details } = await refusedWith(
+      t,
+      commands.createApiKey(caller, { name: 'x', permissions: ['emails:send'], expiresAt }),
+      'VALIDATION_ERROR',
+    );
+    t.same(
+      details.errors?.map(({ field }) => field),
+      ['expiresAt'],
+    );
   }
   t.equal(store.events.length, before);
 });
@@ -96,13 +126,16 @@ void t.test('team settings change in the parts given, for that team alone', asyn
   const { deps } = await openWorld();
   const change = (changes: Parameters<typeof changeTeam>[2]) => changeTeam(deps, TEAM, changes, causeOf(deps, caller));
   t.match(await change({ name: 'Market' }), { name: 'Market', defaultFrom: { email: 'default@example.com' } });
-  t.match(await change({ defaultFrom: { email: 'A@EXAMPLE.org' }, company: { city: 'Lisbon' } }), { name: 'Market', defaultFrom: { email: 'A@example.org' }, company: { name: 'Example Ltd', city: 'Lisbon' } });
+  t.match(await change({ defaultFrom: { email: 'A@EXAMPLE.org' }, company: { city: 'Lisbon' } }), {
+    name: 'Market',
+    defaultFrom: { email: 'A@example.org' },
+    company: { name: 'Example Ltd', city: 'Lisbon' },
+  });
   await change({ company: { city: 'Lisbon' } });
-  t.equal((await deps.log.load(teamStream(TEAM))).length, 3, 'the same again is no event');
+  t.equal((await deps.eventLog.load(teamStream(TEAM))).length, 3, 'the same again is no event');
   await refusedWith(t, change({ defaultFrom: { email: 'nobody' } }), 'ERR_EMAIL_001');
   t.equal((await deps.team(teamStream(stranger.teamId))).state!.settings.name, 'Shop');
 });
-
 
 void t.test('the first start makes the team, the samples and a key, once', async (t) => {
   const { deps, elsewhere } = await openWorld();
@@ -122,7 +155,10 @@ void t.test('a first start that dies at any step is finished by the next, with n
     const { deps, store, elsewhere } = await openWorld();
     let count = 0;
     store.beforeAppend(() => ((count += 1) > appends ? Promise.reject(new Error('died')) : undefined));
-    const done = await firstStart(deps, samples).then(() => true, () => false);
+    const done = await firstStart(deps, samples).then(
+      () => true,
+      () => false,
+    );
     store.beforeAppend(undefined);
     if (done) {
       t.ok(appends > 8, `${appends} appends in all`);
@@ -133,6 +169,7 @@ void t.test('a first start that dies at any step is finished by the next, with n
     t.equal((await makeCommands(after).authenticate(key!.key)).teamId, await firstTeam(after), `died after ${appends} appends`);
     const owner = { ...caller, teamId: (await firstTeam(after))! };
     for (const { slug } of samples.emails) t.equal((await makeCommands(after).getTemplate(owner, slug)).status, 'published', slug);
-    for (const { slug } of samples.attachments) t.equal((await makeCommands(after).getAttachmentTemplate(owner, slug)).status, 'published', slug);
+    for (const { slug } of samples.attachments)
+      t.equal((await makeCommands(after).getAttachmentTemplate(owner, slug)).status, 'published', slug);
   }
 });

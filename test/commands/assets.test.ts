@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { AssetId } from '../../src/domain/ids.js';
-import { assetStream, must, parseAssetId } from '../../src/domain/ids.js';
+import { assetStream, assertDefined, parseAssetId } from '../../src/domain/ids.js';
 import { loadAsset } from '../../src/commands/assets.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { caller, openWorld, OTHER_TEAM, stranger, TEAM } from '../support/command-world.js';
@@ -10,30 +10,58 @@ import { T0 } from '../support/email-facts.js';
 import { png, svg } from '../support/pictures.js';
 
 const empty = { count: 0, sizeBytes: 0 };
-const idOf = (record: Readonly<{ id: string }>): AssetId => must(parseAssetId(record.id), 'asset id');
+const idOf = (record: Readonly<{ id: string }>): AssetId => assertDefined(parseAssetId(record.id), 'asset id');
 const upload = { filename: 'logo.png', bytes: png };
 
 void t.test('an upload is recorded with what its bytes are, and comes back byte for byte', async (t) => {
   const { commands, events, deps, elsewhere } = await openWorld();
   const record = await commands.uploadAsset(caller, upload, empty);
   const sha256 = createHash('sha256').update(png).digest('hex');
-  t.same(record, { id: record.id, filename: 'logo.png', contentType: 'image/png', sizeBytes: png.length, sha256, width: 7, height: 5, createdAt: T0 });
+  t.same(record, {
+    id: record.id,
+    filename: 'logo.png',
+    contentType: 'image/png',
+    sizeBytes: png.length,
+    sha256,
+    width: 7,
+    height: 5,
+    createdAt: T0,
+  });
   const id = idOf(record);
   t.same(await commands.getAsset(caller, id), record);
   t.same(await commands.assetContent(caller, id), { bytes: png, contentType: 'image/png', filename: 'logo.png' });
-  t.same(await makeCommands(elsewhere()).assetContent(caller, id), { bytes: png, contentType: 'image/png', filename: 'logo.png' }, 'in another process too');
+  t.same(
+    await makeCommands(elsewhere()).assetContent(caller, id),
+    { bytes: png, contentType: 'image/png', filename: 'logo.png' },
+    'in another process too',
+  );
   t.same(await loadAsset(deps, TEAM, record.id.toUpperCase()), { bytes: png, contentType: 'image/png', filename: 'logo.png' });
-  t.match(await events(assetStream(id)), [{ type: 'AssetUploaded', data: { contentType: 'image/png', sizeBytes: png.length, width: 7, height: 5 }, sealed: { filename: 'logo.png', sha256 } }]);
+  t.match(await events(assetStream(id)), [
+    {
+      type: 'AssetUploaded',
+      data: { contentType: 'image/png', sizeBytes: png.length, width: 7, height: 5 },
+      sealed: { filename: 'logo.png', sha256 },
+    },
+  ]);
 
   const text = await commands.uploadAsset(caller, { filename: 'C:\\folder\\run.bat', bytes: Buffer.from('echo') }, empty);
   t.match(text, { filename: 'run.bat.txt', contentType: 'text/plain' });
   t.notOk('width' in text);
-  t.match(await commands.uploadAsset(caller, { filename: 'x', bytes: svg }, empty), { filename: 'x.svg', contentType: 'image/svg+xml', width: 7, height: 5 });
+  t.match(await commands.uploadAsset(caller, { filename: 'x', bytes: svg }, empty), {
+    filename: 'x.svg',
+    contentType: 'image/svg+xml',
+    width: 7,
+    height: 5,
+  });
 });
 
 void t.test('neither the log nor the files hold a name or a byte that can be read', async (t) => {
   const { commands, store, files } = await openWorld();
-  await commands.uploadAsset(caller, { filename: 'contract of jane@example.com.txt', bytes: Buffer.from('jane@example.com owes us') }, empty);
+  await commands.uploadAsset(
+    caller,
+    { filename: 'contract of jane@example.com.txt', bytes: Buffer.from('jane@example.com owes us') },
+    empty,
+  );
   const log = store.events.map(({ data, sealed, metadata }) => `${data}${Buffer.from(sealed ?? []).toString('latin1')}${metadata}`).join();
   const stored = [...files.stored.values()].map((bytes) => bytes.toString('latin1')).join();
   t.equal(files.stored.size, 1);
@@ -44,14 +72,20 @@ void t.test('neither the log nor the files hold a name or a byte that can be rea
 void t.test('another team cannot tell an asset from an unknown id', async (t) => {
   const { commands, deps } = await openWorld();
   const id = idOf(await commands.uploadAsset(caller, upload, empty));
-  const unknown = must(parseAssetId('99999999-9999-4999-8999-999999999999'), 'asset id');
+  const unknown = assertDefined(parseAssetId('99999999-9999-4999-8999-999999999999'), 'asset id');
   const faults: unknown[] = [];
-  for (const [who, which] of [[stranger, id], [caller, unknown]] as const) {
+  for (const [who, which] of [
+    [stranger, id],
+    [caller, unknown],
+  ] as const) {
     for (const ask of [commands.getAsset, commands.assetContent, commands.deleteAsset]) {
-      await ask(who, which).then(() => t.fail('it was answered'), (fault: Error & { code?: string }) => {
-        t.equal(fault.code, 'ASSET_NOT_FOUND');
-        faults.push(fault.message);
-      });
+      await ask(who, which).then(
+        () => t.fail('it was answered'),
+        (fault: Error & { code?: string }) => {
+          t.equal(fault.code, 'ASSET_NOT_FOUND');
+          faults.push(fault.message);
+        },
+      );
     }
   }
   t.equal(new Set(faults).size, 1);
@@ -66,26 +100,51 @@ void t.test('limits: one file, all files, their number', async (t) => {
   const given = (sizeBytes: number) => ({ filename: 'a.txt', bytes: Buffer.alloc(sizeBytes, 'a') });
   t.match(await commands.uploadAsset(caller, { filename: 'a.txt', bytes }, { count: 2, sizeBytes: 900 }), { sizeBytes: 100 });
   const [before, kept] = [store.events.length, files.stored.size];
-  await t.rejects(commands.uploadAsset(caller, given(101), empty), { code: 'ASSET_TOO_LARGE', message: /101 bytes, the maximum is 100/, details: { relatedInfo: { actualSizeBytes: 101, maxSizeBytes: 100 } } });
-  await t.rejects(commands.uploadAsset(caller, given(100), { count: 1, sizeBytes: 901 }), { code: 'STORAGE_LIMIT_EXCEEDED', message: /1,001 bytes, the maximum is 1,000/, details: { relatedInfo: { actualSizeBytes: 1_001, maxSizeBytes: 1_000 } } });
-  await t.rejects(commands.uploadAsset(caller, given(1), { count: 3, sizeBytes: 0 }), { code: 'STORAGE_LIMIT_EXCEEDED', message: /3 assets, the maximum is 3/, details: { relatedInfo: { actualAssets: 3, maxAssets: 3 } } });
+  await t.rejects(commands.uploadAsset(caller, given(101), empty), {
+    code: 'ASSET_TOO_LARGE',
+    message: /101 bytes, the maximum is 100/,
+    details: { relatedInfo: { actualSizeBytes: 101, maxSizeBytes: 100 } },
+  });
+  await t.rejects(commands.uploadAsset(caller, given(100), { count: 1, sizeBytes: 901 }), {
+    code: 'STORAGE_LIMIT_EXCEEDED',
+    message: /1,001 bytes, the maximum is 1,000/,
+    details: { relatedInfo: { actualSizeBytes: 1_001, maxSizeBytes: 1_000 } },
+  });
+  await t.rejects(commands.uploadAsset(caller, given(1), { count: 3, sizeBytes: 0 }), {
+    code: 'STORAGE_LIMIT_EXCEEDED',
+    message: /3 assets, the maximum is 3/,
+    details: { relatedInfo: { actualAssets: 3, maxAssets: 3 } },
+  });
   await t.rejects(commands.uploadAsset(caller, given(0), empty), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'file' }] } });
-  for (const filename of ['/', '..', '\u202e', ' \n']) await t.rejects(commands.uploadAsset(caller, { filename, bytes }, empty), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'filename' }] } });
-  await t.rejects(commands.uploadAsset(caller, { filename: 'logo.png', bytes: Buffer.from('<html>') }, empty), { code: 'ASSET_TYPE_NOT_ALLOWED' });
+  for (const filename of ['/', '..', '\u202e', ' \n'])
+    await t.rejects(commands.uploadAsset(caller, { filename, bytes }, empty), {
+      code: 'VALIDATION_ERROR',
+      details: { errors: [{ field: 'filename' }] },
+    });
+  await t.rejects(commands.uploadAsset(caller, { filename: 'logo.png', bytes: Buffer.from('<html>') }, empty), {
+    code: 'ASSET_TYPE_NOT_ALLOWED',
+  });
   t.equal(store.events.length, before);
   t.equal(files.stored.size, kept, 'nothing was written');
 });
 
 void t.test('what is deleted is gone: bytes, key, name', async (t) => {
   const { commands, files, keys, events, deps } = await openWorld();
-  const [first, second] = [idOf(await commands.uploadAsset(caller, upload, empty)), idOf(await commands.uploadAsset(caller, upload, empty))];
+  const [first, second] = [
+    idOf(await commands.uploadAsset(caller, upload, empty)),
+    idOf(await commands.uploadAsset(caller, upload, empty)),
+  ];
   const held = keys.ids().length;
   t.equal(files.stored.size, 2, 'the same file twice is kept twice, each under its own key');
   t.same(await commands.deleteAsset(caller, first), { id: first, deleted: true });
   t.equal(files.stored.size, 1);
   t.equal(keys.ids().length, held - 1);
-  t.match(await events(assetStream(first)), [{ type: 'AssetUploaded', sealed: undefined }, { type: 'AssetDeleted', data: { at: T0 } }]);
-  for (const ask of [commands.getAsset, commands.assetContent, commands.deleteAsset]) await t.rejects(async () => void (await ask(caller, first)), { code: 'ASSET_NOT_FOUND' });
+  t.match(await events(assetStream(first)), [
+    { type: 'AssetUploaded', sealed: undefined },
+    { type: 'AssetDeleted', data: { at: T0 } },
+  ]);
+  for (const ask of [commands.getAsset, commands.assetContent, commands.deleteAsset])
+    await t.rejects(async () => void (await ask(caller, first)), { code: 'ASSET_NOT_FOUND' });
   t.equal(await loadAsset(deps, TEAM, first), undefined);
   t.same((await commands.assetContent(caller, second)).bytes, png, 'the other one is untouched');
 });
@@ -102,7 +161,10 @@ void t.test('a deletion that is cut off between erasing and recording is ended b
   await t.rejects(commands.assetContent(caller, id), { code: 'ASSET_NOT_FOUND' });
   await t.rejects(commands.getAsset(caller, id), { code: 'ASSET_NOT_FOUND' });
   t.same(await commands.deleteAsset(caller, id), { id, deleted: true });
-  t.match((await events(assetStream(id))).map(({ type }) => type), ['AssetUploaded', 'AssetDeleted']);
+  t.match(
+    (await events(assetStream(id))).map(({ type }) => type),
+    ['AssetUploaded', 'AssetDeleted'],
+  );
 });
 
 void t.test('two deletions at once delete once', async (t) => {
@@ -110,7 +172,10 @@ void t.test('two deletions at once delete once', async (t) => {
   const id = idOf(await commands.uploadAsset(caller, upload, empty));
   const ends = await Promise.allSettled([commands.deleteAsset(caller, id), commands.deleteAsset(caller, id)]);
   t.ok(ends.some(({ status }) => status === 'fulfilled'));
-  t.same((await events(assetStream(id))).map(({ type }) => type), ['AssetUploaded', 'AssetDeleted']);
+  t.same(
+    (await events(assetStream(id))).map(({ type }) => type),
+    ['AssetUploaded', 'AssetDeleted'],
+  );
 });
 
 void t.test('an upload that cannot be recorded leaves no file behind', async (t) => {

@@ -6,7 +6,7 @@ import { makeCommands } from '../../src/commands/index.js';
 import type { CreateAttachmentTemplateRequest } from '../../src/domain/attachment-template/records.js';
 import type { SendEmailRequest } from '../../src/domain/email/request.js';
 import { DomainError } from '../../src/domain/errors.js';
-import { emailStream, must, parseAssetId, parseEmailId } from '../../src/domain/ids.js';
+import { emailStream, assertDefined, parseAssetId, parseEmailId } from '../../src/domain/ids.js';
 import { OutboundFault } from '../../src/domain/ports/outbound-http.js';
 import { caller, openWorld, simple, stranger, welcome } from '../support/command-world.js';
 import { refusedWith } from '../support/given.js';
@@ -22,17 +22,30 @@ const invoice: CreateAttachmentTemplateRequest = {
     { name: 'number', type: 'string', required: true },
     { name: 'net', type: 'number', required: true, format: { style: 'currency', currency: 'EUR' } },
   ],
-  schema: { outputFormats: ['pdf', 'excel'], pages: [{ pageId: 'p', pageName: 'Page', sections: [{ id: 's', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>{{number}} {{name}}</p>' }] }] }] },
+  schema: {
+    outputFormats: ['pdf', 'excel'],
+    pages: [
+      {
+        pageId: 'p',
+        pageName: 'Page',
+        sections: [{ id: 's', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>{{number}} {{name}}</p>' }] }],
+      },
+    ],
+  },
   publish: true,
 };
 
 const outbound: CommandDeps['outbound'] = {
   get: async (url) => {
     switch (new URL(url).pathname) {
-      case '/terms.txt': return { bytes: new Uint8Array(Buffer.from('the terms')), contentType: 'text/plain' };
-      case '/unknown': return { bytes: new Uint8Array([1, 2]), contentType: undefined };
-      case '/large': throw new OutboundFault('too-large', 'The file has more than 10485760 bytes.');
-      default: throw new OutboundFault('address-not-allowed', 'The address is not a public one.');
+      case '/terms.txt':
+        return { bytes: new Uint8Array(Buffer.from('the terms')), contentType: 'text/plain' };
+      case '/unknown':
+        return { bytes: new Uint8Array([1, 2]), contentType: undefined };
+      case '/large':
+        throw new OutboundFault('too-large', 'The file has more than 10485760 bytes.');
+      default:
+        throw new OutboundFault('address-not-allowed', 'The address is not a public one.');
     }
   },
   close: async () => {},
@@ -47,11 +60,16 @@ const world = async (limits: Parameters<typeof openWorld>[0] = {}) => {
   const template = await commands.createAttachmentTemplate(caller, invoice);
   const send = async (attachments: NonNullable<SendEmailRequest['attachments']>, more: Partial<SendEmailRequest> = {}) => {
     const { body } = await commands.sendEmail(caller, simple({ attachments, ...more }));
-    const stream = emailStream(must(parseEmailId(body.id), 'id'));
+    const stream = emailStream(assertDefined(parseEmailId(body.id), 'id'));
     const [event] = await opened.events(stream);
     if (event?.type !== 'EmailQueued' && event?.type !== 'EmailScheduled') throw new Error('not accepted');
-    const key = await deps.log.existingKey(stream);
-    return { body, data: event.data, attachments: event.sealed!.attachments, loaded: (await loadAttachments(opened.files, key!, event.sealed!.attachments))! };
+    const key = await deps.eventLog.existingKey(stream);
+    return {
+      body,
+      data: event.data,
+      attachments: event.sealed!.attachments,
+      loaded: (await loadAttachments(opened.files, key!, event.sealed!.attachments))!,
+    };
   };
   return { ...opened, deps, commands, generator, template, send };
 };
@@ -59,10 +77,16 @@ const world = async (limits: Parameters<typeof openWorld>[0] = {}) => {
 void t.test('generated: both formats give two files, named from the variables that the attachment overrides', async (t) => {
   const { send, template, generator } = await world();
   for (const reference of ['invoice', template.id, template.shortId]) {
-    const { body, data, attachments } = await send([{ attachmentTemplateId: reference, variables: { number: 'A/7', net: 12.5 } }], { variables: { name: 'Ann', number: 'overridden' } });
-    t.same(attachments.map(({ filename, contentType }) => [filename, contentType]), [
-      ['Invoice A-7.pdf', 'application/pdf'], ['Invoice A-7.xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
-    ]);
+    const { body, data, attachments } = await send([{ attachmentTemplateId: reference, variables: { number: 'A/7', net: 12.5 } }], {
+      variables: { name: 'Ann', number: 'overridden' },
+    });
+    t.same(
+      attachments.map(({ filename, contentType }) => [filename, contentType]),
+      [
+        ['Invoice A-7.pdf', 'application/pdf'],
+        ['Invoice A-7.xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+      ],
+    );
     t.equal(body.attachmentCount, 2);
     t.same(data.generated, { pdf: 1, excel: 1 });
   }
@@ -71,10 +95,22 @@ void t.test('generated: both formats give two files, named from the variables th
 
 void t.test('generated: one format, a name of its own with formatted values, without a second extension', async (t) => {
   const { send } = await world();
-  const one = await send([{ attachmentTemplateId: 'invoice', outputFormats: ['pdf'], filename: 'Bill {{number}} of {{net}} for {{name}}.pdf', variables: { number: '9', net: 1250 } }]);
-  t.same(one.attachments.map(({ filename }) => filename), ['Bill 9 of €1,250.00 for Ann.pdf']);
+  const one = await send([
+    {
+      attachmentTemplateId: 'invoice',
+      outputFormats: ['pdf'],
+      filename: 'Bill {{number}} of {{net}} for {{name}}.pdf',
+      variables: { number: '9', net: 1250 },
+    },
+  ]);
+  t.same(
+    one.attachments.map(({ filename }) => filename),
+    ['Bill 9 of €1,250.00 for Ann.pdf'],
+  );
   t.same(one.data.generated, { pdf: 1, excel: 0 });
-  const nameless = await send([{ attachmentTemplateId: 'invoice', outputFormats: ['excel'], filename: '..{{missing}}', variables: { number: '9', net: 1 } }]);
+  const nameless = await send([
+    { attachmentTemplateId: 'invoice', outputFormats: ['excel'], filename: '..{{missing}}', variables: { number: '9', net: 1 } },
+  ]);
   t.equal(nameless.attachments[0]!.filename, 'document.xlsx');
 });
 
@@ -88,13 +124,16 @@ void t.test('content, address and asset keep their bytes; types are what is said
     { filename: 'said', url: 'https://example.com/unknown', contentType: 'application/x-said' },
     { assetId: asset.id, contentId: 'logo' },
   ]);
-  t.same(loaded.map(({ filename, contentType, contentId, bytes }) => [filename, contentType, contentId, bytes.toString('latin1')]), [
-    ['note Ann.txt', 'text/plain', undefined, 'a note'],
-    ['terms.txt', 'text/plain', undefined, 'the terms'],
-    ['other', 'application/octet-stream', undefined, '\x01\x02'],
-    ['said', 'application/x-said', undefined, '\x01\x02'],
-    ['logo.png', 'image/png', 'logo', png.toString('latin1')],
-  ]);
+  t.same(
+    loaded.map(({ filename, contentType, contentId, bytes }) => [filename, contentType, contentId, bytes.toString('latin1')]),
+    [
+      ['note Ann.txt', 'text/plain', undefined, 'a note'],
+      ['terms.txt', 'text/plain', undefined, 'the terms'],
+      ['other', 'application/octet-stream', undefined, '\x01\x02'],
+      ['said', 'application/x-said', undefined, '\x01\x02'],
+      ['logo.png', 'image/png', 'logo', png.toString('latin1')],
+    ],
+  );
   t.equal(body.attachmentCount, 5);
   t.equal(data.generated, undefined);
   t.ok(attachments.every(({ ofTemplate }) => ofTemplate === undefined));
@@ -103,13 +142,15 @@ void t.test('content, address and asset keep their bytes; types are what is said
 void t.test('a picture of the gallery that the template shows goes with the email, and is not counted', async (t) => {
   const { send, commands } = await world();
   const asset = await commands.uploadAsset(caller, { filename: 'logo.png', bytes: png }, { count: 0, sizeBytes: 0 });
-  const schema = { sections: [{ id: 'm', type: 'main', components: [{ id: 'logo', type: 'image', props: { src: `asset:${asset.id}` } }] }] };
+  const schema = {
+    sections: [{ id: 'm', type: 'main', components: [{ id: 'logo', type: 'image', props: { src: `asset:${asset.id}` } }] }],
+  };
   await commands.createTemplate(caller, { ...welcome, slug: 'with-logo', schema });
   const { body, loaded, attachments } = await send([], { templateId: 'with-logo' });
   t.equal(body.attachmentCount, 0);
   t.match(attachments, [{ filename: 'logo.png', contentId: `asset-${asset.id}@sealpost`, ofTemplate: true }]);
   t.same(loaded[0]!.bytes, png);
-  await commands.deleteAsset(caller, must(parseAssetId(asset.id), 'id'));
+  await commands.deleteAsset(caller, assertDefined(parseAssetId(asset.id), 'id'));
   await refusedWith(t, send([], { templateId: 'with-logo' }), 'ASSET_NOT_FOUND');
 });
 
@@ -117,31 +158,96 @@ const generated = { attachmentTemplateId: 'invoice', variables: { number: '1', n
 type Given = NonNullable<SendEmailRequest['attachments']>[number];
 
 const refusals: readonly Readonly<{ what: string; given: readonly Given[]; code: string; fields?: readonly string[]; says: RegExp }>[] = [
-  { what: 'nothing', given: [{ filename: 'x' }], code: 'VALIDATION_ERROR', fields: ['attachments[0]'], says: /exactly one of .* it has none/ },
-  { what: 'two kinds', given: [{ url: 'https://example.com/terms.txt', content: 'AAAA', filename: 'x', contentType: 'a/b' }], code: 'VALIDATION_ERROR', fields: ['attachments[0]'], says: /content and url/ },
-  { what: 'an address without a name', given: [generated, { url: 'https://example.com/terms.txt' }], code: 'VALIDATION_ERROR', fields: ['attachments[1].filename'], says: /required beside url/ },
-  { what: 'content with formats', given: [{ content: 'AAAA', filename: 'x', contentType: 'a/b', outputFormats: ['pdf'] }], code: 'VALIDATION_ERROR', fields: ['attachments[0].outputFormats'], says: /does not go with content/ },
-  { what: 'a content id twice', given: [1, 2].map(() => ({ content: 'AAAA', filename: 'x', contentType: 'a/b', contentId: 'logo' })), code: 'VALIDATION_ERROR', fields: ['attachments[1].contentId'], says: /already/ },
+  {
+    what: 'nothing',
+    given: [{ filename: 'x' }],
+    code: 'VALIDATION_ERROR',
+    fields: ['attachments[0]'],
+    says: /exactly one of .* it has none/,
+  },
+  {
+    what: 'two kinds',
+    given: [{ url: 'https://example.com/terms.txt', content: 'AAAA', filename: 'x', contentType: 'a/b' }],
+    code: 'VALIDATION_ERROR',
+    fields: ['attachments[0]'],
+    says: /content and url/,
+  },
+  {
+    what: 'an address without a name',
+    given: [generated, { url: 'https://example.com/terms.txt' }],
+    code: 'VALIDATION_ERROR',
+    fields: ['attachments[1].filename'],
+    says: /required beside url/,
+  },
+  {
+    what: 'content with formats',
+    given: [{ content: 'AAAA', filename: 'x', contentType: 'a/b', outputFormats: ['pdf'] }],
+    code: 'VALIDATION_ERROR',
+    fields: ['attachments[0].outputFormats'],
+    says: /does not go with content/,
+  },
+  {
+    what: 'a content id twice',
+    given: [1, 2].map(() => ({ content: 'AAAA', filename: 'x', contentType: 'a/b', contentId: 'logo' })),
+    code: 'VALIDATION_ERROR',
+    fields: ['attachments[1].contentId'],
+    says: /already/,
+  },
   { what: 'an unknown template', given: [{ attachmentTemplateId: 'none' }], code: 'ERR_ATTACH_001', says: /attachments\[0\].*"none"/ },
-  { what: 'a name that is no template', given: [{ ...generated, filename: '{{a b}}' }], code: 'VALIDATION_ERROR', fields: ['attachments[0].filename'], says: /not a path/ },
-  { what: 'missing variables', given: [{ attachmentTemplateId: 'invoice' }], code: 'VALIDATION_ERROR', says: /attachments\[0\] \("Invoice/ },
-  { what: 'an unknown asset', given: [{ assetId: '99999999-9999-4999-8999-999999999999' }], code: 'ASSET_NOT_FOUND', says: /attachments\[0\]\.assetId/ },
-  { what: 'an address within', given: [generated, { url: 'http://10.0.0.1/x', filename: 'x' }], code: 'ATTACHMENT_NOT_AVAILABLE', fields: ['attachments[1].url'], says: /not a public one/ },
-  { what: 'a large file behind an address', given: [{ url: 'https://example.com/large', filename: 'x' }], code: 'ERR_ATTACH_002', says: /10485760/ },
+  {
+    what: 'a name that is no template',
+    given: [{ ...generated, filename: '{{a b}}' }],
+    code: 'VALIDATION_ERROR',
+    fields: ['attachments[0].filename'],
+    says: /not a path/,
+  },
+  {
+    what: 'missing variables',
+    given: [{ attachmentTemplateId: 'invoice' }],
+    code: 'VALIDATION_ERROR',
+    says: /attachments\[0\] \("Invoice/,
+  },
+  {
+    what: 'an unknown asset',
+    given: [{ assetId: '99999999-9999-4999-8999-999999999999' }],
+    code: 'ASSET_NOT_FOUND',
+    says: /attachments\[0\]\.assetId/,
+  },
+  {
+    what: 'an address within',
+    given: [generated, { url: 'http://10.0.0.1/x', filename: 'x' }],
+    code: 'ATTACHMENT_NOT_AVAILABLE',
+    fields: ['attachments[1].url'],
+    says: /not a public one/,
+  },
+  {
+    what: 'a large file behind an address',
+    given: [{ url: 'https://example.com/large', filename: 'x' }],
+    code: 'ERR_ATTACH_002',
+    says: /10485760/,
+  },
 ];
 
 void t.test('every refusal names the attachment, and nothing is written', async (t) => {
   const { send, store, files } = await world();
   const before = [store.events.length, files.stored.size];
   for (const { what, given, code, fields, says } of refusals) {
-    const fault = await send([...given]).then(() => undefined, (error: unknown) => error);
+    const fault = await send([...given]).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     if (!(fault instanceof DomainError)) {
       t.fail(`${what} was not refused`);
       continue;
     }
     t.equal(fault.code, code, what);
     t.match(`${fault.message} ${(fault.details.errors ?? []).map(({ message }) => message).join(' ')}`, says, what);
-    if (fields !== undefined) t.same(fault.details.errors?.map(({ field }) => field), fields, what);
+    if (fields !== undefined)
+      t.same(
+        fault.details.errors?.map(({ field }) => field),
+        fields,
+        what,
+      );
     t.same([store.events.length, files.stored.size], before, `${what}: nothing is written`);
   }
 });
@@ -152,8 +258,16 @@ void t.test('a template of another team, an unpublished one, a format it does no
   await refusedWith(t, send([{ attachmentTemplateId: 'theirs' }]), 'ERR_ATTACH_001');
   await commands.createAttachmentTemplate(caller, { ...invoice, slug: 'draft', publish: false });
   await refusedWith(t, send([{ ...generated, attachmentTemplateId: 'draft' }]), 'TEMPLATE_NOT_PUBLISHED');
-  await commands.createAttachmentTemplate(caller, { ...invoice, slug: 'paper', schema: { ...(invoice.schema as object), outputFormats: ['pdf'] } });
-  const { details } = await refusedWith(t, send([{ ...generated, attachmentTemplateId: 'paper', outputFormats: ['excel'] }]), 'VALIDATION_ERROR');
+  await commands.createAttachmentTemplate(caller, {
+    ...invoice,
+    slug: 'paper',
+    schema: { ...(invoice.schema as object), outputFormats: ['pdf'] },
+  });
+  const { details } = await refusedWith(
+    t,
+    send([{ ...generated, attachmentTemplateId: 'paper', outputFormats: ['excel'] }]),
+    'VALIDATION_ERROR',
+  );
   t.match(details.errors, [{ field: 'attachments[0].outputFormats', message: /gives pdf/ }]);
 });
 

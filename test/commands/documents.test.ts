@@ -17,7 +17,9 @@ import { recordingGenerator } from '../support/recording-generator.js';
 
 /** A whole picture of one pixel. */
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
-const SVG = Buffer.from('<?xml version="1.0"?>\n<!-- logo --><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>');
+const SVG = Buffer.from(
+  '<?xml version="1.0"?>\n<!-- logo --><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>',
+);
 const BASE = 'https://cdn.example';
 
 type Answers = Readonly<Record<string, Buffer | FetchFault | 'never'>>;
@@ -64,9 +66,23 @@ const making = async ({ sources, outbound = outboundOf({}), limits = {}, signal 
     teamId: TEAM,
     content: {
       variables: [],
-      schema: { outputFormats: ['pdf'], pages: [{ pageId: 'p', pageName: 'P', sections: [{ id: 's', type: 'main', components: sources.filter((src) => !src.includes('filled')).map(image) }] }] },
+      schema: {
+        outputFormats: ['pdf'],
+        pages: [
+          {
+            pageId: 'p',
+            pageName: 'P',
+            sections: [{ id: 's', type: 'main', components: sources.filter((src) => !src.includes('filled')).map(image) }],
+          },
+        ],
+      },
     },
-    cacheKey: 'k', variables: {}, environment: { at: T0, company: { ...emptyCompany, name: 'Example Ltd' } }, format: 'pdf', title: 'Invoice', signal,
+    cacheKey: 'k',
+    variables: {},
+    environment: { at: T0, company: { ...emptyCompany, name: 'Example Ltd' } },
+    format: 'pdf',
+    title: 'Invoice',
+    signal,
   };
   return { world, deps, generator, make: (more: Partial<DocumentOrder> = {}) => makeDocument(deps, { ...order, ...more }) };
 };
@@ -77,16 +93,33 @@ void t.test('pictures come from the web and from the gallery, each once, typed b
   const asset = await makeCommands(deps).uploadAsset(caller, { filename: 'logo.png', bytes: PNG }, { count: 0, sizeBytes: 0 });
   const sources = [`${BASE}/a.png`, `asset:${asset.id}`, `${BASE}/b`];
   const generator = recordingGenerator(sources);
-  const order = { teamId: TEAM, content: { variables: [], schema: { outputFormats: ['pdf' as const], pages: [] } }, cacheKey: 'k', variables: {}, environment: { at: T0, company: { ...emptyCompany, name: 'Example Ltd' } }, format: 'pdf' as const, title: 'Invoice', signal: new AbortController().signal };
+  const order = {
+    teamId: TEAM,
+    content: { variables: [], schema: { outputFormats: ['pdf' as const], pages: [] } },
+    cacheKey: 'k',
+    variables: {},
+    environment: { at: T0, company: { ...emptyCompany, name: 'Example Ltd' } },
+    format: 'pdf' as const,
+    title: 'Invoice',
+    signal: new AbortController().signal,
+  };
   const bytes = await makeDocument({ ...world.deps, generator, outbound }, order);
   t.match(Buffer.from(bytes).toString(), /^pdf: /);
   const [made] = generator.made;
-  t.strictSame(Object.fromEntries([...made!.images].map(([source, { contentType }]) => [source, contentType])), { [sources[0]!]: 'image/png', [sources[1]!]: 'image/png', [sources[2]!]: 'image/svg+xml' });
+  t.strictSame(Object.fromEntries([...made!.images].map(([source, { contentType }]) => [source, contentType])), {
+    [sources[0]!]: 'image/png',
+    [sources[1]!]: 'image/png',
+    [sources[2]!]: 'image/svg+xml',
+  });
   t.same(made?.images.get(sources[1]!)?.bytes, PNG);
   t.strictSame(made?.metadata, { title: 'Invoice', author: 'Example Ltd', createdAt: T0 });
   t.same(outbound.asked.sort(), [`${BASE}/a.png`, `${BASE}/b`]);
 
-  const theirs = await refusedWith(t, makeDocument({ ...world.deps, generator, outbound }, { ...order, teamId: stranger.teamId }), 'IMAGE_NOT_AVAILABLE');
+  const theirs = await refusedWith(
+    t,
+    makeDocument({ ...world.deps, generator, outbound }, { ...order, teamId: stranger.teamId }),
+    'IMAGE_NOT_AVAILABLE',
+  );
   t.match(theirs.message, /no such asset/, 'another team has no such asset');
 });
 
@@ -107,21 +140,35 @@ void t.test('what cannot be shown is named with its place and reason, and nothin
     ['nothing', Buffer.alloc(0), /no PNG, JPEG, GIF, WebP or SVG/],
     ['a PDF', Buffer.from('%PDF-1.4\n'), /no PNG, JPEG, GIF, WebP or SVG/],
     ['bytes', Buffer.from([0xff, 0x00, 0xfe]), /no PNG, JPEG, GIF, WebP or SVG/],
-    ['an SVG that loads', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><image href="file:///etc/passwd"/></svg>'), /The SVG .*stand alone/],
+    [
+      'an SVG that loads',
+      Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><image href="file:///etc/passwd"/></svg>'),
+      /The SVG .*stand alone/,
+    ],
   ];
   for (const [name, answer, reason] of cases) {
     const address = `${BASE}/x.png?signature=secret`;
-    const { make, generator } = await making({ sources: [`${BASE}/ok.png`, address], outbound: outboundOf({ '/ok.png': PNG, '/x.png': answer }) });
+    const { make, generator } = await making({
+      sources: [`${BASE}/ok.png`, address],
+      outbound: outboundOf({ '/ok.png': PNG, '/x.png': answer }),
+    });
     const { message, details } = await refusedWith(t, make(), 'IMAGE_NOT_AVAILABLE');
     t.match(message, reason, name);
     t.match(message, `${BASE}/x.png`);
     t.notMatch(message, /secret/);
-    t.same(details.errors?.map(({ field }) => field), ['schema.pages[0].sections[0].components[1].props.src'], name);
+    t.same(
+      details.errors?.map(({ field }) => field),
+      ['schema.pages[0].sections[0].components[1].props.src'],
+      name,
+    );
     t.same(generator.made, []);
   }
   const { make } = await making({ sources: ['https://cdn.example/filled.png', `https://cdn.example/filled-${'x'.repeat(500)}`] });
   const { message, details } = await refusedWith(t, make(), 'IMAGE_NOT_AVAILABLE');
-  t.same(details.errors?.map(({ field }) => field), ['schema.pages']);
+  t.same(
+    details.errors?.map(({ field }) => field),
+    ['schema.pages'],
+  );
   t.ok(message.length < 400);
 });
 
@@ -141,12 +188,19 @@ void t.test('pictures are brought in some at a time, and the first that fails st
 
 void t.test('all pictures together are bounded in bytes and in time; a caller that is gone is not waited for', async (t) => {
   const big = { sources: ['a', 'b', 'c'].map((name) => `${BASE}/${name}`), outbound: outboundOf({ '/a': PNG, '/b': PNG, '/c': PNG }) };
-  const { details } = await refusedWith(t, (await making({ ...big, limits: { documentImagesSizeBytesMax: 2 * PNG.length } })).make(), 'IMAGES_TOO_LARGE');
+  const { details } = await refusedWith(
+    t,
+    (await making({ ...big, limits: { documentImagesSizeBytesMax: 2 * PNG.length } })).make(),
+    'IMAGES_TOO_LARGE',
+  );
   t.same(details.relatedInfo, { actualSizeBytes: 3 * PNG.length, maxSizeBytes: 2 * PNG.length });
   await (await making({ ...big, limits: { documentImagesSizeBytesMax: 3 * PNG.length } })).make();
 
   const slow = { sources: [`${BASE}/slow`], outbound: outboundOf({ '/slow': 'never' }) };
-  t.match((await refusedWith(t, (await making({ ...slow, limits: { documentImagesTimeoutMs: 20 } })).make(), 'IMAGE_NOT_AVAILABLE')).message, /had not come/);
+  t.match(
+    (await refusedWith(t, (await making({ ...slow, limits: { documentImagesTimeoutMs: 20 } })).make(), 'IMAGE_NOT_AVAILABLE')).message,
+    /had not come/,
+  );
   const gone = new AbortController();
   const made = (await making(slow)).make({ signal: gone.signal });
   gone.abort();

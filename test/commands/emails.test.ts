@@ -2,31 +2,54 @@
 import t from 'tap';
 import { archiveEmail } from '../../src/commands/emails.js';
 import { causeOf } from '../../src/commands/deps.js';
-import { handle } from '../../src/commands/handle.js';
+import { handle } from '../../src/commands/command-handler.js';
 import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';
-import { emailStream, must, parseEmailId, type EmailId } from '../../src/domain/ids.js';
+import { emailStream, assertDefined, parseEmailId, type EmailId } from '../../src/domain/ids.js';
 import { DAY_MS, HOST, outcome, type Result } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { caller, simple, stranger, withTemplate, type World } from '../support/command-world.js';
 
-const idOf = (id: string): EmailId => must(parseEmailId(id), 'email id');
-const send = async (world: World, more: Parameters<typeof simple>[0] = {}): Promise<EmailId> => idOf((await world.commands.sendEmail(caller, simple(more))).body.id);
+const idOf = (id: string): EmailId => assertDefined(parseEmailId(id), 'email id');
+const send = async (world: World, more: Parameters<typeof simple>[0] = {}): Promise<EmailId> =>
+  idOf((await world.commands.sendEmail(caller, simple(more))).body.id);
 
 const decide = async ({ deps, clock }: World, id: EmailId, command: EmailCommand): Promise<void> => {
-  await handle(deps.log, emailStream(id), emailDecider, command, { ...causeOf(deps, caller), at: new Date(clock.now()).toISOString() });
+  await handle(deps.eventLog, emailStream(id), emailDecider, command, {
+    ...causeOf(deps, caller),
+    at: new Date(clock.now()).toISOString(),
+  });
 };
 const attempt = (world: World, id: EmailId): Promise<void> => {
   const now = world.clock.now();
-  return decide(world, id, { type: 'AttemptDelivery', at: new Date(now).toISOString(), host: HOST, worker: 'w', deadlineAt: new Date(now + 600_000).toISOString(), exclusive: true });
+  return decide(world, id, {
+    type: 'AttemptDelivery',
+    at: new Date(now).toISOString(),
+    host: HOST,
+    worker: 'w',
+    deadlineAt: new Date(now + 600_000).toISOString(),
+    exclusive: true,
+  });
 };
 /** One delivery with that end, of an email with one recipient. */
 const deliver = async (world: World, id: EmailId, result: Result, number = 1): Promise<void> => {
   await attempt(world, id);
-  await decide(world, id, { type: 'RecordOutcome', attempt: number, at: new Date(world.clock.now()).toISOString(), host: HOST, durationMs: 5, outcomes: [outcome(0, result)], final: false, schedule: { delaysMs: [] } });
+  await decide(world, id, {
+    type: 'RecordOutcome',
+    attempt: number,
+    at: new Date(world.clock.now()).toISOString(),
+    host: HOST,
+    durationMs: 5,
+    outcomes: [outcome(0, result)],
+    final: false,
+    schedule: { delaysMs: [] },
+  });
 };
 
 const large = (world: World): Promise<EmailId> =>
-  send(world, { variables: { name: 'Ann', padding: 'p'.repeat(300_000) }, attachments: [{ filename: 'a.txt', content: Buffer.from('secret').toString('base64'), contentType: 'text/plain' }] });
+  send(world, {
+    variables: { name: 'Ann', padding: 'p'.repeat(300_000) },
+    attachments: [{ filename: 'a.txt', content: Buffer.from('secret').toString('base64'), contentType: 'text/plain' }],
+  });
 
 void t.test('a failed email is retried; the answer says so, and the record counts it', async (t) => {
   const world = await withTemplate();
@@ -35,9 +58,20 @@ void t.test('a failed email is retried; the answer says so, and the record count
   await deliver(world, id, 'refused');
   await world.clock.advance(1_000);
   const { body, replayed } = await world.commands.retryEmail(caller, id);
-  t.strictSame(body, { id, status: 'queued', message: 'The email is queued again and will be sent with the same Message-ID.', retryCount: 1, queuedAt: '2030-01-01T12:00:01.000Z' });
+  t.strictSame(body, {
+    id,
+    status: 'queued',
+    message: 'The email is queued again and will be sent with the same Message-ID.',
+    retryCount: 1,
+    queuedAt: '2030-01-01T12:00:01.000Z',
+  });
   t.equal(replayed, false);
-  t.match(await world.commands.getEmail(caller, id), { status: 'queued', retryCount: 1, failureReason: null, messageId: `<${id}@example.com>` });
+  t.match(await world.commands.getEmail(caller, id), {
+    status: 'queued',
+    retryCount: 1,
+    failureReason: null,
+    messageId: `<${id}@example.com>`,
+  });
   await refusedWith(t, world.commands.retryEmail(caller, id), 'EMAIL_NOT_RETRYABLE');
 });
 
@@ -75,8 +109,12 @@ void t.test('deleted, an email is gone for its team, and what was personal of it
   t.same(await world.commands.deleteEmail(caller, id), { id, deleted: true });
   t.equal(world.files.stored.size, 0);
   t.same(world.keys.ids(), []);
-  t.same((await world.events(emailStream(id))).map(({ type }) => type), ['EmailQueued', 'EmailCancelled', 'EmailDeleted', 'EmailArchived']);
-  for (const log of [world.deps.log, world.elsewhere().log]) t.match((await log.load(emailStream(id)))[0]!.event, { sealed: undefined });
+  t.same(
+    (await world.events(emailStream(id))).map(({ type }) => type),
+    ['EmailQueued', 'EmailCancelled', 'EmailDeleted', 'EmailArchived'],
+  );
+  for (const eventLog of [world.deps.eventLog, world.elsewhere().eventLog])
+    t.match((await eventLog.load(emailStream(id)))[0]!.event, { sealed: undefined });
   await refusedWith(t, world.commands.getEmail(caller, id), 'EMAIL_NOT_FOUND');
   await refusedWith(t, world.commands.retryEmail(caller, id), 'EMAIL_NOT_FOUND');
   await refusedWith(t, world.commands.deleteEmail(caller, id), 'EMAIL_NOT_FOUND');
@@ -120,7 +158,12 @@ void t.test('the archive: not early, once, and safe to repeat wherever the progr
   t.equal(await archive(), false);
   t.equal(world.files.stored.size, 0);
   t.equal((await world.events(emailStream(id))).filter(({ type }) => type === 'EmailArchived').length, 1);
-  t.match(await world.commands.getEmail(caller, id), { archived: true, status: 'sent', subject: null, recipients: [{ email: null, status: 'sent' }] });
+  t.match(await world.commands.getEmail(caller, id), {
+    archived: true,
+    status: 'sent',
+    subject: null,
+    recipients: [{ email: null, status: 'sent' }],
+  });
 });
 
 void t.test('an email that is retried just while it is archived can still be read, and ends', async (t) => {
@@ -128,14 +171,27 @@ void t.test('an email that is retried just while it is archived can still be rea
   const id = await send(world);
   await deliver(world, id, 'refused');
   await world.clock.advance(30 * DAY_MS);
-  const keys = { ...world.deps.log, destroyKey: async (stream: ReturnType<typeof emailStream>) => {
-    await world.commands.retryEmail(caller, id);
-    await world.deps.log.destroyKey(stream);
-  } };
-  await archiveEmail({ ...world.deps, log: keys }, id, causeOf(world.deps, caller));
+  const keys = {
+    ...world.deps.eventLog,
+    destroyKey: async (stream: ReturnType<typeof emailStream>) => {
+      await world.commands.retryEmail(caller, id);
+      await world.deps.eventLog.destroyKey(stream);
+    },
+  };
+  await archiveEmail({ ...world.deps, eventLog: keys }, id, causeOf(world.deps, caller));
   await attempt(world, id);
-  await decide(world, id, { type: 'GiveUp', attempt: 2, at: new Date(world.clock.now()).toISOString(), reason: 'content-lost', text: 'gone' });
-  t.match(await world.commands.getEmail(caller, id), { status: 'failed', failureReason: 'content-lost', recipients: [{ email: null, reply: null }] });
+  await decide(world, id, {
+    type: 'GiveUp',
+    attempt: 2,
+    at: new Date(world.clock.now()).toISOString(),
+    reason: 'content-lost',
+    text: 'gone',
+  });
+  t.match(await world.commands.getEmail(caller, id), {
+    status: 'failed',
+    failureReason: 'content-lost',
+    recipients: [{ email: null, reply: null }],
+  });
   t.same(world.keys.ids(), [], 'no second key was made');
   t.equal(await archiveEmail(world.deps, id, causeOf(world.deps, caller)), true);
 });

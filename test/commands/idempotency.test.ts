@@ -5,15 +5,16 @@ import { loadAttachments } from '../../src/commands/attachments.js';
 import { makeCommands } from '../../src/commands/index.js';
 import type { SendEmailRequest } from '../../src/domain/email/request.js';
 import type { DomainEvent } from '../../src/domain/events.js';
-import { emailStream, must, parseEmailId } from '../../src/domain/ids.js';
+import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.js';
 import { refusedWith } from '../support/given.js';
 import { caller, simple, stranger, welcome, withTemplate } from '../support/command-world.js';
 
-const idOf = (id: string) => must(parseEmailId(id), 'email id');
+const idOf = (id: string) => assertDefined(parseEmailId(id), 'email id');
 const attachment = { filename: 'a.bin', content: Buffer.alloc(10).toString('base64'), contentType: 'application/octet-stream' };
 
 const keyed = (body: SendEmailRequest, key = 'key-1') => ({ key, body });
-const queuedEvents = (events: readonly { type: string }[]) => events.filter(({ type }) => type.startsWith('EmailQueued') || type.startsWith('EmailScheduled')).length;
+const queuedEvents = (events: readonly { type: string }[]) =>
+  events.filter(({ type }) => type.startsWith('EmailQueued') || type.startsWith('EmailScheduled')).length;
 
 void t.test('the same key and body is answered with the same bytes, however often and whatever became of the email', async (t) => {
   const world = await withTemplate();
@@ -46,7 +47,11 @@ void t.test('the same key with another body is refused; other keys, teams and no
   await commands.createTemplate(stranger, welcome);
   const request = simple();
   const { body } = await commands.sendEmail(caller, request, keyed(request));
-  await refusedWith(t, commands.sendEmail(caller, simple({ tags: ['other'] }), keyed(simple({ tags: ['other'] }))), 'IDEMPOTENCY_KEY_REUSED');
+  await refusedWith(
+    t,
+    commands.sendEmail(caller, simple({ tags: ['other'] }), keyed(simple({ tags: ['other'] }))),
+    'IDEMPOTENCY_KEY_REUSED',
+  );
   await refusedWith(t, commands.sendEmail(caller, simple({ to: [] }), keyed(simple({ to: [] }))), 'IDEMPOTENCY_KEY_REUSED');
   const others = [
     await commands.sendEmail(caller, request, keyed(request, 'key-2')),
@@ -80,7 +85,7 @@ void t.test('of many at once with one key one wins, and the others replay its an
   t.equal(new Set(answers.map(({ body }) => JSON.stringify(body))).size, 1);
   t.equal(queuedEvents(world.store.events), 1);
   t.equal(world.files.stored.size, 1, 'the files of those who lost are gone');
-  const key = await world.deps.log.existingKey(emailStream(idOf(answers[0]!.body.id)));
+  const key = await world.deps.eventLog.existingKey(emailStream(idOf(answers[0]!.body.id)));
   const [event] = (await world.events(emailStream(idOf(answers[0]!.body.id)))) as [Extract<DomainEvent, { type: 'EmailQueued' }>];
   t.equal((await loadAttachments(world.files, key!, event.sealed!.attachments))![0]!.bytes.length, 10);
 });
@@ -90,5 +95,8 @@ void t.test('of two at once with one key and different bodies one is refused', a
   const [a, b] = [simple(), simple({ tags: ['b'] })];
   const results = await Promise.allSettled([world.commands.sendEmail(caller, a, keyed(a)), world.commands.sendEmail(caller, b, keyed(b))]);
   t.same(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-  t.match(results.find(({ status }) => status === 'rejected'), { reason: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+  t.match(
+    results.find(({ status }) => status === 'rejected'),
+    { reason: { code: 'IDEMPOTENCY_KEY_REUSED' } },
+  );
 });

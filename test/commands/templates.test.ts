@@ -1,33 +1,67 @@
 /** Template commands: what is saved, who owns a slug, and what happens when two are at it at once or the program dies in between. */
 import t from 'tap';
 import { makeCommands } from '../../src/commands/index.js';
-import { must, parseTemplateId, templateSlugStream, templateStream } from '../../src/domain/ids.js';
+import { assertDefined, parseTemplateId, templateSlugStream, templateStream } from '../../src/domain/ids.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { caller, openWorld, schemaSaying, simple, stranger, TEAM, welcome, withTemplate } from '../support/command-world.js';
 
-const streamOf = (id: string) => templateStream(must(parseTemplateId(id), 'template id'));
+const streamOf = (id: string) => templateStream(assertDefined(parseTemplateId(id), 'template id'));
 
 void t.test('created with its defaults, read by id and by slug', async (t) => {
   const { commands, template } = await withTemplate();
-  t.match(template, { slug: 'welcome', name: 'Welcome', description: '', from: null, status: 'published', version: 1, publishedVersion: 1, locale: 'en-US', timeZone: 'UTC', createdAt: T0, updatedAt: T0 });
+  t.match(template, {
+    slug: 'welcome',
+    name: 'Welcome',
+    description: '',
+    from: null,
+    status: 'published',
+    version: 1,
+    publishedVersion: 1,
+    locale: 'en-US',
+    timeZone: 'UTC',
+    createdAt: T0,
+    updatedAt: T0,
+  });
   t.strictSame(await commands.getTemplate(caller, 'welcome'), template);
   t.strictSame(await commands.getTemplate(caller, template.id), template);
   t.strictSame(await commands.getTemplate(caller, template.id.toUpperCase()), template);
   const draft = await commands.createTemplate(caller, { name: 'Grüße & mehr!', subject: 'Hi', schema: schemaSaying('x') });
   t.match(draft, { status: 'draft', version: 1, publishedVersion: null, variables: [] });
   t.match(draft.slug, /^gru-e-mehr-[0-9a-f]{8}$/);
-  t.match((await commands.createTemplate(caller, { name: '汉字', subject: 'Hi', schema: schemaSaying('x') })).slug, /^template-[0-9a-f]{8}$/);
+  t.match(
+    (await commands.createTemplate(caller, { name: '汉字', subject: 'Hi', schema: schemaSaying('x') })).slug,
+    /^template-[0-9a-f]{8}$/,
+  );
 });
 
 void t.test('a template that is not valid is refused with the path of each fault, and nothing is written', async (t) => {
   const { commands, store } = await openWorld();
   const before = store.events.length;
-  const { details } = await refusedWith(t, commands.createTemplate(caller, {
-    name: 'Bad', subject: '{{', variables: [{ name: '1x', type: 'text' }], schema: { sections: [{ id: 'main', type: 'main', components: [{ id: 'a', type: 'blink' }, { id: 'a', type: 'spacer' }] }] },
-  }), 'TEMPLATE_INVALID');
+  const { details } = await refusedWith(
+    t,
+    commands.createTemplate(caller, {
+      name: 'Bad',
+      subject: '{{',
+      variables: [{ name: '1x', type: 'text' }],
+      schema: {
+        sections: [
+          {
+            id: 'main',
+            type: 'main',
+            components: [
+              { id: 'a', type: 'blink' },
+              { id: 'a', type: 'spacer' },
+            ],
+          },
+        ],
+      },
+    }),
+    'TEMPLATE_INVALID',
+  );
   const fields = details.errors!.map(({ field }) => field);
-  for (const field of ['subject', 'variables[0].type', 'schema.sections[0].components[0].type']) t.ok(fields.includes(field), `${field} is named in ${fields.join(', ')}`);
+  for (const field of ['subject', 'variables[0].type', 'schema.sections[0].components[0].type'])
+    t.ok(fields.includes(field), `${field} is named in ${fields.join(', ')}`);
   await refusedWith(t, commands.createTemplate(caller, { ...welcome, from: { email: 'nobody' } }), 'ERR_EMAIL_001');
   t.equal(store.events.length, before);
 });
@@ -36,20 +70,40 @@ void t.test('a change makes a new draft revision; the same again makes none; pub
   const { commands, clock, events, template } = await withTemplate();
   await clock.advance(1_000);
   const changed = await commands.updateTemplate(caller, 'welcome', { subject: 'Second {{name}}', description: 'New' });
-  t.match(changed, { subject: 'Second {{name}}', description: 'New', name: 'Welcome', status: 'draft', version: 2, publishedVersion: 1, updatedAt: '2030-01-01T12:00:01.000Z' });
+  t.match(changed, {
+    subject: 'Second {{name}}',
+    description: 'New',
+    name: 'Welcome',
+    status: 'draft',
+    version: 2,
+    publishedVersion: 1,
+    updatedAt: '2030-01-01T12:00:01.000Z',
+  });
   t.same(changed.schema, template.schema);
   await commands.updateTemplate(caller, 'welcome', { subject: 'Second {{name}}' });
   await commands.updateTemplate(caller, 'welcome', { variables: changed.variables, schema: changed.schema });
   t.match(await commands.publishTemplate(caller, 'welcome'), { status: 'published', version: 2, publishedVersion: 2 });
   await commands.publishTemplate(caller, 'welcome');
-  t.same((await events(streamOf(template.id))).map(({ type }) => type), ['TemplateCreated', 'TemplateDraftSaved', 'TemplatePublished', 'TemplateDraftSaved', 'TemplatePublished']);
-  t.same((await commands.templateVersions(caller, 'welcome')).map(({ version, subject, current }) => [version, subject, current]), [[2, 'Second {{name}}', true], [1, 'Hello {{name}}', false]]);
+  t.same(
+    (await events(streamOf(template.id))).map(({ type }) => type),
+    ['TemplateCreated', 'TemplateDraftSaved', 'TemplatePublished', 'TemplateDraftSaved', 'TemplatePublished'],
+  );
+  t.same(
+    (await commands.templateVersions(caller, 'welcome')).map(({ version, subject, current }) => [version, subject, current]),
+    [
+      [2, 'Second {{name}}', true],
+      [1, 'Hello {{name}}', false],
+    ],
+  );
   await refusedWith(t, commands.updateTemplate(caller, 'welcome', { subject: '{{#}}' }), 'TEMPLATE_INVALID');
 });
 
 void t.test('two changes at once are both kept', async (t) => {
   const { commands } = await withTemplate();
-  await Promise.all([commands.updateTemplate(caller, 'welcome', { subject: 'Second {{name}}' }), commands.updateTemplate(caller, 'welcome', { description: 'New' })]);
+  await Promise.all([
+    commands.updateTemplate(caller, 'welcome', { subject: 'Second {{name}}' }),
+    commands.updateTemplate(caller, 'welcome', { description: 'New' }),
+  ]);
   t.match(await commands.getTemplate(caller, 'welcome'), { subject: 'Second {{name}}', description: 'New' });
 });
 
@@ -64,8 +118,15 @@ void t.test('a preview renders any version, and sends nothing', async (t) => {
   t.equal(draft.sizeBytes, Buffer.byteLength(draft.html));
   t.equal((await commands.previewTemplate(caller, 'welcome', { variables: { name: 'Ann' }, version: 'published' })).subject, 'Hello Ann');
   const { details } = await refusedWith(t, commands.previewTemplate(caller, 'welcome', {}), 'VALIDATION_ERROR');
-  t.same(details.errors?.map(({ field }) => field), ['variables.name']);
-  await refusedWith(t, commands.previewTemplate(caller, 'welcome', { variables: { name: 'Ann' }, version: 7 }), 'TEMPLATE_VERSION_NOT_FOUND');
+  t.same(
+    details.errors?.map(({ field }) => field),
+    ['variables.name'],
+  );
+  await refusedWith(
+    t,
+    commands.previewTemplate(caller, 'welcome', { variables: { name: 'Ann' }, version: 7 }),
+    'TEMPLATE_VERSION_NOT_FOUND',
+  );
   t.equal(store.events.length, before);
 });
 
@@ -85,7 +146,10 @@ void t.test('deleted, a template is gone for good and its slug is free', async (
 void t.test('a slug has one template in a team, and another in another team', async (t) => {
   const { commands, template } = await withTemplate();
   const { details } = await refusedWith(t, commands.createTemplate(caller, welcome), 'TEMPLATE_SLUG_TAKEN');
-  t.same(details.errors?.map(({ field }) => field), ['slug']);
+  t.same(
+    details.errors?.map(({ field }) => field),
+    ['slug'],
+  );
   const second = await commands.createTemplate(caller, { ...welcome, slug: 'second' });
   await refusedWith(t, commands.updateTemplate(caller, 'second', { slug: 'welcome', subject: 'Lost {{name}}' }), 'TEMPLATE_SLUG_TAKEN');
   t.equal((await commands.getTemplate(caller, 'second')).subject, 'Hello {{name}}', 'what was refused changed nothing');
@@ -119,7 +183,10 @@ void t.test('where the program dies in a creation, at whichever step, the slug n
   for (let appends = 0; appends < 4; appends += 1) {
     const { commands, store, elsewhere } = await openWorld();
     dieAfter(store, appends);
-    const outcome = await commands.createTemplate(caller, welcome).then(() => 'made', () => 'died');
+    const outcome = await commands.createTemplate(caller, welcome).then(
+      () => 'made',
+      () => 'died',
+    );
     store.beforeAppend(undefined);
     const after = makeCommands(elsewhere());
     const found = await after.getTemplate(caller, 'welcome').catch(() => undefined);
@@ -132,23 +199,29 @@ void t.test('where the program dies in a creation, at whichever step, the slug n
   }
 });
 
-void t.test('where the program dies in a change of slug, at whichever step, a slug names the template that has it, and no other', async (t) => {
-  for (let appends = 0; appends < 6; appends += 1) {
-    const { commands, store, elsewhere, template } = await withTemplate();
-    dieAfter(store, appends);
-    const outcome = await commands.updateTemplate(caller, 'welcome', { slug: 'hello' }).then(() => 'made', () => 'died');
-    store.beforeAppend(undefined);
-    const after = makeCommands(elsewhere());
-    const { slug } = await after.getTemplate(caller, template.id);
-    const other = slug === 'hello' ? 'welcome' : 'hello';
-    t.equal((await after.getTemplate(caller, slug)).id, template.id, `after ${appends} appends it is ${slug}`);
-    await refusedWith(t, after.getTemplate(caller, other), 'TEMPLATE_NOT_FOUND');
-    t.equal((await after.createTemplate(caller, { ...welcome, slug: other })).slug, other, 'the other can be taken');
-    t.equal((await after.getTemplate(caller, slug)).id, template.id);
-    if (outcome === 'made') return t.equal(appends, 4, 'a change of slug is four appends');
-  }
-  return t.fail('the change of slug never came to an end');
-});
+void t.test(
+  'where the program dies in a change of slug, at whichever step, a slug names the template that has it, and no other',
+  async (t) => {
+    for (let appends = 0; appends < 6; appends += 1) {
+      const { commands, store, elsewhere, template } = await withTemplate();
+      dieAfter(store, appends);
+      const outcome = await commands.updateTemplate(caller, 'welcome', { slug: 'hello' }).then(
+        () => 'made',
+        () => 'died',
+      );
+      store.beforeAppend(undefined);
+      const after = makeCommands(elsewhere());
+      const { slug } = await after.getTemplate(caller, template.id);
+      const other = slug === 'hello' ? 'welcome' : 'hello';
+      t.equal((await after.getTemplate(caller, slug)).id, template.id, `after ${appends} appends it is ${slug}`);
+      await refusedWith(t, after.getTemplate(caller, other), 'TEMPLATE_NOT_FOUND');
+      t.equal((await after.createTemplate(caller, { ...welcome, slug: other })).slug, other, 'the other can be taken');
+      t.equal((await after.getTemplate(caller, slug)).id, template.id);
+      if (outcome === 'made') return t.equal(appends, 4, 'a change of slug is four appends');
+    }
+    return t.fail('the change of slug never came to an end');
+  },
+);
 
 void t.test('of many creations at once with one slug, one has it', async (t) => {
   const { commands, store } = await openWorld();
@@ -175,7 +248,9 @@ void t.test('a claim that is taken over while its template is being made loses: 
     const [other] = await Promise.allSettled([second]);
     t.same([first.status, other.status].sort(), ['fulfilled', 'rejected'], `one of two, in pause ${pause}`);
     const living = await Promise.all(
-      [...new Set(store.events.filter(({ stream }) => stream.startsWith('template-')).map(({ stream }) => stream))].map((stream) => deps.template(stream as Parameters<typeof deps.template>[0])),
+      [...new Set(store.events.filter(({ stream }) => stream.startsWith('template-')).map(({ stream }) => stream))].map((stream) =>
+        deps.template(stream as Parameters<typeof deps.template>[0]),
+      ),
     );
     t.equal(living.filter(({ state }) => state.template?.deletedAt === null && state.template.slug === 'welcome').length, 1);
     const { id } = await commands.getTemplate(caller, 'welcome');

@@ -27,7 +27,10 @@ const isOpen = async (promise: Promise<unknown>): Promise<boolean> => {
 };
 
 export const busSuite = (t: Test, harness: BusHarness): void => {
-  const withBus = async (t: Test, pointersMax = 100): Promise<Readonly<{ bus: Bus; consume: (maxInFlight: number, processor?: string) => AsyncIterator<Work>; stop: () => void }>> => {
+  const withBus = async (
+    t: Test,
+    pointersMax = 100,
+  ): Promise<Readonly<{ bus: Bus; consume: (maxInFlight: number, processor?: string) => AsyncIterator<Work>; stop: () => void }>> => {
     const bus = await harness.open({ pointersMax });
     const stopping = new AbortController();
     t.teardown(async () => {
@@ -47,8 +50,14 @@ export const busSuite = (t: Test, harness: BusHarness): void => {
     t.equal(await bus.depth('p'), 4);
     const work = consume(10);
     const taken = [await take(work), await take(work), await take(work), await take(work)];
-    t.same(taken.map((one) => one.pointer.id), ['h', 'n1', 'n2', 'l']);
-    t.same(taken.map((one) => one.deliveries), [1, 1, 1, 1]);
+    t.same(
+      taken.map((one) => one.pointer.id),
+      ['h', 'n1', 'n2', 'l'],
+    );
+    t.same(
+      taken.map((one) => one.deliveries),
+      [1, 1, 1, 1],
+    );
     t.same(taken[0]!.pointer, pointer('h', 'high'));
     for (const one of taken) one.ack();
     t.equal(await bus.depth('p'), 0);
@@ -128,7 +137,11 @@ export const busSuite = (t: Test, harness: BusHarness): void => {
     const { bus, consume } = await withBus(t, 4);
     const all = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => pointer(id));
     t.same(await bus.publish('p', all), all.slice(4));
-    t.same(await bus.publish('p', [pointer('a'), pointer('h', 'high')]), [], 'a double counts as taken, another priority has room of its own');
+    t.same(
+      await bus.publish('p', [pointer('a'), pointer('h', 'high')]),
+      [],
+      'a double counts as taken, another priority has room of its own',
+    );
     const never = new AbortController();
     const room = bus.whenRoom('p', 'normal', never.signal);
     const work = consume(10);
@@ -171,7 +184,10 @@ export const busSuite = (t: Test, harness: BusHarness): void => {
         });
       }
     });
-    await bus.publish('p', Array.from({ length: 500 }, (_, at) => pointer(String(at), (['high', 'normal', 'low'] as const)[at % 3]!)));
+    await bus.publish(
+      'p',
+      Array.from({ length: 500 }, (_, at) => pointer(String(at), (['high', 'normal', 'low'] as const)[at % 3]!)),
+    );
     await Promise.all(consumers);
     t.equal(new Set(seen).size, 500);
     t.equal(seen.length, 500);

@@ -36,7 +36,9 @@ const names = (events: readonly StoredEvent[]): string[] => events.map((event) =
 
 export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
   let places = 0;
-  const fresh = async (t: Test): Promise<{ store: EventStore; another: () => Promise<EventStore>; signal: AbortSignal; stop: () => void }> => {
+  const fresh = async (
+    t: Test,
+  ): Promise<{ store: EventStore; another: () => Promise<EventStore>; signal: AbortSignal; stop: () => void }> => {
     places += 1;
     const place = `place-${places}`;
     const stopping = new AbortController();
@@ -109,28 +111,50 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
       Array.from({ length: 300 }, (_, index) => stores[index % 2]!.append(`email-${index % 100}`, -1, [anEvent(`e${index}`)])),
     );
     const won = results.filter((result) => result.status === 'fulfilled').map((result) => result.value.position);
-    t.same([...won].sort((a, b) => a - b), Array.from({ length: 100 }, (_, index) => index + 1), 'positions have no gaps');
+    t.same(
+      [...won].sort((a, b) => a - b),
+      Array.from({ length: 100 }, (_, index) => index + 1),
+      'positions have no gaps',
+    );
     t.ok(results.every((result) => result.status === 'fulfilled' || result.reason instanceof WrongExpectedRevision));
     await harness.settle();
     t.equal((await takeEvents(store.readAll(0), 101)).length, 100);
   });
 
-  void t.test('where some types alone are asked for whole, those are, and of the others all is there that their readers need', async (t) => {
-    const { store } = await fresh(t);
-    const sealed = Uint8Array.from([1, 2, 3]);
-    const whole = [anEvent('queued', { sealed }), anEvent('outsourced', { type: 'EmailSent.v1', data: '{}', metadata: '{"dataFile":"f"}', sealed })];
-    await store.append('email-1', -1, [...whole, anEvent('tried', { type: 'DeliveryAttempted.v1', sealed })]);
-    await store.append('template-1', -1, [anEvent('other kind')]);
-    await harness.settle();
-    for (const filter of [undefined, { kinds: ['email'] }]) {
-      const read = await takeEvents(store.readAll(0, { whole: ['EmailQueued.v1', 'EmailScheduled.v1'], ...(filter === undefined ? {} : { filter }) }), 3);
-      const { stream, revision, position, type, data } = read[2]!;
-      t.same({ stream, revision, position, type, data }, { stream: 'email-1', revision: 2, position: 3, type: 'DeliveryAttempted.v1', data: '"tried"' });
-      t.match(read.slice(0, 2), whole.map(({ sealed: bytes, ...event }) => ({ ...event, sealed: Buffer.from(bytes!) })));
-    }
-    const none = await takeEvents(store.readAll(0, { whole: [] }), 4);
-    t.same(none.map(({ data }) => data), ['"queued"', '{}', '"tried"', '"other kind"']);
-  });
+  void t.test(
+    'where some types alone are asked for whole, those are, and of the others all is there that their readers need',
+    async (t) => {
+      const { store } = await fresh(t);
+      const sealed = Uint8Array.from([1, 2, 3]);
+      const whole = [
+        anEvent('queued', { sealed }),
+        anEvent('outsourced', { type: 'EmailSent.v1', data: '{}', metadata: '{"dataFile":"f"}', sealed }),
+      ];
+      await store.append('email-1', -1, [...whole, anEvent('tried', { type: 'DeliveryAttempted.v1', sealed })]);
+      await store.append('template-1', -1, [anEvent('other kind')]);
+      await harness.settle();
+      for (const filter of [undefined, { kinds: ['email'] }]) {
+        const read = await takeEvents(
+          store.readAll(0, { whole: ['EmailQueued.v1', 'EmailScheduled.v1'], ...(filter === undefined ? {} : { filter }) }),
+          3,
+        );
+        const { stream, revision, position, type, data } = read[2]!;
+        t.same(
+          { stream, revision, position, type, data },
+          { stream: 'email-1', revision: 2, position: 3, type: 'DeliveryAttempted.v1', data: '"tried"' },
+        );
+        t.match(
+          read.slice(0, 2),
+          whole.map(({ sealed: bytes, ...event }) => ({ ...event, sealed: Buffer.from(bytes!) })),
+        );
+      }
+      const none = await takeEvents(store.readAll(0, { whole: [] }), 4);
+      t.same(
+        none.map(({ data }) => data),
+        ['"queued"', '{}', '"tried"', '"other kind"'],
+      );
+    },
+  );
 
   void t.test('appends to one stream that build on each other share a commit', async (t) => {
     const { store } = await fresh(t);
@@ -139,12 +163,16 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
       store.append('email-1', 0, [anEvent('b')]),
       store.append('email-1', 1, [anEvent('c'), anEvent('d')]),
     ]);
-    t.same(results.map((result) => result.revision), [0, 1, 3]);
+    t.same(
+      results.map((result) => result.revision),
+      [0, 1, 3],
+    );
   });
 
   void t.test('all events are read in order, in batches, from a position on, up to the head of now', async (t) => {
     const { store } = await fresh(t);
-    for (let index = 0; index < 25; index += 1) await store.append(`${index % 5 === 0 ? 'template' : 'email'}-${index}`, -1, [anEvent(`e${index}`)]);
+    for (let index = 0; index < 25; index += 1)
+      await store.append(`${index % 5 === 0 ? 'template' : 'email'}-${index}`, -1, [anEvent(`e${index}`)]);
     await store.append('ledger', -1, [anEvent('seal')]);
     await harness.settle();
     const sizes: number[] = [];
@@ -155,18 +183,28 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
       if (all.length === 10) await store.append('email-late', -1, [anEvent('late')]);
     }
     t.same(sizes, [10, 10, 6], 'what comes later is not read');
-    t.same(positions(all), Array.from({ length: 26 }, (_, index) => index + 1));
+    t.same(
+      positions(all),
+      Array.from({ length: 26 }, (_, index) => index + 1),
+    );
     t.same(positions(await takeEvents(store.readAll(24), 99)), [25, 26, 27]);
     t.same(await takeEvents(store.readAll(27), 1), []);
     const filtered = await takeEvents(store.readAll(0, { filter: { kinds: ['template', 'ledger'] }, batchSize: 2 }), 99);
-    t.same(filtered.map((event) => event.stream), ['template-0', 'template-5', 'template-10', 'template-15', 'template-20', 'ledger']);
+    t.same(
+      filtered.map((event) => event.stream),
+      ['template-0', 'template-5', 'template-10', 'template-15', 'template-20', 'ledger'],
+    );
     t.same(await takeEvents(store.readAll(0, { filter: { kinds: ['temp', 'emai'] } }), 1), [], 'a kind is not a prefix');
     t.same(await takeEvents(store.readAll(0, { filter: { kinds: [] } }), 1), []);
   });
 
   void t.test('reading ends when its signal aborts', async (t) => {
     const { store } = await fresh(t);
-    await store.append('email-1', -1, Array.from({ length: 30 }, (_, index) => anEvent(`e${index}`)));
+    await store.append(
+      'email-1',
+      -1,
+      Array.from({ length: 30 }, (_, index) => anEvent(`e${index}`)),
+    );
     const stopping = new AbortController();
     let read = 0;
     for await (const batch of store.readAll(0, { batchSize: 10, signal: stopping.signal })) {
@@ -188,8 +226,14 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
         await other.append(`email-c${index}`, -1, [anEvent('c')]);
       }),
     );
-    t.same(positions(await subscription), Array.from({ length: 130 }, (_, index) => index + 1));
-    t.same(positions(await late), Array.from({ length: 102 }, (_, index) => index + 29));
+    t.same(
+      positions(await subscription),
+      Array.from({ length: 130 }, (_, index) => index + 1),
+    );
+    t.same(
+      positions(await late),
+      Array.from({ length: 102 }, (_, index) => index + 29),
+    );
     t.same(await takeEvents(store.readAll(0), 131), await takeEvents(other.readAll(0), 131));
   });
 
@@ -197,7 +241,9 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     const { store, signal } = await fresh(t);
     const append = async (from: number, to: number): Promise<void> => {
       await Promise.all(
-        Array.from({ length: to - from }, (_, index) => store.append(`${(from + index) % 40 === 0 ? 'template' : 'email'}-${from + index}`, -1, [anEvent('x')])),
+        Array.from({ length: to - from }, (_, index) =>
+          store.append(`${(from + index) % 40 === 0 ? 'template' : 'email'}-${from + index}`, -1, [anEvent('x')]),
+        ),
       );
     };
     await append(0, 400);
@@ -205,7 +251,10 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     await append(400, 800);
     const events = await subscription;
     t.same(events.map((event) => event.stream).sort(), Array.from({ length: 20 }, (_, index) => `template-${index * 40}`).sort());
-    t.same(positions(events), [...positions(events)].sort((a, b) => a - b));
+    t.same(
+      positions(events),
+      [...positions(events)].sort((a, b) => a - b),
+    );
   });
 
   void t.test('a subscription at the head waits, and ends when its signal aborts', async (t) => {
@@ -228,7 +277,10 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     await Promise.all(Array.from({ length: 100 }, (_, index) => store.append(`email-${index + 1}`, -1, [anEvent('x')])));
     t.equal((await quick).length, 101);
     const rest = await takeEvents({ [Symbol.asyncIterator]: () => slow }, 100);
-    t.same(positions([...(first.done === true ? [] : first.value), ...rest]), Array.from({ length: 101 }, (_, index) => index + 1));
+    t.same(
+      positions([...(first.done === true ? [] : first.value), ...rest]),
+      Array.from({ length: 101 }, (_, index) => index + 1),
+    );
   });
 
   void t.test('what was appended is there after closing and opening again', async (t) => {

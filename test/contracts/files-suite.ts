@@ -42,7 +42,8 @@ export const filesSuite = (t: Test, harness: FilesHarness): void => {
 
   void t.test('a sweep deletes what has expired and counts it', async (t) => {
     const files = await fresh();
-    const put = (text: string, expiresAt?: string): Promise<string> => files.put(Buffer.from(text), expiresAt === undefined ? {} : { expiresAt });
+    const put = (text: string, expiresAt?: string): Promise<string> =>
+      files.put(Buffer.from(text), expiresAt === undefined ? {} : { expiresAt });
     const [early, late, sameDay, never] = [
       await put('early', '2026-01-01T10:00:00.000Z'),
       await put('late', '2026-03-01T00:00:00.000Z'),
@@ -63,7 +64,8 @@ export const filesSuite = (t: Test, harness: FilesHarness): void => {
 
   void t.test('the longest need decides when the same bytes are put again', async (t) => {
     const files = await fresh();
-    const put = (text: string, expiresAt?: string): Promise<string> => files.put(Buffer.from(text), expiresAt === undefined ? {} : { expiresAt });
+    const put = (text: string, expiresAt?: string): Promise<string> =>
+      files.put(Buffer.from(text), expiresAt === undefined ? {} : { expiresAt });
     const [soon, later] = ['2026-01-01T00:00:00.000Z', '2026-06-01T00:00:00.000Z'];
     const kept = [
       (await put('a', soon), await put('a')),
@@ -93,7 +95,15 @@ export const filesSuite = (t: Test, harness: FilesHarness): void => {
 
   void t.test('only a hash names a file', async (t) => {
     const files = await fresh();
-    for (const name of ['', '../../etc/passwd', `../${'a'.repeat(61)}`, 'A'.repeat(64), `${'a'.repeat(64)}\n`, 'a'.repeat(63), `${'a'.repeat(62)}/b`]) {
+    for (const name of [
+      '',
+      '../../etc/passwd',
+      `../${'a'.repeat(61)}`,
+      'A'.repeat(64),
+      `${'a'.repeat(64)}\n`,
+      'a'.repeat(63),
+      `${'a'.repeat(62)}/b`,
+    ]) {
       await t.rejects(files.get(name), RangeError);
       await t.rejects(files.delete(name), RangeError);
     }

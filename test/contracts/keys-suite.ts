@@ -60,7 +60,10 @@ export const keysSuite = (t: Test, harness: KeysHarness): void => {
     const sealed = made.map(({ key }) => key.seal(Buffer.from('x'), 'c'));
     made.forEach((_, index) => t.throws(() => made[(index + 1) % made.length]!.key.open(sealed[index]!, 'c')));
     const found = await (await another()).getMany(made.map(({ id }) => id));
-    t.ok(made.every(({ id }, index) => found.get(id)?.open(sealed[index]!, 'c').toString() === 'x'), 'each is found under its id');
+    t.ok(
+      made.every(({ id }, index) => found.get(id)?.open(sealed[index]!, 'c').toString() === 'x'),
+      'each is found under its id',
+    );
   });
 
   void t.test('a destroyed key is gone for every client, the others stay, and repeating is harmless', async (t) => {
@@ -79,7 +82,10 @@ export const keysSuite = (t: Test, harness: KeysHarness): void => {
       for (const [id, key] of left) t.same(key.open(sealed[ids.indexOf(id)]!, 'c'), Buffer.from('x'));
     }
     const later = await Promise.all(Array.from({ length: 300 }, () => keys.create()));
-    t.notOk(later.some(({ id }) => ids.includes(id)), 'an id never comes again');
+    t.notOk(
+      later.some(({ id }) => ids.includes(id)),
+      'an id never comes again',
+    );
     t.same([...(await keys.getMany([ids[0]!, ids[299]!, ids[299]!, ...never])).keys()], [ids[299]]);
     t.equal((await keys.getMany([])).size, 0);
   });

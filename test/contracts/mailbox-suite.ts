@@ -3,18 +3,25 @@ import type { Test } from 'tap';
 import type { Mailbox } from '../../src/domain/ports/mailbox.js';
 
 export type MailboxHarness = Readonly<{
-  open: (t: Test, options: Readonly<{ messagesMax: number }>) => Promise<Readonly<{
-    mailbox: Mailbox;
-    /** Delivers over SMTP; resolves when the server has accepted. */
-    deliver: (envelope: Readonly<{ from: string; to: readonly string[] }>, raw: Buffer) => Promise<void>;
-    now: () => number;
-    pass: (ms: number) => Promise<void>;
-  }>>;
+  open: (
+    t: Test,
+    options: Readonly<{ messagesMax: number }>,
+  ) => Promise<
+    Readonly<{
+      mailbox: Mailbox;
+      /** Delivers over SMTP; resolves when the server has accepted. */
+      deliver: (envelope: Readonly<{ from: string; to: readonly string[] }>, raw: Buffer) => Promise<void>;
+      now: () => number;
+      pass: (ms: number) => Promise<void>;
+    }>
+  >;
 }>;
 
 const envelope = { from: 'bounce@example.com', to: ['anna@example.org', 'hidden@example.org'] };
 const plain = (subject: string): Buffer =>
-  Buffer.from(`From: Shop <shop@example.com>\r\nTo: Anna <anna@example.org>, bo@example.org\r\nCc: cc@example.org\r\nSubject: ${subject}\r\nX-Note: a\r\nX-Note: b\r\n\r\nHello ${subject}\r\n.\r\n..\r\nend\r\n`);
+  Buffer.from(
+    `From: Shop <shop@example.com>\r\nTo: Anna <anna@example.org>, bo@example.org\r\nCc: cc@example.org\r\nSubject: ${subject}\r\nX-Note: a\r\nX-Note: b\r\n\r\nHello ${subject}\r\n.\r\n..\r\nend\r\n`,
+  );
 
 export const mailboxSuite = (t: Test, harness: MailboxHarness): void => {
   void t.test('an empty mailbox', async (t) => {
@@ -35,7 +42,10 @@ export const mailboxSuite = (t: Test, harness: MailboxHarness): void => {
     t.same(entry, {
       id: entry!.id,
       from: { address: 'shop@example.com', name: 'Shop' },
-      to: [{ address: 'anna@example.org', name: 'Anna' }, { address: 'bo@example.org', name: '' }],
+      to: [
+        { address: 'anna@example.org', name: 'Anna' },
+        { address: 'bo@example.org', name: '' },
+      ],
       subject: 'one',
       receivedAt: new Date(now()).toISOString(),
       sizeBytes: plain('one').length,
@@ -44,19 +54,55 @@ export const mailboxSuite = (t: Test, harness: MailboxHarness): void => {
     const message = await mailbox.get(entry!.id);
     t.match(message, { ...entry, cc: [{ address: 'cc@example.org' }], envelope, html: null, attachments: [] });
     t.match(message?.text, /^Hello one\r?\n\.\r?\n\.\.\r?\nend/);
-    t.same(message?.headers.map((header) => header.name), ['From', 'To', 'Cc', 'Subject', 'X-Note', 'X-Note']);
+    t.same(
+      message?.headers.map((header) => header.name),
+      ['From', 'To', 'Cc', 'Subject', 'X-Note', 'X-Note'],
+    );
     t.same(message?.headers.at(-1), { name: 'X-Note', value: 'b' });
   });
 
   void t.test('HTML, text, attachments and encoded headers', async (t) => {
     const { mailbox, deliver } = await harness.open(t, { messagesMax: 10 });
-    await deliver(envelope, Buffer.from([
-      'From: =?utf-8?Q?M=C3=BCller?= <shop@example.com>', 'To: anna@example.org', 'Subject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=', 'MIME-Version: 1.0',
-      'Content-Type: multipart/mixed; boundary=m', '', '--m', 'Content-Type: multipart/alternative; boundary=a', '',
-      '--a', 'Content-Type: text/plain; charset=utf-8', '', 'plain', '--a', 'Content-Type: text/html; charset=utf-8', '', '<b>html</b><img src="cid:logo">', '--a--',
-      '--m', 'Content-Type: image/png', 'Content-ID: <logo>', 'Content-Disposition: inline; filename=logo.png', 'Content-Transfer-Encoding: base64', '', 'AAECAw==',
-      '--m', 'Content-Type: message/rfc822', '', 'Subject: inner', '', 'inner', '--m--', '',
-    ].join('\r\n')));
+    await deliver(
+      envelope,
+      Buffer.from(
+        [
+          'From: =?utf-8?Q?M=C3=BCller?= <shop@example.com>',
+          'To: anna@example.org',
+          'Subject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=',
+          'MIME-Version: 1.0',
+          'Content-Type: multipart/mixed; boundary=m',
+          '',
+          '--m',
+          'Content-Type: multipart/alternative; boundary=a',
+          '',
+          '--a',
+          'Content-Type: text/plain; charset=utf-8',
+          '',
+          'plain',
+          '--a',
+          'Content-Type: text/html; charset=utf-8',
+          '',
+          '<b>html</b><img src="cid:logo">',
+          '--a--',
+          '--m',
+          'Content-Type: image/png',
+          'Content-ID: <logo>',
+          'Content-Disposition: inline; filename=logo.png',
+          'Content-Transfer-Encoding: base64',
+          '',
+          'AAECAw==',
+          '--m',
+          'Content-Type: message/rfc822',
+          '',
+          'Subject: inner',
+          '',
+          'inner',
+          '--m--',
+          '',
+        ].join('\r\n'),
+      ),
+    );
     const [entry] = (await mailbox.list({ page: 1, limit: 1 })).entries;
     t.match(entry, { subject: 'Grüße', from: { name: 'Müller' } });
     const message = await mailbox.get(entry!.id);
@@ -74,7 +120,14 @@ export const mailboxSuite = (t: Test, harness: MailboxHarness): void => {
 
   void t.test('messages that are hardly messages are taken too', async (t) => {
     const { mailbox, deliver } = await harness.open(t, { messagesMax: 10 });
-    const odd = ['x\r\n', 'no header at all\r\nsecond line\r\n', '\r\n\r\n', `Subject: ${'long '.repeat(2_000)}\r\n\r\n`, 'From: \r\nTo: ,,;\r\n\r\n', '\u00e4\u00f6\u0000\r\n'];
+    const odd = [
+      'x\r\n',
+      'no header at all\r\nsecond line\r\n',
+      '\r\n\r\n',
+      `Subject: ${'long '.repeat(2_000)}\r\n\r\n`,
+      'From: \r\nTo: ,,;\r\n\r\n',
+      '\u00e4\u00f6\u0000\r\n',
+    ];
     for (const raw of odd) await deliver({ from: '', to: ['anna@example.org'] }, Buffer.from(raw));
     const { entries, total } = await mailbox.list({ page: 1, limit: 20 });
     t.equal(total, odd.length);
@@ -88,7 +141,8 @@ export const mailboxSuite = (t: Test, harness: MailboxHarness): void => {
   void t.test('newest first, in pages, stable; the oldest go when there are too many', async (t) => {
     const { mailbox, deliver } = await harness.open(t, { messagesMax: 5 });
     for (let count = 1; count <= 8; count += 1) await deliver(envelope, plain(String(count)));
-    const subjects = async (page: number): Promise<readonly string[]> => (await mailbox.list({ page, limit: 2 })).entries.map((entry) => entry.subject);
+    const subjects = async (page: number): Promise<readonly string[]> =>
+      (await mailbox.list({ page, limit: 2 })).entries.map((entry) => entry.subject);
     t.same([await subjects(1), await subjects(2), await subjects(3), await subjects(4)], [['8', '7'], ['6', '5'], ['4'], []]);
     t.equal((await mailbox.list({ page: 1, limit: 2 })).total, 5);
     const ids = (await mailbox.list({ page: 1, limit: 5 })).entries.map((entry) => entry.id);
@@ -110,7 +164,10 @@ export const mailboxSuite = (t: Test, harness: MailboxHarness): void => {
     const border = new Date(now()).toISOString();
     await deliver(envelope, plain('new'));
     t.equal(await mailbox.forgetBefore(border), 1);
-    t.same((await mailbox.list({ page: 1, limit: 10 })).entries.map((entry) => entry.subject), ['new']);
+    t.same(
+      (await mailbox.list({ page: 1, limit: 10 })).entries.map((entry) => entry.subject),
+      ['new'],
+    );
     t.equal(await mailbox.forgetBefore(border), 0);
     t.equal(await mailbox.clear(), 1);
     t.equal((await mailbox.list({ page: 1, limit: 10 })).total, 0);

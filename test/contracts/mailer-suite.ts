@@ -1,7 +1,20 @@
 /** What every mailer must do; the other side is a scripted SMTP server. */
 import type { Test } from 'tap';
 import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../../src/domain/ports/mailer.js';
-import { at, close, hang, late, openSmtpScript, reply, replyThenClose, reset, usualExtensions, type SmtpScript, type SmtpScriptOptions, type SmtpScriptServer } from '../support/smtp-script.js';
+import {
+  at,
+  close,
+  hang,
+  late,
+  openSmtpScript,
+  reply,
+  replyThenClose,
+  reset,
+  usualExtensions,
+  type SmtpScript,
+  type SmtpScriptOptions,
+  type SmtpScriptServer,
+} from '../support/smtp-script.js';
 
 export type MailerHarness = Readonly<{
   /** A mailer to that server; `silenceMs` is how long the server may say nothing. */
@@ -20,8 +33,16 @@ export const message = (to: readonly string[], id = '1'): OutgoingMessage => ({
 const never = (): AbortSignal => new AbortController().signal;
 
 export const mailerSuite = (t: Test, harness: MailerHarness): void => {
-  type Opened = Readonly<{ mailer: Mailer; server: SmtpScriptServer; send: (to?: readonly string[], signal?: AbortSignal) => Promise<DeliveryOutcome> }>;
-  const opened = async (t: Test, script?: SmtpScript, options: SmtpScriptOptions & { silenceMs?: number; connectionsMax?: number } = {}): Promise<Opened> => {
+  type Opened = Readonly<{
+    mailer: Mailer;
+    server: SmtpScriptServer;
+    send: (to?: readonly string[], signal?: AbortSignal) => Promise<DeliveryOutcome>;
+  }>;
+  const opened = async (
+    t: Test,
+    script?: SmtpScript,
+    options: SmtpScriptOptions & { silenceMs?: number; connectionsMax?: number } = {},
+  ): Promise<Opened> => {
     const server = await openSmtpScript({ ...options, ...(script === undefined ? {} : { script }) });
     const mailer = harness.open({ url: server.url, connectionsMax: options.connectionsMax ?? 2, silenceMs: options.silenceMs ?? 5_000 });
     t.teardown(async () => {
@@ -30,12 +51,16 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     });
     return { mailer, server, send: (to = ['anna@example.org'], signal = never()) => mailer.send(message(to), { signal }) };
   };
-  const summary = (outcome: DeliveryOutcome) => outcome.recipients.map(({ result, replyCode, enhancedCode, rule }) => [result, replyCode, enhancedCode, rule]);
+  const summary = (outcome: DeliveryOutcome) =>
+    outcome.recipients.map(({ result, replyCode, enhancedCode, rule }) => [result, replyCode, enhancedCode, rule]);
 
   void t.test('an accepted message arrives byte for byte, with its envelope', async (t) => {
     const { mailer, server, send } = await opened(t);
     const outcome = await send(['anna@example.org', 'bo@example.org']);
-    t.same(outcome.recipients, [0, 1].map(() => ({ result: 'accepted', replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted', text: '250 2.0.0 queued' })));
+    t.same(
+      outcome.recipients,
+      [0, 1].map(() => ({ result: 'accepted', replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted', text: '250 2.0.0 queued' })),
+    );
     t.equal(outcome.host, mailer.host);
     t.ok(Number.isInteger(outcome.durationMs) && outcome.durationMs >= 0);
     t.equal(server.received.length, 1);
@@ -61,8 +86,13 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
   });
 
   void t.test('a server without extensions', async (t) => {
-    const { server, send } = await opened(t, (moment) => (moment.step === 'ehlo' ? reply('502 5.5.1 EHLO is too new') : undefined), { extensions: [] });
-    t.same(summary(await send(['a@b.cd', 'e@f.gh'])).map((one) => one[0]), ['accepted', 'accepted']);
+    const { server, send } = await opened(t, (moment) => (moment.step === 'ehlo' ? reply('502 5.5.1 EHLO is too new') : undefined), {
+      extensions: [],
+    });
+    t.same(
+      summary(await send(['a@b.cd', 'e@f.gh'])).map((one) => one[0]),
+      ['accepted', 'accepted'],
+    );
     t.ok(server.commands.some((line) => line.includes('HELO')));
   });
 
@@ -70,29 +100,45 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     const how = extensions.length > 0 ? 'pipelined' : 'one command at a time';
 
     void t.test(`recipients are judged one by one, in envelope order (${how})`, async (t) => {
-      const { server, send } = await opened(t, (moment) => {
-        if (moment.address === 'gone@example.org') return reply('550 5.1.1 no such user');
-        if (moment.address === 'busy@example.org') return reply('450 4.2.1 try later');
-        return undefined;
-      }, { extensions, connectionsMax: 1 });
+      const { server, send } = await opened(
+        t,
+        (moment) => {
+          if (moment.address === 'gone@example.org') return reply('550 5.1.1 no such user');
+          if (moment.address === 'busy@example.org') return reply('450 4.2.1 try later');
+          return undefined;
+        },
+        { extensions, connectionsMax: 1 },
+      );
       t.same(summary(await send(['gone@example.org', 'anna@example.org', 'busy@example.org'])), [
-        ['bounced', 550, '5.1.1', 'mailbox-unknown'], ['accepted', 250, '2.0.0', 'accepted'], ['deferred', 450, '4.2.1', 'try-later'],
+        ['bounced', 550, '5.1.1', 'mailbox-unknown'],
+        ['accepted', 250, '2.0.0', 'accepted'],
+        ['deferred', 450, '4.2.1', 'try-later'],
       ]);
       t.same(server.received[0]!.envelope.to, ['anna@example.org']);
-      t.same(summary(await send(['busy@example.org', 'gone@example.org'])), [
-        ['deferred', 450, '4.2.1', 'try-later'], ['bounced', 550, '5.1.1', 'mailbox-unknown'],
-      ], 'all refused: still each by its own reply');
+      t.same(
+        summary(await send(['busy@example.org', 'gone@example.org'])),
+        [
+          ['deferred', 450, '4.2.1', 'try-later'],
+          ['bounced', 550, '5.1.1', 'mailbox-unknown'],
+        ],
+        'all refused: still each by its own reply',
+      );
       t.equal((await send()).recipients[0]?.result, 'accepted', 'and the session goes on');
       t.equal(server.connections(), 1);
     });
 
     void t.test(`a message refused after its data keeps the verdicts of RCPT (${how})`, async (t) => {
-      const { send } = await opened(t, (moment) => {
-        if (moment.address === 'gone@example.org') return reply('550 5.1.1 no such user');
-        return moment.step === 'message' ? reply('451 4.3.0 disk trouble') : undefined;
-      }, { extensions });
+      const { send } = await opened(
+        t,
+        (moment) => {
+          if (moment.address === 'gone@example.org') return reply('550 5.1.1 no such user');
+          return moment.step === 'message' ? reply('451 4.3.0 disk trouble') : undefined;
+        },
+        { extensions },
+      );
       t.same(summary(await send(['anna@example.org', 'gone@example.org'])), [
-        ['deferred', 451, '4.3.0', 'try-later'], ['bounced', 550, '5.1.1', 'mailbox-unknown'],
+        ['deferred', 451, '4.3.0', 'try-later'],
+        ['bounced', 550, '5.1.1', 'mailbox-unknown'],
       ]);
     });
 
@@ -115,7 +161,11 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
         const outcome = await send();
         t.same(summary(outcome), [expected]);
         t.equal(outcome.recipients[0]?.text, text);
-        t.same(summary(await send()).map((one) => one[0]), ['accepted'], 'the next message goes through');
+        t.same(
+          summary(await send()).map((one) => one[0]),
+          ['accepted'],
+          'the next message goes through',
+        );
         t.equal(server.accepted().length, 1);
         t.equal(server.connections(), 1, 'on the same connection');
       });
@@ -126,7 +176,10 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     void t.test(`421 at ${step}, then the server closes`, async (t) => {
       const { server, send } = await opened(t, at(step, replyThenClose('421 4.3.2 shutting down'), 1));
       t.same(summary(await send()), [['deferred', 421, '4.3.2', 'service-closing']]);
-      t.same(summary(await send()).map((one) => one[0]), ['accepted']);
+      t.same(
+        summary(await send()).map((one) => one[0]),
+        ['accepted'],
+      );
       t.equal(server.received.filter((one) => one.accepted).length, 1);
     });
 
@@ -136,7 +189,10 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
         const { server, send } = await opened(t, at(step, action, 1));
         t.same(summary(await send()), [['deferred', null, null, rule]]);
         t.equal(server.connections(), 1, 'it is not tried again behind the back of the caller');
-        t.same(summary(await send()).map((one) => one[0]), ['accepted']);
+        t.same(
+          summary(await send()).map((one) => one[0]),
+          ['accepted'],
+        );
       }
     });
 
@@ -144,7 +200,10 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
       const { server, send } = await opened(t, at(step, hang, 1), { silenceMs: 150 });
       t.same(summary(await send()), [['deferred', null, null, step === 'message' ? 'no-reply-after-data' : 'timeout']]);
       t.equal(server.connections(), 1);
-      t.same(summary(await send()).map((one) => one[0]), ['accepted']);
+      t.same(
+        summary(await send()).map((one) => one[0]),
+        ['accepted'],
+      );
     });
 
     void t.test(`the signal ends a dialogue at ${step}`, async (t) => {
@@ -154,8 +213,14 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
       const verb = { mail: 'MAIL', rcpt: 'RCPT', data: 'DATA', message: 'DATA' }[step];
       while (!server.commands.some((line) => line.includes(verb))) await new Promise((resolve) => setImmediate(resolve));
       aborting.abort();
-      t.same(summary(await outcome), [['deferred', null, null, 'aborted'], ['deferred', null, null, 'aborted']]);
-      t.same(summary(await send()).map((one) => one[0]), ['accepted']);
+      t.same(summary(await outcome), [
+        ['deferred', null, null, 'aborted'],
+        ['deferred', null, null, 'aborted'],
+      ]);
+      t.same(
+        summary(await send()).map((one) => one[0]),
+        ['accepted'],
+      );
     });
   }
 
@@ -192,7 +257,10 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
   void t.test('the server closes an idle connection: the next message goes out on a new one', async (t) => {
     const { server, send } = await opened(t, (moment) => (moment.step === 'message' ? replyThenClose('250 2.0.0 queued, bye') : undefined));
     for (let count = 1; count <= 3; count += 1) {
-      t.same(summary(await send()).map((one) => one[0]), ['accepted']);
+      t.same(
+        summary(await send()).map((one) => one[0]),
+        ['accepted'],
+      );
       t.equal(server.accepted().length, count);
     }
   });
@@ -201,7 +269,10 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     for (const action of [reset, close, replyThenClose('421 4.4.2 idle for too long')]) {
       const { server, send } = await opened(t, at('mail', action, 2));
       await send();
-      t.same(summary(await send()).map((one) => one[0]), ['accepted']);
+      t.same(
+        summary(await send()).map((one) => one[0]),
+        ['accepted'],
+      );
       t.equal(server.accepted().length, 2);
       t.equal(server.connections(), 2);
     }
@@ -220,7 +291,10 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     const waiting = send();
     const closing = mailer.close();
     t.same(summary(await waiting), [['deferred', null, null, 'mailer-closed']]);
-    t.same(summary(await running).map((one) => one[0]), ['accepted']);
+    t.same(
+      summary(await running).map((one) => one[0]),
+      ['accepted'],
+    );
     await closing;
     t.same(summary(await send()), [['deferred', null, null, 'mailer-closed']]);
     await mailer.close();

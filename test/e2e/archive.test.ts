@@ -2,8 +2,8 @@
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { tailOf } from '../../src/domain/event-log.js';
-import { emailStream, must, parseEmailId } from '../../src/domain/ids.js';
+import { tailOf } from '../../src/event-log/event-log.js';
+import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.js';
 import type { EmailRecord } from '../../src/domain/email/request.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -28,13 +28,19 @@ const personal = (mark: string) => ({
   variables: { code: `${mark}-code`, firstName: `${mark}-first`, device: `${mark}-device` },
   headers: { 'X-Private': `${mark}-header` },
   metadata: { order: `${mark}-metadata` },
-  attachments: [{ filename: `${mark}-file.txt`, contentType: 'text/plain', content: Buffer.from(`${mark}-attached `.repeat(50)).toString('base64') }],
+  attachments: [
+    { filename: `${mark}-file.txt`, contentType: 'text/plain', content: Buffer.from(`${mark}-attached `.repeat(50)).toString('base64') },
+  ],
   tags: ['receipt'],
 });
 
 /** The forms in which a word may stand in a file: as it is, with capitals folded as a search index does, and in base64 at each offset. */
 const formsOf = (mark: string): readonly Buffer[] => {
-  const inBase64 = [0, 1, 2].map((shift) => Buffer.from('x'.repeat(shift) + mark).toString('base64').slice(shift === 0 ? 0 : 4, -4));
+  const inBase64 = [0, 1, 2].map((shift) =>
+    Buffer.from('x'.repeat(shift) + mark)
+      .toString('base64')
+      .slice(shift === 0 ? 0 : 4, -4),
+  );
   return [mark, mark.toLowerCase(), ...inBase64].map((text) => Buffer.from(text));
 };
 
@@ -45,7 +51,9 @@ const traces = (directory: string, mark: string): readonly string[] =>
     .flatMap((entry) => {
       const file = join(entry.parentPath, entry.name);
       const bytes = readFileSync(file);
-      return formsOf(mark).filter((form) => bytes.includes(form)).map((form) => `${file.slice(directory.length)}: ${form.toString()}`);
+      return formsOf(mark)
+        .filter((form) => bytes.includes(form))
+        .map((form) => `${file.slice(directory.length)}: ${form.toString()}`);
     });
 
 const start = async (t: Test, dataDir: string, clock: FakeClock, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> => {
@@ -54,7 +62,7 @@ const start = async (t: Test, dataDir: string, clock: FakeClock, settings: Reado
   return app;
 };
 
-const streamOf = (id: string) => emailStream(must(parseEmailId(id), 'email id'));
+const streamOf = (id: string) => emailStream(assertDefined(parseEmailId(id), 'email id'));
 
 const total = async (app: TestApp, query: string): Promise<number> =>
   (await app.call<{ meta: { total: number } }>('GET', `/api/emails?${query}`)).body.meta.total;
@@ -79,12 +87,30 @@ await t.test('30 days on', async (t) => {
   await advanceUntil(clock, 1_000, 'the email is archived', async () => (await app.email(id)).archived);
 
   const after = await app.email(id);
-  const kept = ['id', 'messageId', 'status', 'emailTemplateName', 'templateId', 'templateVersion', 'priority', 'tags', 'recipientCount', 'attachmentCount',
-    'retryCount', 'queuedAt', 'processingAt', 'sentAt', 'deliveredAt', 'createdAt'] as const satisfies readonly (keyof EmailRecord)[];
+  const kept = [
+    'id',
+    'messageId',
+    'status',
+    'emailTemplateName',
+    'templateId',
+    'templateVersion',
+    'priority',
+    'tags',
+    'recipientCount',
+    'attachmentCount',
+    'retryCount',
+    'queuedAt',
+    'processingAt',
+    'sentAt',
+    'deliveredAt',
+    'createdAt',
+  ] as const satisfies readonly (keyof EmailRecord)[];
   for (const field of kept) t.same(after[field], before[field], field);
   t.match(after, { archived: true, archivedAt: String, subject: null, from: null, replyTo: null });
-  t.same(after.recipients.map(({ email, name, role, status, reply: words }) => ({ email, name, role, status, words })),
-    ['to', 'cc', 'bcc'].map((role) => ({ email: null, name: null, role, status: 'delivered', words: null })));
+  t.same(
+    after.recipients.map(({ email, name, role, status, reply: words }) => ({ email, name, role, status, words })),
+    ['to', 'cc', 'bcc'].map((role) => ({ email: null, name: null, role, status: 'delivered', words: null })),
+  );
   t.same(after.metadata, { recipients: { to: [], cc: [], bcc: [] }, variables: {}, attachments: [], custom: {} });
   t.notMatch(JSON.stringify(after), mark);
   t.match(await app.call('POST', `/api/emails/${id}/retry`), { status: 400, body: { code: 'EMAIL_ARCHIVED' } });
@@ -153,7 +179,7 @@ await t.test('DELETE destroys at once', async (t) => {
   const { id } = await app.send(personal(mark));
   await app.whenStatus(id, 'delivered');
   t.match(await app.call('DELETE', `/api/emails/${id}`), { status: 200, body: { id, deleted: true } });
-  t.equal(await app.engine.log.existingKey(streamOf(id)), undefined, 'the key is gone when the answer is there');
+  t.equal(await app.engine.eventLog.existingKey(streamOf(id)), undefined, 'the key is gone when the answer is there');
   t.match(await app.call('GET', `/api/emails/${id}`), { status: 404 });
   t.match(await app.call('DELETE', `/api/emails/${id}`), { status: 404 });
   await app.whenCaughtUp();
@@ -177,12 +203,15 @@ await t.test('keys that an older backup brought back are destroyed again by `for
   await again.stop();
   copyFileSync(backup, keysFile);
 
-  const [first, second] = [await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }), await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir })];
+  const [first, second] = [
+    await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
+    await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
+  ];
   t.match(first, { code: 0, stdout: /^1 keys .* destroyed now/m });
   t.match(second, { code: 0, stdout: /^0 keys/m });
   const restored = await start(t, dataDir, fakeClock());
-  t.equal(await restored.engine.log.existingKey(streamOf(doomed.id)), undefined);
-  t.not(await restored.engine.log.existingKey(streamOf(kept.id)), undefined);
+  t.equal(await restored.engine.eventLog.existingKey(streamOf(doomed.id)), undefined);
+  t.not(await restored.engine.eventLog.existingKey(streamOf(kept.id)), undefined);
 });
 
 await t.test('a deletion that died half way is finished by the next start', async (t) => {
@@ -192,17 +221,30 @@ await t.test('a deletion that died half way is finished by the next start', asyn
   const { id } = await first.send(personal('Antananarivo'));
   await first.whenStatus(id, 'delivered');
   // What a DELETE does first, and nothing of what comes after.
-  const { log } = first.engine;
-  const recorded = await log.load(streamOf(id));
+  const { eventLog } = first.engine;
+  const recorded = await eventLog.load(streamOf(id));
   const last = recorded.at(-1)!;
-  const cause = { teamId: last.metadata.teamId, actor: 'test', correlationId: 'test', causationId: 'test', at: new Date(clock.now()).toISOString() };
+  const cause = {
+    teamId: last.metadata.teamId,
+    actor: 'test',
+    correlationId: 'test',
+    causationId: 'test',
+    at: new Date(clock.now()).toISOString(),
+  };
   await first.stop();
   const half = await start(t, dataDir, clock, { SEALPOST_ROLES: 'http' });
-  await half.engine.log.append(streamOf(id), tailOf(last), [{ type: 'EmailDeleted', data: { at: cause.at } }], cause);
-  t.not(await half.engine.log.existingKey(streamOf(id)), undefined);
+  await half.engine.eventLog.append(streamOf(id), tailOf(last), [{ type: 'EmailDeleted', data: { at: cause.at } }], cause);
+  t.not(await half.engine.eventLog.existingKey(streamOf(id)), undefined);
   await half.stop();
 
   const second = await start(t, dataDir, clock);
-  await advanceUntil(clock, 500, 'the key is destroyed', async () => (await second.engine.log.existingKey(streamOf(id))) === undefined);
-  await eventually('it is recorded', async () => (await second.engine.log.load(streamOf(id))).some(({ event }) => event.type === 'EmailArchived'));
+  await advanceUntil(
+    clock,
+    500,
+    'the key is destroyed',
+    async () => (await second.engine.eventLog.existingKey(streamOf(id))) === undefined,
+  );
+  await eventually('it is recorded', async () =>
+    (await second.engine.eventLog.load(streamOf(id))).some(({ event }) => event.type === 'EmailArchived'),
+  );
 });

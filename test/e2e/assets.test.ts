@@ -9,13 +9,17 @@ import { png } from '../support/pictures.js';
 type Listed = Readonly<{ data: readonly Readonly<{ id: string; filename: string }>[]; meta: Readonly<{ total: number }> }>;
 
 /** Every file below the directory, by its path. */
-const filesIn = (directory: string): readonly string[] => readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name);
+const filesIn = (directory: string): readonly string[] =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
 
 void t.test('upload, list, limit, restart, delete', async (t) => {
   const dataDir = temporaryDirectory(t);
   const settings = { SEALPOST_LIMIT_ASSETS_MAX: '2' };
   let app = await startTestApp({ dataDir, settings });
-  const upload = (filename: string) => app.call<{ id: string; code?: string }>('POST', '/api/assets', { filename, content: png.toString('base64') });
+  const upload = (filename: string) =>
+    app.call<{ id: string; code?: string }>('POST', '/api/assets', { filename, content: png.toString('base64') });
   const names = async () => (await app.call<Listed>('GET', '/api/assets')).body.data.map(({ filename }) => filename);
 
   const first = await upload('first.png');

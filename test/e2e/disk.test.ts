@@ -16,13 +16,15 @@ t.setTimeout(170_000);
 type Switch = { refuses: (types: readonly string[]) => boolean };
 
 /** Lets appends fail, as SQLite does when the disk is full, while the switch says so. */
-const refusing = (disk: Switch) => (store: EventStore): EventStore => ({
-  ...store,
-  append: async (stream, expectedRevision, events) => {
-    if (disk.refuses(events.map(({ type }) => type))) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-    return store.append(stream, expectedRevision, events);
-  },
-});
+const refusing =
+  (disk: Switch) =>
+  (store: EventStore): EventStore => ({
+    ...store,
+    append: async (stream, expectedRevision, events) => {
+      if (disk.refuses(events.map(({ type }) => type))) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+      return store.append(stream, expectedRevision, events);
+    },
+  });
 
 const never = (): boolean => false;
 
@@ -31,7 +33,12 @@ const setUp = async (t: Test): Promise<Readonly<{ app: TestApp; clock: FakeClock
   const sink = await openSmtpScript();
   t.teardown(() => sink.close());
   const clock = fakeClock();
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), clock, wrapStore: refusing(disk), settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off` } });
+  const app = await startTestApp({
+    dataDir: temporaryDirectory(t),
+    clock,
+    wrapStore: refusing(disk),
+    settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off` },
+  });
   t.teardown(async () => {
     disk.refuses = never;
     await app.stop();
@@ -98,8 +105,14 @@ await t.test('a real full disk under a real server', { skip: hasPrlimit ? false 
   t.teardown(() => server.end('SIGKILL'));
   const base = await server.listening;
   const headers = { authorization: `Bearer ${await server.firstKey()}`, 'content-type': 'application/json' };
-  const send = () => fetch(`${base}/api/emails/send`, { method: 'POST', headers: { ...headers, 'idempotency-key': 'one' }, body: JSON.stringify(sendBody()) });
-  const total = async (): Promise<number> => ((await (await fetch(`${base}/api/emails`, { headers })).json()) as { meta: { total: number } }).meta.total;
+  const send = () =>
+    fetch(`${base}/api/emails/send`, {
+      method: 'POST',
+      headers: { ...headers, 'idempotency-key': 'one' },
+      body: JSON.stringify(sendBody()),
+    });
+  const total = async (): Promise<number> =>
+    ((await (await fetch(`${base}/api/emails`, { headers })).json()) as { meta: { total: number } }).meta.total;
 
   // First nothing at all can be written, then the keys can, but the log cannot grow.
   for (const bound of [0, statSync(join(dataDir, 'events.db-wal')).size]) {
@@ -113,7 +126,10 @@ await t.test('a real full disk under a real server', { skip: hasPrlimit ? false 
   const accepted = await send();
   t.equal(accepted.status, 201);
   const { id } = (await accepted.json()) as { id: string };
-  await eventually('the email is sent', async () => ((await (await fetch(`${base}/api/emails/${id}`, { headers })).json()) as { status: string }).status === 'sent');
+  await eventually(
+    'the email is sent',
+    async () => ((await (await fetch(`${base}/api/emails/${id}`, { headers })).json()) as { status: string }).status === 'sent',
+  );
   t.equal(sink.received.length, 1);
   t.equal(await total(), 1);
   t.match(await server.end('SIGTERM'), { code: 0 });

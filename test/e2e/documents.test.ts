@@ -19,8 +19,30 @@ const settings = {
 
 /** Its layout takes far longer than the deadline. */
 const endless = attachmentOf(
-  [{ id: 'rows', type: 'table', props: { dataSource: 'rows', itemVariable: 'row', columns: [{ header: 'A', content: '{{row.a}}' }, { header: 'B', content: '{{row.a}}' }] } }],
-  { variables: [{ name: 'rows', type: 'array', itemType: 'object', defaultValue: Array.from({ length: 9_000 }, (_, row) => ({ a: `row ${row} ${'word '.repeat(40)}` })) }] },
+  [
+    {
+      id: 'rows',
+      type: 'table',
+      props: {
+        dataSource: 'rows',
+        itemVariable: 'row',
+        columns: [
+          { header: 'A', content: '{{row.a}}' },
+          { header: 'B', content: '{{row.a}}' },
+        ],
+      },
+    },
+  ],
+  {
+    variables: [
+      {
+        name: 'rows',
+        type: 'array',
+        itemType: 'object',
+        defaultValue: Array.from({ length: 9_000 }, (_, row) => ({ a: `row ${row} ${'word '.repeat(40)}` })),
+      },
+    ],
+  },
 );
 const short = attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>Short</p>' }]);
 
@@ -31,7 +53,11 @@ await t.test('while a document spins, send calls are answered, the queue is boun
     const { status, text } = await app.call('POST', '/api/templates/attachment', { slug, name: slug, ...template, publish: true });
     t.equal(status, 201, text.slice(0, 300));
   }
-  const preview = (slug: string) => app.call<{ code?: string; relatedInfo?: { maxMs: number; actualMs: number }; retryAfter?: number }>('GET', `/api/templates/attachment/${slug}/preview?format=pdf`);
+  const preview = (slug: string) =>
+    app.call<{ code?: string; relatedInfo?: { maxMs: number; actualMs: number }; retryAfter?: number }>(
+      'GET',
+      `/api/templates/attachment/${slug}/preview?format=pdf`,
+    );
 
   let isOver = false;
   const spinning = preview('endless').finally(() => (isOver = true));
@@ -48,7 +74,10 @@ await t.test('while a document spins, send calls are answered, the queue is boun
   t.ok((late.body.relatedInfo?.actualMs ?? 0) >= TIMEOUT_MS);
 
   const answers = await Promise.all([preview('endless'), preview('short'), preview('short')]);
-  t.match(answers.find(({ status }) => status === 429), { body: { code: 'GENERATOR_BUSY', retryAfter: 5 }, headers: { 'retry-after': 5 } });
+  t.match(
+    answers.find(({ status }) => status === 429),
+    { body: { code: 'GENERATOR_BUSY', retryAfter: 5 }, headers: { 'retry-after': 5 } },
+  );
   const statuses = answers.map(({ status }) => status).sort();
   // Which of the three comes first is not said; one works, one waits, and the third is too many.
   t.ok(['200,200,429', '200,400,429'].includes(statuses.join(',')), statuses.join(','));

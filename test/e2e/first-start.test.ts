@@ -10,7 +10,9 @@ import { eventually, pause } from '../support/wait.js';
 
 t.setTimeout(170_000);
 
-type Messages = Readonly<{ data: readonly Readonly<{ id: string; to: readonly Readonly<{ address: string }>[]; subject: string; receivedAt: string }>[] }>;
+type Messages = Readonly<{
+  data: readonly Readonly<{ id: string; to: readonly Readonly<{ address: string }>[]; subject: string; receivedAt: string }>[];
+}>;
 
 const shell = (line: string) => finished(spawn('sh', ['-c', line], { env: environmentOf({}), stdio: ['ignore', 'pipe', 'pipe'] }));
 
@@ -31,21 +33,30 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
   t.equal(code, 0);
   const answer = JSON.parse(stdout) as { status: string; messageId: string };
   t.equal(answer.status, 'queued');
-  const { data } = await eventually('the mail is in the mailbox', async () => {
-    const messages = (await (await fetch(`${base}/mailbox/messages`)).json()) as Messages;
-    return messages.data.length > 0 && messages;
-  }, 5_000);
+  const { data } = await eventually(
+    'the mail is in the mailbox',
+    async () => {
+      const messages = (await (await fetch(`${base}/mailbox/messages`)).json()) as Messages;
+      return messages.data.length > 0 && messages;
+    },
+    5_000,
+  );
   t.comment(`in the mailbox ${Math.round(performance.now() - pastedMs)} ms after the answer`);
   t.ok(performance.now() - pastedMs < 1_000, 'within a second');
   t.match(data, [{ to: [{ address: 'ada@example.com' }], subject: String }]);
 
-  const message = (await (await fetch(`${base}/mailbox/messages/${data[0]!.id}`)).json()) as { html: string; text: string; headers: { name: string; value: string }[] };
+  const message = (await (await fetch(`${base}/mailbox/messages/${data[0]!.id}`)).json()) as {
+    html: string;
+    text: string;
+    headers: { name: string; value: string }[];
+  };
   t.match(message.html, /<table/);
   t.notMatch(message.html, /\{\{/);
   t.ok(message.text.length > 100);
   t.equal(message.headers.find(({ name }) => name.toLowerCase() === 'message-id')?.value, answer.messageId);
   t.match(await (await fetch(`${base}/mailbox/messages/${data[0]!.id}/raw`)).text(), `Message-ID: ${answer.messageId}`);
-  for (const page of ['/docs', '/mailbox', '/openapi.json', '/health/live', '/health/ready']) t.equal((await fetch(base + page)).status, 200, page);
+  for (const page of ['/docs', '/mailbox', '/openapi.json', '/health/live', '/health/ready'])
+    t.equal((await fetch(base + page)).status, 200, page);
 
   for (const secret of ['master.key', 'keys.db', 'events.db', 'documents.db', 'mailbox.db']) {
     t.equal(statSync(join(dataDir, secret)).mode & 0o077, 0, `${secret} is for its owner alone`);
@@ -101,7 +112,9 @@ await t.test('a first start that is killed anywhere is finished by the next', as
   t.teardown(() => server.end('SIGKILL'));
   const base = await server.listening;
   const created = JSON.parse((await runCommand(['key', 'create', '--name', 'after kills', '--json'], settings)).stdout) as { key: string };
-  const templates = (await (await fetch(`${base}/api/templates`, { headers: { authorization: `Bearer ${created.key}` } })).json()) as { data: { slug: string }[] };
+  const templates = (await (await fetch(`${base}/api/templates`, { headers: { authorization: `Bearer ${created.key}` } })).json()) as {
+    data: { slug: string }[];
+  };
   t.same(templates.data.map(({ slug }) => slug).sort(), ['newsletter', 'order-confirmation', 'sign-in-code']);
   t.match(await runCommand(['verify'], settings), { code: 0 });
 });

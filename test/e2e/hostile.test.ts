@@ -23,17 +23,26 @@ type Got = Readonly<{ status: number; code: unknown; text: string }>;
 /** A request as Node sends it: no check of ours or of fetch stands before the server. */
 const post = (path: string, body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Promise<Got> =>
   new Promise((resolve, reject) => {
-    const request = httpRequest(new URL(path, base), {
-      method: 'POST',
-      headers: { authorization: `Bearer ${app.key}`, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers },
-    }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => void chunks.push(chunk));
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString();
-        resolve({ status: response.statusCode ?? 0, code: (JSON.parse(text) as { code?: unknown }).code, text });
-      });
-    });
+    const request = httpRequest(
+      new URL(path, base),
+      {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${app.key}`,
+          'content-type': 'application/json',
+          'content-length': String(Buffer.byteLength(body)),
+          ...headers,
+        },
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => void chunks.push(chunk));
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          resolve({ status: response.statusCode ?? 0, code: (JSON.parse(text) as { code?: unknown }).code, text });
+        });
+      },
+    );
     request.on('error', reject);
     request.end(body);
   });
@@ -58,11 +67,19 @@ const shapes: readonly Case[] = [
   ['not JSON', () => post('/api/emails/send', '{"templateId":'), 'MALFORMED_JSON'],
   ['JSON with something after it', () => post('/api/emails/send', `${raw('{"code":"1"}')} x`), 'MALFORMED_JSON'],
   ['NaN', () => post('/api/emails/send', raw('{"code":NaN}')), 'MALFORMED_JSON'],
-  ['bytes that are not UTF-8', () => post('/api/emails/send', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])), 'MALFORMED_JSON'],
+  [
+    'bytes that are not UTF-8',
+    () => post('/api/emails/send', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])),
+    'MALFORMED_JSON',
+  ],
   ['a byte order mark', () => post('/api/emails/send', `\ufeff${raw('{"code":"1"}')}`), 'MALFORMED_JSON'],
   ['an array', () => post('/api/emails/send', '[]'), 'VALIDATION_ERROR'],
   ['null', () => post('/api/emails/send', 'null'), 'VALIDATION_ERROR'],
-  ['another content type', () => post('/api/emails/send', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }), 'UNSUPPORTED_CONTENT_TYPE'],
+  [
+    'another content type',
+    () => post('/api/emails/send', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }),
+    'UNSUPPORTED_CONTENT_TYPE',
+  ],
   ['a compressed body', () => post('/api/emails/send', raw('{"code":"1"}'), { 'content-encoding': 'gzip' }), 'UNSUPPORTED_CONTENT_TYPE'],
   ['wrong types everywhere', () => send({ to: 'ada@example.com', variables: [], tags: 'x', priority: 3 }), 'VALIDATION_ERROR'],
   ['a number where a text must be is not turned into one', () => send({ templateId: 7 }), 'VALIDATION_ERROR'],
@@ -77,11 +94,27 @@ const shapes: readonly Case[] = [
   ['depth 10,000', () => post('/api/emails/send', raw(`{"code":${nested(10_000)}}`)), 'JSON_TOO_COMPLEX'],
   ['depth 10,000, never closed', () => post('/api/emails/send', raw(`{"code":${'['.repeat(10_000)}`)), 'JSON_TOO_COMPLEX'],
   ['__proto__ in variables', () => post('/api/emails/send', raw('{"code":"1","__proto__":{"admin":true}}')), 'VALIDATION_ERROR'],
-  ['__proto__ written with an escape', () => post('/api/emails/send', raw('{"code":"1","\\u005f_proto__":{"admin":true}}')), 'VALIDATION_ERROR'],
-  ['constructor.prototype in variables', () => post('/api/emails/send', raw('{"code":"1","constructor":{"prototype":{"admin":true}}}')), 'VALIDATION_ERROR'],
-  ['__proto__ at the top', () => post('/api/emails/send', raw('{"code":"1"}').replace('{"templateId"', '{"__proto__":{"templateId":"x"},"templateId"')), 'VALIDATION_ERROR'],
+  [
+    '__proto__ written with an escape',
+    () => post('/api/emails/send', raw('{"code":"1","\\u005f_proto__":{"admin":true}}')),
+    'VALIDATION_ERROR',
+  ],
+  [
+    'constructor.prototype in variables',
+    () => post('/api/emails/send', raw('{"code":"1","constructor":{"prototype":{"admin":true}}}')),
+    'VALIDATION_ERROR',
+  ],
+  [
+    '__proto__ at the top',
+    () => post('/api/emails/send', raw('{"code":"1"}').replace('{"templateId"', '{"__proto__":{"templateId":"x"},"templateId"')),
+    'VALIDATION_ERROR',
+  ],
   ['a lone surrogate in a variable', () => post('/api/emails/send', raw('{"code":"\\ud800"}')), 'VALIDATION_ERROR'],
-  ['a lone surrogate in a name', () => post('/api/emails/send', raw('{"code":"1"}').replace('"ada@example.com"', '"ada@example.com","name":"\\udc00"')), 'VALIDATION_ERROR'],
+  [
+    'a lone surrogate in a name',
+    () => post('/api/emails/send', raw('{"code":"1"}').replace('"ada@example.com"', '"ada@example.com","name":"\\udc00"')),
+    'VALIDATION_ERROR',
+  ],
   ['a missing required variable', () => send({ variables: {} }), 'VALIDATION_ERROR'],
   ['a variable of the wrong type', () => send({ variables: { code: { not: 'a text' } } }), 'VALIDATION_ERROR'],
   ['an unknown template', () => send({ templateId: 'no-such-template' }), 'ERR_TMPL_002'],
@@ -94,9 +127,21 @@ const shapes: readonly Case[] = [
   ['a subject with a line break', () => send({ subject: 'Hi\r\nBcc: eve@example.com' }), 'VALIDATION_ERROR'],
   ['a subject of 999 characters', () => send({ subject: 'x'.repeat(999) }), 'VALIDATION_ERROR'],
   ['a name with a line break', () => send({ to: [{ email: 'ada@example.com', name: 'Ada\nBcc: eve@example.com' }] }), 'VALIDATION_ERROR'],
-  ['eleven attachments', () => send({ attachments: Array.from({ length: 11 }, () => ({ filename: 'a', content: 'YQ==', contentType: 'text/plain' })) }), 'VALIDATION_ERROR'],
-  ['an attachment that is not base64', () => send({ attachments: [{ filename: 'a', content: '@@@@', contentType: 'text/plain' }] }), 'VALIDATION_ERROR'],
-  ['an attachment type with a line break', () => send({ attachments: [{ filename: 'a', content: 'YQ==', contentType: 'text/plain\r\nX: y' }] }), 'VALIDATION_ERROR'],
+  [
+    'eleven attachments',
+    () => send({ attachments: Array.from({ length: 11 }, () => ({ filename: 'a', content: 'YQ==', contentType: 'text/plain' })) }),
+    'VALIDATION_ERROR',
+  ],
+  [
+    'an attachment that is not base64',
+    () => send({ attachments: [{ filename: 'a', content: '@@@@', contentType: 'text/plain' }] }),
+    'VALIDATION_ERROR',
+  ],
+  [
+    'an attachment type with a line break',
+    () => send({ attachments: [{ filename: 'a', content: 'YQ==', contentType: 'text/plain\r\nX: y' }] }),
+    'VALIDATION_ERROR',
+  ],
 ];
 
 const badHeaders: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
@@ -119,11 +164,40 @@ const badHeaders: readonly (readonly [string, Readonly<Record<string, string>>])
 ];
 
 const badAddresses: readonly string[] = [
-  '', ' ', 'ada', '@example.com', 'ada@', 'ada@@example.com', 'ada@example', 'ada@.example.com', 'ada@example..com', 'ada@-example.com', '.ada@example.com',
-  'ada.@example.com', 'a..da@example.com', 'ada lovelace@example.com', 'ada@exam ple.com', 'Ada <ada@example.com>', '<ada@example.com>', 'ada@example.com,eve@example.com',
-  'ada@example.com;eve@example.com', 'ada@example.com\r\nRCPT TO:<eve@example.com>', 'ada@example.com\n', 'ada\0@example.com', 'ada@[127.0.0.1]', 'ada@127.0.0.1',
-  `${'a'.repeat(65)}@example.com`, `ada@${'a'.repeat(64)}.com`, `ada@${'a.'.repeat(130)}com`, 'ada(comment)@example.com', '"ada@example.com', '"a<b>"@example.com',
-  'ädä@example.com', 'ada@exa_mple.com', 'ada@example.com>', 'ada@xn--.example',
+  '',
+  ' ',
+  'ada',
+  '@example.com',
+  'ada@',
+  'ada@@example.com',
+  'ada@example',
+  'ada@.example.com',
+  'ada@example..com',
+  'ada@-example.com',
+  '.ada@example.com',
+  'ada.@example.com',
+  'a..da@example.com',
+  'ada lovelace@example.com',
+  'ada@exam ple.com',
+  'Ada <ada@example.com>',
+  '<ada@example.com>',
+  'ada@example.com,eve@example.com',
+  'ada@example.com;eve@example.com',
+  'ada@example.com\r\nRCPT TO:<eve@example.com>',
+  'ada@example.com\n',
+  'ada\0@example.com',
+  'ada@[127.0.0.1]',
+  'ada@127.0.0.1',
+  `${'a'.repeat(65)}@example.com`,
+  `ada@${'a'.repeat(64)}.com`,
+  `ada@${'a.'.repeat(130)}com`,
+  'ada(comment)@example.com',
+  '"ada@example.com',
+  '"a<b>"@example.com',
+  'ädä@example.com',
+  'ada@exa_mple.com',
+  'ada@example.com>',
+  'ada@xn--.example',
 ];
 
 const check = async (t: Test, [name, ask, code]: Case): Promise<void> => {
@@ -153,7 +227,12 @@ await t.test('what is no address, in every place for one', async (t) => {
 });
 
 await t.test('names of nothing', async (t) => {
-  for (const [method, path] of [['POST', '/api/emails/x/retry'], ['DELETE', '/api/emails/%2e%2e'], ['GET', '/api/emails/__proto__'], ['DELETE', '/api/templates/constructor']] as const) {
+  for (const [method, path] of [
+    ['POST', '/api/emails/x/retry'],
+    ['DELETE', '/api/emails/%2e%2e'],
+    ['GET', '/api/emails/__proto__'],
+    ['DELETE', '/api/templates/constructor'],
+  ] as const) {
     t.equal((await app.call(method, path)).status, 404, `${method} ${path}`);
   }
 });
@@ -172,7 +251,10 @@ await t.test('bytes that are no HTTP', async (t) => {
     });
   t.match(await answerTo('HELLO\r\n\r\n'), /^HTTP\/1\.1 400 /);
   t.match(await answerTo(`GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 400 /);
-  t.match(await answerTo('POST /api/emails/send HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'), /^HTTP\/1\.1 400 /);
+  t.match(
+    await answerTo('POST /api/emails/send HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'),
+    /^HTTP\/1\.1 400 /,
+  );
 });
 
 await t.test('after all of these', async (t) => {
@@ -184,7 +266,12 @@ await t.test('after all of these', async (t) => {
 
 await t.test('what is odd but right is taken', async (t) => {
   const odd = await app.send({
-    to: [...people(47), { email: 'ada+tag@EXAMPLE.com' }, { email: "o'hara!#$%&*+-/=?^_`{|}~@example.com" }, { email: 'ada@bücher.example' }],
+    to: [
+      ...people(47),
+      { email: 'ada+tag@EXAMPLE.com' },
+      { email: "o'hara!#$%&*+-/=?^_`{|}~@example.com" },
+      { email: 'ada@bücher.example' },
+    ],
     variables: { code: '😀 <b>&"\'</b> \u2028 \u202e', firstName: '{{code}}', __company: 1 },
     headers: { 'X-Order': 'a: b; c=d', 'X-Unicode': 'Grüße' },
     metadata: { constructorName: 'x', nested: { deep: [1, null, true] } },

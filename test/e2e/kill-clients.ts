@@ -45,8 +45,10 @@ export const startClients = (options: ClientOptions): Clients => {
     if (status !== 201) return void faults.push(`a send call was answered ${status} ${text}`);
     const { id, messageId } = JSON.parse(text) as { id: string; messageId: string };
     const before = accepted.get(id);
-    if (before !== undefined && (request.key === undefined || before.text !== text)) faults.push(`email ${id} was answered twice, differently or without a key`);
-    if (request.key !== undefined && (emailOfKey.get(request.key) ?? id) !== id) faults.push(`one Idempotency-Key made the emails ${emailOfKey.get(request.key)} and ${id}`);
+    if (before !== undefined && (request.key === undefined || before.text !== text))
+      faults.push(`email ${id} was answered twice, differently or without a key`);
+    if (request.key !== undefined && (emailOfKey.get(request.key) ?? id) !== id)
+      faults.push(`one Idempotency-Key made the emails ${emailOfKey.get(request.key)} and ${id}`);
     if (request.key !== undefined) emailOfKey.set(request.key, id);
     accepted.set(id, { id, messageId, text, key: request.key });
   };
@@ -76,7 +78,7 @@ export const startClients = (options: ClientOptions): Clients => {
 
   const sender = async (index: number): Promise<void> => {
     const random = seededRandom(options.seed + 1_000 * (index + 1));
-    for (let made = 0; !draining || unanswered.length > 0; ) {
+    for (let made = 0; !draining || unanswered.length > 0;) {
       const base = options.base();
       if (base === undefined || (!draining && options.tooFarAhead())) {
         await pause(LOOK_AGAIN_MS);
@@ -109,7 +111,10 @@ const makeRequest = (random: Random, name: string): Request => {
   const attachments = random.chance(0.05)
     ? { attachments: [{ filename: 'note.txt', contentType: 'text/plain', content: Buffer.from(`note ${name}`).toString('base64') }] }
     : {};
-  const recipients = Array.from({ length: random.between(1, 3) }, (_, index) => ({ email: `to${index}.${name}@example.com`, name: `Recipient ${index}` }));
+  const recipients = Array.from({ length: random.between(1, 3) }, (_, index) => ({
+    email: `to${index}.${name}@example.com`,
+    name: `Recipient ${index}`,
+  }));
   const body = {
     templateId: 'sign-in-code',
     to: recipients,

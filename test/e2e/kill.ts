@@ -53,7 +53,10 @@ export const killTest = async ({ rounds, seed, print = () => undefined }: KillOp
     const clients = await begin(run, sink, seed);
     for (let round = 1; round <= rounds; round += 1) {
       await killOnce(run, round);
-      if (round % 10 === 0) print(`  round ${round}: ${clients.accepted.size} accepted, ${sink.accepted().length} delivered, ${run.caught.size} caught in a dialogue`);
+      if (round % 10 === 0)
+        print(
+          `  round ${round}: ${clients.accepted.size} accepted, ${sink.accepted().length} delivered, ${run.caught.size} caught in a dialogue`,
+        );
     }
     await finish(run, clients, sink);
     judge(run, clients, sink);
@@ -101,7 +104,8 @@ const begin = async (run: Run, sink: SmtpScriptServer, seed: number): Promise<Cl
     apiKey: key,
     base: () => run.base,
     tooFarAhead: () => {
-      for (; looked < sink.received.length; looked += 1) if (sink.received[looked]!.accepted) delivered.add(sink.received[looked]!.messageId);
+      for (; looked < sink.received.length; looked += 1)
+        if (sink.received[looked]!.accepted) delivered.add(sink.received[looked]!.messageId);
       return clients.accepted.size - delivered.size > BACKLOG_MAX;
     },
   });
@@ -114,7 +118,10 @@ const killOnce = async (run: Run, round: number): Promise<void> => {
   const whileStarting = run.random.chance(0.2);
   if (whileStarting) {
     run.killsWhileStarting += 1;
-    void server.listening.then((base) => (run.base = base), () => undefined);
+    void server.listening.then(
+      (base) => (run.base = base),
+      () => undefined,
+    );
     await pause(run.random.between(1, 900));
   } else {
     run.base = await server.listening;
@@ -143,10 +150,14 @@ const finish = async (run: Run, clients: Clients, sink: SmtpScriptServer): Promi
   clients.drain();
   await clients.ended;
   const delivered = (): Set<string> => new Set(sink.accepted().map(({ messageId }) => `<${messageId}>`));
-  await eventually('every accepted email has come to the sink', () => {
-    const found = delivered();
-    return [...clients.accepted.values()].every(({ messageId }) => found.has(messageId));
-  }, DRAIN_WITHIN_MS);
+  await eventually(
+    'every accepted email has come to the sink',
+    () => {
+      const found = delivered();
+      return [...clients.accepted.values()].every(({ messageId }) => found.has(messageId));
+    },
+    DRAIN_WITHIN_MS,
+  );
   const beside = await runCommand(['verify'], run.settings);
   if (beside.code !== 0) run.faults.push(`verify beside the server: ${beside.stdout}${beside.stderr}`);
   run.base = undefined;
@@ -181,7 +192,10 @@ const judge = (run: Run, clients: Clients, sink: SmtpScriptServer): void => {
   for (const [id, { messageId }] of emails) byMessageId.set(messageId, id);
   for (const { id } of clients.accepted.values()) if (!emails.has(id)) faults.push(`email ${id} was answered 201 and is not in the log`);
   const unanswered = emails.size - clients.accepted.size;
-  if (unanswered > clients.counts().lostWithoutKey) faults.push(`the log has ${unanswered} emails without a 201, but only ${clients.counts().lostWithoutKey} calls without a key were lost`);
+  if (unanswered > clients.counts().lostWithoutKey)
+    faults.push(
+      `the log has ${unanswered} emails without a 201, but only ${clients.counts().lostWithoutKey} calls without a key were lost`,
+    );
 
   const arrived = new Map<string, Buffer[]>();
   for (const { messageId, raw } of sink.accepted()) {
@@ -194,7 +208,8 @@ const judge = (run: Run, clients: Clients, sink: SmtpScriptServer): void => {
     const id = byMessageId.get(messageId);
     if (id === undefined) faults.push(`a mail arrived that is not in the log: ${messageId}`);
     const mayRepeat = (id === undefined ? undefined : run.caught.get(id)) ?? 0;
-    if (copies.length > 1 + mayRepeat) faults.push(`email ${id} arrived ${copies.length} times, but was caught in a dialogue ${mayRepeat} times`);
+    if (copies.length > 1 + mayRepeat)
+      faults.push(`email ${id} arrived ${copies.length} times, but was caught in a dialogue ${mayRepeat} times`);
     if (copies.some((copy) => !copy.equals(copies[0]!))) faults.push(`email ${id} arrived with different bytes`);
   }
 };
@@ -205,9 +220,9 @@ const reportOf = (run: Run, clients: Clients, sink: SmtpScriptServer, rounds: nu
   const { requests, repeated, lostWithoutKey } = clients.counts();
   return {
     counts: {
-      'kills': rounds,
+      kills: rounds,
       'of them while starting': run.killsWhileStarting,
-      'requests': requests,
+      requests: requests,
       'of them repeated under their key': repeated,
       'emails answered 201': clients.accepted.size,
       'calls without a key that lost their answer': lostWithoutKey,
@@ -217,7 +232,7 @@ const reportOf = (run: Run, clients: Clients, sink: SmtpScriptServer, rounds: nu
       'in a dialogue at a kill': [...run.caught.values()].reduce((sum, count) => sum + count, 0),
       'delivered twice or more': accepted.length - distinct,
       'refused for now by the sink': sink.received.length - accepted.length,
-      'seconds': Math.round(durationMs / 1_000),
+      seconds: Math.round(durationMs / 1_000),
     },
     faults: run.faults,
   };

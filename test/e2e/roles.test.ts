@@ -15,11 +15,18 @@ const split = async (t: Test, refuseFirst = false): Promise<Split> => {
   const dataDir = temporaryDirectory(t);
   return {
     start: async (roles) => {
-      const app = await startTestApp({ dataDir, settings: { SEALPOST_ROLES: roles, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETRY_DELAYS: '1' } });
+      const app = await startTestApp({
+        dataDir,
+        settings: { SEALPOST_ROLES: roles, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETRY_DELAYS: '1' },
+      });
       t.teardown(() => app.stop());
       return app;
     },
-    delivered: () => sink.accepted().map(({ messageId }) => `<${messageId}>`).sort(),
+    delivered: () =>
+      sink
+        .accepted()
+        .map(({ messageId }) => `<${messageId}>`)
+        .sort(),
   };
 };
 

@@ -1,11 +1,21 @@
 /** What the other side of SMTP may do, and the state that an email has then; the clock is the test's. */
 import t, { type Test } from 'tap';
 import { openSmtpMailer } from '../../src/adapters/mail/smtp.js';
-import { openLog } from '../../src/adapters/log/pino.js';
+import { openLogger } from '../../src/adapters/logger/pino.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
-import { at, close, hang, openSmtpScript, refusedPort, reply, reset, type SmtpScript, type SmtpScriptServer } from '../support/smtp-script.js';
+import {
+  at,
+  close,
+  hang,
+  openSmtpScript,
+  refusedPort,
+  reply,
+  reset,
+  type SmtpScript,
+  type SmtpScriptServer,
+} from '../support/smtp-script.js';
 
 const FIRST_DELAY_MS = 60_000;
 const SECOND_DELAY_MS = 300_000;
@@ -38,15 +48,24 @@ await t.test('accepted: one attempt, sent, the mail arrives under its Message-ID
   const { id, messageId } = await app.send();
   const record = await app.whenStatus(id, 'sent');
   t.equal(record.attempts.length, 1);
-  t.same(record.recipients.map(({ status, replyCode }) => ({ status, replyCode })), [{ status: 'sent', replyCode: 250 }]);
-  t.same(sink.accepted().map((mail) => `<${mail.messageId}>`), [messageId]);
+  t.same(
+    record.recipients.map(({ status, replyCode }) => ({ status, replyCode })),
+    [{ status: 'sent', replyCode: 250 }],
+  );
+  t.same(
+    sink.accepted().map((mail) => `<${mail.messageId}>`),
+    [messageId],
+  );
   t.same(sink.accepted()[0]?.envelope, { from: 'hello@sealpost.example', to: ['ada@example.com'] });
 });
 
 await t.test('the relay is the final host: delivered', async (t) => {
   const sink = await openSmtpScript();
   t.teardown(() => sink.close());
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_SMTP_FINAL: 'true' } });
+  const app = await startTestApp({
+    dataDir: temporaryDirectory(t),
+    settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_SMTP_FINAL: 'true' },
+  });
   t.teardown(() => app.stop());
   const record = await app.whenStatus((await app.send()).id, 'delivered');
   t.not(record.deliveredAt, null);
@@ -121,18 +140,34 @@ await t.test('some recipients refused: each has its state, and only those who wa
   };
   const { app, sink } = await setUp(t, script);
   const { id } = await app.send({
-    to: [{ email: 'ada@example.com' }], cc: [{ email: 'gone@example.com' }], bcc: [{ email: 'full@example.com' }],
+    to: [{ email: 'ada@example.com' }],
+    cc: [{ email: 'gone@example.com' }],
+    bcc: [{ email: 'full@example.com' }],
   });
   const record = await app.whenStatus(id, 'sent', STEP_MS);
-  t.same(record.recipients.map(({ email, status }) => [email, status]), [['ada@example.com', 'sent'], ['gone@example.com', 'bounced'], ['full@example.com', 'sent']]);
-  t.same(sink.accepted().map(({ envelope }) => envelope.to), [['ada@example.com'], ['full@example.com']]);
+  t.same(
+    record.recipients.map(({ email, status }) => [email, status]),
+    [
+      ['ada@example.com', 'sent'],
+      ['gone@example.com', 'bounced'],
+      ['full@example.com', 'sent'],
+    ],
+  );
+  t.same(
+    sink.accepted().map(({ envelope }) => envelope.to),
+    [['ada@example.com'], ['full@example.com']],
+  );
 });
 
 await t.test('all recipients refused for good: one for the mailbox, one for us, is failed', async (t) => {
   const { app } = await setUp(t, ({ step, address }) =>
-    step !== 'rcpt' ? undefined : reply(address === 'gone@example.com' ? '550 5.1.1 no such user' : '554 5.7.1 relaying denied'));
+    step !== 'rcpt' ? undefined : reply(address === 'gone@example.com' ? '550 5.1.1 no such user' : '554 5.7.1 relaying denied'),
+  );
   const record = await app.whenStatus((await app.send({ to: [{ email: 'gone@example.com' }, { email: 'ada@example.com' }] })).id, 'failed');
-  t.same(record.recipients.map(({ status }) => status), ['bounced', 'failed']);
+  t.same(
+    record.recipients.map(({ status }) => status),
+    ['bounced', 'failed'],
+  );
 });
 
 await t.test('attempts spent: failed; the retry endpoint starts anew', async (t) => {
@@ -151,12 +186,17 @@ await t.test('attempts spent: failed; the retry endpoint starts anew', async (t)
 await t.test('the host is down: deferred, then failed when the attempts are spent', async (t) => {
   const clock = fakeClock();
   const app = await startTestApp({
-    dataDir: temporaryDirectory(t), clock, settings: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${await refusedPort()}?tls=off`, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
+    dataDir: temporaryDirectory(t),
+    clock,
+    settings: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${await refusedPort()}?tls=off`, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
   });
   t.teardown(() => app.stop());
   const record = await app.whenStatus((await app.send()).id, 'failed', STEP_MS);
   t.equal(record.failureReason, 'attempts-spent');
-  t.same(record.attempts.map(({ outcome }) => outcome), ['deferred', 'deferred', 'failed']);
+  t.same(
+    record.attempts.map(({ outcome }) => outcome),
+    ['deferred', 'deferred', 'failed'],
+  );
   t.equal(record.recipients[0]!.rule, 'connection-refused');
   t.match(await app.call('GET', '/health/ready'), { status: 200, body: { status: 'ready' } });
 });
@@ -164,9 +204,20 @@ await t.test('the host is down: deferred, then failed when the attempts are spen
 await t.test('a host that hangs is given up by the mailer after its silence', async (t) => {
   const sink = await openSmtpScript({ script: at('message', hang) });
   t.teardown(() => sink.close());
-  const mailer = openSmtpMailer({ url: `${sink.url}?tls=off`, final: false, connectionsMax: 2, timeouts: { silenceMs: 100 }, log: openLog({ level: 'silent' }) });
+  const mailer = openSmtpMailer({
+    url: `${sink.url}?tls=off`,
+    final: false,
+    connectionsMax: 2,
+    timeouts: { silenceMs: 100 },
+    logger: openLogger({ level: 'silent' }),
+  });
   const clock = fakeClock();
-  const app = await startTestApp({ dataDir: temporaryDirectory(t), clock, mailer, settings: { SEALPOST_SMTP_URL: sink.url, SEALPOST_RETRY_DELAYS: RETRY_DELAYS } });
+  const app = await startTestApp({
+    dataDir: temporaryDirectory(t),
+    clock,
+    mailer,
+    settings: { SEALPOST_SMTP_URL: sink.url, SEALPOST_RETRY_DELAYS: RETRY_DELAYS },
+  });
   t.teardown(() => app.stop());
   const { id } = await app.send();
   await advanceUntil(clock, 0, 'the first attempt has ended', async () => (await attempted(app, id, 1)) !== false);

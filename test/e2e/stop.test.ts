@@ -16,15 +16,27 @@ await t.test('SIGTERM drains, exits with 0, and the next start sends the rest, e
   const dataDir = temporaryDirectory(t);
   const sink = await openSmtpScript({ script: ({ step }) => (step === 'message' ? late(300) : undefined) });
   t.teardown(() => sink.close());
-  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_SMTP_CONNECTIONS: '4', SEALPOST_LIMIT_LANES: '8', SEALPOST_LOG_LEVEL: 'silent' };
+  const settings = {
+    SEALPOST_DATA_DIR: dataDir,
+    SEALPOST_SMTP_URL: `${sink.url}?tls=off`,
+    SEALPOST_SMTP_CONNECTIONS: '4',
+    SEALPOST_LIMIT_LANES: '8',
+    SEALPOST_LOG_LEVEL: 'silent',
+  };
   const first = startServer(settings);
   t.teardown(() => first.end('SIGKILL'));
   const base = await first.listening;
   const headers = { authorization: `Bearer ${await first.firstKey()}`, 'content-type': 'application/json' };
-  const answers = await Promise.all(Array.from({ length: EMAILS }, async (_, index) => {
-    const response = await fetch(`${base}/api/emails/send`, { method: 'POST', headers, body: JSON.stringify(sendBody({ to: [{ email: `to${index}@example.com` }] })) });
-    return { status: response.status, body: (await response.json()) as { messageId: string } };
-  }));
+  const answers = await Promise.all(
+    Array.from({ length: EMAILS }, async (_, index) => {
+      const response = await fetch(`${base}/api/emails/send`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(sendBody({ to: [{ email: `to${index}@example.com` }] })),
+      });
+      return { status: response.status, body: (await response.json()) as { messageId: string } };
+    }),
+  );
   t.same([...new Set(answers.map(({ status }) => status))], [201]);
   await sink.whenReceived(2);
   t.ok(sink.received.length < EMAILS, 'the stop comes in the middle');
@@ -34,7 +46,11 @@ await t.test('SIGTERM drains, exits with 0, and the next start sends the rest, e
   const log = await readLog(dataDir, undefined);
   t.equal(log.emails.size, EMAILS);
   t.ok(sink.accepted().length < EMAILS, 'what was not begun is left for the next start');
-  t.same([...log.emails.values()].filter(({ attemptIsOpen }) => attemptIsOpen), [], 'no attempt is without its outcome');
+  t.same(
+    [...log.emails.values()].filter(({ attemptIsOpen }) => attemptIsOpen),
+    [],
+    'no attempt is without its outcome',
+  );
   t.equal([...log.emails.values()].filter(({ finished }) => finished).length, sink.accepted().length);
 
   const second = startServer(settings);
@@ -43,7 +59,13 @@ await t.test('SIGTERM drains, exits with 0, and the next start sends the rest, e
   await sink.whenReceived(EMAILS);
   await eventually('every reply was given', () => sink.accepted().length === EMAILS);
   t.match(await second.end('SIGTERM'), { code: 0 });
-  t.same(sink.accepted().map(({ messageId }) => `<${messageId}>`).sort(), answers.map(({ body }) => body.messageId).sort());
+  t.same(
+    sink
+      .accepted()
+      .map(({ messageId }) => `<${messageId}>`)
+      .sort(),
+    answers.map(({ body }) => body.messageId).sort(),
+  );
   t.match(await runCommand(['verify'], settings), { code: 0 });
 });
 
@@ -51,7 +73,12 @@ await t.test('a host that hangs does not keep the program from stopping beyond i
   const dataDir = temporaryDirectory(t);
   const sink = await openSmtpScript({ script: ({ step }) => (step === 'rcpt' ? { kind: 'hang' } : undefined) });
   t.teardown(() => sink.close());
-  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_LOG_LEVEL: 'silent', SEALPOST_LIMIT_SHUTDOWN_DEADLINE_MS: '500' };
+  const settings = {
+    SEALPOST_DATA_DIR: dataDir,
+    SEALPOST_SMTP_URL: `${sink.url}?tls=off`,
+    SEALPOST_LOG_LEVEL: 'silent',
+    SEALPOST_LIMIT_SHUTDOWN_DEADLINE_MS: '500',
+  };
   const server = startServer(settings);
   t.teardown(() => server.end('SIGKILL'));
   const base = await server.listening;
@@ -80,7 +107,11 @@ await t.test('a host that hangs does not keep the program from stopping beyond i
 });
 
 await t.test('a client that never finishes its request does not keep the program from stopping either', async (t) => {
-  const server = startServer({ SEALPOST_DATA_DIR: temporaryDirectory(t), SEALPOST_LOG_LEVEL: 'silent', SEALPOST_LIMIT_SHUTDOWN_DEADLINE_MS: '500' });
+  const server = startServer({
+    SEALPOST_DATA_DIR: temporaryDirectory(t),
+    SEALPOST_LOG_LEVEL: 'silent',
+    SEALPOST_LIMIT_SHUTDOWN_DEADLINE_MS: '500',
+  });
   t.teardown(() => server.end('SIGKILL'));
   const { port, hostname } = new URL(await server.listening);
   const key = await server.firstKey();
@@ -90,7 +121,9 @@ await t.test('a client that never finishes its request does not keep the program
   let answered = '';
   socket.setEncoding('latin1').on('data', (text: string) => (answered += text));
   // The answer to the first request tells that the head of the second, which came with it, is read.
-  socket.write(`GET /health/live HTTP/1.1\r\nHost: x\r\n\r\nPOST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"half":`);
+  socket.write(
+    `GET /health/live HTTP/1.1\r\nHost: x\r\n\r\nPOST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"half":`,
+  );
   await eventually('the server reads from us', () => answered.includes('"live"'));
   const startedMs = performance.now();
   t.match(await server.end('SIGTERM'), { code: 0, signal: null });

@@ -1,5 +1,5 @@
 /** The ways to tamper with a log, each with the first event that must be named. */
-import type { Finding, NotedRoot } from '../../src/domain/verification.js';
+import type { Finding, NotedRoot } from '../../src/event-log/verification.js';
 import { at, ended, hashed, insert, rehash, reseal, rowsOf, sealOver, shift, type Database, type Row } from './tamper-tools.js';
 
 export type Case = Readonly<{
@@ -66,7 +66,9 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
       tamper: (database) => {
         const row = at(database, victim(), 1);
         const changed = { ...row, data: row.data.replace('127.0.0.1', '127.0.0.2') };
-        database.prepare('UPDATE events SET data = ?, hash = ? WHERE position = ?').run(changed.data, hashed(at(database, victim(), 0).hash, changed), row.position);
+        database
+          .prepare('UPDATE events SET data = ?, hash = ? WHERE position = ?')
+          .run(changed.data, hashed(at(database, victim(), 0).hash, changed), row.position);
         return { position: at(database, victim(), 2).position, kind: 'changed' };
       },
     },
@@ -155,7 +157,9 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
         const places = rows.map(({ position }) => position);
         const swapped = [...rows.filter(({ stream }) => stream === victim()), ...rows.filter(({ stream }) => stream === emails[0])];
         for (const { position } of rows) database.prepare('UPDATE events SET position = -position WHERE position = ?').run(position);
-        swapped.forEach(({ position }, index) => void database.prepare('UPDATE events SET position = ? WHERE position = ?').run(places[index], -position));
+        swapped.forEach(
+          ({ position }, index) => void database.prepare('UPDATE events SET position = ? WHERE position = ?').run(places[index], -position),
+        );
         return { position: sealOver(database, Math.min(first, second)), kind: 'seal-broken' };
       },
     },
@@ -165,7 +169,14 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
         const last = rowsOf(database, victim()).at(-1)!;
         const seal = sealOver(database, last.position);
         shift(database, last.position + 1, 1);
-        const forged: Row = { ...last, position: last.position + 1, revision: last.revision + 1, type: 'EmailDelivered.v1', data: last.data, sealed: null };
+        const forged: Row = {
+          ...last,
+          position: last.position + 1,
+          revision: last.revision + 1,
+          type: 'EmailDelivered.v1',
+          data: last.data,
+          sealed: null,
+        };
         insert(database, { ...forged, hash: hashed(last.hash, forged) });
         return { position: seal + 1, kind: 'seal-broken' };
       },

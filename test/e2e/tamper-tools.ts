@@ -1,8 +1,17 @@
 /** What it takes to change a log as somebody would who can write its file and knows how its hashes and seals are made. */
 import type Sqlite from 'better-sqlite3';
-import { chainHash, chainStart, FIRST_SEAL, merkleRoot, sealRoot } from '../../src/domain/hash-chain.js';
+import { chainHash, chainStart, FIRST_SEAL, merkleRoot, sealRoot } from '../../src/event-log/hash-chain.js';
 
-export type Row = { position: number; stream: string; revision: number; type: string; data: string; metadata: string; sealed: Buffer | null; hash: string };
+export type Row = {
+  position: number;
+  stream: string;
+  revision: number;
+  type: string;
+  data: string;
+  metadata: string;
+  sealed: Buffer | null;
+  hash: string;
+};
 export type Database = Sqlite.Database;
 
 export const rowsOf = (database: Database, stream?: string): Row[] =>
@@ -36,16 +45,21 @@ export const reseal = (database: Database): void => {
   let from = 0;
   for (const row of rowsOf(database, 'ledger')) {
     const data = JSON.parse(row.data) as { at: string; position: number; count: number; root: string };
-    const hashes = rowsOf(database).filter(({ position }) => position > from && position <= data.position).map(({ hash }) => hash);
+    const hashes = rowsOf(database)
+      .filter(({ position }) => position > from && position <= data.position)
+      .map(({ hash }) => hash);
     previousSeal = sealRoot(previousSeal, merkleRoot(hashes));
     from = data.position;
-    database.prepare('UPDATE events SET data = ? WHERE position = ?').run(JSON.stringify({ ...data, count: hashes.length, root: previousSeal }), row.position);
+    database
+      .prepare('UPDATE events SET data = ? WHERE position = ?')
+      .run(JSON.stringify({ ...data, count: hashes.length, root: previousSeal }), row.position);
     rehash(database, 'ledger');
   }
 };
 
 export const insert = (database: Database, { position, stream, revision, type, data, metadata, sealed, hash }: Row): void =>
-  void database.prepare('INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  void database
+    .prepare('INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
     .run(position, stream, revision, type, data, metadata, sealed, hash);
 
 export const at = (database: Database, stream: string, revision: number): Row => rowsOf(database, stream)[revision]!;

@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
-import { verifyLog, type Finding, type NotedRoot } from '../../src/domain/verification.js';
+import { verifyLog, type Finding, type NotedRoot } from '../../src/event-log/verification.js';
 import { advanceUntil, startTestApp, storedEvents } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
@@ -83,7 +83,12 @@ for (const { name, tamper, root } of casesOn(emails, noted)) {
 }
 
 await t.test('an event that repeats a revision, in a store that does not refuse it', async (t) => {
-  const store = openSqliteEventStore({ file: join(tampered(t, () => undefined), 'events.db') });
+  const store = openSqliteEventStore({
+    file: join(
+      tampered(t, () => undefined),
+      'events.db',
+    ),
+  });
   t.teardown(() => store.close());
   const events: StoredEvent[] = [];
   for await (const batch of store.readAll(0)) events.push(...batch);
@@ -123,10 +128,16 @@ await t.test('a read model that was changed is found, and a rebuild mends it', a
   const dataDir = tampered(t, () => undefined);
   const file = readdirSync(dataDir).find((name) => /^documents\.db\.emails\.\d+\.db$|^documents\.emails\.\d+\.db$/.test(name));
   const database = new Sqlite(join(dataDir, file ?? ''), { fileMustExist: true });
-  const tables = database.prepare<[], string>("SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'doc'").pluck().all();
+  const tables = database
+    .prepare<[], string>("SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'doc'")
+    .pluck()
+    .all();
   const changes = tables.map((name) => database.prepare(`UPDATE "${name}" SET doc = replace(doc, 'delivered', 'failed')`).run().changes);
   database.close();
-  t.ok(changes.some((count) => count > 0), 'documents were changed');
+  t.ok(
+    changes.some((count) => count > 0),
+    'documents were changed',
+  );
   const broken = await runCommand(['verify'], { SEALPOST_DATA_DIR: dataDir });
   t.equal(broken.code, 1);
   t.match(broken.stderr, /emails: BROKEN: .* run sealpost rebuild emails/);

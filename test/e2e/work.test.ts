@@ -9,12 +9,13 @@ import { at, openSmtpScript, reply } from '../support/smtp-script.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { eventually } from '../support/wait.js';
 
-type GatedMailer = Mailer & Readonly<{
-  /** Message-IDs in the order in which their dialogues began. */
-  begun: readonly string[];
-  /** Lets so many dialogues end. */
-  release: (count: number) => void;
-}>;
+type GatedMailer = Mailer &
+  Readonly<{
+    /** Message-IDs in the order in which their dialogues began. */
+    begun: readonly string[];
+    /** Lets so many dialogues end. */
+    release: (count: number) => void;
+  }>;
 
 /** A mailer whose dialogues end only when the test lets them. */
 const gatedMailer = (): GatedMailer => {
@@ -63,8 +64,16 @@ const sendMany = async (app: TestApp, count: number, priority: 'high' | 'normal'
   const caller = systemCaller((await firstTeam(app.engine))!, 'test', 'test');
   const sent: string[] = [];
   for (let from = 0; from < count; from += 100) {
-    const answers = await Promise.all(Array.from({ length: Math.min(100, count - from) }, (_, index) =>
-      commands.sendEmail(caller, { templateId: 'sign-in-code', to: [{ email: `to${from + index}@example.com` }], variables: signInVariables, priority })));
+    const answers = await Promise.all(
+      Array.from({ length: Math.min(100, count - from) }, (_, index) =>
+        commands.sendEmail(caller, {
+          templateId: 'sign-in-code',
+          to: [{ email: `to${from + index}@example.com` }],
+          variables: signInVariables,
+          priority,
+        }),
+      ),
+    );
     sent.push(...answers.map(({ body }) => body.messageId));
   }
   return sent;
@@ -73,7 +82,8 @@ const sendMany = async (app: TestApp, count: number, priority: 'high' | 'normal'
 /** Waits until the events of now have come to every follower of the log in this process: the relay began to follow before us. */
 const whenFollowed = async (app: TestApp): Promise<void> => {
   const head = await app.engine.store.head();
-  for await (const batch of app.engine.store.subscribeAll(head - 1, { signal: new AbortController().signal })) if (batch.at(-1)!.position >= head) break;
+  for await (const batch of app.engine.store.subscribeAll(head - 1, { signal: new AbortController().signal }))
+    if (batch.at(-1)!.position >= head) break;
   for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
@@ -85,7 +95,8 @@ await t.test('5,000 emails with room for 4,096 pointers all leave, each once', a
   t.ok(mailer.begun.length <= app.engine.limits.lanes, 'no more than the lanes are in flight');
   mailer.release(EVERYTHING);
   await eventually('all have begun', () => mailer.begun.length >= sent.length, 60_000);
-  const totals = async (status: string) => (await app.call<{ meta: { total: number } }>('GET', `/api/emails?status=${status}&limit=1`)).body.meta.total;
+  const totals = async (status: string) =>
+    (await app.call<{ meta: { total: number } }>('GET', `/api/emails?status=${status}&limit=1`)).body.meta.total;
   await eventually('all are delivered', async () => (await totals('delivered')) === sent.length, 60_000);
   t.equal(mailer.begun.length, sent.length);
   t.same([...mailer.begun].sort(), [...sent].sort());
@@ -120,7 +131,8 @@ await t.test('a retry that was waiting for its time before a restart is made aft
   t.equal((await second.whenStatus(id, 'sent', 1_000)).attempts.length, 2);
 });
 
-const emailsOf = (messageIds: readonly string[]): readonly string[] => messageIds.map((messageId) => messageId.slice(1, messageId.indexOf('@'))).sort();
+const emailsOf = (messageIds: readonly string[]): readonly string[] =>
+  messageIds.map((messageId) => messageId.slice(1, messageId.indexOf('@'))).sort();
 
 await t.test('higher priorities overtake', async (t) => {
   const mailer = gatedMailer();
@@ -134,14 +146,22 @@ await t.test('higher priorities overtake', async (t) => {
   mailer.release(EVERYTHING);
   await eventually('all have left', () => mailer.begun.length === 16);
   // Requests that are under way together are accepted in any order; the log says in which.
-  const accepted = (await storedEvents(app.engine)).filter(({ type }) => type.startsWith('EmailQueued')).map(({ stream }) => stream.slice('email-'.length));
+  const accepted = (await storedEvents(app.engine))
+    .filter(({ type }) => type.startsWith('EmailQueued'))
+    .map(({ stream }) => stream.slice('email-'.length));
   const inOrder = (messageIds: readonly string[]) => emailsOf(messageIds).toSorted((a, b) => accepted.indexOf(a) - accepted.indexOf(b));
-  t.same(mailer.begun.slice(1).flatMap((messageId) => emailsOf([messageId])), [...inOrder(high), ...inOrder(normal), ...inOrder(low)]);
+  t.same(
+    mailer.begun.slice(1).flatMap((messageId) => emailsOf([messageId])),
+    [...inOrder(high), ...inOrder(normal), ...inOrder(low)],
+  );
 });
 
 /** The emails of which the log has such an event. */
 const emailsWith = async (app: TestApp, type: string): Promise<readonly string[]> =>
-  (await storedEvents(app.engine)).filter((event) => event.type.startsWith(type)).map(({ stream }) => stream.slice('email-'.length)).sort();
+  (await storedEvents(app.engine))
+    .filter((event) => event.type.startsWith(type))
+    .map(({ stream }) => stream.slice('email-'.length))
+    .sort();
 
 await t.test('an attempt is recorded before its dialogue, and what is in a dialogue at a stop is recorded before the end', async (t) => {
   const dataDir = temporaryDirectory(t);
@@ -150,7 +170,11 @@ await t.test('an attempt is recorded before its dialogue, and what is in a dialo
   await sendMany(app, 40);
   await eventually('some have begun', () => mailer.begun.length >= 5);
   const recorded = await emailsWith(app, 'DeliveryAttempted');
-  t.same(emailsOf(mailer.begun).filter((id) => !recorded.includes(id)), [], 'no dialogue without a recorded attempt');
+  t.same(
+    emailsOf(mailer.begun).filter((id) => !recorded.includes(id)),
+    [],
+    'no dialogue without a recorded attempt',
+  );
 
   const stopped = app.stop();
   mailer.release(EVERYTHING);

@@ -3,9 +3,21 @@ import t from 'tap';
 import type { InjectOptions } from 'fastify';
 import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domain/limits.js';
 import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/server.js';
-import { addressBucket } from '../../src/http/plugins/rate-policy.js';
+import { addressBucket } from '../../src/http/hooks/rate-policy.js';
 import type { App } from '../../src/http/context.js';
-import { ASSET, bearer, EMAIL, fakeMailbox, fakes, fakeServer, KEY_ID, OTHERS_ASSET, OTHERS_EMAIL, OTHERS_KEY_ID, sendBody } from './fakes.js';
+import {
+  ASSET,
+  bearer,
+  EMAIL,
+  fakeMailbox,
+  fakes,
+  fakeServer,
+  KEY_ID,
+  OTHERS_ASSET,
+  OTHERS_EMAIL,
+  OTHERS_KEY_ID,
+  sendBody,
+} from './fakes.js';
 
 const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/emails')) return mine ? EMAIL : OTHERS_EMAIL;
@@ -64,7 +76,10 @@ void t.test('paths that begin with /api are never public, pages never need a key
 
 void t.test('a route that declares no permission stops the build', async (t) => {
   const { deps } = fakes();
-  await t.rejects(buildServer(deps, (app) => void app.get('/api/forgotten', async () => ({}))), /GET \/api\/forgotten declares neither a permission/);
+  await t.rejects(
+    buildServer(deps, (app) => void app.get('/api/forgotten', async () => ({}))),
+    /GET \/api\/forgotten declares neither a permission/,
+  );
   const app = await buildServer(fakes().deps, (scope) => void scope.get('/pages/open', { config: { access: 'public' } }, async () => ({})));
   t.equal((await app.inject('/pages/open')).statusCode, 200);
   await app.close();
@@ -73,12 +88,14 @@ void t.test('a route that declares no permission stops the build', async (t) => 
 void t.test('keys that are not good', async (t) => {
   const { app } = await fakeServer();
   t.teardown(() => app.close());
-  const ask = (authorization?: string) => codeOf(app, { url: '/api/emails', headers: authorization === undefined ? {} : { authorization } });
+  const ask = (authorization?: string) =>
+    codeOf(app, { url: '/api/emails', headers: authorization === undefined ? {} : { authorization } });
   t.same(await ask('Bearer misshapen'), [401, 'INVALID_API_KEY']);
   t.same(await ask('Bearer unknown'), [401, 'API_KEY_NOT_FOUND']);
   t.same(await ask('Bearer revoked'), [401, 'API_KEY_REVOKED']);
   t.same(await ask('Bearer expired'), [401, 'API_KEY_EXPIRED']);
-  for (const wrong of [undefined, '', 'Basic dXNlcjpwYXNz', 'unlimited', 'Bearer', 'Bearer ', 'Bearer a b', 'Bearer ünlimited']) t.same(await ask(wrong), [401, 'UNAUTHORIZED'], String(wrong));
+  for (const wrong of [undefined, '', 'Basic dXNlcjpwYXNz', 'unlimited', 'Bearer', 'Bearer ', 'Bearer a b', 'Bearer ünlimited'])
+    t.same(await ask(wrong), [401, 'UNAUTHORIZED'], String(wrong));
   t.same(await ask('bearer  unlimited'), [200, undefined], 'the scheme is case-insensitive');
 });
 
@@ -86,7 +103,9 @@ void t.test('every answer has a request id and the three rate headers', async (t
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
   const requests: readonly (readonly [string, InjectOptions])[] = [
-    ...routesOf(app).map((route) => [`${route.method} ${route.path}`, requestTo(route, 'unlimited')] as const).filter(([name]) => !name.includes('*')),
+    ...routesOf(app)
+      .map((route) => [`${route.method} ${route.path}`, requestTo(route, 'unlimited')] as const)
+      .filter(([name]) => !name.includes('*')),
     ['no key', { url: '/api/emails' }],
     ['unknown path', { url: '/nowhere' }],
     ['unknown path with a body', { method: 'POST', url: '/nowhere', headers: { 'content-type': 'application/json' }, payload: '{' }],
@@ -95,16 +114,30 @@ void t.test('every answer has a request id and the three rate headers', async (t
     ['a broken percent sign', { url: '/api/emails/%zz' }],
     ['a file of the docs that is not there', { url: '/docs/static/nothing.js' }],
     ['a long URL', { url: `/api/emails?search=${'x'.repeat(9_000)}`, headers: bearer('unlimited') }],
-    ['a broken body', { method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'content-type': 'application/json' }, payload: '{' }],
+    [
+      'a broken body',
+      { method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'content-type': 'application/json' }, payload: '{' },
+    ],
     ['HEAD', { method: 'HEAD', url: '/api/emails', headers: bearer('unlimited') }],
   ];
   for (const [name, request] of requests) {
     const { headers, statusCode } = await app.inject(request);
     t.match(headers['x-request-id'], /./, name);
-    t.match(headers, { 'x-ratelimit-limit': /^\d+$/, 'x-ratelimit-remaining': /^\d+$/, 'x-ratelimit-reset': /^\d{10}$/, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }, name);
+    t.match(
+      headers,
+      {
+        'x-ratelimit-limit': /^\d+$/,
+        'x-ratelimit-remaining': /^\d+$/,
+        'x-ratelimit-reset': /^\d{10}$/,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+      },
+      name,
+    );
     t.not(headers['x-ratelimit-remaining'], '0', `${name}: counted, not made up`);
     t.notOk([404, 400, 401].includes(statusCode) && headers['content-type'] !== 'application/json; charset=utf-8', name);
-    if (String(headers['content-type']).startsWith('text/html')) t.match(headers['content-security-policy'], /default-src 'none'/, `${name} is a page with a policy`);
+    if (String(headers['content-type']).startsWith('text/html'))
+      t.match(headers['content-security-policy'], /default-src 'none'/, `${name} is a page with a policy`);
   }
   t.same(await codeOf(app, { url: '/nowhere' }), [404, 'NOT_FOUND']);
   t.same(await codeOf(app, { method: 'PUT', url: '/api/emails/send' }), [404, 'NOT_FOUND']);
@@ -126,12 +159,20 @@ void t.test('rates of a key', async (t) => {
     await clock.advance(17_500);
     const refused = await send();
     t.equal(refused.statusCode, 429);
-    t.match(refused.json(), { code: 'RATE_LIMIT_EXCEEDED', retryAfter: 43, message: /POST \/api\/emails\/send 30 times a minute.* Try again in 43 seconds/ });
+    t.match(refused.json(), {
+      code: 'RATE_LIMIT_EXCEEDED',
+      retryAfter: 43,
+      message: /POST \/api\/emails\/send 30 times a minute.* Try again in 43 seconds/,
+    });
     t.match(refused.headers, { 'retry-after': '43', 'x-ratelimit-remaining': '0', 'x-ratelimit-limit': '30' });
     t.equal(calls.length, 30, 'nothing was called');
     const otherEndpoint = await app.inject({ url: '/api/emails', headers: bearer('full') });
     t.match(otherEndpoint.headers, { 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': '299' });
-    t.equal((await app.inject({ method: 'POST', url: '/api/emails/send', headers: bearer('stranger'), payload: sendBody })).statusCode, 201, 'another key is another matter');
+    t.equal(
+      (await app.inject({ method: 'POST', url: '/api/emails/send', headers: bearer('stranger'), payload: sendBody })).statusCode,
+      201,
+      'another key is another matter',
+    );
     await clock.advance(42_500);
     t.equal((await send()).statusCode, 201);
   });
@@ -157,7 +198,11 @@ void t.test('rates of a key', async (t) => {
     t.same(await ask('/api/api-keys', 101), { 200: generalRateLimit.perMinute, 429: 1 });
     t.same(await ask('/api/templates/welcome', 100), { 200: 100 });
     const burst = await app.inject({ url: '/api/templates/welcome/versions', headers: bearer('full') });
-    t.match(burst.json(), { code: 'RATE_LIMIT_EXCEEDED', message: /200 such calls in 10 seconds.*Try again in 10 seconds/, retryAfter: 10 });
+    t.match(burst.json(), {
+      code: 'RATE_LIMIT_EXCEEDED',
+      message: /200 such calls in 10 seconds.*Try again in 10 seconds/,
+      retryAfter: 10,
+    });
     t.same(await ask('/api/emails', 100), { 200: 100 }, 'endpoints of the table are not in the burst');
   });
 
@@ -184,7 +229,12 @@ void t.test('rates of a key', async (t) => {
     const open = Array.from({ length: generalRateLimit.concurrentRequests }, () => ask('full'));
     while (waiting < generalRateLimit.concurrentRequests) await new Promise(setImmediate);
     const refused = await ask('full');
-    t.match(refused.json(), { statusCode: 429, code: 'RATE_LIMIT_EXCEEDED', message: /10 requests under way at once.* Try again in 1 second\./, retryAfter: 1 });
+    t.match(refused.json(), {
+      statusCode: 429,
+      code: 'RATE_LIMIT_EXCEEDED',
+      message: /10 requests under way at once.* Try again in 1 second\./,
+      retryAfter: 1,
+    });
     t.equal(refused.headers['retry-after'], '1');
     const free = ask('unlimited');
     while (waiting <= generalRateLimit.concurrentRequests) await new Promise(setImmediate);
@@ -203,7 +253,8 @@ const gateOf = () => {
 void t.test('without a key, the remote address is bounded', async (t) => {
   const { app, clock } = await fakeServer();
   t.teardown(() => app.close());
-  const ask = (url: string, token?: string, remoteAddress = '203.0.113.9') => app.inject({ url, remoteAddress, headers: token === undefined ? {} : bearer(token) });
+  const ask = (url: string, token?: string, remoteAddress = '203.0.113.9') =>
+    app.inject({ url, remoteAddress, headers: token === undefined ? {} : bearer(token) });
   const failures = [() => ask('/api/emails'), () => ask('/api/emails', 'unknown'), () => ask('/nowhere')];
   for (let n = 0; n < addressRateLimits.failedPerMinute; n += 1) t.not((await failures[n % 3]!()).statusCode, 429);
   for (const fail of failures) t.match((await fail()).json(), { statusCode: 429, code: 'RATE_LIMIT_EXCEEDED', retryAfter: 60 });
@@ -222,7 +273,11 @@ void t.test('without a key, the remote address is bounded', async (t) => {
 
 void t.test('HTTPS, where it is required', async (t) => {
   const plain = { url: '/api/emails', headers: bearer('unlimited') };
-  const forwarded = (proto: string, address = '10.0.0.1') => ({ ...plain, remoteAddress: address, headers: { ...plain.headers, 'x-forwarded-proto': proto, 'x-forwarded-for': '203.0.113.9' } });
+  const forwarded = (proto: string, address = '10.0.0.1') => ({
+    ...plain,
+    remoteAddress: address,
+    headers: { ...plain.headers, 'x-forwarded-proto': proto, 'x-forwarded-for': '203.0.113.9' },
+  });
 
   const direct = await fakeServer({ settings: { requireHttps: true } });
   t.same(await codeOf(direct.app, plain), [403, 'HTTPS_REQUIRED']);

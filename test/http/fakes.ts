@@ -5,10 +5,10 @@ import type { ApiKeyRecord, Permission } from '../../src/domain/api-key/records.
 import { permissions as allPermissions } from '../../src/domain/api-key/records.js';
 import type { EmailListItem, EmailRecord, PageMeta } from '../../src/domain/email/request.js';
 import { DomainError } from '../../src/domain/errors.js';
-import { must, parseApiKeyId, parseAssetId, parseEmailId, parseTeamId } from '../../src/domain/ids.js';
+import { assertDefined, parseApiKeyId, parseAssetId, parseEmailId, parseTeamId } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
-import type { Log, LogFields } from '../../src/domain/ports/log.js';
+import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 import type { Mailbox, MailboxMessage } from '../../src/domain/ports/mailbox.js';
 import type { WorkerHealth } from '../../src/domain/ports/worker.js';
 import type { AttachmentTemplateRecord } from '../../src/domain/attachment-template/records.js';
@@ -20,18 +20,21 @@ import type { App } from '../../src/http/context.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
 
 export const NOW = '2030-01-01T12:00:00.000Z';
-export const TEAM = must(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team');
-export const OTHER_TEAM = must(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team');
-export const EMAIL = must(parseEmailId('33333333-3333-4333-8333-333333333333'), 'email');
-export const OTHERS_EMAIL = must(parseEmailId('44444444-4444-4444-8444-444444444444'), 'email');
+export const TEAM = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team');
+export const OTHER_TEAM = assertDefined(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team');
+export const EMAIL = assertDefined(parseEmailId('33333333-3333-4333-8333-333333333333'), 'email');
+export const OTHERS_EMAIL = assertDefined(parseEmailId('44444444-4444-4444-8444-444444444444'), 'email');
 export const TEMPLATE_ID = '55555555-5555-4555-8555-555555555555';
-export const ASSET = must(parseAssetId('77777777-7777-4777-8777-777777777777'), 'asset');
-export const OTHERS_ASSET = must(parseAssetId('88888888-8888-4888-8888-888888888888'), 'asset');
-export const KEY_ID = must(parseApiKeyId('key_AAAAAAAAAAAAAAAAAAAAAA'), 'key');
-export const OTHERS_KEY_ID = must(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
+export const ASSET = assertDefined(parseAssetId('77777777-7777-4777-8777-777777777777'), 'asset');
+export const OTHERS_ASSET = assertDefined(parseAssetId('88888888-8888-4888-8888-888888888888'), 'asset');
+export const KEY_ID = assertDefined(parseApiKeyId('key_AAAAAAAAAAAAAAAAAAAAAA'), 'key');
+export const OTHERS_KEY_ID = assertDefined(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
 
 const key = (keyId: string, permissions: readonly Permission[], rateLimit: number | null, teamId = TEAM): Authenticated => ({
-  teamId, keyId: must(parseApiKeyId(keyId), 'key'), permissions, rateLimit,
+  teamId,
+  keyId: assertDefined(parseApiKeyId(keyId), 'key'),
+  permissions,
+  rateLimit,
 });
 
 /** What each bearer token stands for. */
@@ -48,45 +51,143 @@ const keys: Readonly<Record<string, Authenticated | 'INVALID_API_KEY' | 'API_KEY
 };
 
 export const sendResponse = {
-  id: EMAIL, messageId: '<33333333@example.com>', status: 'queued' as const, recipientCount: 1, attachmentCount: 0,
-  queuedAt: NOW, estimatedDeliveryAt: NOW,
+  id: EMAIL,
+  messageId: '<33333333@example.com>',
+  status: 'queued' as const,
+  recipientCount: 1,
+  attachmentCount: 0,
+  queuedAt: NOW,
+  estimatedDeliveryAt: NOW,
 };
 
 export const emailRecord: EmailRecord = {
-  id: EMAIL, messageId: '<33333333@example.com>', status: 'sent', archived: false, emailTemplateName: 'Order', templateId: TEMPLATE_ID,
-  templateVersion: null, subject: 'Zoë’s "order" \u2028 </script>', from: null, replyTo: null, priority: 'normal', tags: ['a'],
-  recipientCount: 1, attachmentCount: 0, retryCount: 0, failureReason: null, scheduledAt: null, queuedAt: NOW, processingAt: null,
-  nextAttemptAt: null, sentAt: NOW, deliveredAt: null, archivedAt: null, createdAt: NOW, updatedAt: NOW,
-  recipients: [{ email: 'jane@example.com', name: null, role: 'to', status: 'sent', replyCode: 250, enhancedCode: null, rule: null, reply: 'OK' }],
-  attempts: [{ attempt: 1, startedAt: NOW, endedAt: null, host: 'mx', durationMs: 1.5, outcome: 'sent', replyCode: 250, reply: 'OK', nextAttemptAt: null }],
-  metadata: { recipients: { to: [{ email: 'jane@example.com' }], cc: [], bcc: [] }, variables: { nested: [1, { deep: null }] }, attachments: [], custom: {} },
+  id: EMAIL,
+  messageId: '<33333333@example.com>',
+  status: 'sent',
+  archived: false,
+  emailTemplateName: 'Order',
+  templateId: TEMPLATE_ID,
+  templateVersion: null,
+  subject: 'Zoë’s "order" \u2028 </script>',
+  from: null,
+  replyTo: null,
+  priority: 'normal',
+  tags: ['a'],
+  recipientCount: 1,
+  attachmentCount: 0,
+  retryCount: 0,
+  failureReason: null,
+  scheduledAt: null,
+  queuedAt: NOW,
+  processingAt: null,
+  nextAttemptAt: null,
+  sentAt: NOW,
+  deliveredAt: null,
+  archivedAt: null,
+  createdAt: NOW,
+  updatedAt: NOW,
+  recipients: [
+    { email: 'jane@example.com', name: null, role: 'to', status: 'sent', replyCode: 250, enhancedCode: null, rule: null, reply: 'OK' },
+  ],
+  attempts: [
+    {
+      attempt: 1,
+      startedAt: NOW,
+      endedAt: null,
+      host: 'mx',
+      durationMs: 1.5,
+      outcome: 'sent',
+      replyCode: 250,
+      reply: 'OK',
+      nextAttemptAt: null,
+    },
+  ],
+  metadata: {
+    recipients: { to: [{ email: 'jane@example.com' }], cc: [], bcc: [] },
+    variables: { nested: [1, { deep: null }] },
+    attachments: [],
+    custom: {},
+  },
 };
 
 const listItem: EmailListItem = {
-  id: EMAIL, status: 'sent', archived: false, emailTemplateName: 'Order', templateId: TEMPLATE_ID, subject: null,
-  recipientCount: 1, createdAt: NOW, sentAt: null, deliveredAt: null,
+  id: EMAIL,
+  status: 'sent',
+  archived: false,
+  emailTemplateName: 'Order',
+  templateId: TEMPLATE_ID,
+  subject: null,
+  recipientCount: 1,
+  createdAt: NOW,
+  sentAt: null,
+  deliveredAt: null,
 };
 
 const template: TemplateRecord = {
-  id: TEMPLATE_ID, slug: 'welcome', name: 'Welcome', description: '', type: 'email', subject: 'Hi', from: { email: 'a@example.com' },
-  status: 'draft', version: 2, publishedVersion: 1, locale: 'en-US', timeZone: 'UTC', variables: [{ name: 'x', type: 'string', defaultValue: 0.5 }],
-  schema: { sections: [{ id: 's', type: 'main', components: [] }] }, createdAt: NOW, updatedAt: NOW,
+  id: TEMPLATE_ID,
+  slug: 'welcome',
+  name: 'Welcome',
+  description: '',
+  type: 'email',
+  subject: 'Hi',
+  from: { email: 'a@example.com' },
+  status: 'draft',
+  version: 2,
+  publishedVersion: 1,
+  locale: 'en-US',
+  timeZone: 'UTC',
+  variables: [{ name: 'x', type: 'string', defaultValue: 0.5 }],
+  schema: { sections: [{ id: 's', type: 'main', components: [] }] },
+  createdAt: NOW,
+  updatedAt: NOW,
 };
 
 export const ATTACHMENT_TEMPLATE_ID = '66666666-6666-5666-8666-666666666666';
 
 const attachmentTemplate: AttachmentTemplateRecord = {
-  id: ATTACHMENT_TEMPLATE_ID, shortId: 'atpl_0123456789', slug: 'welcome', name: 'Invoice “A/7”', description: '', type: 'attachment', outputFormats: ['pdf', 'excel'],
-  status: 'draft', version: 2, publishedVersion: 1, locale: 'en-US', timeZone: 'UTC', variables: [{ name: 'x', type: 'string', defaultValue: 0.5 }],
-  schema: { outputFormats: ['pdf', 'excel'], pages: [] }, createdAt: NOW, updatedAt: NOW,
+  id: ATTACHMENT_TEMPLATE_ID,
+  shortId: 'atpl_0123456789',
+  slug: 'welcome',
+  name: 'Invoice “A/7”',
+  description: '',
+  type: 'attachment',
+  outputFormats: ['pdf', 'excel'],
+  status: 'draft',
+  version: 2,
+  publishedVersion: 1,
+  locale: 'en-US',
+  timeZone: 'UTC',
+  variables: [{ name: 'x', type: 'string', defaultValue: 0.5 }],
+  schema: { outputFormats: ['pdf', 'excel'], pages: [] },
+  createdAt: NOW,
+  updatedAt: NOW,
 };
 
 const apiKey: ApiKeyRecord = {
-  id: KEY_ID, name: 'k', description: null, permissions: ['emails:send'], rateLimit: null, status: 'active', start: 'abcd', end: 'wxyz',
-  createdAt: NOW, expiresAt: null, lastUsedAt: null, revokedAt: null,
+  id: KEY_ID,
+  name: 'k',
+  description: null,
+  permissions: ['emails:send'],
+  rateLimit: null,
+  status: 'active',
+  start: 'abcd',
+  end: 'wxyz',
+  createdAt: NOW,
+  expiresAt: null,
+  lastUsedAt: null,
+  revokedAt: null,
 };
 
-export const asset: AssetRecord = { id: ASSET, filename: 'logo "Zoë".png', contentType: 'image/png', sizeBytes: 3, sha256: 'ab', width: 7, height: 5, createdAt: NOW };
+export const asset: AssetRecord = {
+  id: ASSET,
+  filename: 'logo "Zoë".png',
+  contentType: 'image/png',
+  sizeBytes: 3,
+  sha256: 'ab',
+  width: 7,
+  height: 5,
+  createdAt: NOW,
+};
 
 const meta: PageMeta = { page: 1, limit: 20, total: 1, totalPages: 1, totalIsLowerBound: false, nextCursor: null };
 
@@ -110,11 +211,16 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     await during.run(name);
     return answer;
   };
-  const owned = async <T>(known: boolean, code: 'EMAIL_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'API_KEY_UNKNOWN' | 'ASSET_NOT_FOUND', answer: () => Promise<T>): Promise<T> => {
+  const owned = async <T>(
+    known: boolean,
+    code: 'EMAIL_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'API_KEY_UNKNOWN' | 'ASSET_NOT_FOUND',
+    answer: () => Promise<T>,
+  ): Promise<T> => {
     if (!known) throw new DomainError(code, 'unknown');
     return answer();
   };
-  const templateIsOwned = (teamId: string, reference: string): boolean => teamId === TEAM && [TEMPLATE_ID, 'welcome', 'order-confirmation'].includes(reference);
+  const templateIsOwned = (teamId: string, reference: string): boolean =>
+    teamId === TEAM && [TEMPLATE_ID, 'welcome', 'order-confirmation'].includes(reference);
   return {
     authenticate: async (token) => {
       const found = keys[token];
@@ -124,46 +230,87 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     },
     sendEmail: async (caller, request, idempotency) =>
       did('sendEmail', [caller, request, idempotency], { body: sendResponse, replayed: idempotency?.key === 'seen' }),
-    getEmail: (caller, id) => owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () => did('getEmail', [caller, id], emailRecord)),
+    getEmail: (caller, id) =>
+      owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () => did('getEmail', [caller, id], emailRecord)),
     retryEmail: (caller, id, idempotency) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
-        did('retryEmail', [caller, id, idempotency], { body: { id, status: 'queued' as const, message: 'again', retryCount: 1, queuedAt: NOW }, replayed: idempotency?.key === 'seen' })),
-    deleteEmail: (caller, id) => owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () => did('deleteEmail', [caller, id], { id, deleted: true as const })),
+        did('retryEmail', [caller, id, idempotency], {
+          body: { id, status: 'queued' as const, message: 'again', retryCount: 1, queuedAt: NOW },
+          replayed: idempotency?.key === 'seen',
+        }),
+      ),
+    deleteEmail: (caller, id) =>
+      owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
+        did('deleteEmail', [caller, id], { id, deleted: true as const }),
+      ),
     deleteEmails: (caller, ids) => did('deleteEmails', [caller, ids], { deleted: ids.length, notFound: 0, inProgress: 0 }),
     createTemplate: (caller, request) => did('createTemplate', [caller, request], template),
-    getTemplate: (caller, reference) => owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('getTemplate', [caller, reference], template)),
-    updateTemplate: (caller, reference, request) => owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('updateTemplate', [caller, reference, request], template)),
-    deleteTemplate: (caller, reference) => owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('deleteTemplate', [caller, reference], { id: TEMPLATE_ID, deleted: true as const })),
-    publishTemplate: (caller, reference) => owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('publishTemplate', [caller, reference], template)),
+    getTemplate: (caller, reference) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('getTemplate', [caller, reference], template)),
+    updateTemplate: (caller, reference, request) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('updateTemplate', [caller, reference, request], template),
+      ),
+    deleteTemplate: (caller, reference) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('deleteTemplate', [caller, reference], { id: TEMPLATE_ID, deleted: true as const }),
+      ),
+    publishTemplate: (caller, reference) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('publishTemplate', [caller, reference], template)),
     templateVersions: (caller, reference) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('templateVersions', [caller, reference], [{ version: 1, name: 'Welcome', subject: 'Hi', publishedAt: NOW, current: true }])),
+        did('templateVersions', [caller, reference], [{ version: 1, name: 'Welcome', subject: 'Hi', publishedAt: NOW, current: true }]),
+      ),
     previewTemplate: (caller, reference, request) =>
-      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('previewTemplate', [caller, reference, request], { subject: 'Hi', html: '<p>é</p>', text: 'é', sizeBytes: 9 })),
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('previewTemplate', [caller, reference, request], { subject: 'Hi', html: '<p>é</p>', text: 'é', sizeBytes: 9 }),
+      ),
     createAttachmentTemplate: (caller, request) => did('createAttachmentTemplate', [caller, request], attachmentTemplate),
     importAttachmentTemplate: (caller, request) =>
       did('importAttachmentTemplate', [caller, request], { template: attachmentTemplate, created: request.slug !== 'known' }),
-    getAttachmentTemplate: (caller, reference) => owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('getAttachmentTemplate', [caller, reference], attachmentTemplate)),
+    getAttachmentTemplate: (caller, reference) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('getAttachmentTemplate', [caller, reference], attachmentTemplate),
+      ),
     updateAttachmentTemplate: (caller, reference, request) =>
-      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('updateAttachmentTemplate', [caller, reference, request], attachmentTemplate)),
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('updateAttachmentTemplate', [caller, reference, request], attachmentTemplate),
+      ),
     deleteAttachmentTemplate: (caller, reference) =>
-      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('deleteAttachmentTemplate', [caller, reference], { id: ATTACHMENT_TEMPLATE_ID, deleted: true as const })),
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('deleteAttachmentTemplate', [caller, reference], { id: ATTACHMENT_TEMPLATE_ID, deleted: true as const }),
+      ),
     publishAttachmentTemplate: (caller, reference) =>
-      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('publishAttachmentTemplate', [caller, reference], attachmentTemplate)),
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('publishAttachmentTemplate', [caller, reference], attachmentTemplate),
+      ),
     attachmentTemplateVersions: (caller, reference) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('attachmentTemplateVersions', [caller, reference], [{ version: 1, name: 'Invoice', publishedAt: NOW, current: true }])),
+        did('attachmentTemplateVersions', [caller, reference], [{ version: 1, name: 'Invoice', publishedAt: NOW, current: true }]),
+      ),
     previewAttachmentTemplate: (caller, reference, request, signal) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('previewAttachmentTemplate', [caller, reference, request, signal], { bytes: Buffer.from('%PDF-\xff', 'latin1'), format: request.format ?? 'pdf', name: attachmentTemplate.name })),
+        did('previewAttachmentTemplate', [caller, reference, request, signal], {
+          bytes: Buffer.from('%PDF-\xff', 'latin1'),
+          format: request.format ?? 'pdf',
+          name: attachmentTemplate.name,
+        }),
+      ),
     uploadAsset: (caller, upload, usage) => did('uploadAsset', [caller, upload, usage], asset),
     getAsset: (caller, id) => owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () => did('getAsset', [caller, id], asset)),
     assetContent: (caller, id) =>
-      owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () => did('assetContent', [caller, id], { bytes: Buffer.from([0, 255, 1]), contentType: asset.contentType, filename: asset.filename })),
-    deleteAsset: (caller, id) => owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () => did('deleteAsset', [caller, id], { id, deleted: true as const })),
+      owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () =>
+        did('assetContent', [caller, id], { bytes: Buffer.from([0, 255, 1]), contentType: asset.contentType, filename: asset.filename }),
+      ),
+    deleteAsset: (caller, id) =>
+      owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () =>
+        did('deleteAsset', [caller, id], { id, deleted: true as const }),
+      ),
     createApiKey: (caller, request) => did('createApiKey', [caller, request], { ...apiKey, key: 'secret' }),
-    getApiKey: (caller, id) => owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('getApiKey', [caller, id], apiKey)),
-    revokeApiKey: (caller, id) => owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('revokeApiKey', [caller, id], apiKey)),
+    getApiKey: (caller, id) =>
+      owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('getApiKey', [caller, id], apiKey)),
+    revokeApiKey: (caller, id) =>
+      owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('revokeApiKey', [caller, id], apiKey)),
   };
 };
 
@@ -203,10 +350,17 @@ const fakeQueries = (calls: Call[]): Queries => ({
 });
 
 export const mailMessage: MailboxMessage = {
-  id: 'm1', from: { address: 'shop@example.com', name: 'Shop' }, to: [{ address: 'jane@example.com', name: 'Jane' }], subject: 'Ordér', receivedAt: NOW, sizeBytes: 42,
-  cc: [], envelope: { from: 'shop@example.com', to: ['jane@example.com', 'hidden@example.com'] },
+  id: 'm1',
+  from: { address: 'shop@example.com', name: 'Shop' },
+  to: [{ address: 'jane@example.com', name: 'Jane' }],
+  subject: 'Ordér',
+  receivedAt: NOW,
+  sizeBytes: 42,
+  cc: [],
+  envelope: { from: 'shop@example.com', to: ['jane@example.com', 'hidden@example.com'] },
   html: '<html><head><style>@media (prefers-color-scheme: dark) {p{color:#fff}}</style></head><body><img src="cid:logo@x"><script>alert(1)</script></body></html>',
-  text: 'Hello', headers: [{ name: 'Subject', value: 'Ordér' }],
+  text: 'Hello',
+  headers: [{ name: 'Subject', value: 'Ordér' }],
   attachments: [
     { filename: 'löschen"\r\n.svg', contentType: 'text/html', contentId: null, sizeBytes: 4 },
     { filename: 'logo.png', contentType: 'image/png', contentId: '<logo@x>', sizeBytes: 3 },
@@ -236,10 +390,13 @@ export const fakeMailbox = (): Mailbox => {
   };
 };
 
-const fakeLog = (logged: Fakes['logged']): Log => {
-  const at = (level: string) => (fields: LogFields, message: string): void => void logged.push({ level, message, ...fields });
-  const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log };
-  return log;
+const fakeLog = (logged: Fakes['logged']): Logger => {
+  const at =
+    (level: string) =>
+    (fields: LogFields, message: string): void =>
+      void logged.push({ level, message, ...fields });
+  const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => logger };
+  return logger;
 };
 
 const fakeIds = (): Ids => {
@@ -261,10 +418,21 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
   const workers: WorkerHealth[] = [{ name: 'relay', state: 'running', restarts: 0, lastFault: null }];
   const accepting = { value: true };
   const deps: HttpDeps = {
-    settings: { publicUrl: 'http://127.0.0.1:3000', host: '127.0.0.1', port: 3000, requireHttps: false, trustProxy: false, ...options.settings },
+    settings: {
+      publicUrl: 'http://127.0.0.1:3000',
+      host: '127.0.0.1',
+      port: 3000,
+      requireHttps: false,
+      trustProxy: false,
+      ...options.settings,
+    },
     limits: { ...defaultLimits, ...options.limits },
-    clock, ids: fakeIds(), log: fakeLog(logged), limiter: openMemoryLimiter({ clock }),
-    commands: fakeCommands(calls, during), queries: fakeQueries(calls),
+    clock,
+    ids: fakeIds(),
+    logger: fakeLog(logged),
+    limiter: openMemoryLimiter({ clock }),
+    commands: fakeCommands(calls, during),
+    queries: fakeQueries(calls),
     ...(options.mailbox === undefined ? {} : { mailbox: options.mailbox }),
     health: { accepting: () => accepting.value, workers: () => workers },
     version: '1.2.3',

@@ -20,11 +20,24 @@ void t.test('as JSON and as files', async (t) => {
   const file = await app.inject('/mailbox/messages/m1/attachments/0');
   t.equal(file.body, 'abc');
   t.match(file.headers, {
-    'content-type': 'text/html', 'content-security-policy': /sandbox/, 'x-content-type-options': 'nosniff',
+    'content-type': 'text/html',
+    'content-security-policy': /sandbox/,
+    'x-content-type-options': 'nosniff',
     'content-disposition': `attachment; filename="l_schen___.svg"; filename*=UTF-8''l%C3%B6schen%22%0D%0A.svg`,
   });
-  t.equal((await app.inject('/mailbox/messages/m1/attachments/2')).headers['content-type'], 'application/octet-stream', 'a type that is none');
-  for (const url of ['/mailbox/messages/m2', '/mailbox/messages/m2/raw', '/mailbox/messages/m2/html', '/mailbox/messages/m1/attachments/9', '/mailbox/messages/m1/attachments/-1', '/mailbox/messages/m1/attachments/x']) {
+  t.equal(
+    (await app.inject('/mailbox/messages/m1/attachments/2')).headers['content-type'],
+    'application/octet-stream',
+    'a type that is none',
+  );
+  for (const url of [
+    '/mailbox/messages/m2',
+    '/mailbox/messages/m2/raw',
+    '/mailbox/messages/m2/html',
+    '/mailbox/messages/m1/attachments/9',
+    '/mailbox/messages/m1/attachments/-1',
+    '/mailbox/messages/m1/attachments/x',
+  ]) {
     t.match((await app.inject(url)).json(), { statusCode: 404, code: 'NOT_FOUND' }, url);
   }
   t.same((await app.inject({ method: 'DELETE', url: '/mailbox/messages' })).json(), { deleted: 1 });
@@ -56,7 +69,8 @@ void t.test('the page brings all it needs, and its policy allows nothing else', 
     t.notMatch(page.headers['content-security-policy'], /unsafe|https:/);
     t.notMatch(page.body, /(?:src|href)="(?:https?:)?\/\//, 'nothing from elsewhere');
     t.notMatch(page.body, / on[a-z]+=/, 'no inline handlers');
-    for (const [, target = ''] of page.body.matchAll(/(?:src|href)="(\/[^"]*)"/g)) t.equal((await app.inject(target)).statusCode, 200, `${url} → ${target}`);
+    for (const [, target = ''] of page.body.matchAll(/(?:src|href)="(\/[^"]*)"/g))
+      t.equal((await app.inject(target)).statusCode, 200, `${url} → ${target}`);
   }
   const script = await app.inject('/mailbox/app.js');
   t.equal(script.headers['content-type'], 'text/javascript; charset=utf-8');
@@ -69,7 +83,15 @@ void t.test('the page brings all it needs, and its policy allows nothing else', 
 void t.test('it is there on loopback only', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox(), settings: { trustProxy: true } });
   t.teardown(() => app.close());
-  const urls = ['/mailbox', '/mailbox/messages', '/mailbox/messages/m1', '/mailbox/messages/m1/raw', '/mailbox/messages/m1/html', '/mailbox/messages/m1/attachments/0', '/mailbox/app.js'];
+  const urls = [
+    '/mailbox',
+    '/mailbox/messages',
+    '/mailbox/messages/m1',
+    '/mailbox/messages/m1/raw',
+    '/mailbox/messages/m1/html',
+    '/mailbox/messages/m1/attachments/0',
+    '/mailbox/app.js',
+  ];
   const asks: readonly (readonly [string, Record<string, string>, string, number])[] = [
     ['127.0.0.1', {}, 'localhost:3000', 200],
     ['127.8.8.8', {}, '127.0.0.1', 200],
@@ -86,7 +108,12 @@ void t.test('it is there on loopback only', async (t) => {
     ['127.0.0.1', { via: '1.1 proxy' }, 'localhost', 404],
   ];
   for (const [remoteAddress, extra, host, status] of asks) {
-    for (const url of urls) t.equal((await app.inject({ url, remoteAddress, headers: { host, ...extra } })).statusCode, status, `${url} from ${remoteAddress} for ${host} ${JSON.stringify(extra)}`);
+    for (const url of urls)
+      t.equal(
+        (await app.inject({ url, remoteAddress, headers: { host, ...extra } })).statusCode,
+        status,
+        `${url} from ${remoteAddress} for ${host} ${JSON.stringify(extra)}`,
+      );
   }
   const landing = (host: string) => app.inject({ url: '/', headers: { host } });
   t.match((await landing('localhost')).body, /href="\/mailbox"/);
@@ -96,8 +123,15 @@ void t.test('it is there on loopback only', async (t) => {
 void t.test('only the page itself, or no page, empties it', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
-  const clear = (headers: Record<string, string>) => app.inject({ method: 'DELETE', url: '/mailbox/messages', headers: { host: 'localhost:3000', ...headers } });
-  for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'https://evil.example' }, { origin: 'null' }, { origin: 'http://localhost:4000' }]) {
+  const clear = (headers: Record<string, string>) =>
+    app.inject({ method: 'DELETE', url: '/mailbox/messages', headers: { host: 'localhost:3000', ...headers } });
+  for (const headers of [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: 'http://localhost:4000' },
+  ]) {
     t.match((await clear(headers)).json(), { statusCode: 403, code: 'FORBIDDEN' }, JSON.stringify(headers));
   }
   t.same((await clear({ 'sec-fetch-site': 'same-origin', origin: 'http://localhost:3000' })).json(), { deleted: 1 });

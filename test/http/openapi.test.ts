@@ -11,12 +11,17 @@ const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? v
 /** Every value in the document with its path. */
 const walk = function* (value: Json, path: readonly string[] = []): Generator<readonly [readonly string[], Json]> {
   yield [path, value];
-  const members = Array.isArray(value) ? (value as readonly Json[]).map((member, index) => [String(index), member] as const) : Object.entries(object(value));
+  const members = Array.isArray(value)
+    ? (value as readonly Json[]).map((member, index) => [String(index), member] as const)
+    : Object.entries(object(value));
   for (const [key, member] of members) yield* walk(member, [...path, key]);
 };
 
 const resolve = (document: JsonObject, reference: string): Json | undefined =>
-  reference.slice(2).split('/').reduce<Json | undefined>((found, part) => object(found)[part], document);
+  reference
+    .slice(2)
+    .split('/')
+    .reduce<Json | undefined>((found, part) => object(found)[part], document);
 
 void t.test('the document', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
@@ -27,9 +32,20 @@ void t.test('the document', async (t) => {
   t.same((await app.inject('/docs/json')).json(), document);
 
   void t.test('has every route of the API, and nothing else', async (t) => {
-    const described = Object.entries(object(document['paths'])).flatMap(([path, item]) => Object.keys(object(item)).map((method) => `${method.toUpperCase()} ${path}`));
-    const pages = new Set(['GET /', 'GET /openapi.json', 'GET /mailbox', 'GET /mailbox/app.css', 'GET /mailbox/app.js', 'GET /mailbox/messages/{id}/html']);
-    const registered = routesOf(app).map(({ method, path }) => `${method} ${path.replace(/:([a-z]+)/g, '{$1}')}`).filter((name) => !name.includes('/docs') && !pages.has(name));
+    const described = Object.entries(object(document['paths'])).flatMap(([path, item]) =>
+      Object.keys(object(item)).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const pages = new Set([
+      'GET /',
+      'GET /openapi.json',
+      'GET /mailbox',
+      'GET /mailbox/app.css',
+      'GET /mailbox/app.js',
+      'GET /mailbox/messages/{id}/html',
+    ]);
+    const registered = routesOf(app)
+      .map(({ method, path }) => `${method} ${path.replace(/:([a-z]+)/g, '{$1}')}`)
+      .filter((name) => !name.includes('/docs') && !pages.has(name));
     t.same(described.sort(), registered.sort());
   });
 
@@ -42,7 +58,8 @@ void t.test('the document', async (t) => {
       t.ok(reference.startsWith('#/') && resolve(document, reference) !== undefined, `${path.join('.')} → ${reference}`);
     }
     for (const kind of ['schemas', 'responses', 'headers', 'parameters']) {
-      for (const name of Object.keys(object(object(document['components'])[kind]))) t.ok(references.has(`#/components/${kind}/${name}`), `${kind}/${name} is used`);
+      for (const name of Object.keys(object(object(document['components'])[kind])))
+        t.ok(references.has(`#/components/${kind}/${name}`), `${kind}/${name} is used`);
     }
   });
 
@@ -59,9 +76,20 @@ void t.test('the document', async (t) => {
       const keyed = route.access !== 'public';
       t.same(operation['security'], keyed ? [{ apiKey: [] }] : [], name);
       const statuses = Object.keys(object(operation['responses']));
-      for (const status of ['400', '403', '429', '500', ...(keyed ? ['401'] : []), ...(route.unknownId === undefined ? [] : ['404'])]) t.ok(statuses.includes(status), `${name}: ${status}`);
-      t.ok(statuses.some((status) => status.startsWith('2')), name);
-      t.same(path.match(/\{\w+\}/g) ?? [], ((operation['parameters'] ?? []) as readonly Json[]).map(object).filter((parameter) => parameter['in'] === 'path').map((parameter) => `{${String(parameter['name'])}}`), name);
+      for (const status of ['400', '403', '429', '500', ...(keyed ? ['401'] : []), ...(route.unknownId === undefined ? [] : ['404'])])
+        t.ok(statuses.includes(status), `${name}: ${status}`);
+      t.ok(
+        statuses.some((status) => status.startsWith('2')),
+        name,
+      );
+      t.same(
+        path.match(/\{\w+\}/g) ?? [],
+        ((operation['parameters'] ?? []) as readonly Json[])
+          .map(object)
+          .filter((parameter) => parameter['in'] === 'path')
+          .map((parameter) => `{${String(parameter['name'])}}`),
+        name,
+      );
       t.equal(operation['requestBody'] !== undefined, route.takesBody, name);
     }
   });
@@ -74,8 +102,22 @@ void t.test('every example is taken by the endpoint it belongs to', async (t) =>
   for (const route of routesOf(app)) {
     if (route.takesBody) t.ok(route.examples, `${route.method} ${route.path} has examples`);
     for (const [name, { value }] of Object.entries(route.examples ?? {})) {
-      const url = route.path.replace(':id', route.path.startsWith('/api/emails') ? EMAIL : route.path.startsWith('/api/api-keys') ? KEY_ID : route.path.startsWith('/api/assets') ? ASSET : 'welcome');
-      const response = await app.inject({ method: route.method as 'POST', url, headers: { ...bearer('unlimited'), 'content-type': 'application/json' }, payload: JSON.stringify(value) });
+      const url = route.path.replace(
+        ':id',
+        route.path.startsWith('/api/emails')
+          ? EMAIL
+          : route.path.startsWith('/api/api-keys')
+            ? KEY_ID
+            : route.path.startsWith('/api/assets')
+              ? ASSET
+              : 'welcome',
+      );
+      const response = await app.inject({
+        method: route.method as 'POST',
+        url,
+        headers: { ...bearer('unlimited'), 'content-type': 'application/json' },
+        payload: JSON.stringify(value),
+      });
       t.ok(response.statusCode < 300, `${route.path} ${name}: ${response.body}`);
       count += 1;
     }
@@ -91,8 +133,19 @@ void t.test('the examples of a send call fit the sample templates', async (t) =>
       t.fail(`${name}: there is no sample template ${templateId}`);
       continue;
     }
-    for (const variable of sample.variables) if (variable.required === true) t.not(variables[variable.name], undefined, `${name}: ${variable.name} is required`);
-    for (const given of Object.keys(variables)) t.ok(sample.variables.some((variable) => variable.name === given), `${name}: ${given} is a variable of ${templateId}`);
+    for (const variable of sample.variables)
+      if (variable.required === true) t.not(variables[variable.name], undefined, `${name}: ${variable.name} is required`);
+    for (const given of Object.keys(variables))
+      t.ok(
+        sample.variables.some((variable) => variable.name === given),
+        `${name}: ${given} is a variable of ${templateId}`,
+      );
   }
-  t.same(Object.values(sendExamples).map(({ value }) => (value as { templateId: string }).templateId).sort(), sampleTemplates.map(({ slug }) => slug).sort(), 'one for each sample');
+  t.same(
+    Object.values(sendExamples)
+      .map(({ value }) => (value as { templateId: string }).templateId)
+      .sort(),
+    sampleTemplates.map(({ slug }) => slug).sort(),
+    'one for each sample',
+  );
 });

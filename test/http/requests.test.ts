@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { DomainError, WrongExpectedRevision, type ErrorCode } from '../../src/domain/errors.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { statusOf } from '../../src/http/errors.js';
-import { jsonFaultAt } from '../../src/http/plugins/json-fault.js';
-import { parseJsonBody } from '../../src/http/plugins/json-body.js';
-import { scanJson } from '../../src/http/plugins/json-scan.js';
+import { jsonFaultAt } from '../../src/http/json/fault.js';
+import { parseJsonBody } from '../../src/http/json/body.js';
+import { scanJson } from '../../src/http/json/scan.js';
 import { buildServer } from '../../src/http/server.js';
 import { bearer, EMAIL, emailRecord, fakes, fakeServer, KEY_ID, NOW, sendBody, sendResponse, TEAM, TEMPLATE_ID } from './fakes.js';
 
@@ -20,7 +20,12 @@ void t.test('a send call', async (t) => {
   t.teardown(() => app.close());
 
   void t.test('reaches the command with the caller, and is answered 201 with every field unaltered', async (t) => {
-    const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'x-request-id': 'mine.1' }, payload: sendBody });
+    const response = await app.inject({
+      method: 'POST',
+      url: '/api/emails/send',
+      headers: { ...bearer('unlimited'), 'x-request-id': 'mine.1' },
+      payload: sendBody,
+    });
     t.equal(response.statusCode, 201);
     t.same(response.json(), sendResponse);
     t.equal(response.headers['x-request-id'], 'mine.1');
@@ -33,8 +38,18 @@ void t.test('a send call', async (t) => {
   });
 
   void t.test('a replayed answer has the same bytes and says so', async (t) => {
-    const first = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'idempotency-key': 'new' }, payload: sendBody });
-    const again = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'idempotency-key': 'seen' }, payload: sendBody });
+    const first = await app.inject({
+      method: 'POST',
+      url: '/api/emails/send',
+      headers: { ...bearer('unlimited'), 'idempotency-key': 'new' },
+      payload: sendBody,
+    });
+    const again = await app.inject({
+      method: 'POST',
+      url: '/api/emails/send',
+      headers: { ...bearer('unlimited'), 'idempotency-key': 'seen' },
+      payload: sendBody,
+    });
     t.equal(again.headers['idempotency-replayed'], 'true');
     t.equal(again.statusCode, 201);
     t.equal(again.body, first.body);
@@ -43,11 +58,21 @@ void t.test('a send call', async (t) => {
 
   void t.test('a request id that is not fit is replaced', async (t) => {
     for (const id of ['', ' ', 'a b', 'a'.repeat(129), 'ä', '<x>']) {
-      const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'x-request-id': id }, payload: sendBody });
+      const response = await app.inject({
+        method: 'POST',
+        url: '/api/emails/send',
+        headers: { ...bearer('unlimited'), 'x-request-id': id },
+        payload: sendBody,
+      });
       t.match(response.headers['x-request-id'], /^[0-9a-f]{24}-[0-9a-z]+$/, JSON.stringify(id));
     }
     const longest = 'a'.repeat(128);
-    const response = await app.inject({ method: 'POST', url: '/api/emails/send', headers: { ...bearer('unlimited'), 'x-request-id': longest }, payload: sendBody });
+    const response = await app.inject({
+      method: 'POST',
+      url: '/api/emails/send',
+      headers: { ...bearer('unlimited'), 'x-request-id': longest },
+      payload: sendBody,
+    });
     t.equal(response.headers['x-request-id'], longest);
   });
 });
@@ -87,16 +112,25 @@ void t.test('wrong bodies are answered 400 and reach no command', async (t) => {
     t.equal(headers['connection'], 'keep-alive', `${name}: the connection stays`);
   }
   const types: readonly (readonly [string, string])[] = [
-    ['text/plain', '{}'], ['application/x-www-form-urlencoded', 'a=b'], ['application/json; charset=iso-8859-1', '{}'], ['nonsense', '{}'],
+    ['text/plain', '{}'],
+    ['application/x-www-form-urlencoded', 'a=b'],
+    ['application/json; charset=iso-8859-1', '{}'],
+    ['nonsense', '{}'],
   ];
-  for (const [type, payload] of types) t.match(await post(payload, { ...json, 'content-type': type }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } }, type);
+  for (const [type, payload] of types)
+    t.match(await post(payload, { ...json, 'content-type': type }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } }, type);
   t.match(await post('{}', { ...json, 'content-encoding': 'gzip' }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } });
   t.match(await post('{}', { ...bearer('unlimited') }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } }, 'no content type');
   t.equal(calls.length, 0);
 
   const fine = await app.inject({
-    method: 'POST', url: '/api/emails/send', headers: { ...json, 'content-type': 'application/json; charset=UTF-8' },
-    payload: JSON.stringify({ ...sendBody, variables: { constructor: 'Porsche', text: '\u0000 \ud83d\ude00 ü', deep: JSON.parse('['.repeat(60) + ']'.repeat(60)) } }),
+    method: 'POST',
+    url: '/api/emails/send',
+    headers: { ...json, 'content-type': 'application/json; charset=UTF-8' },
+    payload: JSON.stringify({
+      ...sendBody,
+      variables: { constructor: 'Porsche', text: '\u0000 \ud83d\ude00 ü', deep: JSON.parse('['.repeat(60) + ']'.repeat(60)) },
+    }),
   });
   t.equal(fine.statusCode, 201, 'what only looks like it is fine');
 });
@@ -114,26 +148,45 @@ void t.test('every fault of a body is named with its path and what would be righ
   t.match(await faults({ ['x'.repeat(5_000)]: 1 }), { [`${'x'.repeat(64)}…`]: /not a known field/ });
   t.same(Object.keys(await faults({ 'a"b\n': 1 })), ['["a\\"b\\n"]']);
   t.same(await faults({ to: [{ email: 'a@example.com' }, { name: 5 }, { email: 'c@example.com', nmae: 'C' }] }), {
-    'to[1].email': 'is required', 'to[1].name': 'must be a string', 'to[2].nmae': 'is not a known field; did you mean `name`?',
+    'to[1].email': 'is required',
+    'to[1].name': 'must be a string',
+    'to[2].nmae': 'is not a known field; did you mean `name`?',
   });
   t.same(await faults({ to: [] }), { to: 'must have at least 1 element' });
   t.same(await faults({ tags: Array.from({ length: 51 }, () => 'a') }), { tags: 'must have at most 50 elements' });
   t.same(await faults({ variables: [] }), { variables: 'must be a JSON object' });
   t.same(await faults({ priority: 'urgent', scheduledAt: 'tomorrow', version: {} }), {
-    priority: 'must be one of high, normal, low', scheduledAt: 'must be an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z', version: 'must be a string or a whole number',
+    priority: 'must be one of high, normal, low',
+    scheduledAt: 'must be an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z',
+    version: 'must be a string or a whole number',
   });
-  t.same(await faults({ scheduledAt: '2030-02-30T00:00:00Z' }), { scheduledAt: 'must be an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z' });
+  t.same(await faults({ scheduledAt: '2030-02-30T00:00:00Z' }), {
+    scheduledAt: 'must be an ISO 8601 time with a zone, e.g. 2030-01-31T09:30:00Z',
+  });
   t.match(await faults({ tags: ['fine', 'not fine'] }), { 'tags[1]': /must match/ });
-  t.same(await faults({ replyTo: '', subject: 'x'.repeat(999) }), { replyTo: 'must have at least 1 character', subject: 'must have at most 998 characters' });
+  t.same(await faults({ replyTo: '', subject: 'x'.repeat(999) }), {
+    replyTo: 'must have at least 1 character',
+    subject: 'must have at most 998 characters',
+  });
   t.same(await faults({ headers: { 'X-A': 1 } }), { 'headers.X-A': 'must be a string' });
   t.same(await faults({ version: 0 }), { version: 'must be at least 1' }, 'of a union, the branch of the right type speaks');
 
-  const one = await app.inject({ method: 'PATCH', url: '/api/templates/welcome', headers: json, payload: { from: { email: 'a@example.com', nmae: 'x' } } });
+  const one = await app.inject({
+    method: 'PATCH',
+    url: '/api/templates/welcome',
+    headers: json,
+    payload: { from: { email: 'a@example.com', nmae: 'x' } },
+  });
   t.same(one.json<ErrorBody>().errors, [{ field: 'from.nmae', message: 'is not a known field; did you mean `name`?' }]);
   const none = await app.inject({ method: 'PATCH', url: '/api/templates/welcome', headers: json, payload: {} });
   t.same(none.json<ErrorBody>().errors, [{ field: '', message: 'must have at least 1 field' }]);
 
-  const many = await app.inject({ method: 'POST', url: '/api/emails/send', headers: json, payload: { ...sendBody, to: Array.from({ length: 40_000 }, () => 5) } });
+  const many = await app.inject({
+    method: 'POST',
+    url: '/api/emails/send',
+    headers: json,
+    payload: { ...sendBody, to: Array.from({ length: 40_000 }, () => 5) },
+  });
   t.equal(many.json<ErrorBody>().errors?.length, 50, 'as many faults as one can read');
 });
 
@@ -142,10 +195,23 @@ void t.test('queries', async (t) => {
   t.teardown(() => app.close());
   const get = (url: string) => app.inject({ url, headers: bearer('unlimited') });
 
-  await get(`/api/emails?page=3&limit=100&status=failed&templateId=${TEMPLATE_ID.toUpperCase()}&startDate=2030-01-31&endDate=2030-02-01T10:00:00%2B02:00&search=jane`);
+  await get(
+    `/api/emails?page=3&limit=100&status=failed&templateId=${TEMPLATE_ID.toUpperCase()}&startDate=2030-01-31&endDate=2030-02-01T10:00:00%2B02:00&search=jane`,
+  );
   t.same(calls, [
     ['settle', TEAM, 250],
-    ['listEmails', TEAM, { status: 'failed', templateId: TEMPLATE_ID, startDate: '2030-01-31T00:00:00.000Z', endDate: '2030-02-01T08:00:00.000Z', search: 'jane' }, { page: 3, limit: 100 }],
+    [
+      'listEmails',
+      TEAM,
+      {
+        status: 'failed',
+        templateId: TEMPLATE_ID,
+        startDate: '2030-01-31T00:00:00.000Z',
+        endDate: '2030-02-01T08:00:00.000Z',
+        search: 'jane',
+      },
+      { page: 3, limit: 100 },
+    ],
   ]);
   await get('/api/emails?endDate=2030-01-31&cursor=abc');
   t.same(calls.at(-1), ['listEmails', TEAM, { endDate: '2030-01-31T23:59:59.999Z' }, { page: 1, limit: 20, cursor: 'abc' }]);
@@ -156,9 +222,20 @@ void t.test('queries', async (t) => {
 
   const before = calls.length;
   for (const [query, field] of [
-    ['page=0', 'page'], ['page=1.5', 'page'], ['page=0x10', 'page'], ['page=1e3', 'page'], ['page=', 'page'], ['page=1&page=2', 'page'], ['limit=101', 'limit'],
-    ['status=gone', 'status'], ['templateId=1', 'templateId'], ['startDate=2030-02-31', 'startDate'], ['startDate=2030-02-31T00:00:00Z', 'startDate'], ['endDate=2030-01-01T00:00:00', 'endDate'],
-    ['search=ab', 'search'], ['colour=red', 'colour'],
+    ['page=0', 'page'],
+    ['page=1.5', 'page'],
+    ['page=0x10', 'page'],
+    ['page=1e3', 'page'],
+    ['page=', 'page'],
+    ['page=1&page=2', 'page'],
+    ['limit=101', 'limit'],
+    ['status=gone', 'status'],
+    ['templateId=1', 'templateId'],
+    ['startDate=2030-02-31', 'startDate'],
+    ['startDate=2030-02-31T00:00:00Z', 'startDate'],
+    ['endDate=2030-01-01T00:00:00', 'endDate'],
+    ['search=ab', 'search'],
+    ['colour=red', 'colour'],
   ] as const) {
     const response = await get(`/api/emails?${query}`);
     t.match(response.json(), { statusCode: 400, code: 'VALIDATION_ERROR', errors: [{ field }] }, query);
@@ -170,17 +247,30 @@ void t.test('queries', async (t) => {
 void t.test('bulk delete', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
-  const remove = (payload: unknown) => app.inject({ method: 'DELETE', url: '/api/emails/bulk', headers: json, payload: JSON.stringify(payload) });
+  const remove = (payload: unknown) =>
+    app.inject({ method: 'DELETE', url: '/api/emails/bulk', headers: json, payload: JSON.stringify(payload) });
 
   const byIds = await remove({ ids: [EMAIL, EMAIL.toUpperCase()] });
   t.same(byIds.json(), { deleted: 1, notFound: 0, inProgress: 0, remaining: false });
   t.same(calls.at(-1)?.[2], [EMAIL]);
 
   const byFilter = await remove({ status: 'failed', before: NOW, templateId: TEMPLATE_ID });
-  t.same(calls.find(([name]) => name === 'emailIds')?.slice(1), [TEAM, { status: 'failed', templateId: TEMPLATE_ID, endDate: '2030-01-01T11:59:59.999Z' }, 1_001]);
+  t.same(calls.find(([name]) => name === 'emailIds')?.slice(1), [
+    TEAM,
+    { status: 'failed', templateId: TEMPLATE_ID, endDate: '2030-01-01T11:59:59.999Z' },
+    1_001,
+  ]);
   t.match(byFilter.json(), { deleted: 1_000, remaining: true });
 
-  for (const wrong of [{}, { ids: [EMAIL], status: 'failed' }, { ids: [] }, { ids: ['x'] }, { before: 'x' }, { ids: Array.from({ length: 1_001 }, () => EMAIL) }, []]) {
+  for (const wrong of [
+    {},
+    { ids: [EMAIL], status: 'failed' },
+    { ids: [] },
+    { ids: ['x'] },
+    { before: 'x' },
+    { ids: Array.from({ length: 1_001 }, () => EMAIL) },
+    [],
+  ]) {
     t.match((await remove(wrong)).json(), { statusCode: 400, code: 'VALIDATION_ERROR' }, JSON.stringify(wrong).slice(0, 40));
   }
 });
@@ -189,10 +279,19 @@ void t.test('the other endpoints pass on what they were given', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
   const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: unknown) => {
-    const response = await app.inject({ method, url, headers: json, ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }) });
+    const response = await app.inject({
+      method,
+      url,
+      headers: json,
+      ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }),
+    });
     return [response.statusCode, response.json()];
   };
-  t.same(await ask('GET', `/api/emails/${EMAIL.toUpperCase()}`), [200, emailRecord], 'free-form values, nulls and optional members come through whole');
+  t.same(
+    await ask('GET', `/api/emails/${EMAIL.toUpperCase()}`),
+    [200, emailRecord],
+    'free-form values, nulls and optional members come through whole',
+  );
   t.match(await ask('POST', `/api/emails/${EMAIL}/retry`, {}), [200, { id: EMAIL, retryCount: 1 }]);
   t.same(await ask('DELETE', `/api/emails/${EMAIL}`), [200, { id: EMAIL, deleted: true }]);
   t.match(await ask('POST', '/api/templates', { name: 'n', subject: 's', schema: {} }), [201, { id: TEMPLATE_ID }]);
@@ -207,7 +306,11 @@ void t.test('the other endpoints pass on what they were given', async (t) => {
   t.match(await ask('GET', `/api/api-keys/${KEY_ID}`), [200, { id: KEY_ID }]);
   t.same(await ask('DELETE', `/api/api-keys/${KEY_ID}`), [200, { id: KEY_ID, deleted: true }]);
 
-  t.match(await ask('POST', `/api/emails/${EMAIL}/retry`, { force: true }), [400, { code: 'VALIDATION_ERROR' }], 'nothing is dropped in silence');
+  t.match(
+    await ask('POST', `/api/emails/${EMAIL}/retry`, { force: true }),
+    [400, { code: 'VALIDATION_ERROR' }],
+    'nothing is dropped in silence',
+  );
   t.match(await ask('POST', '/api/templates/welcome/publish', []), [400, { code: 'VALIDATION_ERROR' }]);
   for (const id of ['x', '%00', `${EMAIL}0`, 'a'.repeat(5_000)]) {
     t.match(await ask('GET', `/api/emails/${id}`), [404, { code: 'EMAIL_NOT_FOUND' }]);
@@ -220,13 +323,21 @@ void t.test('attachment templates', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
   const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: unknown) => {
-    const response = await app.inject({ method, url, headers: json, ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }) });
+    const response = await app.inject({
+      method,
+      url,
+      headers: json,
+      ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }),
+    });
     return [response.statusCode, response.json()];
   };
   const base = '/api/templates/attachment';
 
   void t.test('pass on what they were given', async (t) => {
-    t.match(await ask('GET', `${base}?search=inv&limit=5`), [200, { data: [{ shortId: 'atpl_0123456789', type: 'attachment' }], meta: { total: 1 } }]);
+    t.match(await ask('GET', `${base}?search=inv&limit=5`), [
+      200,
+      { data: [{ shortId: 'atpl_0123456789', type: 'attachment' }], meta: { total: 1 } },
+    ]);
     t.same(calls.at(-1), ['listAttachmentTemplates', TEAM, { search: 'inv' }, { page: 1, limit: 5 }]);
     t.match(await ask('POST', base, { name: 'n', schema: {} }), [201, { outputFormats: ['pdf', 'excel'] }]);
     t.match(await ask('GET', `${base}/welcome`), [200, { slug: 'welcome', variables: [{ defaultValue: 0.5 }] }]);
@@ -235,8 +346,13 @@ void t.test('attachment templates', async (t) => {
     t.match(await ask('POST', `${base}/welcome/publish`), [200, { publishedVersion: 1 }]);
     t.match(await ask('GET', `${base}/welcome/versions`), [200, { data: [{ version: 1 }] }]);
     t.match(await ask('DELETE', `${base}/welcome`), [200, { deleted: true }]);
-    for (const id of ['x', '%00', 'atpl_0000000000', 'a'.repeat(5_000)]) t.match(await ask('GET', `${base}/${id}`), [404, { code: 'TEMPLATE_NOT_FOUND' }]);
-    t.match(await ask('POST', base, { name: 'n', schema: {}, subject: 's' }), [400, { errors: [{ field: 'subject' }] }], 'a document has no subject');
+    for (const id of ['x', '%00', 'atpl_0000000000', 'a'.repeat(5_000)])
+      t.match(await ask('GET', `${base}/${id}`), [404, { code: 'TEMPLATE_NOT_FOUND' }]);
+    t.match(
+      await ask('POST', base, { name: 'n', schema: {}, subject: 's' }),
+      [400, { errors: [{ field: 'subject' }] }],
+      'a document has no subject',
+    );
     t.match(await ask('PATCH', `${base}/welcome`, {}), [400, { code: 'VALIDATION_ERROR' }]);
   });
 
@@ -256,12 +372,17 @@ void t.test('attachment templates', async (t) => {
     t.equal(statusCode, 200);
     t.same(rawPayload, Buffer.from('%PDF-\xff', 'latin1'), 'byte for byte');
     t.match(headers, {
-      'content-type': 'application/pdf', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff',
+      'content-type': 'application/pdf',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
       'content-disposition': `inline; filename="7_.pdf"; filename*=UTF-8''7%E2%80%9D.pdf`,
     });
     t.match(calls.at(-1)?.slice(2), ['welcome', { variables: {} }, AbortSignal]);
     const workbook = await preview(`?format=excel&version=2&variables=${encodeURIComponent('{"number":"ü","items":[1]}')}`);
-    t.match(workbook.headers, { 'content-type': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'content-disposition': /^inline; .*\.xlsx$/ });
+    t.match(workbook.headers, {
+      'content-type': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+      'content-disposition': /^inline; .*\.xlsx$/,
+    });
     t.match(calls.at(-1)?.[3], { format: 'excel', version: '2', variables: { number: 'ü', items: [1] } });
   });
 
@@ -272,7 +393,12 @@ void t.test('attachment templates', async (t) => {
       t.equal(statusCode, 400, text);
       t.match(JSON.parse(body), { code: 'VALIDATION_ERROR', errors: [{ field: 'variables' }] }, text);
     }
-    for (const [query, field] of [['format=word', 'format'], ['version=', 'version'], ['page=1', 'page'], ['variables={}&variables={}', 'variables']] as const) {
+    for (const [query, field] of [
+      ['format=word', 'format'],
+      ['version=', 'version'],
+      ['page=1', 'page'],
+      ['variables={}&variables={}', 'variables'],
+    ] as const) {
       t.match((await preview(`?${query}`)).json(), { code: 'VALIDATION_ERROR', errors: [{ field }] }, query);
     }
     t.equal(calls.length, before, 'nothing was made');
@@ -306,15 +432,27 @@ void t.test('a caller who leaves during a preview ends its work, and that is no 
   asking.destroy();
   t.match(await hasEnded, { code: 'GENERATION_FAILED' });
   await app.close();
-  t.same(logged.filter(({ level }) => level === 'error'), []);
+  t.same(
+    logged.filter(({ level }) => level === 'error'),
+    [],
+  );
 });
 
 void t.test('the Idempotency-Key has 1 to 255 printable ASCII characters', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
   for (const url of ['/api/emails/send', `/api/emails/${EMAIL}/retry`]) {
-    const ask = async (key: string) => (await app.inject({ method: 'POST', url, headers: { ...json, 'idempotency-key': key }, payload: url.endsWith('send') ? JSON.stringify(sendBody) : '{}' })).json<ErrorBody>();
-    for (const wrong of ['', 'a'.repeat(256), 'ä', 'a\tb']) t.match(await ask(wrong), { code: 'VALIDATION_ERROR', errors: [{ field: 'Idempotency-Key' }] });
+    const ask = async (key: string) =>
+      (
+        await app.inject({
+          method: 'POST',
+          url,
+          headers: { ...json, 'idempotency-key': key },
+          payload: url.endsWith('send') ? JSON.stringify(sendBody) : '{}',
+        })
+      ).json<ErrorBody>();
+    for (const wrong of ['', 'a'.repeat(256), 'ä', 'a\tb'])
+      t.match(await ask(wrong), { code: 'VALIDATION_ERROR', errors: [{ field: 'Idempotency-Key' }] });
     for (const right of ['a', 'a b~', 'a'.repeat(255)]) t.match(await ask(right), { id: EMAIL });
     t.match(calls.at(-1)?.at(-1), { key: 'a'.repeat(255) });
   }
@@ -327,25 +465,41 @@ void t.test('each code has its status, and the body of the contract', async (t) 
     during.run = () => {
       throw error;
     };
-    const response = await app.inject({ method: 'POST', url: '/api/emails/send?x=jane@example.com', headers: { ...json, 'x-request-id': 'r1' }, payload: JSON.stringify(sendBody) });
+    const response = await app.inject({
+      method: 'POST',
+      url: '/api/emails/send?x=jane@example.com',
+      headers: { ...json, 'x-request-id': 'r1' },
+      payload: JSON.stringify(sendBody),
+    });
     return { status: response.statusCode, headers: response.headers, body: response.json<Record<string, unknown>>() };
   };
   for (const code of Object.keys(statusOf) as ErrorCode[]) {
     const { status, body, headers } = await throwing(new DomainError(code, `message of ${code}`));
     t.equal(status, statusOf[code], code);
-    t.same(body, { statusCode: statusOf[code], code, message: `message of ${code}`, timestamp: NOW, path: '/api/emails/send', requestId: 'r1' }, code);
+    t.same(
+      body,
+      { statusCode: statusOf[code], code, message: `message of ${code}`, timestamp: NOW, path: '/api/emails/send', requestId: 'r1' },
+      code,
+    );
     t.equal(headers['content-type'], 'application/json; charset=utf-8');
     t.equal(headers['www-authenticate'] !== undefined, statusOf[code] === 401);
   }
   t.same([...new Set(Object.values(statusOf))].sort(), [400, 401, 403, 404, 429, 500], 'no other status');
 
-  const detailed = await throwing(new DomainError('ERR_LIMIT_007', 'm', { errors: [{ field: 'a', message: 'b' }], relatedInfo: { actual: 2, max: 1 }, retryAfterS: 7 }));
+  const detailed = await throwing(
+    new DomainError('ERR_LIMIT_007', 'm', { errors: [{ field: 'a', message: 'b' }], relatedInfo: { actual: 2, max: 1 }, retryAfterS: 7 }),
+  );
   t.match(detailed.body, { errors: [{ field: 'a', message: 'b' }], relatedInfo: { actual: 2, max: 1 }, retryAfter: 7 });
   t.equal(detailed.headers['retry-after'], '7');
   t.match(await throwing(new WrongExpectedRevision('email-x', 1, 2)), { status: 400, body: { code: 'CONFLICT' } });
 
   const before = logged.length;
-  for (const fault of [Object.assign(new Error('secret jane@example.com'), { code: 'SQLITE_FULL', statusCode: 418 }), 'a string', undefined, { statusCode: 200 }]) {
+  for (const fault of [
+    Object.assign(new Error('secret jane@example.com'), { code: 'SQLITE_FULL', statusCode: 418 }),
+    'a string',
+    undefined,
+    { statusCode: 200 },
+  ]) {
     const { status, body } = await throwing(fault);
     t.equal(status, 500);
     t.match(body, { code: 'INTERNAL_ERROR' });
@@ -364,7 +518,15 @@ void t.test('one line per request, without anything personal', async (t) => {
   await app.inject({ url: `/api/emails/${EMAIL}`, headers: { ...bearer('unlimited'), 'x-request-id': 'r2' } });
   await silent.app.inject({ url: '/health/live' });
   t.match(logged, [
-    { level: 'info', requestId: 'r1', keyId: 'key_UUUUUUUUUUUUUUUUUUUUUU', method: 'GET', route: '/api/emails/:id', status: 200, durationMs: Number },
+    {
+      level: 'info',
+      requestId: 'r1',
+      keyId: 'key_UUUUUUUUUUUUUUUUUUUUUU',
+      method: 'GET',
+      route: '/api/emails/:id',
+      status: 200,
+      durationMs: Number,
+    },
     { requestId: 'r2' },
   ]);
   t.notMatch(JSON.stringify(logged), new RegExp(`jane|unlimited|${EMAIL}`));
@@ -376,19 +538,34 @@ void t.test('the scan before JSON.parse agrees with what JSON.parse builds', asy
     if (typeof value !== 'object' || value === null) return [0, depth];
     const members = Object.values(value);
     const below = members.map((member) => countOf(member, depth + 1));
-    return [Math.max(1, members.length) + below.reduce((sum, [count]) => sum + count, 0), Math.max(depth + 1, ...below.map(([, deep]) => deep))];
+    return [
+      Math.max(1, members.length) + below.reduce((sum, [count]) => sum + count, 0),
+      Math.max(depth + 1, ...below.map(([, deep]) => deep)),
+    ];
   };
   fc.assert(
     // Those names are refused behind the scan, which is not what is looked at here.
-    fc.property(fc.json({ maxDepth: 6 }).filter((text) => !/__proto__|constructor/.test(text)), (text) => {
-      const bytes = Buffer.from(text);
-      const [members, depth] = countOf(JSON.parse(text), 0);
-      t.equal(scanJson(bytes, { membersMax: members, depthMax: depth }), undefined);
-      if (members > 0) t.not(scanJson(bytes, { membersMax: members - 1, depthMax: depth }), undefined);
-      if (depth > 0) t.equal(scanJson(bytes, { membersMax: members, depthMax: depth - 1 }), 'depth');
-      t.same(parseJsonBody(bytes, { ...defaultLimits }), JSON.parse(text));
-    }),
-    { numRuns: 200, examples: [['"\\\\"'], ['{"a":"\\\\\\"[[[["}'], [`["${'\\"'.repeat(60)}",[]]`], [`["${'x'.repeat(47)}\\\\",1]`], [`["${'x'.repeat(200)}\\\\\\"",[1]]`]] },
+    fc.property(
+      fc.json({ maxDepth: 6 }).filter((text) => !/__proto__|constructor/.test(text)),
+      (text) => {
+        const bytes = Buffer.from(text);
+        const [members, depth] = countOf(JSON.parse(text), 0);
+        t.equal(scanJson(bytes, { membersMax: members, depthMax: depth }), undefined);
+        if (members > 0) t.not(scanJson(bytes, { membersMax: members - 1, depthMax: depth }), undefined);
+        if (depth > 0) t.equal(scanJson(bytes, { membersMax: members, depthMax: depth - 1 }), 'depth');
+        t.same(parseJsonBody(bytes, { ...defaultLimits }), JSON.parse(text));
+      },
+    ),
+    {
+      numRuns: 200,
+      examples: [
+        ['"\\\\"'],
+        ['{"a":"\\\\\\"[[[["}'],
+        [`["${'\\"'.repeat(60)}",[]]`],
+        [`["${'x'.repeat(47)}\\\\",1]`],
+        [`["${'x'.repeat(200)}\\\\\\"",[1]]`],
+      ],
+    },
   );
 });
 
@@ -402,11 +579,16 @@ void t.test('the place of a fault is found wherever JSON.parse finds one', async
     }
   };
   fc.assert(
-    fc.property(fc.json({ maxDepth: 4 }), fc.nat(), fc.constantFrom('', '"', '{', '}', ']', ',', ':', '\\', '0', '-', '\u0001', 'e', ' '), (text, at, inserted) => {
-      const position = at % (text.length + 1);
-      const changed = text.slice(0, position) + inserted + text.slice(position + (inserted === '' ? 1 : 0));
-      t.equal(jsonFaultAt(changed) === undefined, isJson(changed), JSON.stringify(changed));
-    }),
+    fc.property(
+      fc.json({ maxDepth: 4 }),
+      fc.nat(),
+      fc.constantFrom('', '"', '{', '}', ']', ',', ':', '\\', '0', '-', '\u0001', 'e', ' '),
+      (text, at, inserted) => {
+        const position = at % (text.length + 1);
+        const changed = text.slice(0, position) + inserted + text.slice(position + (inserted === '' ? 1 : 0));
+        t.equal(jsonFaultAt(changed) === undefined, isJson(changed), JSON.stringify(changed));
+      },
+    ),
     { numRuns: 500 },
   );
   t.equal(jsonFaultAt(`"${'x'.repeat(5_000_000)}`), 5_000_001, 'a long string needs no deep stack');

@@ -22,19 +22,28 @@ const allOf = async (socket: Socket): Promise<string> => {
 };
 
 /** Writes the bytes and reads until the server ends the connection. */
-const speak = async (port: number, bytes: string | Buffer): Promise<{ status: number; headers: Record<string, string>; body: Record<string, unknown> }> => {
+const speak = async (
+  port: number,
+  bytes: string | Buffer,
+): Promise<{ status: number; headers: Record<string, string>; body: Record<string, unknown> }> => {
   const socket = connect({ port, host: '127.0.0.1' });
   socket.on('error', () => undefined);
   socket.write(bytes);
   const answer = await allOf(socket);
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   const [line = '', ...fields] = head.split('\r\n');
-  const headers = Object.fromEntries(fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]));
+  const headers = Object.fromEntries(
+    fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]),
+  );
   return { status: Number(line.split(' ')[1]), headers, body: JSON.parse(body) as Record<string, unknown> };
 };
 
 const limited = (t: Pick<Test, 'match'>, headers: Record<string, string>, name: string): void =>
-  void t.match(headers, { 'x-request-id': /./, 'x-ratelimit-limit': '120', 'x-ratelimit-remaining': /^\d+$/, 'x-ratelimit-reset': /^\d{10}$/ }, name);
+  void t.match(
+    headers,
+    { 'x-request-id': /./, 'x-ratelimit-limit': '120', 'x-ratelimit-remaining': /^\d+$/, 'x-ratelimit-reset': /^\d{10}$/ },
+    name,
+  );
 
 void t.test('what Node cannot read is answered 400 in the usual form', async (t) => {
   const { port, app } = await listening();
@@ -43,16 +52,30 @@ void t.test('what Node cannot read is answered 400 in the usual form', async (t)
   const cases: readonly (readonly [string, string, string, string])[] = [
     ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\r\n\r\n', 'MALFORMED_REQUEST', ''],
     ['a method that is none', 'FETCH /a?b HTTP/1.1\r\nHost: x\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
-    ['a header beyond the bound', `GET /a HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nX-Long: ${long(17_000)}\r\n\r\n`, 'MALFORMED_REQUEST', '/a'],
+    [
+      'a header beyond the bound',
+      `GET /a HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nX-Long: ${long(17_000)}\r\n\r\n`,
+      'MALFORMED_REQUEST',
+      '/a',
+    ],
     ['a URL beyond every bound', `GET /a?${long(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 'URL_TOO_LONG', '/a'],
     ['a URL beyond its own bound', `GET /a?${long(9_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, 'URL_TOO_LONG', '/a'],
     ['no Host header', 'GET /a HTTP/1.1\r\nConnection: close\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
     ['two lengths', 'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
-    ['an expectation that is not met', 'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\n\r\n', 'MALFORMED_REQUEST', '/health/live'],
+    [
+      'an expectation that is not met',
+      'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\n\r\n',
+      'MALFORMED_REQUEST',
+      '/health/live',
+    ],
   ];
   for (const [name, bytes, code, path] of cases) {
     const { status, headers, body } = await speak(port, bytes);
-    t.match({ status, body }, { status: 400, body: { statusCode: 400, code, path, timestamp: NOW, requestId: headers['x-request-id'] } }, name);
+    t.match(
+      { status, body },
+      { status: 400, body: { statusCode: 400, code, path, timestamp: NOW, requestId: headers['x-request-id'] } },
+      name,
+    );
     limited(t, headers, name);
     t.equal(headers['connection'], 'close', name);
   }
@@ -76,7 +99,12 @@ void t.test('a body that is too large is answered, not reset, and the connection
   const agent = new Agent({ connections: 1 });
   t.teardown(() => agent.close());
   const post = async (body: string | Buffer, token?: string) => {
-    const response = await undiciFetch(url, { method: 'POST', dispatcher: agent, headers: { 'content-type': 'application/json', ...(token === undefined ? {} : bearer(token)) }, body });
+    const response = await undiciFetch(url, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: { 'content-type': 'application/json', ...(token === undefined ? {} : bearer(token)) },
+      body,
+    });
     return [response.status, ((await response.json()) as { code?: string }).code, response.headers.get('connection')];
   };
   const large = Buffer.alloc(11 * 1024 * 1024, 0x20);
@@ -128,7 +156,9 @@ void t.test('while stopping, a request on an open connection is still answered',
   const socket = connect({ port, host: '127.0.0.1' });
   const answer = allOf(socket);
   const body = JSON.stringify(sendBody);
-  socket.write(`POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unlimited\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  socket.write(
+    `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unlimited\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
   while (!started) await new Promise(setImmediate);
   const closed = app.close();
   release();

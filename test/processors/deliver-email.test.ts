@@ -1,8 +1,8 @@
 /** Delivery: attempt recorded, mail sent, outcome recorded, work acknowledged; and what happens where any of it goes wrong. */
 import t from 'tap';
-import { openRenderer } from '../../src/adapters/render/email.js';
+import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { causeOf } from '../../src/commands/deps.js';
-import { handle } from '../../src/commands/handle.js';
+import { handle } from '../../src/commands/command-handler.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import { DELIVER_EMAIL } from '../../src/processors/deps.js';
 import { deliverEmailWorker } from '../../src/processors/deliver-email.js';
@@ -11,13 +11,20 @@ import { at, HOST, T0 } from '../support/email-facts.js';
 import { caller, schemaSaying, welcome } from '../support/command-world.js';
 import { answers, openProcessorWorld, until } from '../support/processor-world.js';
 
-const depthZero = (world: Awaited<ReturnType<typeof openProcessorWorld>>) => until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
+const depthZero = (world: Awaited<ReturnType<typeof openProcessorWorld>>) =>
+  until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
 
 void t.test('a mail is recorded, sent as it was accepted, recorded and acknowledged', async (t) => {
   const world = await openProcessorWorld(t);
   const id = await world.send({
-    from: { email: 'shop@example.com', name: 'Shop' }, to: [{ email: 'ann@example.org', name: 'Ann' }], cc: [{ email: 'cyd@example.org' }], bcc: [{ email: 'bob@example.org' }],
-    subject: 'For {{name}}', headers: { 'X-Order': '17' }, priority: 'high', replyTo: 'help@example.com',
+    from: { email: 'shop@example.com', name: 'Shop' },
+    to: [{ email: 'ann@example.org', name: 'Ann' }],
+    cc: [{ email: 'cyd@example.org' }],
+    bcc: [{ email: 'bob@example.org' }],
+    subject: 'For {{name}}',
+    headers: { 'X-Order': '17' },
+    priority: 'high',
+    replyTo: 'help@example.com',
     attachments: [{ filename: 'a.txt', content: Buffer.from('attached').toString('base64'), contentType: 'text/plain' }],
   });
   world.mailer.next.push((message) => {
@@ -35,19 +42,45 @@ void t.test('a mail is recorded, sent as it was accepted, recorded and acknowled
   t.same(message!.envelope, { from: 'shop@example.com', to: ['ann@example.org', 'cyd@example.org', 'bob@example.org'] });
   t.equal(message!.messageId, `<${id}@example.com>`);
   const raw = message!.raw.toString();
-  for (const line of [/^From: Shop <shop@example\.com>\r$/m, /^To: Ann <ann@example\.org>\r$/m, /^Cc: cyd@example\.org\r$/m, /^Subject: For Ann\r$/m, /^Reply-To: help@example\.com\r$/m, /^X-Order: 17\r$/m, /^Date: Tue, 01 Jan 2030 12:00:00 \+0000\r$/m, new RegExp(`^Message-ID: <${id}@example\\.com>\\r$`, 'm'), /a\.txt/]) t.match(raw, line);
+  for (const line of [
+    /^From: Shop <shop@example\.com>\r$/m,
+    /^To: Ann <ann@example\.org>\r$/m,
+    /^Cc: cyd@example\.org\r$/m,
+    /^Subject: For Ann\r$/m,
+    /^Reply-To: help@example\.com\r$/m,
+    /^X-Order: 17\r$/m,
+    /^Date: Tue, 01 Jan 2030 12:00:00 \+0000\r$/m,
+    new RegExp(`^Message-ID: <${id}@example\\.com>\\r$`, 'm'),
+    /a\.txt/,
+  ])
+    t.match(raw, line);
   t.notOk(raw.includes('bob@example.org'), 'a blind copy is blind');
-  t.match(await world.commands.getEmail(caller, id), { status: 'sent', attempts: [{ attempt: 1, host: HOST, durationMs: 120, outcome: 'sent' }] });
+  t.match(await world.commands.getEmail(caller, id), {
+    status: 'sent',
+    attempts: [{ attempt: 1, host: HOST, durationMs: 120, outcome: 'sent' }],
+  });
 
-  const recorded = await world.deps.log.load(emailStream(id));
-  t.match(recorded.map(({ metadata }) => metadata), [
-    { actor: 'apiKey:key_1', correlationId: 'request-1' },
-    { actor: 'processor:deliver-email', teamId: caller.teamId, correlationId: 'request-1', causationId: recorded[0]!.metadata.eventId, occurredAt: T0 },
-    { actor: 'processor:deliver-email', teamId: caller.teamId, correlationId: 'request-1' },
-  ]);
+  const recorded = await world.deps.eventLog.load(emailStream(id));
+  t.match(
+    recorded.map(({ metadata }) => metadata),
+    [
+      { actor: 'apiKey:key_1', correlationId: 'request-1' },
+      {
+        actor: 'processor:deliver-email',
+        teamId: caller.teamId,
+        correlationId: 'request-1',
+        causationId: recorded[0]!.metadata.eventId,
+        occurredAt: T0,
+      },
+      { actor: 'processor:deliver-email', teamId: caller.teamId, correlationId: 'request-1' },
+    ],
+  );
   const lines = JSON.stringify(world.logger.lines);
   for (const personal of ['ann@', 'For Ann', 'Shop']) t.notOk(lines.includes(personal), `the log carries no ${personal}`);
-  t.match(world.logger.lines.filter(({ message: what }) => what === 'delivery attempt'), [{ level: 'info', fields: { attempt: 1, recipients: 3, accepted: 3 } }]);
+  t.match(
+    world.logger.lines.filter(({ message: what }) => what === 'delivery attempt'),
+    [{ level: 'info', fields: { attempt: 1, recipients: 3, accepted: 3 } }],
+  );
 });
 
 void t.test('what was accepted is what leaves, whatever became of its template since', async (t) => {
@@ -57,7 +90,7 @@ void t.test('what was accepted is what leaves, whatever became of its template s
   await world.commands.publishTemplate(caller, 'welcome');
   await world.commands.deleteTemplate(caller, 'welcome');
   await world.clock.advance(3_600_000);
-  await handle(world.deps.log, emailStream(id), emailDecider, { type: 'ReleaseEmail', at: at(3_600) }, causeOf(world.deps, caller));
+  await handle(world.deps.eventLog, emailStream(id), emailDecider, { type: 'ReleaseEmail', at: at(3_600) }, causeOf(world.deps, caller));
   world.run(deliverEmailWorker(world.processing));
   await world.publish(id);
   await world.reaches(id, 'sent');
@@ -80,7 +113,11 @@ void t.test('a subject of the call stands for that of the template at delivery t
 void t.test('each outcome of the mailer becomes the state of the table', async (t) => {
   const world = await openProcessorWorld(t);
   world.run(deliverEmailWorker(world.processing));
-  for (const [result, status] of [['bounced', 'bounced'], ['refused', 'failed'], ['deferred', 'queued']] as const) {
+  for (const [result, status] of [
+    ['bounced', 'bounced'],
+    ['refused', 'failed'],
+    ['deferred', 'queued'],
+  ] as const) {
     const id = await world.send();
     world.mailer.next.push(answers(result));
     await world.publish(id);
@@ -106,7 +143,13 @@ void t.test('only who still waits is attempted again', async (t) => {
   world.run(deliverEmailWorker(world.processing));
   world.mailer.next.push(answers('accepted', 'deferred', 'bounced'));
   await world.publish(id);
-  await until(async () => (await world.commands.getEmail(caller, id)).attempts.length === 1 && world.mailer.sent.length === 1 && (await world.events(emailStream(id))).length === 3, 'the first attempt has ended');
+  await until(
+    async () =>
+      (await world.commands.getEmail(caller, id)).attempts.length === 1 &&
+      world.mailer.sent.length === 1 &&
+      (await world.events(emailStream(id))).length === 3,
+    'the first attempt has ended',
+  );
   await depthZero(world);
   await world.publish(id);
   await depthZero(world);
@@ -125,11 +168,17 @@ void t.test('work on what is not there, not due or done is acknowledged without 
   world.run(deliverEmailWorker(world.processing));
   await world.publish(done);
   await world.reaches(done, 'sent');
-  await world.bus.publish(DELIVER_EMAIL, [deleted, later, done].map((id) => world.point(id, 9)));
+  await world.bus.publish(
+    DELIVER_EMAIL,
+    [deleted, later, done].map((id) => world.point(id, 9)),
+  );
   await world.bus.publish(DELIVER_EMAIL, [{ id: 'x', stream: 'email-99999999-9999-4999-8999-999999999999', priority: 'low' }]);
   await depthZero(world);
   t.equal(world.mailer.sent.length, 1);
-  t.same(world.logger.lines.filter(({ level }) => level === 'error'), []);
+  t.same(
+    world.logger.lines.filter(({ level }) => level === 'error'),
+    [],
+  );
 });
 
 void t.test('a mail that cannot be made any more has failed, with the reason', async (t) => {
@@ -137,7 +186,7 @@ void t.test('a mail that cannot be made any more has failed, with the reason', a
   const lost = await world.send({ attachments: [{ filename: 'a.txt', content: 'AAAA', contentType: 'text/plain' }] });
   world.files.stored.clear();
   const keyless = await world.send();
-  await world.deps.log.destroyKey(emailStream(keyless));
+  await world.deps.eventLog.destroyKey(emailStream(keyless));
   world.run(deliverEmailWorker(world.processing));
   await world.publish(lost, keyless);
   for (const id of [lost, keyless]) {
@@ -155,14 +204,19 @@ void t.test('a mail that its renderer refuses by now has failed for rendering', 
   world.run(deliverEmailWorker({ ...world.processing, renderer }));
   await world.publish(id);
   await world.reaches(id, 'failed');
-  t.match(await world.commands.getEmail(caller, id), { failureReason: 'rendering', recipients: [{ rule: 'rendering', reply: /^SUBJECT_TOO_LONG: / }] });
+  t.match(await world.commands.getEmail(caller, id), {
+    failureReason: 'rendering',
+    recipients: [{ rule: 'rendering', reply: /^SUBJECT_TOO_LONG: / }],
+  });
   t.equal(world.mailer.sent.length, 0);
 });
 
 void t.test('a dialogue that takes too long is cut off by its deadline', async (t) => {
   const world = await openProcessorWorld(t);
   const id = await world.send();
-  world.mailer.next.push((message, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(answers('deferred')(message)))));
+  world.mailer.next.push(
+    (message, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(answers('deferred')(message)))),
+  );
   world.run(deliverEmailWorker(world.processing));
   await world.publish(id);
   await until(() => world.mailer.sent.length === 1, 'the dialogue has begun');
@@ -184,7 +238,10 @@ void t.test('an outcome that cannot be written is written as soon as it can, and
   await until(() => world.logger.lines.some(({ message }) => message.includes('could not be recorded')), 'the fault is logged');
   await world.clock.whenWaiting(1);
   await world.clock.advance(1_000);
-  await until(() => world.logger.lines.filter(({ message }) => message.includes('could not be recorded')).length === 2, 'it is tried again');
+  await until(
+    () => world.logger.lines.filter(({ message }) => message.includes('could not be recorded')).length === 2,
+    'it is tried again',
+  );
   world.store.beforeAppend(undefined);
   await world.clock.advance(1_000);
   await world.reaches(id, 'sent');
@@ -222,17 +279,20 @@ void t.test('of two processes one sends', async (t) => {
 void t.test('what this process remembers of an email does not outweigh what another has appended', async (t) => {
   const world = await openProcessorWorld(t);
   const [cancelled, tried] = [await world.send(), await world.send()];
-  t.ok(world.deps.log.recall(emailStream(cancelled)), 'both are at hand');
+  t.ok(world.deps.eventLog.recall(emailStream(cancelled)), 'both are at hand');
   const elsewhere = world.elsewhere();
-  await handle(elsewhere.log, emailStream(cancelled), emailDecider, { type: 'DeleteEmail', at: T0 }, causeOf(elsewhere, caller));
+  await handle(elsewhere.eventLog, emailStream(cancelled), emailDecider, { type: 'DeleteEmail', at: T0 }, causeOf(elsewhere, caller));
   const attempt = { type: 'AttemptDelivery' as const, at: T0, host: HOST, worker: 'worker-2', deadlineAt: at(600), exclusive: true };
-  await handle(elsewhere.log, emailStream(tried), emailDecider, attempt, causeOf(elsewhere, caller));
+  await handle(elsewhere.eventLog, emailStream(tried), emailDecider, attempt, causeOf(elsewhere, caller));
   world.run(deliverEmailWorker(world.processing));
   await world.publish(cancelled, tried);
   await world.reaches(tried, 'sent');
   await depthZero(world);
   t.equal(world.mailer.sent.length, 1);
-  t.same((await world.commands.getEmail(caller, tried)).attempts.map(({ outcome }) => outcome), ['interrupted', 'sent']);
+  t.same(
+    (await world.commands.getEmail(caller, tried)).attempts.map(({ outcome }) => outcome),
+    ['interrupted', 'sent'],
+  );
 });
 
 void t.test('a stop lets the dialogues under way end and begins no other', async (t) => {
@@ -268,5 +328,8 @@ void t.test('after a crash in a dialogue the attempt is visible, and is made aga
   const [one, two] = world.mailer.sent;
   t.equal(two!.messageId, one!.messageId);
   t.ok(two!.raw.equals(one!.raw));
-  t.same((await world.commands.getEmail(caller, id)).attempts.map(({ outcome }) => outcome), ['interrupted', 'sent']);
+  t.same(
+    (await world.commands.getEmail(caller, id)).attempts.map(({ outcome }) => outcome),
+    ['interrupted', 'sent'],
+  );
 });

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { LEDGER_STREAM } from '../../src/domain/ids.js';
 import type { Mailbox } from '../../src/domain/ports/mailbox.js';
-import { verifyLog } from '../../src/domain/verification.js';
+import { verifyLog } from '../../src/event-log/verification.js';
 import { sealLedgerWorker } from '../../src/processors/seal-ledger.js';
 import { sweepWorker } from '../../src/processors/sweep.js';
 import { openDeadlines } from '../../src/processors/deadlines.js';
@@ -27,7 +27,10 @@ void t.test('the ledger is sealed at the start and every minute in which somethi
   const { finding, seal } = await verifyLog(world.store, undefined);
   t.equal(finding, undefined);
   t.equal(seal?.count, 2, 'the email, and the seal before');
-  t.match((await world.deps.log.load(LEDGER_STREAM)).at(-1), { event: { data: { at: at(120) } }, metadata: { actor: 'processor:seal-ledger' } });
+  t.match((await world.deps.eventLog.load(LEDGER_STREAM)).at(-1), {
+    event: { data: { at: at(120) } },
+    metadata: { actor: 'processor:seal-ledger' },
+  });
   await world.clock.whenWaiting(1);
   await stop();
   await t.resolves(done);
@@ -40,14 +43,22 @@ void t.test('two that seal at once: one wins, the other ends with the conflict, 
   const ends = Promise.allSettled([one.done, two.done]);
   await until(async () => (await world.store.readStream(LEDGER_STREAM)).length === 1, 'one seal');
   await Promise.allSettled([one.stop(), two.stop()]);
-  t.same((await ends).map((end) => (end.status === 'rejected' ? (end.reason as Error).name : 'ended')).sort(), ['WrongExpectedRevision', 'ended']);
+  t.same((await ends).map((end) => (end.status === 'rejected' ? (end.reason as Error).name : 'ended')).sort(), [
+    'WrongExpectedRevision',
+    'ended',
+  ]);
   t.equal((await verifyLog(world.store, undefined)).finding, undefined);
 });
 
 void t.test('files past their expiry and mails past the retention are removed, hour by hour', async (t) => {
   const world = await openProcessorWorld(t);
   const forgotten: string[] = [];
-  const mailbox = { forgetBefore: async (time: string) => { forgotten.push(time); return 2; } } as Partial<Mailbox> as Mailbox;
+  const mailbox = {
+    forgetBefore: async (time: string) => {
+      forgotten.push(time);
+      return 2;
+    },
+  } as Partial<Mailbox> as Mailbox;
   await world.files.put(Buffer.from('kept'));
   await world.files.put(Buffer.from('short'), { expiresAt: at(1_800) });
   await world.files.put(Buffer.from('long'), { expiresAt: at(7_200) });
@@ -60,7 +71,14 @@ void t.test('files past their expiry and mails past the retention are removed, h
   }
   t.same(sizes, [3, 2, 1]);
   t.equal(forgotten[0], new Date(Date.parse(T0) - 30 * DAY_MS).toISOString());
-  t.match(world.logger.lines.filter(({ message }) => message === 'swept').map(({ fields }) => fields), [{ files: 0, mails: 2 }, { files: 1, mails: 2 }, { files: 1, mails: 2 }]);
+  t.match(
+    world.logger.lines.filter(({ message }) => message === 'swept').map(({ fields }) => fields),
+    [
+      { files: 0, mails: 2 },
+      { files: 1, mails: 2 },
+      { files: 1, mails: 2 },
+    ],
+  );
   await stop();
   const without = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
   await until(() => world.clock.waiting() === 1, 'without a mailbox too');
@@ -72,8 +90,12 @@ void t.test('generated documents are kept for a week, temporary files for a day'
   const { generatedFileDays, temporaryFileHours } = world.deps.limits;
   t.same([generatedFileDays, temporaryFileHours], [7, 24]);
   const startMs = Date.parse(T0);
-  const document = await world.files.put(Buffer.from('document'), { expiresAt: new Date(startMs + generatedFileDays * DAY_MS).toISOString() });
-  const preview = await world.files.put(Buffer.from('preview'), { expiresAt: new Date(startMs + temporaryFileHours * 3_600_000).toISOString() });
+  const document = await world.files.put(Buffer.from('document'), {
+    expiresAt: new Date(startMs + generatedFileDays * DAY_MS).toISOString(),
+  });
+  const preview = await world.files.put(Buffer.from('preview'), {
+    expiresAt: new Date(startMs + temporaryFileHours * 3_600_000).toISOString(),
+  });
   const { stop } = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
   const afterHours = async (hours: number): Promise<readonly string[]> => {
     while (world.clock.now() < startMs + hours * 3_600_000) {
@@ -94,16 +116,24 @@ void t.test('a deadline aborts each call when its time is over, or with the pare
   const clock = fakeClock();
   const parent = new AbortController();
   const deadlines = openDeadlines(clock, 1_000, parent.signal);
-  const aborted = (signal: AbortSignal): Promise<string> => new Promise((resolve) => {
-    if (signal.aborted) resolve('at once');
-    else signal.addEventListener('abort', () => resolve('aborted'));
-  });
+  const aborted = (signal: AbortSignal): Promise<string> =>
+    new Promise((resolve) => {
+      if (signal.aborted) resolve('at once');
+      else signal.addEventListener('abort', () => resolve('aborted'));
+    });
   t.equal(await deadlines.within(async (signal) => (signal.aborted ? 'aborted' : 'in time')), 'in time');
-  await t.rejects(deadlines.within(() => Promise.reject(new Error('fault'))), { message: 'fault' });
+  await t.rejects(
+    deadlines.within(() => Promise.reject(new Error('fault'))),
+    { message: 'fault' },
+  );
   t.equal(clock.waiting(), 1);
 
   const over: string[] = [];
-  const start = (name: string) => deadlines.within(aborted).then((end) => { over.push(name); return end; });
+  const start = (name: string) =>
+    deadlines.within(aborted).then((end) => {
+      over.push(name);
+      return end;
+    });
   await clock.advance(200);
   const first = start('first');
   await clock.advance(300);

@@ -20,40 +20,58 @@ void t.test('a lane is one of so many, and always the same', async (t) => {
     if (lane !== laneOf(`email-${index}`, 64)) t.fail(`email-${index} has two lanes`);
     lanes.add(lane);
   }
-  t.same([...lanes].sort((a, b) => a - b), Array.from({ length: 64 }, (_, index) => index), 'all are used, and no other');
+  t.same(
+    [...lanes].sort((a, b) => a - b),
+    Array.from({ length: 64 }, (_, index) => index),
+    'all are used, and no other',
+  );
 });
 
 void t.test('whatever comes: all is handled once, in order within a key, one at a time in a lane', async () => {
-  const items = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), turns: fc.nat(3), fails: fc.boolean() }), { maxLength: 60 });
-  await fc.assert(fc.asyncProperty(items, fc.integer({ min: 1, max: 8 }), async (given, lanes) => {
-    const handled: (Item & { key: string })[] = [];
-    const faults: number[] = [];
-    const busy = new Map<number, number>();
-    const work = given.map((item, number) => ({ ...item, number }));
-    await runLanes(from(work), {
-      keyOf: ({ key }) => key,
-      lanes,
-      handle: async (item) => {
-        const lane = laneOf(item.key, lanes);
-        if (busy.has(lane)) throw new Error('TWO AT ONCE');
-        busy.set(lane, item.number);
-        await turns(item.turns);
-        busy.delete(lane);
-        handled.push(item);
-        if (item.fails) throw new Error('expected');
-      },
-      onFault: (item, fault) => {
-        if ((fault as Error).message !== 'expected') throw fault;
-        faults.push(item.number);
-      },
-    });
-    if (handled.length !== work.length) throw new Error(`${handled.length} of ${work.length} were handled when it ended`);
-    for (const key of new Set(work.map((item) => item.key))) {
-      const numbers = handled.filter((item) => item.key === key).map(({ number }) => number);
-      if (numbers.some((number, index) => index > 0 && number < numbers[index - 1]!)) throw new Error(`${key} out of order`);
-    }
-    if (JSON.stringify(faults.sort()) !== JSON.stringify(work.filter(({ fails }) => fails).map(({ number }) => number).sort())) throw new Error('each fault is told once');
-  }), { numRuns: 60 });
+  const items = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), turns: fc.nat(3), fails: fc.boolean() }), {
+    maxLength: 60,
+  });
+  await fc.assert(
+    fc.asyncProperty(items, fc.integer({ min: 1, max: 8 }), async (given, lanes) => {
+      const handled: (Item & { key: string })[] = [];
+      const faults: number[] = [];
+      const busy = new Map<number, number>();
+      const work = given.map((item, number) => ({ ...item, number }));
+      await runLanes(from(work), {
+        keyOf: ({ key }) => key,
+        lanes,
+        handle: async (item) => {
+          const lane = laneOf(item.key, lanes);
+          if (busy.has(lane)) throw new Error('TWO AT ONCE');
+          busy.set(lane, item.number);
+          await turns(item.turns);
+          busy.delete(lane);
+          handled.push(item);
+          if (item.fails) throw new Error('expected');
+        },
+        onFault: (item, fault) => {
+          if ((fault as Error).message !== 'expected') throw fault;
+          faults.push(item.number);
+        },
+      });
+      if (handled.length !== work.length) throw new Error(`${handled.length} of ${work.length} were handled when it ended`);
+      for (const key of new Set(work.map((item) => item.key))) {
+        const numbers = handled.filter((item) => item.key === key).map(({ number }) => number);
+        if (numbers.some((number, index) => index > 0 && number < numbers[index - 1]!)) throw new Error(`${key} out of order`);
+      }
+      if (
+        JSON.stringify(faults.sort()) !==
+        JSON.stringify(
+          work
+            .filter(({ fails }) => fails)
+            .map(({ number }) => number)
+            .sort(),
+        )
+      )
+        throw new Error('each fault is told once');
+    }),
+    { numRuns: 60 },
+  );
 });
 
 void t.test('lanes do not wait for one another', async (t) => {

@@ -48,7 +48,13 @@ void t.test('an accepted email comes to the bus with its priority; a scheduled o
   const low = await world.send({ priority: 'low' });
   await world.send({ scheduledAt: '2030-01-02T00:00:00Z' });
   await until(() => published.length >= 2, 'two pointers');
-  t.same(published.map(({ stream, priority }) => [stream, priority]), [[emailStream(high), 'high'], [emailStream(low), 'low']]);
+  t.same(
+    published.map(({ stream, priority }) => [stream, priority]),
+    [
+      [emailStream(high), 'high'],
+      [emailStream(low), 'low'],
+    ],
+  );
   await world.settled();
   await inTime(world, () => world.clock.now() > Date.parse('2030-01-01T12:00:01Z'), 'a second passes');
   t.equal(await depth(world), 2, 'nothing is found twice');
@@ -63,7 +69,11 @@ void t.test('what was open before the start is found, each priority by itself', 
   await until(async () => (await depth(world)) === 3, 'three pointers');
   world.run(deliverEmailWorker({ ...world.processing, deliveriesMax: 1 }));
   for (const id of ids) await world.reaches(id, 'sent');
-  t.same(world.mailer.sent.map(({ messageId }) => messageId.slice(1, 37)), [...ids].reverse(), 'high before normal before low');
+  t.same(
+    world.mailer.sent.map(({ messageId }) => messageId.slice(1, 37)),
+    [...ids].reverse(),
+    'high before normal before low',
+  );
 });
 
 void t.test('where the bus is full nothing is lost: all is delivered, once, in the order in which it came', async (t) => {
@@ -133,7 +143,10 @@ void t.test('a retry comes to the bus as well, with the priority of its email', 
   await world.reaches(id, 'failed');
   await world.commands.retryEmail(caller, id);
   await world.reaches(id, 'sent');
-  t.same(published.map(({ priority }) => priority), ['high', 'high']);
+  t.same(
+    published.map(({ priority }) => priority),
+    ['high', 'high'],
+  );
   t.equal(world.mailer.sent.length, 2);
 });
 

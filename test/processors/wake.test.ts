@@ -11,8 +11,10 @@ import { at, DAY_MS } from '../support/email-facts.js';
 import { caller } from '../support/command-world.js';
 import { answers, openProcessorWorld, until, type ProcessorWorld } from '../support/processor-world.js';
 
-const typesOf = async (world: ProcessorWorld, id: Parameters<typeof emailStream>[0]): Promise<readonly string[]> => (await world.events(emailStream(id))).map(({ type }) => type);
-const looked = (world: ProcessorWorld, waits: number): Promise<void> => until(() => world.clock.waiting() >= waits, 'it has looked and waits');
+const typesOf = async (world: ProcessorWorld, id: Parameters<typeof emailStream>[0]): Promise<readonly string[]> =>
+  (await world.events(emailStream(id))).map(({ type }) => type);
+const looked = (world: ProcessorWorld, waits: number): Promise<void> =>
+  until(() => world.clock.waiting() >= waits, 'it has looked and waits');
 
 void t.test('a scheduled email is released when its time comes, once', async (t) => {
   const world = await openProcessorWorld(t);
@@ -28,7 +30,7 @@ void t.test('a scheduled email is released when its time comes, once', async (t)
   await world.settled();
   for (let look = 0; look < 20; look += 1) await world.clock.advance(500);
   t.same(await typesOf(world, id), ['EmailScheduled', 'EmailReleased']);
-  const released = (await world.deps.log.load(emailStream(id)))[1]!;
+  const released = (await world.deps.eventLog.load(emailStream(id)))[1]!;
   t.match(released, { event: { data: { at: at(60) } }, metadata: { teamId: caller.teamId, actor: 'processor:wake', correlationId: id } });
 });
 
@@ -48,9 +50,15 @@ void t.test('a deferred email is attempted again by the schedule until its attem
     return false;
   }, 'the attempts are spent');
   t.equal(world.mailer.sent.length, 3);
-  t.match(await world.commands.getEmail(caller, id), { failureReason: 'attempts-spent', attempts: [{ outcome: 'deferred' }, { outcome: 'deferred' }, { outcome: 'failed' }] });
+  t.match(await world.commands.getEmail(caller, id), {
+    failureReason: 'attempts-spent',
+    attempts: [{ outcome: 'deferred' }, { outcome: 'deferred' }, { outcome: 'failed' }],
+  });
   t.ok(attempts[1]! >= 60_000 && attempts[1]! < 66_000, `the second attempt was after ${attempts[1]} ms`);
-  t.ok(attempts[2]! - attempts[1]! >= 300_000 && attempts[2]! - attempts[1]! < 306_000, `the third ${attempts[2]! - attempts[1]!} ms after it`);
+  t.ok(
+    attempts[2]! - attempts[1]! >= 300_000 && attempts[2]! - attempts[1]! < 306_000,
+    `the third ${attempts[2]! - attempts[1]!} ms after it`,
+  );
   t.equal(new Set(world.mailer.sent.map(({ messageId }) => messageId)).size, 1);
 });
 
@@ -75,30 +83,33 @@ void t.test('a dialogue of another process that was cut off is taken up after it
   await world.reaches(id, 'sent');
 });
 
-void t.test('at 30 days the key is destroyed and the email archived; a deleted one whose deletion was cut off as soon as it is seen', async (t) => {
-  const world = await openProcessorWorld(t);
-  const [old, gone] = [await world.send(), await world.send()];
-  world.run(deliverEmailWorker(world.processing));
-  await world.publish(old);
-  await world.reaches(old, 'sent');
-  const dying = { ...world.deps, log: { ...world.deps.log, destroyKey: () => Promise.reject(new Error('died')) } };
-  await t.rejects(emailCommands(dying).deleteEmail(caller, gone), { message: 'died' });
-  t.same(await typesOf(world, gone), ['EmailQueued', 'EmailCancelled', 'EmailDeleted']);
-  await world.settled();
+void t.test(
+  'at 30 days the key is destroyed and the email archived; a deleted one whose deletion was cut off as soon as it is seen',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const [old, gone] = [await world.send(), await world.send()];
+    world.run(deliverEmailWorker(world.processing));
+    await world.publish(old);
+    await world.reaches(old, 'sent');
+    const dying = { ...world.deps, eventLog: { ...world.deps.eventLog, destroyKey: () => Promise.reject(new Error('died')) } };
+    await t.rejects(emailCommands(dying).deleteEmail(caller, gone), { message: 'died' });
+    t.same(await typesOf(world, gone), ['EmailQueued', 'EmailCancelled', 'EmailDeleted']);
+    await world.settled();
 
-  world.run(wakeWorker(world.processing));
-  await until(async () => (await typesOf(world, gone)).includes('EmailArchived'), 'the deletion is finished');
-  const archived = (await world.deps.log.load(emailStream(gone))).at(-1)!;
-  t.equal(archived.metadata.teamId, caller.teamId, 'an event has a team, that of a deleted email too');
-  t.equal(world.keys.ids().length, 1);
-  t.not(await world.deps.log.existingKey(emailStream(old)), undefined, 'the key of the other stays');
+    world.run(wakeWorker(world.processing));
+    await until(async () => (await typesOf(world, gone)).includes('EmailArchived'), 'the deletion is finished');
+    const archived = (await world.deps.eventLog.load(emailStream(gone))).at(-1)!;
+    t.equal(archived.metadata.teamId, caller.teamId, 'an event has a team, that of a deleted email too');
+    t.equal(world.keys.ids().length, 1);
+    t.not(await world.deps.eventLog.existingKey(emailStream(old)), undefined, 'the key of the other stays');
 
-  await looked(world, 1);
-  await world.clock.set(Date.parse(at(0)) + 30 * DAY_MS);
-  await until(async () => (await typesOf(world, old)).includes('EmailArchived'), 'it is archived');
-  t.same(world.keys.ids(), []);
-  t.match(await world.commands.getEmail(caller, old), { archived: true, status: 'sent', subject: null });
-});
+    await looked(world, 1);
+    await world.clock.set(Date.parse(at(0)) + 30 * DAY_MS);
+    await until(async () => (await typesOf(world, old)).includes('EmailArchived'), 'it is archived');
+    t.same(world.keys.ids(), []);
+    t.match(await world.commands.getEmail(caller, old), { archived: true, status: 'sent', subject: null });
+  },
+);
 
 void t.test('a read model that is behind does no harm: the command looks at the stream', async (t) => {
   const world = await openProcessorWorld(t);
@@ -106,11 +117,19 @@ void t.test('a read model that is behind does no harm: the command looks at the 
   await world.settled();
   const stale = await world.documents.find('emails', { where: {}, limit: 10 });
   await world.commands.deleteEmail(caller, id);
-  world.run(wakeWorker({ ...world.processing, documents: { find: async (_collection, { where }) => (where['phase']?.eq === 'scheduled' ? stale : []) } }));
+  world.run(
+    wakeWorker({
+      ...world.processing,
+      documents: { find: async (_collection, { where }) => (where['phase']?.eq === 'scheduled' ? stale : []) },
+    }),
+  );
   await world.clock.set(Date.parse(at(60)));
   for (let look = 0; look < 10; look += 1) await world.clock.advance(5_000);
   t.same(await typesOf(world, id), ['EmailScheduled', 'EmailCancelled', 'EmailDeleted', 'EmailArchived']);
-  t.same(world.logger.lines.filter(({ level }) => level === 'error'), []);
+  t.same(
+    world.logger.lines.filter(({ level }) => level === 'error'),
+    [],
+  );
 });
 
 void t.test('a timer that fails is logged and tried again, and holds up no other', async (t) => {
@@ -122,7 +141,10 @@ void t.test('a timer that fails is logged and tried again, and holds up no other
   await looked(world, 1);
   await world.clock.set(Date.parse(at(62)));
   await world.reaches(good, 'queued');
-  t.match(world.logger.lines.find(({ level }) => level === 'error'), { fields: { stream: emailStream(bad), phase: 'scheduled' } });
+  t.match(
+    world.logger.lines.find(({ level }) => level === 'error'),
+    { fields: { stream: emailStream(bad), phase: 'scheduled' } },
+  );
   world.store.beforeAppend(undefined);
   await until(async () => {
     await world.clock.advance(500);
@@ -135,7 +157,14 @@ void t.test('of thirty thousand timers each look takes a bounded number, and all
   const asked: number[] = [];
   let left = 30_000;
   const rows = Array.from({ length: left }, (_, index) => ({
-    id: `${index}`, seq: index, position: index, phase: 'deferred', priority: 'normal', dueAt: at(0), stream: `email-${index}`, owner: caller.teamId,
+    id: `${index}`,
+    seq: index,
+    position: index,
+    phase: 'deferred',
+    priority: 'normal',
+    dueAt: at(0),
+    stream: `email-${index}`,
+    owner: caller.teamId,
   }));
   const fired = new Set<string>();
   const documents: Pick<ProcessorWorld['documents'], 'find'> = {
@@ -144,7 +173,16 @@ void t.test('of thirty thousand timers each look takes a bounded number, and all
       return where['phase']?.eq === 'deferred' ? rows.filter(({ stream }) => !fired.has(stream)).slice(0, limit) : [];
     },
   };
-  const bus: ProcessorWorld['bus'] = { ...world.bus, publish: async (_processor, pointers) => { for (const { stream } of pointers) { fired.add(stream); left -= 1; } return []; } };
+  const bus: ProcessorWorld['bus'] = {
+    ...world.bus,
+    publish: async (_processor, pointers) => {
+      for (const { stream } of pointers) {
+        fired.add(stream);
+        left -= 1;
+      }
+      return [];
+    },
+  };
   world.run(wakeWorker({ ...world.processing, documents, bus }));
   await until(async () => {
     await world.clock.advance(500);
@@ -152,7 +190,10 @@ void t.test('of thirty thousand timers each look takes a bounded number, and all
   }, 'all are fired');
   t.equal(fired.size, 30_000);
   t.ok(Math.max(...asked) <= 10_500, `at most ${Math.max(...asked)} were asked for at once`);
-  t.ok(asked.every((limit, index) => index === 0 || limit - asked[index - 1]! <= 500), 'no look fires more than 500');
+  t.ok(
+    asked.every((limit, index) => index === 0 || limit - asked[index - 1]! <= 500),
+    'no look fires more than 500',
+  );
   t.equal(await world.bus.depth(DELIVER_EMAIL), 0);
 });
 

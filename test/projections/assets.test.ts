@@ -1,7 +1,7 @@
 /** The list of assets and the measure of each gallery: however the events are cut, and after keys were destroyed. */
 import t from 'tap';
 import type { AssetEvent } from '../../src/domain/asset/events.js';
-import { must, parseTeamId, type StreamName } from '../../src/domain/ids.js';
+import { assertDefined, parseTeamId, type StreamName } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { assetsProjection } from '../../src/projections/assets.js';
 import { makeQueries } from '../../src/projections/queries.js';
@@ -13,7 +13,9 @@ const OTHER = '22222222-2222-4222-8222-222222222222';
 const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const stream = (n: number): StreamName => `asset-${idOf(n)}` as StreamName;
 const uploaded = (filename: string, sizeBytes: number): AssetEvent => ({
-  type: 'AssetUploaded', data: { at: T0, contentType: 'text/plain', sizeBytes, file: 'f' }, sealed: { filename, sha256: 's' },
+  type: 'AssetUploaded',
+  data: { at: T0, contentType: 'text/plain', sizeBytes, file: 'f' },
+  sealed: { filename, sha256: 's' },
 });
 const deleted: AssetEvent = { type: 'AssetDeleted', data: { at: T0 } };
 
@@ -32,13 +34,19 @@ void t.test('lists show what is there, newest first, and galleries are measured'
   const { recorded } = await story();
   const documents = openDocuments(t);
   const queries = makeQueries({ documents, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, settle: async () => {} });
-  const [team, other] = [must(parseTeamId(TEAM_ID), 'team'), must(parseTeamId(OTHER), 'team')];
+  const [team, other] = [assertDefined(parseTeamId(TEAM_ID), 'team'), assertDefined(parseTeamId(OTHER), 'team')];
   await projectIn(documents, assetsProjection, []);
   t.same(await queries.assetUsage(team), { count: 0, sizeBytes: 0 });
   await projectIn(documents, assetsProjection, await recorded());
   const page = await queries.listAssets(team, {}, { page: 1, limit: 1 });
-  t.match(page, { data: [{ id: idOf(4), filename: 'more terms.txt', sizeBytes: 30, contentType: 'text/plain', sha256: 's', createdAt: T0 }], meta: { total: 2, totalPages: 2, totalIsLowerBound: false } });
-  t.match(await queries.listAssets(team, {}, { page: 1, limit: 1, cursor: page.meta.nextCursor! }), { data: [{ id: idOf(2) }], meta: { nextCursor: null } });
+  t.match(page, {
+    data: [{ id: idOf(4), filename: 'more terms.txt', sizeBytes: 30, contentType: 'text/plain', sha256: 's', createdAt: T0 }],
+    meta: { total: 2, totalPages: 2, totalIsLowerBound: false },
+  });
+  t.match(await queries.listAssets(team, {}, { page: 1, limit: 1, cursor: page.meta.nextCursor! }), {
+    data: [{ id: idOf(2) }],
+    meta: { nextCursor: null },
+  });
   t.match(await queries.listAssets(team, { search: 'TERMS' }, { page: 1, limit: 20 }), { data: [{ id: idOf(4) }], meta: { total: 1 } });
   t.match(await queries.listAssets(other, { search: 'terms' }, { page: 1, limit: 20 }), { data: [], meta: { total: 0 } });
   t.same(await queries.assetUsage(team), { count: 2, sizeBytes: 50 });
@@ -50,13 +58,16 @@ void t.test('the documents are the same however the events are cut, and when the
   const live = openDocuments(t);
   await projectIn(live, assetsProjection, await test.recorded());
   const expected = await documentsOf(live, assetsProjection);
-  t.same(Object.values(expected).map((found) => found.length), [2, 3]);
+  t.same(
+    Object.values(expected).map((found) => found.length),
+    [2, 3],
+  );
   for (const sizes of [[1], [2], [3, 1]]) {
     const documents = openDocuments(t);
     await projectIn(documents, assetsProjection, await test.recorded(), { sizes, forgetful: true });
     t.same(await documentsOf(documents, assetsProjection), expected, `cut as ${sizes.join()}`);
   }
-  await test.log.destroyKey(stream(1));
+  await test.eventLog.destroyKey(stream(1));
   t.match((await test.recorded())[0], { event: { sealed: undefined } });
   const rebuilt = openDocuments(t);
   await projectIn(rebuilt, assetsProjection, await test.recorded());
@@ -69,8 +80,16 @@ void t.test('events that are folded again after half a write change nothing', as
   await projectIn(documents, assetsProjection, await test.recorded());
   const expected = await documentsOf(documents, assetsProjection);
   const recorded = await test.recorded();
-  const known = new Map(Object.entries(expected).flatMap(([collection, found]) => found.map((document) => [`${collection} ${document.id}`, document] as const)));
-  const changes = assetsProjection.fold(recorded, (collection, id) => (collection === 'assetUsage' ? known.get(`${collection} ${id}`) : undefined));
-  t.same(changes.filter(({ collection }) => collection === 'assetUsage'), [], 'what counted once does not count again');
+  const known = new Map(
+    Object.entries(expected).flatMap(([collection, found]) => found.map((document) => [`${collection} ${document.id}`, document] as const)),
+  );
+  const changes = assetsProjection.fold(recorded, (collection, id) =>
+    collection === 'assetUsage' ? known.get(`${collection} ${id}`) : undefined,
+  );
+  t.same(
+    changes.filter(({ collection }) => collection === 'assetUsage'),
+    [],
+    'what counted once does not count again',
+  );
   for (const { collection, id, document } of changes) t.same(document, known.get(`${collection} ${id}`));
 });

@@ -2,11 +2,28 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
-import type { Document } from '../../src/domain/ports/documents.js';
+import type { Document } from '../../src/domain/ports/read-models.js';
 import { EMAIL_COUNTS, EMAILS, emailsProjection, type EmailCountsDocument, type EmailDocument } from '../../src/projections/emails.js';
 import { compareWithRebuild, rebuildProjection } from '../../src/projections/rebuild.js';
 import {
-  accepted, at, attempted, bounced, DAY_MS, deferred, EMAIL_ID, failed, queued, queuedFor, released, retried, RETENTION_MS, scheduled, sent, T0, TEAM_ID, TEMPLATE_ID,
+  accepted,
+  at,
+  attempted,
+  bounced,
+  DAY_MS,
+  deferred,
+  EMAIL_ID,
+  failed,
+  queued,
+  queuedFor,
+  released,
+  retried,
+  RETENTION_MS,
+  scheduled,
+  sent,
+  T0,
+  TEAM_ID,
+  TEMPLATE_ID,
 } from '../support/email-facts.js';
 import { play, story } from '../support/email-stories.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
@@ -16,7 +33,10 @@ const stream = `email-${EMAIL_ID}`;
 const OTHER_TEAM = '22222222-2222-4222-8222-222222222222';
 
 /** The documents that these events of one email make, folded twice: from nothing, and again event by event. */
-const documentsAfter = async (t: Parameters<typeof openDocuments>[0], ...events: readonly EmailEvent[]): Promise<{ email: EmailDocument | undefined; counts: EmailCountsDocument[] }> => {
+const documentsAfter = async (
+  t: Parameters<typeof openDocuments>[0],
+  ...events: readonly EmailEvent[]
+): Promise<{ email: EmailDocument | undefined; counts: EmailCountsDocument[] }> => {
   const { append, recorded } = openLogOfTest();
   for (const event of events) await append(stream, [event]);
   const [whole, single] = [openDocuments(t), openDocuments(t)];
@@ -30,14 +50,40 @@ const documentsAfter = async (t: Parameters<typeof openDocuments>[0], ...events:
 void t.test('an accepted email: every field of its document', async (t) => {
   const { email, counts } = await documentsAfter(t, queued);
   t.strictSame(email, {
-    id: EMAIL_ID, seq: 1, position: 1, team: TEAM_ID, owner: TEAM_ID, stream, status: 'queued', templateId: TEMPLATE_ID, templateName: 'Order confirmation', priority: 'normal',
-    createdAt: T0, phase: 'deliver', dueAt: T0, subject: 'Order 17', text: 'Order 17\nann@example.org Ann\nbob@example.org\ncyd@example.org',
+    id: EMAIL_ID,
+    seq: 1,
+    position: 1,
+    team: TEAM_ID,
+    owner: TEAM_ID,
+    stream,
+    status: 'queued',
+    templateId: TEMPLATE_ID,
+    templateName: 'Order confirmation',
+    priority: 'normal',
+    createdAt: T0,
+    phase: 'deliver',
+    dueAt: T0,
+    subject: 'Order 17',
+    text: 'Order 17\nann@example.org Ann\nbob@example.org\ncyd@example.org',
     summary: {
-      status: 'queued', recipientStatuses: ['queued', 'queued', 'queued'], scheduledAt: null, nextAttemptAt: null, dialogueDeadlineAt: null, createdAt: T0, updatedAt: T0,
-      queuedAt: T0, processingAt: null, sentAt: null, deliveredAt: null, archivedAt: null, deletedAt: null,
+      status: 'queued',
+      recipientStatuses: ['queued', 'queued', 'queued'],
+      scheduledAt: null,
+      nextAttemptAt: null,
+      dialogueDeadlineAt: null,
+      createdAt: T0,
+      updatedAt: T0,
+      queuedAt: T0,
+      processingAt: null,
+      sentAt: null,
+      deliveredAt: null,
+      archivedAt: null,
+      deletedAt: null,
     },
   });
-  t.strictSame(counts, [{ id: `${TEAM_ID}:2030-01-01`, seq: 1, position: 1, team: TEAM_ID, day: '2030-01-01', cells: { [`queued|${TEMPLATE_ID}`]: 1 } }]);
+  t.strictSame(counts, [
+    { id: `${TEAM_ID}:2030-01-01`, seq: 1, position: 1, team: TEAM_ID, day: '2030-01-01', cells: { [`queued|${TEMPLATE_ID}`]: 1 } },
+  ]);
 });
 
 void t.test('what is still to be done, and when, after each event', async (t) => {
@@ -49,27 +95,49 @@ void t.test('what is still to be done, and when, after each event', async (t) =>
     [[one, attempted(1, at(1), at(600))], 'processing', 'processing', at(600)],
     [[one, attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'deferred'])], 'queued', 'deferred', at(62)],
     [[one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])], 'sent', 'archive', month],
-    [[one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']), { type: 'EmailDelivered', data: { at: at(3), recipients: [0] } }], 'delivered', 'archive', month],
+    [
+      [one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']), { type: 'EmailDelivered', data: { at: at(3), recipients: [0] } }],
+      'delivered',
+      'archive',
+      month,
+    ],
     [[one, attempted(1, at(1)), bounced(1, at(2), [0, 'bounced'])], 'bounced', 'archive', month],
     [[one, attempted(1, at(1)), failed('refused', 1, at(2), [0, 'refused'])], 'failed', 'archive', month],
     [[one, attempted(1, at(1)), failed('refused', 1, at(2), [0, 'refused']), retried(at(9), 1)], 'queued', 'deliver', at(9)],
-    [[one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']), { type: 'EmailArchived', data: { at: month } }], 'sent', undefined, undefined],
+    [
+      [one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']), { type: 'EmailArchived', data: { at: month } }],
+      'sent',
+      undefined,
+      undefined,
+    ],
   ];
   for (const [events, status, phase, dueAt] of cases) {
     const { email, counts } = await documentsAfter(t, ...events);
     t.same([email!.status, email!.phase, email!.dueAt], [status, phase, dueAt]);
-    t.same(counts.map(({ cells }) => cells), [{ [`${status}|${TEMPLATE_ID}`]: 1 }]);
+    t.same(
+      counts.map(({ cells }) => cells),
+      [{ [`${status}|${TEMPLATE_ID}`]: 1 }],
+    );
   }
 });
 
 void t.test('deleted: in no list and no count, yet known until it is archived; archived: nothing personal', async (t) => {
   const gone: EmailEvent[] = [queued, { type: 'EmailCancelled', data: { at: at(5) } }, { type: 'EmailDeleted', data: { at: at(5) } }];
   const { email, counts } = await documentsAfter(t, ...gone);
-  t.same([email!.team, email!.owner, email!.phase, email!.dueAt, email!.subject, email!.text], [undefined, TEAM_ID, 'archive', at(5), undefined, undefined]);
-  t.same(counts.map(({ cells }) => cells), [{}]);
+  t.same(
+    [email!.team, email!.owner, email!.phase, email!.dueAt, email!.subject, email!.text],
+    [undefined, TEAM_ID, 'archive', at(5), undefined, undefined],
+  );
+  t.same(
+    counts.map(({ cells }) => cells),
+    [{}],
+  );
   const after = await documentsAfter(t, ...gone, { type: 'EmailArchived', data: { at: at(6) } });
   t.equal(after.email, undefined);
-  const archived = await documentsAfter(t, queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'], [1, 'accepted'], [2, 'accepted']), { type: 'EmailArchived', data: { at: at(6) } });
+  const archived = await documentsAfter(t, queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'], [1, 'accepted'], [2, 'accepted']), {
+    type: 'EmailArchived',
+    data: { at: at(6) },
+  });
   t.match(archived.email, { team: TEAM_ID, status: 'sent', subject: undefined, text: undefined, templateName: 'Order confirmation' });
   t.notOk(/ann|Order 17|example\.org/.test(JSON.stringify(archived.email)));
 });
@@ -110,24 +178,31 @@ const recount = (emails: readonly Document[]): Record<string, Record<string, num
 
 void t.test('whatever happens, in whatever batches: the same documents, and the counts are those of the documents', async (t) => {
   const scene = fc.record({
-    stories: fc.array(told, { minLength: 1, maxLength: 6 }), turns: fc.array(fc.nat(5), { minLength: 1, maxLength: 30 }),
-    sizes: fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 10 }), forgetful: fc.boolean(),
+    stories: fc.array(told, { minLength: 1, maxLength: 6 }),
+    turns: fc.array(fc.nat(5), { minLength: 1, maxLength: 30 }),
+    sizes: fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 10 }),
+    forgetful: fc.boolean(),
   });
-  await fc.assert(fc.asyncProperty(scene, async ({ stories, turns, sizes, forgetful }) => {
-    const { recorded, log } = await logOf(stories, turns);
-    const events = await recorded();
-    const documents = openDocuments(t);
-    await projectIn(documents, projection, events, { sizes, forgetful });
-    const found = await documentsOf(documents, projection);
-    for (const { id, cells } of found[EMAIL_COUNTS] as EmailCountsDocument[]) {
-      if (JSON.stringify(Object.entries(cells).sort()) !== JSON.stringify(Object.entries(recount(found[EMAILS]!)[id] ?? {}).sort())) throw new Error(`the counts of ${id} are not those of its emails`);
-    }
-    const compared = await compareWithRebuild(projection, { log, documents });
-    if (compared.difference !== undefined) throw new Error(`a rebuild differs: ${JSON.stringify(compared.difference)}`);
-    await rebuildProjection(projection, { log, documents });
-    if (JSON.stringify(await documentsOf(documents, projection)) !== JSON.stringify(found)) throw new Error('the rebuilt documents are others');
-    await documents.close();
-  }), { numRuns: 25 });
+  await fc.assert(
+    fc.asyncProperty(scene, async ({ stories, turns, sizes, forgetful }) => {
+      const { recorded, eventLog } = await logOf(stories, turns);
+      const events = await recorded();
+      const documents = openDocuments(t);
+      await projectIn(documents, projection, events, { sizes, forgetful });
+      const found = await documentsOf(documents, projection);
+      for (const { id, cells } of found[EMAIL_COUNTS] as EmailCountsDocument[]) {
+        if (JSON.stringify(Object.entries(cells).sort()) !== JSON.stringify(Object.entries(recount(found[EMAILS]!)[id] ?? {}).sort()))
+          throw new Error(`the counts of ${id} are not those of its emails`);
+      }
+      const compared = await compareWithRebuild(projection, { eventLog, documents });
+      if (compared.difference !== undefined) throw new Error(`a rebuild differs: ${JSON.stringify(compared.difference)}`);
+      await rebuildProjection(projection, { eventLog, documents });
+      if (JSON.stringify(await documentsOf(documents, projection)) !== JSON.stringify(found))
+        throw new Error('the rebuilt documents are others');
+      await documents.close();
+    }),
+    { numRuns: 25 },
+  );
 });
 
 void t.test('where counts were written and the email was not, the event counts once when it comes again', async (t) => {
@@ -137,33 +212,45 @@ void t.test('where counts were written and the email was not, the event counts o
   const [counted] = projection.fold([first!], () => undefined);
   t.match(counted, { collection: EMAIL_COUNTS, document: { cells: { [`queued|${TEMPLATE_ID}`]: 1 } } });
   const again = projection.fold([first!], (collection) => (collection === EMAIL_COUNTS ? counted!.document : undefined));
-  t.same(again.map(({ collection }) => collection), [EMAILS]);
+  t.same(
+    again.map(({ collection }) => collection),
+    [EMAILS],
+  );
 });
 
 void t.test('a document that was changed behind the back of the projection is found by comparing with a rebuild', async (t) => {
-  const { append, recorded, log } = openLogOfTest();
+  const { append, recorded, eventLog } = openLogOfTest();
   await append(stream, [queued]);
   await append('email-0198f000-0000-7000-8000-00000000000f', [queuedFor('to')]);
   const documents = openDocuments(t);
   await projectIn(documents, projection, await recorded());
-  t.match(await compareWithRebuild(projection, { log, documents }), { checkpoint: 2, documents: 3, difference: undefined });
+  t.match(await compareWithRebuild(projection, { eventLog, documents }), { checkpoint: 2, documents: 3, difference: undefined });
   const store = await documents.projection(projection.name, projection.collections);
   const email = (await store.getMany(EMAILS, [EMAIL_ID])).get(EMAIL_ID)!;
   await store.write([{ collection: EMAILS, put: [{ ...email, subject: 'Order 18' }], remove: [] }], await store.checkpoint(), 2);
-  t.match((await compareWithRebuild(projection, { log, documents })).difference, { collection: EMAILS, id: EMAIL_ID, live: { subject: 'Order 18' }, rebuilt: { subject: 'Order 17' } });
+  t.match((await compareWithRebuild(projection, { eventLog, documents })).difference, {
+    collection: EMAILS,
+    id: EMAIL_ID,
+    live: { subject: 'Order 18' },
+    rebuilt: { subject: 'Order 17' },
+  });
   await store.write([{ collection: EMAILS, put: [], remove: [EMAIL_ID] }], await store.checkpoint(), 2);
-  t.match((await compareWithRebuild(projection, { log, documents })).difference, { id: EMAIL_ID, live: undefined, rebuilt: { subject: 'Order 17' } });
+  t.match((await compareWithRebuild(projection, { eventLog, documents })).difference, {
+    id: EMAIL_ID,
+    live: undefined,
+    rebuilt: { subject: 'Order 17' },
+  });
 });
 
 void t.test('a rebuild after the keys are destroyed knows nothing personal, and the counts are the same', async (t) => {
-  const { append, recorded, log } = openLogOfTest();
+  const { append, recorded, eventLog } = openLogOfTest();
   await append(stream, [queued]);
   const documents = openDocuments(t);
   await projectIn(documents, projection, await recorded());
   const before = await documentsOf(documents, projection);
-  await log.destroyKey(stream as Parameters<typeof log.destroyKey>[0]);
+  await eventLog.destroyKey(stream as Parameters<typeof eventLog.destroyKey>[0]);
   const progress: number[] = [];
-  t.equal(await rebuildProjection(projection, { log, documents }, (position) => progress.push(position)), 1);
+  t.equal(await rebuildProjection(projection, { eventLog, documents }, (position) => progress.push(position)), 1);
   const after = await documentsOf(documents, projection);
   t.match(after[EMAILS], [{ subject: undefined, text: undefined, status: 'queued' }]);
   t.strictSame(after[EMAIL_COUNTS], before[EMAIL_COUNTS]);

@@ -1,6 +1,6 @@
 /** Projections kept up with the log: they follow it, tell how far they are, and go on when a rebuild is put in their place. */
 import t from 'tap';
-import { CheckpointMoved, type ProjectionStore } from '../../src/domain/ports/documents.js';
+import { CheckpointMoved, type ProjectionStore } from '../../src/domain/ports/read-models.js';
 import { EMAILS, emailsProjection } from '../../src/projections/emails.js';
 import { rebuildProjection } from '../../src/projections/rebuild.js';
 import { emptyDesk, makeRunner, project } from '../../src/projections/runner.js';
@@ -18,9 +18,16 @@ const running = async (t: Parameters<typeof openDocuments>[0]) => {
   const store = await documents.projection(projection.name, projection.collections);
   const start = (over: ProjectionStore = store) => {
     const stop = new AbortController();
-    const runner = makeRunner(projection, { log: world.log, store: over, pause });
+    const runner = makeRunner(projection, { eventLog: world.eventLog, store: over, pause });
     const done = runner.worker.run(stop.signal);
-    return { runner, done, stop: async () => { stop.abort(); await done; } };
+    return {
+      runner,
+      done,
+      stop: async () => {
+        stop.abort();
+        await done;
+      },
+    };
   };
   return { documents, world, store, start };
 };
@@ -34,7 +41,7 @@ void t.test('it follows the log, and says when it has what it was asked for', as
   await world.append(streamOf(2), [queuedFor('to')]);
   await world.append(streamOf(1), [attempted(1, T0)]);
   await runner.caughtUp(3, never);
-  t.equal((await documents.count(EMAILS, { where: { status: { eq: 'processing' } } }, 10)), 1);
+  t.equal(await documents.count(EMAILS, { where: { status: { eq: 'processing' } } }, 10), 1);
   await world.append('ledger', [{ type: 'LedgerSealed', data: { at: T0, position: 3, count: 3, root: 'x' } }]);
   await runner.caughtUp(4, never);
   t.equal(runner.position(), 3, 'what is not its own concern is no reason to wait');
@@ -44,7 +51,10 @@ void t.test('it follows the log, and says when it has what it was asked for', as
 void t.test('who waits longer than the signal is let go', async (t) => {
   const { world, start } = await running(t);
   await world.append(streamOf(1), [queued]);
-  const { runner, stop } = start({ ...(await openDocuments(t).projection(projection.name, projection.collections)), write: () => new Promise(() => {}) });
+  const { runner, stop } = start({
+    ...(await openDocuments(t).projection(projection.name, projection.collections)),
+    write: () => new Promise(() => {}),
+  });
   const patience = new AbortController();
   const waiting = runner.caughtUp(1, patience.signal);
   setImmediate(() => patience.abort());
@@ -71,7 +81,7 @@ void t.test('a rebuild that is put in its place while it runs does not disturb i
   for (let index = 0; index < 20; index += 1) await world.append(streamOf(index), [queued]);
   const { runner, stop } = start();
   await runner.caughtUp(20, never);
-  await rebuildProjection(projection, { log: world.log, documents });
+  await rebuildProjection(projection, { eventLog: world.eventLog, documents });
   for (let index = 0; index < 20; index += 1) await world.append(streamOf(index), [attempted(1, T0)]);
   await runner.caughtUp(40, never);
   await stop();

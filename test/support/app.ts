@@ -12,13 +12,23 @@ import type { Settings } from './server-process.js';
 import { eventually, pause } from './wait.js';
 
 /** What a request got: the status, the headers, and the body read as JSON (undefined where it is none). */
-export type Answer<Body = Readonly<Record<string, unknown>>> = Readonly<{ status: number; headers: Readonly<Record<string, unknown>>; body: Body; text: string }>;
+export type Answer<Body = Readonly<Record<string, unknown>>> = Readonly<{
+  status: number;
+  headers: Readonly<Record<string, unknown>>;
+  body: Body;
+  text: string;
+}>;
 
 export type TestApp = App &
   Readonly<{
     /** A key with every permission and no limit that a test could reach. */
     key: string;
-    call: <Body = Readonly<Record<string, unknown>>>(method: 'GET' | 'POST' | 'DELETE' | 'PATCH', path: string, body?: unknown, headers?: Settings) => Promise<Answer<Body>>;
+    call: <Body = Readonly<Record<string, unknown>>>(
+      method: 'GET' | 'POST' | 'DELETE' | 'PATCH',
+      path: string,
+      body?: unknown,
+      headers?: Settings,
+    ) => Promise<Answer<Body>>;
     /** Sends the order confirmation and expects 201; `more` is laid over the body. */
     send: (more?: Readonly<Record<string, unknown>>, headers?: Settings) => Promise<SendEmailResponse>;
     email: (id: string) => Promise<EmailRecord>;
@@ -33,7 +43,9 @@ export const generousKey = async (engine: Engine): Promise<string> => {
   const teamId = await firstTeam(engine);
   if (teamId === undefined) throw new Error('there is no team');
   const created = await makeCommands(engine).createApiKey(systemCaller(teamId, 'test', 'test'), {
-    name: 'test', permissions: [...permissions], rateLimit: 10_000_000,
+    name: 'test',
+    permissions: [...permissions],
+    rateLimit: 10_000_000,
   });
   return created.key;
 };
@@ -54,7 +66,12 @@ export const startTestApp = async ({ dataDir, settings = {}, ...options }: TestA
   const key = await generousKey(app.engine);
   const { clock } = options;
 
-  const call: TestApp['call'] = async <Body>(method: 'GET' | 'POST' | 'DELETE' | 'PATCH', path: string, body?: unknown, headers: Settings = {}) => {
+  const call: TestApp['call'] = async <Body>(
+    method: 'GET' | 'POST' | 'DELETE' | 'PATCH',
+    path: string,
+    body?: unknown,
+    headers: Settings = {},
+  ) => {
     const response = await app.server.inject({
       method,
       url: path,

@@ -1,25 +1,33 @@
 /** Commands over ports in memory, with the real renderer and two teams: the world in which command and processor tests happen. */
 import { signatureMediaTypes } from '../../src/adapters/media-types/signatures.js';
 import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
-import { openRenderer } from '../../src/adapters/render/email.js';
+import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
 import type { Caller, Commands } from '../../src/commands/api.js';
 import { makeCommandDeps, type CommandDeps } from '../../src/commands/deps.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { permissions } from '../../src/domain/api-key/records.js';
 import type { SendEmailRequest } from '../../src/domain/email/request.js';
-import { openEventLog, startOf } from '../../src/domain/event-log.js';
+import { openEventLog, startOf } from '../../src/event-log/event-log.js';
 import type { DomainEvent } from '../../src/domain/events.js';
-import { must, parseTeamId, teamStream, type StreamName, type TeamId } from '../../src/domain/ids.js';
+import { assertDefined, parseTeamId, teamStream, type StreamName, type TeamId } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import { emptyCompany } from '../../src/domain/team/state.js';
 import type { CreateTemplateRequest, TemplateRecord } from '../../src/domain/template/records.js';
 import { T0 } from './email-facts.js';
 import { fakeClock, type FakeClock } from './fake-clock.js';
-import { countingIds, memoryEventStore, memoryFiles, memoryKeys, type MemoryEventStore, type MemoryFiles, type MemoryKeys } from './memory-ports.js';
+import {
+  countingIds,
+  memoryEventStore,
+  memoryFiles,
+  memoryKeys,
+  type MemoryEventStore,
+  type MemoryFiles,
+  type MemoryKeys,
+} from './memory-ports.js';
 
-export const TEAM = must(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team id');
-export const OTHER_TEAM = must(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team id');
+export const TEAM = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team id');
+export const OTHER_TEAM = assertDefined(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team id');
 
 const callerOf = (teamId: TeamId): Caller => ({ teamId, actor: 'apiKey:key_1', permissions, correlationId: 'request-1' });
 export const caller = callerOf(TEAM);
@@ -43,18 +51,44 @@ export const openWorld = async (limits: Partial<Limits> = {}): Promise<World> =>
   const [store, keys, files, ids] = [memoryEventStore(), memoryKeys(), memoryFiles(), countingIds()];
   const bounds: Limits = { ...defaultLimits, ...limits };
   const open = (): CommandDeps => {
-    const log = openEventLog({ store, keys, files, ids, limits: bounds });
-    return makeCommandDeps({ log, keys, files, renderer: openRenderer({ limits: bounds }), generator: openGenerator({ limits: bounds, clock }), outbound: openOutboundHttp(), mediaTypes: signatureMediaTypes(), clock, ids, limits: bounds });
+    const eventLog = openEventLog({ store, keys, files, ids, limits: bounds });
+    return makeCommandDeps({
+      eventLog,
+      keys,
+      files,
+      renderer: openRenderer({ limits: bounds }),
+      generator: openGenerator({ limits: bounds, clock }),
+      outbound: openOutboundHttp(),
+      mediaTypes: signatureMediaTypes(),
+      clock,
+      ids,
+      limits: bounds,
+    });
   };
   const deps = open();
   for (const teamId of [TEAM, OTHER_TEAM]) {
-    const settings = { name: 'Shop', defaultFrom: { email: 'default@example.com', name: 'Default' }, company: { ...emptyCompany, name: 'Example Ltd' } };
+    const settings = {
+      name: 'Shop',
+      defaultFrom: { email: 'default@example.com', name: 'Default' },
+      company: { ...emptyCompany, name: 'Example Ltd' },
+    };
     const cause = { teamId, actor: 'system', correlationId: 'start', causationId: 'start', at: T0 };
-    await deps.log.append(teamStream(teamId), startOf(teamStream(teamId)), [{ type: 'TeamCreated', data: { at: T0, billing: 'unmetered', settings } }], cause);
+    await deps.eventLog.append(
+      teamStream(teamId),
+      startOf(teamStream(teamId)),
+      [{ type: 'TeamCreated', data: { at: T0, billing: 'unmetered', settings } }],
+      cause,
+    );
   }
   return {
-    deps, clock, store, keys, files, commands: makeCommands(deps), elsewhere: open,
-    events: async (stream) => (await deps.log.load(stream)).map(({ event }) => event),
+    deps,
+    clock,
+    store,
+    keys,
+    files,
+    commands: makeCommands(deps),
+    elsewhere: open,
+    events: async (stream) => (await deps.eventLog.load(stream)).map(({ event }) => event),
   };
 };
 
@@ -63,12 +97,22 @@ export const welcome: CreateTemplateRequest = {
   name: 'Welcome',
   subject: 'Hello {{name}}',
   variables: [{ name: 'name', type: 'string', required: true }],
-  schema: { sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>Dear {{name}}, from {{__COMPANY_NAME__}}</p>' }] }] },
+  schema: {
+    sections: [
+      {
+        id: 'main',
+        type: 'main',
+        components: [{ id: 'text', type: 'rich-text', content: '<p>Dear {{name}}, from {{__COMPANY_NAME__}}</p>' }],
+      },
+    ],
+  },
   publish: true,
 };
 
 /** A template whose text says which version it is. */
-export const schemaSaying = (text: string) => ({ sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: `<p>${text}</p>` }] }] });
+export const schemaSaying = (text: string) => ({
+  sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: `<p>${text}</p>` }] }],
+});
 
 export const withTemplate = async (limits: Partial<Limits> = {}): Promise<World & Readonly<{ template: TemplateRecord }>> => {
   const world = await openWorld(limits);
@@ -77,5 +121,8 @@ export const withTemplate = async (limits: Partial<Limits> = {}): Promise<World 
 
 /** A send call with nothing but what is needed. */
 export const simple = (more: Partial<SendEmailRequest> = {}): SendEmailRequest => ({
-  templateId: 'welcome', to: [{ email: 'ann@example.org' }], variables: { name: 'Ann' }, ...more,
+  templateId: 'welcome',
+  to: [{ email: 'ann@example.org' }],
+  variables: { name: 'Ann' },
+  ...more,
 });

@@ -2,9 +2,9 @@
 import type { OutputFormat } from '../../src/domain/attachment-template/schema.js';
 import type { JsonObject } from '../../src/domain/json.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
-import { checkAttachmentTemplate } from '../../src/domain/rendering/check-attachment.js';
-import { compileDocument } from '../../src/domain/rendering/expand.js';
-import type { Expanded, ExpandedDocument } from '../../src/domain/rendering/expanded.js';
+import { checkAttachmentTemplate } from '../../src/domain/rendering/check/attachment.js';
+import { compileDocument } from '../../src/domain/rendering/expand/expand.js';
+import type { Expanded, ExpandedDocument } from '../../src/domain/rendering/expand/expanded.js';
 import { environment } from './rendering.js';
 
 /** A template as it comes in, with one page and one section that holds the components. `schema` replaces what stands there. */
@@ -13,7 +13,11 @@ export const attachmentOf = (
   { schema, ...more }: Readonly<Record<string, unknown>> & { schema?: Readonly<Record<string, unknown>> } = {},
 ): Record<string, unknown> => ({
   variables: [],
-  schema: { outputFormats: ['pdf'], pages: [{ pageId: 'page', pageName: 'Page', sections: [{ id: 'section', type: 'main', components }] }], ...schema },
+  schema: {
+    outputFormats: ['pdf'],
+    pages: [{ pageId: 'page', pageName: 'Page', sections: [{ id: 'section', type: 'main', components }] }],
+    ...schema,
+  },
   ...more,
 });
 

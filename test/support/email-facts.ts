@@ -39,10 +39,21 @@ export const content: EmailContent = {
 };
 
 export const queued: EmailEvent = { type: 'EmailQueued', data: accepted, sealed: content };
-export const queuedFor = (...roles: EmailAccepted['data']['roles']): EmailEvent => ({ type: 'EmailQueued', data: { ...accepted, roles }, sealed: content });
-export const scheduled = (scheduledAt: string): EmailEvent => ({ type: 'EmailScheduled', data: { ...accepted, scheduledAt }, sealed: content });
+export const queuedFor = (...roles: EmailAccepted['data']['roles']): EmailEvent => ({
+  type: 'EmailQueued',
+  data: { ...accepted, roles },
+  sealed: content,
+});
+export const scheduled = (scheduledAt: string): EmailEvent => ({
+  type: 'EmailScheduled',
+  data: { ...accepted, scheduledAt },
+  sealed: content,
+});
 export const released = (when: string): EmailEvent => ({ type: 'EmailReleased', data: { at: when, priority: 'normal' } });
-export const retried = (when: string, retryCount: number): EmailEvent => ({ type: 'EmailRetried', data: { at: when, priority: 'normal', retryCount } });
+export const retried = (when: string, retryCount: number): EmailEvent => ({
+  type: 'EmailRetried',
+  data: { at: when, priority: 'normal', retryCount },
+});
 
 export const attempted = (attempt: number, when: string, deadlineAt = '2030-01-01T23:00:00.000Z', worker = WORKER): EmailEvent => ({
   type: 'DeliveryAttempted',
@@ -80,7 +91,10 @@ export const outcomeData = (attempt: number, when: string, ...outcomes: readonly
 type OutcomeOf<Type extends DeliveryOutcomeEvent['type']> = Extract<DeliveryOutcomeEvent, { type: Type }>;
 type Outcomes = readonly (readonly [number, Result])[];
 
-export const sent = (attempt: number, when: string, ...outcomes: Outcomes): OutcomeOf<'EmailSent'> => ({ type: 'EmailSent', ...outcomeData(attempt, when, ...outcomes) });
+export const sent = (attempt: number, when: string, ...outcomes: Outcomes): OutcomeOf<'EmailSent'> => ({
+  type: 'EmailSent',
+  ...outcomeData(attempt, when, ...outcomes),
+});
 
 export const deferred = (attempt: number, when: string, nextAttemptAt: string, ...outcomes: Outcomes): OutcomeOf<'EmailDeferred'> => {
   const { data, sealed } = outcomeData(attempt, when, ...outcomes);
@@ -92,7 +106,12 @@ export const bounced = (attempt: number, when: string, ...outcomes: Outcomes): O
   return { type: 'EmailBounced', data: { ...data, bounceType: 'hard' }, sealed };
 };
 
-export const failed = (reason: 'refused' | 'attempts-spent', attempt: number, when: string, ...outcomes: Outcomes): OutcomeOf<'EmailFailed'> => {
+export const failed = (
+  reason: 'refused' | 'attempts-spent',
+  attempt: number,
+  when: string,
+  ...outcomes: Outcomes
+): OutcomeOf<'EmailFailed'> => {
   const { data, sealed } = outcomeData(attempt, when, ...outcomes);
   return { type: 'EmailFailed', data: { ...data, reason }, sealed };
 };

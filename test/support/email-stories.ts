@@ -18,7 +18,11 @@ const kinds = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<EmailCommand['type']>('DeleteEmail', 'ArchiveEmail', 'AcceptEmail') },
 );
 const step: fc.Arbitrary<Step> = fc.record({
-  seconds: fc.oneof({ weight: 12, arbitrary: fc.integer({ min: 0, max: 400 }) }, { weight: 3, arbitrary: fc.constant(700) }, { weight: 1, arbitrary: fc.constant(31 * 86_400) }),
+  seconds: fc.oneof(
+    { weight: 12, arbitrary: fc.integer({ min: 0, max: 400 }) },
+    { weight: 3, arbitrary: fc.constant(700) },
+    { weight: 1, arbitrary: fc.constant(31 * 86_400) },
+  ),
   kind: kinds,
   draw: fc.array(fc.constantFrom(...results), { minLength: 4, maxLength: 4 }),
   flag: fc.boolean(),
@@ -42,7 +46,13 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
       return { type: kind, at: at(now), host: HOST, worker: flag ? 'a' : 'b', deadlineAt: at(now + 600), exclusive: older };
     case 'RecordOutcome':
       return {
-        type: kind, attempt, at: at(now), host: HOST, durationMs: 1, final: flag, schedule: { delaysMs: [60_000, 300_000] },
+        type: kind,
+        attempt,
+        at: at(now),
+        host: HOST,
+        durationMs: 1,
+        final: flag,
+        schedule: { delaysMs: [60_000, 300_000] },
         outcomes: pendingRecipients(email).map((recipient, index) => outcome(recipient, draw[index]!)),
       };
     case 'GiveUp':
@@ -59,7 +69,17 @@ export type Story = Readonly<{ roles: readonly ('to' | 'cc' | 'bcc')[]; later: n
 /** Plays a story to its end. Out: the events; `onStep` sees the email before and after each command that was not refused. */
 export const play = ({ roles, later, steps }: Story, onStep: (before: Email, after: Email) => void = () => {}): EmailEvent[] => {
   const whose = { ...content, recipients: roles.map((_, index) => ({ email: `r${index}@example.org` })) };
-  const events = [...emailDecider.decide({ type: 'AcceptEmail', accepted: { ...accepted, roles: [...roles] }, scheduledAt: later === undefined ? undefined : at(later), content: whose }, undefined)];
+  const events = [
+    ...emailDecider.decide(
+      {
+        type: 'AcceptEmail',
+        accepted: { ...accepted, roles: [...roles] },
+        scheduledAt: later === undefined ? undefined : at(later),
+        content: whose,
+      },
+      undefined,
+    ),
+  ];
   let email = events.reduce(emailDecider.evolve, undefined as EmailState)!;
   let now = 0;
   for (const next of steps) {

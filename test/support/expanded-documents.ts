@@ -1,5 +1,12 @@
 /** Expanded documents for tests of the outputs, with what every component needs and nothing said that need not be. */
-import type { Cell, Expanded, ExpandedColumn, ExpandedDocument, ExpandedPage, ExpandedTable } from '../../src/domain/rendering/expanded.js';
+import type {
+  Cell,
+  Expanded,
+  ExpandedColumn,
+  ExpandedDocument,
+  ExpandedPage,
+  ExpandedTable,
+} from '../../src/domain/rendering/expand/expanded.js';
 import { noBorder, noBox, thinBorder } from '../../src/domain/rendering/lengths.js';
 
 type Props<Type extends Expanded['type']> = Omit<Extract<Expanded, { type: Type }>, 'type' | 'id' | 'field'>;
@@ -7,7 +14,18 @@ type Props<Type extends Expanded['type']> = Omit<Extract<Expanded, { type: Type 
 const defaults: { readonly [Type in Expanded['type']]: Props<Type> } = {
   'rich-text': { html: '', style: {}, padding: noBox },
   image: { src: '', alt: '', align: 'left', padding: noBox },
-  table: { columns: [], rows: [], showHeader: true, striped: false, border: thinBorder, borderLines: 'rows', padding: noBox, emptyText: undefined, freezeHeader: false, autoFilter: false },
+  table: {
+    columns: [],
+    rows: [],
+    showHeader: true,
+    striped: false,
+    border: thinBorder,
+    borderLines: 'rows',
+    padding: noBox,
+    emptyText: undefined,
+    freezeHeader: false,
+    autoFilter: false,
+  },
   container: { children: [], padding: noBox, border: noBorder, align: 'left' },
   columns: { children: [], widths: [], gap: 12, verticalAlign: 'top' },
   divider: { color: '#e5e7eb', thickness: 0.75, style: 'solid', width: { percent: 100 }, margin: { top: 6, right: 0, bottom: 6, left: 0 } },
@@ -26,18 +44,39 @@ export const component = <Type extends Expanded['type']>(type: Type, props: Part
 
 export const richText = (html: string): Expanded => component('rich-text', { html });
 
-export const column = (header: string | undefined, props: Partial<ExpandedColumn> = {}): ExpandedColumn =>
-  ({ header, footer: undefined, width: 'auto', align: 'left', headerAlign: 'left', type: undefined, format: undefined, ...props });
+export const column = (header: string | undefined, props: Partial<ExpandedColumn> = {}): ExpandedColumn => ({
+  header,
+  footer: undefined,
+  width: 'auto',
+  align: 'left',
+  headerAlign: 'left',
+  type: undefined,
+  format: undefined,
+  ...props,
+});
 
 export const cell = (html: string): Cell => ({ html, value: undefined, format: undefined });
 
 /** Rows of texts below headers. */
-export const tableOf = (headers: readonly string[], rows: readonly (readonly string[])[], props: Partial<Omit<ExpandedTable, 'type'>> = {}): Expanded =>
-  component('table', { columns: headers.map((header) => column(header)), rows: rows.map((row) => row.map(cell)), ...props });
+export const tableOf = (
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+  props: Partial<Omit<ExpandedTable, 'type'>> = {},
+): Expanded => component('table', { columns: headers.map((header) => column(header)), rows: rows.map((row) => row.map(cell)), ...props });
 
 export const page = (components: readonly Expanded[], props: Partial<ExpandedPage> = {}): ExpandedPage => ({
-  name: 'Page', format: 'A4', orientation: 'portrait', margin: { top: 50, right: 50, bottom: 50, left: 50 }, backgroundColor: '#ffffff',
-  header: undefined, footer: undefined, sections: [{ style: {}, padding: noBox, components }], ...props,
+  name: 'Page',
+  format: 'A4',
+  orientation: 'portrait',
+  margin: { top: 50, right: 50, bottom: 50, left: 50 },
+  backgroundColor: '#ffffff',
+  header: undefined,
+  footer: undefined,
+  sections: [{ style: {}, padding: noBox, components }],
+  ...props,
 });
 
-export const documentOf = (...pages: readonly ExpandedPage[]): ExpandedDocument => ({ language: { locale: 'en-US', timeZone: 'UTC' }, pages });
+export const documentOf = (...pages: readonly ExpandedPage[]): ExpandedDocument => ({
+  language: { locale: 'en-US', timeZone: 'UTC' },
+  pages,
+});

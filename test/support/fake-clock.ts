@@ -1,16 +1,17 @@
 /** A clock that stands still until the test moves it; moving it wakes every wait that is then due, in the order of their times. */
 import type { Clock } from '../../src/domain/ports/clock.js';
 
-export type FakeClock = Clock & Readonly<{
-  /** Moves the clock on and lets what was due run before it resolves. */
-  advance: (ms: number) => Promise<void>;
-  /** Sets the clock, backwards too. */
-  set: (ms: number) => Promise<void>;
-  /** How many waits are open. */
-  waiting: () => number;
-  /** Resolves when at least `count` waits are open. */
-  whenWaiting: (count: number) => Promise<void>;
-}>;
+export type FakeClock = Clock &
+  Readonly<{
+    /** Moves the clock on and lets what was due run before it resolves. */
+    advance: (ms: number) => Promise<void>;
+    /** Sets the clock, backwards too. */
+    set: (ms: number) => Promise<void>;
+    /** How many waits are open. */
+    waiting: () => number;
+    /** Resolves when at least `count` waits are open. */
+    whenWaiting: (count: number) => Promise<void>;
+  }>;
 
 type Wait = Readonly<{ atMs: number; end: () => void }>;
 

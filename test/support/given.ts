@@ -14,7 +14,8 @@ export type Then<Event, State> = Readonly<{
 
 export type Given<Command, Event, State> = Readonly<{ when: (command: Command) => Then<Event, State>; state: State }>;
 
-export const specs = <Command, Event, State>({ decide, evolve, initialState }: Decider<Command, Event, State>) =>
+export const specs =
+  <Command, Event, State>({ decide, evolve, initialState }: Decider<Command, Event, State>) =>
   (t: Pick<Test, 'strictSame' | 'equal' | 'fail'>) => ({
     given: (...history: readonly Event[]): Given<Command, Event, State> => {
       const state = history.reduce(evolve, initialState);
@@ -33,7 +34,11 @@ export const specs = <Command, Event, State>({ decide, evolve, initialState }: D
               t.strictSame(decided, events);
               return decided.reduce(evolve, state);
             },
-            nothing: () => void t.strictSame(check(() => decide(command, state)), []),
+            nothing: () =>
+              void t.strictSame(
+                check(() => decide(command, state)),
+                [],
+              ),
             refused: (code) => check(() => refusal(t, () => decide(command, state), code)),
           };
         },

@@ -7,16 +7,17 @@ import type { EventFilter, EventStore, StoredEvent } from '../../src/domain/port
 import type { Files } from '../../src/domain/ports/files.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Keys } from '../../src/domain/ports/keys.js';
-import type { Log, LogFields } from '../../src/domain/ports/log.js';
+import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 
-export type MemoryEventStore = EventStore & Readonly<{
-  /** Everything in the log; a test may tamper with it. */
-  events: StoredEvent[];
-  /** Called before each append takes effect: a test may hold it back there, or let another be faster. */
-  beforeAppend: (hook: ((stream: string) => Promise<void> | void) | undefined) => void;
-  /** How often a stream was read. */
-  reads: () => number;
-}>;
+export type MemoryEventStore = EventStore &
+  Readonly<{
+    /** Everything in the log; a test may tamper with it. */
+    events: StoredEvent[];
+    /** Called before each append takes effect: a test may hold it back there, or let another be faster. */
+    beforeAppend: (hook: ((stream: string) => Promise<void> | void) | undefined) => void;
+    /** How often a stream was read. */
+    reads: () => number;
+  }>;
 
 export const memoryEventStore = (): MemoryEventStore => {
   const events: StoredEvent[] = [];
@@ -63,7 +64,7 @@ export const memoryEventStore = (): MemoryEventStore => {
     readLast: async (stream) => last(stream),
     readAll: (after, { filter, batchSize = 1_000 } = {}) => batches(after, head(), filter, batchSize),
     subscribeAll: async function* (after, { filter, batchSize = 1_000, signal }) {
-      for (let cursor = after; !signal.aborted; ) {
+      for (let cursor = after; !signal.aborted;) {
         const upTo = head();
         if (upTo > cursor) {
           for await (const batch of batches(cursor, upTo, filter, batchSize)) {
@@ -147,20 +148,33 @@ export const countingIds = (): Ids => {
     uuid: () => `00000000-0000-7000-8000-${String((count += 1)).padStart(12, '0')}`,
     bytes: (sizeBytes) => {
       const parts: Buffer[] = [];
-      for (let made = 0; made < sizeBytes; made += 32) parts.push(createHash('sha256').update(`bytes ${(count += 1)}`).digest());
+      for (let made = 0; made < sizeBytes; made += 32)
+        parts.push(
+          createHash('sha256')
+            .update(`bytes ${(count += 1)}`)
+            .digest(),
+        );
       return Buffer.concat(parts).subarray(0, sizeBytes);
     },
   };
 };
 
 export type LogLine = Readonly<{ level: string; fields: LogFields; message: string }>;
-export type MemoryLog = Log & Readonly<{ lines: LogLine[] }>;
+export type MemoryLog = Logger & Readonly<{ lines: LogLine[] }>;
 
 export const memoryLog = (): MemoryLog => {
   const lines: LogLine[] = [];
   const make = (common: LogFields): MemoryLog => {
-    const line = (level: string) => (fields: LogFields, message: string) => void lines.push({ level, fields: { ...common, ...fields }, message });
-    return { lines, debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error'), child: (fields) => make({ ...common, ...fields }) };
+    const line = (level: string) => (fields: LogFields, message: string) =>
+      void lines.push({ level, fields: { ...common, ...fields }, message });
+    return {
+      lines,
+      debug: line('debug'),
+      info: line('info'),
+      warn: line('warn'),
+      error: line('error'),
+      child: (fields) => make({ ...common, ...fields }),
+    };
   };
   return make({});
 };

@@ -1,13 +1,29 @@
 /** PNG files of every colour type, depth and interlacing, written by the book (W3C PNG) for what reads them. */
 import { crc32, deflateSync } from 'node:zlib';
 
-export type PngSample = Readonly<{ colorType: 0 | 2 | 3 | 4 | 6; bitDepth: 1 | 2 | 4 | 8 | 16; interlaced?: boolean; transparency?: readonly number[]; width?: number; height?: number }>;
+export type PngSample = Readonly<{
+  colorType: 0 | 2 | 3 | 4 | 6;
+  bitDepth: 1 | 2 | 4 | 8 | 16;
+  interlaced?: boolean;
+  transparency?: readonly number[];
+  width?: number;
+  height?: number;
+}>;
 
 const channelsOf = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 } as const;
-const adam7 = [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]] as const;
+const adam7 = [
+  [0, 0, 8, 8],
+  [4, 0, 8, 8],
+  [0, 4, 4, 8],
+  [2, 0, 4, 4],
+  [0, 2, 2, 4],
+  [1, 0, 2, 2],
+  [0, 1, 1, 2],
+] as const;
 
 /** The value of a sample: each pixel another, the same for every way of storing it. */
-export const sampleAt = (x: number, y: number, channel: number, bitDepth: number): number => (x * 7 + y * 13 + channel * 29) & ((1 << Math.min(bitDepth, 8)) - 1);
+export const sampleAt = (x: number, y: number, channel: number, bitDepth: number): number =>
+  (x * 7 + y * 13 + channel * 29) & ((1 << Math.min(bitDepth, 8)) - 1);
 
 export const chunk = (type: string, body: Buffer): Buffer => {
   const out = Buffer.alloc(12 + body.length);
@@ -44,34 +60,44 @@ const rowOf = (columns: readonly number[], y: number, { colorType, bitDepth }: P
 
 /** Each row by the filter of its number, so that all five occur. */
 const filtered = (rows: readonly Buffer[], step: number): Buffer =>
-  Buffer.concat(rows.map((row, y) => {
-    const filter = y % 5;
-    const out = Buffer.alloc(row.length);
-    out[0] = filter;
-    for (let i = 1; i < row.length; i++) {
-      const left = i > step ? (row[i - step] ?? 0) : 0;
-      const above = rows[y - 1]?.[i] ?? 0;
-      const corner = i > step ? (rows[y - 1]?.[i - step] ?? 0) : 0;
-      const estimate = left + above - corner;
-      const nearest = [left, above, corner].reduce((best, one) => (Math.abs(estimate - one) < Math.abs(estimate - best) ? one : best));
-      const predicted = [0, left, above, (left + above) >> 1, nearest][filter] ?? 0;
-      out[i] = ((row[i] ?? 0) - predicted) & 0xff;
-    }
-    return out;
-  }));
+  Buffer.concat(
+    rows.map((row, y) => {
+      const filter = y % 5;
+      const out = Buffer.alloc(row.length);
+      out[0] = filter;
+      for (let i = 1; i < row.length; i++) {
+        const left = i > step ? (row[i - step] ?? 0) : 0;
+        const above = rows[y - 1]?.[i] ?? 0;
+        const corner = i > step ? (rows[y - 1]?.[i - step] ?? 0) : 0;
+        const estimate = left + above - corner;
+        const nearest = [left, above, corner].reduce((best, one) => (Math.abs(estimate - one) < Math.abs(estimate - best) ? one : best));
+        const predicted = [0, left, above, (left + above) >> 1, nearest][filter] ?? 0;
+        out[i] = ((row[i] ?? 0) - predicted) & 0xff;
+      }
+      return out;
+    }),
+  );
 
 export const pngSample = (sample: PngSample): Buffer => {
   const { colorType, bitDepth, interlaced = false, transparency, width = 13, height = 9 } = sample;
   const step = Math.max((channelsOf[colorType] * bitDepth) >> 3, 1);
-  const range = (from: number, to: number, by: number): number[] => Array.from({ length: Math.max(Math.ceil((to - from) / by), 0) }, (_, at) => from + at * by);
+  const range = (from: number, to: number, by: number): number[] =>
+    Array.from({ length: Math.max(Math.ceil((to - from) / by), 0) }, (_, at) => from + at * by);
   const data = (interlaced ? adam7 : [[0, 0, 1, 1] as const]).map(([x, y, dx, dy]) => {
     const columns = range(x, width, dx);
-    return columns.length === 0 ? Buffer.alloc(0) : filtered(range(y, height, dy).map((at) => rowOf(columns, at, sample)), step);
+    return columns.length === 0
+      ? Buffer.alloc(0)
+      : filtered(
+          range(y, height, dy).map((at) => rowOf(columns, at, sample)),
+          step,
+        );
   });
   return Buffer.concat([
-    SIGNATURE, headerChunk(sample),
+    SIGNATURE,
+    headerChunk(sample),
     ...(colorType === 3 ? [chunk('PLTE', Buffer.from(Array.from({ length: 3 << bitDepth }, (_, at) => (at * 5) & 0xff)))] : []),
     ...(transparency === undefined ? [] : [chunk('tRNS', Buffer.from(transparency))]),
-    chunk('IDAT', deflateSync(Buffer.concat(data))), chunk('IEND', Buffer.alloc(0)),
+    chunk('IDAT', deflateSync(Buffer.concat(data))),
+    chunk('IEND', Buffer.alloc(0)),
   ]);
 };

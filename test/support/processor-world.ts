@@ -2,10 +2,10 @@
 import type { Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import type { SendEmailRequest } from '../../src/domain/email/request.js';
-import { emailStream, must, parseEmailId, type EmailId } from '../../src/domain/ids.js';
+import { emailStream, assertDefined, parseEmailId, type EmailId } from '../../src/domain/ids.js';
 import type { Limits } from '../../src/domain/limits.js';
 import type { Bus, Pointer } from '../../src/domain/ports/bus.js';
-import type { Documents } from '../../src/domain/ports/documents.js';
+import type { ReadModels } from '../../src/domain/ports/read-models.js';
 import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../../src/domain/ports/mailer.js';
 import type { Worker } from '../../src/domain/ports/worker.js';
 import { DELIVER_EMAIL, type ProcessorDeps } from '../../src/processors/deps.js';
@@ -17,22 +17,30 @@ import { caller, simple, withTemplate, type World } from './command-world.js';
 import { memoryLog, type MemoryLog } from './memory-ports.js';
 import { openDocuments } from './projected.js';
 
-export type FakeMailer = Mailer & Readonly<{
-  sent: OutgoingMessage[];
-  /** What happens to the next messages; accepted where nothing is said. */
-  next: ((message: OutgoingMessage, signal: AbortSignal) => Promise<DeliveryOutcome> | DeliveryOutcome)[];
-}>;
+export type FakeMailer = Mailer &
+  Readonly<{
+    sent: OutgoingMessage[];
+    /** What happens to the next messages; accepted where nothing is said. */
+    next: ((message: OutgoingMessage, signal: AbortSignal) => Promise<DeliveryOutcome> | DeliveryOutcome)[];
+  }>;
 
 /** The same result for every recipient, or one for each in order. */
-export const answers = (...results: readonly Result[]) => (message: OutgoingMessage): DeliveryOutcome => ({
-  host: HOST, durationMs: 120, recipients: message.envelope.to.map((_, index) => said(results[index] ?? results.at(-1) ?? 'accepted')),
-});
+export const answers =
+  (...results: readonly Result[]) =>
+  (message: OutgoingMessage): DeliveryOutcome => ({
+    host: HOST,
+    durationMs: 120,
+    recipients: message.envelope.to.map((_, index) => said(results[index] ?? results.at(-1) ?? 'accepted')),
+  });
 
 const fakeMailer = (final: boolean): FakeMailer => {
   const sent: OutgoingMessage[] = [];
   const next: FakeMailer['next'] = [];
   return {
-    final, host: HOST, sent, next,
+    final,
+    host: HOST,
+    sent,
+    next,
     send: async (message, { signal }) => {
       sent.push(message);
       return (next.shift() ?? answers('accepted'))(message, signal);
@@ -41,22 +49,23 @@ const fakeMailer = (final: boolean): FakeMailer => {
   };
 };
 
-export type ProcessorWorld = World & Readonly<{
-  processing: ProcessorDeps;
-  mailer: FakeMailer;
-  bus: Bus;
-  logger: MemoryLog;
-  documents: Documents;
-  /** Runs a worker until the test ends or `stop` is called; `stop` resolves when it has drained. */
-  run: (worker: Worker) => Readonly<{ stop: () => Promise<void>; done: Promise<void> }>;
-  send: (more?: Partial<SendEmailRequest>) => Promise<EmailId>;
-  point: (id: EmailId, position?: number) => Pointer;
-  publish: (...ids: readonly EmailId[]) => Promise<void>;
-  /** Waits until the email has that status. */
-  reaches: (id: EmailId, status: string) => Promise<void>;
-  /** Resolves when the read model has everything. */
-  settled: () => Promise<void>;
-}>;
+export type ProcessorWorld = World &
+  Readonly<{
+    processing: ProcessorDeps;
+    mailer: FakeMailer;
+    bus: Bus;
+    logger: MemoryLog;
+    documents: ReadModels;
+    /** Runs a worker until the test ends or `stop` is called; `stop` resolves when it has drained. */
+    run: (worker: Worker) => Readonly<{ stop: () => Promise<void>; done: Promise<void> }>;
+    send: (more?: Partial<SendEmailRequest>) => Promise<EmailId>;
+    point: (id: EmailId, position?: number) => Pointer;
+    publish: (...ids: readonly EmailId[]) => Promise<void>;
+    /** Waits until the email has that status. */
+    reaches: (id: EmailId, status: string) => Promise<void>;
+    /** Resolves when the read model has everything. */
+    settled: () => Promise<void>;
+  }>;
 
 /** Lets everything that is ready run, until `holds`; fails after many turns. */
 export const until = async (holds: () => boolean | Promise<boolean>, what: string): Promise<void> => {
@@ -67,17 +76,25 @@ export const until = async (holds: () => boolean | Promise<boolean>, what: strin
   throw new Error(`never came true: ${what}`);
 };
 
-export type ProcessorOptions = Readonly<{ final?: boolean; exclusive?: boolean; limits?: Partial<Limits>; pointersMax?: number; deliveriesMax?: number; worker?: string; delaysMs?: readonly number[] }>;
+export type ProcessorOptions = Readonly<{
+  final?: boolean;
+  exclusive?: boolean;
+  limits?: Partial<Limits>;
+  pointersMax?: number;
+  deliveriesMax?: number;
+  worker?: string;
+  delaysMs?: readonly number[];
+}>;
 
 export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}): Promise<ProcessorWorld> => {
   const world = await withTemplate(options.limits);
   const logger = memoryLog();
   const documents = openDocuments(t);
   const mailer = fakeMailer(options.final ?? false);
-  const bus = openMemoryBus({ clock: world.clock, pointersMax: options.pointersMax ?? 1_000, log: logger });
+  const bus = openMemoryBus({ clock: world.clock, pointersMax: options.pointersMax ?? 1_000, logger });
   const [emails] = makeProjections(world.deps.limits);
   const store = await documents.projection(emails!.name, emails!.collections);
-  const runner = makeRunner(emails!, { log: world.deps.log, store, pause: async () => {} });
+  const runner = makeRunner(emails!, { eventLog: world.deps.eventLog, store, pause: async () => {} });
   const stops: (() => Promise<void>)[] = [];
   const run: ProcessorWorld['run'] = (worker) => {
     const stopping = new AbortController();
@@ -96,15 +113,36 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
   run(runner.worker);
   const cutOff = new AbortController();
   const processing: ProcessorDeps = {
-    ...world.deps, documents, workCollection: EMAILS, workCaughtUp: runner.caughtUp, bus, mailer, logger, schedule: { delaysMs: options.delaysMs ?? [60_000, 300_000] },
-    worker: options.worker ?? 'worker-1', exclusive: options.exclusive ?? true, deliveriesMax: options.deliveriesMax ?? 8, cutOff: cutOff.signal,
+    ...world.deps,
+    documents,
+    workCollection: EMAILS,
+    workCaughtUp: runner.caughtUp,
+    bus,
+    mailer,
+    logger,
+    schedule: { delaysMs: options.delaysMs ?? [60_000, 300_000] },
+    worker: options.worker ?? 'worker-1',
+    exclusive: options.exclusive ?? true,
+    deliveriesMax: options.deliveriesMax ?? 8,
+    cutOff: cutOff.signal,
   };
   const point = (id: EmailId, position = 0): Pointer => ({ id: `email-${id}@${position}`, stream: emailStream(id), priority: 'normal' });
   return {
-    ...world, processing, mailer, bus, logger, documents, run, point,
-    send: async (more = {}) => must(parseEmailId((await world.commands.sendEmail(caller, simple(more))).body.id), 'email id'),
-    publish: async (...ids) => void (await bus.publish(DELIVER_EMAIL, ids.map((id) => point(id)))),
+    ...world,
+    processing,
+    mailer,
+    bus,
+    logger,
+    documents,
+    run,
+    point,
+    send: async (more = {}) => assertDefined(parseEmailId((await world.commands.sendEmail(caller, simple(more))).body.id), 'email id'),
+    publish: async (...ids) =>
+      void (await bus.publish(
+        DELIVER_EMAIL,
+        ids.map((id) => point(id)),
+      )),
     reaches: (id, status) => until(async () => (await world.commands.getEmail(caller, id)).status === status, `${id} is ${status}`),
-    settled: async () => runner.caughtUp(await world.deps.log.head(), new AbortController().signal),
+    settled: async () => runner.caughtUp(await world.deps.eventLog.head(), new AbortController().signal),
   };
 };

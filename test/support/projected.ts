@@ -1,44 +1,50 @@
 /** Read models over a log in memory, in real SQLite documents: events in, documents out, in batches as the test cuts them. */
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { openSqliteDocuments } from '../../src/adapters/documents/sqlite.js';
-import { openEventLog, startOf, type EventLog, type Tail } from '../../src/domain/event-log.js';
+import { openSqliteReadModels } from '../../src/adapters/read-models/sqlite.js';
+import { openEventLog, startOf, type EventLog, type Tail } from '../../src/event-log/event-log.js';
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';
 import type { StreamName } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
-import type { Document, Documents } from '../../src/domain/ports/documents.js';
+import type { Document, ReadModels } from '../../src/domain/ports/read-models.js';
 import type { Projection } from '../../src/projections/projection.js';
 import { emptyDesk, project } from '../../src/projections/runner.js';
 import { temporaryDirectory } from './data-directory.js';
 import { T0, TEAM_ID } from './email-facts.js';
 import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from './memory-ports.js';
 
-export const openDocuments = (t: Test): Documents => {
-  const documents = openSqliteDocuments({ file: join(temporaryDirectory(t), 'documents.db') });
+export const openDocuments = (t: Test): ReadModels => {
+  const documents = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
   t.teardown(() => documents.close());
   return documents;
 };
 
 export type LogOfTest = Readonly<{
-  log: EventLog;
+  eventLog: EventLog;
   /** Appends to the end of a stream, on behalf of a team (default: the first). */
   append: (stream: string, events: readonly DomainEvent[], teamId?: string) => Promise<void>;
   recorded: () => Promise<readonly Recorded[]>;
 }>;
 
 export const openLogOfTest = (): LogOfTest => {
-  const log = openEventLog({ store: memoryEventStore(), keys: memoryKeys(), files: memoryFiles(), ids: countingIds(), limits: defaultLimits });
+  const eventLog = openEventLog({
+    store: memoryEventStore(),
+    keys: memoryKeys(),
+    files: memoryFiles(),
+    ids: countingIds(),
+    limits: defaultLimits,
+  });
   const tails = new Map<string, Tail>();
   return {
-    log,
+    eventLog,
     append: async (name, events, teamId = TEAM_ID) => {
       const stream = name as StreamName;
       const cause = { teamId, actor: 'test', correlationId: 'c', causationId: 'c', at: T0 };
-      tails.set(name, await log.append(stream, tails.get(name) ?? startOf(stream), events, cause));
+      tails.set(name, await eventLog.append(stream, tails.get(name) ?? startOf(stream), events, cause));
     },
     recorded: async () => {
       const all: Recorded[] = [];
-      for await (const batch of log.readAll(0)) all.push(...batch);
+      for await (const batch of eventLog.readAll(0)) all.push(...batch);
       return all;
     },
   };
@@ -46,7 +52,7 @@ export const openLogOfTest = (): LogOfTest => {
 
 /** Folds the events in batches of these sizes, the last one again and again; each batch starts without a cache where `forgetful`. */
 export const projectIn = async (
-  documents: Documents,
+  documents: ReadModels,
   projection: Projection,
   recorded: readonly Recorded[],
   { sizes = [1_000], forgetful = false }: Readonly<{ sizes?: readonly number[]; forgetful?: boolean }> = {},
@@ -65,7 +71,7 @@ export const projectIn = async (
 };
 
 /** Every document of a projection, by collection, as it stands in the store. */
-export const documentsOf = async (documents: Documents, projection: Projection): Promise<Record<string, Document[]>> => {
+export const documentsOf = async (documents: ReadModels, projection: Projection): Promise<Record<string, Document[]>> => {
   const rebuild = await documents.rebuild(projection.name);
   const found: Record<string, Document[]> = {};
   for (const { name } of projection.collections) {

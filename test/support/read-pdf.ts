@@ -1,8 +1,20 @@
 /** Reads PDF files of ours back: the text of each sheet as a reader would copy it, sizes, links, structure. Enough for what pdfkit writes, and no more. */
 import { inflateSync } from 'node:zlib';
 
-export type ReadSheet = Readonly<{ width: number; height: number; /** A line for each that was drawn, in the order of drawing. */ lines: readonly string[]; links: readonly string[]; content: string }>;
-export type ReadPdf = Readonly<{ sheets: readonly ReadSheet[]; info: Readonly<Record<string, string>>; catalog: string; /** Types of the structure tree, indented by depth. */ structure: readonly string[]; fonts: readonly string[] }>;
+export type ReadSheet = Readonly<{
+  width: number;
+  height: number;
+  /** A line for each that was drawn, in the order of drawing. */ lines: readonly string[];
+  links: readonly string[];
+  content: string;
+}>;
+export type ReadPdf = Readonly<{
+  sheets: readonly ReadSheet[];
+  info: Readonly<Record<string, string>>;
+  catalog: string;
+  /** Types of the structure tree, indented by depth. */ structure: readonly string[];
+  fonts: readonly string[];
+}>;
 
 type Stored = Readonly<{ dictionary: string; stream: Buffer | undefined }>;
 
@@ -16,12 +28,16 @@ export const readPdf = (bytes: Uint8Array): ReadPdf => {
   const trailer = Buffer.from(bytes).toString('latin1').split('trailer').at(-1) ?? '';
   const catalog = find(valueOf(trailer, 'Root')).dictionary;
   const fonts = new Map<string, Font>();
-  const sheets = arrayOf(valueOf(find(valueOf(catalog, 'Pages')).dictionary, 'Kids')).map((page) => readSheet(find(page).dictionary, find, fonts));
+  const sheets = arrayOf(valueOf(find(valueOf(catalog, 'Pages')).dictionary, 'Kids')).map((page) =>
+    readSheet(find(page).dictionary, find, fonts),
+  );
   const infoDictionary = find(valueOf(trailer, 'Info')).dictionary;
-  const info = Object.fromEntries(['Title', 'Author', 'Creator', 'Producer', 'CreationDate'].map((key) => {
-    const reference = valueOf(infoDictionary, key);
-    return [key, reference === undefined ? '' : literal(find(reference).dictionary)];
-  }));
+  const info = Object.fromEntries(
+    ['Title', 'Author', 'Creator', 'Producer', 'CreationDate'].map((key) => {
+      const reference = valueOf(infoDictionary, key);
+      return [key, reference === undefined ? '' : literal(find(reference).dictionary)];
+    }),
+  );
   const structure: string[] = [];
   const walk = (reference: string, depth: number): void => {
     const { dictionary } = find(reference);
@@ -47,7 +63,10 @@ const objectsOf = (file: Buffer): ReadonlyMap<number, Stored> => {
     const dictionary = text.slice(start, marker);
     const length = Number(valueOf(dictionary, 'Length'));
     const raw = file.subarray(marker + 8, marker + 8 + length);
-    objects.set(Number(match[1]), { dictionary, stream: valueOf(dictionary, 'Filter') === '/FlateDecode' && !dictionary.includes('/Image') ? inflateSync(raw) : raw });
+    objects.set(Number(match[1]), {
+      dictionary,
+      stream: valueOf(dictionary, 'Filter') === '/FlateDecode' && !dictionary.includes('/Image') ? inflateSync(raw) : raw,
+    });
   }
   return objects;
 };
@@ -76,11 +95,21 @@ const arrayOf = (value: string | undefined): readonly string[] => {
 };
 
 const literal = (text: string): string => {
-  const raw = Buffer.from(text.trim().replace(/^\(|\)$/g, '').replace(/\\(.)/gs, (_, c: string) => ({ n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' })[c] ?? c), 'latin1');
+  const raw = Buffer.from(
+    text
+      .trim()
+      .replace(/^\(|\)$/g, '')
+      .replace(/\\(.)/gs, (_, c: string) => ({ n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' })[c] ?? c),
+    'latin1',
+  );
   return raw[0] === 0xfe && raw[1] === 0xff ? raw.subarray(2).swap16().toString('utf16le') : raw.toString('latin1');
 };
 
-type Font = Readonly<{ name: string; text: ReadonlyMap<string, string>; /** Thousandths of the size, by glyph. */ widths: readonly number[] }>;
+type Font = Readonly<{
+  name: string;
+  text: ReadonlyMap<string, string>;
+  /** Thousandths of the size, by glyph. */ widths: readonly number[];
+}>;
 
 const readFont = ({ dictionary }: Stored, find: (reference: string | undefined) => Stored): Font => {
   const map = find(valueOf(dictionary, 'ToUnicode')).stream?.toString('latin1') ?? '';
@@ -128,7 +157,11 @@ const linesOf = (content: string, fonts: ReadonlyMap<string, Font>): readonly st
     const [, x = 0, y = 0] = (/^1 0 0 1 (-?[\d.]+) (-?[\d.]+) Tm/m.exec(block) ?? []).map(Number);
     const [, name = '', size = '0'] = /\/(F\d+) ([\d.]+) Tf/.exec(block) ?? [];
     const font = fonts.get(name);
-    const codes = [...block.matchAll(/<([0-9a-f]+)>/g)].map(([, hex = '']) => hex).join('').match(/.{4}/g) ?? [];
+    const codes =
+      [...block.matchAll(/<([0-9a-f]+)>/g)]
+        .map(([, hex = '']) => hex)
+        .join('')
+        .match(/.{4}/g) ?? [];
     const text = codes.map((code) => font?.text.get(code) ?? '\ufffd').join('');
     const end = x + codes.reduce((sum, code) => sum + (font?.widths[parseInt(code, 16)] ?? 0), 0) * (Number(size) / 1_000);
     const last = lines.at(-1);

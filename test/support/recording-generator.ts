@@ -2,7 +2,12 @@
 import type { DocumentInput, DocumentMetadata, Generator, LoadedImage } from '../../src/domain/ports/generator.js';
 import type { OutputFormat } from '../../src/domain/attachment-template/schema.js';
 
-export type Made = Readonly<{ input: DocumentInput; format: OutputFormat; images: ReadonlyMap<string, LoadedImage>; metadata: DocumentMetadata }>;
+export type Made = Readonly<{
+  input: DocumentInput;
+  format: OutputFormat;
+  images: ReadonlyMap<string, LoadedImage>;
+  metadata: DocumentMetadata;
+}>;
 
 export type RecordingGenerator = Generator & Readonly<{ made: Made[] }>;
 

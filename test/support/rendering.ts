@@ -1,13 +1,21 @@
 /** What the tests of rendering share: a company, an environment, templates built from components. */
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import type { Company, EmailInput, RenderedEmail } from '../../src/domain/ports/renderer.js';
-import { checkEmailTemplate } from '../../src/domain/rendering/check.js';
-import { openRenderer } from '../../src/adapters/render/email.js';
+import { checkEmailTemplate } from '../../src/domain/rendering/check/check.js';
+import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import type { JsonObject } from '../../src/domain/json.js';
 
 export const company: Company = {
-  name: 'Northwind Coffee', legalName: 'Northwind Coffee Lda.', email: 'hello@northwind.example', phone: '+351 21 000 0000', website: 'https://northwind.example',
-  addressLine1: 'Rua do Sol 3', city: 'Lisboa', state: 'Lisboa', postalCode: '1200-001', country: 'Portugal',
+  name: 'Northwind Coffee',
+  legalName: 'Northwind Coffee Lda.',
+  email: 'hello@northwind.example',
+  phone: '+351 21 000 0000',
+  website: 'https://northwind.example',
+  addressLine1: 'Rua do Sol 3',
+  city: 'Lisboa',
+  state: 'Lisboa',
+  postalCode: '1200-001',
+  country: 'Portugal',
 };
 
 export const environment = { at: '2026-11-21T10:00:00.000Z', company };

@@ -9,13 +9,18 @@ export type Settings = Readonly<Record<string, string>>;
 
 /** The environment of a child: ours without any setting of sealpost, and the given settings. */
 export const environmentOf = (settings: Settings): NodeJS.ProcessEnv => ({
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SEALPOST_') && name !== 'PORT' && name !== 'HOST')),
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('SEALPOST_') && name !== 'PORT' && name !== 'HOST'),
+  ),
   ...settings,
 });
 
 /** The test runner's loader would come along into our programs, with signal handlers of its own: a shell takes it out. */
 const spawnProgram = (args: readonly string[], env: NodeJS.ProcessEnv) =>
-  spawn('sh', ['-c', 'unset NODE_OPTIONS; exec "$0" "$@"', process.execPath, mainFile, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  spawn('sh', ['-c', 'unset NODE_OPTIONS; exec "$0" "$@"', process.execPath, mainFile, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
 
 export type Finished = Readonly<{ code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }>;
 
@@ -75,8 +80,11 @@ export const startServer = (settings: Settings): ServerProcess => {
     const base = /sealpost is running on (\S+)\n[^]*API reference/.exec(output)?.[1];
     if (base !== undefined) heard(base);
   });
-  void ended.then(({ code, signal, stdout, stderr }) => failed(new Error(`serve ended (${code ?? signal}) before it listened:\n${stdout}\n${stderr}`)));
-  const printed = (pattern: RegExp): Promise<RegExpExecArray> => eventually(`serve prints ${pattern}`, () => pattern.exec(output) ?? undefined);
+  void ended.then(({ code, signal, stdout, stderr }) =>
+    failed(new Error(`serve ended (${code ?? signal}) before it listened:\n${stdout}\n${stderr}`)),
+  );
+  const printed = (pattern: RegExp): Promise<RegExpExecArray> =>
+    eventually(`serve prints ${pattern}`, () => pattern.exec(output) ?? undefined);
   return {
     pid: child.pid ?? -1,
     listening,

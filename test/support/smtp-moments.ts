@@ -38,8 +38,10 @@ export const late = (ms: number): SmtpAction => ({ kind: 'late', ms });
 export type SmtpScript = (moment: SmtpMoment) => SmtpAction | undefined;
 
 /** The script that does one thing at one step, always or for the n-th message (connection for steps before MAIL) only. */
-export const at = (step: SmtpStep, action: SmtpAction, nth?: number): SmtpScript => (moment) =>
-  moment.step === step && (nth === undefined || nth === (moment.message || moment.connection)) ? action : undefined;
+export const at =
+  (step: SmtpStep, action: SmtpAction, nth?: number): SmtpScript =>
+  (moment) =>
+    moment.step === step && (nth === undefined || nth === (moment.message || moment.connection)) ? action : undefined;
 
 export type ReceivedMail = Readonly<{
   envelope: Readonly<{ from: string; to: readonly string[] }>;

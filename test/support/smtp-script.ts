@@ -75,15 +75,23 @@ export const openSmtpScript = async (options: SmtpScriptOptions = {}): Promise<S
     connections: () => connections,
     openConnections: () => sockets.size,
     setScript: (next) => void (script = next),
-    whenReceived: (count) => new Promise((resolve) => {
-      if (received.length >= count) return resolve();
-      const watcher = { count, resolve: () => { watchers.delete(watcher); resolve(); } };
-      watchers.add(watcher);
-    }),
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy();
-    }),
+    whenReceived: (count) =>
+      new Promise((resolve) => {
+        if (received.length >= count) return resolve();
+        const watcher = {
+          count,
+          resolve: () => {
+            watchers.delete(watcher);
+            resolve();
+          },
+        };
+        watchers.add(watcher);
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
   };
 };
 

@@ -88,10 +88,14 @@ export const serveSession = (first: Socket, host: SessionHost): void => {
     host.command(`${host.connection} ${line}`);
     const [, verb = '', argument = ''] = /^(\S+)\s*(.*)$/.exec(line) ?? [];
     switch (verb.toUpperCase()) {
-      case 'EHLO': return void (await answer('ehlo', argument, ehlo()));
-      case 'HELO': return void (await answer('helo', argument, '250 script.test'));
-      case 'STARTTLS': return startTls();
-      case 'AUTH': return logIn(argument);
+      case 'EHLO':
+        return void (await answer('ehlo', argument, ehlo()));
+      case 'HELO':
+        return void (await answer('helo', argument, '250 script.test'));
+      case 'STARTTLS':
+        return startTls();
+      case 'AUTH':
+        return logIn(argument);
       case 'MAIL': {
         message = host.nextMessage();
         from = addressOf(argument);
@@ -115,11 +119,13 @@ export const serveSession = (first: Socket, host: SessionHost): void => {
         message = 0;
         to = [];
         return void (await answer('rset', '', '250 2.0.0 ok'));
-      case 'NOOP': return void (await answer('noop', '', '250 2.0.0 ok'));
+      case 'NOOP':
+        return void (await answer('noop', '', '250 2.0.0 ok'));
       case 'QUIT':
         if ((await answer('quit', '', '221 2.0.0 bye')) !== undefined) end();
         return;
-      default: return send('500 5.5.2 unknown command');
+      default:
+        return send('500 5.5.2 unknown command');
     }
   };
 

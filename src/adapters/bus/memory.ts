@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Bus, Pointer, Priority, Work } from '../../domain/ports/bus.js';
 import { priorities } from '../../domain/ports/bus.js';
 import type { Clock } from '../../domain/ports/clock.js';
-import type { Log } from '../../domain/ports/log.js';
+import type { Logger } from '../../domain/ports/logger.js';
 import { fifo, type Fifo } from './fifo.js';
 
 /** A pointer that is known: waiting for its turn, waiting for its time, or in work. */
@@ -24,10 +24,10 @@ export type MemoryBusOptions = Readonly<{
   /** Room for pointers of one priority of one processor, those in work included. */
   pointersMax: number;
   /** Where parked work is reported; a parked pointer is forgotten here and found again by the scan of open work. */
-  log?: Log;
+  logger?: Logger;
 }>;
 
-export const openMemoryBus = ({ clock, pointersMax, log }: MemoryBusOptions): Bus => {
+export const openMemoryBus = ({ clock, pointersMax, logger: log }: MemoryBusOptions): Bus => {
   const queues = new Map<string, Queue>();
   const closed = new AbortController();
   // Every retry and every wait for room listens to it, up to the room there is.
@@ -103,20 +103,25 @@ export const openMemoryBus = ({ clock, pointersMax, log }: MemoryBusOptions): Bu
       pointer: entry.pointer,
       deliveries: entry.deliveries,
       ack: () => settle(() => forget(queue, entry)),
-      retryAt: (atMs) => settle(() => {
-        // It keeps its room while it waits, so a retry can never be refused.
-        void clock.until(atMs, closed.signal).then(() => {
-          if (!closed.signal.aborted) enqueue(queue, entry);
-        });
-      }),
-      park: (reason) => settle(() => {
-        log?.error({ id: entry.pointer.id, stream: entry.pointer.stream, deliveries: entry.deliveries, reason }, 'work was parked');
-        forget(queue, entry);
-      }),
+      retryAt: (atMs) =>
+        settle(() => {
+          // It keeps its room while it waits, so a retry can never be refused.
+          void clock.until(atMs, closed.signal).then(() => {
+            if (!closed.signal.aborted) enqueue(queue, entry);
+          });
+        }),
+      park: (reason) =>
+        settle(() => {
+          log?.error({ id: entry.pointer.id, stream: entry.pointer.stream, deliveries: entry.deliveries, reason }, 'work was parked');
+          forget(queue, entry);
+        }),
     };
   };
 
-  async function* consume(processor: string, { maxInFlight, signal }: Readonly<{ maxInFlight: number; signal: AbortSignal }>): AsyncGenerator<Work> {
+  async function* consume(
+    processor: string,
+    { maxInFlight, signal }: Readonly<{ maxInFlight: number; signal: AbortSignal }>,
+  ): AsyncGenerator<Work> {
     const queue = queueOf(processor);
     const onAbort = (): void => wake(queue);
     signal.addEventListener('abort', onAbort);

@@ -18,11 +18,24 @@ export type LogTable = Readonly<{
   /** Throws where there is none. */
   at: (position: number) => StoredEvent;
   /** At most `limit` events after `after` up to `upTo`. A filtered page looks at a bounded number of rows and may be empty. */
-  page: (range: Readonly<{ after: number; upTo: number; limit: number }>, filter: EventFilter | undefined, whole?: readonly string[]) => Page;
+  page: (
+    range: Readonly<{ after: number; upTo: number; limit: number }>,
+    filter: EventFilter | undefined,
+    whole?: readonly string[],
+  ) => Page;
 }>;
 
 /** As it comes from the driver, in the order of `columns`; arrays cost less than objects. */
-type Row = [stream: string, revision: number, position: number, type: string, data: string, metadata: string, sealed: Buffer | null, hash: string];
+type Row = [
+  stream: string,
+  revision: number,
+  position: number,
+  type: string,
+  data: string,
+  metadata: string,
+  sealed: Buffer | null,
+  hash: string,
+];
 
 const schema = `
   CREATE TABLE IF NOT EXISTS events (
@@ -91,7 +104,13 @@ export const openLogTable = (database: Database): LogTable => {
     page: ({ after, upTo, limit }, filter, whole) => {
       const kinds = filter?.kinds;
       const scanTo = kinds === undefined ? upTo : Math.min(upTo, after + limit * rowsScannedPerEvent);
-      const rows = selectPage(kinds?.length, whole?.length).all(...(whole ?? []), after, scanTo, ...(kinds ?? []).flatMap(rangeOfKind), limit);
+      const rows = selectPage(kinds?.length, whole?.length).all(
+        ...(whole ?? []),
+        after,
+        scanTo,
+        ...(kinds ?? []).flatMap(rangeOfKind),
+        limit,
+      );
       const events = rows.map(toEvent);
       return { events, next: events.length < limit ? scanTo : events.at(-1)!.position };
     },
@@ -120,7 +139,9 @@ const selectFrom = (whole: number | undefined): string =>
        FROM (SELECT *, type IN (${Array.from({ length: whole }, () => '?').join(', ')}) OR data = '{}' AS whole FROM events)`;
 
 /** One statement for each number of kinds and names asked for; callers ask for few. */
-const pageStatements = (database: Database): ((kinds: number | undefined, whole: number | undefined) => Statement<(string | number)[], Row>) => {
+const pageStatements = (
+  database: Database,
+): ((kinds: number | undefined, whole: number | undefined) => Statement<(string | number)[], Row>) => {
   const made = new Map<string, Statement<(string | number)[], Row>>();
   return (kinds, whole) => {
     const key = `${kinds} ${whole}`;
@@ -129,9 +150,7 @@ const pageStatements = (database: Database): ((kinds: number | undefined, whole:
     const anyKind = Array.from({ length: kinds ?? 0 }, () => 'stream = ? OR (stream >= ? AND stream < ?)').join(' OR ');
     const filter = kinds === undefined ? '' : `AND (${anyKind === '' ? 'FALSE' : anyKind})`;
     const statement = database
-      .prepare<(string | number)[], Row>(
-        `${selectFrom(whole)} WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
-      )
+      .prepare<(string | number)[], Row>(`${selectFrom(whole)} WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`)
       .raw(true);
     made.set(key, statement);
     return statement;

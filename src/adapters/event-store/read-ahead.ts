@@ -2,13 +2,26 @@
 import { Worker } from 'node:worker_threads';
 import type { EventFilter, StoredEvent } from '../../domain/ports/event-store.js';
 
-export type Stretch = Readonly<{ file: string; after: number; upTo: number; batchSize: number; filter: EventFilter | undefined; whole: readonly string[] | undefined }>;
+export type Stretch = Readonly<{
+  file: string;
+  after: number;
+  upTo: number;
+  batchSize: number;
+  filter: EventFilter | undefined;
+  whole: readonly string[] | undefined;
+}>;
 
 /**
  * Pages cross between threads as one flat list and one block of bytes, which is far cheaper than an object for each event.
  * `sizes`: of the sealed part of each event, -1 where it has none.
  */
-export type PackedPage = Readonly<{ texts: readonly string[]; places: readonly number[]; sizes: readonly number[]; sealed: Uint8Array; isLast: boolean }>;
+export type PackedPage = Readonly<{
+  texts: readonly string[];
+  places: readonly number[];
+  sizes: readonly number[];
+  sealed: Uint8Array;
+  isLast: boolean;
+}>;
 
 /** Pages that are read and not asked for yet. */
 export const pagesAheadMax = 3;

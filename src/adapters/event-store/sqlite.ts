@@ -48,7 +48,8 @@ export const eventStoreOn = (database: Database): EventStore => {
   return {
     append: (stream, expectedRevision, events) => {
       if (events.length === 0) return Promise.reject(new RangeError('an append needs at least one event'));
-      if (!Number.isInteger(expectedRevision) || expectedRevision < -1) return Promise.reject(new RangeError('the expected revision is -1 or more'));
+      if (!Number.isInteger(expectedRevision) || expectedRevision < -1)
+        return Promise.reject(new RangeError('the expected revision is -1 or more'));
       return commits.run({ stream, expectedRevision, events });
     },
     endsAt: ends.endsAt,
@@ -67,7 +68,7 @@ export const eventStoreOn = (database: Database): EventStore => {
       const matches = matcher(filter);
       const release = watch.hold();
       try {
-        for (let cursor = after; !signal.aborted && !watch.closed(); ) {
+        for (let cursor = after; !signal.aborted && !watch.closed();) {
           if (watch.head() <= cursor) {
             if (!(await watch.beyond(cursor, signal))) return;
             continue;
@@ -93,11 +94,17 @@ export const eventStoreOn = (database: Database): EventStore => {
 
 type ReadOptions = NonNullable<Parameters<EventStore['readAll']>[1]>;
 
-const readTo = async function* (database: Database, table: LogTable, after: number, options: ReadOptions): AsyncGenerator<readonly StoredEvent[]> {
+const readTo = async function* (
+  database: Database,
+  table: LogTable,
+  after: number,
+  options: ReadOptions,
+): AsyncGenerator<readonly StoredEvent[]> {
   const { filter, whole, batchSize = batchSizeDefault, signal } = options;
   const upTo = table.head();
-  if (isLong({ after, upTo }) && !database.memory) return yield* readAhead({ file: database.name, after, upTo, batchSize, filter, whole }, signal);
-  for (let cursor = after; cursor < upTo && signal?.aborted !== true; ) {
+  if (isLong({ after, upTo }) && !database.memory)
+    return yield* readAhead({ file: database.name, after, upTo, batchSize, filter, whole }, signal);
+  for (let cursor = after; cursor < upTo && signal?.aborted !== true;) {
     const page = table.page({ after: cursor, upTo, limit: batchSize }, filter, whole);
     cursor = page.next;
     if (page.events.length > 0) yield page.events;

@@ -67,6 +67,8 @@ const checkMasterKey = (database: Database, check: Buffer): void => {
     return;
   }
   if (known.byteLength !== check.byteLength || !timingSafeEqual(known, check)) {
-    throw new Error(`the master key given is not the one that ${database.name} was made with; start with that one, or nothing sealed can be opened`);
+    throw new Error(
+      `the master key given is not the one that ${database.name} was made with; start with that one, or nothing sealed can be opened`,
+    );
   }
 };

@@ -11,12 +11,18 @@ export class MasterKeyError extends Error {
 }
 
 /** In: the key as set (base64 or hex), or undefined for the one in `file`, which is made with mode 0600 where `mayCreate`. Out: 32 bytes. */
-export const loadMasterKey = ({ value, file, mayCreate }: Readonly<{ value: string | undefined; file: string; mayCreate: boolean }>): Buffer => {
+export const loadMasterKey = ({
+  value,
+  file,
+  mayCreate,
+}: Readonly<{ value: string | undefined; file: string; mayCreate: boolean }>): Buffer => {
   if (value !== undefined) return parse(value, 'SEALPOST_MASTER_KEY');
   const kept = readIfThere(file);
   if (kept !== undefined) return parse(kept, file);
   if (!mayCreate) {
-    throw new MasterKeyError(`There are keys, but no master key: ${file} is missing and SEALPOST_MASTER_KEY is not set. Restore the master key that these keys were wrapped with.`);
+    throw new MasterKeyError(
+      `There are keys, but no master key: ${file} is missing and SEALPOST_MASTER_KEY is not set. Restore the master key that these keys were wrapped with.`,
+    );
   }
   return create(file);
 };
@@ -24,7 +30,8 @@ export const loadMasterKey = ({ value, file, mayCreate }: Readonly<{ value: stri
 const parse = (text: string, source: string): Buffer => {
   const trimmed = text.trim();
   const key = /^[0-9a-fA-F]{64}$/.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
-  if (key.byteLength !== KEY_BYTES) throw new MasterKeyError(`${source} does not hold ${KEY_BYTES} bytes in base64 or hex (openssl rand -base64 32 makes such a key).`);
+  if (key.byteLength !== KEY_BYTES)
+    throw new MasterKeyError(`${source} does not hold ${KEY_BYTES} bytes in base64 or hex (openssl rand -base64 32 makes such a key).`);
   return key;
 };
 

@@ -15,7 +15,8 @@ const purposesKept = 64;
 
 /** In: 32 bytes. Throws RangeError for any other length. */
 export const deriveFrom = (masterKey: Buffer): MasterKey => {
-  if (masterKey.byteLength !== keySizeBytes) throw new RangeError(`the master key has ${masterKey.byteLength} bytes, it needs ${keySizeBytes}`);
+  if (masterKey.byteLength !== keySizeBytes)
+    throw new RangeError(`the master key has ${masterKey.byteLength} bytes, it needs ${keySizeBytes}`);
   const derive = (info: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), info, keySizeBytes));
   const fingerprintKeys = new Map<string, Buffer>();
 

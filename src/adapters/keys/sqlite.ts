@@ -41,7 +41,14 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
     for (const [row, places] of byRow(ids)) {
       const wrapped = table.wrapped(row);
       rows.forget(row);
-      if (wrapped !== undefined) table.replace(row, withoutKeys(wrapped, places.map(({ index }) => index)));
+      if (wrapped !== undefined)
+        table.replace(
+          row,
+          withoutKeys(
+            wrapped,
+            places.map(({ index }) => index),
+          ),
+        );
     }
     return [];
   };

@@ -19,12 +19,17 @@ export const makeKeys = (wrappingKey: Buffer): Readonly<{ keys: readonly Buffer[
   const counter = randomBytes(counterSizeBytes);
   const plain = randomBytes(keysPerRow * keySizeBytes);
   const wrapped = Buffer.concat([counter, createCipheriv('aes-256-ctr', wrappingKey, counter).update(plain)], wrappedRowSizeBytes);
-  return { keys: Array.from({ length: keysPerRow }, (_, index) => plain.subarray(index * keySizeBytes, (index + 1) * keySizeBytes)), wrapped };
+  return {
+    keys: Array.from({ length: keysPerRow }, (_, index) => plain.subarray(index * keySizeBytes, (index + 1) * keySizeBytes)),
+    wrapped,
+  };
 };
 
 /** In: a row. Out: its key at `index` (32 bytes), undefined where that is destroyed. */
 export const openRow = (wrappingKey: Buffer, wrapped: Buffer): ((index: number) => Buffer | undefined) => {
-  const plain = createDecipheriv('aes-256-ctr', wrappingKey, wrapped.subarray(0, counterSizeBytes)).update(wrapped.subarray(counterSizeBytes));
+  const plain = createDecipheriv('aes-256-ctr', wrappingKey, wrapped.subarray(0, counterSizeBytes)).update(
+    wrapped.subarray(counterSizeBytes),
+  );
   return (index) => (isDestroyed(wrapped, index) ? undefined : plain.subarray(index * keySizeBytes, (index + 1) * keySizeBytes));
 };
 

@@ -16,7 +16,10 @@ const sweptPerHit = 4;
  * Windows with one bucket name and different lengths are different windows.
  * When the clock is set back behind the start of a window, the window is over.
  */
-export const openMemoryLimiter = ({ clock, bucketsMax = bucketsMaxDefault }: Readonly<{ clock: Clock; bucketsMax?: number }>): Limiter & Readonly<{ buckets: () => number }> => {
+export const openMemoryLimiter = ({
+  clock,
+  bucketsMax = bucketsMaxDefault,
+}: Readonly<{ clock: Clock; bucketsMax?: number }>): Limiter & Readonly<{ buckets: () => number }> => {
   const byLength = new Map<number, Counters>();
   const places = new Map<string, number>();
 

@@ -14,8 +14,22 @@ export type DkimSigner = (message: Buffer) => Promise<string>;
 
 /** What a signature covers where the message has it (RFC 6376, section 5.4.1). */
 const signedFields = [
-  'from', 'sender', 'reply-to', 'to', 'cc', 'subject', 'date', 'message-id', 'in-reply-to', 'references',
-  'mime-version', 'content-type', 'content-transfer-encoding', 'list-id', 'list-unsubscribe', 'list-unsubscribe-post',
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'subject',
+  'date',
+  'message-id',
+  'in-reply-to',
+  'references',
+  'mime-version',
+  'content-type',
+  'content-transfer-encoding',
+  'list-id',
+  'list-unsubscribe',
+  'list-unsubscribe-post',
 ];
 /** Named once more than they occur, so that nobody can add a second one in front that readers would show (section 8.15). */
 const sealedFields = ['from', 'reply-to', 'subject'];
@@ -27,14 +41,15 @@ const SPACE = 0x20;
 const TAB = 0x09;
 
 /** RSA takes about half a millisecond: it is done beside the event loop. */
-const signBeside = promisify<string | null, Buffer, KeyObject, Buffer>(
-  (algorithm, data, key, done) => sign(algorithm, data, key, done),
-);
+const signBeside = promisify<string | null, Buffer, KeyObject, Buffer>((algorithm, data, key, done) => sign(algorithm, data, key, done));
 
 /** Throws an Error with a sentence for the operator where domain, selector or key cannot be used. */
 export const openDkimSigner = ({ domain, selector, privateKey }: DkimOptions): DkimSigner => {
   const key = keyOf(privateKey);
-  for (const [what, name] of [['domain', domain], ['selector', selector]] as const) {
+  for (const [what, name] of [
+    ['domain', domain],
+    ['selector', selector],
+  ] as const) {
     if (!/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name)) throw new Error(`the DKIM ${what} must be a domain name`);
   }
   const isRsa = key.asymmetricKeyType === 'rsa';
@@ -47,9 +62,7 @@ export const openDkimSigner = ({ domain, selector, privateKey }: DkimOptions): D
     const bodyHash = createHash('sha256').update(relaxedBody(body)).digest('base64');
     const unsigned = `DKIM-Signature: ${tags};\r\n bh=${bodyHash};\r\n h=${foldedList(covered.names)};\r\n b=`;
     const signed = Buffer.from(covered.lines + relaxedField(unsigned), 'latin1');
-    const signature = isRsa
-      ? await signBeside('sha256', signed, key)
-      : sign(null, createHash('sha256').update(signed).digest(), key);
+    const signature = isRsa ? await signBeside('sha256', signed, key) : sign(null, createHash('sha256').update(signed).digest(), key);
     return `${unsigned}${(signature.toString('base64').match(/.{1,72}/g) ?? []).join('\r\n ')}\r\n`;
   };
 };
@@ -77,7 +90,13 @@ const split = (message: Buffer): Readonly<{ head: string; body: Buffer }> => {
 type Field = Readonly<{ name: string; text: string }>;
 
 const fieldsOf = (head: string): readonly Field[] =>
-  head.split(/\r\n(?![ \t])/).map((text) => ({ name: text.slice(0, Math.max(0, text.indexOf(':'))).trim().toLowerCase(), text }));
+  head.split(/\r\n(?![ \t])/).map((text) => ({
+    name: text
+      .slice(0, Math.max(0, text.indexOf(':')))
+      .trim()
+      .toLowerCase(),
+    text,
+  }));
 
 /** The covered fields as section 3.7 wants them hashed: of several with one name the last first. */
 const coveredFields = (fields: readonly Field[]): Readonly<{ names: readonly string[]; lines: string }> => {
@@ -96,7 +115,12 @@ const coveredFields = (fields: readonly Field[]): Readonly<{ names: readonly str
 /** RFC 6376, section 3.4.2. */
 const relaxedField = (text: string): string => {
   const colon = text.indexOf(':');
-  const value = text.slice(colon + 1).replace(/\r\n/g, '').split(/[ \t]+/).filter((word) => word !== '').join(' ');
+  const value = text
+    .slice(colon + 1)
+    .replace(/\r\n/g, '')
+    .split(/[ \t]+/)
+    .filter((word) => word !== '')
+    .join(' ');
   return `${text.slice(0, colon).trim().toLowerCase()}:${value}`;
 };
 

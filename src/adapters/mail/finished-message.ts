@@ -22,7 +22,8 @@ export class FinishedMessage extends Readable {
   override pipe<Destination extends NodeJS.WritableStream>(destination: Destination): Destination {
     this.asked = true;
     const socket = this.#connection._socket;
-    if (!socket || !(destination instanceof Duplex)) throw new Error('nodemailer hands over its data in another way than this was made for');
+    if (!socket || !(destination instanceof Duplex))
+      throw new Error('nodemailer hands over its data in another way than this was made for');
     // Nothing goes through that stream: left on the socket, each message would leave its listeners there.
     destination.unpipe(socket);
     socket.cork();

@@ -15,7 +15,11 @@ export type SmtpFailure = Readonly<{
 const replyCharsMax = 1_000;
 
 /** In: the recipients in envelope order, the reply to the message, and the recipients refused at RCPT. */
-export const outcomesOfSuccess = (to: readonly string[], response: string, rejections: readonly SMTPError[]): readonly RecipientOutcome[] => {
+export const outcomesOfSuccess = (
+  to: readonly string[],
+  response: string,
+  rejections: readonly SMTPError[],
+): readonly RecipientOutcome[] => {
   const accepted: RecipientOutcome = {
     result: 'accepted',
     replyCode: Number(response.slice(0, 3)) || 250,
@@ -43,7 +47,8 @@ const withRejections = (to: readonly string[], rejections: readonly SMTPError[],
 
 const sharedOutcome = (error: SMTPError, dataSent: boolean): RecipientOutcome => {
   if (error.responseCode !== undefined) return replyOutcome(stageOf(error), error);
-  if (error.code === 'EMESSAGE') return { ...faultOutcome('message-too-large', 'the message is larger than the server announces to take'), result: 'refused' };
+  if (error.code === 'EMESSAGE')
+    return { ...faultOutcome('message-too-large', 'the message is larger than the server announces to take'), result: 'refused' };
   if (error.code === 'EENVELOPE') return { ...faultOutcome('invalid-envelope', error.message), result: 'refused' };
   return faultOutcome(dataSent ? 'no-reply-after-data' : faultOf(error), error.message);
 };
@@ -83,5 +88,10 @@ const faultRules: Readonly<Record<string, string>> = {
 };
 
 /** An outcome without a reply: worth another try. */
-export const faultOutcome = (rule: string, text: string): RecipientOutcome =>
-  ({ result: 'deferred', replyCode: null, enhancedCode: null, rule, text: text.slice(0, replyCharsMax) });
+export const faultOutcome = (rule: string, text: string): RecipientOutcome => ({
+  result: 'deferred',
+  replyCode: null,
+  enhancedCode: null,
+  rule,
+  text: text.slice(0, replyCharsMax),
+});

@@ -25,7 +25,13 @@ const transient = [400, 499] as const;
 /** The first that fits decides. */
 export const replyRules: readonly ReplyRule[] = [
   // The server or the session, not this message: worth another try, whatever the code. A wrong password is mended by the operator while mail waits.
-  { rule: 'authentication-failed', result: 'deferred', stages: ['session'], codes: permanent, enhanced: ['5.7.8', '5.7.9', '5.7.11', '5.7.14', '5.7.15'] },
+  {
+    rule: 'authentication-failed',
+    result: 'deferred',
+    stages: ['session'],
+    codes: permanent,
+    enhanced: ['5.7.8', '5.7.9', '5.7.11', '5.7.14', '5.7.15'],
+  },
   { rule: 'authentication-failed', result: 'deferred', stages: ['session'], codes: [534, 538] },
   { rule: 'session-refused', result: 'deferred', stages: ['session'], codes: permanent },
   { rule: 'service-closing', result: 'deferred', codes: [421, 421] },
@@ -63,13 +69,33 @@ export const replyRules: readonly ReplyRule[] = [
   { rule: 'content-refused', result: 'refused', codes: permanent, enhanced: ['5.6.*'] },
 
   // Words come before the vaguer codes: many servers answer an unknown mailbox with 5.7.1, 5.4.1, 5.0.0 or with no enhanced code at all.
-  { rule: 'mailbox-unknown', result: 'bounced', codes: permanent, text: /user (is )?unknown|unknown (user|recipient|mailbox|address|local[- ]?part)|no such (user|person|recipient|mailbox|address)|(user|recipient|mailbox|account|address)( address)? (was |is )?(not found|unknown|invalid|does(n't| not) exist)|does(n't| not) exist|no mailbox here|not a (valid|known) (user|mailbox|recipient)|invalid (recipient|mailbox|address)|(doesn't|does not) have an? .{0,40}account/i },
-  { rule: 'mailbox-disabled', result: 'bounced', codes: permanent, text: /(mailbox|account|user|recipient|address)\b.{0,40}\b(disabled|inactive|suspended|closed|deactivated|discontinued)/i },
-  { rule: 'mailbox-full', result: 'bounced', codes: permanent, text: /(mailbox|inbox|account|user)\b.{0,40}\bfull|over (its |the )?(disk |storage )?quota|quota (is )?exceeded|exceed\w* .{0,40}\bquota/i },
+  {
+    rule: 'mailbox-unknown',
+    result: 'bounced',
+    codes: permanent,
+    text: /user (is )?unknown|unknown (user|recipient|mailbox|address|local[- ]?part)|no such (user|person|recipient|mailbox|address)|(user|recipient|mailbox|account|address)( address)? (was |is )?(not found|unknown|invalid|does(n't| not) exist)|does(n't| not) exist|no mailbox here|not a (valid|known) (user|mailbox|recipient)|invalid (recipient|mailbox|address)|(doesn't|does not) have an? .{0,40}account/i,
+  },
+  {
+    rule: 'mailbox-disabled',
+    result: 'bounced',
+    codes: permanent,
+    text: /(mailbox|account|user|recipient|address)\b.{0,40}\b(disabled|inactive|suspended|closed|deactivated|discontinued)/i,
+  },
+  {
+    rule: 'mailbox-full',
+    result: 'bounced',
+    codes: permanent,
+    text: /(mailbox|inbox|account|user)\b.{0,40}\bfull|over (its |the )?(disk |storage )?quota|quota (is )?exceeded|exceed\w* .{0,40}\bquota/i,
+  },
   { rule: 'recipient-refused', result: 'bounced', stages: ['rcpt'], codes: permanent, enhanced: ['5.4.1', '5.2.*'] },
   { rule: 'list-or-mailbox-refused', result: 'bounced', codes: permanent, enhanced: ['5.2.*'] },
   { rule: 'message-too-large', result: 'refused', codes: permanent, text: /(message|mail|size)\b.{0,40}\b(too (large|big)|exceed\w*)/i },
-  { rule: 'spam-suspected', result: 'refused', codes: permanent, text: /spam|junk|block(ed|list)|black-?list|reputation|\brbl\b|dnsbl|spamhaus|barracuda/i },
+  {
+    rule: 'spam-suspected',
+    result: 'refused',
+    codes: permanent,
+    text: /spam|junk|block(ed|list)|black-?list|reputation|\brbl\b|dnsbl|spamhaus|barracuda/i,
+  },
   { rule: 'sender-not-authenticated', result: 'refused', codes: permanent, text: /\b(spf|dkim|dmarc)\b/i },
   { rule: 'relay-denied', result: 'refused', codes: permanent, text: /relay/i },
   { rule: 'authentication-required', result: 'refused', codes: [530, 538] },
@@ -95,13 +121,20 @@ export type ReplyVerdict = Readonly<{ result: RecipientResult; rule: string; enh
  * In: a reply that was no success, its code and whole text (with or without the code in front).
  * Out: what it means for the recipients it is about, the name of the rule, and the enhanced code in it.
  */
-export const classifyReply = ({ stage, replyCode, text }: Readonly<{ stage: ReplyStage; replyCode: number; text: string }>): ReplyVerdict => {
+export const classifyReply = ({
+  stage,
+  replyCode,
+  text,
+}: Readonly<{ stage: ReplyStage; replyCode: number; text: string }>): ReplyVerdict => {
   const enhancedCode = enhancedCodeOf(text);
-  const rule = replyRules.find((one) =>
-    replyCode >= one.codes[0] && replyCode <= one.codes[1]
-    && (one.stages === undefined || one.stages.includes(stage))
-    && (one.enhanced === undefined || one.enhanced.some((pattern) => enhancedFits(pattern, enhancedCode)))
-    && (one.text === undefined || one.text.test(text.slice(0, textCharsJudged))));
+  const rule = replyRules.find(
+    (one) =>
+      replyCode >= one.codes[0] &&
+      replyCode <= one.codes[1] &&
+      (one.stages === undefined || one.stages.includes(stage)) &&
+      (one.enhanced === undefined || one.enhanced.some((pattern) => enhancedFits(pattern, enhancedCode))) &&
+      (one.text === undefined || one.text.test(text.slice(0, textCharsJudged))),
+  );
   return rule === undefined
     ? { result: 'deferred', rule: 'protocol-error', enhancedCode }
     : { result: rule.result, rule: rule.rule, enhancedCode };

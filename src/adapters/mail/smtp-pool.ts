@@ -92,8 +92,14 @@ export const openSmtpPool = ({ server, connectionsMax, messagesPerConnectionMax,
       const end = (): void => signal.removeEventListener('abort', onAbort);
       const waiter: Waiter = {
         fresh,
-        take: (pooled) => { end(); resolve(pooled); },
-        refuse: (error) => { end(); reject(error); },
+        take: (pooled) => {
+          end();
+          resolve(pooled);
+        },
+        refuse: (error) => {
+          end();
+          reject(error);
+        },
       };
       const onAbort = (): void => {
         const index = waiters.indexOf(waiter);

@@ -30,14 +30,17 @@ const parameters = ['tls', 'verify', 'name'];
 export const parseSmtpUrl = (text: string): SmtpServer => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:')) {
-    throw new Error('the SMTP URL must look like smtp://user:password@host:port or smtps://…; special characters in user and password are written %XX');
+    throw new Error(
+      'the SMTP URL must look like smtp://user:password@host:port or smtps://…; special characters in user and password are written %XX',
+    );
   }
   const implicit = url.protocol === 'smtps:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (host === '') throw new Error('the SMTP URL names no host');
   if (url.pathname !== '' && url.pathname !== '/') throw new Error('the SMTP URL has a path; only host, port and parameters are known');
   for (const name of url.searchParams.keys()) {
-    if (!parameters.includes(name)) throw new Error(`the SMTP URL has the unknown parameter ${JSON.stringify(name)}; known are ${parameters.join(', ')}`);
+    if (!parameters.includes(name))
+      throw new Error(`the SMTP URL has the unknown parameter ${JSON.stringify(name)}; known are ${parameters.join(', ')}`);
   }
   const user = userOf(url);
   const tls = oneOf(url, 'tls', ['required', 'opportunistic', 'off'] as const);
@@ -45,7 +48,7 @@ export const parseSmtpUrl = (text: string): SmtpServer => {
   return {
     host,
     port: url.port === '' ? (implicit ? 465 : 587) : Number(url.port),
-    tls: implicit ? 'implicit' : tls ?? (user !== undefined && !isLoopback(host) ? 'required' : 'opportunistic'),
+    tls: implicit ? 'implicit' : (tls ?? (user !== undefined && !isLoopback(host) ? 'required' : 'opportunistic')),
     verify: oneOf(url, 'verify', ['on', 'off'] as const) !== 'off',
     user,
     clientName: clientNameOf(url),
@@ -73,7 +76,8 @@ const userOf = (url: URL): SmtpServer['user'] => {
 const clientNameOf = (url: URL): string | undefined => {
   const name = url.searchParams.get('name');
   if (name === null) return undefined;
-  if (!/^[A-Za-z0-9.-]{1,253}$|^\[[0-9A-Fa-f:.]+\]$/.test(name)) throw new Error('the SMTP URL\'s parameter name must be a host name or an address in brackets');
+  if (!/^[A-Za-z0-9.-]{1,253}$|^\[[0-9A-Fa-f:.]+\]$/.test(name))
+    throw new Error("the SMTP URL's parameter name must be a host name or an address in brackets");
   return name;
 };
 

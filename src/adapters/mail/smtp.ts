@@ -1,6 +1,6 @@
 /** Hands messages to an SMTP relay: one call is one dialogue and one outcome for each recipient. */
 import type { SMTPConnectionEnvelope, SMTPConnectionSendInfo, SMTPError } from 'nodemailer/lib/smtp-connection';
-import type { Log } from '../../domain/ports/log.js';
+import type { Logger } from '../../domain/ports/logger.js';
 import type { DeliveryOutcome, Mailer, OutgoingMessage, RecipientOutcome } from '../../domain/ports/mailer.js';
 import { openDkimSigner, type DkimOptions } from './dkim.js';
 import { FinishedMessage } from './finished-message.js';
@@ -17,7 +17,7 @@ export type SmtpMailerOptions = Readonly<{
   messagesPerConnectionMax?: number;
   dkim?: DkimOptions;
   timeouts?: Partial<SmtpTimeouts>;
-  log: Log;
+  logger: Logger;
 }>;
 
 const timeoutsDefault: SmtpTimeouts = { setupMs: 75_000, silenceMs: 10 * 60_000, idleMs: 60_000 };
@@ -43,7 +43,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
     try {
       raw = sign === undefined ? message.raw : Buffer.concat([Buffer.from(await sign(message.raw), 'latin1'), message.raw]);
     } catch (error) {
-      options.log.error({ error: asError(error) }, 'a message could not be signed');
+      options.logger.error({ error: asError(error) }, 'a message could not be signed');
       return all(faultOutcome('signing-failed', 'the message could not be signed'));
     }
     // A server may close a connection that was idle, at the very moment when we take it. Nothing of the message
@@ -92,7 +92,11 @@ type Transaction =
   | Readonly<{ kind: 'failed'; failure: SmtpFailure }>
   | Readonly<{ kind: 'aborted' }>;
 
-const transact = (pooled: PooledConnection, mail: Readonly<{ from: string; to: readonly string[]; raw: Buffer }>, signal: AbortSignal): Promise<Transaction> =>
+const transact = (
+  pooled: PooledConnection,
+  mail: Readonly<{ from: string; to: readonly string[]; raw: Buffer }>,
+  signal: AbortSignal,
+): Promise<Transaction> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve({ kind: 'aborted' });
     const { connection } = pooled;
@@ -117,8 +121,9 @@ const transact = (pooled: PooledConnection, mail: Readonly<{ from: string; to: r
 
 /** The connection ended before it answered anything about this message. */
 const wasStale = ({ error, rejections, dataSent }: SmtpFailure): boolean =>
-  !dataSent && rejections.length === 0
-  && (error.responseCode === 421 || ((error.code === 'ECONNECTION' || error.code === 'ESOCKET') && error.responseCode === undefined));
+  !dataSent &&
+  rejections.length === 0 &&
+  (error.responseCode === 421 || ((error.code === 'ECONNECTION' || error.code === 'ESOCKET') && error.responseCode === undefined));
 
 /** The server refused this message and nothing else: after RSET the session goes on. 503 says that it lost track of us. */
 const sessionIsUsable = (error: SMTPError): boolean =>

@@ -2,7 +2,7 @@
 import type { Clock } from '../../domain/ports/clock.js';
 import { isoTime } from '../../domain/ports/clock.js';
 import type { Ids } from '../../domain/ports/ids.js';
-import type { Log } from '../../domain/ports/log.js';
+import type { Logger } from '../../domain/ports/logger.js';
 import type { Mailbox, MailboxEntry } from '../../domain/ports/mailbox.js';
 import { busyTimeoutMs, openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
@@ -15,7 +15,7 @@ export type MailboxOptions = Readonly<{
   clock: Clock;
   ids: Ids;
   messagesMax: number;
-  log: Log;
+  logger: Logger;
   /** Default: a free one. */
   port?: number;
   /** The largest message taken; default 64 MiB, above what 25 MiB of attachments become in base64. */
@@ -35,10 +35,10 @@ type Change =
 
 /** Rejects where the file or the port cannot be opened. */
 export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox> => {
-  const { clock, ids, log } = options;
+  const { clock, ids, logger } = options;
   const database = openDatabase({ file: options.file, synchronous: 'full', secureDelete: true });
   const table = openMessageTable(database);
-  const truncation = logTruncation(database, log);
+  const truncation = logTruncation(database, logger);
 
   const commits = groupCommit<Change, number>({
     database,
@@ -51,8 +51,10 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
           if (trimmed > 0) truncation.soon();
           return { result: 1 };
         }
-        case 'clear': return { result: table.deleteAll() };
-        case 'forget': return { result: table.deleteBefore(change.before) };
+        case 'clear':
+          return { result: table.deleteAll() };
+        case 'forget':
+          return { result: table.deleteBefore(change.before) };
       }
     },
   });
@@ -73,7 +75,7 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
     port: options.port ?? 0,
     sizeBytesMax: options.messageSizeBytesMax ?? messageSizeBytesMaxDefault,
     store: keep,
-    log,
+    logger,
   }).catch((error: unknown) => {
     database.close();
     throw error;
@@ -122,7 +124,7 @@ const entryOf = (row: MessageRow): MailboxEntry => ({
 });
 
 /** Deleted rows are overwritten in the database file; the write-ahead log still holds them until it is copied and cut to nothing. */
-const logTruncation = (database: Database, log: Log) => {
+const logTruncation = (database: Database, logger: Logger) => {
   let timer: NodeJS.Timeout | undefined;
   const now = (): void => {
     clearTimeout(timer);
@@ -138,7 +140,7 @@ const logTruncation = (database: Database, log: Log) => {
       try {
         now();
       } catch (error) {
-        log.error({ error: error instanceof Error ? error : new Error('unknown') }, 'the log of the mailbox could not be cut');
+        logger.error({ error: error instanceof Error ? error : new Error('unknown') }, 'the log of the mailbox could not be cut');
         soon();
       }
     }, trimmedStaysMs).unref();

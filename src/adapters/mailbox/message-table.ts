@@ -40,13 +40,22 @@ export const openMessageTable = (database: Database): MessageTable => {
   const keepNewest = database.prepare('DELETE FROM message WHERE seq <= (SELECT seq FROM message ORDER BY seq DESC LIMIT 1 OFFSET ?)');
   const deleteAll = database.prepare('DELETE FROM message');
   const deleteBefore = database.prepare('DELETE FROM message WHERE received_at < ?');
-  const page: Statement<[number, number], MessageRow> = database.prepare(`SELECT ${columns} FROM message ORDER BY seq DESC LIMIT ? OFFSET ?`);
+  const page: Statement<[number, number], MessageRow> = database.prepare(
+    `SELECT ${columns} FROM message ORDER BY seq DESC LIMIT ? OFFSET ?`,
+  );
   const total: Statement<[], { total: number }> = database.prepare('SELECT count(*) AS total FROM message');
   const find: Statement<[string], MessageRow> = database.prepare(`SELECT ${columns} FROM message WHERE id = ?`);
   const raw: Statement<[string], { raw: Buffer }> = database.prepare('SELECT raw FROM message WHERE id = ?');
   return {
     insert: (message) =>
-      void insert.run(message.id, message.receivedAt, JSON.stringify(message.summary), JSON.stringify(message.envelope), message.raw.length, message.raw),
+      void insert.run(
+        message.id,
+        message.receivedAt,
+        JSON.stringify(message.summary),
+        JSON.stringify(message.envelope),
+        message.raw.length,
+        message.raw,
+      ),
     keepNewest: (count) => keepNewest.run(count).changes,
     deleteAll: () => deleteAll.run().changes,
     deleteBefore: (time) => deleteBefore.run(time).changes,

@@ -3,9 +3,10 @@ import PostalMime, { type Address, type Email } from 'postal-mime';
 import type { MailboxAddress, MailboxAttachment, MailboxMessage } from '../../domain/ports/mailbox.js';
 import type { Envelope, Summary } from './message-table.js';
 
-export type ParsedMessage = Pick<MailboxMessage, 'cc' | 'html' | 'text' | 'headers'> & Readonly<{
-  attachments: readonly Readonly<{ attachment: MailboxAttachment; content: Buffer }>[];
-}>;
+export type ParsedMessage = Pick<MailboxMessage, 'cc' | 'html' | 'text' | 'headers'> &
+  Readonly<{
+    attachments: readonly Readonly<{ attachment: MailboxAttachment; content: Buffer }>[];
+  }>;
 
 const partsDepthMax = 64;
 const subjectCharsMax = 1_000;
@@ -55,4 +56,8 @@ const bytesOf = (content: ArrayBuffer | Uint8Array | string): Buffer => {
 };
 
 const addressesOf = (parsed: Address | readonly Address[] | undefined): readonly MailboxAddress[] =>
-  [parsed ?? []].flat().flatMap((one) => (one.group === undefined ? [{ address: one.address, name: one.name }] : one.group.map(({ address, name }) => ({ address, name }))));
+  [parsed ?? []]
+    .flat()
+    .flatMap((one) =>
+      one.group === undefined ? [{ address: one.address, name: one.name }] : one.group.map(({ address, name }) => ({ address, name })),
+    );

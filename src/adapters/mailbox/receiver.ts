@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
-import type { Log } from '../../domain/ports/log.js';
+import type { Logger } from '../../domain/ports/logger.js';
 import type { Envelope } from './message-table.js';
 
 export type Receiver = Readonly<{ url: string; close: () => Promise<void> }>;
@@ -17,11 +17,16 @@ const closeMs = 2_000;
  * `store` resolves when the message is kept for good; only then it is answered with 250, and with 452 where it rejects.
  * Not taken, because the server's parser does not know them: local parts in quotes that hold a space or an @.
  */
-export const openReceiver = async ({ port, sizeBytesMax, store, log }: Readonly<{
+export const openReceiver = async ({
+  port,
+  sizeBytesMax,
+  store,
+  logger,
+}: Readonly<{
   port: number;
   sizeBytesMax: number;
   store: (envelope: Envelope, raw: Buffer) => Promise<void>;
-  log: Log;
+  logger: Logger;
 }>): Promise<Receiver> => {
   const server = new SMTPServer({
     authOptional: true,
@@ -37,15 +42,18 @@ export const openReceiver = async ({ port, sizeBytesMax, store, log }: Readonly<
     onData: (stream, session, done) => {
       receive(stream, session, sizeBytesMax)
         .then(({ envelope, raw }) => store(envelope, raw))
-        .then(() => done(null, 'kept'), (error: unknown) => {
-          if (error instanceof TooLarge) return done(error);
-          log.error({ error: error instanceof Error ? error : new Error('unknown') }, 'the mailbox could not keep a message');
-          done(Object.assign(new Error('4.3.1 the mailbox cannot keep the message now'), { responseCode: 452 }));
-        });
+        .then(
+          () => done(null, 'kept'),
+          (error: unknown) => {
+            if (error instanceof TooLarge) return done(error);
+            logger.error({ error: error instanceof Error ? error : new Error('unknown') }, 'the mailbox could not keep a message');
+            done(Object.assign(new Error('4.3.1 the mailbox cannot keep the message now'), { responseCode: 452 }));
+          },
+        );
     },
   });
   // Faults of single clients; those of listening reject below.
-  server.on('error', (error) => log.debug({ error }, 'a client of the mailbox broke off'));
+  server.on('error', (error) => logger.debug({ error }, 'a client of the mailbox broke off'));
   await new Promise<void>((resolve, reject) => {
     server.server.once('error', reject);
     server.listen(port, loopback, () => {
@@ -64,7 +72,11 @@ class TooLarge extends Error {
   readonly responseCode = 552;
 }
 
-const receive = async (stream: SMTPServerDataStream, session: SMTPServerSession, sizeBytesMax: number): Promise<Readonly<{ envelope: Envelope; raw: Buffer }>> => {
+const receive = async (
+  stream: SMTPServerDataStream,
+  session: SMTPServerSession,
+  sizeBytesMax: number,
+): Promise<Readonly<{ envelope: Envelope; raw: Buffer }>> => {
   const chunks: Buffer[] = [];
   // A message that is too large is read to its end, as the protocol wants, but not kept.
   for await (const chunk of stream) if (!stream.sizeExceeded) chunks.push(chunk as Buffer);

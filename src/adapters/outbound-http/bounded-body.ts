@@ -26,7 +26,10 @@ const decoderOf = (encoding: string) => {
 };
 
 /** Resolves with the decoded bytes, at most `sizeBytesMax`; the stream is destroyed in any case. `length`: what the server announced. */
-export const readBody = async (body: Readable, { encoding = 'identity', length, sizeBytesMax, signal }: BodyOptions): Promise<Uint8Array> => {
+export const readBody = async (
+  body: Readable,
+  { encoding = 'identity', length, sizeBytesMax, signal }: BodyOptions,
+): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   let excess: OutboundFault | undefined;

@@ -79,14 +79,19 @@ const startDeadline = ({ timeoutMs, signal }: GetOptions): Readonly<{ signal: Ab
 const timedOut = ({ signal, timeoutMs }: GetOptions, closed: boolean): OutboundFault =>
   signal.aborted || closed
     ? new OutboundFault('timeout', 'The file had not come when the work it was needed for was stopped.')
-    : new OutboundFault('timeout', `The file did not come whole within ${timeoutMs / 1_000} seconds. Give a URL that answers faster, or send the file itself.`);
+    : new OutboundFault(
+        'timeout',
+        `The file did not come whole within ${timeoutMs / 1_000} seconds. Give a URL that answers faster, or send the file itself.`,
+      );
 
 const follow = async (dispatcher: Dispatcher, given: string, options: GetOptions): Promise<Fetched> => {
   const { accept = '*/*', signal, sizeBytesMax, redirectsMax } = options;
   let url = parseUrl(given);
   for (let redirects = 0; ; redirects += 1) {
     const { statusCode, headers, body } = await request(url, {
-      dispatcher, signal, headers: { 'user-agent': USER_AGENT, accept, 'accept-encoding': 'identity' },
+      dispatcher,
+      signal,
+      headers: { 'user-agent': USER_AGENT, accept, 'accept-encoding': 'identity' },
     });
     const location = REDIRECTS.includes(statusCode) ? single(headers.location) : undefined;
     if (location === undefined) {
@@ -94,7 +99,12 @@ const follow = async (dispatcher: Dispatcher, given: string, options: GetOptions
         discard(body);
         throw new OutboundFault('status', `The server answered with the status ${statusCode}; only 200 brings a file.`);
       }
-      const bytes = await readBody(body, { encoding: single(headers['content-encoding']), length: single(headers['content-length']), sizeBytesMax, signal });
+      const bytes = await readBody(body, {
+        encoding: single(headers['content-encoding']),
+        length: single(headers['content-length']),
+        sizeBytesMax,
+        signal,
+      });
       return { bytes, contentType: mediaTypeOf(single(headers['content-type'])) };
     }
     discard(body);
@@ -112,7 +122,11 @@ const parseUrl = (text: string, base?: URL): URL => {
   if (text.length > URL_CHARS_MAX) throw notHttp(`The URL is longer than ${URL_CHARS_MAX} characters, the maximum.`);
   const url = URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw notHttp(base === undefined ? 'The URL must begin with https:// or http:// and name a host.' : 'The URL redirects to what is no http or https URL.');
+    throw notHttp(
+      base === undefined
+        ? 'The URL must begin with https:// or http:// and name a host.'
+        : 'The URL redirects to what is no http or https URL.',
+    );
   }
   if (url.username !== '' || url.password !== '') {
     throw notHttp('The URL carries a user name or password, which are never sent. Give one that needs none, such as a signed URL.');

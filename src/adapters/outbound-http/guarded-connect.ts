@@ -20,7 +20,10 @@ const ADDRESSES_TRIED_MAX = 8;
 
 /** One sentence for names that do not exist and for names of our own network, so that nobody can tell which there are. */
 export const notAllowed = (): OutboundFault =>
-  new OutboundFault('address-not-allowed', 'The host of the URL has no public address. Give the URL of a file that anybody on the internet can fetch.');
+  new OutboundFault(
+    'address-not-allowed',
+    'The host of the URL has no public address. Give the URL of a file that anybody on the internet can fetch.',
+  );
 
 /** Codes of node:dns that say that there is no such name, or none with an address. */
 const NO_SUCH_NAME: readonly unknown[] = ['ENOTFOUND', 'ENODATA', 'EAI_NODATA', 'EAI_NONAME'];

@@ -28,10 +28,12 @@ export const writePng = (bitmap: Bitmap): Buffer => {
   header.set([1, PALETTE, 0, 0, 0], 8);
   const pixels = deflateSync(scanlines(bitmap), { strategy: constants.Z_RLE });
   return Buffer.concat([
-    SIGNATURE, chunk('IHDR', header),
+    SIGNATURE,
+    chunk('IHDR', header),
     chunk('PLTE', Buffer.from([...background.slice(0, 3), ...foreground.slice(0, 3)])),
     ...(background[3] < 255 || foreground[3] < 255 ? [chunk('tRNS', Buffer.from([background[3], foreground[3]]))] : []),
-    chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0)),
+    chunk('IDAT', pixels),
+    chunk('IEND', Buffer.alloc(0)),
   ]);
 };
 

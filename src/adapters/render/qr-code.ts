@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import QRCode, { type QRCodeSegment } from 'qrcode';
 import { pixels } from '../../domain/rendering/css.js';
-import { luminanceOf, rgbOf, type Rgb } from './dark-colors.js';
+import { luminanceOf, rgbOf, type Rgb } from './email/dark-colors.js';
 import { writePng, type Rgba } from './png.js';
 
 export const errorCorrections = ['l', 'm', 'q', 'h'] as const;
@@ -39,7 +39,8 @@ const ALT_CHARS_MAX = 100;
 export const qrAlt = (value: string): string => (value.length <= ALT_CHARS_MAX && !/[\r\n]/.test(value) ? value : 'QR code');
 
 /** True where no module needs to be laid to know that the code can be made. */
-export const surelyFitsQr = (value: string, { size }: QrLook): boolean => Buffer.byteLength(value) <= FEW_BYTES && qrSizePx(size) >= FEW_MODULES;
+export const surelyFitsQr = (value: string, { size }: QrLook): boolean =>
+  Buffer.byteLength(value) <= FEW_BYTES && qrSizePx(size) >= FEW_MODULES;
 
 /** What the largest code (version 40) holds. */
 const room: Readonly<Record<'numeric' | 'alphanumeric' | 'byte', Readonly<Record<Level, number>>>> = {
@@ -55,7 +56,8 @@ const units: Readonly<Record<keyof typeof room, string>> = { numeric: 'digits', 
  */
 const segmentOf = (value: string): Readonly<{ mode: keyof typeof room; units: number; segment: QRCodeSegment }> => {
   if (/^\d+$/.test(value)) return { mode: 'numeric', units: value.length, segment: { data: value, mode: 'numeric' } };
-  if (/^[0-9A-Z $%*+./:-]+$/.test(value)) return { mode: 'alphanumeric', units: value.length, segment: { data: value, mode: 'alphanumeric' } };
+  if (/^[0-9A-Z $%*+./:-]+$/.test(value))
+    return { mode: 'alphanumeric', units: value.length, segment: { data: value, mode: 'alphanumeric' } };
   const data = Buffer.from(value);
   return { mode: 'byte', units: data.length, segment: { data, mode: 'byte' } };
 };
@@ -69,7 +71,10 @@ export const layQrCode = (value: string, { size, level }: QrLook): QrCode | QrFa
   const { modules } = QRCode.create([segment], { errorCorrectionLevel });
   const side = modules.size + 2 * QUIET_MODULES;
   const sizePx = qrSizePx(size);
-  if (sizePx < side) return { fault: `holds ${actual} ${units[mode]}, which take ${side} by ${side} modules: at a size of ${sizePx} pixels no camera can tell them apart, make it ${side} or more` };
+  if (sizePx < side)
+    return {
+      fault: `holds ${actual} ${units[mode]}, which take ${side} by ${side} modules: at a size of ${sizePx} pixels no camera can tell them apart, make it ${side} or more`,
+    };
   return { modules: modules.size, isDark: (column, row) => modules.get(row, column) === 1 };
 };
 
@@ -103,10 +108,17 @@ export const readableColors = ({ color, background }: Pick<QrLook, 'color' | 'ba
 
 /** A camera sees no transparency: the colour itself. */
 const withoutAlpha = (css: string): Rgb | undefined =>
-  rgbOf(css.replace(/^#([0-9a-f]{3})[0-9a-f]$|^#([0-9a-f]{6})[0-9a-f]{2}$/, '#$1$2').replace(/^(rgb|hsl)a?\(([^,/]+(?:,[^,/]+){2}|[^,/]+)[,/][^,/]+\)$/, '$1($2)'));
+  rgbOf(
+    css
+      .replace(/^#([0-9a-f]{3})[0-9a-f]$|^#([0-9a-f]{6})[0-9a-f]{2}$/, '#$1$2')
+      .replace(/^(rgb|hsl)a?\(([^,/]+(?:,[^,/]+){2}|[^,/]+)[,/][^,/]+\)$/, '$1($2)'),
+  );
 
 const opaque = ([red, green, blue]: Rgb): Rgba => [Math.round(red * 255), Math.round(green * 255), Math.round(blue * 255), 255];
 
 /** Named by what it shows: the same code in the same look is one picture of the mail. */
 export const qrContentId = (value: string, { size, level, color, background }: QrLook): string =>
-  `qr-${createHash('sha256').update(JSON.stringify([value, size, level, color, background])).digest('hex').slice(0, 24)}@sealpost`;
+  `qr-${createHash('sha256')
+    .update(JSON.stringify([value, size, level, color, background]))
+    .digest('hex')
+    .slice(0, 24)}@sealpost`;

@@ -1,6 +1,6 @@
 /** Rich text whose variables are in place, as a tree of the closed set of elements that documents draw. */
 import { parseDocument } from 'htmlparser2';
-import type { Html } from '../../domain/rendering/expanded.js';
+import type { Html } from '../../domain/rendering/expand/expanded.js';
 import { sanitized, type RichMode } from './sanitize.js';
 
 export type TreeText = Readonly<{ kind: 'text'; /** Without entities; white space as it was written. */ text: string }>;
@@ -33,7 +33,13 @@ export const treeText = (nodes: readonly TreeNode[]): string =>
 
 /** The same rule as in mails: `ordered` numbers a list that says nothing else. */
 export const asList = (nodes: readonly TreeNode[], ordered: boolean): readonly TreeNode[] => {
-  const element = (tag: string, children: readonly TreeNode[]): TreeElement => ({ kind: 'element', tag, attributes: {}, style: noStyle, children });
+  const element = (tag: string, children: readonly TreeNode[]): TreeElement => ({
+    kind: 'element',
+    tag,
+    attributes: {},
+    style: noStyle,
+    children,
+  });
   const isA = (node: TreeNode, ...tags: readonly string[]): node is TreeElement => node.kind === 'element' && tags.includes(node.tag);
   if (nodes.some((node) => isA(node, 'ul', 'ol'))) return nodes.map((node) => (isA(node, 'ul') && ordered ? { ...node, tag: 'ol' } : node));
   if (treeText(nodes).trim() === '') return nodes;
@@ -46,7 +52,15 @@ type DomNode = ReturnType<typeof parseDocument>['children'][number];
 const convert = (node: DomNode): readonly TreeNode[] => {
   if (node.type === 'text' && 'data' in node) return [{ kind: 'text', text: node.data }];
   if (!('attribs' in node)) return [];
-  return [{ kind: 'element', tag: node.name, attributes: node.attribs, style: declarations(node.attribs['style']), children: node.children.flatMap(convert) }];
+  return [
+    {
+      kind: 'element',
+      tag: node.name,
+      attributes: node.attribs,
+      style: declarations(node.attribs['style']),
+      children: node.children.flatMap(convert),
+    },
+  ];
 };
 
 const declarations = (style: string | undefined): ReadonlyMap<string, string> => {
@@ -55,7 +69,13 @@ const declarations = (style: string | undefined): ReadonlyMap<string, string> =>
   for (const declaration of style.split(';')) {
     const colon = declaration.indexOf(':');
     if (colon < 1) continue;
-    found.set(declaration.slice(0, colon).trim().toLowerCase(), declaration.slice(colon + 1).replace(/!\s*important/i, '').trim());
+    found.set(
+      declaration.slice(0, colon).trim().toLowerCase(),
+      declaration
+        .slice(colon + 1)
+        .replace(/!\s*important/i, '')
+        .trim(),
+    );
   }
   return found;
 };

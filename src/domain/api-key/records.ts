@@ -5,7 +5,13 @@ import { enumOf, nullable } from '../schema.js';
 
 /** The contract's six permissions, and one for the keys themselves. */
 export const permissions = [
-  'emails:send', 'emails:read', 'templates:read', 'templates:write', 'analytics:read', 'webhooks:manage', 'api-keys:manage',
+  'emails:send',
+  'emails:read',
+  'templates:read',
+  'templates:write',
+  'analytics:read',
+  'webhooks:manage',
+  'api-keys:manage',
 ] as const;
 export type Permission = (typeof permissions)[number];
 
@@ -19,7 +25,11 @@ export const CreateApiKeyRequestSchema = Type.Object(
     permissions: Type.Array(PermissionSchema, { minItems: 1, uniqueItems: true, description: 'At most those of the calling key' }),
     expiresAt: Type.Optional(Type.String({ format: 'date-time', description: 'ISO 8601, in the future' })),
     rateLimit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: limits.apiKeyRateLimitMax, description: 'Requests per minute; replaces every default limit for this key' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: limits.apiKeyRateLimitMax,
+        description: 'Requests per minute; replaces every default limit for this key',
+      }),
     ),
   },
   closed,

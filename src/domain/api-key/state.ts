@@ -2,7 +2,7 @@
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
-import { must, parseApiKeyId, type ApiKeyId } from '../ids.js';
+import { assertDefined, parseApiKeyId, type ApiKeyId } from '../ids.js';
 import { defaultLimits } from '../limits.js';
 import type { ApiKeyEvent } from './events.js';
 import type { ApiKeyRecord } from './records.js';
@@ -19,7 +19,7 @@ export const readApiKey = (token: string): { id: ApiKeyId; hash: string } | unde
   if (!FORMAT.test(token)) return undefined;
   const digest = digestOf('sha256', token, 'buffer');
   // 128 bits of the hash of 256 random bits name the stream: no index of hashes is needed, and the id tells nothing of the key.
-  const id = must(parseApiKeyId(`key_${digest.subarray(0, 16).toString('base64url')}`), 'API key id');
+  const id = assertDefined(parseApiKeyId(`key_${digest.subarray(0, 16).toString('base64url')}`), 'API key id');
   return { id, hash: digest.toString('hex') };
 };
 

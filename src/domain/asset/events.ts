@@ -30,6 +30,10 @@ export const assetEventSchemas = {
 
 type Schemas = typeof assetEventSchemas;
 export type AssetEvent =
-  | Readonly<{ type: 'AssetUploaded'; data: Static<Schemas['AssetUploaded']['data']>; /** undefined once the key is destroyed */ sealed: AssetDescription | undefined }>
+  | Readonly<{
+      type: 'AssetUploaded';
+      data: Static<Schemas['AssetUploaded']['data']>;
+      /** undefined once the key is destroyed */ sealed: AssetDescription | undefined;
+    }>
   | Readonly<{ type: 'AssetDeleted'; data: Static<Schemas['AssetDeleted']['data']> }>;
 export type AssetUploaded = Extract<AssetEvent, { type: 'AssetUploaded' }>;

@@ -33,7 +33,8 @@ const WRITTEN_AS_TEXT: readonly string[] = ['application/pdf', 'application/rtf'
 /** True for pictures of dots: a browser may show them, for there is nothing in them that acts. */
 export const isRaster = (contentType: string): boolean => RASTER.includes(contentType);
 
-const TAKEN = 'The gallery takes PNG, JPEG, GIF, WebP and SVG pictures, PDF, text and CSV in UTF-8, calendar files, ZIP, and documents of Word, Excel, PowerPoint and OpenDocument without macros.';
+const TAKEN =
+  'The gallery takes PNG, JPEG, GIF, WebP and SVG pictures, PDF, text and CSV in UTF-8, calendar files, ZIP, and documents of Word, Excel, PowerPoint and OpenDocument without macros.';
 
 const notAllowed = (what: string, contentType?: string): DomainError =>
   new DomainError('ASSET_TYPE_NOT_ALLOWED', `${what} ${TAKEN}`, contentType === undefined ? {} : { relatedInfo: { contentType } });
@@ -84,4 +85,8 @@ export const nameFor = (filename: string, contentType: string, charsMax: number)
 };
 
 /** Cut without cutting a character in two. */
-const shortened = (text: string, charsMax: number): string => text.slice(0, charsMax).replace(/[\ud800-\udbff]$/, '').trimEnd();
+const shortened = (text: string, charsMax: number): string =>
+  text
+    .slice(0, charsMax)
+    .replace(/[\ud800-\udbff]$/, '')
+    .trimEnd();

@@ -31,11 +31,13 @@ const pngSize = (bytes: Buffer): PictureSize | undefined =>
 
 /** GIF89a specification, section 18. */
 const gifSize = (bytes: Buffer): PictureSize | undefined =>
-  bytes.length >= 10 && /^GIF8[79]a$/.test(bytes.toString('latin1', 0, 6)) ? { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) } : undefined;
+  bytes.length >= 10 && /^GIF8[79]a$/.test(bytes.toString('latin1', 0, 6))
+    ? { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
+    : undefined;
 
 /** ITU-T T.81, annex B: the frame header follows segments that each state their length. */
 const jpegSize = (bytes: Buffer): PictureSize | undefined => {
-  for (let at = 2; at + 9 <= bytes.length; ) {
+  for (let at = 2; at + 9 <= bytes.length;) {
     if (bytes[at] !== 0xff) return undefined;
     const marker = bytes[at + 1]!;
     // Any number of fill bytes may stand before a marker.

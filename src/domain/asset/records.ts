@@ -5,7 +5,11 @@ const closed = { additionalProperties: false } as const;
 
 export const CreateAssetRequestSchema = Type.Object(
   {
-    filename: Type.String({ minLength: 1, maxLength: 1_024, description: 'Made safe, and given the extension of its type where it has another' }),
+    filename: Type.String({
+      minLength: 1,
+      maxLength: 1_024,
+      description: 'Made safe, and given the extension of its type where it has another',
+    }),
     content: Type.String({ description: 'Base64 of the file' }),
   },
   closed,

@@ -5,12 +5,14 @@ import type { AssetDescription, AssetEvent, AssetUploaded } from './events.js';
 import type { AssetRecord } from './records.js';
 
 /** `description` is undefined once the key is destroyed: what is left has no name and no bytes. */
-export type Asset = Omit<AssetUploaded['data'], 'at'> & Readonly<{ createdAt: string; deletedAt: string | null; description: AssetDescription | undefined }>;
+export type Asset = Omit<AssetUploaded['data'], 'at'> &
+  Readonly<{ createdAt: string; deletedAt: string | null; description: AssetDescription | undefined }>;
 export type AssetState = Asset | undefined;
 
 export type AssetCommand = Readonly<{ type: 'UploadAsset'; uploaded: AssetUploaded }> | Readonly<{ type: 'DeleteAsset'; at: string }>;
 
-export const assetNotFound = (): DomainError => new DomainError('ASSET_NOT_FOUND', 'There is no asset with this id. GET /api/assets lists yours.');
+export const assetNotFound = (): DomainError =>
+  new DomainError('ASSET_NOT_FOUND', 'There is no asset with this id. GET /api/assets lists yours.');
 
 const decide = (command: AssetCommand, asset: AssetState): readonly AssetEvent[] => {
   switch (command.type) {
@@ -37,7 +39,11 @@ export const assetDecider: Decider<AssetCommand, AssetEvent, AssetState> = {
   initialState: undefined,
 };
 
-export const assetRecord = (id: string, { contentType, sizeBytes, width, height, createdAt }: Omit<Asset, 'description'>, { filename, sha256 }: AssetDescription): AssetRecord => ({
+export const assetRecord = (
+  id: string,
+  { contentType, sizeBytes, width, height, createdAt }: Omit<Asset, 'description'>,
+  { filename, sha256 }: AssetDescription,
+): AssetRecord => ({
   id,
   filename,
   contentType,

@@ -16,8 +16,26 @@ const TAG_END = /\s*(\/?)>/y;
 
 /** By local name, for a prefix may stand for any namespace. Animations can change a link into a script. */
 const FORBIDDEN: ReadonlySet<string> = new Set([
-  'script', 'foreignobject', 'iframe', 'embed', 'object', 'audio', 'video', 'canvas', 'handler', 'listener', 'link', 'meta', 'base', 'form',
-  'animate', 'animatecolor', 'animatemotion', 'animatetransform', 'set', 'discard',
+  'script',
+  'foreignobject',
+  'iframe',
+  'embed',
+  'object',
+  'audio',
+  'video',
+  'canvas',
+  'handler',
+  'listener',
+  'link',
+  'meta',
+  'base',
+  'form',
+  'animate',
+  'animatecolor',
+  'animatemotion',
+  'animatetransform',
+  'set',
+  'discard',
 ]);
 const OTHER_VOCABULARIES = /w3\.org\/(?:1999\/xhtml|1998\/Math)/i;
 const EMBEDDED = /^data:image\/(?:png|jpe?g|gif|webp)[;,]/i;
@@ -46,7 +64,7 @@ const rootNameOf = (text: string): string | undefined => {
 
 /** The place of the first element. */
 const skipProlog = (text: string): number => {
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const next = text.indexOf('<', at);
     if (next < 0) return text.length;
     if (text.startsWith('<!--', next)) at = endAfter(text, '-->', next + 4);
@@ -66,7 +84,7 @@ const walk = (text: string): PictureSize | undefined => {
   let size: PictureSize | undefined;
   let ended = false;
   let style = '';
-  for (let at = text.startsWith('\ufeff') ? 1 : 0; at < text.length; ) {
+  for (let at = text.startsWith('\ufeff') ? 1 : 0; at < text.length;) {
     const next = text.indexOf('<', at);
     const between = text.slice(at, next < 0 ? text.length : next);
     if (open.length === 0 && between.trim() !== '') throw new Fault('has text outside its root element');

@@ -17,7 +17,8 @@ export const imageFieldOf = ({ schema }: AttachmentTemplateContent, address: str
 
 const imagesOf = function* ({ pages }: AttachmentTemplateContent['schema']): Generator<readonly [field: string, src: string]> {
   for (const [page, { sections }] of pages.entries()) {
-    for (const [section, { components }] of sections.entries()) yield* imagesIn(components, `schema.pages[${page}].sections[${section}].components`);
+    for (const [section, { components }] of sections.entries())
+      yield* imagesIn(components, `schema.pages[${page}].sections[${section}].components`);
   }
 };
 

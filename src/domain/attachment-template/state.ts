@@ -1,9 +1,15 @@
 /** What the events of one attachment template add up to, the decisions about it, and how it is shown. */
 import { DomainError } from '../errors.js';
-import { must, type AttachmentTemplateId } from '../ids.js';
+import { assertDefined, type AttachmentTemplateId } from '../ids.js';
 import type { AttachmentDraft } from '../template/events.js';
 import {
-  findVersion, makeTemplateDecider, publicationOf, type TemplateCommandOf, type TemplateOf, type TemplateRules, type TemplateStateOf,
+  findVersion,
+  makeTemplateDecider,
+  publicationOf,
+  type TemplateCommandOf,
+  type TemplateOf,
+  type TemplateRules,
+  type TemplateStateOf,
 } from '../template/lifecycle.js';
 import type { AttachmentTemplateListItem, AttachmentTemplateRecord, AttachmentTemplateVersion } from './records.js';
 import type { AttachmentTemplateContent } from './schema.js';
@@ -14,7 +20,10 @@ export type AttachmentTemplateState = TemplateStateOf<AttachmentDraft, Shown>;
 export type AttachmentTemplateCommand = TemplateCommandOf<AttachmentDraft>;
 
 export const attachmentTemplateNotFound = (): DomainError =>
-  new DomainError('TEMPLATE_NOT_FOUND', 'There is no attachment template with this id, short id or slug. GET /api/templates/attachment lists yours.');
+  new DomainError(
+    'TEMPLATE_NOT_FOUND',
+    'There is no attachment template with this id, short id or slug. GET /api/templates/attachment lists yours.',
+  );
 
 export const attachmentTemplateRules: TemplateRules<AttachmentDraft, Shown> = {
   kind: 'attachment',
@@ -30,7 +39,8 @@ export type ResolvedAttachmentVersion = Readonly<{ revision: number; version: nu
 
 /** Throws TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND. */
 export const resolveAttachmentVersion = (template: AttachmentTemplate, version: string | number): ResolvedAttachmentVersion => {
-  const unpublished = 'This attachment template has no published version yet. POST /api/templates/attachment/:id/publish makes its draft one.';
+  const unpublished =
+    'This attachment template has no published version yet. POST /api/templates/attachment/:id/publish makes its draft one.';
   const { shown, ...found } = findVersion(template, version, unpublished);
   return { ...found, name: shown.name };
 };
@@ -47,7 +57,7 @@ export const attachmentTemplateListItem = (id: AttachmentTemplateId, template: A
   const { name, description, schema, locale, timeZone } = template.draft;
   return {
     id,
-    shortId: must(template.shortId, 'short id'),
+    shortId: assertDefined(template.shortId, 'short id'),
     slug: template.slug,
     name,
     description,

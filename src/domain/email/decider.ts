@@ -63,9 +63,7 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
     case 'DeleteEmail':
       return remove(command, email);
     case 'ArchiveEmail':
-      return mayBeArchived(email, command.at, command.retentionMs)
-        ? [{ type: 'EmailArchived', data: { at: command.at } }]
-        : none;
+      return mayBeArchived(email, command.at, command.retentionMs) ? [{ type: 'EmailArchived', data: { at: command.at } }] : none;
   }
 };
 
@@ -120,7 +118,12 @@ const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent
   const sealed = { replies: outcomes.map(({ text }) => text) };
   const arrived: EmailEvent[] =
     final && outcomes.some(({ result }) => result === 'accepted')
-      ? [{ type: 'EmailDelivered', data: { at, recipients: outcomes.filter(({ result }) => result === 'accepted').map(({ recipient }) => recipient) } }]
+      ? [
+          {
+            type: 'EmailDelivered',
+            data: { at, recipients: outcomes.filter(({ result }) => result === 'accepted').map(({ recipient }) => recipient) },
+          },
+        ]
       : [];
 
   const delayMs = schedule.delaysMs[email.deferrals];
@@ -128,7 +131,8 @@ const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent
     const nextAttemptAt = isoTime(Date.parse(at) + delayMs);
     return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt }, sealed }, ...arrived];
   }
-  if (outcomes.some(({ result }) => result === 'accepted') || someGotThrough(email)) return [{ type: 'EmailSent', data, sealed }, ...arrived];
+  if (outcomes.some(({ result }) => result === 'accepted') || someGotThrough(email))
+    return [{ type: 'EmailSent', data, sealed }, ...arrived];
   // One that failed for our reasons may be retried, so it outweighs those that bounced.
   const failedBefore = email.recipientStatuses.includes('failed');
   if (!failedBefore && outcomes.every(({ result }) => result === 'bounced')) {
@@ -139,7 +143,12 @@ const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent
 };
 
 const giveUp = (
-  { attempt: number, at, reason, text }: Readonly<{ attempt: number; at: string; reason: 'rendering' | 'content-lost' | 'attempts-spent'; text: string }>,
+  {
+    attempt: number,
+    at,
+    reason,
+    text,
+  }: Readonly<{ attempt: number; at: string; reason: 'rendering' | 'content-lost' | 'attempts-spent'; text: string }>,
   email: Email,
 ): readonly EmailEvent[] => {
   const outcomes = pendingRecipients(email).map((recipient) => ({
@@ -158,7 +167,10 @@ const giveUp = (
 const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Email): readonly EmailEvent[] => {
   if (email.deletedAt !== null) throw notFound();
   if (email.archivedAt !== null) {
-    throw new DomainError('EMAIL_ARCHIVED', 'This email is archived: its recipients and content are destroyed, so it cannot be sent again.');
+    throw new DomainError(
+      'EMAIL_ARCHIVED',
+      'This email is archived: its recipients and content are destroyed, so it cannot be sent again.',
+    );
   }
   if (email.status !== 'failed') {
     throw new DomainError('EMAIL_NOT_RETRYABLE', `Only a failed email can be retried; this one is ${email.status}.`, {
@@ -186,7 +198,10 @@ const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailEvent[] 
       throw new DomainError('EMAIL_IN_PROGRESS', 'This email is being delivered right now; delete it when the delivery has ended.');
     case 'queued':
     case 'scheduled':
-      return [{ type: 'EmailCancelled', data: { at } }, { type: 'EmailDeleted', data: { at } }];
+      return [
+        { type: 'EmailCancelled', data: { at } },
+        { type: 'EmailDeleted', data: { at } },
+      ];
     case 'sent':
     case 'delivered':
     case 'failed':

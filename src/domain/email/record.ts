@@ -89,7 +89,10 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     metadata: {
       recipients: { to: byRole('to'), cc: byRole('cc'), bcc: byRole('bcc') },
       variables: content?.variables ?? {},
-      attachments: content?.attachments.flatMap(({ filename, contentType, sizeBytes, ofTemplate }) => (ofTemplate ? [] : [{ filename, contentType, sizeBytes }])) ?? [],
+      attachments:
+        content?.attachments.flatMap(({ filename, contentType, sizeBytes, ofTemplate }) =>
+          ofTemplate ? [] : [{ filename, contentType, sizeBytes }],
+        ) ?? [],
       custom: content?.metadata ?? {},
     },
   };

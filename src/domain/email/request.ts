@@ -9,7 +9,15 @@ import { RecipientSchema } from '../template/schema.js';
 const closed = { additionalProperties: false } as const;
 
 export const emailStatuses = [
-  'queued', 'scheduled', 'processing', 'sent', 'delivered', 'failed', 'bounced', 'complained', 'cancelled',
+  'queued',
+  'scheduled',
+  'processing',
+  'sent',
+  'delivered',
+  'failed',
+  'bounced',
+  'complained',
+  'cancelled',
 ] as const;
 export type EmailStatus = (typeof emailStatuses)[number];
 
@@ -21,21 +29,50 @@ export type AttachmentSource = (typeof attachmentSources)[number];
 export const AttachmentSchema = Type.Object(
   {
     attachmentTemplateId: Type.Optional(
-      Type.String({ minLength: 1, maxLength: limits.templateSlugCharsMax, description: 'Generated: UUID, `atpl_` short id or slug of an attachment template' }),
+      Type.String({
+        minLength: 1,
+        maxLength: limits.templateSlugCharsMax,
+        description: 'Generated: UUID, `atpl_` short id or slug of an attachment template',
+      }),
     ),
     outputFormats: Type.Optional(
-      Type.Array(enumOf(outputFormats), { minItems: 1, maxItems: 2, uniqueItems: true, description: 'Generated: both formats give two files; default: those of the template' }),
+      Type.Array(enumOf(outputFormats), {
+        minItems: 1,
+        maxItems: 2,
+        uniqueItems: true,
+        description: 'Generated: both formats give two files; default: those of the template',
+      }),
     ),
-    variables: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Generated: override or extend the variables of the email' })),
-    content: Type.Optional(Type.String({ minLength: 1, description: 'The bytes in base64 (RFC 4648, section 4), with `filename` and `contentType`' })),
-    url: Type.Optional(Type.String({ minLength: 1, maxLength: limits.outboundUrlCharsMax, description: 'A public http(s) address the file is fetched from, with `filename`' })),
+    variables: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Generated: override or extend the variables of the email' }),
+    ),
+    content: Type.Optional(
+      Type.String({ minLength: 1, description: 'The bytes in base64 (RFC 4648, section 4), with `filename` and `contentType`' }),
+    ),
+    url: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limits.outboundUrlCharsMax,
+        description: 'A public http(s) address the file is fetched from, with `filename`',
+      }),
+    ),
     assetId: Type.Optional(Type.String({ format: 'uuid', description: 'A file of the asset gallery' })),
     filename: Type.Optional(
-      Type.String({ minLength: 1, maxLength: limits.filenameCharsMax, description: 'Name shown to the recipient; may hold `{{…}}`. Generated: without extension, default is the name of the template' }),
+      Type.String({
+        minLength: 1,
+        maxLength: limits.filenameCharsMax,
+        description: 'Name shown to the recipient; may hold `{{…}}`. Generated: without extension, default is the name of the template',
+      }),
     ),
-    contentType: Type.Optional(Type.String({ minLength: 3, maxLength: 127, description: 'MIME type, e.g. `application/pdf`; with `content` and `url`' })),
+    contentType: Type.Optional(
+      Type.String({ minLength: 3, maxLength: 127, description: 'MIME type, e.g. `application/pdf`; with `content` and `url`' }),
+    ),
     contentId: Type.Optional(
-      Type.String({ pattern: '^[A-Za-z0-9._-]+$', maxLength: 100, description: 'Letters, digits, dots, hyphens and underscores: the file is shown inside the HTML, which names it as `cid:…`' }),
+      Type.String({
+        pattern: '^[A-Za-z0-9._-]+$',
+        maxLength: 100,
+        description: 'Letters, digits, dots, hyphens and underscores: the file is shown inside the HTML, which names it as `cid:…`',
+      }),
     ),
   },
   { ...closed, description: 'Exactly one of `attachmentTemplateId`, `content`, `url` and `assetId`' },
@@ -60,7 +97,9 @@ export const SendEmailRequestSchema = Type.Object(
     attachments: Type.Optional(Type.Array(AttachmentSchema, { description: 'At most 10, of 10 MB each and 25 MB together' })),
     priority: Type.Optional(enumOf(priorities)),
     scheduledAt: Type.Optional(Type.String({ format: 'date-time', description: 'ISO 8601, in the future' })),
-    headers: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: limits.headerValueCharsMax }), { description: 'Custom header fields' })),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: limits.headerValueCharsMax }), { description: 'Custom header fields' }),
+    ),
     tags: Type.Optional(
       Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: limits.tagCharsMax }), { maxItems: limits.tagsMax }),
     ),
@@ -87,7 +126,13 @@ export const SendEmailResponseSchema = Type.Object(
 export type SendEmailResponse = Static<typeof SendEmailResponseSchema>;
 
 export const RetryEmailResponseSchema = Type.Object(
-  { id: Type.String({ format: 'uuid' }), status: enumOf(emailStatuses), message: Type.String(), retryCount: Type.Integer(), queuedAt: Time },
+  {
+    id: Type.String({ format: 'uuid' }),
+    status: enumOf(emailStatuses),
+    message: Type.String(),
+    retryCount: Type.Integer(),
+    queuedAt: Time,
+  },
   closed,
 );
 export type RetryEmailResponse = Static<typeof RetryEmailResponseSchema>;
@@ -120,10 +165,7 @@ export type BulkDeleteResponse = Static<typeof BulkDeleteResponseSchema>;
 export const recipientRoles = ['to', 'cc', 'bcc'] as const;
 export type RecipientRole = (typeof recipientRoles)[number];
 
-const AttachmentRecordSchema = Type.Object(
-  { filename: Type.String(), contentType: Type.String(), sizeBytes: Type.Integer() },
-  closed,
-);
+const AttachmentRecordSchema = Type.Object({ filename: Type.String(), contentType: Type.String(), sizeBytes: Type.Integer() }, closed);
 
 export const recipientStatuses = ['queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled'] as const;
 export type RecipientStatus = (typeof recipientStatuses)[number];

@@ -127,10 +127,14 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
   const { attempt: number, at, durationMs, outcomes } = event.data;
   const replies = [...email.replies];
   outcomes.forEach(({ recipient, replyCode, enhancedCode, rule }, index) => {
-    if (replies[recipient] !== undefined) replies[recipient] = { replyCode, enhancedCode, rule, reply: event.sealed?.replies[index] ?? null };
+    if (replies[recipient] !== undefined)
+      replies[recipient] = { replyCode, enhancedCode, rule, reply: event.sealed?.replies[index] ?? null };
   });
   // Of several replies the attempt shows the first that was not good.
-  const shown = Math.max(0, outcomes.findIndex(({ result }) => result !== 'accepted'));
+  const shown = Math.max(
+    0,
+    outcomes.findIndex(({ result }) => result !== 'accepted'),
+  );
   const ended = {
     at,
     durationMs,
@@ -147,5 +151,7 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
 const dropPersonal = (email: Draft<Email>): void => {
   email.content = undefined;
   email.replies = email.replies.map((reply) => ({ ...reply, reply: null }));
-  email.attempts = email.attempts.map((attempt) => (attempt.ended === null ? attempt : { ...attempt, ended: { ...attempt.ended, reply: null } }));
+  email.attempts = email.attempts.map((attempt) =>
+    attempt.ended === null ? attempt : { ...attempt, ended: { ...attempt.ended, reply: null } },
+  );
 };

@@ -144,7 +144,9 @@ const statusAfter = (result: Outcomes[number]['result'], deferred: 'queued' | 'f
 
 /** An email is delivered when nobody who may still get it is left. */
 const markDelivered = (summary: Draft<EmailSummary>, indexes: readonly number[], at: string): void => {
-  summary.recipientStatuses = summary.recipientStatuses.map((status, index) => (status === 'sent' && indexes.includes(index) ? 'delivered' : status));
+  summary.recipientStatuses = summary.recipientStatuses.map((status, index) =>
+    status === 'sent' && indexes.includes(index) ? 'delivered' : status,
+  );
   if (summary.recipientStatuses.some((status) => status === 'sent' || status === 'queued')) return;
   summary.status = 'delivered';
   summary.deliveredAt = at;

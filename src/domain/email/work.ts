@@ -10,7 +10,8 @@ export type OpenWork = Readonly<{ phase: WorkPhase; dueAt: string }>;
 const isoPlus = (iso: string, ms: number): string => new Date(Date.parse(iso) + ms).toISOString();
 
 /** Retention counts from the day an email left, or should have: a schedule weeks ahead does not shorten it. */
-export const archiveDueAt = (email: EmailSummary, retentionMs: number): string => isoPlus(email.scheduledAt ?? email.createdAt, retentionMs);
+export const archiveDueAt = (email: EmailSummary, retentionMs: number): string =>
+  isoPlus(email.scheduledAt ?? email.createdAt, retentionMs);
 
 /** undefined once nothing is left to do: the email is archived. */
 export const openWork = (email: EmailSummary, retentionMs: number): OpenWork | undefined => {

@@ -59,9 +59,11 @@ const parseDotAtom = (typed: string): Part => {
     if (atom === '') return refused('the part before the @ has a dot at its beginning or end, or two in a row');
     if (!ATEXT.test(atom)) {
       const character = [...atom].find((one) => !ATEXT.test(one));
-      return refused(character === ' '
-        ? 'the part before the @ holds a space outside quotes'
-        : `the part before the @ holds ${JSON.stringify(character)}, which must stand in quotes`);
+      return refused(
+        character === ' '
+          ? 'the part before the @ holds a space outside quotes'
+          : `the part before the @ holds ${JSON.stringify(character)}, which must stand in quotes`,
+      );
     }
   }
   return { ok: true, text: typed };
@@ -98,13 +100,14 @@ const parseDomain = (typed: string): Part => {
   const labels = ascii.split('.');
   for (const label of labels) {
     if (label === '') return refused('the domain has a dot at its beginning or end, or two in a row');
-    if (label.length > LABEL_OCTETS_MAX) return refused(`a label of the domain is ${label.length} octets long; at most ${LABEL_OCTETS_MAX} are allowed`);
-    if (!LDH_LABEL.test(label)) return refused(`${JSON.stringify(label)} is not a label of a domain name: letters, digits and inner hyphens`);
+    if (label.length > LABEL_OCTETS_MAX)
+      return refused(`a label of the domain is ${label.length} octets long; at most ${LABEL_OCTETS_MAX} are allowed`);
+    if (!LDH_LABEL.test(label))
+      return refused(`${JSON.stringify(label)} is not a label of a domain name: letters, digits and inner hyphens`);
   }
   if (labels.length === 1 && ascii !== 'localhost') return refused('the domain has no dot');
   if (/^\d+$/.test(labels.at(-1)!)) return refused('the domain ends in a number, as an IP address does');
   return { ok: true, text: ascii };
 };
 
-const tooLong = (length: number): string =>
-  `the address is ${length} octets long; at most ${defaultLimits.addressOctetsMax} are allowed`;
+const tooLong = (length: number): string => `the address is ${length} octets long; at most ${defaultLimits.addressOctetsMax} are allowed`;

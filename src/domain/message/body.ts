@@ -84,7 +84,7 @@ export const writeLines = (out: Buffer, at: number, { text, lineEnds }: Lines): 
  */
 const quotedPrintableIsShorter = (bytes: number, extraBytes: number): boolean => {
   const quotedPrintableChars = (bytes + 2 * (2 * extraBytes)) * (1 + 3 / ENCODED_LINE_CHARS_MAX);
-  const base64Chars = (bytes * 4) / 3 * (1 + 2 / ENCODED_LINE_CHARS_MAX);
+  const base64Chars = ((bytes * 4) / 3) * (1 + 2 / ENCODED_LINE_CHARS_MAX);
   return quotedPrintableChars <= base64Chars;
 };
 

@@ -50,9 +50,10 @@ export const composeMessage = (message: MessageToCompose): Buffer => {
 };
 
 const headOf = (message: MessageToCompose): string => {
-  let head = dateField(message.date)
-    + fold('Message-ID', [`<${message.messageId.replace(/[<>\s\x00-\x1f\x7f]/g, '')}>`])
-    + addressField('From', [message.from]);
+  let head =
+    dateField(message.date) +
+    fold('Message-ID', [`<${message.messageId.replace(/[<>\s\x00-\x1f\x7f]/g, '')}>`]) +
+    addressField('From', [message.from]);
   if (message.replyTo !== undefined) head += addressField('Reply-To', [message.replyTo]);
   if (message.to.length > 0) head += addressField('To', message.to);
   if (message.cc !== undefined && message.cc.length > 0) head += addressField('Cc', message.cc);
@@ -90,9 +91,10 @@ const rootPart = (message: MessageToCompose, boundaries: Boundaries): Part => {
   if (html === undefined) {
     content = text ?? textPart('plain', '', boundaries);
   } else {
-    const shown = inline.length === 0
-      ? textPart('html', html, boundaries)
-      : multipart('related', '; type="text/html"', boundaries, [textPart('html', html, boundaries), ...inline.map(attachmentPart)]);
+    const shown =
+      inline.length === 0
+        ? textPart('html', html, boundaries)
+        : multipart('related', '; type="text/html"', boundaries, [textPart('html', html, boundaries), ...inline.map(attachmentPart)]);
     content = text === undefined ? shown : multipart('alternative', '', boundaries, [text, shown]);
   }
   return apart.length === 0 ? content : multipart('mixed', '', boundaries, [content, ...apart.map(attachmentPart)]);
@@ -112,7 +114,12 @@ const endsItsLine = (piece: Piece | undefined): boolean => {
   return 'lineEnds' in piece ? piece.text.endsWith('\n') : piece.at(-1) === 0x0a;
 };
 
-const multipart = (subtype: 'alternative' | 'related' | 'mixed', parameters: string, boundaries: Boundaries, parts: readonly Part[]): Part => {
+const multipart = (
+  subtype: 'alternative' | 'related' | 'mixed',
+  parameters: string,
+  boundaries: Boundaries,
+  parts: readonly Part[],
+): Part => {
   const boundary = boundaries.of(subtype);
   const body: Piece[] = [];
   // The line end before a boundary belongs to the boundary (RFC 2046, section 5.1.1), so a text keeps its own.
@@ -128,9 +135,10 @@ const attachmentPart = (attachment: MessageAttachment): Part => {
   const type = attachment.contentType.trim().toLowerCase();
   const mediaType = MEDIA_TYPE.test(type) ? type : 'application/octet-stream';
   const nameParameters = mimeParameter('name', attachment.filename).slice(0, 1);
-  let fields = parameterField('Content-Type', mediaType, nameParameters)
-    + 'Content-Transfer-Encoding: base64\r\n'
-    + parameterField('Content-Disposition', inline ? 'inline' : 'attachment', mimeParameter('filename', attachment.filename));
+  let fields =
+    parameterField('Content-Type', mediaType, nameParameters) +
+    'Content-Transfer-Encoding: base64\r\n' +
+    parameterField('Content-Disposition', inline ? 'inline' : 'attachment', mimeParameter('filename', attachment.filename));
   if (inline) fields += fold('Content-ID', [`<${contentIdOf(attachment.contentId ?? '')}>`]);
   return { fields, body: [base64Lines(attachment.content)] };
 };
@@ -139,9 +147,13 @@ const attachmentPart = (attachment: MessageAttachment): Part => {
 const contentIdOf = (contentId: string): string => contentId.replace(/[^A-Za-z0-9.!#$&'*+/=^_{|}~@-]/g, '-');
 
 const parameterField = (name: string, value: string, parameters: readonly string[]): string =>
-  fold(name, [value, ...parameters].map((piece, index, all) => (index < all.length - 1 ? `${piece};` : piece)));
+  fold(
+    name,
+    [value, ...parameters].map((piece, index, all) => (index < all.length - 1 ? `${piece};` : piece)),
+  );
 
-const sizeOf = (piece: Piece): number => (typeof piece === 'string' || !('lineEnds' in piece) ? piece.length : piece.text.length + piece.lineEnds);
+const sizeOf = (piece: Piece): number =>
+  typeof piece === 'string' || !('lineEnds' in piece) ? piece.length : piece.text.length + piece.lineEnds;
 
 const joined = (pieces: readonly Piece[]): Buffer => {
   const out = roomFor(pieces.reduce((sum, piece) => sum + sizeOf(piece), 0));

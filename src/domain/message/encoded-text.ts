@@ -99,9 +99,7 @@ export const mimeParameter = (name: string, value: string): readonly string[] =>
     piece += unit;
   }
   pieces.push(piece);
-  const extended = pieces.length === 1
-    ? [`${name}*=${pieces[0]}`]
-    : pieces.map((text, index) => `${name}*${index}*=${text}`);
+  const extended = pieces.length === 1 ? [`${name}*=${pieces[0]}`] : pieces.map((text, index) => `${name}*${index}*=${text}`);
   return [`${name}="${shortened(fallback)}"`, ...extended];
 };
 

@@ -11,12 +11,34 @@ const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
 /** Fields that the service writes itself, or that would redirect, break or forge a message. Lower case; a trailing `*` stands for any rest. */
 export const reservedHeaders: readonly string[] = [
-  'from', 'sender', 'reply-to', 'to', 'cc', 'bcc', 'subject', 'date', 'message-id',
-  'mime-version', 'content-*',
-  'x-priority', 'x-msmail-priority', 'importance',
-  'return-path', 'received', 'received-spf', 'errors-to', 'apparently-to', 'delivered-to', 'x-original-to',
-  'dkim-signature', 'domainkey-signature', 'authentication-results', 'arc-*', 'resent-*',
-  'x-service-*', 'x-sealpost-*',
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'bcc',
+  'subject',
+  'date',
+  'message-id',
+  'mime-version',
+  'content-*',
+  'x-priority',
+  'x-msmail-priority',
+  'importance',
+  'return-path',
+  'received',
+  'received-spf',
+  'errors-to',
+  'apparently-to',
+  'delivered-to',
+  'x-original-to',
+  'dkim-signature',
+  'domainkey-signature',
+  'authentication-results',
+  'arc-*',
+  'resent-*',
+  'x-service-*',
+  'x-sealpost-*',
 ];
 
 const reservedNames = new Set(reservedHeaders.filter((name) => !name.endsWith('*')));
@@ -56,8 +78,12 @@ const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
  */
 export const textField = (name: string, value: string): string => {
   const text = withoutControls(value);
-  const readable = /^[\x20-\x7e]*$/.test(text) && !text.includes('=?') && text.trim() === text && !text.includes('  ')
-    && (text.length + name.length + 2 <= LINE_CHARS_WANTED || longestWord(text) < LINE_CHARS_WANTED);
+  const readable =
+    /^[\x20-\x7e]*$/.test(text) &&
+    !text.includes('=?') &&
+    text.trim() === text &&
+    !text.includes('  ') &&
+    (text.length + name.length + 2 <= LINE_CHARS_WANTED || longestWord(text) < LINE_CHARS_WANTED);
   return readable ? fold(name, text.split(' ')) : fold(name, encodedWords(text, name.length + 1));
 };
 
@@ -97,7 +123,8 @@ export const addressField = (name: string, addresses: readonly NamedAddress[]): 
   const pieces: string[] = [];
   addresses.forEach((one, index) => {
     const separator = index < addresses.length - 1 ? ',' : '';
-    if (!/^[\x20-\x7e]+$/.test(one.address) || /[<>]/.test(one.address)) throw new Error('an address that was not parsed reached the message');
+    if (!/^[\x20-\x7e]+$/.test(one.address) || /[<>]/.test(one.address))
+      throw new Error('an address that was not parsed reached the message');
     const displayName = withoutControls(one.name ?? '').trim();
     if (displayName === '') {
       pieces.push(one.address.startsWith('"') ? `<${one.address}>${separator}` : `${one.address}${separator}`);

@@ -15,4 +15,7 @@ export const isoTime = (ms: number): string => {
 };
 
 /** Many ask for the same two moments, now and a little later, within one millisecond. */
-let [last, former] = [{ ms: NaN, text: '' }, { ms: NaN, text: '' }];
+let [last, former] = [
+  { ms: NaN, text: '' },
+  { ms: NaN, text: '' },
+];

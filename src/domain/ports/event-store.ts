@@ -47,12 +47,18 @@ export type EventStore = Readonly<{
    * `whole`: the stored names of the events that are read whole (default: all). Of others nothing but the data may be asked for: `metadata`
    * and `hash` may be empty and `sealed` undefined, unless their data is `{}`.
    */
-  readAll: (after: number, options?: Readonly<{ filter?: EventFilter; whole?: readonly string[]; batchSize?: number; signal?: AbortSignal }>) => AsyncIterable<readonly StoredEvent[]>;
+  readAll: (
+    after: number,
+    options?: Readonly<{ filter?: EventFilter; whole?: readonly string[]; batchSize?: number; signal?: AbortSignal }>,
+  ) => AsyncIterable<readonly StoredEvent[]>;
   /**
    * All events after position `after`, then every later one as it is committed, by this process or another,
    * in one total order, nothing skipped, nothing twice; never an empty batch. Ends when the signal aborts.
    */
-  subscribeAll: (after: number, options: Readonly<{ filter?: EventFilter; batchSize?: number; signal: AbortSignal }>) => AsyncIterable<readonly StoredEvent[]>;
+  subscribeAll: (
+    after: number,
+    options: Readonly<{ filter?: EventFilter; batchSize?: number; signal: AbortSignal }>,
+  ) => AsyncIterable<readonly StoredEvent[]>;
   /** The position of the newest event in the log, 0 where it is empty. */
   head: () => Promise<number>;
   close: () => Promise<void>;

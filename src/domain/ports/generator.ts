@@ -15,7 +15,10 @@ export type DocumentInput = Readonly<{
 /** What the document says of itself. The same metadata and input give the same bytes. */
 export type DocumentMetadata = Readonly<{ title: string; author: string; /** ISO time */ createdAt: string }>;
 
-export type LoadedImage = Readonly<{ bytes: Uint8Array; /** From the bytes themselves. */ contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/svg+xml' }>;
+export type LoadedImage = Readonly<{
+  bytes: Uint8Array;
+  /** From the bytes themselves. */ contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp' | 'image/svg+xml';
+}>;
 
 /**
  * Throws DomainError: VALIDATION_ERROR (variables), ERR_LIMIT_001 to 009 with the actual value and the maximum, GENERATION_FAILED

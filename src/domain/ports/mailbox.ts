@@ -14,15 +14,16 @@ export type MailboxEntry = Readonly<{
 
 export type MailboxAttachment = Readonly<{ filename: string; contentType: string; contentId: string | null; sizeBytes: number }>;
 
-export type MailboxMessage = MailboxEntry & Readonly<{
-  cc: readonly MailboxAddress[];
-  /** The envelope as the SMTP client gave it: recipients in blind copy stand only here. */
-  envelope: Readonly<{ from: string; to: readonly string[] }>;
-  html: string | null;
-  text: string | null;
-  headers: readonly Readonly<{ name: string; value: string }>[];
-  attachments: readonly MailboxAttachment[];
-}>;
+export type MailboxMessage = MailboxEntry &
+  Readonly<{
+    cc: readonly MailboxAddress[];
+    /** The envelope as the SMTP client gave it: recipients in blind copy stand only here. */
+    envelope: Readonly<{ from: string; to: readonly string[] }>;
+    html: string | null;
+    text: string | null;
+    headers: readonly Readonly<{ name: string; value: string }>[];
+    attachments: readonly MailboxAttachment[];
+  }>;
 
 export type Mailbox = Readonly<{
   /** Newest first; `page` counts from 1. `total` is the number of all messages. */

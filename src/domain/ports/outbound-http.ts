@@ -1,6 +1,10 @@
 /** Requests to addresses that a caller or an author gave: guarded against reaching what is not public. */
 
-export type Fetched = Readonly<{ bytes: Uint8Array; /** The media type that the server said, without parameters, in lower case; undefined where it said none. */ contentType: string | undefined }>;
+export type Fetched = Readonly<{
+  bytes: Uint8Array;
+  /** The media type that the server said, without parameters, in lower case; undefined where it said none. */ contentType:
+    string | undefined;
+}>;
 
 /** Why nothing came: each has a sentence of its own for the caller. */
 export type FetchFault = 'address-not-allowed' | 'too-many-redirects' | 'too-large' | 'timeout' | 'status' | 'unreachable' | 'not-http';
@@ -20,6 +24,9 @@ export type OutboundHttp = Readonly<{
    * GET over http or https. The address that is really connected to is checked, on each redirect anew; bounded in redirects,
    * bytes (of the decoded body) and time. Rejects with OutboundFault.
    */
-  get: (url: string, options: Readonly<{ sizeBytesMax: number; timeoutMs: number; redirectsMax: number; accept?: string; signal: AbortSignal }>) => Promise<Fetched>;
+  get: (
+    url: string,
+    options: Readonly<{ sizeBytesMax: number; timeoutMs: number; redirectsMax: number; accept?: string; signal: AbortSignal }>,
+  ) => Promise<Fetched>;
   close: () => Promise<void>;
 }>;

@@ -17,7 +17,8 @@ export const cssColor = (value: unknown): string | undefined => {
 
 /** In: a number (pixels) or a string with a unit (px, pt, em, rem, %). Out: CSS, or undefined. */
 export const cssLength = (value: unknown): string | undefined => {
-  if (typeof value === 'number') return Number.isFinite(value) && value >= 0 && value <= 9_999 ? (value === 0 ? '0' : `${round(value)}px`) : undefined;
+  if (typeof value === 'number')
+    return Number.isFinite(value) && value >= 0 && value <= 9_999 ? (value === 0 ? '0' : `${round(value)}px`) : undefined;
   if (typeof value !== 'string') return undefined;
   const match = LENGTH.exec(value.trim());
   if (match === null) return undefined;
@@ -62,7 +63,8 @@ export const cssFontFamily = (value: unknown): string | undefined =>
 
 /** A factor (1.5) or a length. */
 export const cssLineHeight = (value: unknown): string | undefined => {
-  const factor = typeof value === 'number' ? value : typeof value === 'string' && /^\d(\.\d{1,3})?$/.test(value.trim()) ? Number(value) : undefined;
+  const factor =
+    typeof value === 'number' ? value : typeof value === 'string' && /^\d(\.\d{1,3})?$/.test(value.trim()) ? Number(value) : undefined;
   if (factor !== undefined && factor > 0 && factor < 10) return String(round(factor));
   return typeof value === 'string' ? cssLength(value) : cssLength(value);
 };

@@ -1,5 +1,5 @@
 /** Lengths in documents: a number is points, a text may have a unit. What is no length gives undefined. */
-import type { Border, Box, Width } from './expanded.js';
+import type { Border, Box, Width } from './expand/expanded.js';
 import { cssColor } from './css.js';
 
 const LENGTH = /^(\d{1,4}(?:\.\d{1,3})?)(pt|px|mm|cm|in|em|rem)?$/i;
@@ -44,7 +44,13 @@ export const noBorder: Border = { width: 0, style: 'none', color: LINE_COLOR };
 /** The thin line that `true` asks for. */
 export const thinBorder: Border = { width: 0.75, style: 'solid', color: LINE_COLOR };
 
-const lineStyles: Readonly<Record<string, Border['style']>> = { solid: 'solid', dashed: 'dashed', dotted: 'dotted', double: 'solid', none: 'none' };
+const lineStyles: Readonly<Record<string, Border['style']>> = {
+  solid: 'solid',
+  dashed: 'dashed',
+  dotted: 'dotted',
+  double: 'solid',
+  none: 'none',
+};
 
 /** A border in the shorthand of CSS in any order (`0.5pt dashed #ddd`), a number (points of a solid line), true or false. */
 export const borderOf = (value: unknown): Border | undefined => {
@@ -70,7 +76,8 @@ export const borderOf = (value: unknown): Border | undefined => {
 
 /** A factor (1.5) or a length, which becomes a factor of the font size. */
 export const lineHeightOf = (value: unknown, fontSizePoints: number): number | undefined => {
-  const factor = typeof value === 'number' ? value : typeof value === 'string' && /^\d(?:\.\d{1,3})?$/.test(value.trim()) ? Number(value) : undefined;
+  const factor =
+    typeof value === 'number' ? value : typeof value === 'string' && /^\d(?:\.\d{1,3})?$/.test(value.trim()) ? Number(value) : undefined;
   if (factor !== undefined && factor > 0 && factor < 10) return round(factor);
   const points = pointsOf(value);
   return points === undefined || points === 0 || fontSizePoints === 0 ? undefined : round(points / fontSizePoints);

@@ -35,9 +35,13 @@ export const tooManyColumns = (actual: number, max: number): DomainError =>
   });
 
 export const fileTooLarge = (format: 'pdf' | 'excel', actualSizeBytes: number, maxSizeBytes: number, whole = true): DomainError =>
-  new DomainError('ERR_LIMIT_006', `the generated ${format === 'pdf' ? 'PDF' : 'workbook'} has ${reached(actualSizeBytes, whole)} bytes, the maximum is ${n(maxSizeBytes)}`, {
-    relatedInfo: { actualSizeBytes, maxSizeBytes },
-  });
+  new DomainError(
+    'ERR_LIMIT_006',
+    `the generated ${format === 'pdf' ? 'PDF' : 'workbook'} has ${reached(actualSizeBytes, whole)} bytes, the maximum is ${n(maxSizeBytes)}`,
+    {
+      relatedInfo: { actualSizeBytes, maxSizeBytes },
+    },
+  );
 
 /** `source` is the data source as the author wrote it. */
 export const tooManyIterations = (source: string, actual: number, max: number): DomainError =>
@@ -47,9 +51,13 @@ export const tooManyIterations = (source: string, actual: number, max: number): 
 
 /** Rows, items and points of all data sources of a document together; `actual` is what had been reached when the work was stopped. */
 export const tooManyItems = (actual: number, max: number): DomainError =>
-  new DomainError('ERR_LIMIT_007', `the data sources of the document give ${reached(actual, false)} rows and items together, the maximum is ${n(max)}`, {
-    relatedInfo: { actualIterations: actual, maxIterations: max },
-  });
+  new DomainError(
+    'ERR_LIMIT_007',
+    `the data sources of the document give ${reached(actual, false)} rows and items together, the maximum is ${n(max)}`,
+    {
+      relatedInfo: { actualIterations: actual, maxIterations: max },
+    },
+  );
 
 /** `what` is in the plural: "components", "loops", "conditions". */
 export const nestedTooDeep = (what: 'components' | 'loops' | 'conditions', actual: number, max: number): DomainError =>
@@ -64,20 +72,31 @@ export const tooManyComponents = (actual: number, max: number): DomainError =>
 
 /** Counted while rendering, so `actual` is what had been reached when the work was stopped. */
 export const tooManyExpanded = (actual: number, max: number, what: 'email' | 'document' = 'email'): DomainError =>
-  new DomainError('ERR_LIMIT_009', `the ${what} has at least ${n(actual)} components once its loops are expanded, the maximum is ${n(max)}`, {
-    relatedInfo: { actualComponents: actual, maxComponents: max },
-  });
+  new DomainError(
+    'ERR_LIMIT_009',
+    `the ${what} has at least ${n(actual)} components once its loops are expanded, the maximum is ${n(max)}`,
+    {
+      relatedInfo: { actualComponents: actual, maxComponents: max },
+    },
+  );
 
 /** All texts of a document together; `actual` is what had been reached when the work was stopped. */
 export const documentTooLong = (actualChars: number, maxChars: number): DomainError =>
-  new DomainError('RENDERED_BODY_TOO_LARGE', `the texts of the document have ${reached(actualChars, false)} characters, the maximum is ${n(maxChars)}`, {
-    relatedInfo: { actualChars, maxChars },
-  });
+  new DomainError(
+    'RENDERED_BODY_TOO_LARGE',
+    `the texts of the document have ${reached(actualChars, false)} characters, the maximum is ${n(maxChars)}`,
+    {
+      relatedInfo: { actualChars, maxChars },
+    },
+  );
 
 /** `field` is the place of the component in the template, `where` the cell in it: "row 3, column 2". */
 export const cellTooLong = (field: string, where: string, actualChars: number, maxChars: number): DomainError => {
   const message = `${where} has ${n(actualChars)} characters, the maximum of a cell is ${n(maxChars)}`;
-  return new DomainError('VALIDATION_ERROR', `${field}: ${message}`, { errors: [{ field, message }], relatedInfo: { actualChars, maxChars } });
+  return new DomainError('VALIDATION_ERROR', `${field}: ${message}`, {
+    errors: [{ field, message }],
+    relatedInfo: { actualChars, maxChars },
+  });
 };
 
 export const bodyTooLarge = (actualBytes: number, maxBytes: number, whole: boolean): DomainError =>

@@ -14,11 +14,18 @@ export type Media = Readonly<{
   box: Kind;
   border: Kind;
   lineHeight: Kind;
-  image: Readonly<{ safe: (address: string) => string | undefined; /** Beginnings that a variable may complete. */ start: RegExp; expected: string }>;
+  image: Readonly<{
+    safe: (address: string) => string | undefined;
+    /** Beginnings that a variable may complete. */ start: RegExp;
+    expected: string;
+  }>;
   columnsMax: number;
 }>;
 
-const passes = (parse: (value: unknown) => unknown) => (value: unknown): boolean => parse(value) !== undefined;
+const passes =
+  (parse: (value: unknown) => unknown) =>
+  (value: unknown): boolean =>
+    parse(value) !== undefined;
 
 const mailLength = 'a length such as 16, "16px" or "50%"';
 
@@ -53,8 +60,10 @@ export const documentMedia = (columnsMax: number): Media => ({
   lineHeight: { accepts: (value) => lineHeightOf(value, 12) !== undefined, expected: 'a factor such as 1.5, or a length' },
   image: {
     safe: safeDocumentImage,
-    start: /^(?:https?:?\/{0,2}|data:image\/(?:(?:png|jpe?g|gif|webp|svg\+xml);base64|svg\+xml(?:;(?:charset=)?utf-?8)?),.*|asset:[0-9a-f-]*)$/i,
-    expected: 'an address that begins with https:// or http://, asset: and the id of an asset, or a data URI of a PNG, JPEG, GIF, WebP or SVG',
+    start:
+      /^(?:https?:?\/{0,2}|data:image\/(?:(?:png|jpe?g|gif|webp|svg\+xml);base64|svg\+xml(?:;(?:charset=)?utf-?8)?),.*|asset:[0-9a-f-]*)$/i,
+    expected:
+      'an address that begins with https:// or http://, asset: and the id of an asset, or a data URI of a PNG, JPEG, GIF, WebP or SVG',
   },
   columnsMax,
 });

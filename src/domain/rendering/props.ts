@@ -1,13 +1,13 @@
 /** The kinds of values that props hold: what each accepts, and the sentence for what it does not. */
 import type { Limits } from '../limits.js';
-import { isOperator, operators } from './conditions.js';
+import { isOperator, operators } from './scope/conditions.js';
 import { cssColor, cssFontFamily } from './css.js';
-import { checkFormat, isPlainObject } from './check-format.js';
-import type { Faults } from './faults.js';
-import { chartTypes } from './expanded.js';
+import { checkFormat, isPlainObject } from './check/format.js';
+import type { Faults } from './check/faults.js';
+import { chartTypes } from './expand/expanded.js';
 import type { Media } from './media.js';
-import { isConstantName, isName, parsePath, shorten, type Path } from './path.js';
-import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from './templated-text.js';
+import { isConstantName, isName, parsePath, shorten, type Path } from './scope/path.js';
+import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from './fill/templated-text.js';
 import { safeLink } from './urls.js';
 
 export type PropKind = keyof typeof kinds;
@@ -63,45 +63,63 @@ export const checkText = (text: string, field: string, { faults, limits, refused
 };
 
 /** A value of which a literal must pass `accepts`; a string with `{{…}}` passes where its syntax is right. */
-const templated = (accepts: (value: unknown) => boolean, expected: string): Check => (value, field, tools) => {
-  if (typeof value === 'string' && hasPlaceholder(value)) checkText(value, field, tools);
-  else if (!accepts(value)) tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
-};
+const templated =
+  (accepts: (value: unknown) => boolean, expected: string): Check =>
+  (value, field, tools) => {
+    if (typeof value === 'string' && hasPlaceholder(value)) checkText(value, field, tools);
+    else if (!accepts(value)) tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
+  };
 
 /** A value that shapes the layout, so that it must be known when the template is compiled. */
-const fixed = (accepts: (value: unknown) => boolean, expected: string): Check => (value, field, { faults, media }) => {
-  if (typeof value === 'string' && hasPlaceholder(value)) faults.add(field, `cannot hold {{…}}: it must be known before any ${media.noun} is rendered`);
-  else if (!accepts(value)) faults.add(field, `must be ${expected}, got ${shown(value)}`);
-};
+const fixed =
+  (accepts: (value: unknown) => boolean, expected: string): Check =>
+  (value, field, { faults, media }) => {
+    if (typeof value === 'string' && hasPlaceholder(value))
+      faults.add(field, `cannot hold {{…}}: it must be known before any ${media.noun} is rendered`);
+    else if (!accepts(value)) faults.add(field, `must be ${expected}, got ${shown(value)}`);
+  };
 
 const oneOf = (values: readonly string[]): Check =>
   templated((value) => values.some((known) => known === value), `one of ${values.join(', ')}`);
 
-const passes = (css: (value: unknown) => string | undefined) => (value: unknown): boolean => css(value) !== undefined;
+const passes =
+  (css: (value: unknown) => string | undefined) =>
+  (value: unknown): boolean =>
+    css(value) !== undefined;
 
 /** Lengths and what is made of them: mails and documents know different units. */
-const measured = (kind: 'length' | 'box' | 'border' | 'lineHeight'): Check => (value, field, tools) =>
-  templated(tools.media[kind].accepts, tools.media[kind].expected)(value, field, tools);
-const fixedMeasure = (kind: 'length' | 'fixedLength'): Check => (value, field, tools) =>
-  fixed(tools.media[kind].accepts, tools.media[kind].expected)(value, field, tools);
+const measured =
+  (kind: 'length' | 'box' | 'border' | 'lineHeight'): Check =>
+  (value, field, tools) =>
+    templated(tools.media[kind].accepts, tools.media[kind].expected)(value, field, tools);
+const fixedMeasure =
+  (kind: 'length' | 'fixedLength'): Check =>
+  (value, field, tools) =>
+    fixed(tools.media[kind].accepts, tools.media[kind].expected)(value, field, tools);
 
 /** An address: the literal beginning of one with `{{…}}` must not name a scheme that could never pass. */
-const address = ({ safe, start: open, expected }: Media['image']): Check => (value, field, tools) => {
-  if (typeof value !== 'string') return tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
-  if (!hasPlaceholder(value)) {
-    if (safe(value) === undefined) tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
-    return;
-  }
-  checkText(value, field, tools);
-  const start = value.slice(0, value.indexOf('{{'));
-  // What a variable brings can only complete the beginning: with letters and digits for it, the whole must pass.
-  if (start.trim() !== '' && safe(`${start}1`) === undefined && safe(`${start}//1`) === undefined && !open.test(start.trim())) {
-    tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
-  }
-};
+const address =
+  ({ safe, start: open, expected }: Media['image']): Check =>
+  (value, field, tools) => {
+    if (typeof value !== 'string') return tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
+    if (!hasPlaceholder(value)) {
+      if (safe(value) === undefined) tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
+      return;
+    }
+    checkText(value, field, tools);
+    const start = value.slice(0, value.indexOf('{{'));
+    // What a variable brings can only complete the beginning: with letters and digits for it, the whole must pass.
+    if (start.trim() !== '' && safe(`${start}1`) === undefined && safe(`${start}//1`) === undefined && !open.test(start.trim())) {
+      tools.faults.add(field, `must be ${expected}, got ${shown(value)}`);
+    }
+  };
 
 /** `https:` and other beginnings that a variable may complete; rendering judges the whole. */
-const link = address({ safe: safeLink, start: /^(?:https?:?\/{0,2}|#)$/i, expected: 'an address that begins with https://, http://, mailto: or tel:' });
+const link = address({
+  safe: safeLink,
+  start: /^(?:https?:?\/{0,2}|#)$/i,
+  expected: 'an address that begins with https://, http://, mailto: or tel:',
+});
 
 const path: Check = (value, field, { faults, limits, refused }) => {
   if (typeof value !== 'string' || value.trim() === '') return faults.add(field, 'must be the path of a variable such as {{items}}');
@@ -152,14 +170,19 @@ const timelineItemSpecs: PropSpecs = {
   status: { kind: 'text' },
 };
 
-const arrayOf = (what: string, max: number, each: Check): Check => (value, field, tools) => {
-  if (!Array.isArray(value)) return tools.faults.add(field, `must be an array of ${what}, got ${shown(value)}`);
-  if (value.length === 0) tools.faults.add(field, 'must not be empty');
-  if (value.length > max) return tools.faults.add(field, `has ${value.length} ${what}, the maximum is ${max}`);
-  value.forEach((item, at) => each(item, `${field}[${at}]`, tools));
-};
+const arrayOf =
+  (what: string, max: number, each: Check): Check =>
+  (value, field, tools) => {
+    if (!Array.isArray(value)) return tools.faults.add(field, `must be an array of ${what}, got ${shown(value)}`);
+    if (value.length === 0) tools.faults.add(field, 'must not be empty');
+    if (value.length > max) return tools.faults.add(field, `has ${value.length} ${what}, the maximum is ${max}`);
+    value.forEach((item, at) => each(item, `${field}[${at}]`, tools));
+  };
 
-const each = (specs: PropSpecs): Check => (value, at, tools) => checkProps(value, specs, at, tools);
+const each =
+  (specs: PropSpecs): Check =>
+  (value, at, tools) =>
+    checkProps(value, specs, at, tools);
 
 const text: Check = (value, field, tools) => {
   if (typeof value !== 'string') tools.faults.add(field, `must be text, got ${shown(value)}`);

@@ -1,7 +1,8 @@
 /** Which addresses a mail or a document may link to or show. The same rule judges what an author wrote and what a variable brought. */
 
 /** What browsers drop or skip inside an address (WHATWG URL, section 4.4), and other invisible characters used to hide a scheme. */
-const INVISIBLE = /\u034f|\u17b4|\u17b5|[\x00-\x20\x7f-\xa0\u00ad\u061c\u115f\u1160\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufeff\uffa0]/g;
+const INVISIBLE =
+  /\u034f|\u17b4|\u17b5|[\x00-\x20\x7f-\xa0\u00ad\u061c\u115f\u1160\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufeff\uffa0]/g;
 /** Scheme, then an authority of the characters that hosts are made of (international names included), then its end. */
 const WEB = /^https?:\/\/(?:[\p{L}\p{N}._~@-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?(?:[/?#]|$)/iu;
 const OTHER = /^(?:mailto:[^\s]|tel:[+\d])/i;

@@ -23,7 +23,10 @@ const EmailDraftSchema = Type.Object({ ...common, subject: text, from: Type.Unio
 export type EmailDraft = Static<typeof EmailDraftSchema>;
 
 /** The same of an attachment. A document has no sender and no subject; `schema` holds its formats. */
-const AttachmentDraftSchema = Type.Object({ ...common, schema: Type.Object({ outputFormats: Type.Array(oneOf(outputFormats)), pages: Type.Array(Type.Unknown()) }) });
+const AttachmentDraftSchema = Type.Object({
+  ...common,
+  schema: Type.Object({ outputFormats: Type.Array(oneOf(outputFormats)), pages: Type.Array(Type.Unknown()) }),
+});
 export type AttachmentDraft = Static<typeof AttachmentDraftSchema>;
 
 export type TemplateDraft = EmailDraft | AttachmentDraft;
@@ -32,7 +35,9 @@ export const templateEventSchemas = {
   /** Without a kind it is an email. An attachment has a short id, from which its id is derived. */
   TemplateCreated: { data: Type.Object({ at: text, slug: text, kind: Type.Optional(oneOf(templateKinds)), shortId: Type.Optional(text) }) },
   /** `revision` counts from 1 and names this content for ever. */
-  TemplateDraftSaved: { data: Type.Object({ at: text, revision: Type.Integer(), draft: Type.Union([EmailDraftSchema, AttachmentDraftSchema]) }) },
+  TemplateDraftSaved: {
+    data: Type.Object({ at: text, revision: Type.Integer(), draft: Type.Union([EmailDraftSchema, AttachmentDraftSchema]) }),
+  },
   TemplatePublished: { data: Type.Object({ at: text, version: Type.Integer(), revision: Type.Integer() }) },
   TemplateSlugChanged: { data: Type.Object({ at: text, slug: text }) },
   TemplateDeleted: { data: Type.Object({ at: text }) },

@@ -22,7 +22,10 @@ export type TemplateOf<Draft extends TemplateDraft, Shown> = Readonly<{
 type Created = Readonly<{ slug: string; shortId?: string; at: string }>;
 
 /** undefined: not created, or created and no draft saved yet (both come in one append). */
-export type TemplateStateOf<Draft extends TemplateDraft, Shown> = Readonly<{ created: Created | undefined; template: TemplateOf<Draft, Shown> | undefined }>;
+export type TemplateStateOf<Draft extends TemplateDraft, Shown> = Readonly<{
+  created: Created | undefined;
+  template: TemplateOf<Draft, Shown> | undefined;
+}>;
 
 export type TemplateCommandOf<Draft extends TemplateDraft> =
   | Readonly<{ type: 'CreateTemplate'; at: string; slug: string; shortId?: string; draft: Draft; publish: boolean }>
@@ -39,10 +42,16 @@ export type TemplateRules<Draft extends TemplateDraft, Shown> = Readonly<{
   notFound: () => DomainError;
 }>;
 
-export type TemplateDecider<Draft extends TemplateDraft, Shown> = Decider<TemplateCommandOf<Draft>, TemplateEvent, TemplateStateOf<Draft, Shown>>;
+export type TemplateDecider<Draft extends TemplateDraft, Shown> = Decider<
+  TemplateCommandOf<Draft>,
+  TemplateEvent,
+  TemplateStateOf<Draft, Shown>
+>;
 
 /** A stream holds one kind of template, so a draft of another kind in it is a broken log: the fold throws then. */
-export const makeTemplateDecider = <Draft extends TemplateDraft, Shown>(rules: TemplateRules<Draft, Shown>): TemplateDecider<Draft, Shown> => ({
+export const makeTemplateDecider = <Draft extends TemplateDraft, Shown>(
+  rules: TemplateRules<Draft, Shown>,
+): TemplateDecider<Draft, Shown> => ({
   decide: (command, state) => decide(rules, command, state),
   evolve: (state, event) => evolve(rules, state, event),
   initialState: { created: undefined, template: undefined },

@@ -2,7 +2,15 @@
 import { DomainError } from '../errors.js';
 import type { TemplateId } from '../ids.js';
 import type { EmailDraft } from './events.js';
-import { findVersion, makeTemplateDecider, publicationOf, type TemplateCommandOf, type TemplateOf, type TemplateRules, type TemplateStateOf } from './lifecycle.js';
+import {
+  findVersion,
+  makeTemplateDecider,
+  publicationOf,
+  type TemplateCommandOf,
+  type TemplateOf,
+  type TemplateRules,
+  type TemplateStateOf,
+} from './lifecycle.js';
 import type { TemplateListItem, TemplateRecord, TemplateVersion } from './records.js';
 
 type Shown = Pick<EmailDraft, 'name' | 'subject' | 'from'>;
@@ -28,7 +36,11 @@ export type ResolvedVersion = Readonly<{ revision: number; version: number | nul
 
 /** Throws TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND. */
 export const resolveVersion = (template: Template, version: string | number): ResolvedVersion => {
-  const { shown, revision, version: number } = findVersion(template, version, 'This template has no published version yet: publish it, or send `version: "draft"`.');
+  const {
+    shown,
+    revision,
+    version: number,
+  } = findVersion(template, version, 'This template has no published version yet: publish it, or send `version: "draft"`.');
   return { revision, version: number, name: shown.name, from: shown.from };
 };
 

@@ -4,7 +4,7 @@ import { DeletedSchema } from '../../domain/email/request.js';
 import { DomainError } from '../../domain/errors.js';
 import { parseApiKeyId, type ApiKeyId } from '../../domain/ids.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
-import { coerceQuery } from '../plugins/validation.js';
+import { coerceQuery } from '../hooks/validation.js';
 import { createApiKeyExamples } from '../schemas/examples.js';
 import { PagingQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
 import { SETTLE_MS } from './emails.js';
@@ -30,7 +30,13 @@ export const apiKeyRoutes = (app: App, deps: Deps): void => {
     {
       config: { access },
       preValidation: coerceQuery(PagingQuerySchema),
-      schema: { summary: 'List API keys', operationId: 'listApiKeys', tags, querystring: PagingQuerySchema, response: { 200: pageOf(ApiKeyRecordSchema) } },
+      schema: {
+        summary: 'List API keys',
+        operationId: 'listApiKeys',
+        tags,
+        querystring: PagingQuerySchema,
+        response: { 200: pageOf(ApiKeyRecordSchema) },
+      },
     },
     async (request) => {
       const { teamId } = callerOf(request);
@@ -46,7 +52,8 @@ export const apiKeyRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Create an API key',
         description: 'A key can grant only permissions that it holds itself. Keep the answer: the key is never shown again.',
-        operationId: 'createApiKey', tags,
+        operationId: 'createApiKey',
+        tags,
         body: CreateApiKeyRequestSchema,
         response: { 201: CreatedApiKeySchema },
       },
@@ -72,8 +79,12 @@ export const apiKeyRoutes = (app: App, deps: Deps): void => {
     {
       config: { access, unknownId },
       schema: {
-        summary: 'Revoke an API key', description: 'It stops working at once and for good; its record stays, with the status `revoked`.',
-        operationId: 'revokeApiKey', tags, params, response: { 200: DeletedSchema },
+        summary: 'Revoke an API key',
+        description: 'It stops working at once and for good; its record stays, with the status `revoked`.',
+        operationId: 'revokeApiKey',
+        tags,
+        params,
+        response: { 200: DeletedSchema },
       },
     },
     async (request) => {

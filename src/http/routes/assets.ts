@@ -9,9 +9,9 @@ import { DomainError } from '../../domain/errors.js';
 import { parseAssetId, type AssetId } from '../../domain/ids.js';
 import type { Upload } from '../../commands/api.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
-import { disposition } from '../plugins/disposition.js';
-import { readUpload, registerUploads } from '../plugins/upload.js';
-import { coerceQuery } from '../plugins/validation.js';
+import { disposition } from '../hooks/disposition.js';
+import { readUpload, registerUploads } from '../hooks/upload.js';
+import { coerceQuery } from '../hooks/validation.js';
 import { createAssetExamples } from '../schemas/examples.js';
 import { AssetListQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
 import { SETTLE_MS } from './emails.js';
@@ -35,7 +35,9 @@ const decoded = ({ filename, content }: CreateAssetRequest): Upload => {
   const bytes = decodeBase64(content);
   if (bytes !== undefined) return { filename, bytes };
   const message = 'must be base64 (RFC 4648, section 4) with its padding';
-  throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`content\` ${message}.`, { errors: [{ field: 'content', message }] });
+  throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`content\` ${message}.`, {
+    errors: [{ field: 'content', message }],
+  });
 };
 
 const uploadRoute = (app: App, deps: Deps): void => {
@@ -47,7 +49,8 @@ const uploadRoute = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Upload an asset',
         description: 'As `multipart/form-data` with the one field `file`, or as JSON. The type is told from the bytes.',
-        operationId: 'createAsset', tags,
+        operationId: 'createAsset',
+        tags,
         // Of this media type only: a form is read and checked part by part.
         body: { content: { 'application/json': { schema: CreateAssetRequestSchema } } },
         response: { 201: AssetRecordSchema },
@@ -73,7 +76,10 @@ const readRoutes = (app: App, deps: Deps): void => {
       config: { access: 'templates:read' },
       preValidation: coerceQuery(AssetListQuerySchema),
       schema: {
-        summary: 'List assets', description: 'Newest first.', operationId: 'listAssets', tags,
+        summary: 'List assets',
+        description: 'Newest first.',
+        operationId: 'listAssets',
+        tags,
         querystring: AssetListQuerySchema,
         response: { 200: pageOf(AssetRecordSchema) },
       },
@@ -99,7 +105,13 @@ const readRoutes = (app: App, deps: Deps): void => {
     '/api/assets/:id/content',
     {
       config: { access: 'templates:read', unknownId, media: 'application/octet-stream' },
-      schema: { summary: 'Download an asset', description: 'Its bytes, with the type that they have.', operationId: 'getAssetContent', tags, params },
+      schema: {
+        summary: 'Download an asset',
+        description: 'Its bytes, with the type that they have.',
+        operationId: 'getAssetContent',
+        tags,
+        params,
+      },
     },
     async (request, reply) => {
       const { bytes, contentType, filename } = await deps.commands.assetContent(callerOf(request), assetIdOf(request.params.id));
@@ -118,8 +130,12 @@ const deleteRoute = (app: App, deps: Deps): void => {
     {
       config: { access: 'templates:write', unknownId },
       schema: {
-        summary: 'Delete an asset', description: 'Its bytes are gone for good; emails already accepted keep what they carry.',
-        operationId: 'deleteAsset', tags, params, response: { 200: DeletedSchema },
+        summary: 'Delete an asset',
+        description: 'Its bytes are gone for good; emails already accepted keep what they carry.',
+        operationId: 'deleteAsset',
+        tags,
+        params,
+        response: { 200: DeletedSchema },
       },
     },
     (request) => deps.commands.deleteAsset(callerOf(request), assetIdOf(request.params.id)),

@@ -2,8 +2,12 @@
 import { Type, type Static } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import {
-  AttachmentTemplateListItemSchema, AttachmentTemplateRecordSchema, AttachmentTemplateVersionSchema, CreateAttachmentTemplateRequestSchema,
-  ImportAttachmentTemplateRequestSchema, UpdateAttachmentTemplateRequestSchema,
+  AttachmentTemplateListItemSchema,
+  AttachmentTemplateRecordSchema,
+  AttachmentTemplateVersionSchema,
+  CreateAttachmentTemplateRequestSchema,
+  ImportAttachmentTemplateRequestSchema,
+  UpdateAttachmentTemplateRequestSchema,
 } from '../../domain/attachment-template/records.js';
 import { outputFormats, type OutputFormat } from '../../domain/attachment-template/schema.js';
 import { DeletedSchema } from '../../domain/email/request.js';
@@ -13,10 +17,14 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/json.js';
 import { defaultLimits, type Limits } from '../../domain/limits.js';
 import { enumOf } from '../../domain/schema.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
-import { disposition } from '../plugins/disposition.js';
-import { parseJsonBody } from '../plugins/json-body.js';
-import { coerceQuery } from '../plugins/validation.js';
-import { createAttachmentTemplateExamples, importAttachmentTemplateExamples, updateAttachmentTemplateExamples } from '../schemas/examples.js';
+import { disposition } from '../hooks/disposition.js';
+import { parseJsonBody } from '../json/body.js';
+import { coerceQuery } from '../hooks/validation.js';
+import {
+  createAttachmentTemplateExamples,
+  importAttachmentTemplateExamples,
+  updateAttachmentTemplateExamples,
+} from '../schemas/examples.js';
 import { TemplateListQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
 import { SETTLE_MS } from './emails.js';
 
@@ -35,10 +43,17 @@ const files: Readonly<Record<OutputFormat, Readonly<{ contentType: string; exten
 const PreviewQuerySchema = Type.Object(
   {
     variables: Type.Optional(
-      Type.String({ minLength: 2, maxLength: defaultLimits.urlSizeBytesMax, description: 'A JSON object, percent-encoded', examples: ['{"number":"2030-17"}'] }),
+      Type.String({
+        minLength: 2,
+        maxLength: defaultLimits.urlSizeBytesMax,
+        description: 'A JSON object, percent-encoded',
+        examples: ['{"number":"2030-17"}'],
+      }),
     ),
     format: Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`')),
-    version: Type.Optional(Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' })),
+    version: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -50,7 +65,9 @@ const readRoutes = (app: App, deps: Deps): void => {
       config: { access: 'templates:read' },
       preValidation: coerceQuery(TemplateListQuerySchema),
       schema: {
-        summary: 'List attachment templates', operationId: 'listAttachmentTemplates', tags,
+        summary: 'List attachment templates',
+        operationId: 'listAttachmentTemplates',
+        tags,
         querystring: TemplateListQuerySchema,
         response: { 200: pageOf(AttachmentTemplateListItemSchema) },
       },
@@ -68,8 +85,12 @@ const readRoutes = (app: App, deps: Deps): void => {
     {
       config: { access: 'templates:read', unknownId },
       schema: {
-        summary: 'Read an attachment template', description: 'The answer is an export: `POST /api/templates/attachment/import` takes it as it is.',
-        operationId: 'getAttachmentTemplate', tags, params, response: { 200: AttachmentTemplateRecordSchema },
+        summary: 'Read an attachment template',
+        description: 'The answer is an export: `POST /api/templates/attachment/import` takes it as it is.',
+        operationId: 'getAttachmentTemplate',
+        tags,
+        params,
+        response: { 200: AttachmentTemplateRecordSchema },
       },
     },
     (request) => deps.commands.getAttachmentTemplate(callerOf(request), request.params.id),
@@ -80,7 +101,10 @@ const readRoutes = (app: App, deps: Deps): void => {
     {
       config: { access: 'templates:read', unknownId },
       schema: {
-        summary: 'List the published versions of an attachment template', operationId: 'listAttachmentTemplateVersions', tags, params,
+        summary: 'List the published versions of an attachment template',
+        operationId: 'listAttachmentTemplateVersions',
+        tags,
+        params,
         response: { 200: Type.Object({ data: Type.Array(AttachmentTemplateVersionSchema) }, { additionalProperties: false }) },
       },
     },
@@ -96,7 +120,8 @@ const creationRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Create an attachment template',
         description: 'Checks the whole schema for each of its formats and names the path of each fault.',
-        operationId: 'createAttachmentTemplate', tags,
+        operationId: 'createAttachmentTemplate',
+        tags,
         body: CreateAttachmentTemplateRequestSchema,
         response: { 201: AttachmentTemplateRecordSchema },
       },
@@ -116,7 +141,8 @@ const creationRoutes = (app: App, deps: Deps): void => {
         summary: 'Import an attachment template',
         description:
           'Saves and publishes what `GET /api/templates/attachment/:id` answered, here or elsewhere; what only the server says of a template is left aside. 201 for a new template; 200 where there is one of that `slug`, which gets a next version.',
-        operationId: 'importAttachmentTemplate', tags,
+        operationId: 'importAttachmentTemplate',
+        tags,
         body: ImportAttachmentTemplateRequestSchema,
         response: { 200: AttachmentTemplateRecordSchema, 201: AttachmentTemplateRecordSchema },
       },
@@ -137,7 +163,9 @@ const changeRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Change the draft of an attachment template',
         description: 'What is published stays as it is until the next publish.',
-        operationId: 'updateAttachmentTemplate', tags, params,
+        operationId: 'updateAttachmentTemplate',
+        tags,
+        params,
         body: UpdateAttachmentTemplateRequestSchema,
         response: { 200: AttachmentTemplateRecordSchema },
       },
@@ -150,8 +178,12 @@ const changeRoutes = (app: App, deps: Deps): void => {
     {
       config: { access: 'templates:write', unknownId },
       schema: {
-        summary: 'Delete an attachment template', description: 'Emails already accepted are still sent with their documents.',
-        operationId: 'deleteAttachmentTemplate', tags, params, response: { 200: DeletedSchema },
+        summary: 'Delete an attachment template',
+        description: 'Emails already accepted are still sent with their documents.',
+        operationId: 'deleteAttachmentTemplate',
+        tags,
+        params,
+        response: { 200: DeletedSchema },
       },
     },
     (request) => deps.commands.deleteAttachmentTemplate(callerOf(request), request.params.id),
@@ -162,7 +194,10 @@ const changeRoutes = (app: App, deps: Deps): void => {
     {
       config: { access: 'templates:write', unknownId },
       schema: {
-        summary: 'Publish the draft as the next version', operationId: 'publishAttachmentTemplate', tags, params,
+        summary: 'Publish the draft as the next version',
+        operationId: 'publishAttachmentTemplate',
+        tags,
+        params,
         response: { 200: AttachmentTemplateRecordSchema },
       },
     },
@@ -178,14 +213,21 @@ const previewRoute = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Make the document of an attachment template',
         description: 'Answers the file itself. Default values stand in for variables that are not given.',
-        operationId: 'previewAttachmentTemplate', tags, params,
+        operationId: 'previewAttachmentTemplate',
+        tags,
+        params,
         querystring: PreviewQuerySchema,
       },
     },
     async (request, reply) => {
       const { variables, ...options } = request.query;
       const wanted = { ...given(options), variables: variables === undefined ? {} : variablesOf(variables, deps.limits) };
-      const { bytes, format, name } = await deps.commands.previewAttachmentTemplate(callerOf(request), request.params.id, wanted, untilClosed(reply));
+      const { bytes, format, name } = await deps.commands.previewAttachmentTemplate(
+        callerOf(request),
+        request.params.id,
+        wanted,
+        untilClosed(reply),
+      );
       const { contentType, extension } = files[format];
       return reply
         .header('content-type', contentType)
@@ -220,7 +262,9 @@ const variablesOf = (text: string, limits: Limits): JsonObject => {
 const untilClosed = (reply: FastifyReply): AbortSignal => {
   const controller = new AbortController();
   // Nobody reads the answer; the log takes it for what it is, no fault of ours.
-  reply.raw.once('close', () => controller.abort(new DomainError('GENERATION_FAILED', 'The request was closed before its document was made.')));
+  reply.raw.once('close', () =>
+    controller.abort(new DomainError('GENERATION_FAILED', 'The request was closed before its document was made.')),
+  );
   return controller.signal;
 };
 

@@ -1,8 +1,16 @@
 /** Sending, reading, retrying and deleting emails. */
 import type { HookHandlerDoneFunction } from 'fastify';
 import {
-  BulkDeleteRequestSchema, BulkDeleteResponseSchema, DeletedSchema, EmailListItemSchema, EmailRecordSchema,
-  RetryEmailResponseSchema, SendEmailRequestSchema, SendEmailResponseSchema, type BulkDeleteRequest, type BulkDeleteResponse,
+  BulkDeleteRequestSchema,
+  BulkDeleteResponseSchema,
+  DeletedSchema,
+  EmailListItemSchema,
+  EmailRecordSchema,
+  RetryEmailResponseSchema,
+  SendEmailRequestSchema,
+  SendEmailResponseSchema,
+  type BulkDeleteRequest,
+  type BulkDeleteResponse,
 } from '../../domain/email/request.js';
 import { DomainError, type FieldError } from '../../domain/errors.js';
 import { parseEmailId, type EmailId } from '../../domain/ids.js';
@@ -10,8 +18,8 @@ import { isoTime } from '../../domain/ports/clock.js';
 import type { EmailFilter } from '../../projections/api.js';
 import type { Caller } from '../../commands/api.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
-import { answered, checkIdempotencyKey, idempotencyOf } from '../plugins/idempotency.js';
-import { coerceQuery } from '../plugins/validation.js';
+import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
+import { coerceQuery } from '../hooks/validation.js';
 import { bulkDeleteExamples, sendExamples } from '../schemas/examples.js';
 import { EmailListQuerySchema, emailFilterOf, idParams, momentOf, pageOf, pagingOf } from '../schemas/queries.js';
 
@@ -84,7 +92,8 @@ const readRoutes = (app: App, deps: Deps): void => {
       config: { access: 'emails:read', unknownId: 'EMAIL_NOT_FOUND' },
       schema: {
         summary: 'Read an email',
-        description: 'The whole log record: state of every recipient, every delivery attempt. After 30 days it is archived and no longer says who it went to.',
+        description:
+          'The whole log record: state of every recipient, every delivery attempt. After 30 days it is archived and no longer says who it went to.',
         operationId: 'getEmail',
         tags: ['Emails'],
         params,
@@ -107,7 +116,8 @@ const writeRoutes = (app: App, deps: Deps): void => {
       onRequest,
       schema: {
         summary: 'Send an email',
-        description: 'Renders the template to check it, records the email durably and answers; delivery follows at once or at `scheduledAt`.',
+        description:
+          'Renders the template to check it, records the email durably and answers; delivery follows at once or at `scheduledAt`.',
         operationId: 'sendEmail',
         tags: ['Emails'],
         body: SendEmailRequestSchema,
@@ -134,7 +144,8 @@ const writeRoutes = (app: App, deps: Deps): void => {
         response: { 200: RetryEmailResponseSchema },
       },
     },
-    async (request, reply) => answered(reply, await deps.commands.retryEmail(callerOf(request), emailIdOf(request.params.id), idempotencyOf(request))),
+    async (request, reply) =>
+      answered(reply, await deps.commands.retryEmail(callerOf(request), emailIdOf(request.params.id), idempotencyOf(request))),
   );
 };
 

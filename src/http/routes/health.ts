@@ -12,7 +12,11 @@ type Readiness = (typeof readiness)[number];
 
 const ReadySchema = Type.Object(
   {
-    status: Type.Unsafe<Readiness>({ type: 'string', enum: [...readiness], description: '`degraded`: a worker is being started again after a fault; requests are served' }),
+    status: Type.Unsafe<Readiness>({
+      type: 'string',
+      enum: [...readiness],
+      description: '`degraded`: a worker is being started again after a fault; requests are served',
+    }),
     workers: Type.Array(
       Type.Object(
         {
@@ -39,7 +43,10 @@ export const healthRoutes = (app: App, deps: Deps): void => {
   const tags = ['Health'];
   app.get(
     '/health/live',
-    { config: { access: 'public' }, schema: { summary: 'Is the process alive?', operationId: 'live', tags, response: { 200: LiveSchema } } },
+    {
+      config: { access: 'public' },
+      schema: { summary: 'Is the process alive?', operationId: 'live', tags, response: { 200: LiveSchema } },
+    },
     () => ({ status: 'live' as const, version: deps.version }),
   );
 
@@ -50,7 +57,8 @@ export const healthRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Should it be given requests?',
         description: '200 where it should, 503 where it should not, with the state of every worker.',
-        operationId: 'ready', tags,
+        operationId: 'ready',
+        tags,
         response: { 200: ReadySchema, 503: ReadySchema },
       },
     },

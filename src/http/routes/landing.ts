@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { App, HttpDeps } from '../context.js';
 import { ICON, escapeHtml } from '../dashboard/page.js';
-import { isLocal } from '../plugins/loopback-only.js';
+import { isLocal } from '../hooks/loopback-only.js';
 import { firstMailCurl } from '../schemas/examples.js';
 
 const style = `
@@ -25,7 +25,8 @@ pre { margin: 10px 0 0; padding: 14px 16px; border: 1px solid var(--line); borde
 const styleHash = createHash('sha256').update(style).digest('base64');
 const CSP = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-const card = (href: string, title: string, text: string): string => `<li><a href="${href}"><strong>${title}</strong><span>${text}</span></a></li>`;
+const card = (href: string, title: string, text: string): string =>
+  `<li><a href="${href}"><strong>${title}</strong><span>${text}</span></a></li>`;
 
 const page = (curl: string, withMailbox: boolean): string => `<!doctype html>
 <html lang="en">
@@ -60,6 +61,9 @@ export const landingRoutes = (app: App, deps: Pick<HttpDeps, 'settings' | 'mailb
   const local = page(curl, deps.mailbox !== undefined);
   const remote = page(curl, false);
   app.get('/', { config: { access: 'public' }, schema: { hide: true } }, (request, reply) =>
-    reply.header('content-type', 'text/html; charset=utf-8').header('content-security-policy', CSP).send(isLocal(request) ? local : remote),
+    reply
+      .header('content-type', 'text/html; charset=utf-8')
+      .header('content-security-policy', CSP)
+      .send(isLocal(request) ? local : remote),
   );
 };

@@ -8,10 +8,10 @@ import type { App } from '../context.js';
 import { mailboxPage } from '../dashboard/page.js';
 import { mailboxScript } from '../dashboard/script.js';
 import { mailboxStyle } from '../dashboard/style.js';
-import { disposition } from '../plugins/disposition.js';
-import { loopbackOnly } from '../plugins/loopback-only.js';
-import { MAIL_CSP, mailHtml } from '../plugins/mail-html.js';
-import { coerceQuery } from '../plugins/validation.js';
+import { disposition } from '../hooks/disposition.js';
+import { loopbackOnly } from '../hooks/loopback-only.js';
+import { MAIL_CSP, mailHtml } from '../hooks/mail-html.js';
+import { coerceQuery } from '../hooks/validation.js';
 import { MailboxClearedSchema, MailboxMessageSchema, MailboxPageSchema } from '../schemas/mailbox.js';
 import { PageOnlyQuerySchema } from '../schemas/queries.js';
 
@@ -23,8 +23,14 @@ const FILE_CSP = "default-src 'none'; sandbox";
 const tags = ['Mailbox'];
 const config = { access: 'public' } as const;
 const params = Type.Object({ id: Type.String({ description: 'Id of the message' }) });
-const attachmentParams = Type.Object({ id: Type.String({ description: 'Id of the message' }), index: Type.String({ description: 'Counts from 0' }) });
-const SchemeQuery = Type.Object({ scheme: Type.Optional(Type.Unsafe<'light' | 'dark'>({ type: 'string', enum: ['light', 'dark'] })) }, { additionalProperties: false });
+const attachmentParams = Type.Object({
+  id: Type.String({ description: 'Id of the message' }),
+  index: Type.String({ description: 'Counts from 0' }),
+});
+const SchemeQuery = Type.Object(
+  { scheme: Type.Optional(Type.Unsafe<'light' | 'dark'>({ type: 'string', enum: ['light', 'dark'] })) },
+  { additionalProperties: false },
+);
 
 const missing = (): DomainError => new DomainError('NOT_FOUND', 'There is no such message in the mailbox.');
 
@@ -43,16 +49,29 @@ const listRoutes = (app: App, mailbox: Mailbox): void => {
   app.get(
     '/mailbox/messages',
     {
-      config, onRequest: loopbackOnly, preValidation: coerceQuery(PageOnlyQuerySchema),
+      config,
+      onRequest: loopbackOnly,
+      preValidation: coerceQuery(PageOnlyQuerySchema),
       schema: {
-        summary: 'List the mails of the mailbox', description: 'Newest first. Answers on loopback only.',
-        operationId: 'listMailboxMessages', tags, querystring: PageOnlyQuerySchema, response: { 200: MailboxPageSchema },
+        summary: 'List the mails of the mailbox',
+        description: 'Newest first. Answers on loopback only.',
+        operationId: 'listMailboxMessages',
+        tags,
+        querystring: PageOnlyQuerySchema,
+        response: { 200: MailboxPageSchema },
       },
     },
     async (request) => {
       const { page = 1, limit = defaultLimits.pageSizeDefault } = request.query;
       const { entries, total } = await mailbox.list({ page, limit });
-      const data = entries.map(({ id, from, to, subject, receivedAt, sizeBytes }) => ({ id, from, to: [...to], subject, receivedAt, sizeBytes }));
+      const data = entries.map(({ id, from, to, subject, receivedAt, sizeBytes }) => ({
+        id,
+        from,
+        to: [...to],
+        subject,
+        receivedAt,
+        sizeBytes,
+      }));
       return { data, meta: { page, limit, total, totalPages: Math.ceil(total / limit), totalIsLowerBound: false, nextCursor: null } };
     },
   );
@@ -60,7 +79,8 @@ const listRoutes = (app: App, mailbox: Mailbox): void => {
   app.delete(
     '/mailbox/messages',
     {
-      config, onRequest: loopbackOnly,
+      config,
+      onRequest: loopbackOnly,
       schema: { summary: 'Empty the mailbox', operationId: 'clearMailbox', tags, response: { 200: MailboxClearedSchema } },
     },
     async () => ({ deleted: await mailbox.clear() }),
@@ -69,13 +89,24 @@ const listRoutes = (app: App, mailbox: Mailbox): void => {
   app.get(
     '/mailbox/messages/:id',
     {
-      config: { ...config, unknownId: 'NOT_FOUND' }, onRequest: loopbackOnly,
-      schema: { summary: 'Read a mail of the mailbox', operationId: 'getMailboxMessage', tags, params, response: { 200: MailboxMessageSchema } },
+      config: { ...config, unknownId: 'NOT_FOUND' },
+      onRequest: loopbackOnly,
+      schema: {
+        summary: 'Read a mail of the mailbox',
+        operationId: 'getMailboxMessage',
+        tags,
+        params,
+        response: { 200: MailboxMessageSchema },
+      },
     },
     async (request) => {
       const { to, cc, envelope, headers, attachments, ...rest } = await messageOf(mailbox, request.params.id);
       return {
-        ...rest, to: [...to], cc: [...cc], headers: [...headers], attachments: [...attachments],
+        ...rest,
+        to: [...to],
+        cc: [...cc],
+        headers: [...headers],
+        attachments: [...attachments],
         envelope: { from: envelope.from, to: [...envelope.to] },
       };
     },
@@ -86,7 +117,8 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
   app.get(
     '/mailbox/messages/:id/raw',
     {
-      config: { ...config, unknownId: 'NOT_FOUND', media: 'message/rfc822' }, onRequest: loopbackOnly,
+      config: { ...config, unknownId: 'NOT_FOUND', media: 'message/rfc822' },
+      onRequest: loopbackOnly,
       schema: { summary: 'The mail as it came, byte for byte', operationId: 'getMailboxSource', tags, params },
     },
     async (request, reply) => {
@@ -99,7 +131,8 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
   app.get(
     '/mailbox/messages/:id/attachments/:index',
     {
-      config: { ...config, unknownId: 'NOT_FOUND', media: 'application/octet-stream' }, onRequest: loopbackOnly,
+      config: { ...config, unknownId: 'NOT_FOUND', media: 'application/octet-stream' },
+      onRequest: loopbackOnly,
       schema: { summary: 'Download an attachment', operationId: 'getMailboxAttachment', tags, params: attachmentParams },
     },
     async (request, reply) => {
@@ -116,9 +149,15 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
 const pageRoutes = (app: App, mailbox: Mailbox, curl: string): void => {
   const page = mailboxPage(curl);
   const hidden = { hide: true } as const;
-  app.get('/mailbox', { config, onRequest: loopbackOnly, schema: hidden }, (_request, reply) => sendFile(reply, 'text/html; charset=utf-8', page, PAGE_CSP));
-  app.get('/mailbox/app.css', { config, onRequest: loopbackOnly, schema: hidden }, (_request, reply) => sendFile(reply, 'text/css; charset=utf-8', mailboxStyle, FILE_CSP));
-  app.get('/mailbox/app.js', { config, onRequest: loopbackOnly, schema: hidden }, (_request, reply) => sendFile(reply, 'text/javascript; charset=utf-8', mailboxScript, FILE_CSP));
+  app.get('/mailbox', { config, onRequest: loopbackOnly, schema: hidden }, (_request, reply) =>
+    sendFile(reply, 'text/html; charset=utf-8', page, PAGE_CSP),
+  );
+  app.get('/mailbox/app.css', { config, onRequest: loopbackOnly, schema: hidden }, (_request, reply) =>
+    sendFile(reply, 'text/css; charset=utf-8', mailboxStyle, FILE_CSP),
+  );
+  app.get('/mailbox/app.js', { config, onRequest: loopbackOnly, schema: hidden }, (_request, reply) =>
+    sendFile(reply, 'text/javascript; charset=utf-8', mailboxScript, FILE_CSP),
+  );
   app.get(
     '/mailbox/messages/:id/html',
     { config: { ...config, unknownId: 'NOT_FOUND' }, onRequest: loopbackOnly, schema: { ...hidden, params, querystring: SchemeQuery } },

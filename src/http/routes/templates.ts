@@ -2,11 +2,16 @@
 import { Type } from '@sinclair/typebox';
 import { DeletedSchema } from '../../domain/email/request.js';
 import {
-  CreateTemplateRequestSchema, PreviewRequestSchema, PreviewResponseSchema, TemplateListItemSchema, TemplateRecordSchema,
-  TemplateVersionSchema, UpdateTemplateRequestSchema,
+  CreateTemplateRequestSchema,
+  PreviewRequestSchema,
+  PreviewResponseSchema,
+  TemplateListItemSchema,
+  TemplateRecordSchema,
+  TemplateVersionSchema,
+  UpdateTemplateRequestSchema,
 } from '../../domain/template/records.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
-import { coerceQuery } from '../plugins/validation.js';
+import { coerceQuery } from '../hooks/validation.js';
 import { createTemplateExamples, previewExamples, updateTemplateExamples } from '../schemas/examples.js';
 import { TemplateListQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
 import { SETTLE_MS } from './emails.js';
@@ -24,7 +29,9 @@ const readRoutes = (app: App, deps: Deps): void => {
       config: { access: 'templates:read' },
       preValidation: coerceQuery(TemplateListQuerySchema),
       schema: {
-        summary: 'List templates', operationId: 'listTemplates', tags,
+        summary: 'List templates',
+        operationId: 'listTemplates',
+        tags,
         querystring: TemplateListQuerySchema,
         response: { 200: pageOf(TemplateListItemSchema) },
       },
@@ -51,7 +58,10 @@ const readRoutes = (app: App, deps: Deps): void => {
     {
       config: { access: 'templates:read', unknownId },
       schema: {
-        summary: 'List the published versions of a template', operationId: 'listTemplateVersions', tags, params,
+        summary: 'List the published versions of a template',
+        operationId: 'listTemplateVersions',
+        tags,
+        params,
         response: { 200: Type.Object({ data: Type.Array(TemplateVersionSchema) }, { additionalProperties: false }) },
       },
     },
@@ -67,7 +77,8 @@ const writeRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Create a template',
         description: 'Checks the whole schema and names the path of each fault.',
-        operationId: 'createTemplate', tags,
+        operationId: 'createTemplate',
+        tags,
         body: CreateTemplateRequestSchema,
         response: { 201: TemplateRecordSchema },
       },
@@ -86,7 +97,9 @@ const writeRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Change the draft of a template',
         description: 'What is published stays as it is until the next publish.',
-        operationId: 'updateTemplate', tags, params,
+        operationId: 'updateTemplate',
+        tags,
+        params,
         body: UpdateTemplateRequestSchema,
         response: { 200: TemplateRecordSchema },
       },
@@ -99,8 +112,12 @@ const writeRoutes = (app: App, deps: Deps): void => {
     {
       config: { access: 'templates:write', unknownId },
       schema: {
-        summary: 'Delete a template', description: 'Emails already accepted are still sent.',
-        operationId: 'deleteTemplate', tags, params, response: { 200: DeletedSchema },
+        summary: 'Delete a template',
+        description: 'Emails already accepted are still sent.',
+        operationId: 'deleteTemplate',
+        tags,
+        params,
+        response: { 200: DeletedSchema },
       },
     },
     (request) => deps.commands.deleteTemplate(callerOf(request), request.params.id),
@@ -112,7 +129,13 @@ const actionRoutes = (app: App, deps: Deps): void => {
     '/api/templates/:id/publish',
     {
       config: { access: 'templates:write', unknownId },
-      schema: { summary: 'Publish the draft as the next version', operationId: 'publishTemplate', tags, params, response: { 200: TemplateRecordSchema } },
+      schema: {
+        summary: 'Publish the draft as the next version',
+        operationId: 'publishTemplate',
+        tags,
+        params,
+        response: { 200: TemplateRecordSchema },
+      },
     },
     (request) => deps.commands.publishTemplate(callerOf(request), request.params.id),
   );
@@ -124,7 +147,9 @@ const actionRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Render a template without sending',
         description: 'Default values stand in for variables that are not given.',
-        operationId: 'previewTemplate', tags, params,
+        operationId: 'previewTemplate',
+        tags,
+        params,
         body: PreviewRequestSchema,
         response: { 200: PreviewResponseSchema },
       },

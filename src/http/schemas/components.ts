@@ -3,16 +3,33 @@ import type { TSchema } from '@sinclair/typebox';
 import { AssetRecordSchema, CreateAssetRequestSchema } from '../../domain/asset/records.js';
 import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from '../../domain/api-key/records.js';
 import {
-  AttachmentTemplateListItemSchema, AttachmentTemplateRecordSchema, AttachmentTemplateVersionSchema, CreateAttachmentTemplateRequestSchema,
-  ImportAttachmentTemplateRequestSchema, UpdateAttachmentTemplateRequestSchema,
+  AttachmentTemplateListItemSchema,
+  AttachmentTemplateRecordSchema,
+  AttachmentTemplateVersionSchema,
+  CreateAttachmentTemplateRequestSchema,
+  ImportAttachmentTemplateRequestSchema,
+  UpdateAttachmentTemplateRequestSchema,
 } from '../../domain/attachment-template/records.js';
 import {
-  AttachmentSchema, BulkDeleteRequestSchema, BulkDeleteResponseSchema, DeletedSchema, EmailListItemSchema,
-  EmailRecordSchema, PageMetaSchema, RetryEmailResponseSchema, SendEmailRequestSchema, SendEmailResponseSchema,
+  AttachmentSchema,
+  BulkDeleteRequestSchema,
+  BulkDeleteResponseSchema,
+  DeletedSchema,
+  EmailListItemSchema,
+  EmailRecordSchema,
+  PageMetaSchema,
+  RetryEmailResponseSchema,
+  SendEmailRequestSchema,
+  SendEmailResponseSchema,
 } from '../../domain/email/request.js';
 import {
-  CreateTemplateRequestSchema, PreviewRequestSchema, PreviewResponseSchema, TemplateListItemSchema, TemplateRecordSchema,
-  TemplateVersionSchema, UpdateTemplateRequestSchema,
+  CreateTemplateRequestSchema,
+  PreviewRequestSchema,
+  PreviewResponseSchema,
+  TemplateListItemSchema,
+  TemplateRecordSchema,
+  TemplateVersionSchema,
+  UpdateTemplateRequestSchema,
 } from '../../domain/template/records.js';
 import { RecipientSchema } from '../../domain/template/schema.js';
 import { ErrorBodySchema } from './error.js';

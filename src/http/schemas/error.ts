@@ -17,9 +17,7 @@ export const ErrorBodySchema = Type.Object(
         ),
       ),
     ),
-    relatedInfo: Type.Optional(
-      Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()])),
-    ),
+    relatedInfo: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]))),
     retryAfter: Type.Optional(Type.Integer({ description: 'Seconds to wait, on 429' })),
   },
   { additionalProperties: false },

@@ -51,7 +51,9 @@ export const sendExamples: Examples = {
         issueTitle: 'The slow winter issue',
         intro: 'Shorter days, longer brews.',
         leadUrl: 'https://blog.example.com/winter',
-        stories: [{ title: 'A field guide to water', summary: 'Three ways to mend hard water.', url: 'https://blog.example.com/water', minutes: 6 }],
+        stories: [
+          { title: 'A field guide to water', summary: 'Three ways to mend hard water.', url: 'https://blog.example.com/water', minutes: 6 },
+        ],
         unsubscribeUrl: 'https://example.com/unsubscribe?u=8fK2',
       },
       priority: 'low',
@@ -118,7 +120,10 @@ const deliveryNote = {
                 type: 'table',
                 props: {
                   dataSource: '{{items}}',
-                  columns: [{ header: 'Item', content: '{{item.name}}' }, { header: 'Quantity', content: '{{item.quantity}}', align: 'right' }],
+                  columns: [
+                    { header: 'Item', content: '{{item.name}}' },
+                    { header: 'Quantity', content: '{{item.quantity}}', align: 'right' },
+                  ],
                 },
               },
             ],
@@ -134,7 +139,10 @@ export const createAttachmentTemplateExamples: Examples = {
 };
 
 export const importAttachmentTemplateExamples: Examples = {
-  deliveryNote: { summary: 'A template that was exported elsewhere', value: { ...deliveryNote, type: 'attachment', outputFormats: ['pdf', 'excel'], status: 'published', version: 3 } },
+  deliveryNote: {
+    summary: 'A template that was exported elsewhere',
+    value: { ...deliveryNote, type: 'attachment', outputFormats: ['pdf', 'excel'], status: 'published', version: 3 },
+  },
 };
 
 export const updateAttachmentTemplateExamples: Examples = {
@@ -149,12 +157,18 @@ export const previewExamples: Examples = {
 export const createAssetExamples: Examples = {
   dot: {
     summary: 'A picture of one pixel',
-    value: { filename: 'dot.png', content: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==' },
+    value: {
+      filename: 'dot.png',
+      content: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+    },
   },
 };
 
 export const createApiKeyExamples: Examples = {
-  sender: { summary: 'A key that sends and reads', value: { name: 'shop backend', permissions: ['emails:send', 'emails:read'], rateLimit: 600 } },
+  sender: {
+    summary: 'A key that sends and reads',
+    value: { name: 'shop backend', permissions: ['emails:send', 'emails:read'], rateLimit: 600 },
+  },
 };
 
 /** A `curl` line for the pages that sends a first mail; the key is for the reader to put in. */

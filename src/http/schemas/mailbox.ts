@@ -22,12 +22,18 @@ export const MailboxMessageSchema = Type.Object(
   {
     ...entry,
     cc: Type.Array(AddressSchema),
-    envelope: Type.Object({ from: Type.String(), to: Type.Array(Type.String()) }, { ...closed, description: 'As SMTP carried it; blind copies stand only here' }),
+    envelope: Type.Object(
+      { from: Type.String(), to: Type.Array(Type.String()) },
+      { ...closed, description: 'As SMTP carried it; blind copies stand only here' },
+    ),
     html: nullable(Type.String()),
     text: nullable(Type.String()),
     headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }, closed)),
     attachments: Type.Array(
-      Type.Object({ filename: Type.String(), contentType: Type.String(), contentId: nullable(Type.String()), sizeBytes: Type.Integer() }, closed),
+      Type.Object(
+        { filename: Type.String(), contentType: Type.String(), contentId: nullable(Type.String()), sizeBytes: Type.Integer() },
+        closed,
+      ),
     ),
   },
   closed,

@@ -9,15 +9,30 @@ import { isoTime } from '../../domain/ports/clock.js';
 const closed = { additionalProperties: false } as const;
 
 const paging = {
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1, description: 'Which page; for far pages `cursor` is the way' })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault, description: 'Rows per page' })),
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1, description: 'Which page; for far pages `cursor` is the way' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault, description: 'Rows per page' }),
+  ),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 1_024, description: '`meta.nextCursor` of the page before: continues behind its last row, however many rows arrive meanwhile' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 1_024,
+      description: '`meta.nextCursor` of the page before: continues behind its last row, however many rows arrive meanwhile',
+    }),
   ),
 };
 
 const moment = (description: string) =>
-  Type.Optional(Type.String({ minLength: 10, maxLength: 40, description: `${description} (ISO 8601; a date alone is a day in UTC)`, examples: ['2030-01-31T09:30:00Z'] }));
+  Type.Optional(
+    Type.String({
+      minLength: 10,
+      maxLength: 40,
+      description: `${description} (ISO 8601; a date alone is a day in UTC)`,
+      examples: ['2030-01-31T09:30:00Z'],
+    }),
+  );
 
 export const EmailListQuerySchema = Type.Object(
   {
@@ -27,21 +42,30 @@ export const EmailListQuerySchema = Type.Object(
     startDate: moment('Created at or after'),
     endDate: moment('Created at or before'),
     search: Type.Optional(
-      Type.String({ minLength: limits.searchCharsMin, maxLength: limits.searchCharsMax, description: 'Part of a recipient’s address or name, or of the subject' }),
+      Type.String({
+        minLength: limits.searchCharsMin,
+        maxLength: limits.searchCharsMax,
+        description: 'Part of a recipient’s address or name, or of the subject',
+      }),
     ),
   },
   closed,
 );
 
 export const TemplateListQuerySchema = Type.Object(
-  { ...paging, search: Type.Optional(Type.String({ minLength: 1, maxLength: limits.searchCharsMax, description: 'Part of the name or slug' })) },
+  {
+    ...paging,
+    search: Type.Optional(Type.String({ minLength: 1, maxLength: limits.searchCharsMax, description: 'Part of the name or slug' })),
+  },
   closed,
 );
 
 export const AssetListQuerySchema = Type.Object(
   {
     ...paging,
-    search: Type.Optional(Type.String({ minLength: limits.searchCharsMin, maxLength: limits.searchCharsMax, description: 'Part of the file name' })),
+    search: Type.Optional(
+      Type.String({ minLength: limits.searchCharsMin, maxLength: limits.searchCharsMax, description: 'Part of the file name' }),
+    ),
   },
   closed,
 );
@@ -80,7 +104,8 @@ export const momentOf = (field: string, text: string, edge: 'start' | 'end'): st
     ? Date.parse(`${text}T${edge === 'start' ? '00:00:00.000' : '23:59:59.999'}Z`)
     : Date.parse(text.replace(' ', 'T').toUpperCase());
   if (day === undefined || !isRealDay(day) || Number.isNaN(ms)) {
-    const message = 'must be an ISO 8601 date, or a time with a zone, e.g. 2030-01-31 or 2030-01-31T09:30:00Z (a plus sign is written %2B in a query)';
+    const message =
+      'must be an ISO 8601 date, or a time with a zone, e.g. 2030-01-31 or 2030-01-31T09:30:00Z (a plus sign is written %2B in a query)';
     throw new DomainError('VALIDATION_ERROR', `The query is invalid: \`${field}\` ${message}.`, { errors: [{ field, message }] });
   }
   return isoTime(ms);

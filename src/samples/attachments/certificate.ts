@@ -12,12 +12,34 @@ export const certificateSample: SampleAttachment = {
   locale: 'en-GB',
   timeZone: 'Europe/Lisbon',
   variables: [
-    { name: 'person', type: 'object', required: true, defaultValue: person, schema: { type: 'object', properties: { name: { type: 'string', required: true } } } },
     {
-      name: 'award', type: 'object', required: true, defaultValue: award,
-      schema: { type: 'object', properties: { course: { type: 'string', required: true }, hours: { type: 'number' }, completedAt: { type: 'date', format: { style: 'date', dateStyle: 'long' } }, number: { type: 'string', required: true } } },
+      name: 'person',
+      type: 'object',
+      required: true,
+      defaultValue: person,
+      schema: { type: 'object', properties: { name: { type: 'string', required: true } } },
     },
-    { name: 'signer', type: 'object', defaultValue: signer, schema: { type: 'object', properties: { name: { type: 'string' }, role: { type: 'string' } } } },
+    {
+      name: 'award',
+      type: 'object',
+      required: true,
+      defaultValue: award,
+      schema: {
+        type: 'object',
+        properties: {
+          course: { type: 'string', required: true },
+          hours: { type: 'number' },
+          completedAt: { type: 'date', format: { style: 'date', dateStyle: 'long' } },
+          number: { type: 'string', required: true },
+        },
+      },
+    },
+    {
+      name: 'signer',
+      type: 'object',
+      defaultValue: signer,
+      schema: { type: 'object', properties: { name: { type: 'string' }, role: { type: 'string' } } },
+    },
   ],
   schema: {
     outputFormats: ['pdf'],
@@ -25,7 +47,12 @@ export const certificateSample: SampleAttachment = {
       {
         pageId: 'certificate',
         pageName: 'Certificate',
-        pageSettings: { format: 'A4', orientation: 'landscape', margin: { top: '16mm', right: '18mm', bottom: '16mm', left: '18mm' }, backgroundColor: '#fbf8f1' },
+        pageSettings: {
+          format: 'A4',
+          orientation: 'landscape',
+          margin: { top: '16mm', right: '18mm', bottom: '16mm', left: '18mm' },
+          backgroundColor: '#fbf8f1',
+        },
         sections: [
           {
             id: 'main',
@@ -37,20 +64,50 @@ export const certificateSample: SampleAttachment = {
                 type: 'container',
                 props: { border: '3px solid #0f3d3a', padding: '66px 36px 48px 36px', align: 'center' },
                 children: [
-                  { id: 'who', type: 'rich-text', content: '<p style="font-size:18px;color:#0f3d3a">{{__COMPANY_NAME__}} certifies that</p>', props: { align: 'center' } },
-                  { id: 'name', type: 'rich-text', content: '<p style="font-size:56px"><strong>{{person.name}}</strong></p>', props: { align: 'center', padding: '26px 0 16px 0' } },
+                  {
+                    id: 'who',
+                    type: 'rich-text',
+                    content: '<p style="font-size:18px;color:#0f3d3a">{{__COMPANY_NAME__}} certifies that</p>',
+                    props: { align: 'center' },
+                  },
+                  {
+                    id: 'name',
+                    type: 'rich-text',
+                    content: '<p style="font-size:56px"><strong>{{person.name}}</strong></p>',
+                    props: { align: 'center', padding: '26px 0 16px 0' },
+                  },
                   { id: 'rule', type: 'divider', props: { color: '#b45309', thickness: 1, width: '40%' } },
-                  { id: 'what', type: 'rich-text', content: '<p style="font-size:18px">has completed the course</p><p style="font-size:32px;color:#0f3d3a"><strong>{{award.course}}</strong></p><p style="font-size:16px">{{award.hours}} hours, {{award.completedAt}}</p>', props: { align: 'center', padding: '22px 0 48px 0' } },
+                  {
+                    id: 'what',
+                    type: 'rich-text',
+                    content:
+                      '<p style="font-size:18px">has completed the course</p><p style="font-size:32px;color:#0f3d3a"><strong>{{award.course}}</strong></p><p style="font-size:16px">{{award.hours}} hours, {{award.completedAt}}</p>',
+                    props: { align: 'center', padding: '22px 0 48px 0' },
+                  },
                   {
                     id: 'signed',
                     type: 'columns',
                     props: { widths: ['50%', '50%'], gap: 40, verticalAlign: 'bottom' },
                     children: [
-                      { id: 'signer', type: 'rich-text', content: '<p><strong>{{signer.name}}</strong><br>{{signer.role}}</p>', props: { align: 'center' } },
-                      { id: 'number', type: 'qr-code', props: { value: '{{__COMPANY_WEBSITE__}}/certificates/{{award.number}}', size: 84, align: 'center' } },
+                      {
+                        id: 'signer',
+                        type: 'rich-text',
+                        content: '<p><strong>{{signer.name}}</strong><br>{{signer.role}}</p>',
+                        props: { align: 'center' },
+                      },
+                      {
+                        id: 'number',
+                        type: 'qr-code',
+                        props: { value: '{{__COMPANY_WEBSITE__}}/certificates/{{award.number}}', size: 84, align: 'center' },
+                      },
                     ],
                   },
-                  { id: 'printed', type: 'rich-text', content: '<p style="font-size:9px;color:#6b7280">Certificate {{award.number}}</p>', props: { align: 'center', padding: '14px 0 0 0' } },
+                  {
+                    id: 'printed',
+                    type: 'rich-text',
+                    content: '<p style="font-size:9px;color:#6b7280">Certificate {{award.number}}</p>',
+                    props: { align: 'center', padding: '14px 0 0 0' },
+                  },
                 ],
               },
             ],

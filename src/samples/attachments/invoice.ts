@@ -13,7 +13,14 @@ const invoice = {
   reference: 'NW-10482',
 };
 
-const customer = { name: 'Ada Example', company: 'Example & Daughters', street: 'Rua das Flores 12', city: '1200-195 Lisboa', country: 'Portugal', vatId: 'PT 501 234 567' };
+const customer = {
+  name: 'Ada Example',
+  company: 'Example & Daughters',
+  street: 'Rua das Flores 12',
+  city: '1200-195 Lisboa',
+  country: 'Portugal',
+  vatId: 'PT 501 234 567',
+};
 
 const items = [
   { sku: 'MUG-SAGE', name: 'Ceramic mug, sage green', quantity: 24, price: 11.5 },
@@ -30,7 +37,11 @@ export const invoiceSample: SampleAttachment = {
   timeZone: 'Europe/Lisbon',
   variables: [
     {
-      name: 'invoice', type: 'object', required: true, description: 'Number, dates, currency and tax rate', defaultValue: invoice,
+      name: 'invoice',
+      type: 'object',
+      required: true,
+      description: 'Number, dates, currency and tax rate',
+      defaultValue: invoice,
       schema: {
         type: 'object',
         properties: {
@@ -44,28 +55,50 @@ export const invoiceSample: SampleAttachment = {
       },
     },
     {
-      name: 'customer', type: 'object', required: true, description: 'Who pays', defaultValue: customer,
+      name: 'customer',
+      type: 'object',
+      required: true,
+      description: 'Who pays',
+      defaultValue: customer,
       schema: {
         type: 'object',
         properties: {
-          name: { type: 'string', required: true }, company: { type: 'string' }, street: { type: 'string' }, city: { type: 'string' },
-          country: { type: 'string' }, vatId: { type: 'string' },
+          name: { type: 'string', required: true },
+          company: { type: 'string' },
+          street: { type: 'string' },
+          city: { type: 'string' },
+          country: { type: 'string' },
+          vatId: { type: 'string' },
         },
       },
     },
     {
-      name: 'items', type: 'array', itemType: 'object', required: true, description: 'What is charged', defaultValue: items,
+      name: 'items',
+      type: 'array',
+      itemType: 'object',
+      required: true,
+      description: 'What is charged',
+      defaultValue: items,
       schema: {
-        type: 'array', itemType: 'object',
+        type: 'array',
+        itemType: 'object',
         itemSchema: {
           properties: {
-            sku: { type: 'string' }, name: { type: 'string', required: true },
-            quantity: { type: 'number', required: true }, price: { type: 'number', required: true, description: 'Of one, without tax' },
+            sku: { type: 'string' },
+            name: { type: 'string', required: true },
+            quantity: { type: 'number', required: true },
+            price: { type: 'number', required: true, description: 'Of one, without tax' },
           },
         },
       },
     },
-    { name: 'lines', type: 'array', isCalculated: true, expression: 'items.map((i) => ({ sku: i.sku, name: i.name, quantity: i.quantity, price: i.price, total: Math.round(i.quantity * i.price * 100) / 100 }))' },
+    {
+      name: 'lines',
+      type: 'array',
+      isCalculated: true,
+      expression:
+        'items.map((i) => ({ sku: i.sku, name: i.name, quantity: i.quantity, price: i.price, total: Math.round(i.quantity * i.price * 100) / 100 }))',
+    },
     { name: 'net', type: 'number', isCalculated: true, expression: 'lines.reduce((sum, line) => sum + line.total, 0)', format: money },
     { name: 'tax', type: 'number', isCalculated: true, expression: 'Math.round(net * invoice.taxRate * 100) / 100', format: money },
     { name: 'total', type: 'number', isCalculated: true, expression: 'net + tax', format: money },
@@ -82,18 +115,30 @@ export const invoiceSample: SampleAttachment = {
             id: 'head',
             type: 'header',
             components: [
-              { id: 'title', type: 'rich-text', content: '<h1>Invoice</h1><p style="color:#6b7280">{{invoice.number}} · {{invoice.issuedAt}}</p>' },
+              {
+                id: 'title',
+                type: 'rich-text',
+                content: '<h1>Invoice</h1><p style="color:#6b7280">{{invoice.number}} · {{invoice.issuedAt}}</p>',
+              },
               {
                 id: 'payer',
                 type: 'rich-text',
-                content: '<p><strong>{{customer.name}}</strong><br>{{customer.company}}<br>{{customer.street}}<br>{{customer.city}}<br>{{customer.country}}</p>',
+                content:
+                  '<p><strong>{{customer.name}}</strong><br>{{customer.company}}<br>{{customer.street}}<br>{{customer.city}}<br>{{customer.country}}</p>',
                 props: { padding: '12px 0 12px 0' },
               },
               {
                 id: 'has-vat',
                 type: 'conditional',
                 props: { condition: 'customer.vatId', operator: 'exists' },
-                children: [{ id: 'vat', type: 'rich-text', content: '<p style="font-size:9px;color:#6b7280">VAT {{customer.vatId}}, order {{invoice.reference}}</p>', props: { padding: '0 0 12px 0' } }],
+                children: [
+                  {
+                    id: 'vat',
+                    type: 'rich-text',
+                    content: '<p style="font-size:9px;color:#6b7280">VAT {{customer.vatId}}, order {{invoice.reference}}</p>',
+                    props: { padding: '0 0 12px 0' },
+                  },
+                ],
               },
             ],
           },
@@ -129,7 +174,13 @@ export const invoiceSample: SampleAttachment = {
                   border: false,
                   padding: '0 6pt',
                   // The columns of the items, so that sums stand below what they sum up, in a workbook too.
-                  columns: [{ width: '18%' }, { width: '38%' }, { width: '12%' }, { width: '16%', align: 'right' }, { width: '16%', align: 'right' }],
+                  columns: [
+                    { width: '18%' },
+                    { width: '38%' },
+                    { width: '12%' },
+                    { width: '16%', align: 'right' },
+                    { width: '16%', align: 'right' },
+                  ],
                   rows: [
                     ['', '', '', 'Net', '{{net}}'],
                     ['', '', '', 'VAT {{invoice.taxRate}}', '{{tax}}'],
@@ -137,7 +188,13 @@ export const invoiceSample: SampleAttachment = {
                   ],
                 },
               },
-              { id: 'terms', type: 'rich-text', content: '<p>Please pay <strong>{{total}}</strong> by {{invoice.dueAt}} and name the invoice {{invoice.number}}.</p><p>Thank you for your order.</p>', props: { padding: '16px 0 0 0' } },
+              {
+                id: 'terms',
+                type: 'rich-text',
+                content:
+                  '<p>Please pay <strong>{{total}}</strong> by {{invoice.dueAt}} and name the invoice {{invoice.number}}.</p><p>Thank you for your order.</p>',
+                props: { padding: '16px 0 0 0' },
+              },
             ],
           },
         ],

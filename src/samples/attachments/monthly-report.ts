@@ -4,7 +4,11 @@ import { imprint, type SampleAttachment } from './sample.js';
 
 const euros: ValueFormat = { style: 'currency', currency: 'EUR', maximumFractionDigits: 0 };
 
-const report = { title: 'Sales in October 2026', month: '2026-10-01', summary: 'Online sales grew for the sixth month in a row; the shops stayed where they were.' };
+const report = {
+  title: 'Sales in October 2026',
+  month: '2026-10-01',
+  summary: 'Online sales grew for the sixth month in a row; the shops stayed where they were.',
+};
 const weeks = [
   { week: 'Week 40', online: 18_420, shops: 12_980, returns: 940 },
   { week: 'Week 41', online: 19_110, shops: 13_240, returns: 1_015 },
@@ -27,19 +31,64 @@ export const monthlyReportSample: SampleAttachment = {
   timeZone: 'Europe/Lisbon',
   variables: [
     {
-      name: 'report', type: 'object', required: true, defaultValue: report,
-      schema: { type: 'object', properties: { title: { type: 'string', required: true }, month: { type: 'date', format: { style: 'date', pattern: 'MMMM yyyy' } }, summary: { type: 'string' } } },
+      name: 'report',
+      type: 'object',
+      required: true,
+      defaultValue: report,
+      schema: {
+        type: 'object',
+        properties: {
+          title: { type: 'string', required: true },
+          month: { type: 'date', format: { style: 'date', pattern: 'MMMM yyyy' } },
+          summary: { type: 'string' },
+        },
+      },
     },
     {
-      name: 'weeks', type: 'array', itemType: 'object', required: true, defaultValue: weeks,
-      schema: { type: 'array', itemType: 'object', itemSchema: { properties: { week: { type: 'string', required: true }, online: { type: 'number', required: true }, shops: { type: 'number', required: true }, returns: { type: 'number' } } } },
+      name: 'weeks',
+      type: 'array',
+      itemType: 'object',
+      required: true,
+      defaultValue: weeks,
+      schema: {
+        type: 'array',
+        itemType: 'object',
+        itemSchema: {
+          properties: {
+            week: { type: 'string', required: true },
+            online: { type: 'number', required: true },
+            shops: { type: 'number', required: true },
+            returns: { type: 'number' },
+          },
+        },
+      },
     },
     {
-      name: 'shares', type: 'array', itemType: 'object', required: true, defaultValue: shares,
-      schema: { type: 'array', itemType: 'object', itemSchema: { properties: { name: { type: 'string', required: true }, revenue: { type: 'number', required: true } } } },
+      name: 'shares',
+      type: 'array',
+      itemType: 'object',
+      required: true,
+      defaultValue: shares,
+      schema: {
+        type: 'array',
+        itemType: 'object',
+        itemSchema: { properties: { name: { type: 'string', required: true }, revenue: { type: 'number', required: true } } },
+      },
     },
-    { name: 'revenue', type: 'number', isCalculated: true, expression: 'weeks.reduce((sum, w) => sum + w.online + w.shops - w.returns, 0)', format: euros },
-    { name: 'best', type: 'string', isCalculated: true, expression: 'weeks.reduce((best, w) => (w.online + w.shops > best.sales ? { name: w.week, sales: w.online + w.shops } : best), { name: "none", sales: 0 }).name' },
+    {
+      name: 'revenue',
+      type: 'number',
+      isCalculated: true,
+      expression: 'weeks.reduce((sum, w) => sum + w.online + w.shops - w.returns, 0)',
+      format: euros,
+    },
+    {
+      name: 'best',
+      type: 'string',
+      isCalculated: true,
+      expression:
+        'weeks.reduce((best, w) => (w.online + w.shops > best.sales ? { name: w.week, sales: w.online + w.shops } : best), { name: "none", sales: 0 }).name',
+    },
   ],
   schema: {
     outputFormats: ['pdf', 'excel'],
@@ -53,8 +102,29 @@ export const monthlyReportSample: SampleAttachment = {
             id: 'weeks-main',
             type: 'main',
             components: [
-              { id: 'title', type: 'rich-text', content: '<h1>{{report.title}}</h1><p>{{report.summary}}</p><p>Revenue after returns: <strong>{{revenue}}</strong>. The best week was {{best}}.</p>' },
-              { id: 'by-week', type: 'chart', props: { chartType: 'column', dataSource: 'weeks', categoryField: 'week', series: [{ name: 'Online', valueField: 'online', color: '#0f766e' }, { name: 'Shops', valueField: 'shops', color: '#b45309' }], title: 'Revenue by week', yTitle: 'EUR', showLegend: true, height: 220 } },
+              {
+                id: 'title',
+                type: 'rich-text',
+                content:
+                  '<h1>{{report.title}}</h1><p>{{report.summary}}</p><p>Revenue after returns: <strong>{{revenue}}</strong>. The best week was {{best}}.</p>',
+              },
+              {
+                id: 'by-week',
+                type: 'chart',
+                props: {
+                  chartType: 'column',
+                  dataSource: 'weeks',
+                  categoryField: 'week',
+                  series: [
+                    { name: 'Online', valueField: 'online', color: '#0f766e' },
+                    { name: 'Shops', valueField: 'shops', color: '#b45309' },
+                  ],
+                  title: 'Revenue by week',
+                  yTitle: 'EUR',
+                  showLegend: true,
+                  height: 220,
+                },
+              },
               {
                 id: 'table-weeks',
                 type: 'table',
@@ -85,7 +155,19 @@ export const monthlyReportSample: SampleAttachment = {
             type: 'main',
             components: [
               { id: 'groups-title', type: 'rich-text', content: '<h2>What was sold in {{report.month}}</h2>' },
-              { id: 'by-group', type: 'chart', props: { chartType: 'doughnut', dataSource: 'shares', categoryField: 'name', series: [{ name: 'Revenue', valueField: 'revenue' }], title: 'Revenue by group', showLegend: true, height: 220 } },
+              {
+                id: 'by-group',
+                type: 'chart',
+                props: {
+                  chartType: 'doughnut',
+                  dataSource: 'shares',
+                  categoryField: 'name',
+                  series: [{ name: 'Revenue', valueField: 'revenue' }],
+                  title: 'Revenue by group',
+                  showLegend: true,
+                  height: 220,
+                },
+              },
               {
                 id: 'table-groups',
                 type: 'table',

@@ -2,7 +2,13 @@
 import type { SampleAttachment } from './sample.js';
 
 const parcel = { trackingNumber: 'LX 4471 0932 8814', service: 'Express', weightKg: 4.2, shippedAt: '2026-11-21', pieces: 1 };
-const recipient = { name: 'Ada Example', company: 'Example & Daughters', street: 'Rua das Flores 12', city: '1200-195 Lisboa', country: 'PORTUGAL' };
+const recipient = {
+  name: 'Ada Example',
+  company: 'Example & Daughters',
+  street: 'Rua das Flores 12',
+  city: '1200-195 Lisboa',
+  country: 'PORTUGAL',
+};
 
 export const shippingLabelSample: SampleAttachment = {
   slug: 'shipping-label',
@@ -12,19 +18,36 @@ export const shippingLabelSample: SampleAttachment = {
   timeZone: 'Europe/Lisbon',
   variables: [
     {
-      name: 'parcel', type: 'object', required: true, defaultValue: parcel,
+      name: 'parcel',
+      type: 'object',
+      required: true,
+      defaultValue: parcel,
       schema: {
         type: 'object',
         properties: {
-          trackingNumber: { type: 'string', required: true }, service: { type: 'string', required: true },
+          trackingNumber: { type: 'string', required: true },
+          service: { type: 'string', required: true },
           weightKg: { type: 'number', format: { style: 'number', minimumFractionDigits: 1, maximumFractionDigits: 2 } },
-          shippedAt: { type: 'date', format: { style: 'date', dateStyle: 'medium' } }, pieces: { type: 'number' },
+          shippedAt: { type: 'date', format: { style: 'date', dateStyle: 'medium' } },
+          pieces: { type: 'number' },
         },
       },
     },
     {
-      name: 'recipient', type: 'object', required: true, defaultValue: recipient,
-      schema: { type: 'object', properties: { name: { type: 'string', required: true }, company: { type: 'string' }, street: { type: 'string' }, city: { type: 'string' }, country: { type: 'string' } } },
+      name: 'recipient',
+      type: 'object',
+      required: true,
+      defaultValue: recipient,
+      schema: {
+        type: 'object',
+        properties: {
+          name: { type: 'string', required: true },
+          company: { type: 'string' },
+          street: { type: 'string' },
+          city: { type: 'string' },
+          country: { type: 'string' },
+        },
+      },
     },
   ],
   schema: {
@@ -44,8 +67,18 @@ export const shippingLabelSample: SampleAttachment = {
                 type: 'columns',
                 props: { widths: ['60%', '40%'], gap: 12, verticalAlign: 'middle' },
                 children: [
-                  { id: 'from', type: 'rich-text', content: '<p style="font-size:9px">From <strong>{{__COMPANY_NAME__}}</strong><br>{{__COMPANY_ADDRESS_LINE1__}}<br>{{__COMPANY_POSTAL_CODE__}} {{__COMPANY_CITY__}}, {{__COMPANY_COUNTRY__}}</p>' },
-                  { id: 'service', type: 'rich-text', content: '<p style="font-size:22px"><strong>{{parcel.service}}</strong></p>', props: { align: 'right' } },
+                  {
+                    id: 'from',
+                    type: 'rich-text',
+                    content:
+                      '<p style="font-size:9px">From <strong>{{__COMPANY_NAME__}}</strong><br>{{__COMPANY_ADDRESS_LINE1__}}<br>{{__COMPANY_POSTAL_CODE__}} {{__COMPANY_CITY__}}, {{__COMPANY_COUNTRY__}}</p>',
+                  },
+                  {
+                    id: 'service',
+                    type: 'rich-text',
+                    content: '<p style="font-size:22px"><strong>{{parcel.service}}</strong></p>',
+                    props: { align: 'right' },
+                  },
                 ],
               },
               { id: 'rule', type: 'divider', props: { thickness: 2, color: '#111827', margin: '8px 0' } },
@@ -54,7 +87,12 @@ export const shippingLabelSample: SampleAttachment = {
                 type: 'container',
                 props: { border: '2px solid #111827', padding: 14 },
                 children: [
-                  { id: 'to-address', type: 'rich-text', content: '<p style="font-size:9px;color:#4b5563">To</p><p style="font-size:26px"><strong>{{recipient.name}}</strong></p><p style="font-size:18px">{{recipient.company}}<br>{{recipient.street}}<br><strong>{{recipient.city}}</strong><br>{{recipient.country}}</p>' },
+                  {
+                    id: 'to-address',
+                    type: 'rich-text',
+                    content:
+                      '<p style="font-size:9px;color:#4b5563">To</p><p style="font-size:26px"><strong>{{recipient.name}}</strong></p><p style="font-size:18px">{{recipient.company}}<br>{{recipient.street}}<br><strong>{{recipient.city}}</strong><br>{{recipient.country}}</p>',
+                  },
                 ],
               },
               { id: 'gap', type: 'spacer', props: { height: 14 } },
@@ -64,7 +102,12 @@ export const shippingLabelSample: SampleAttachment = {
                 props: { widths: ['50%', '50%'], gap: 12, verticalAlign: 'middle' },
                 children: [
                   { id: 'code', type: 'qr-code', props: { value: '{{parcel.trackingNumber}}', size: 180, errorCorrection: 'Q' } },
-                  { id: 'facts', type: 'rich-text', content: '<p style="font-size:9px;color:#4b5563">Tracking number</p><p style="font-size:18px"><strong>{{parcel.trackingNumber}}</strong></p><p style="font-size:14px">{{parcel.weightKg}} kg, {{parcel.pieces}} pc<br>Shipped {{parcel.shippedAt}}</p>' },
+                  {
+                    id: 'facts',
+                    type: 'rich-text',
+                    content:
+                      '<p style="font-size:9px;color:#4b5563">Tracking number</p><p style="font-size:18px"><strong>{{parcel.trackingNumber}}</strong></p><p style="font-size:14px">{{parcel.weightKg}} kg, {{parcel.pieces}} pc<br>Shipped {{parcel.shippedAt}}</p>',
+                  },
                 ],
               },
             ],

@@ -31,7 +31,10 @@ void t.test('many retries wait at once without a warning', async (t) => {
   process.on('warning', onWarning);
   t.teardown(() => process.off('warning', onWarning));
   const bus = openMemoryBus({ clock: systemClock(), pointersMax: 100 });
-  await bus.publish('p', Array.from({ length: 50 }, (_, at) => ({ id: String(at), stream: 's', priority: 'low' as const })));
+  await bus.publish(
+    'p',
+    Array.from({ length: 50 }, (_, at) => ({ id: String(at), stream: 's', priority: 'low' as const })),
+  );
   const stopping = new AbortController();
   for await (const work of bus.consume('p', { maxInFlight: 1, signal: stopping.signal })) {
     work.retryAt(Number.POSITIVE_INFINITY);

@@ -8,7 +8,9 @@ const store = openSqliteEventStore({ file });
 const codes: string[] = [];
 let stored = 0;
 while (codes.length === 0 && stored < 3_000) {
-  const results = await Promise.allSettled([0, 1].map((index) => store.append(`email-${stored + index}`, -1, [anEvent('z'.repeat(10_000))])));
+  const results = await Promise.allSettled(
+    [0, 1].map((index) => store.append(`email-${stored + index}`, -1, [anEvent('z'.repeat(10_000))])),
+  );
   for (const result of results) {
     if (result.status === 'rejected') codes.push((result.reason as { code?: string }).code ?? String(result.reason));
     else stored += 1;

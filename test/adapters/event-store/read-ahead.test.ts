@@ -12,7 +12,10 @@ const EVENTS = 24_000;
 const PER_STREAM = 400;
 
 const eventOf = (n: number): EventToStore => ({
-  type: `Type${n % 3}.v1`, data: JSON.stringify({ n, text: 'é✓' }), metadata: `{"n":${n}}`, hash: `${n}`,
+  type: `Type${n % 3}.v1`,
+  data: JSON.stringify({ n, text: 'é✓' }),
+  metadata: `{"n":${n}}`,
+  hash: `${n}`,
   sealed: n % 3 === 0 ? undefined : Buffer.from(n % 3 === 1 ? '' : `sealed ${n} ✓`),
 });
 
@@ -20,7 +23,11 @@ const filled = async (file: string): Promise<EventStore> => {
   const store = openSqliteEventStore({ file });
   for (let n = 0; n < EVENTS; n += PER_STREAM) {
     const kind = (n / PER_STREAM) % 4 === 0 ? 'ledger' : 'email';
-    await store.append(`${kind}-${n}`, -1, Array.from({ length: PER_STREAM }, (_, index) => eventOf(n + index)));
+    await store.append(
+      `${kind}-${n}`,
+      -1,
+      Array.from({ length: PER_STREAM }, (_, index) => eventOf(n + index)),
+    );
   }
   return store;
 };
@@ -86,18 +93,29 @@ void t.test('a file that cannot be read rejects', async (t) => {
   const gone = join(temporaryDirectory(t), 'gone.db');
   await openSqliteEventStore({ file: gone }).close();
   unlinkSync(gone);
-  await t.rejects(read(readAhead({ file: gone, after: 0, upTo: 1_000_000, batchSize: 10, filter: undefined, whole: undefined }, undefined)));
+  await t.rejects(
+    read(readAhead({ file: gone, after: 0, upTo: 1_000_000, batchSize: 10, filter: undefined, whole: undefined }, undefined)),
+  );
 });
 
 void t.test('packed events come back as they were', async (t) => {
   const event = fc.record({
-    stream: fc.string(), revision: fc.nat(), position: fc.nat(), type: fc.string(), data: fc.string(), metadata: fc.string(), hash: fc.string(),
+    stream: fc.string(),
+    revision: fc.nat(),
+    position: fc.nat(),
+    type: fc.string(),
+    data: fc.string(),
+    metadata: fc.string(),
+    hash: fc.string(),
     sealed: fc.option(fc.uint8Array(), { nil: undefined }),
   });
   const plain = (events: readonly StoredEvent[]): unknown => events.map((one) => ({ ...one, sealed: one.sealed && [...one.sealed] }));
-  fc.assert(fc.property(fc.array(event), fc.boolean(), (events, isLast) => {
-    const page = pack(events, isLast);
-    t.equal(page.isLast, isLast);
-    t.strictSame(plain(unpack(page)), plain(events));
-  }), { numRuns: 50 });
+  fc.assert(
+    fc.property(fc.array(event), fc.boolean(), (events, isLast) => {
+      const page = pack(events, isLast);
+      t.equal(page.isLast, isLast);
+      t.strictSame(plain(unpack(page)), plain(events));
+    }),
+    { numRuns: 50 },
+  );
 });

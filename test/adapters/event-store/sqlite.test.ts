@@ -39,9 +39,15 @@ void t.test('two processes append to one file at the same time, and both see one
   const [a, b] = await Promise.all([run('a'), run('b')]);
   t.equal(a.seen.length, 4_000);
   t.same(a.seen, b.seen);
-  t.same([...a.appended, ...b.appended].sort((x, y) => x - y), Array.from({ length: 4_000 }, (_, index) => index + 1));
+  t.same(
+    [...a.appended, ...b.appended].sort((x, y) => x - y),
+    Array.from({ length: 4_000 }, (_, index) => index + 1),
+  );
   const store = openSqliteEventStore({ file });
-  t.same((await takeEvents(store.readAll(0), 4_000)).map((event) => `${event.position} ${event.stream}`), a.seen);
+  t.same(
+    (await takeEvents(store.readAll(0), 4_000)).map((event) => `${event.position} ${event.stream}`),
+    a.seen,
+  );
   await store.close();
 });
 
@@ -49,40 +55,61 @@ void t.test('live subscribers share the very objects that were committed', async
   const store = openSqliteEventStore({ file: join(directory, 'shared.db') });
   t.teardown(() => store.close());
   const { signal } = new AbortController();
-  const [one, two] = [takeEvents(store.subscribeAll(0, { signal }), 2), takeEvents(store.subscribeAll(0, { signal, filter: { kinds: ['email'] } }), 2)];
+  const [one, two] = [
+    takeEvents(store.subscribeAll(0, { signal }), 2),
+    takeEvents(store.subscribeAll(0, { signal, filter: { kinds: ['email'] } }), 2),
+  ];
   await store.append('email-1', -1, [anEvent('a'), anEvent('b')]);
   const [first, second] = await Promise.all([one, two]);
   t.equal(first[0], second[0]);
   t.equal(first[1], second[1]);
 });
 
-void t.test('the tail is bounded, starts anew after a gap, says where it cannot help, and reads what is large when it is asked for', async (t) => {
-  const event = (position: number): StoredEvent => ({ ...anEvent('x'), stream: `${position % 2 === 0 ? 'even' : 'odd'}-1`, revision: 0, position });
-  const at = (tail: ReturnType<typeof createTail>, after: number): number[] | undefined => tail.after(after, 100, undefined)?.events.map((e) => e.position);
-  const reads: number[] = [];
-  const tail = createTail((position) => { reads.push(position); return event(position); }, 4);
-  const page = (after: number, limit: number, matches?: (stream: string) => boolean) => {
-    const found = tail.after(after, limit, matches);
-    return found && { positions: found.events.map(({ position }) => position), next: found.next };
-  };
-  t.equal(at(tail, 0), undefined);
-  for (let position = 1; position <= 11; position += 1) tail.push(event(position));
-  t.equal(at(tail, 6), undefined);
-  t.same(at(tail, 7), [8, 9, 10, 11]);
-  t.same(at(tail, 10), [11]);
-  t.equal(at(tail, 11), undefined);
-  t.same(page(7, 2), { positions: [8, 9], next: 9 });
-  t.same(page(7, 1, (stream) => stream === 'odd-1'), { positions: [9], next: 9 });
-  t.same(page(9, 9, () => false), { positions: [], next: 11 });
-  t.same(reads, []);
-  const [eighth] = tail.after(7, 1, undefined)!.events;
-  const { stream, revision, position, type, data, metadata, sealed, hash } = eighth!;
-  t.same({ stream, revision, position, type, data, metadata, sealed, hash }, event(8));
-  t.same(reads, [8], 'once');
-  tail.push(event(14));
-  t.equal(at(tail, 11), undefined);
-  t.same(at(tail, 13), [14]);
-});
+void t.test(
+  'the tail is bounded, starts anew after a gap, says where it cannot help, and reads what is large when it is asked for',
+  async (t) => {
+    const event = (position: number): StoredEvent => ({
+      ...anEvent('x'),
+      stream: `${position % 2 === 0 ? 'even' : 'odd'}-1`,
+      revision: 0,
+      position,
+    });
+    const at = (tail: ReturnType<typeof createTail>, after: number): number[] | undefined =>
+      tail.after(after, 100, undefined)?.events.map((e) => e.position);
+    const reads: number[] = [];
+    const tail = createTail((position) => {
+      reads.push(position);
+      return event(position);
+    }, 4);
+    const page = (after: number, limit: number, matches?: (stream: string) => boolean) => {
+      const found = tail.after(after, limit, matches);
+      return found && { positions: found.events.map(({ position }) => position), next: found.next };
+    };
+    t.equal(at(tail, 0), undefined);
+    for (let position = 1; position <= 11; position += 1) tail.push(event(position));
+    t.equal(at(tail, 6), undefined);
+    t.same(at(tail, 7), [8, 9, 10, 11]);
+    t.same(at(tail, 10), [11]);
+    t.equal(at(tail, 11), undefined);
+    t.same(page(7, 2), { positions: [8, 9], next: 9 });
+    t.same(
+      page(7, 1, (stream) => stream === 'odd-1'),
+      { positions: [9], next: 9 },
+    );
+    t.same(
+      page(9, 9, () => false),
+      { positions: [], next: 11 },
+    );
+    t.same(reads, []);
+    const [eighth] = tail.after(7, 1, undefined)!.events;
+    const { stream, revision, position, type, data, metadata, sealed, hash } = eighth!;
+    t.same({ stream, revision, position, type, data, metadata, sealed, hash }, event(8));
+    t.same(reads, [8], 'once');
+    tail.push(event(14));
+    t.equal(at(tail, 11), undefined);
+    t.same(at(tail, 13), [14]);
+  },
+);
 
 /** What holds for every disk that is full: the group is refused whole, and the next one is not. */
 const refusesAndRecovers = async (t: Test, store: EventStore, code: RegExp, makeRoom: () => void): Promise<void> => {
@@ -90,7 +117,9 @@ const refusesAndRecovers = async (t: Test, store: EventStore, code: RegExp, make
   let stored = 0;
   let failure: unknown;
   while (failure === undefined && stored < 2_000) {
-    const results = await Promise.allSettled(Array.from({ length: 3 }, (_, index) => store.append(`email-${stored + index}`, -1, [anEvent(large)])));
+    const results = await Promise.allSettled(
+      Array.from({ length: 3 }, (_, index) => store.append(`email-${stored + index}`, -1, [anEvent(large)])),
+    );
     const rejected = results.filter((result) => result.status === 'rejected');
     if (rejected.length === 0) stored += 3;
     else {
@@ -155,10 +184,22 @@ void t.test('a write that fails refuses the group, and the next one is taken whe
     t.comment('there is no prlimit here');
     return;
   }
-  const output = execFileSync('bash', ['-c', `unset NODE_OPTIONS; trap '' XFSZ; ulimit -S -f 1200; exec "$0" "$@"`, process.execPath, child, file], { encoding: 'utf8' });
-  const { codes, headAfterFailure, stored, recovered } = JSON.parse(output) as { codes: string[]; headAfterFailure: number; stored: number; recovered: unknown };
+  const output = execFileSync(
+    'bash',
+    ['-c', `unset NODE_OPTIONS; trap '' XFSZ; ulimit -S -f 1200; exec "$0" "$@"`, process.execPath, child, file],
+    { encoding: 'utf8' },
+  );
+  const { codes, headAfterFailure, stored, recovered } = JSON.parse(output) as {
+    codes: string[];
+    headAfterFailure: number;
+    stored: number;
+    recovered: unknown;
+  };
   t.ok(codes.length > 0);
-  t.ok(codes.every((code) => code.startsWith('SQLITE_IOERR') || code === 'SQLITE_FULL'), codes.join());
+  t.ok(
+    codes.every((code) => code.startsWith('SQLITE_IOERR') || code === 'SQLITE_FULL'),
+    codes.join(),
+  );
   t.equal(headAfterFailure, stored);
   t.same(recovered, { revision: 0, position: stored + 1 });
 });
@@ -173,7 +214,10 @@ void t.test('a lock that another process holds too long refuses the group with S
   t.teardown(() => void holder.close());
   holder.exec('BEGIN IMMEDIATE');
   const results = await Promise.allSettled([store.append('email-1', -1, [anEvent('a')]), store.append('email-2', -1, [anEvent('b')])]);
-  t.same(results.map((result) => (result.status === 'rejected' ? (result.reason as { code: string }).code : 'stored')), ['SQLITE_BUSY', 'SQLITE_BUSY']);
+  t.same(
+    results.map((result) => (result.status === 'rejected' ? (result.reason as { code: string }).code : 'stored')),
+    ['SQLITE_BUSY', 'SQLITE_BUSY'],
+  );
   holder.exec('ROLLBACK');
   t.same(await store.append('email-1', -1, [anEvent('a')]), { revision: 0, position: 1 });
 });
@@ -189,5 +233,8 @@ void t.test('an event of another process reaches a waiting subscriber without an
   const alive = setInterval(() => undefined, 1_000);
   t.teardown(() => clearInterval(alive));
   await there.append('email-1', -1, [anEvent('a')]);
-  t.same((await waiting).map((event) => event.position), [1]);
+  t.same(
+    (await waiting).map((event) => event.position),
+    [1],
+  );
 });

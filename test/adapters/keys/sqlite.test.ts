@@ -32,7 +32,10 @@ const wrappedKeys = (file: string, ids: readonly string[]): Map<string, Buffer> 
 
 /** The same ids in an order that looks random and is always the same. */
 const shuffled = (ids: readonly string[]): string[] =>
-  ids.map((id, index) => ({ id, rank: (index * 7919) % 3001 })).sort((a, b) => a.rank - b.rank).map(({ id }) => id);
+  ids
+    .map((id, index) => ({ id, rank: (index * 7919) % 3001 }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ id }) => id);
 
 void t.test('nothing of a destroyed key stays in the database or its log, in whatever order keys come and go', async (t) => {
   const directory = temporaryDirectory(t);

@@ -11,18 +11,35 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 const ed25519 = generateKeyPairSync('ed25519').privateKey;
 
 const tagsOf = (field: string): Record<string, string> =>
-  Object.fromEntries(field.slice(field.indexOf(':') + 1).replace(/\s+/g, '').split(';').filter((tag) => tag !== '').map((tag) => [tag.slice(0, tag.indexOf('=')), tag.slice(tag.indexOf('=') + 1)]));
+  Object.fromEntries(
+    field
+      .slice(field.indexOf(':') + 1)
+      .replace(/\s+/g, '')
+      .split(';')
+      .filter((tag) => tag !== '')
+      .map((tag) => [tag.slice(0, tag.indexOf('=')), tag.slice(tag.indexOf('=') + 1)]),
+  );
 
 /** RFC 6376, sections 3.4, 3.7 and 6.1, written for short inputs and clarity. */
 const faultOf = (signed: string, privateKey: KeyObject): string | undefined => {
   const split = signed.indexOf('\r\n\r\n');
   const fields = signed.slice(0, split).split(/\r\n(?![ \t])/);
-  const relaxed = (field: string): string => `${field.slice(0, field.indexOf(':')).toLowerCase().trim()}:${field.slice(field.indexOf(':') + 1).replace(/\r\n/g, '').replace(/[ \t]+/g, ' ').trim()}`;
+  const relaxed = (field: string): string =>
+    `${field.slice(0, field.indexOf(':')).toLowerCase().trim()}:${field
+      .slice(field.indexOf(':') + 1)
+      .replace(/\r\n/g, '')
+      .replace(/[ \t]+/g, ' ')
+      .trim()}`;
   const signature = fields[0]!;
   if (!signature.startsWith('DKIM-Signature:')) return 'the signature does not stand first';
   const tags = tagsOf(signature);
 
-  let body = signed.slice(split + 4).split('\r\n').map((line) => line.replace(/[ \t]+/g, ' ').replace(/ $/, '')).join('\r\n').replace(/(\r\n)+$/, '');
+  let body = signed
+    .slice(split + 4)
+    .split('\r\n')
+    .map((line) => line.replace(/[ \t]+/g, ' ').replace(/ $/, ''))
+    .join('\r\n')
+    .replace(/(\r\n)+$/, '');
   if (body !== '') body += '\r\n';
   if (createHash('sha256').update(body, 'latin1').digest('base64') !== tags['bh']) return 'the body hash is wrong';
 
@@ -36,7 +53,8 @@ const faultOf = (signed: string, privateKey: KeyObject): string | undefined => {
   const data = Buffer.from(hashed, 'latin1');
   const key = createPublicKey(privateKey);
   const bytes = Buffer.from(tags['b']!, 'base64');
-  const right = tags['a'] === 'rsa-sha256' ? verify('sha256', data, key, bytes) : verify(null, createHash('sha256').update(data).digest(), key, bytes);
+  const right =
+    tags['a'] === 'rsa-sha256' ? verify('sha256', data, key, bytes) : verify(null, createHash('sha256').update(data).digest(), key, bytes);
   return right ? undefined : 'the signature is wrong';
 };
 
@@ -51,7 +69,10 @@ const message = composeMessage({
   text: 'Hallo',
 });
 
-for (const [name, key] of [['rsa', rsa], ['ed25519', ed25519]] as const) {
+for (const [name, key] of [
+  ['rsa', rsa],
+  ['ed25519', ed25519],
+] as const) {
   void t.test(`a signature by ${name} verifies, and no longer does when anything signed changes`, async (t) => {
     const sign = openDkimSigner({ domain: 'example.com', selector: 's1', privateKey: pem(key) });
     const field = await sign(message);
@@ -68,16 +89,19 @@ for (const [name, key] of [['rsa', rsa], ['ed25519', ed25519]] as const) {
   });
 }
 
-void t.test('the body hash is nodemailer\'s, whatever the body', async (t) => {
+void t.test("the body hash is nodemailer's, whatever the body", async (t) => {
   const sign = openDkimSigner({ domain: 'example.com', selector: 's1', privateKey: pem(ed25519) });
   const other = new DKIM({ domainName: 'example.com', keySelector: 's1', privateKey: pem(rsa) });
   const piece = fc.constantFrom('a', 'b c', ' ', '  ', '\t', '\r\n', '\r\n', '\r\n\r\n', '.', '\u00fc');
-  await fc.assert(fc.asyncProperty(fc.array(piece, { maxLength: 20 }), async (pieces) => {
-    const raw = Buffer.from(`From: a@example.com\r\n\r\n${pieces.join('')}`);
-    let theirs = '';
-    for await (const chunk of other.sign(raw)) theirs += String(chunk);
-    return tagsOf(await sign(raw))['bh'] === tagsOf(theirs.split(/\r\n(?![ \t])/)[0]!)['bh'];
-  }), { numRuns: 300 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 20 }), async (pieces) => {
+      const raw = Buffer.from(`From: a@example.com\r\n\r\n${pieces.join('')}`);
+      let theirs = '';
+      for await (const chunk of other.sign(raw)) theirs += String(chunk);
+      return tagsOf(await sign(raw))['bh'] === tagsOf(theirs.split(/\r\n(?![ \t])/)[0]!)['bh'];
+    }),
+    { numRuns: 300 },
+  );
   t.pass('held for 300 bodies');
 });
 
@@ -92,8 +116,24 @@ void t.test('a megabyte of spaces is signed in one pass', async (t) => {
 void t.test('keys and names that cannot be used', async (t) => {
   const privateKey = pem(ed25519);
   t.throws(() => openDkimSigner({ domain: 'example.com', selector: 's', privateKey: 'nonsense' }), /PEM/);
-  t.throws(() => openDkimSigner({ domain: 'example.com', selector: 's', privateKey: pem(generateKeyPairSync('rsa', { modulusLength: 512 }).privateKey) }), /1024 bits/);
-  t.throws(() => openDkimSigner({ domain: 'example.com', selector: 's', privateKey: pem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey) }), /Ed25519/);
+  t.throws(
+    () =>
+      openDkimSigner({
+        domain: 'example.com',
+        selector: 's',
+        privateKey: pem(generateKeyPairSync('rsa', { modulusLength: 512 }).privateKey),
+      }),
+    /1024 bits/,
+  );
+  t.throws(
+    () =>
+      openDkimSigner({
+        domain: 'example.com',
+        selector: 's',
+        privateKey: pem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey),
+      }),
+    /Ed25519/,
+  );
   t.throws(() => openDkimSigner({ domain: 'example.com; x=y', selector: 's', privateKey }), /domain/);
   t.throws(() => openDkimSigner({ domain: 'example.com', selector: 's\r\nx', privateKey }), /selector/);
 });

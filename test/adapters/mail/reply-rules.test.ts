@@ -31,7 +31,7 @@ const cases: readonly (readonly [stage: ReplyStage, text: string, result: string
   ['rcpt', '550 5.7.1 <x@example.org>: Recipient address rejected: user unknown', 'bounced', 'mailbox-unknown'],
   ['rcpt', '550 No such user here', 'bounced', 'mailbox-unknown'],
   ['rcpt', '550 Requested action not taken: mailbox unavailable', 'bounced', 'mailbox-unknown'],
-  ['message', '554 delivery error: dd This user doesn\'t have a yahoo.com account (x@yahoo.com)', 'bounced', 'mailbox-unknown'],
+  ['message', "554 delivery error: dd This user doesn't have a yahoo.com account (x@yahoo.com)", 'bounced', 'mailbox-unknown'],
   ['rcpt', '551 user not local', 'bounced', 'mailbox-unknown'],
   ['rcpt', '553 mailbox name not allowed', 'bounced', 'mailbox-unknown'],
   ['rcpt', '550 5.1.2 bad destination system', 'bounced', 'domain-unknown'],
@@ -81,12 +81,16 @@ void t.test('known wordings', async (t) => {
 
 void t.test('every rule name is reached by a case', async (t) => {
   const reached = new Set(cases.map((one) => one[3]));
-  t.same([...new Set(replyRules.map((one) => one.rule))].filter((rule) => !reached.has(rule)), []);
+  t.same(
+    [...new Set(replyRules.map((one) => one.rule))].filter((rule) => !reached.has(rule)),
+    [],
+  );
 });
 
 void t.test('4xx is always tried again, 5xx in a transaction only where the table says so', async (t) => {
   for (const stage of ['mail', 'rcpt', 'data', 'message'] as const) {
-    for (let replyCode = 400; replyCode < 500; replyCode += 1) t.equal(classifyReply({ stage, replyCode, text: `${replyCode} 5.1.1 no such user, spam` }).result, 'deferred');
+    for (let replyCode = 400; replyCode < 500; replyCode += 1)
+      t.equal(classifyReply({ stage, replyCode, text: `${replyCode} 5.1.1 no such user, spam` }).result, 'deferred');
     for (let replyCode = 500; replyCode < 600; replyCode += 1) {
       const { result } = classifyReply({ stage, replyCode, text: `${replyCode} no` });
       if (replyCode !== 503) t.ok(result === 'bounced' || result === 'refused', `${stage} ${replyCode}`);
@@ -108,6 +112,7 @@ void t.test('enhanced codes', async (t) => {
 
 void t.test('a hostile reply costs no time', async (t) => {
   const startedAtMs = performance.now();
-  for (const text of [`550 ${'user '.repeat(200_000)}`, `550 ${'exceed '.repeat(200_000)}`, `550 ${' '.repeat(1_000_000)}`]) classifyReply({ stage: 'rcpt', replyCode: 550, text });
+  for (const text of [`550 ${'user '.repeat(200_000)}`, `550 ${'exceed '.repeat(200_000)}`, `550 ${' '.repeat(1_000_000)}`])
+    classifyReply({ stage: 'rcpt', replyCode: 550, text });
   t.ok(performance.now() - startedAtMs < 500);
 });

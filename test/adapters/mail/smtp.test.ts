@@ -1,28 +1,41 @@
 /** The SMTP mailer against the contract of every mailer, and what is its own: URL, TLS, login, DKIM. */
 import t from 'tap';
 import { openSmtpMailer, type SmtpMailerOptions } from '../../../src/adapters/mail/smtp.js';
-import type { Log } from '../../../src/domain/ports/log.js';
+import type { Logger } from '../../../src/domain/ports/logger.js';
 import { mailerSuite, message } from '../../contracts/mailer-suite.js';
 import { at, hang, openSmtpScript, refusedPort, reply, type SmtpScriptOptions } from '../../support/smtp-script.js';
 
-const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, child: () => silent };
+const silent: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silent,
+};
 const never = (): AbortSignal => new AbortController().signal;
 
 mailerSuite(t, {
   open: ({ url, connectionsMax, silenceMs }) =>
-    openSmtpMailer({ url, connectionsMax, final: false, timeouts: { setupMs: silenceMs, silenceMs }, log: silent }),
+    openSmtpMailer({ url, connectionsMax, final: false, timeouts: { setupMs: silenceMs, silenceMs }, logger: silent }),
 });
 
 const sendOnce = async (options: Partial<SmtpMailerOptions> & { url: string }) => {
-  const mailer = openSmtpMailer({ final: false, connectionsMax: 1, log: silent, ...options });
+  const mailer = openSmtpMailer({ final: false, connectionsMax: 1, logger: silent, ...options });
   const outcome = await mailer.send(message(['anna@example.org']), { signal: never() });
   await mailer.close();
   return outcome.recipients[0]!;
 };
 
 void t.test('a host that refuses, that does not exist, that does not answer', async (t) => {
-  t.match(await sendOnce({ url: `smtp://127.0.0.1:${await refusedPort()}` }), { result: 'deferred', rule: 'connection-refused', replyCode: null });
-  t.match(await sendOnce({ url: 'smtp://no-such-host.invalid:2525', timeouts: { setupMs: 3_000 } }), { result: 'deferred', rule: /^(host-not-found|timeout)$/ });
+  t.match(await sendOnce({ url: `smtp://127.0.0.1:${await refusedPort()}` }), {
+    result: 'deferred',
+    rule: 'connection-refused',
+    replyCode: null,
+  });
+  t.match(await sendOnce({ url: 'smtp://no-such-host.invalid:2525', timeouts: { setupMs: 3_000 } }), {
+    result: 'deferred',
+    rule: /^(host-not-found|timeout)$/,
+  });
 });
 
 void t.test('TLS: required, opportunistic, off, from the first byte, and certificates that cannot be trusted', async (t) => {
@@ -42,7 +55,11 @@ void t.test('TLS: required, opportunistic, off, from the first byte, and certifi
   t.same(await run({ certificate: 'expired' }, 'tls=required'), { result: 'deferred', rule: 'tls-failed', startTls: true });
   t.same(await run({ certificate: 'expired', secure: true }, ''), { result: 'deferred', rule: 'tls-failed', startTls: false });
   t.match(await run({}, 'tls=required'), { result: 'deferred', rule: /tls-failed|session-refused/, startTls: true }, 'the server has none');
-  t.same(await run({ certificate: 'valid', script: at('starttls', reply('454 4.7.0 not now')) }, ''), { ...accepted, startTls: true }, 'opportunistic goes on in clear');
+  t.same(
+    await run({ certificate: 'valid', script: at('starttls', reply('454 4.7.0 not now')) }, ''),
+    { ...accepted, startTls: true },
+    'opportunistic goes on in clear',
+  );
 });
 
 void t.test('login: right, wrong, not offered', async (t) => {
@@ -50,16 +67,33 @@ void t.test('login: right, wrong, not offered', async (t) => {
   const server = await openSmtpScript({ user });
   const other = await openSmtpScript();
   t.teardown(() => Promise.all([server.close(), other.close()]));
-  const url = (port: number, password: string): string => `smtp://${encodeURIComponent(user.name)}:${encodeURIComponent(password)}@127.0.0.1:${port}`;
+  const url = (port: number, password: string): string =>
+    `smtp://${encodeURIComponent(user.name)}:${encodeURIComponent(password)}@127.0.0.1:${port}`;
   t.match(await sendOnce({ url: url(server.port, user.password) }), { result: 'accepted' });
-  t.match(await sendOnce({ url: url(server.port, 'wrong') }), { result: 'deferred', rule: 'authentication-failed', replyCode: 535, enhancedCode: '5.7.8' });
-  t.match(await sendOnce({ url: `smtp://127.0.0.1:${server.port}` }), { result: 'refused', rule: 'authentication-required', replyCode: 530 });
+  t.match(await sendOnce({ url: url(server.port, 'wrong') }), {
+    result: 'deferred',
+    rule: 'authentication-failed',
+    replyCode: 535,
+    enhancedCode: '5.7.8',
+  });
+  t.match(await sendOnce({ url: `smtp://127.0.0.1:${server.port}` }), {
+    result: 'refused',
+    rule: 'authentication-required',
+    replyCode: 530,
+  });
   t.match(await sendOnce({ url: url(other.port, user.password) }), { result: 'deferred' });
 });
 
 void t.test('a connection is closed when it was idle, and after its messages', async (t) => {
   const server = await openSmtpScript();
-  const mailer = openSmtpMailer({ url: server.url, final: true, connectionsMax: 1, messagesPerConnectionMax: 2, timeouts: { idleMs: 30 }, log: silent });
+  const mailer = openSmtpMailer({
+    url: server.url,
+    final: true,
+    connectionsMax: 1,
+    messagesPerConnectionMax: 2,
+    timeouts: { idleMs: 30 },
+    logger: silent,
+  });
   t.teardown(() => Promise.all([mailer.close(), server.close()]));
   t.equal(mailer.final, true);
   t.equal(mailer.host, `127.0.0.1:${server.port}`);
@@ -71,7 +105,7 @@ void t.test('a connection is closed when it was idle, and after its messages', a
 
 void t.test('a connection that hangs on QUIT is cut', async (t) => {
   const server = await openSmtpScript({ script: at('quit', hang) });
-  const mailer = openSmtpMailer({ url: server.url, final: true, connectionsMax: 1, log: silent });
+  const mailer = openSmtpMailer({ url: server.url, final: true, connectionsMax: 1, logger: silent });
   await mailer.send(message(['a@b.cd']), { signal: never() });
   await mailer.close();
   await server.close();
@@ -80,14 +114,23 @@ void t.test('a connection that hangs on QUIT is cut', async (t) => {
 
 void t.test('URLs that cannot be used stop the start with a sentence, without the password', async (t) => {
   const cases: readonly (readonly [string, RegExp])[] = [
-    ['', /must look like/], ['http://x', /must look like/], ['smtp://', /must look like|no host/], ['smtp://h/path', /path/],
-    ['smtp://h?tsl=off', /unknown parameter "tsl"/], ['smtp://h?tls=maybe', /one of required, opportunistic, off/], ['smtp://h?tls=off&tls=off', /one of/],
-    ['smtps://h?tls=off', /although smtps/], ['smtp://user@h', /user and a password/], ['smtp://:secret@h', /user and a password/],
-    ['smtp://u:secret%zz@h', /%25/], ['smtp://h?name=a%0d%0ab', /host name/], ['smtp://h?verify=no', /one of on, off/],
+    ['', /must look like/],
+    ['http://x', /must look like/],
+    ['smtp://', /must look like|no host/],
+    ['smtp://h/path', /path/],
+    ['smtp://h?tsl=off', /unknown parameter "tsl"/],
+    ['smtp://h?tls=maybe', /one of required, opportunistic, off/],
+    ['smtp://h?tls=off&tls=off', /one of/],
+    ['smtps://h?tls=off', /although smtps/],
+    ['smtp://user@h', /user and a password/],
+    ['smtp://:secret@h', /user and a password/],
+    ['smtp://u:secret%zz@h', /%25/],
+    ['smtp://h?name=a%0d%0ab', /host name/],
+    ['smtp://h?verify=no', /one of on, off/],
   ];
   for (const [url, sentence] of cases) {
     try {
-      openSmtpMailer({ url, final: false, connectionsMax: 1, log: silent });
+      openSmtpMailer({ url, final: false, connectionsMax: 1, logger: silent });
       t.fail(url);
     } catch (error) {
       t.match(error instanceof Error ? error.message : '', sentence, url);

@@ -13,7 +13,8 @@ void t.test('dots at the beginning of lines are doubled, the message is ended by
     ['.first\r\n.\r\n..two\r\nin . the .. middle.\r\n', '..first\r\n..\r\n...two\r\nin . the .. middle.\r\n.\r\n'],
     ['.', '..\r\n.\r\n'],
     ['a\r\n.', 'a\r\n..\r\n.\r\n'],
-  ] as const) t.equal(sent(raw), wire, JSON.stringify(raw));
+  ] as const)
+    t.equal(sent(raw), wire, JSON.stringify(raw));
   t.end();
 });
 
@@ -25,7 +26,8 @@ void t.test('a bare CR or LF cannot end the message', (t) => {
     ['a\r\r\n.\r\nb', 'a\r\n\r\n..\r\nb\r\n.\r\n'],
     ['a\r', 'a\r\n.\r\n'],
     ['\n', '\r\n.\r\n'],
-  ] as const) t.equal(sent(raw), wire, JSON.stringify(raw));
+  ] as const)
+    t.equal(sent(raw), wire, JSON.stringify(raw));
   t.end();
 });
 
@@ -36,7 +38,15 @@ void t.test('whatever the text, a server reads it back with CRLF line ends', (t)
     const wire = sent(raw);
     const clean = raw.replace(/\r\n|\r|\n/g, '\r\n');
     const ended = clean === '' || clean.endsWith('\r\n') ? clean : `${clean}\r\n`;
-    if (!wire.endsWith('.\r\n') || wire.slice(0, -3).split('\r\n').map((line) => line.replace(/^\./, '')).join('\r\n') !== ended || /(?:^|\r\n)\.\r\n./s.test(wire)) {
+    if (
+      !wire.endsWith('.\r\n') ||
+      wire
+        .slice(0, -3)
+        .split('\r\n')
+        .map((line) => line.replace(/^\./, ''))
+        .join('\r\n') !== ended ||
+      /(?:^|\r\n)\.\r\n./s.test(wire)
+    ) {
       t.fail(JSON.stringify(raw));
     }
   }

@@ -7,18 +7,25 @@ import { join } from 'node:path';
 import { openMailbox, type MailboxOptions } from '../../../src/adapters/mailbox/mailbox.js';
 import { systemIds } from '../../../src/adapters/ids/system.js';
 import { openSmtpMailer } from '../../../src/adapters/mail/smtp.js';
-import type { Log } from '../../../src/domain/ports/log.js';
+import type { Logger } from '../../../src/domain/ports/logger.js';
 import { mailboxSuite } from '../../contracts/mailbox-suite.js';
 import { fakeClock } from '../../support/fake-clock.js';
 
-const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, child: () => silent };
+const silent: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silent,
+};
 
 const opened = async (t: Test, options: Partial<MailboxOptions> = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'mailbox-'));
   const clock = fakeClock();
-  const open = () => openMailbox({ file: join(folder, 'mailbox.db'), clock, ids: systemIds(), messagesMax: 10, log: silent, ...options });
+  const open = () =>
+    openMailbox({ file: join(folder, 'mailbox.db'), clock, ids: systemIds(), messagesMax: 10, logger: silent, ...options });
   const box = await open();
-  const mailer = openSmtpMailer({ url: box.smtpUrl, final: true, connectionsMax: 8, log: silent });
+  const mailer = openSmtpMailer({ url: box.smtpUrl, final: true, connectionsMax: 8, logger: silent });
   let closed = false;
   const close = async (): Promise<void> => {
     if (closed) return;
@@ -33,7 +40,12 @@ const opened = async (t: Test, options: Partial<MailboxOptions> = {}) => {
   const send = (envelope: Readonly<{ from: string; to: readonly string[] }>, raw: Buffer) =>
     mailer.send({ envelope, messageId: 'x', raw }, { signal: new AbortController().signal });
   return {
-    ...box, clock, folder, open, close, send,
+    ...box,
+    clock,
+    folder,
+    open,
+    close,
+    send,
     deliver: async (envelope: Readonly<{ from: string; to: readonly string[] }>, raw: Buffer): Promise<void> => {
       const { recipients } = await send(envelope, raw);
       if (recipients.some((one) => one.result !== 'accepted')) throw new Error(recipients[0]?.text);
@@ -51,7 +63,8 @@ mailboxSuite(t, {
 });
 
 const anna = { from: 'bounce@example.com', to: ['anna@example.org'] };
-const holding = (text: string, sizeBytes = 0): Buffer => Buffer.from(`Subject: ${text}\r\n\r\n${text} ${'x'.repeat(sizeBytes)} ${text}\r\n`);
+const holding = (text: string, sizeBytes = 0): Buffer =>
+  Buffer.from(`Subject: ${text}\r\n\r\n${text} ${'x'.repeat(sizeBytes)} ${text}\r\n`);
 
 void t.test('what was accepted is there after a restart, in order', async (t) => {
   const { deliver, close, open } = await opened(t);
@@ -59,7 +72,10 @@ void t.test('what was accepted is there after a restart, in order', async (t) =>
   await deliver(anna, holding('second'));
   await close();
   const again = await open();
-  t.same((await again.mailbox.list({ page: 1, limit: 10 })).entries.map((entry) => entry.subject), ['second', 'first']);
+  t.same(
+    (await again.mailbox.list({ page: 1, limit: 10 })).entries.map((entry) => entry.subject),
+    ['second', 'first'],
+  );
   await again.close();
 });
 
@@ -88,9 +104,17 @@ void t.test('what was deleted is in no file any more', async (t) => {
 
 void t.test('the envelope is what the client gave: A-labels, plus addresses, 50 recipients, a null sender', async (t) => {
   const { send, mailbox } = await opened(t);
-  const to = ['a@xn--mnchen-3ya.de', "o'hara+tag@example.org", 'a@localhost', ...Array.from({ length: 47 }, (_, at) => `r${at}@example.org`)];
+  const to = [
+    'a@xn--mnchen-3ya.de',
+    "o'hara+tag@example.org",
+    'a@localhost',
+    ...Array.from({ length: 47 }, (_, at) => `r${at}@example.org`),
+  ];
   const outcome = await send({ from: '', to }, holding('x'));
-  t.same(outcome.recipients.filter((one) => one.result !== 'accepted'), []);
+  t.same(
+    outcome.recipients.filter((one) => one.result !== 'accepted'),
+    [],
+  );
   const [entry] = (await mailbox.list({ page: 1, limit: 1 })).entries;
   t.same((await mailbox.get(entry!.id))?.envelope, { from: '', to });
 });
@@ -98,8 +122,18 @@ void t.test('the envelope is what the client gave: A-labels, plus addresses, 50 
 void t.test('a message larger than the bound is refused, by SIZE and while it comes', async (t) => {
   const { send, mailbox, smtpUrl } = await opened(t, { messageSizeBytesMax: 50_000 });
   t.match((await send(anna, holding('big', 60_000))).recipients[0], { result: 'refused', rule: 'message-too-large' });
-  const replies = await dialogue(smtpUrl, ['EHLO x', 'MAIL FROM:<a@b.cd>', 'RCPT TO:<e@f.gh>', 'DATA', `${'x'.repeat(900)}\r\n`.repeat(100) + '.', 'QUIT']);
-  t.match(replies.find((line) => line.startsWith('552')), /5\.3\.4 the message is larger than 50000 bytes/);
+  const replies = await dialogue(smtpUrl, [
+    'EHLO x',
+    'MAIL FROM:<a@b.cd>',
+    'RCPT TO:<e@f.gh>',
+    'DATA',
+    `${'x'.repeat(900)}\r\n`.repeat(100) + '.',
+    'QUIT',
+  ]);
+  t.match(
+    replies.find((line) => line.startsWith('552')),
+    /5\.3\.4 the message is larger than 50000 bytes/,
+  );
   t.equal((await mailbox.list({ page: 1, limit: 1 })).total, 0);
 });
 
@@ -113,10 +147,16 @@ void t.test('the server announces SIZE and pipelining, neither login nor TLS', a
 
 void t.test('when the mailbox cannot keep a message it says 452, not 250', async (t) => {
   const faults: unknown[] = [];
-  const log: Log = { ...silent, error: (fields) => void faults.push(fields) };
+  const logger: Logger = { ...silent, error: (fields) => void faults.push(fields) };
   let failing = true;
-  const ids = { ...systemIds(), uuid: () => { if (failing) throw new Error('no ids today'); return systemIds().uuid(); } };
-  const { send, mailbox } = await opened(t, { log, ids });
+  const ids = {
+    ...systemIds(),
+    uuid: () => {
+      if (failing) throw new Error('no ids today');
+      return systemIds().uuid();
+    },
+  };
+  const { send, mailbox } = await opened(t, { logger, ids });
   t.match((await send(anna, holding('x'))).recipients[0], { result: 'deferred', replyCode: 452 });
   t.equal(faults.length, 1);
   failing = false;
@@ -126,7 +166,17 @@ void t.test('when the mailbox cannot keep a message it says 452, not 250', async
 
 void t.test('a port that is taken stops the start', async (t) => {
   const { smtpUrl, folder } = await opened(t);
-  await t.rejects(openMailbox({ file: join(folder, 'other.db'), clock: fakeClock(), ids: systemIds(), messagesMax: 1, log: silent, port: Number(new URL(smtpUrl).port) }), { code: 'EADDRINUSE' });
+  await t.rejects(
+    openMailbox({
+      file: join(folder, 'other.db'),
+      clock: fakeClock(),
+      ids: systemIds(),
+      messagesMax: 1,
+      logger: silent,
+      port: Number(new URL(smtpUrl).port),
+    }),
+    { code: 'EADDRINUSE' },
+  );
 });
 
 /** Sends the lines one after the other and gives all that the server said. */

@@ -18,7 +18,13 @@ type Options = Parameters<OutboundHttp['get']>[1];
 const bounds: Options = { sizeBytesMax: 100_000, timeoutMs: 20_000, redirectsMax: 3, signal: new AbortController().signal };
 
 /** A server on loopback; answers its port, and the requests that reached it. */
-const listen = async (t: Test, answer: RequestListener, make: (listener: RequestListener) => Server = createServer, host = '127.0.0.1', atPort = 0) => {
+const listen = async (
+  t: Test,
+  answer: RequestListener,
+  make: (listener: RequestListener) => Server = createServer,
+  host = '127.0.0.1',
+  atPort = 0,
+) => {
   const asked: IncomingMessage[] = [];
   const sockets = new Set<Socket>();
   const server = make((request, response) => {
@@ -53,7 +59,10 @@ const openStrict = (t: Test, lookup?: Lookup): OutboundHttp => {
 
 /** Expects that fault, with a sentence that tells nothing of any address. */
 const refused = async (t: Test, fetched: Promise<unknown>, fault: FetchFault, name: string): Promise<string> => {
-  const error = await fetched.then(() => undefined, (thrown: unknown) => thrown);
+  const error = await fetched.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   if (!(error instanceof OutboundFault)) {
     t.fail(`${name}: ${String(error)}`);
     return '';
@@ -64,20 +73,94 @@ const refused = async (t: Test, fetched: Promise<unknown>, fault: FetchFault, na
   return error.message;
 };
 
-const answers = (status: number, headers: Readonly<Record<string, string>>, body: string | Buffer = '') => (_request: IncomingMessage, response: ServerResponse): void => {
-  response.writeHead(status, headers).end(body);
-};
+const answers =
+  (status: number, headers: Readonly<Record<string, string>>, body: string | Buffer = '') =>
+  (_request: IncomingMessage, response: ServerResponse): void => {
+    response.writeHead(status, headers).end(body);
+  };
 
 const REFUSED = [
-  '127.0.0.1', '127.255.255.254', '0.0.0.0', '0.1.2.3', '10.0.0.1', '10.255.255.255', '100.64.0.1', '100.127.255.255', '169.254.0.1', '169.254.169.254',
-  '172.16.0.1', '172.31.255.255', '192.0.0.1', '192.0.0.170', '192.0.2.1', '192.88.99.1', '192.168.0.1', '192.168.255.255', '198.18.0.1', '198.19.255.255',
-  '198.51.100.7', '203.0.113.7', '224.0.0.1', '239.255.255.255', '240.0.0.1', '255.255.255.255',
-  '::', '::1', '::2', '::7f00:1', '::ffff:127.0.0.1', '::ffff:a00:1', '::ffff:169.254.169.254', '::ffff:0:127.0.0.1', '64:ff9b::7f00:1', '64:ff9b::a9fe:a9fe', '64:ff9b:1::808:808',
-  '100::1', '2001::1', '2001:0:7f00:1::1', '2001:1::1', '2001:2::1', '2001:10::1', '2001:20::1', '2001:db8::1', '2002:7f00:1::', '2002:808:808::', '3fff::1',
-  '4000::1', '5f00::1', '8000::1', 'fc00::1', 'fd12:3456::1', 'fe80::1', 'fe80::1%lo', 'fec0::1', 'ff02::1', 'ff0e::1',
-  '', 'localhost', '0x7f.1', '2130706433', '127.1', '1.2.3', '1.2.3.4.5', '[::1]',
+  '127.0.0.1',
+  '127.255.255.254',
+  '0.0.0.0',
+  '0.1.2.3',
+  '10.0.0.1',
+  '10.255.255.255',
+  '100.64.0.1',
+  '100.127.255.255',
+  '169.254.0.1',
+  '169.254.169.254',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.0.0.1',
+  '192.0.0.170',
+  '192.0.2.1',
+  '192.88.99.1',
+  '192.168.0.1',
+  '192.168.255.255',
+  '198.18.0.1',
+  '198.19.255.255',
+  '198.51.100.7',
+  '203.0.113.7',
+  '224.0.0.1',
+  '239.255.255.255',
+  '240.0.0.1',
+  '255.255.255.255',
+  '::',
+  '::1',
+  '::2',
+  '::7f00:1',
+  '::ffff:127.0.0.1',
+  '::ffff:a00:1',
+  '::ffff:169.254.169.254',
+  '::ffff:0:127.0.0.1',
+  '64:ff9b::7f00:1',
+  '64:ff9b::a9fe:a9fe',
+  '64:ff9b:1::808:808',
+  '100::1',
+  '2001::1',
+  '2001:0:7f00:1::1',
+  '2001:1::1',
+  '2001:2::1',
+  '2001:10::1',
+  '2001:20::1',
+  '2001:db8::1',
+  '2002:7f00:1::',
+  '2002:808:808::',
+  '3fff::1',
+  '4000::1',
+  '5f00::1',
+  '8000::1',
+  'fc00::1',
+  'fd12:3456::1',
+  'fe80::1',
+  'fe80::1%lo',
+  'fec0::1',
+  'ff02::1',
+  'ff0e::1',
+  '',
+  'localhost',
+  '0x7f.1',
+  '2130706433',
+  '127.1',
+  '1.2.3',
+  '1.2.3.4.5',
+  '[::1]',
 ];
-const ALLOWED = ['1.1.1.1', '8.8.8.8', '100.63.255.255', '100.128.0.1', '172.15.0.1', '172.32.0.1', '192.167.1.1', '223.255.255.254', '2606:4700::1111', '2a00:1450:4001::200e', '::ffff:8.8.8.8', '64:ff9b::808:808'];
+const ALLOWED = [
+  '1.1.1.1',
+  '8.8.8.8',
+  '100.63.255.255',
+  '100.128.0.1',
+  '172.15.0.1',
+  '172.32.0.1',
+  '192.167.1.1',
+  '223.255.255.254',
+  '2606:4700::1111',
+  '2a00:1450:4001::200e',
+  '::ffff:8.8.8.8',
+  '64:ff9b::808:808',
+];
 
 void t.test('which addresses are public', async (t) => {
   for (const address of REFUSED) t.equal(isPublicAddress(address), false, address);
@@ -91,8 +174,32 @@ void t.test('an address that is not public is refused, however it is spelled, an
     return [];
   });
   const hosts = [
-    '127.0.0.1', '127.1', '0177.0.0.1', '0x7f.0.0.1', '0x7f000001', '2130706433', '017700000001', '127.0.0.1.', '１２７.0.0.1', '①②⑦.0.0.1', '0', '0.0.0.0', '%31%32%37.0.0.1',
-    '[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[0:0:0:0:0:ffff:7f00:0001]', '[::127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[fd00::1]', '[fe80::1]', '169.254.169.254', '10.0.0.1', '192.168.1.1',
+    '127.0.0.1',
+    '127.1',
+    '0177.0.0.1',
+    '0x7f.0.0.1',
+    '0x7f000001',
+    '2130706433',
+    '017700000001',
+    '127.0.0.1.',
+    '１２７.0.0.1',
+    '①②⑦.0.0.1',
+    '0',
+    '0.0.0.0',
+    '%31%32%37.0.0.1',
+    '[::1]',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[0:0:0:0:0:ffff:7f00:0001]',
+    '[::127.0.0.1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+    '[fd00::1]',
+    '[fe80::1]',
+    '169.254.169.254',
+    '10.0.0.1',
+    '192.168.1.1',
   ];
   for (const host of hosts) await refused(t, http.get(`http://${host}:${port}/`, bounds), 'address-not-allowed', host);
   t.equal(asked.length, 0);
@@ -116,7 +223,12 @@ void t.test('a name is judged by the addresses it stands for, and those alone ar
   await refused(t, broken.get('http://later.example/', bounds), 'unreachable', 'no answer of the resolver');
   t.equal(asked.length, 0);
 
-  const mixed = openLocal(t, { lookup: async () => [{ address: '10.0.0.1', family: 4 }, { address: '127.0.0.1', family: 4 }] });
+  const mixed = openLocal(t, {
+    lookup: async () => [
+      { address: '10.0.0.1', family: 4 },
+      { address: '127.0.0.1', family: 4 },
+    ],
+  });
   t.equal(Buffer.from((await mixed.get(`http://mixed.example:${port}/`, bounds)).bytes).toString(), 'here');
 });
 
@@ -133,7 +245,13 @@ void t.test('a name that changes its address between check and connection (DNS r
   t.teardown(() => http.close());
   t.equal(Buffer.from((await http.get(`http://rebind.example:${port}/`, bounds)).bytes).toString(), 'public');
   t.equal(lookups, 1, 'what was judged is what was connected to');
-  for (let again = 0; again < 3; again += 1) await refused(t, http.get(`http://rebind.example:${port}/`, bounds), 'address-not-allowed', 'each new connection looks up and judges anew');
+  for (let again = 0; again < 3; again += 1)
+    await refused(
+      t,
+      http.get(`http://rebind.example:${port}/`, bounds),
+      'address-not-allowed',
+      'each new connection looks up and judges anew',
+    );
   t.equal(lookups, 4);
   t.equal(open.asked.length, 1);
   t.equal(hidden.asked.length, 0);
@@ -141,7 +259,10 @@ void t.test('a name that changes its address between check and connection (DNS r
   const changing = openOutboundHttp({
     lookup: async () => [{ address: '127.0.0.1', family: 4 }],
     // Allowed when it was looked up, not any more when it is connected.
-    isAllowed: ((calls) => () => (calls += 1) === 1)(0),
+    isAllowed: (
+      (calls) => () =>
+        (calls += 1) === 1
+    )(0),
   });
   t.teardown(() => changing.close());
   await refused(t, changing.get(`http://changing.example:${port}/`, bounds), 'address-not-allowed', 'the connected socket is judged too');
@@ -150,7 +271,8 @@ void t.test('a name that changes its address between check and connection (DNS r
 
 void t.test('a file is fetched as it is, without credentials, cookies or more headers than needed', async (t) => {
   const { url, asked } = await listen(t, (request, response) => {
-    if (request.url === '/plain') response.writeHead(200, { 'content-type': 'Image/PNG; charset=x', 'set-cookie': 'a=b' }).end(Buffer.from([0, 255, 1]));
+    if (request.url === '/plain')
+      response.writeHead(200, { 'content-type': 'Image/PNG; charset=x', 'set-cookie': 'a=b' }).end(Buffer.from([0, 255, 1]));
     else if (request.url === '/empty?q=1') response.writeHead(200).end();
     else response.writeHead(200, { 'content-type': 'nonsense\tx' }).end('x');
   });
@@ -161,12 +283,38 @@ void t.test('a file is fetched as it is, without credentials, cookies or more he
   t.same(Object.keys(asked[0]!.headers).sort(), ['accept', 'accept-encoding', 'connection', 'host', 'user-agent']);
   t.match(asked[0]!.headers, { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'sealpost' });
   t.equal(asked[2]!.headers.cookie, undefined);
-  t.same(asked.map((request) => [request.method, request.url]), [['GET', '/plain'], ['GET', '/empty?q=1'], ['GET', '/other']]);
+  t.same(
+    asked.map((request) => [request.method, request.url]),
+    [
+      ['GET', '/plain'],
+      ['GET', '/empty?q=1'],
+      ['GET', '/other'],
+    ],
+  );
 });
 
 void t.test('what is no http or https URL without credentials is refused before anything is done', async (t) => {
   const http = openLocal(t);
-  for (const url of ['', 'nonsense', '/path', '//host/x', 'ftp://example.com/x', 'file:///etc/passwd', 'data:text/plain,x', 'gopher://x', 'javascript:1', 'http://', 'https://[::1', 'http://1.2.3.4.5.6/', 'http://a b/', `http://example.com/${'x'.repeat(9_000)}`, 'http://user@example.com/', 'http://:pw@example.com/', 'blob:http://example.com/x', 'ws://example.com']) {
+  for (const url of [
+    '',
+    'nonsense',
+    '/path',
+    '//host/x',
+    'ftp://example.com/x',
+    'file:///etc/passwd',
+    'data:text/plain,x',
+    'gopher://x',
+    'javascript:1',
+    'http://',
+    'https://[::1',
+    'http://1.2.3.4.5.6/',
+    'http://a b/',
+    `http://example.com/${'x'.repeat(9_000)}`,
+    'http://user@example.com/',
+    'http://:pw@example.com/',
+    'blob:http://example.com/x',
+    'ws://example.com',
+  ]) {
     await refused(t, http.get(url, bounds), 'not-http', url.slice(0, 60));
   }
 });
@@ -183,18 +331,30 @@ void t.test('redirects are followed as often as allowed, and each is checked ane
     else to(decodeURIComponent(path.slice(1)));
   });
   const http = openLocal(t);
-  for (const left of [0, 1, 2, 3]) t.equal(Buffer.from((await http.get(`${url}/left/${left}`, bounds)).bytes).toString(), 'arrived', `${left} redirects`);
+  for (const left of [0, 1, 2, 3])
+    t.equal(Buffer.from((await http.get(`${url}/left/${left}`, bounds)).bytes).toString(), 'arrived', `${left} redirects`);
   await refused(t, http.get(`${url}/left/4`, bounds), 'too-many-redirects', 'four redirects');
   await refused(t, http.get(`${url}/left/1`, { ...bounds, redirectsMax: 0 }), 'too-many-redirects', 'none allowed');
   await refused(t, http.get(`${url}/loop`, bounds), 'too-many-redirects', 'a circle');
   await refused(t, http.get(`${url}/nowhere`, bounds), 'status', 'a redirect to nowhere');
   const before = asked.length;
-  for (const target of [`http://127.0.0.2:${port}/`, `http://[::1]:${port}/`, 'http://169.254.169.254/latest/meta-data/', `//10.0.0.1:${port}/x`, `http://2130706434:${port}/`, `http://localhost:${port}/`]) {
-    const strict = openOutboundHttp({ isAllowed: (address) => address === '127.0.0.1', lookup: async () => [{ address: '127.0.0.3', family: 4 }] });
+  for (const target of [
+    `http://127.0.0.2:${port}/`,
+    `http://[::1]:${port}/`,
+    'http://169.254.169.254/latest/meta-data/',
+    `//10.0.0.1:${port}/x`,
+    `http://2130706434:${port}/`,
+    `http://localhost:${port}/`,
+  ]) {
+    const strict = openOutboundHttp({
+      isAllowed: (address) => address === '127.0.0.1',
+      lookup: async () => [{ address: '127.0.0.3', family: 4 }],
+    });
     t.teardown(() => strict.close());
     await refused(t, strict.get(`${url}/${encodeURIComponent(target)}`, bounds), 'address-not-allowed', `a redirect to ${target}`);
   }
-  for (const target of ['file:///etc/passwd', 'ftp://example.com/', `http://user:pw@127.0.0.1:${port}/left/0`, 'http://[']) await refused(t, http.get(`${url}/${encodeURIComponent(target)}`, bounds), 'not-http', `a redirect to ${target}`);
+  for (const target of ['file:///etc/passwd', 'ftp://example.com/', `http://user:pw@127.0.0.1:${port}/left/0`, 'http://['])
+    await refused(t, http.get(`${url}/${encodeURIComponent(target)}`, bounds), 'not-http', `a redirect to ${target}`);
   t.equal(asked.length, before + 10, 'only the first address of each was asked');
 });
 
@@ -214,7 +374,8 @@ void t.test('what is too large is refused as soon as that shows', async (t) => {
     if (request.url === '/fits') return void response.setHeader('connection', 'close').end(Buffer.alloc(100_000, 7));
     if (request.url === '/one-more') return void response.end(Buffer.alloc(100_001, 7));
     if (request.url === '/bomb') return void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
-    if (request.url === '/br') return void response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync(Buffer.alloc(5_000_000)));
+    if (request.url === '/br')
+      return void response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync(Buffer.alloc(5_000_000)));
     const more = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(10_000))) sent += 10_000;
     };
@@ -223,7 +384,8 @@ void t.test('what is too large is refused as soon as that shows', async (t) => {
   });
   const http = openLocal(t);
   t.equal((await http.get(`${url}/fits`, bounds)).bytes.byteLength, 100_000);
-  for (const path of ['announced', 'one-more', 'bomb', 'br', 'endless']) t.match(await refused(t, http.get(`${url}/${path}`, bounds), 'too-large', path), /100,000 bytes/, path);
+  for (const path of ['announced', 'one-more', 'bomb', 'br', 'endless'])
+    t.match(await refused(t, http.get(`${url}/${path}`, bounds), 'too-large', path), /100,000 bytes/, path);
   await eventually('the connections of what was refused are closed', () => sockets.size === 0);
   t.ok(sent < 20_000_000, 'the rest was not read');
   await http.close();
@@ -232,15 +394,23 @@ void t.test('what is too large is refused as soon as that shows', async (t) => {
 void t.test('compressed answers are decoded, broken and unknown ones refused', async (t) => {
   const text = Buffer.from('Grüße '.repeat(100));
   const encodings: Readonly<Record<string, readonly [string, Buffer]>> = {
-    gzip: ['gzip', gzipSync(text)], xgzip: ['X-GZIP', gzipSync(text)], deflate: ['deflate', deflateSync(text)], br: ['br', brotliCompressSync(text)], identity: ['identity', text],
-    cut: ['gzip', gzipSync(text).subarray(0, 30)], garbage: ['gzip', text], zstd: ['zstd', text], twice: ['gzip, gzip', gzipSync(gzipSync(text))],
+    gzip: ['gzip', gzipSync(text)],
+    xgzip: ['X-GZIP', gzipSync(text)],
+    deflate: ['deflate', deflateSync(text)],
+    br: ['br', brotliCompressSync(text)],
+    identity: ['identity', text],
+    cut: ['gzip', gzipSync(text).subarray(0, 30)],
+    garbage: ['gzip', text],
+    zstd: ['zstd', text],
+    twice: ['gzip, gzip', gzipSync(gzipSync(text))],
   };
   const { url } = await listen(t, (request, response) => {
     const [encoding, body] = encodings[(request.url ?? '').slice(1)]!;
     response.writeHead(200, { 'content-encoding': encoding }).end(body);
   });
   const http = openLocal(t);
-  for (const name of ['gzip', 'xgzip', 'deflate', 'br', 'identity']) t.ok(text.equals((await http.get(`${url}/${name}`, bounds)).bytes), name);
+  for (const name of ['gzip', 'xgzip', 'deflate', 'br', 'identity'])
+    t.ok(text.equals((await http.get(`${url}/${name}`, bounds)).bytes), name);
   for (const name of ['cut', 'garbage', 'zstd', 'twice']) await refused(t, http.get(`${url}/${name}`, bounds), 'unreachable', name);
 });
 
@@ -255,7 +425,10 @@ void t.test('the deadline holds for the whole: connecting, waiting, a body that 
   });
   const http = openLocal(t);
   for (const path of ['silent', 'trickle', 'round']) {
-    t.match(await refused(t, http.get(`${url}/${path}`, { ...bounds, timeoutMs: 150, redirectsMax: 1_000 }), 'timeout', path), /0\.15 seconds/);
+    t.match(
+      await refused(t, http.get(`${url}/${path}`, { ...bounds, timeoutMs: 150, redirectsMax: 1_000 }), 'timeout', path),
+      /0\.15 seconds/,
+    );
   }
   const slowNames = openLocal(t, { lookup: () => new Promise(() => {}) });
   await refused(t, slowNames.get('http://slow.example/', { ...bounds, timeoutMs: 50 }), 'timeout', 'a resolver that never answers');
@@ -268,7 +441,9 @@ void t.test('the deadline holds for the whole: connecting, waiting, a body that 
   await refused(t, stopped, 'timeout', 'the caller stopped');
   await refused(t, http.get(`${url}/silent`, { ...bounds, signal: caller.signal }), 'timeout', 'stopped before it began');
 
-  const open = [http.get(`${url}/silent`, bounds), http.get(`${url}/trickle`, bounds), slowNames.get('http://slow.example/', bounds)].map((fetched) => refused(t, fetched, 'timeout', 'closed meanwhile'));
+  const open = [http.get(`${url}/silent`, bounds), http.get(`${url}/trickle`, bounds), slowNames.get('http://slow.example/', bounds)].map(
+    (fetched) => refused(t, fetched, 'timeout', 'closed meanwhile'),
+  );
   await eventually('two were asked', () => sockets.size === 2);
   await Promise.all([http.close(), slowNames.close(), ...open]);
   await eventually('nothing stays open', () => sockets.size === 0);
@@ -276,16 +451,28 @@ void t.test('the deadline holds for the whole: connecting, waiting, a body that 
 
 void t.test('failures of a server are told without a word on how our network answered', async (t) => {
   const tls = (name: string): Buffer => readFileSync(fileURLToPath(new URL(`../../../../test/support/tls/${name}`, import.meta.url)));
-  const secure = await listen(t, answers(200, {}, 'x'), (listener) => createTlsServer({ cert: tls('valid.pem'), key: tls('key.pem') }, listener));
+  const secure = await listen(t, answers(200, {}, 'x'), (listener) =>
+    createTlsServer({ cert: tls('valid.pem'), key: tls('key.pem') }, listener),
+  );
   const broken = await listen(t, (request, response) => {
     if (request.url === '/cut') response.writeHead(200, { 'content-length': '100' }).write('x', () => response.destroy());
     else if (request.url === '/headers') response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end();
     else request.socket.end('SSH-2.0-OpenSSH\r\n');
   });
   const http = openLocal(t);
-  t.match(await refused(t, http.get(`https://127.0.0.1:${secure.port}/`, bounds), 'unreachable', 'a certificate that nobody vouches for'), /certificate/);
+  t.match(
+    await refused(t, http.get(`https://127.0.0.1:${secure.port}/`, bounds), 'unreachable', 'a certificate that nobody vouches for'),
+    /certificate/,
+  );
   const sentences = new Set<string>();
-  for (const url of [`${broken.url}/cut`, `${broken.url}/headers`, `${broken.url}/no-http`, 'http://127.0.0.1:1/', `http://127.0.0.1:${secure.port}/`, `https://127.0.0.1:${broken.port}/`]) {
+  for (const url of [
+    `${broken.url}/cut`,
+    `${broken.url}/headers`,
+    `${broken.url}/no-http`,
+    'http://127.0.0.1:1/',
+    `http://127.0.0.1:${secure.port}/`,
+    `https://127.0.0.1:${broken.port}/`,
+  ]) {
     sentences.add(await refused(t, http.get(url, bounds), 'unreachable', url.replace(/:\d+/, '')));
   }
   t.equal(sentences.size, 1, 'a closed port, another protocol and a broken answer look the same');
@@ -316,7 +503,10 @@ void t.test('slots: no more than so many at once, in order, and who gives up lea
   ends[0]!();
   ends[2]!();
   t.same(await Promise.all([first, fourth]), [1, 4]);
-  await t.rejects(slots(never, () => Promise.reject(new Error('failed'))), { message: 'failed' });
+  await t.rejects(
+    slots(never, () => Promise.reject(new Error('failed'))),
+    { message: 'failed' },
+  );
   await t.rejects(begin(5, stop.signal), { message: 'enough' });
   const again = [begin(6), begin(7)];
   await eventually('both slots are free again', () => started.length === 5);

@@ -1,12 +1,12 @@
 /** The check of a send call says of every email what its rendering will say, though it does not write the mail. */
 import t from 'tap';
-import { compile } from '../../../src/adapters/render/compile.js';
-import { checkingRuntimeOf } from '../../../src/adapters/render/checking.js';
-import { runtimeOf } from '../../../src/adapters/render/runtime.js';
+import { compile } from '../../../src/adapters/render/email/compile.js';
+import { checkingRuntimeOf } from '../../../src/adapters/render/email/checking.js';
+import { runtimeOf } from '../../../src/adapters/render/email/runtime.js';
 import { DomainError } from '../../../src/domain/errors.js';
 import type { Json, JsonObject } from '../../../src/domain/json.js';
 import { defaultLimits, type Limits } from '../../../src/domain/limits.js';
-import { checkEmailTemplate } from '../../../src/domain/rendering/check.js';
+import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
 import type { ValueFormat } from '../../../src/domain/template/schema.js';
 import { everyComponent, sinkDefinitions, sinkVariables } from '../../support/kitchen-sink.js';
 import { company, environment, templateOf } from '../../support/rendering.js';
@@ -24,11 +24,16 @@ const verdict = (action: () => unknown): string => {
 const compiled = (template: Record<string, unknown>, limits: Limits = defaultLimits) =>
   compile(checkEmailTemplate(template, limits).content, limits).render;
 
-const loop = { id: 'l', type: 'loop', props: { dataSource: 'rows', itemVariable: 'row' }, children: [
-  { id: 'x', type: 'rich-text', content: '<p>{{row}}</p>' },
-  { id: 'i', type: 'image', props: { src: '{{row}}', alt: '{{row}}' } },
-  { id: 'b', type: 'button', content: '{{row}}', props: { href: 'https://example.com/?q={{row}}' } },
-] };
+const loop = {
+  id: 'l',
+  type: 'loop',
+  props: { dataSource: 'rows', itemVariable: 'row' },
+  children: [
+    { id: 'x', type: 'rich-text', content: '<p>{{row}}</p>' },
+    { id: 'i', type: 'image', props: { src: '{{row}}', alt: '{{row}}' } },
+    { id: 'b', type: 'button', content: '{{row}}', props: { href: 'https://example.com/?q={{row}}' } },
+  ],
+};
 const rowsOf = (rows: Json): JsonObject => ({ rows });
 
 void t.test('around the size limit the check and the rendering agree, whatever the values are written as', async (t) => {
@@ -51,7 +56,11 @@ void t.test('around the size limit the check and the rendering agree, whatever t
 
 void t.test('every component gives the same verdict for good and for wrong variables', async (t) => {
   const wrong: readonly JsonObject[] = [
-    sinkVariables, {}, ...Object.keys(sinkVariables).flatMap((name) => [null, 7, 'x', true, [1], { a: 1 }].map((value) => ({ ...sinkVariables, [name]: value }))),
+    sinkVariables,
+    {},
+    ...Object.keys(sinkVariables).flatMap((name) =>
+      [null, 7, 'x', true, [1], { a: 1 }].map((value) => ({ ...sinkVariables, [name]: value })),
+    ),
   ];
   for (const [name, component] of Object.entries(everyComponent)) {
     const render = compiled(templateOf([component], { variables: sinkDefinitions }));
@@ -66,13 +75,54 @@ void t.test('every component gives the same verdict for good and for wrong varia
 
 void t.test('no formatted value is longer than the check reckons', async (t) => {
   const [checking, full] = [checkingRuntimeOf(defaultLimits), runtimeOf(defaultLimits)];
-  const locales = ['en-US', 'de-DE', 'fr-CH', 'ar-EG', 'hi-IN', 'ja-JP', 'th-TH', 'he-IL', 'ru-RU', 'ta-IN', 'my-MM', 'vi-VN', 'el-GR', 'zu-ZA', 'fa-IR', 'bn-BD'];
-  const values: readonly Json[] = [0, -1.5, 999_999_999_999_999, -123_456_789_012.75, 1e15, -1e300, 1e-7, '12.5', '2026-11-21', '2026-11-21T23:59:59.999+14:00', 8.64e15, -8.64e15, 'no number', null, true, ['a'], { a: 1 }];
+  const locales = [
+    'en-US',
+    'de-DE',
+    'fr-CH',
+    'ar-EG',
+    'hi-IN',
+    'ja-JP',
+    'th-TH',
+    'he-IL',
+    'ru-RU',
+    'ta-IN',
+    'my-MM',
+    'vi-VN',
+    'el-GR',
+    'zu-ZA',
+    'fa-IR',
+    'bn-BD',
+  ];
+  const values: readonly Json[] = [
+    0,
+    -1.5,
+    999_999_999_999_999,
+    -123_456_789_012.75,
+    1e15,
+    -1e300,
+    1e-7,
+    '12.5',
+    '2026-11-21',
+    '2026-11-21T23:59:59.999+14:00',
+    8.64e15,
+    -8.64e15,
+    'no number',
+    null,
+    true,
+    ['a'],
+    { a: 1 },
+  ];
   const styles = ['full', 'long', 'medium', 'short'] as const;
   const formats: readonly ValueFormat[] = [
-    { style: 'number' }, { style: 'percent' }, { style: 'currency', currency: 'EUR' }, { style: 'currency', currency: 'XAF' }, { style: 'number', pattern: '#,##0.00' },
-    { style: 'number', minimumFractionDigits: 20, maximumFractionDigits: 20 }, { style: 'currency', currency: 'USD', minimumFractionDigits: 20, maximumFractionDigits: 20 },
-    { style: 'date', pattern: 'EEEE, d MMMM yyyy' }, { style: 'datetime', pattern: 'EEEE MMMM d yyyy HH:mm:ss zzzz' },
+    { style: 'number' },
+    { style: 'percent' },
+    { style: 'currency', currency: 'EUR' },
+    { style: 'currency', currency: 'XAF' },
+    { style: 'number', pattern: '#,##0.00' },
+    { style: 'number', minimumFractionDigits: 20, maximumFractionDigits: 20 },
+    { style: 'currency', currency: 'USD', minimumFractionDigits: 20, maximumFractionDigits: 20 },
+    { style: 'date', pattern: 'EEEE, d MMMM yyyy' },
+    { style: 'datetime', pattern: 'EEEE MMMM d yyyy HH:mm:ss zzzz' },
     ...styles.map((style) => ({ style: 'date' as const, dateStyle: style })),
     ...styles.flatMap((date) => styles.map((time) => ({ style: 'datetime' as const, dateStyle: date, timeStyle: time }))),
   ];
@@ -84,7 +134,8 @@ void t.test('no formatted value is longer than the check reckons', async (t) => 
         for (const value of values) {
           const text = written(value);
           longest = Math.max(longest, text.length);
-          if (text.length > reckoned(value).length) t.fail(`${JSON.stringify(format)} ${locale} ${zone} ${JSON.stringify(value)} is ${text.length} long`);
+          if (text.length > reckoned(value).length)
+            t.fail(`${JSON.stringify(format)} ${locale} ${zone} ${JSON.stringify(value)} is ${text.length} long`);
         }
       }
     }

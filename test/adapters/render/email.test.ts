@@ -1,11 +1,11 @@
 /** Rendering of emails: every component and sample against its golden files, loops, conditions, formats, limits by their codes. */
 import t from 'tap';
 import { HtmlValidate } from 'html-validate';
-import { openRenderer } from '../../../src/adapters/render/email.js';
+import { openRenderer } from '../../../src/adapters/render/email/renderer.js';
 import { DomainError } from '../../../src/domain/errors.js';
 import type { JsonObject } from '../../../src/domain/json.js';
 import { defaultLimits } from '../../../src/domain/limits.js';
-import { checkEmailTemplate } from '../../../src/domain/rendering/check.js';
+import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
 import { sampleTemplates } from '../../../src/samples/index.js';
 import { matchesGolden } from '../../support/golden.js';
 import { everyComponent, kitchenSink, sinkDefinitions, sinkVariables } from '../../support/kitchen-sink.js';
@@ -13,12 +13,23 @@ import { company, environment, renderTemplate, templateOf } from '../../support/
 
 const validator = new HtmlValidate({
   root: true,
-  rules: { 'close-order': 'error', 'void-content': 'error', 'no-dup-attr': 'error', 'no-dup-class': 'error', 'attr-quotes': 'error', 'no-raw-characters': 'error', 'element-permitted-content': 'error', 'wcag/h37': 'error' },
+  rules: {
+    'close-order': 'error',
+    'void-content': 'error',
+    'no-dup-attr': 'error',
+    'no-dup-class': 'error',
+    'attr-quotes': 'error',
+    'no-raw-characters': 'error',
+    'element-permitted-content': 'error',
+    'wcag/h37': 'error',
+  },
 });
 
 const wellFormed = async (html: string): Promise<readonly string[]> => {
   const report = await validator.validateString(html.replace(/<!--\[if mso\]>.*?<!\[endif\]-->/gs, ''));
-  return report.results.flatMap(({ messages }) => messages.map(({ message, ruleId, line, column }) => `${ruleId}: ${message} at ${line}:${column}`));
+  return report.results.flatMap(({ messages }) =>
+    messages.map(({ message, ruleId, line, column }) => `${ruleId}: ${message} at ${line}:${column}`),
+  );
 };
 
 const failure = (action: () => unknown): DomainError => {
@@ -71,22 +82,45 @@ void t.test('the samples', async (t) => {
 });
 
 void t.test('loops nested to three, with index variables and shadowed names', async (t) => {
-  const loop = (id: string, dataSource: string, item: string, child: JsonObject): JsonObject =>
-    ({ id, type: 'loop', props: { dataSource, itemVariable: item, indexVariable: `${item}At` }, children: [child] });
+  const loop = (id: string, dataSource: string, item: string, child: JsonObject): JsonObject => ({
+    id,
+    type: 'loop',
+    props: { dataSource, itemVariable: item, indexVariable: `${item}At` },
+    children: [child],
+  });
   const template = templateOf([
-    loop('a', 'rows', 'row', loop('b', '{{row.cells}}', 'cell', loop('c', 'cell.parts', 'part', rich('d', '{{rowAt}}{{cellAt}}{{partAt}}={{part}};')))),
+    loop(
+      'a',
+      'rows',
+      'row',
+      loop('b', '{{row.cells}}', 'cell', loop('c', 'cell.parts', 'part', rich('d', '{{rowAt}}{{cellAt}}{{partAt}}={{part}};'))),
+    ),
     rich('after', 'row is {{row}}'),
   ]);
-  const { text } = renderTemplate(template, { rows: [{ cells: [{ parts: ['a', 'b'] }, { parts: [] }] }, { cells: [{ parts: ['c'] }] }], row: 'outside' });
+  const { text } = renderTemplate(template, {
+    rows: [{ cells: [{ parts: ['a', 'b'] }, { parts: [] }] }, { cells: [{ parts: ['c'] }] }],
+    row: 'outside',
+  });
   t.equal(text.replace(/\s+/g, ' ').trim(), '000=a; 001=b; 100=c; row is outside');
 });
 
 void t.test('conditions choose, values keep their types', async (t) => {
   const template = templateOf([
-    { id: 'a', type: 'conditional', props: { condition: 'a', operator: '>=', value: '{{b}}' }, children: [rich('a1', 'A')], elseChildren: [rich('a2', 'B')] },
+    {
+      id: 'a',
+      type: 'conditional',
+      props: { condition: 'a', operator: '>=', value: '{{b}}' },
+      children: [rich('a1', 'A')],
+      elseChildren: [rich('a2', 'B')],
+    },
     { id: 'c', type: 'conditional', props: { condition: 'list', operator: 'contains', value: 2 }, children: [rich('c1', 'C')] },
     { id: 'd', type: 'conditional', props: { condition: '__CURRENT_YEAR__', operator: '==', value: 2026 }, children: [rich('d1', 'D')] },
-    { id: 'e', type: 'conditional', props: { condition: '__CURRENT_DATE__', operator: '>', value: '2026-11-20' }, children: [rich('e1', 'E')] },
+    {
+      id: 'e',
+      type: 'conditional',
+      props: { condition: '__CURRENT_DATE__', operator: '>', value: '2026-11-20' },
+      children: [rich('e1', 'E')],
+    },
   ]);
   const shown = (variables: JsonObject): string => renderTemplate(template, variables).text.replace(/\s+/g, '');
   t.equal(shown({ a: 10, b: '9', list: ['1', '2'] }), 'ACDE');
@@ -96,50 +130,96 @@ void t.test('conditions choose, values keep their types', async (t) => {
 
 void t.test('formats come from definitions, schemas, columns and the language of the template', async (t) => {
   const template = templateOf([rich('a', '{{price}} | {{order.total}} | {{order.lines[0].at}} | {{raw}} | {{__CURRENT_DATE__}}')], {
-    locale: 'de-DE', timeZone: 'Europe/Berlin',
+    locale: 'de-DE',
+    timeZone: 'Europe/Berlin',
     variables: [
       { name: 'price', type: 'number', format: { style: 'currency', currency: 'EUR' } },
       {
-        name: 'order', type: 'object',
+        name: 'order',
+        type: 'object',
         schema: {
           type: 'object',
           properties: {
             total: { type: 'number', format: { style: 'currency', currency: '{{currency}}' } },
-            lines: { type: 'array', itemType: 'object', itemSchema: { properties: { at: { type: 'date', format: { style: 'datetime', pattern: 'd. MMMM yyyy HH:mm' } } } } },
+            lines: {
+              type: 'array',
+              itemType: 'object',
+              itemSchema: { properties: { at: { type: 'date', format: { style: 'datetime', pattern: 'd. MMMM yyyy HH:mm' } } } },
+            },
           },
         },
       },
     ],
   });
-  const { text, html } = renderTemplate(template, { price: 1234.5, order: { total: 9, lines: [{ at: '2026-03-01T22:30:00Z' }] }, currency: 'USD', raw: 1234.5 });
+  const { text, html } = renderTemplate(template, {
+    price: 1234.5,
+    order: { total: 9, lines: [{ at: '2026-03-01T22:30:00Z' }] },
+    currency: 'USD',
+    raw: 1234.5,
+  });
   t.equal(text.replaceAll('\u00a0', ' '), '1.234,50 € | 9,00 $ | 1. März 2026 23:30 | 1234.5 | 21. November 2026\n');
   t.match(html, /<html lang="de-DE" dir="ltr"/);
   t.match(renderTemplate(templateOf([rich('a', 'x')], { locale: 'ar-EG' })).html, /dir="rtl"/);
 });
 
 void t.test('defaults, required variables, types', async (t) => {
-  const template = templateOf([rich('a', '{{greeting}} {{who}}')], { variables: [{ name: 'greeting', type: 'string', defaultValue: 'Hello' }, { name: 'who', type: 'string', required: true, defaultValue: 'sample' }] });
+  const template = templateOf([rich('a', '{{greeting}} {{who}}')], {
+    variables: [
+      { name: 'greeting', type: 'string', defaultValue: 'Hello' },
+      { name: 'who', type: 'string', required: true, defaultValue: 'sample' },
+    ],
+  });
   t.equal(renderTemplate(template, { who: 'Ada' }).text, 'Hello Ada\n');
-  t.match(failure(() => renderTemplate(template, {})), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.who', message: 'is required' }] } });
-  t.match(failure(() => renderTemplate(template, { who: 5 })), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.who', message: 'must be a string, got a number' }] } });
+  t.match(
+    failure(() => renderTemplate(template, {})),
+    { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.who', message: 'is required' }] } },
+  );
+  t.match(
+    failure(() => renderTemplate(template, { who: 5 })),
+    { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.who', message: 'must be a string, got a number' }] } },
+  );
   const loop = templateOf([{ id: 'l', type: 'loop', props: { dataSource: 'order.items', itemVariable: 'i' }, children: [rich('x', 'x')] }]);
-  t.match(failure(() => renderTemplate(loop, { order: { items: 'no' } })), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.order.items' }] } });
+  t.match(
+    failure(() => renderTemplate(loop, { order: { items: 'no' } })),
+    { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.order.items' }] } },
+  );
   t.doesNotThrow(() => renderTemplate(loop, { order: null }));
 });
 
 void t.test('only own members are read', async (t) => {
-  const template = templateOf([rich('a', '[{{constructor}}{{toString}}{{a.constructor.name}}{{a.hasOwnProperty}}{{list.map}}{{text.length}}{{list.length}}{{own.toString}}{{valueOf}}]')]);
+  const template = templateOf([
+    rich(
+      'a',
+      '[{{constructor}}{{toString}}{{a.constructor.name}}{{a.hasOwnProperty}}{{list.map}}{{text.length}}{{list.length}}{{own.toString}}{{valueOf}}]',
+    ),
+  ]);
   t.equal(renderTemplate(template, { a: {}, list: [1, 2], text: 'abc', own: { toString: 'mine' } }).text, '[2mine]\n');
 });
 
 void t.test('subjects', async (t) => {
-  const template = templateOf([rich('a', 'x')], { subject: 'Order {{no}} for {{__COMPANY_NAME__}}', variables: [{ name: 'no', type: 'number', format: { style: 'number' } }] });
+  const template = templateOf([rich('a', 'x')], {
+    subject: 'Order {{no}} for {{__COMPANY_NAME__}}',
+    variables: [{ name: 'no', type: 'number', format: { style: 'number' } }],
+  });
   t.equal(renderTemplate(template, { no: 1234 }).subject, 'Order 1,234 for Northwind Coffee');
   t.equal(renderTemplate(template, { no: 1 }, { subject: 'Changed {{no}} & {{__CURRENT_YEAR__}}' }).subject, 'Changed 1 & 2026');
   t.match(renderTemplate(template, { no: 1 }, { subject: '<b>' }).html, /<title>&lt;b&gt;<\/title>/);
-  t.equal(renderTemplate(templateOf([rich('a', 'x')], { subject: 'a{{x}}b' }), { x: '\r\nBcc: evil@example.com\r\n\u2028' }).subject, 'a Bcc: evil@example.com b');
-  t.match(failure(() => renderTemplate(template, { no: 1 }, { subject: 'x {{oops' })), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'subject' }] } });
-  t.match(failure(() => renderTemplate(templateOf([rich('a', 'x')], { subject: '{{x}}' }), { x: 'y'.repeat(999) })), { code: 'SUBJECT_TOO_LONG', message: /999 characters, the maximum is 998/, details: { relatedInfo: { actualChars: 999, maxChars: 998 } } });
+  t.equal(
+    renderTemplate(templateOf([rich('a', 'x')], { subject: 'a{{x}}b' }), { x: '\r\nBcc: evil@example.com\r\n\u2028' }).subject,
+    'a Bcc: evil@example.com b',
+  );
+  t.match(
+    failure(() => renderTemplate(template, { no: 1 }, { subject: 'x {{oops' })),
+    { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'subject' }] } },
+  );
+  t.match(
+    failure(() => renderTemplate(templateOf([rich('a', 'x')], { subject: '{{x}}' }), { x: 'y'.repeat(999) })),
+    {
+      code: 'SUBJECT_TOO_LONG',
+      message: /999 characters, the maximum is 998/,
+      details: { relatedInfo: { actualChars: 999, maxChars: 998 } },
+    },
+  );
   t.equal(renderTemplate(templateOf([rich('a', 'x')], { subject: '{{x}}' }), { x: 'y'.repeat(998) }).subject.length, 998);
 });
 
@@ -147,47 +227,122 @@ void t.test('limits, code by code', async (t) => {
   const table = templateOf([{ id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ content: '{{item}}' }] } }]);
   const rows = (count: number): JsonObject => ({ rows: Array.from({ length: count }, (_, at) => at) });
   t.doesNotThrow(() => renderTemplate(table, rows(1_000)));
-  t.match(failure(() => renderTemplate(table, rows(1_001))), { code: 'ERR_LIMIT_007', message: /"rows" has 1,001 iterations, the maximum is 1,000/, details: { relatedInfo: { actualIterations: 1_001, maxIterations: 1_000 } } });
+  t.match(
+    failure(() => renderTemplate(table, rows(1_001))),
+    {
+      code: 'ERR_LIMIT_007',
+      message: /"rows" has 1,001 iterations, the maximum is 1,000/,
+      details: { relatedInfo: { actualIterations: 1_001, maxIterations: 1_000 } },
+    },
+  );
 
   const loop = templateOf([{ id: 'l', type: 'loop', props: { dataSource: 'rows', itemVariable: 'i' }, children: [rich('x', 'x')] }]);
   t.doesNotThrow(() => renderTemplate(loop, rows(499)), 'the loop itself and 499 texts');
-  t.match(failure(() => renderTemplate(loop, rows(500))), { code: 'ERR_LIMIT_009', message: /at least 501 components.*maximum is 500/, details: { relatedInfo: { actualComponents: 501, maxComponents: 500 } } });
-  const nested = templateOf([{ id: 'l', type: 'loop', props: { dataSource: 'rows', itemVariable: 'i' }, children: [{ id: 'm', type: 'loop', props: { dataSource: 'rows', itemVariable: 'j' }, children: [rich('x', 'x')] }] }]);
-  t.match(failure(() => renderTemplate(nested, rows(1_000))), { code: 'ERR_LIMIT_009' }, 'a million iterations stop at five hundred');
+  t.match(
+    failure(() => renderTemplate(loop, rows(500))),
+    {
+      code: 'ERR_LIMIT_009',
+      message: /at least 501 components.*maximum is 500/,
+      details: { relatedInfo: { actualComponents: 501, maxComponents: 500 } },
+    },
+  );
+  const nested = templateOf([
+    {
+      id: 'l',
+      type: 'loop',
+      props: { dataSource: 'rows', itemVariable: 'i' },
+      children: [{ id: 'm', type: 'loop', props: { dataSource: 'rows', itemVariable: 'j' }, children: [rich('x', 'x')] }],
+    },
+  ]);
+  t.match(
+    failure(() => renderTemplate(nested, rows(1_000))),
+    { code: 'ERR_LIMIT_009' },
+    'a million iterations stop at five hundred',
+  );
 
   const big = templateOf([rich('a', '{{x}}')]);
-  t.match(failure(() => renderTemplate(big, { x: 'y'.repeat(1_048_576) })), { code: 'RENDERED_BODY_TOO_LARGE', message: /bytes, the maximum is 1,048,576/ });
-  t.match(failure(() => renderTemplate(big, { x: '漢'.repeat(349_526) })), { code: 'RENDERED_BODY_TOO_LARGE' }, 'bytes, not characters');
+  t.match(
+    failure(() => renderTemplate(big, { x: 'y'.repeat(1_048_576) })),
+    { code: 'RENDERED_BODY_TOO_LARGE', message: /bytes, the maximum is 1,048,576/ },
+  );
+  t.match(
+    failure(() => renderTemplate(big, { x: '漢'.repeat(349_526) })),
+    { code: 'RENDERED_BODY_TOO_LARGE' },
+    'bytes, not characters',
+  );
   t.doesNotThrow(() => renderTemplate(big, { x: 'y'.repeat(1_000_000) }));
   const bigRows = templateOf([{ id: 't', type: 'table', props: { dataSource: 'rows', columns: [{ content: '{{x}}' }] } }]);
-  t.match(failure(() => renderTemplate(bigRows, { ...rows(1_000), x: 'y'.repeat(100_000) })), { code: 'RENDERED_BODY_TOO_LARGE', message: /at least/ }, 'stops while it grows');
-  t.match(failure(() => renderTemplate(table, rows(4), { limits: { ...defaultLimits, loopIterationsMax: 3 } })), { code: 'ERR_LIMIT_007', message: /maximum is 3/ }, 'limits are settings');
+  t.match(
+    failure(() => renderTemplate(bigRows, { ...rows(1_000), x: 'y'.repeat(100_000) })),
+    { code: 'RENDERED_BODY_TOO_LARGE', message: /at least/ },
+    'stops while it grows',
+  );
+  t.match(
+    failure(() => renderTemplate(table, rows(4), { limits: { ...defaultLimits, loopIterationsMax: 3 } })),
+    { code: 'ERR_LIMIT_007', message: /maximum is 3/ },
+    'limits are settings',
+  );
 });
 
 void t.test('the text part', async (t) => {
-  const { text } = renderTemplate(templateOf([
-    rich('a', '<p>A paragraph that is long enough to be broken over several lines, with {{name}} in it, and a link to <a href="https://example.com/a/rather/long/path/that/does/not/fit">our page</a>.</p>'),
-    rich('b', '<p><a href="https://example.com">https://example.com</a> <a href="mailto:{{mail}}">{{mail}}</a> <a href="{{bad}}">no way</a> <a href="#top">up</a></p>'),
-    { id: 'c', type: 'table', props: { dataSource: 'rows', columns: [{ header: 'Name', content: '{{item.a}}' }, { header: 'Much', content: '{{item.b}}' }] } },
-  ]), { name: 'a name that has many words too', mail: 'a@example.com', bad: 'javascript:alert(1)', rows: [{ a: 'x', b: 'y'.repeat(90) }, { a: 'z', b: '' }] });
-  t.equal(text, [
-    'A paragraph that is long enough to be broken over several lines, with a name',
-    'that has many words too in it, and a link to our page',
-    '(https://example.com/a/rather/long/path/that/does/not/fit).',
-    '',
-    'https://example.com a@example.com no way up',
-    '',
-    'Name: x',
-    'Much:',
-    `  ${'y'.repeat(90)}`,
-    '',
-    'Name: z',
-    '',
-  ].join('\n'));
+  const { text } = renderTemplate(
+    templateOf([
+      rich(
+        'a',
+        '<p>A paragraph that is long enough to be broken over several lines, with {{name}} in it, and a link to <a href="https://example.com/a/rather/long/path/that/does/not/fit">our page</a>.</p>',
+      ),
+      rich(
+        'b',
+        '<p><a href="https://example.com">https://example.com</a> <a href="mailto:{{mail}}">{{mail}}</a> <a href="{{bad}}">no way</a> <a href="#top">up</a></p>',
+      ),
+      {
+        id: 'c',
+        type: 'table',
+        props: {
+          dataSource: 'rows',
+          columns: [
+            { header: 'Name', content: '{{item.a}}' },
+            { header: 'Much', content: '{{item.b}}' },
+          ],
+        },
+      },
+    ]),
+    {
+      name: 'a name that has many words too',
+      mail: 'a@example.com',
+      bad: 'javascript:alert(1)',
+      rows: [
+        { a: 'x', b: 'y'.repeat(90) },
+        { a: 'z', b: '' },
+      ],
+    },
+  );
+  t.equal(
+    text,
+    [
+      'A paragraph that is long enough to be broken over several lines, with a name',
+      'that has many words too in it, and a link to our page',
+      '(https://example.com/a/rather/long/path/that/does/not/fit).',
+      '',
+      'https://example.com a@example.com no way up',
+      '',
+      'Name: x',
+      'Much:',
+      `  ${'y'.repeat(90)}`,
+      '',
+      'Name: z',
+      '',
+    ].join('\n'),
+  );
 });
 
 void t.test('dark mode has a twin for each light colour, and leaves fixed surfaces alone', async (t) => {
-  const { html } = renderTemplate(templateOf([{ id: 'c', type: 'container', props: { backgroundColor: '#1e3a8a' }, children: [rich('x', 'on blue')] }, rich('y', 'on the card')]));
+  const { html } = renderTemplate(
+    templateOf([
+      { id: 'c', type: 'container', props: { backgroundColor: '#1e3a8a' }, children: [rich('x', 'on blue')] },
+      rich('y', 'on the card'),
+    ]),
+  );
   t.match(html, /@media \(prefers-color-scheme:dark\)\{/);
   const blue = /<td style="[^"]*color:#ffffff">on blue/.exec(html);
   t.ok(blue, 'white text without a class on the blue surface');

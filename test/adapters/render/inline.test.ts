@@ -2,12 +2,12 @@
 import { inflateSync } from 'node:zlib';
 import t from 'tap';
 import QRCode from 'qrcode';
-import { compile } from '../../../src/adapters/render/compile.js';
+import { compile } from '../../../src/adapters/render/email/compile.js';
 import { DomainError } from '../../../src/domain/errors.js';
 import type { JsonObject } from '../../../src/domain/json.js';
 import { defaultLimits, type Limits } from '../../../src/domain/limits.js';
 import type { InlineImage } from '../../../src/domain/ports/renderer.js';
-import { checkEmailTemplate } from '../../../src/domain/rendering/check.js';
+import { checkEmailTemplate } from '../../../src/domain/rendering/check/check.js';
 import { company, environment, renderTemplate, templateOf } from '../../support/rendering.js';
 
 const failure = (action: () => unknown): DomainError => {
@@ -29,7 +29,8 @@ const bytesOf = (image: InlineImage | undefined): Buffer => {
 /** Takes a PNG of one bit a pixel apart as W3C PNG says, with no word of the program that wrote it. */
 const readPng = (png: Buffer) => {
   const chunks = new Map<string, Buffer>();
-  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at)) chunks.set(png.toString('latin1', at + 4, at + 8), png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))
+    chunks.set(png.toString('latin1', at + 4, at + 8), png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
   const header = chunks.get('IHDR')!;
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   const raw = inflateSync(chunks.get('IDAT')!);
@@ -37,15 +38,35 @@ const readPng = (png: Buffer) => {
   const rows: Buffer[] = [];
   for (let y = 0; y < height; y += 1) {
     const row = Buffer.from(raw.subarray(y * (stride + 1) + 1, (y + 1) * (stride + 1)));
-    if (raw[y * (stride + 1)] === 2 && y > 0) row.forEach((byte, at) => { row[at] = (byte + rows[y - 1]![at]!) & 0xff; });
+    if (raw[y * (stride + 1)] === 2 && y > 0)
+      row.forEach((byte, at) => {
+        row[at] = (byte + rows[y - 1]![at]!) & 0xff;
+      });
     rows.push(row);
   }
-  return { signature: png.toString('latin1', 1, 4), width, height, palette: [...chunks.get('PLTE')!], isSet: (x: number, y: number): boolean => (rows[y]![x >> 3]! & (0x80 >> (x & 7))) !== 0 };
+  return {
+    signature: png.toString('latin1', 1, 4),
+    width,
+    height,
+    palette: [...chunks.get('PLTE')!],
+    isSet: (x: number, y: number): boolean => (rows[y]![x >> 3]! & (0x80 >> (x & 7))) !== 0,
+  };
 };
 
 void t.test('a code is a PNG at twice its size, with its quiet zone, and holds its value', async (t) => {
   const value = 'https://example.com/t/8f3a?to=Ada&n=1';
-  const { html, text, inline } = renderTemplate(templateOf([qr({ value: 'https://example.com/t/{{code}}?to={{who}}&n=1', size: 150, color: '#1e3a8a', backgroundColor: '#fefce8', errorCorrection: 'Q' })]), { code: '8f3a', who: 'Ada' });
+  const { html, text, inline } = renderTemplate(
+    templateOf([
+      qr({
+        value: 'https://example.com/t/{{code}}?to={{who}}&n=1',
+        size: 150,
+        color: '#1e3a8a',
+        backgroundColor: '#fefce8',
+        errorCorrection: 'Q',
+      }),
+    ]),
+    { code: '8f3a', who: 'Ada' },
+  );
   t.equal(inline.length, 1);
   const png = readPng(bytesOf(inline[0]));
   t.same([png.signature, png.width, png.height, png.palette], ['PNG', 300, 300, [0xfe, 0xfc, 0xe8, 0x1e, 0x3a, 0x8a]]);
@@ -68,7 +89,11 @@ void t.test('a code is a PNG at twice its size, with its quiet zone, and holds i
 });
 
 void t.test('the same code is one picture, another is another, none is none', async (t) => {
-  const template = templateOf([{ id: 'l', type: 'loop', props: { dataSource: 'codes', itemVariable: 'c' }, children: [qr({ value: '{{c}}' })] }, qr({ value: 'one' }, 'r'), qr({ value: 'one', color: '#333' }, 's')]);
+  const template = templateOf([
+    { id: 'l', type: 'loop', props: { dataSource: 'codes', itemVariable: 'c' }, children: [qr({ value: '{{c}}' })] },
+    qr({ value: 'one' }, 'r'),
+    qr({ value: 'one', color: '#333' }, 's'),
+  ]);
   const { html, inline } = renderTemplate(template, { codes: ['one', 'two', 'one', '', null] });
   t.equal(inline.length, 3);
   t.equal(html.match(/<img /g)?.length, 5);
@@ -84,7 +109,8 @@ void t.test('what stands in the place of the picture', async (t) => {
 });
 
 void t.test('colours that no camera could read become black on white; transparency becomes white', async (t) => {
-  const palette = (color: string, backgroundColor: string): readonly number[] => readPng(bytesOf(renderTemplate(templateOf([qr({ value: 'x', color, backgroundColor })])).inline[0])).palette;
+  const palette = (color: string, backgroundColor: string): readonly number[] =>
+    readPng(bytesOf(renderTemplate(templateOf([qr({ value: 'x', color, backgroundColor })])).inline[0])).palette;
   t.same(palette('#eeeeee', '#ffffff'), [255, 255, 255, 0, 0, 0]);
   t.same(palette('navy', 'transparent'), [255, 255, 255, 0, 0, 128]);
   t.same(palette('hsl(0, 100%, 25%)', 'rgba(255, 250, 240, 0.5)'), [255, 250, 240, 128, 0, 0]);
@@ -95,17 +121,49 @@ void t.test('colours that no camera could read become black on white; transparen
 void t.test('a value that is too long, a size that is too small', async (t) => {
   const template = templateOf([qr({ value: '{{order.link}}', size: '{{size}}', errorCorrection: '{{level}}' })]);
   const render = compile(checkEmailTemplate(template, defaultLimits).content, defaultLimits).render;
-  const input = (link: string, size = 400, level = 'M') => ({ variables: { order: { link }, size, level }, environment: { ...environment, company } });
+  const input = (link: string, size = 400, level = 'M') => ({
+    variables: { order: { link }, size, level },
+    environment: { ...environment, company },
+  });
   for (const act of [render, render.check]) {
-    t.match(failure(() => act(input('x'.repeat(2_332)))), { code: 'VALIDATION_ERROR', message: 'the QR code "q" holds 2332 bytes, the maximum at error correction M is 2331', details: { errors: [{ field: 'variables.order.link' }] } });
-    t.match(failure(() => act(input('é'.repeat(1_166)))), { code: 'VALIDATION_ERROR', message: /2332 bytes/ });
-    t.match(failure(() => act(input('1'.repeat(3_058), 400, 'h'))), { message: /3058 digits, the maximum at error correction H is 3057/ });
-    t.match(failure(() => act(input('A'.repeat(4_297), 400, 'l'))), { message: /4297 characters, the maximum at error correction L is 4296/ });
-    t.match(failure(() => act(input('x'.repeat(300), 60))), { message: /300 bytes, which take 77 by 77 modules: at a size of 60 pixels no camera can tell them apart, make it 77 or more/ });
-    for (const [link, level] of [['x'.repeat(2_331), 'M'], ['1'.repeat(3_057), 'H'], ['A'.repeat(4_296), 'L'], ['\ud800 half a pair', 'M']] as const) t.doesNotThrow(() => act(input(link, 400, level)), `${link.length} at ${level}`);
+    t.match(
+      failure(() => act(input('x'.repeat(2_332)))),
+      {
+        code: 'VALIDATION_ERROR',
+        message: 'the QR code "q" holds 2332 bytes, the maximum at error correction M is 2331',
+        details: { errors: [{ field: 'variables.order.link' }] },
+      },
+    );
+    t.match(
+      failure(() => act(input('é'.repeat(1_166)))),
+      { code: 'VALIDATION_ERROR', message: /2332 bytes/ },
+    );
+    t.match(
+      failure(() => act(input('1'.repeat(3_058), 400, 'h'))),
+      { message: /3058 digits, the maximum at error correction H is 3057/ },
+    );
+    t.match(
+      failure(() => act(input('A'.repeat(4_297), 400, 'l'))),
+      { message: /4297 characters, the maximum at error correction L is 4296/ },
+    );
+    t.match(
+      failure(() => act(input('x'.repeat(300), 60))),
+      { message: /300 bytes, which take 77 by 77 modules: at a size of 60 pixels no camera can tell them apart, make it 77 or more/ },
+    );
+    for (const [link, level] of [
+      ['x'.repeat(2_331), 'M'],
+      ['1'.repeat(3_057), 'H'],
+      ['A'.repeat(4_296), 'L'],
+      ['\ud800 half a pair', 'M'],
+    ] as const)
+      t.doesNotThrow(() => act(input(link, 400, level)), `${link.length} at ${level}`);
   }
   const literal = checkEmailTemplate(templateOf([qr({ value: 'x'.repeat(3_000) })]), defaultLimits).content;
-  t.match(failure(() => compile(literal, defaultLimits)), { code: 'TEMPLATE_INVALID', message: /the QR code "q" holds 3000 bytes/ }, 'a literal is refused on save');
+  t.match(
+    failure(() => compile(literal, defaultLimits)),
+    { code: 'TEMPLATE_INVALID', message: /the QR code "q" holds 3000 bytes/ },
+    'a literal is refused on save',
+  );
 });
 
 void t.test('pictures of the gallery', async (t) => {
@@ -119,7 +177,10 @@ void t.test('pictures of the gallery', async (t) => {
   const render = compile(checkEmailTemplate(template, defaultLimits).content, defaultLimits).render;
   const input = { variables: { logo: `ASSET:${b.toUpperCase()}`, id: a }, environment: { ...environment, company } };
   const { html, inline } = render(input);
-  t.same(inline, [{ contentId: `asset-${a}@sealpost`, assetId: a }, { contentId: `asset-${b}@sealpost`, assetId: b }]);
+  t.same(inline, [
+    { contentId: `asset-${a}@sealpost`, assetId: a },
+    { contentId: `asset-${b}@sealpost`, assetId: b },
+  ]);
   t.equal(html.match(/src="cid:asset-/g)?.length, 4);
   t.notMatch(html, /asset:/);
   t.same(render.check(input), { subject: 'Hello', assetIds: [a, b] });
@@ -130,11 +191,23 @@ void t.test('pictures of the gallery', async (t) => {
 
 void t.test('no more than so many pictures', async (t) => {
   const limits: Limits = { ...defaultLimits, inlineImagesMax: 3 };
-  const template = templateOf([{ id: 'l', type: 'loop', props: { dataSource: 'codes', itemVariable: 'c' }, children: [qr({ value: '{{c}}' })] }]);
+  const template = templateOf([
+    { id: 'l', type: 'loop', props: { dataSource: 'codes', itemVariable: 'c' }, children: [qr({ value: '{{c}}' })] },
+  ]);
   const render = compile(checkEmailTemplate(template, limits).content, limits).render;
-  const input = (count: number) => ({ variables: { codes: Array.from({ length: count }, (_, at) => `code ${at}`) }, environment: { ...environment, company } });
+  const input = (count: number) => ({
+    variables: { codes: Array.from({ length: count }, (_, at) => `code ${at}`) },
+    environment: { ...environment, company },
+  });
   for (const act of [render, render.check]) {
     t.doesNotThrow(() => act(input(3)));
-    t.match(failure(() => act(input(4))), { code: 'ERR_LIMIT_002', message: /at least 4 QR codes and pictures of the gallery, the maximum is 3/, details: { relatedInfo: { actualImages: 4, maxImages: 3 } } });
+    t.match(
+      failure(() => act(input(4))),
+      {
+        code: 'ERR_LIMIT_002',
+        message: /at least 4 QR codes and pictures of the gallery, the maximum is 3/,
+        details: { relatedInfo: { actualImages: 4, maxImages: 3 } },
+      },
+    );
   }
 });

@@ -10,7 +10,9 @@ import { holdLock } from '../../../src/adapters/sqlite/lock.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
 
 const holdElsewhere = async (file: string): Promise<{ said: string; kill: () => Promise<void> }> => {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('./hold-lock.js', import.meta.url)), file], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./hold-lock.js', import.meta.url)), file], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const [said] = (await once(child.stdout, 'data')) as [Buffer];
   return {
     said: said.toString(),
@@ -59,7 +61,10 @@ void t.test('a group is committed whole, refusals apart, and rolled back whole w
     committed: () => groups.push(size),
   });
   const results = await Promise.allSettled([1, -2, 3, 4, 5, 6, 7].map((n) => commits.run(n)));
-  t.same(results.map((result) => result.status === 'fulfilled'), [true, false, true, true, true, true, true]);
+  t.same(
+    results.map((result) => result.status === 'fulfilled'),
+    [true, false, true, true, true, true, true],
+  );
   t.same(groups, [5, 2], 'a group ends at its weight');
   const doubled = await Promise.allSettled([8, 9, 1].map((n) => commits.run(n)));
   t.ok(doubled.every((result) => result.status === 'rejected'));

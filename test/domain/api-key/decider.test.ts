@@ -1,7 +1,14 @@
 /** API keys: their form, creation, use noted now and then, revocation, expiry. */
 import t from 'tap';
 import { createHash } from 'node:crypto';
-import { admitApiKey, apiKeyDecider, apiKeyRecord, formatApiKey, readApiKey, type ApiKeyCommand } from '../../../src/domain/api-key/state.js';
+import {
+  admitApiKey,
+  apiKeyDecider,
+  apiKeyRecord,
+  formatApiKey,
+  readApiKey,
+  type ApiKeyCommand,
+} from '../../../src/domain/api-key/state.js';
 import type { ApiKeyEvent } from '../../../src/domain/api-key/events.js';
 import { DomainError, type ErrorCode } from '../../../src/domain/errors.js';
 import { specs } from '../../support/given.js';
@@ -12,7 +19,15 @@ const random = Buffer.alloc(32, 7);
 const key = formatApiKey(random);
 const { id, hash } = readApiKey(key)!;
 const data: Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'] = {
-  at: T0, name: 'Shop', description: null, permissions: ['emails:send'], rateLimit: 60, expiresAt: at(86_400), hash, start: 'BwcH', end: 'BwcH',
+  at: T0,
+  name: 'Shop',
+  description: null,
+  permissions: ['emails:send'],
+  rateLimit: 60,
+  expiresAt: at(86_400),
+  hash,
+  start: 'BwcH',
+  end: 'BwcH',
 };
 const created: ApiKeyEvent = { type: 'ApiKeyCreated', data };
 const used = (seconds: number): ApiKeyEvent => ({ type: 'ApiKeyUsed', data: { at: at(seconds) } });
@@ -25,7 +40,17 @@ void t.test('a key is a prefix and 256 random bits; its id follows from its hash
   t.match(id, /^key_[A-Za-z0-9_-]{22}$/);
   t.not(readApiKey(formatApiKey(Buffer.alloc(32, 8)))!.id, id);
   t.strictSame(readApiKey(key), { id, hash });
-  for (const wrong of ['', 'x', key.slice(0, -1), `${key}A`, key.replace('sealpost_sk_', 'sealpost_pk_'), ` ${key}`, `${key}\n`, key.toUpperCase(), `${key.slice(0, -1)}=`]) {
+  for (const wrong of [
+    '',
+    'x',
+    key.slice(0, -1),
+    `${key}A`,
+    key.replace('sealpost_sk_', 'sealpost_pk_'),
+    ` ${key}`,
+    `${key}\n`,
+    key.toUpperCase(),
+    `${key.slice(0, -1)}=`,
+  ]) {
     t.equal(readApiKey(wrong), undefined, JSON.stringify(wrong));
   }
 });
@@ -34,13 +59,17 @@ void t.test('created once', async (t) => {
   const { given } = apiKey(t);
   const state = given().when({ type: 'CreateApiKey', created: data }).then(created);
   t.strictSame(state, { ...data, lastUsedAt: null, revokedAt: null });
-  given(created).when({ type: 'CreateApiKey', created: { ...data, name: 'Other' } }).nothing();
+  given(created)
+    .when({ type: 'CreateApiKey', created: { ...data, name: 'Other' } })
+    .nothing();
 });
 
 void t.test('its use is noted every five minutes at most', async (t) => {
   const { given } = apiKey(t);
   given().when(use(0)).nothing();
-  const state = given(created).when(use(1)).then({ type: 'ApiKeyUsed', data: { at: at(1) } });
+  const state = given(created)
+    .when(use(1))
+    .then({ type: 'ApiKeyUsed', data: { at: at(1) } });
   t.equal(state!.lastUsedAt, at(1));
   given(created, used(1)).when(use(300.999)).nothing();
   given(created, used(1)).when(use(301)).then(used(301));
@@ -48,10 +77,16 @@ void t.test('its use is noted every five minutes at most', async (t) => {
 
 void t.test('revoked once; an unknown key is not', async (t) => {
   const { given } = apiKey(t);
-  given().when({ type: 'RevokeApiKey', at: at(9) }).refused('API_KEY_UNKNOWN');
-  const state = given(created).when({ type: 'RevokeApiKey', at: at(9) }).then({ type: 'ApiKeyRevoked', data: { at: at(9) } });
+  given()
+    .when({ type: 'RevokeApiKey', at: at(9) })
+    .refused('API_KEY_UNKNOWN');
+  const state = given(created)
+    .when({ type: 'RevokeApiKey', at: at(9) })
+    .then({ type: 'ApiKeyRevoked', data: { at: at(9) } });
   t.equal(state!.revokedAt, at(9));
-  given(created, revoked).when({ type: 'RevokeApiKey', at: at(10) }).nothing();
+  given(created, revoked)
+    .when({ type: 'RevokeApiKey', at: at(10) })
+    .nothing();
 });
 
 const admission = (events: readonly ApiKeyEvent[], given: string, when: string): ErrorCode | 'admitted' => {
@@ -75,15 +110,27 @@ void t.test('admission: known, of the same hash in all its bits, not revoked, no
   for (let bit = 0; bit < 256; bit += 1) {
     const other = Buffer.from(hash, 'hex');
     other[bit >> 3]! ^= 1 << (bit & 7);
-    if (admission([created, revoked], other.toString('hex'), at(90_000)) !== 'API_KEY_NOT_FOUND') t.fail(`bit ${bit} of the hash is not compared`);
+    if (admission([created, revoked], other.toString('hex'), at(90_000)) !== 'API_KEY_NOT_FOUND')
+      t.fail(`bit ${bit} of the hash is not compared`);
   }
 });
 
 void t.test('the record shows its state and never its hash', async (t) => {
-  const recordOf = (events: readonly ApiKeyEvent[], now: string) => apiKeyRecord(id, events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)!, now);
+  const recordOf = (events: readonly ApiKeyEvent[], now: string) =>
+    apiKeyRecord(id, events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)!, now);
   t.strictSame(recordOf([created, used(1)], at(2)), {
-    id, name: 'Shop', description: null, permissions: ['emails:send'], rateLimit: 60, status: 'active', start: 'BwcH', end: 'BwcH',
-    createdAt: T0, expiresAt: at(86_400), lastUsedAt: at(1), revokedAt: null,
+    id,
+    name: 'Shop',
+    description: null,
+    permissions: ['emails:send'],
+    rateLimit: 60,
+    status: 'active',
+    start: 'BwcH',
+    end: 'BwcH',
+    createdAt: T0,
+    expiresAt: at(86_400),
+    lastUsedAt: at(1),
+    revokedAt: null,
   });
   t.equal(recordOf([created], at(86_400)).status, 'expired');
   t.equal(recordOf([created, revoked], at(86_400)).status, 'revoked');

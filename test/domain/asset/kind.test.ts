@@ -15,7 +15,10 @@ const kind = async (bytes: Buffer | string, filename = 'x'): Promise<AssetKind> 
 
 const zip = (files: Zippable): Buffer => Buffer.from(zipSync(files));
 const office = (type: string): Buffer =>
-  zip({ '[Content_Types].xml': strToU8(`<Types><Override PartName="/word/document.xml" ContentType="${type}"/></Types>`), 'word/document.xml': strToU8('<x/>') });
+  zip({
+    '[Content_Types].xml': strToU8(`<Types><Override PartName="/word/document.xml" ContentType="${type}"/></Types>`),
+    'word/document.xml': strToU8('<x/>'),
+  });
 const openDocument = (type: string): Buffer => zip({ mimetype: [strToU8(type), { level: 0 }], 'content.xml': strToU8('<x/>') });
 
 void t.test('pictures, with their size', async (t) => {
@@ -25,7 +28,15 @@ void t.test('pictures, with their size', async (t) => {
   t.same(await kind(gif), { contentType: 'image/gif', size });
   for (const each of [webp, lossyWebp, losslessWebp]) t.same(await kind(each), { contentType: 'image/webp', size });
   t.same(await kind(svg), { contentType: 'image/svg+xml', size });
-  t.same(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/svg+xml', 'application/pdf', 'text/plain'].map(isRaster), [true, true, true, true, false, false, false]);
+  t.same(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/svg+xml', 'application/pdf', 'text/plain'].map(isRaster), [
+    true,
+    true,
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
 });
 
 void t.test('documents, archives and texts', async (t) => {
@@ -74,15 +85,28 @@ void t.test('programs, HTML, macros, damaged and unknown files are refused with 
     'a JPEG without a frame': Buffer.concat([jpeg.subarray(0, 20), Buffer.alloc(40, 0xff)]),
   };
   for (const [name, bytes] of Object.entries(refused)) {
-    const fault = await kind(bytes, 'innocent.png').then(() => undefined, (thrown: unknown) => thrown);
+    const fault = await kind(bytes, 'innocent.png').then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     t.ok(fault instanceof DomainError && fault.code === 'ASSET_TYPE_NOT_ALLOWED', name);
     t.match((fault as Error).message, /^[A-Z].*\. The gallery takes .*\.$/, name);
   }
-  t.match((await kind(refused.exe).catch((thrown: unknown) => thrown)), { message: /application\/x-msdownload/, details: { relatedInfo: { contentType: 'application/x-msdownload' } } });
+  t.match(await kind(refused.exe).catch((thrown: unknown) => thrown), {
+    message: /application\/x-msdownload/,
+    details: { relatedInfo: { contentType: 'application/x-msdownload' } },
+  });
 });
 
 void t.test('every cut of a picture is either read or refused, and never anything else', async (t) => {
-  for (const [type, bytes] of [['image/png', png], ['image/jpeg', jpeg], ['image/gif', gif], ['image/webp', webp], ['image/webp', lossyWebp], ['image/webp', losslessWebp]] as const) {
+  for (const [type, bytes] of [
+    ['image/png', png],
+    ['image/jpeg', jpeg],
+    ['image/gif', gif],
+    ['image/webp', webp],
+    ['image/webp', lossyWebp],
+    ['image/webp', losslessWebp],
+  ] as const) {
     const sizes = new Set<string>();
     for (let end = 0; end <= bytes.length; end += 1) sizes.add(JSON.stringify(pictureSize(bytes.subarray(0, end), type) ?? null));
     t.same([...sizes], ['null', '{"width":7,"height":5}'], type);
@@ -94,9 +118,17 @@ void t.test('every cut of a picture is either read or refused, and never anythin
 
 void t.test('a name ends as its type does', async (t) => {
   for (const [filename, contentType, expected] of [
-    ['logo.png', 'image/png', 'logo.png'], ['logo.PNG', 'image/png', 'logo.PNG'], ['photo.jpeg', 'image/jpeg', 'photo.jpeg'], ['photo', 'image/jpeg', 'photo.jpg'],
-    ['page.html', 'image/png', 'page.html.png'], ['run.bat', 'text/plain', 'run.bat.txt'], ['png', 'image/png', 'png.png'], ['notes.md', 'text/plain', 'notes.md'],
-    ['a.b.csv', 'text/csv', 'a.b.csv'], ['x.exe', 'application/zip', 'x.exe.zip'], ['Größe.svg', 'image/svg+xml', 'Größe.svg'],
+    ['logo.png', 'image/png', 'logo.png'],
+    ['logo.PNG', 'image/png', 'logo.PNG'],
+    ['photo.jpeg', 'image/jpeg', 'photo.jpeg'],
+    ['photo', 'image/jpeg', 'photo.jpg'],
+    ['page.html', 'image/png', 'page.html.png'],
+    ['run.bat', 'text/plain', 'run.bat.txt'],
+    ['png', 'image/png', 'png.png'],
+    ['notes.md', 'text/plain', 'notes.md'],
+    ['a.b.csv', 'text/csv', 'a.b.csv'],
+    ['x.exe', 'application/zip', 'x.exe.zip'],
+    ['Größe.svg', 'image/svg+xml', 'Größe.svg'],
   ] as const) {
     t.equal(nameFor(filename, contentType, 255), expected);
   }

@@ -5,8 +5,25 @@ import type { EmailEvent } from '../../../src/domain/email/events.js';
 import type { Email } from '../../../src/domain/email/state.js';
 import { specs } from '../../support/given.js';
 import {
-  accepted, at, attempted, bounced, content, deferred, failed, HOST, outcome, queued, queuedFor, released, RETENTION_MS, retried, scheduled, sent,
-  T0, WORKER, type Result,
+  accepted,
+  at,
+  attempted,
+  bounced,
+  content,
+  deferred,
+  failed,
+  HOST,
+  outcome,
+  queued,
+  queuedFor,
+  released,
+  RETENTION_MS,
+  retried,
+  scheduled,
+  sent,
+  T0,
+  WORKER,
+  type Result,
 } from '../../support/email-facts.js';
 
 const email = specs(emailDecider);
@@ -15,13 +32,29 @@ const DEADLINE = at(600);
 
 const accept = (scheduledAt?: string): EmailCommand => ({ type: 'AcceptEmail', accepted, scheduledAt, content });
 const attempt = (when: string, options: { worker?: string; exclusive?: boolean } = {}): EmailCommand => ({
-  type: 'AttemptDelivery', at: when, host: HOST, worker: options.worker ?? WORKER, deadlineAt: DEADLINE, exclusive: options.exclusive ?? false,
+  type: 'AttemptDelivery',
+  at: when,
+  host: HOST,
+  worker: options.worker ?? WORKER,
+  deadlineAt: DEADLINE,
+  exclusive: options.exclusive ?? false,
 });
 const record = (number: number, when: string, outcomes: readonly (readonly [number, Result])[], final = false): EmailCommand => ({
-  type: 'RecordOutcome', attempt: number, at: when, host: HOST, durationMs: 120, final, schedule,
+  type: 'RecordOutcome',
+  attempt: number,
+  at: when,
+  host: HOST,
+  durationMs: 120,
+  final,
+  schedule,
   outcomes: outcomes.map(([recipient, result]) => outcome(recipient, result)),
 });
-const retry = (when: string, idempotencyKey?: string, fingerprint?: string): EmailCommand => ({ type: 'RetryEmail', at: when, idempotencyKey, fingerprint });
+const retry = (when: string, idempotencyKey?: string, fingerprint?: string): EmailCommand => ({
+  type: 'RetryEmail',
+  at: when,
+  idempotencyKey,
+  fingerprint,
+});
 const remove = (when: string): EmailCommand => ({ type: 'DeleteEmail', at: when });
 const archive = (when: string): EmailCommand => ({ type: 'ArchiveEmail', at: when, retentionMs: RETENTION_MS });
 const delivered = (when: string, ...recipients: number[]): EmailEvent => ({ type: 'EmailDelivered', data: { at: when, recipients } });
@@ -37,7 +70,9 @@ void t.test('accepted', async (t) => {
   t.equal(state!.createdAt, T0);
   given(queued).when(accept()).nothing();
 
-  const later = given().when(accept(at(3_600))).then({ type: 'EmailScheduled', data: { ...accepted, scheduledAt: at(3_600) }, sealed: content });
+  const later = given()
+    .when(accept(at(3_600)))
+    .then({ type: 'EmailScheduled', data: { ...accepted, scheduledAt: at(3_600) }, sealed: content });
   t.equal(later!.status, 'scheduled');
   t.equal(later!.queuedAt, null);
   t.equal(later!.scheduledAt, at(3_600));
@@ -46,7 +81,12 @@ void t.test('accepted', async (t) => {
 void t.test('every command but the first needs an email', async (t) => {
   const { given } = email(t);
   const commands: EmailCommand[] = [
-    { type: 'ReleaseEmail', at: T0 }, attempt(T0), record(1, T0, []), retry(T0), remove(T0), archive(T0),
+    { type: 'ReleaseEmail', at: T0 },
+    attempt(T0),
+    record(1, T0, []),
+    retry(T0),
+    remove(T0),
+    archive(T0),
     { type: 'GiveUp', attempt: 1, at: T0, reason: 'rendering', text: '' },
   ];
   for (const command of commands) given().when(command).refused('EMAIL_NOT_FOUND');
@@ -57,18 +97,27 @@ void t.test('scheduled: released when its time comes, not before, and once', asy
   const waiting = given(scheduled(at(3_600)));
   waiting.when({ type: 'ReleaseEmail', at: at(3_599.999) }).nothing();
   waiting.when(attempt(at(3_600))).nothing();
-  const state = waiting.when({ type: 'ReleaseEmail', at: at(3_600) }).then({ type: 'EmailReleased', data: { at: at(3_600), priority: 'normal' } });
+  const state = waiting
+    .when({ type: 'ReleaseEmail', at: at(3_600) })
+    .then({ type: 'EmailReleased', data: { at: at(3_600), priority: 'normal' } });
   t.equal(state!.status, 'queued');
   t.equal(state!.queuedAt, at(3_600));
-  given(scheduled(at(3_600)), released(at(3_601))).when({ type: 'ReleaseEmail', at: at(3_602) }).nothing();
-  given(queued).when({ type: 'ReleaseEmail', at: at(3_600) }).nothing();
+  given(scheduled(at(3_600)), released(at(3_601)))
+    .when({ type: 'ReleaseEmail', at: at(3_602) })
+    .nothing();
+  given(queued)
+    .when({ type: 'ReleaseEmail', at: at(3_600) })
+    .nothing();
 });
 
 void t.test('queued: a processor takes it', async (t) => {
   const { given } = email(t);
-  const state = given(queued).when(attempt(at(1))).then({
-    type: 'DeliveryAttempted', data: { attempt: 1, at: at(1), host: HOST, worker: WORKER, deadlineAt: DEADLINE },
-  });
+  const state = given(queued)
+    .when(attempt(at(1)))
+    .then({
+      type: 'DeliveryAttempted',
+      data: { attempt: 1, at: at(1), host: HOST, worker: WORKER, deadlineAt: DEADLINE },
+    });
   t.equal(state!.status, 'processing');
   t.equal(state!.processingAt, at(1));
   t.equal(state!.dialogueDeadlineAt, DEADLINE);
@@ -77,11 +126,18 @@ void t.test('queued: a processor takes it', async (t) => {
 void t.test('processing: the relay accepts', async (t) => {
   const { given } = email(t);
   const whole = given(queued, attempted(1, at(1)));
-  const all = [[0, 'accepted'], [1, 'accepted'], [2, 'accepted']] as const;
+  const all = [
+    [0, 'accepted'],
+    [1, 'accepted'],
+    [2, 'accepted'],
+  ] as const;
   const state = whole.when(record(1, at(2), all)).then({
     type: 'EmailSent',
     data: {
-      attempt: 1, at: at(2), host: HOST, durationMs: 120,
+      attempt: 1,
+      at: at(2),
+      host: HOST,
+      durationMs: 120,
       outcomes: [0, 1, 2].map((recipient) => ({ recipient, result: 'accepted', replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted' })),
     },
     sealed: { replies: ['250 2.0.0 queued as 4711', '250 2.0.0 queued as 4711', '250 2.0.0 queued as 4711'] },
@@ -94,43 +150,63 @@ void t.test('processing: the relay accepts', async (t) => {
 
 void t.test('processing: the final host accepts, which is delivered', async (t) => {
   const { given } = email(t);
-  const state = given(...one).when(record(1, at(2), [[0, 'accepted']], true)).then(sent(1, at(2), [0, 'accepted']), delivered(at(2), 0));
+  const state = given(...one)
+    .when(record(1, at(2), [[0, 'accepted']], true))
+    .then(sent(1, at(2), [0, 'accepted']), delivered(at(2), 0));
   t.same(statusOf(state), ['delivered', 'delivered']);
   t.equal(state!.deliveredAt, at(2));
 });
 
 void t.test('processing: refused softly, attempts left, then spent', async (t) => {
   const { given } = email(t);
-  const state = given(...one).when(record(1, at(2), [[0, 'deferred']])).then({
-    type: 'EmailDeferred',
-    data: {
-      attempt: 1, at: at(2), host: HOST, durationMs: 120, nextAttemptAt: at(62),
-      outcomes: [{ recipient: 0, result: 'deferred', replyCode: 451, enhancedCode: '4.7.1', rule: 'greylisted' }],
-    },
-    sealed: { replies: ['451 4.7.1 try again later'] },
-  });
+  const state = given(...one)
+    .when(record(1, at(2), [[0, 'deferred']]))
+    .then({
+      type: 'EmailDeferred',
+      data: {
+        attempt: 1,
+        at: at(2),
+        host: HOST,
+        durationMs: 120,
+        nextAttemptAt: at(62),
+        outcomes: [{ recipient: 0, result: 'deferred', replyCode: 451, enhancedCode: '4.7.1', rule: 'greylisted' }],
+      },
+      sealed: { replies: ['451 4.7.1 try again later'] },
+    });
   t.same(statusOf(state), ['queued', 'queued']);
   t.equal(state!.nextAttemptAt, at(62));
 
   const once = [...one, deferred(1, at(2), at(62), [0, 'deferred'])] as const;
-  given(...once).when(attempt(at(61.999))).nothing();
-  given(...once).when(attempt(at(62))).then({ type: 'DeliveryAttempted', data: { attempt: 2, at: at(62), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
+  given(...once)
+    .when(attempt(at(61.999)))
+    .nothing();
+  given(...once)
+    .when(attempt(at(62)))
+    .then({ type: 'DeliveryAttempted', data: { attempt: 2, at: at(62), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
   const twice = given(...once, attempted(2, at(62))).when(record(2, at(63), [[0, 'deferred']]));
   twice.then(deferred(2, at(63), at(363), [0, 'deferred']));
 
   const spent = [...once, attempted(2, at(62)), deferred(2, at(63), at(363), [0, 'deferred']), attempted(3, at(363))] as const;
-  const end = given(...spent).when(record(3, at(364), [[0, 'deferred']])).then(failed('attempts-spent', 3, at(364), [0, 'deferred']));
+  const end = given(...spent)
+    .when(record(3, at(364), [[0, 'deferred']]))
+    .then(failed('attempts-spent', 3, at(364), [0, 'deferred']));
   t.same(statusOf(end), ['failed', 'failed']);
   t.equal(end!.failureReason, 'attempts-spent');
-  given(...one).when({ ...record(1, at(2), [[0, 'deferred']]), schedule: { delaysMs: [] } } as EmailCommand).then(failed('attempts-spent', 1, at(2), [0, 'deferred']));
+  given(...one)
+    .when({ ...record(1, at(2), [[0, 'deferred']]), schedule: { delaysMs: [] } } as EmailCommand)
+    .then(failed('attempts-spent', 1, at(2), [0, 'deferred']));
 });
 
 void t.test('processing: refused for good', async (t) => {
   const { given } = email(t);
-  const blamed = given(...one).when(record(1, at(2), [[0, 'bounced']])).then(bounced(1, at(2), [0, 'bounced']));
+  const blamed = given(...one)
+    .when(record(1, at(2), [[0, 'bounced']]))
+    .then(bounced(1, at(2), [0, 'bounced']));
   t.same(statusOf(blamed), ['bounced', 'bounced']);
   t.equal(blamed!.failureReason, 'bounced');
-  const us = given(...one).when(record(1, at(2), [[0, 'refused']])).then(failed('refused', 1, at(2), [0, 'refused']));
+  const us = given(...one)
+    .when(record(1, at(2), [[0, 'refused']]))
+    .then(failed('refused', 1, at(2), [0, 'refused']));
   t.same(statusOf(us), ['failed', 'failed']);
   t.equal(us!.failureReason, 'refused');
 });
@@ -138,14 +214,20 @@ void t.test('processing: refused for good', async (t) => {
 void t.test('processing: rendering fails, or the content is gone', async (t) => {
   const { given } = email(t);
   for (const reason of ['rendering', 'content-lost'] as const) {
-    const state = given(queued, attempted(1, at(1))).when({ type: 'GiveUp', attempt: 1, at: at(2), reason, text: 'in words' }).then({
-      type: 'EmailFailed',
-      data: {
-        attempt: 1, at: at(2), host: HOST, durationMs: 0, reason,
-        outcomes: [0, 1, 2].map((recipient) => ({ recipient, result: 'refused', replyCode: null, enhancedCode: null, rule: reason })),
-      },
-      sealed: { replies: ['in words', 'in words', 'in words'] },
-    });
+    const state = given(queued, attempted(1, at(1)))
+      .when({ type: 'GiveUp', attempt: 1, at: at(2), reason, text: 'in words' })
+      .then({
+        type: 'EmailFailed',
+        data: {
+          attempt: 1,
+          at: at(2),
+          host: HOST,
+          durationMs: 0,
+          reason,
+          outcomes: [0, 1, 2].map((recipient) => ({ recipient, result: 'refused', replyCode: null, enhancedCode: null, rule: reason })),
+        },
+        sealed: { replies: ['in words', 'in words', 'in words'] },
+      });
     t.same(statusOf(state), ['failed', 'failed', 'failed', 'failed']);
     t.equal(state!.failureReason, reason);
   }
@@ -155,55 +237,149 @@ void t.test('several recipients: each has a state, and the email the furthest th
   const { given } = email(t);
   const taken = given(queued, attempted(1, at(1)));
   const cases: readonly (readonly [readonly (readonly [number, Result])[], EmailEvent, readonly string[]])[] = [
-    [[[0, 'accepted'], [1, 'bounced'], [2, 'refused']], sent(1, at(2), [0, 'accepted'], [1, 'bounced'], [2, 'refused']), ['sent', 'sent', 'bounced', 'failed']],
-    [[[0, 'accepted'], [1, 'deferred'], [2, 'bounced']], deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred'], [2, 'bounced']), ['queued', 'sent', 'queued', 'bounced']],
-    [[[0, 'bounced'], [1, 'bounced'], [2, 'refused']], failed('refused', 1, at(2), [0, 'bounced'], [1, 'bounced'], [2, 'refused']), ['failed', 'bounced', 'bounced', 'failed']],
-    [[[0, 'bounced'], [1, 'bounced'], [2, 'bounced']], bounced(1, at(2), [0, 'bounced'], [1, 'bounced'], [2, 'bounced']), ['bounced', 'bounced', 'bounced', 'bounced']],
+    [
+      [
+        [0, 'accepted'],
+        [1, 'bounced'],
+        [2, 'refused'],
+      ],
+      sent(1, at(2), [0, 'accepted'], [1, 'bounced'], [2, 'refused']),
+      ['sent', 'sent', 'bounced', 'failed'],
+    ],
+    [
+      [
+        [0, 'accepted'],
+        [1, 'deferred'],
+        [2, 'bounced'],
+      ],
+      deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred'], [2, 'bounced']),
+      ['queued', 'sent', 'queued', 'bounced'],
+    ],
+    [
+      [
+        [0, 'bounced'],
+        [1, 'bounced'],
+        [2, 'refused'],
+      ],
+      failed('refused', 1, at(2), [0, 'bounced'], [1, 'bounced'], [2, 'refused']),
+      ['failed', 'bounced', 'bounced', 'failed'],
+    ],
+    [
+      [
+        [0, 'bounced'],
+        [1, 'bounced'],
+        [2, 'bounced'],
+      ],
+      bounced(1, at(2), [0, 'bounced'], [1, 'bounced'], [2, 'bounced']),
+      ['bounced', 'bounced', 'bounced', 'bounced'],
+    ],
   ];
   for (const [outcomes, event, statuses] of cases) t.same(statusOf(taken.when(record(1, at(2), outcomes)).then(event)), statuses);
 
-  const partial = [queued, attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred'], [2, 'refused']), attempted(2, at(62))] as const;
+  const partial = [
+    queued,
+    attempted(1, at(1)),
+    deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred'], [2, 'refused']),
+    attempted(2, at(62)),
+  ] as const;
   t.same(pendingRecipients(given(...partial).state!), [1]);
-  t.same(statusOf(given(...partial).when(record(2, at(63), [[1, 'bounced']])).then(sent(2, at(63), [1, 'bounced']))), ['sent', 'sent', 'bounced', 'failed']);
+  t.same(
+    statusOf(
+      given(...partial)
+        .when(record(2, at(63), [[1, 'bounced']]))
+        .then(sent(2, at(63), [1, 'bounced'])),
+    ),
+    ['sent', 'sent', 'bounced', 'failed'],
+  );
 
-  const nobody = [queuedFor('to', 'cc'), attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'refused'], [1, 'deferred']), attempted(2, at(62))] as const;
-  given(...nobody).when(record(2, at(63), [[1, 'bounced']])).then(failed('refused', 2, at(63), [1, 'bounced']));
+  const nobody = [
+    queuedFor('to', 'cc'),
+    attempted(1, at(1)),
+    deferred(1, at(2), at(62), [0, 'refused'], [1, 'deferred']),
+    attempted(2, at(62)),
+  ] as const;
+  given(...nobody)
+    .when(record(2, at(63), [[1, 'bounced']]))
+    .then(failed('refused', 2, at(63), [1, 'bounced']));
 });
 
 void t.test('several recipients at a final host: delivered when nobody who may still get it is left', async (t) => {
   const { given } = email(t);
   const half = [queuedFor('to', 'cc'), attempted(1, at(1))] as const;
-  const state = given(...half).when(record(1, at(2), [[0, 'accepted'], [1, 'deferred']], true))
+  const state = given(...half)
+    .when(
+      record(
+        1,
+        at(2),
+        [
+          [0, 'accepted'],
+          [1, 'deferred'],
+        ],
+        true,
+      ),
+    )
     .then(deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred']), delivered(at(2), 0));
   t.same(statusOf(state), ['queued', 'delivered', 'queued']);
   t.equal(state!.deliveredAt, null);
 
   const again = [...half, deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred']), delivered(at(2), 0), attempted(2, at(62))] as const;
-  t.same(statusOf(given(...again).when(record(2, at(63), [[1, 'accepted']], true)).then(sent(2, at(63), [1, 'accepted']), delivered(at(63), 1))), ['delivered', 'delivered', 'delivered']);
+  t.same(
+    statusOf(
+      given(...again)
+        .when(record(2, at(63), [[1, 'accepted']], true))
+        .then(sent(2, at(63), [1, 'accepted']), delivered(at(63), 1)),
+    ),
+    ['delivered', 'delivered', 'delivered'],
+  );
   // The last one bounces: the other has it since long, and no further event will come to say so.
-  const end = given(...again).when(record(2, at(63), [[1, 'bounced']], true)).then(sent(2, at(63), [1, 'bounced']));
+  const end = given(...again)
+    .when(record(2, at(63), [[1, 'bounced']], true))
+    .then(sent(2, at(63), [1, 'bounced']));
   t.same(statusOf(end), ['delivered', 'delivered', 'bounced']);
   t.equal(end!.deliveredAt, at(63));
 });
 
 void t.test('an email that somebody got has not failed, even where it cannot be rendered for the rest', async (t) => {
   const { given } = email(t);
-  const half = [queuedFor('to', 'cc'), attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred']), attempted(2, at(62))] as const;
-  const state = given(...half).when({ type: 'GiveUp', attempt: 2, at: at(63), reason: 'content-lost', text: 'gone' }).then({
-    type: 'EmailSent',
-    data: { attempt: 2, at: at(63), host: HOST, durationMs: 0, outcomes: [{ recipient: 1, result: 'refused', replyCode: null, enhancedCode: null, rule: 'content-lost' }] },
-    sealed: { replies: ['gone'] },
-  });
+  const half = [
+    queuedFor('to', 'cc'),
+    attempted(1, at(1)),
+    deferred(1, at(2), at(62), [0, 'accepted'], [1, 'deferred']),
+    attempted(2, at(62)),
+  ] as const;
+  const state = given(...half)
+    .when({ type: 'GiveUp', attempt: 2, at: at(63), reason: 'content-lost', text: 'gone' })
+    .then({
+      type: 'EmailSent',
+      data: {
+        attempt: 2,
+        at: at(63),
+        host: HOST,
+        durationMs: 0,
+        outcomes: [{ recipient: 1, result: 'refused', replyCode: null, enhancedCode: null, rule: 'content-lost' }],
+      },
+      sealed: { replies: ['gone'] },
+    });
   t.same(statusOf(state), ['sent', 'sent', 'failed']);
 });
 
 void t.test('an outcome counts once, and only for the attempt that is open', async (t) => {
   const { given } = email(t);
-  given(...one).when(record(2, at(2), [[0, 'accepted']])).nothing();
-  given(...one, sent(1, at(2), [0, 'accepted'])).when(record(1, at(3), [[0, 'bounced']])).nothing();
-  given(queuedFor('to')).when(record(1, at(3), [[0, 'accepted']])).nothing();
-  given(...one, sent(1, at(2), [0, 'accepted'])).when({ type: 'GiveUp', attempt: 1, at: at(3), reason: 'rendering', text: '' }).nothing();
-  given(...one, attempted(2, at(601))).when(record(1, at(602), [[0, 'accepted']])).nothing();
+  given(...one)
+    .when(record(2, at(2), [[0, 'accepted']]))
+    .nothing();
+  given(...one, sent(1, at(2), [0, 'accepted']))
+    .when(record(1, at(3), [[0, 'bounced']]))
+    .nothing();
+  given(queuedFor('to'))
+    .when(record(1, at(3), [[0, 'accepted']]))
+    .nothing();
+  given(...one, sent(1, at(2), [0, 'accepted']))
+    .when({ type: 'GiveUp', attempt: 1, at: at(3), reason: 'rendering', text: '' })
+    .nothing();
+  given(...one, attempted(2, at(601)))
+    .when(record(1, at(602), [[0, 'accepted']]))
+    .nothing();
 });
 
 void t.test('a dialogue that was cut off is made again', async (t) => {
@@ -214,21 +390,52 @@ void t.test('a dialogue that was cut off is made again', async (t) => {
   open.when(attempt(at(2), { exclusive: true })).nothing();
   const second = { attempt: 2, host: HOST, deadlineAt: DEADLINE };
   const state = open.when(attempt(at(600))).then({ type: 'DeliveryAttempted', data: { ...second, at: at(600), worker: WORKER } });
-  t.same(state!.attempts.map(({ ended }) => ended?.outcome), ['interrupted', undefined]);
-  t.same(state!.attempts[0]!.ended, { at: at(600), durationMs: null, outcome: 'interrupted', replyCode: null, reply: null, nextAttemptAt: null });
+  t.same(
+    state!.attempts.map(({ ended }) => ended?.outcome),
+    ['interrupted', undefined],
+  );
+  t.same(state!.attempts[0]!.ended, {
+    at: at(600),
+    durationMs: null,
+    outcome: 'interrupted',
+    replyCode: null,
+    reply: null,
+    nextAttemptAt: null,
+  });
   t.equal(state!.deferrals, 0, 'an interruption is no refusal');
-  open.when(attempt(at(2), { worker: 'worker-2', exclusive: true })).then({ type: 'DeliveryAttempted', data: { ...second, at: at(2), worker: 'worker-2' } });
+  open
+    .when(attempt(at(2), { worker: 'worker-2', exclusive: true }))
+    .then({ type: 'DeliveryAttempted', data: { ...second, at: at(2), worker: 'worker-2' } });
 });
 
-const interrupted = (from: number, count: number): EmailEvent[] => Array.from({ length: count }, (_, index) => attempted(from + index, at(from + index), at(from + index)));
+const interrupted = (from: number, count: number): EmailEvent[] =>
+  Array.from({ length: count }, (_, index) => attempted(from + index, at(from + index), at(from + index)));
 
 void t.test('a mail that cuts off every dialogue is given up, and a retry begins to count anew', async (t) => {
   const { given } = email(t);
-  given(queuedFor('to'), ...interrupted(1, 10)).when(attempt(at(600))).then({ type: 'DeliveryAttempted', data: { attempt: 11, at: at(600), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
+  given(queuedFor('to'), ...interrupted(1, 10))
+    .when(attempt(at(600)))
+    .then({ type: 'DeliveryAttempted', data: { attempt: 11, at: at(600), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
   const cut = 'the delivery was cut off too often';
-  const end: Extract<EmailEvent, { type: 'EmailFailed' }>['data'] = { attempt: 11, at: at(600), host: HOST, durationMs: 0, outcomes: [{ recipient: 0, result: 'refused', replyCode: null, enhancedCode: null, rule: 'attempts-spent' }], reason: 'attempts-spent' };
-  const state = given(queuedFor('to'), ...interrupted(1, 11)).when(attempt(at(600))).then({ type: 'EmailFailed', data: end, sealed: { replies: [cut] } });
+  const end: Extract<EmailEvent, { type: 'EmailFailed' }>['data'] = {
+    attempt: 11,
+    at: at(600),
+    host: HOST,
+    durationMs: 0,
+    outcomes: [{ recipient: 0, result: 'refused', replyCode: null, enhancedCode: null, rule: 'attempts-spent' }],
+    reason: 'attempts-spent',
+  };
+  const state = given(queuedFor('to'), ...interrupted(1, 11))
+    .when(attempt(at(600)))
+    .then({ type: 'EmailFailed', data: end, sealed: { replies: [cut] } });
   t.equal(state!.status, 'failed');
-  given(queuedFor('to'), ...interrupted(1, 11), { type: 'EmailFailed', data: end, sealed: { replies: [cut] } }, retried(at(700), 1), attempted(12, at(700), at(701)))
-    .when(attempt(at(702))).then({ type: 'DeliveryAttempted', data: { attempt: 13, at: at(702), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
+  given(
+    queuedFor('to'),
+    ...interrupted(1, 11),
+    { type: 'EmailFailed', data: end, sealed: { replies: [cut] } },
+    retried(at(700), 1),
+    attempted(12, at(700), at(701)),
+  )
+    .when(attempt(at(702)))
+    .then({ type: 'DeliveryAttempted', data: { attempt: 13, at: at(702), host: HOST, worker: WORKER, deadlineAt: DEADLINE } });
 });

@@ -6,7 +6,7 @@ import type { EmailEvent } from '../../../src/domain/email/events.js';
 import type { EmailStatus } from '../../../src/domain/email/request.js';
 import { openAttempt, type Email, type EmailState } from '../../../src/domain/email/state.js';
 import { openWork } from '../../../src/domain/email/work.js';
-import { decodeEvent, encodeEvent } from '../../../src/domain/event-codec.js';
+import { decodeEvent, encodeEvent } from '../../../src/event-log/codec.js';
 import { at, RETENTION_MS } from '../../support/email-facts.js';
 import { play, story } from '../../support/email-stories.js';
 
@@ -32,11 +32,18 @@ const assertSound = (email: Email): void => {
   const some = (...wanted: string[]) => each.some((one) => wanted.includes(one));
   check(each.length === email.accepted.roles.length && email.replies.length === each.length, 'one state for each recipient');
   check((openAttempt(email) !== undefined) === (status === 'processing'), 'a dialogue is open exactly while the email is processing');
-  check(email.attempts.every(({ attempt }, index) => attempt === index + 1), 'attempts are counted without gaps');
-  check(email.attempts.slice(0, -1).every(({ ended }) => ended !== null), 'only the last attempt is open');
+  check(
+    email.attempts.every(({ attempt }, index) => attempt === index + 1),
+    'attempts are counted without gaps',
+  );
+  check(
+    email.attempts.slice(0, -1).every(({ ended }) => ended !== null),
+    'only the last attempt is open',
+  );
   check((email.dialogueDeadlineAt !== null) === (status === 'processing'), 'a deadline stands exactly while the email is processing');
   check(email.nextAttemptAt === null || status === 'queued', 'only a queued email waits for its next attempt');
-  if (status === 'failed' || status === 'bounced') check(!some('sent', 'delivered', 'queued'), `${status} only when none got through and none waits`);
+  if (status === 'failed' || status === 'bounced')
+    check(!some('sent', 'delivered', 'queued'), `${status} only when none got through and none waits`);
   if (status === 'sent') check(some('sent') && !some('queued'), 'sent when one got through and none waits');
   if (status === 'delivered') check(some('delivered') && !some('queued', 'sent'), 'delivered when nobody who may still get it is left');
   if (status === 'queued' || status === 'scheduled' || status === 'processing') check(some('queued'), `${status} only while someone waits`);
@@ -51,40 +58,49 @@ const assertSound = (email: Email): void => {
 
 void t.test('a history holds together after each command, and moves along the state table', async (t) => {
   let steps = 0;
-  fc.assert(fc.property(story, (told) => {
-    play(told, (before, after) => {
-      steps += 1;
-      assertSound(after);
-      if (before.status !== after.status) check(allowed[before.status].includes(after.status), `${before.status} → ${after.status}`);
-      if (before.archivedAt !== null && after !== before) check(after.status === before.status, 'an archived email stays as it is');
-      if (before.deletedAt !== null && after !== before) check(after.archivedAt !== null, 'a deleted email is only archived');
-    });
-  }), { numRuns: 1_500 });
+  fc.assert(
+    fc.property(story, (told) => {
+      play(told, (before, after) => {
+        steps += 1;
+        assertSound(after);
+        if (before.status !== after.status) check(allowed[before.status].includes(after.status), `${before.status} → ${after.status}`);
+        if (before.archivedAt !== null && after !== before) check(after.status === before.status, 'an archived email stays as it is');
+        if (before.deletedAt !== null && after !== before) check(after.archivedAt !== null, 'a deleted email is only archived');
+      });
+    }),
+    { numRuns: 1_500 },
+  );
   t.ok(steps > 1_000, `${steps} commands were decided`);
 });
 
 void t.test('every history is the same after a round through the codec', async (t) => {
-  fc.assert(fc.property(story, (told) => {
-    const events = play(told);
-    const read = events.map((event) => {
-      const { type, data, sealed } = encodeEvent(event);
-      return decodeEvent(type, data, sealed) as EmailEvent;
-    });
-    t.strictSame(read, events);
-  }), { numRuns: 50 });
+  fc.assert(
+    fc.property(story, (told) => {
+      const events = play(told);
+      const read = events.map((event) => {
+        const { type, data, sealed } = encodeEvent(event);
+        return decodeEvent(type, data, sealed) as EmailEvent;
+      });
+      t.strictSame(read, events);
+    }),
+    { numRuns: 50 },
+  );
 });
 
 void t.test('with its key destroyed a history folds to the same summary, and once archived to the very same state', async (t) => {
   let events = 0;
   const fold = (history: readonly EmailEvent[]): Email => history.reduce(emailDecider.evolve, undefined as EmailState)!;
   const withoutSealed = ({ content: _content, replies: _replies, attempts: _attempts, ...rest }: Email) => rest;
-  fc.assert(fc.property(story, (told) => {
-    const history = play(told);
-    events += history.length;
-    const destroyed = history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event));
-    check(JSON.stringify(withoutSealed(fold(destroyed))) === JSON.stringify(withoutSealed(fold(history))), 'the summaries differ');
-    const archived: EmailEvent = { type: 'EmailArchived', data: { at: at(1e7) } };
-    check(JSON.stringify(fold([...destroyed, archived])) === JSON.stringify(fold([...history, archived])), 'the archived forms differ');
-  }), { numRuns: 500 });
+  fc.assert(
+    fc.property(story, (told) => {
+      const history = play(told);
+      events += history.length;
+      const destroyed = history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event));
+      check(JSON.stringify(withoutSealed(fold(destroyed))) === JSON.stringify(withoutSealed(fold(history))), 'the summaries differ');
+      const archived: EmailEvent = { type: 'EmailArchived', data: { at: at(1e7) } };
+      check(JSON.stringify(fold([...destroyed, archived])) === JSON.stringify(fold([...history, archived])), 'the archived forms differ');
+    }),
+    { numRuns: 500 },
+  );
   t.ok(events > 1_000, `${events} events were folded`);
 });

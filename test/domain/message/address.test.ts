@@ -11,7 +11,7 @@ const taken: readonly (readonly [typed: string, normal: string])[] = [
   ['Anna.Smith@EXAMPLE.Com', 'Anna.Smith@example.com'],
   ["o'hara@example.com", "o'hara@example.com"],
   ['a+tag@example.com', 'a+tag@example.com'],
-  ['!#$%&\'*+/=?^_`{|}~-@example.com', '!#$%&\'*+/=?^_`{|}~-@example.com'],
+  ["!#$%&'*+/=?^_`{|}~-@example.com", "!#$%&'*+/=?^_`{|}~-@example.com"],
   ['1@example.com', '1@example.com'],
   ['a@b.c', 'a@b.c'],
   ['a@localhost', 'a@localhost'],
@@ -118,13 +118,24 @@ void t.test('addresses that are refused are refused with the reason', async (t) 
 });
 
 void t.test('whatever is typed, what is taken is safe in an envelope and a header', async (t) => {
-  const piece = fc.oneof(fc.string({ unit: 'binary', maxLength: 12 }), fc.constantFrom('a', '.', '@', '"', '\\', ' ', '<', '\r\n', 'example.com', 'ü', '[1]'));
-  fc.assert(fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
-    const parsed = parseAddress(pieces.join(''));
-    if (!parsed.ok) return parsed.reason.length > 0;
-    const again = parseAddress(parsed.address);
-    return /^[\x20-\x7e]{3,254}$/.test(parsed.address) && !/[<>]/.test(parsed.address)
-      && again.ok && again.address === parsed.address && parsed.address === `${parsed.localPart}@${parsed.domain}`;
-  }), { numRuns: 5_000 });
+  const piece = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 12 }),
+    fc.constantFrom('a', '.', '@', '"', '\\', ' ', '<', '\r\n', 'example.com', 'ü', '[1]'),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+      const parsed = parseAddress(pieces.join(''));
+      if (!parsed.ok) return parsed.reason.length > 0;
+      const again = parseAddress(parsed.address);
+      return (
+        /^[\x20-\x7e]{3,254}$/.test(parsed.address) &&
+        !/[<>]/.test(parsed.address) &&
+        again.ok &&
+        again.address === parsed.address &&
+        parsed.address === `${parsed.localPart}@${parsed.domain}`
+      );
+    }),
+    { numRuns: 5_000 },
+  );
   t.pass('held for 5,000 inputs');
 });

@@ -10,7 +10,11 @@ void t.test('a team has the settings that were given last, and the billing of it
   const created: TeamEvent = { type: 'TeamCreated', data: { at: T0, billing: 'unmetered', settings } };
   const changed: TeamEvent = { type: 'TeamSettingsChanged', data: { at: at(1), settings: { ...settings, name: 'Market' } } };
   t.strictSame(evolveTeam(undefined, created), { billing: 'unmetered', settings, createdAt: T0 });
-  t.strictSame([created, changed].reduce(evolveTeam, undefined as ReturnType<typeof evolveTeam>), { billing: 'unmetered', settings: { ...settings, name: 'Market' }, createdAt: T0 });
+  t.strictSame([created, changed].reduce(evolveTeam, undefined as ReturnType<typeof evolveTeam>), {
+    billing: 'unmetered',
+    settings: { ...settings, name: 'Market' },
+    createdAt: T0,
+  });
   t.equal(evolveTeam(undefined, changed), undefined, 'settings of a team that was never created make none');
 });
 

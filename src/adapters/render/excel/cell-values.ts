@@ -1,13 +1,16 @@
 /** What a cell of a table holds: a number, a date, a truth value or text, with the code of its format. */
-import type { Cell, ExpandedColumn, Html } from '../../../domain/rendering/expanded.js';
+import type { Cell, ExpandedColumn, Html } from '../../../domain/rendering/expand/expanded.js';
 import type { Json } from '../../../domain/json.js';
-import { toNumber } from '../../../domain/rendering/conditions.js';
-import { parseDate } from '../../../domain/rendering/dates.js';
-import type { Language } from '../../../domain/rendering/formats.js';
+import { toNumber } from '../../../domain/rendering/scope/conditions.js';
+import { parseDate } from '../../../domain/rendering/scope/dates.js';
+import type { Language } from '../../../domain/rendering/scope/formats.js';
 import type { ValueFormat } from '../../../domain/template/schema.js';
 import { dateCode, numberCode, type NumberCode } from './number-formats.js';
 
-export type TypedValue = Readonly<{ value: number | Date | boolean; /** Undefined: as the sheet shows such values by itself. */ code: string | undefined }>;
+export type TypedValue = Readonly<{
+  value: number | Date | boolean;
+  /** Undefined: as the sheet shows such values by itself. */ code: string | undefined;
+}>;
 
 /** Undefined: the cell is text. */
 export type Typed = (cell: Cell) => TypedValue | undefined;
@@ -31,13 +34,16 @@ export const typedCells = (column: Pick<ExpandedColumn, 'type' | 'format'>, cell
 /** What a format is for; undefined: there is none. */
 export const kindOf = (format: ValueFormat | undefined): Kind | undefined => {
   switch (format?.style) {
-    case undefined: return undefined;
+    case undefined:
+      return undefined;
     case 'number':
     case 'currency':
-    case 'percent': return 'number';
+    case 'percent':
+      return 'number';
     case 'date':
     case 'time':
-    case 'datetime': return 'date';
+    case 'datetime':
+      return 'date';
   }
 };
 
@@ -54,16 +60,25 @@ const onlyDates = (cells: Iterable<Cell>): boolean => {
 const typed = (cell: Cell, kind: Kind, format: ValueFormat | undefined, codes: Codes): TypedValue | undefined => {
   const { value } = cell;
   switch (kind) {
-    case 'string': return undefined;
-    case 'boolean': return truth(value ?? cell.html);
-    case 'number': return numeric(value ?? cell.html, codes.number(format));
-    case 'date': return dated(value ?? cell.html, format, codes);
-    case 'seen': return typeof value === 'boolean' ? truth(value) : typeof value === 'number' ? numeric(value, codes.number(format)) : undefined;
+    case 'string':
+      return undefined;
+    case 'boolean':
+      return truth(value ?? cell.html);
+    case 'number':
+      return numeric(value ?? cell.html, codes.number(format));
+    case 'date':
+      return dated(value ?? cell.html, format, codes);
+    case 'seen':
+      return typeof value === 'boolean' ? truth(value) : typeof value === 'number' ? numeric(value, codes.number(format)) : undefined;
   }
 };
 
 const truth = (value: Json | Html): TypedValue | undefined =>
-  value === true || value === 'true' ? { value: true, code: TRUTH_CODE } : value === false || value === 'false' ? { value: false, code: TRUTH_CODE } : undefined;
+  value === true || value === 'true'
+    ? { value: true, code: TRUTH_CODE }
+    : value === false || value === 'false'
+      ? { value: false, code: TRUTH_CODE }
+      : undefined;
 
 /** Excel writes truth values in the reader's language whatever the code; others would show them as 1 and 0. */
 const TRUTH_CODE = '"TRUE";"TRUE";"FALSE"';
@@ -79,7 +94,12 @@ const numeric = (given: Json, code: NumberCode | undefined): TypedValue | undefi
 const FIRST_DAY_MS = Date.UTC(1900, 2, 1);
 
 const dated = (given: Json, format: ValueFormat | undefined, codes: Codes): TypedValue | undefined => {
-  const instant = typeof given === 'string' ? parseDate(given) : typeof given === 'number' && Math.abs(given) <= 8.64e15 ? { epochMs: given, dateOnly: false } : undefined;
+  const instant =
+    typeof given === 'string'
+      ? parseDate(given)
+      : typeof given === 'number' && Math.abs(given) <= 8.64e15
+        ? { epochMs: given, dateOnly: false }
+        : undefined;
   if (instant === undefined) return undefined;
   const wallMs = instant.dateOnly ? instant.epochMs : codes.wallClock(instant.epochMs, format);
   if (wallMs < FIRST_DAY_MS || wallMs >= Date.UTC(10_000, 0, 1)) return undefined;
@@ -150,7 +170,14 @@ const shown = (intl: Intl.DateTimeFormat, epochMs: number): number => {
 const clockIn = (timeZone: string): Intl.DateTimeFormat | undefined => {
   try {
     return new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
-      timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric',
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
     });
   } catch (error) {
     if (error instanceof RangeError) return undefined;

@@ -1,5 +1,5 @@
 /** A chart as a part of the package (ECMA-376, DrawingML charts): it refers to the cells that hold its numbers and keeps a copy of them. */
-import type { ChartSeries, ChartType, ExpandedChart } from '../../../domain/rendering/expanded.js';
+import type { ChartSeries, ChartType, ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
 import { rgbHex } from './colors.js';
 import { columnLetters, quotedName } from './sheet.js';
 import { escapeXml, XML_HEAD } from './xml.js';
@@ -9,9 +9,7 @@ export type NumbersPlace = Readonly<{ sheetName: string; headerRow: number }>;
 
 /** In: a chart and where its numbers stand. Out: the whole part. */
 export const chartXml = (chart: ExpandedChart, place: NumbersPlace): string => {
-  const legend = chart.showLegend
-    ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${textProperties(900)}</c:legend>`
-    : '';
+  const legend = chart.showLegend ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${textProperties(900)}</c:legend>` : '';
   return (
     `${XML_HEAD}<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"` +
     ' xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><c:roundedCorners val="0"/><c:chart>' +
@@ -23,7 +21,8 @@ export const chartXml = (chart: ExpandedChart, place: NumbersPlace): string => {
 };
 
 const plot = (chart: ExpandedChart, place: NumbersPlace): string => {
-  const all = (draw: (series: ChartSeries, at: number) => string): string => chart.series.map((series, at) => `<c:ser>${seriesHead(series, at, place)}${draw(series, at)}</c:ser>`).join('');
+  const all = (draw: (series: ChartSeries, at: number) => string): string =>
+    chart.series.map((series, at) => `<c:ser>${seriesHead(series, at, place)}${draw(series, at)}</c:ser>`).join('');
   const values = (series: ChartSeries, at: number): string => seriesValues(chart, series, at, place);
   const ids = '<c:axId val="111111111"/><c:axId val="222222222"/>';
   const bars = (direction: 'bar' | 'col', grouping: 'clustered' | 'stacked'): string =>
@@ -31,15 +30,20 @@ const plot = (chart: ExpandedChart, place: NumbersPlace): string => {
     all((series, at) => `${filledShape(series.color)}<c:invertIfNegative val="0"/>${values(series, at)}`) +
     `<c:gapWidth val="60"/>${grouping === 'stacked' ? '<c:overlap val="100"/>' : ''}${ids}</c:barChart>`;
   switch (chart.chartType) {
-    case 'bar': return bars('bar', 'clustered') + axes(chart, 'bar');
-    case 'column': return bars('col', 'clustered') + axes(chart, 'column');
-    case 'stacked-column': return bars('col', 'stacked') + axes(chart, 'stacked-column');
+    case 'bar':
+      return bars('bar', 'clustered') + axes(chart, 'bar');
+    case 'column':
+      return bars('col', 'clustered') + axes(chart, 'column');
+    case 'stacked-column':
+      return bars('col', 'stacked') + axes(chart, 'stacked-column');
     case 'line':
       return `<c:lineChart><c:grouping val="standard"/><c:varyColors val="0"/>${all((series, at) => `${lineShape(series.color)}${marker(series.color)}${values(series, at)}<c:smooth val="0"/>`)}<c:marker val="1"/>${ids}</c:lineChart>${axes(chart, 'line')}`;
     case 'area':
       return `<c:areaChart><c:grouping val="standard"/><c:varyColors val="0"/>${all((series, at) => `${areaShape(series.color)}${values(series, at)}`)}${ids}</c:areaChart>${axes(chart, 'area')}`;
-    case 'pie': return `<c:pieChart><c:varyColors val="1"/>${slices(chart, place)}<c:firstSliceAng val="0"/></c:pieChart>`;
-    case 'doughnut': return `<c:doughnutChart><c:varyColors val="1"/>${slices(chart, place)}<c:firstSliceAng val="0"/><c:holeSize val="58"/></c:doughnutChart>`;
+    case 'pie':
+      return `<c:pieChart><c:varyColors val="1"/>${slices(chart, place)}<c:firstSliceAng val="0"/></c:pieChart>`;
+    case 'doughnut':
+      return `<c:doughnutChart><c:varyColors val="1"/>${slices(chart, place)}<c:firstSliceAng val="0"/><c:holeSize val="58"/></c:doughnutChart>`;
   }
 };
 
@@ -51,12 +55,18 @@ const slices = (chart: ExpandedChart, place: NumbersPlace): string => {
   const shown = chart.chartType === 'pie' ? chart.series.slice(0, 1) : chart.series;
   const own = rgbHex(chart.series[0]?.color) ?? PALETTE[0];
   const colors = [own, ...PALETTE.filter((color) => color !== own)];
-  const points = chart.categories.map((_, at) =>
-    `<c:dPt><c:idx val="${at}"/><c:bubble3D val="0"/><c:spPr>${solid(colors[at % colors.length] ?? own)}<a:ln w="12700">${solid('FFFFFF')}</a:ln></c:spPr></c:dPt>`).join('');
+  const points = chart.categories
+    .map(
+      (_, at) =>
+        `<c:dPt><c:idx val="${at}"/><c:bubble3D val="0"/><c:spPr>${solid(colors[at % colors.length] ?? own)}<a:ln w="12700">${solid('FFFFFF')}</a:ln></c:spPr></c:dPt>`,
+    )
+    .join('');
   const labels =
     `<c:dLbls><c:spPr><a:noFill/><a:ln><a:noFill/></a:ln></c:spPr>${textProperties(900, 'FFFFFF')}<c:showLegendKey val="0"/><c:showVal val="0"/><c:showCatName val="0"/>` +
     '<c:showSerName val="0"/><c:showPercent val="1"/><c:showBubbleSize val="0"/><c:showLeaderLines val="0"/></c:dLbls>';
-  return shown.map((series, at) => `<c:ser>${seriesHead(series, at, place)}${points}${labels}${seriesValues(chart, series, at, place)}</c:ser>`).join('');
+  return shown
+    .map((series, at) => `<c:ser>${seriesHead(series, at, place)}${points}${labels}${seriesValues(chart, series, at, place)}</c:ser>`)
+    .join('');
 };
 
 const seriesHead = ({ name }: ChartSeries, at: number, place: NumbersPlace): string =>
@@ -74,7 +84,8 @@ const seriesValues = ({ categories }: ExpandedChart, { values }: ChartSeries, at
 /** The header cell of a column, or the cells of so many rows below it. */
 const reference = ({ sheetName, headerRow }: NumbersPlace, column: number, rows?: number): string => {
   const letters = columnLetters(column);
-  const cells = rows === undefined ? `$${letters}$${headerRow}` : `$${letters}$${headerRow + 1}:$${letters}$${headerRow + Math.max(1, rows)}`;
+  const cells =
+    rows === undefined ? `$${letters}$${headerRow}` : `$${letters}$${headerRow + 1}:$${letters}$${headerRow + Math.max(1, rows)}`;
   return escapeXml(`${quotedName(sheetName)}!${cells}`);
 };
 
@@ -84,7 +95,8 @@ const filledShape = (css: string): string => `<c:spPr>${solid(colorOf(css))}</c:
 const areaShape = (css: string): string =>
   `<c:spPr><a:solidFill><a:srgbClr val="${colorOf(css)}"><a:alpha val="55000"/></a:srgbClr></a:solidFill><a:ln w="19050">${solid(colorOf(css))}</a:ln></c:spPr>`;
 const lineShape = (css: string): string => `<c:spPr><a:ln w="28575" cap="rnd">${solid(colorOf(css))}<a:round/></a:ln></c:spPr>`;
-const marker = (css: string): string => `<c:marker><c:symbol val="circle"/><c:size val="5"/><c:spPr>${solid(colorOf(css))}<a:ln w="9525">${solid(colorOf(css))}</a:ln></c:spPr></c:marker>`;
+const marker = (css: string): string =>
+  `<c:marker><c:symbol val="circle"/><c:size val="5"/><c:spPr>${solid(colorOf(css))}<a:ln w="9525">${solid(colorOf(css))}</a:ln></c:spPr></c:marker>`;
 
 /** Both axes; the names of a bar chart read from top to bottom, as its table does. */
 const axes = ({ xTitle, yTitle }: ExpandedChart, type: Exclude<ChartType, 'pie' | 'doughnut'>): string => {

@@ -19,7 +19,14 @@ export const rgbHex = (css: string | undefined): string | undefined => {
   const rgba = color === undefined ? undefined : rgbaOf(color);
   if (rgba === undefined || rgba[3] === 0) return undefined;
   const [red, green, blue, alpha] = rgba;
-  return [red, green, blue].map((channel) => Math.round(channel * alpha + 255 * (1 - alpha)).toString(16).padStart(2, '0')).join('').toUpperCase();
+  return [red, green, blue]
+    .map((channel) =>
+      Math.round(channel * alpha + 255 * (1 - alpha))
+        .toString(16)
+        .padStart(2, '0'),
+    )
+    .join('')
+    .toUpperCase();
 };
 
 const rgbaOf = (color: string): Rgba | undefined => {

@@ -1,5 +1,5 @@
 /** How wide a column must be for what it shows, without writing out every value: that costs more than all else of a cell. */
-import type { Cell, Html } from '../../../domain/rendering/expanded.js';
+import type { Cell, Html } from '../../../domain/rendering/expand/expanded.js';
 import { textWidth } from './text.js';
 
 /** Values that are written out to see how wide their format makes them: words for months differ in length. */
@@ -30,4 +30,11 @@ const magnitude = ({ value }: Cell): number => (typeof value === 'number' ? Math
 
 /** What is seen of HTML, roughly: its tags take no room and each entity that of one letter. */
 export const htmlWidth = (html: Html): number =>
-  textWidth(/[<&]/.test(html) ? html.replace(/<br\s*\/?>/gi, '\n').replace(/<[^>]*>/g, '').replace(/&[#\w]+;/g, 'x') : html);
+  textWidth(
+    /[<&]/.test(html)
+      ? html
+          .replace(/<br\s*\/?>/gi, '\n')
+          .replace(/<[^>]*>/g, '')
+          .replace(/&[#\w]+;/g, 'x')
+      : html,
+  );

@@ -1,6 +1,6 @@
 /** What every component of a sheet is to the sheet: it says what room it takes, then it draws itself. */
-import type { Expanded, ExpandedPage, TextStyle } from '../../../domain/rendering/expanded.js';
-import type { Language } from '../../../domain/rendering/formats.js';
+import type { Expanded, ExpandedPage, TextStyle } from '../../../domain/rendering/expand/expanded.js';
+import type { Language } from '../../../domain/rendering/scope/formats.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { LoadedImage } from '../../../domain/ports/generator.js';
 import type { ComponentsOf } from '../../../domain/rendering/components.js';
@@ -34,7 +34,10 @@ export type Prepared = Readonly<{
 }>;
 
 /** Throws DomainError where a limit is crossed or a picture cannot be shown. */
-export type ComponentDrawer<Type extends ExcelComponentType> = (component: Extract<ExcelComponent, { type: Type }>, surroundings: Surroundings) => Prepared;
+export type ComponentDrawer<Type extends ExcelComponentType> = (
+  component: Extract<ExcelComponent, { type: Type }>,
+  surroundings: Surroundings,
+) => Prepared;
 
 /** The width of a page between its margins, in points. */
 export const innerWidth = ({ format, orientation, margin }: ExpandedPage): number => {
@@ -43,5 +46,10 @@ export const innerWidth = ({ format, orientation, margin }: ExpandedPage): numbe
 };
 
 const sides: Readonly<Record<ExpandedPage['format'], readonly [short: number, long: number]>> = {
-  A3: [842, 1191], A4: [595, 842], A5: [420, 595], Letter: [612, 792], Legal: [612, 1008], Tabloid: [792, 1224],
+  A3: [842, 1191],
+  A4: [595, 842],
+  A5: [420, 595],
+  Letter: [612, 792],
+  Legal: [612, 1008],
+  Tabloid: [792, 1224],
 };

@@ -25,7 +25,9 @@ export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): vo
   for (const { number, links, drawings } of sheets) {
     if (links.length === 0 && drawings.length === 0) continue;
     const relations = createRelations();
-    const anchors = links.map(({ address, href }) => `<hyperlink ref="${address}" r:id="${relations.external('hyperlink', href)}"/>`).join('');
+    const anchors = links
+      .map(({ address, href }) => `<hyperlink ref="${address}" r:id="${relations.external('hyperlink', href)}"/>`)
+      .join('');
     let drawing = '';
     if (drawings.length > 0) {
       const name = `drawing${numbers.next('drawing')}.xml`;
@@ -35,27 +37,46 @@ export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): vo
     const path = `xl/worksheets/sheet${number}.xml`;
     const sheet = partOf(workbook, path);
     const linked = anchors === '' ? sheet : sheet.replace('<pageMargins', () => `<hyperlinks>${anchors}</hyperlinks><pageMargins`);
-    workbook.put(path, linked.replace('</worksheet>', () => `${drawing}</worksheet>`));
+    workbook.put(
+      path,
+      linked.replace('</worksheet>', () => `${drawing}</worksheet>`),
+    );
     workbook.put(`xl/worksheets/_rels/sheet${number}.xml.rels`, relations.xml());
   }
   if (overrides.length === 0) return;
-  const types = [...extensions].sort().map((extension) => `<Default Extension="${extension}" ContentType="image/${extension}"/>`).join('');
+  const types = [...extensions]
+    .sort()
+    .map((extension) => `<Default Extension="${extension}" ContentType="image/${extension}"/>`)
+    .join('');
   const known = partOf(workbook, '[Content_Types].xml');
-  workbook.put('[Content_Types].xml', known.replace(/<Types[^>]*>/, (open) => open + types).replace('</Types>', () => `${overrides.join('')}</Types>`));
+  workbook.put(
+    '[Content_Types].xml',
+    known.replace(/<Types[^>]*>/, (open) => open + types).replace('</Types>', () => `${overrides.join('')}</Types>`),
+  );
 };
 
 /** In: the sheets, and what the document says of itself. Formulas are worked out when the workbook is opened; marked texts get their apostrophe. */
 export const finishParts = (workbook: Package, sheets: readonly SheetExtras[], { title, author, createdAt }: DocumentMetadata): void => {
   const at = `xsi:type="dcterms:W3CDTF">${escapeXml(createdAt.replace(/\.\d+(?=Z$)/, ''))}`;
-  workbook.put('docProps/core.xml',
+  workbook.put(
+    'docProps/core.xml',
     `${XML_HEAD}<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/"` +
-    ' xmlns:dcterms="http://purl.org/dc/terms/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">' +
-    `<dc:title>${escapeXml(title)}</dc:title><dc:creator>${escapeXml(author)}</dc:creator><cp:lastModifiedBy>${escapeXml(author)}</cp:lastModifiedBy>` +
-    `<dcterms:created ${at}</dcterms:created><dcterms:modified ${at}</dcterms:modified></cp:coreProperties>`);
-  const titles = sheets.map(({ name, titleRow }, at) =>
-    titleRow === undefined ? '' : `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">${escapeXml(`${quotedName(name)}!$${titleRow}:$${titleRow}`)}</definedName>`).join('');
+      ' xmlns:dcterms="http://purl.org/dc/terms/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">' +
+      `<dc:title>${escapeXml(title)}</dc:title><dc:creator>${escapeXml(author)}</dc:creator><cp:lastModifiedBy>${escapeXml(author)}</cp:lastModifiedBy>` +
+      `<dcterms:created ${at}</dcterms:created><dcterms:modified ${at}</dcterms:modified></cp:coreProperties>`,
+  );
+  const titles = sheets
+    .map(({ name, titleRow }, at) =>
+      titleRow === undefined
+        ? ''
+        : `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">${escapeXml(`${quotedName(name)}!$${titleRow}:$${titleRow}`)}</definedName>`,
+    )
+    .join('');
   const names = titles === '' ? '' : `<definedNames>${titles}</definedNames>`;
-  workbook.put('xl/workbook.xml', partOf(workbook, 'xl/workbook.xml').replace(/<calcPr [^>]*\/>/, () => `${names}<calcPr calcId="171027" fullCalcOnLoad="1"/>`));
+  workbook.put(
+    'xl/workbook.xml',
+    partOf(workbook, 'xl/workbook.xml').replace(/<calcPr [^>]*\/>/, () => `${names}<calcPr calcId="171027" fullCalcOnLoad="1"/>`),
+  );
   // 49 is the code `@`, which only texts that look like formulas have.
   workbook.put('xl/styles.xml', partOf(workbook, 'xl/styles.xml').replaceAll('<xf numFmtId="49"', '<xf quotePrefix="1" numFmtId="49"'));
 };
@@ -109,7 +130,9 @@ const addDrawing = (workbook: Package, name: string, drawings: readonly Drawing[
     if (drawing.kind === 'chart') {
       const chart = `chart${numbers.next('chart')}.xml`;
       workbook.put(`xl/charts/${chart}`, drawing.xml);
-      overrides.push(`<Override PartName="/xl/charts/${chart}" ContentType="application/vnd.openxmlformats-officedocument.drawingml.chart+xml"/>`);
+      overrides.push(
+        `<Override PartName="/xl/charts/${chart}" ContentType="application/vnd.openxmlformats-officedocument.drawingml.chart+xml"/>`,
+      );
       return anchor(drawing.place, chartFrame(id, drawing.title, relations.internal('chart', `../charts/${chart}`), drawing.place));
     }
     const file = stored.get(drawing.bytes) ?? `image${numbers.next('image')}.${drawing.extension}`;
@@ -119,9 +142,11 @@ const addDrawing = (workbook: Package, name: string, drawings: readonly Drawing[
     const link = drawing.href === undefined ? '' : `<a:hlinkClick r:id="${relations.external('hyperlink', drawing.href)}"/>`;
     return anchor(drawing.place, picture(id, drawing.alt, link, relations.internal('image', `../media/${file}`), drawing.place));
   });
-  workbook.put(`xl/drawings/${name}`,
+  workbook.put(
+    `xl/drawings/${name}`,
     `${XML_HEAD}<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"` +
-    ` xmlns:r="${OFFICE}">${anchors.join('')}</xdr:wsDr>`);
+      ` xmlns:r="${OFFICE}">${anchors.join('')}</xdr:wsDr>`,
+  );
   workbook.put(`xl/drawings/_rels/${name}.rels`, relations.xml());
   overrides.push(`<Override PartName="/xl/drawings/${name}" ContentType="application/vnd.openxmlformats-officedocument.drawing+xml"/>`);
 };

@@ -1,6 +1,6 @@
 /** Fonts of a sheet: what a component, an element or a style asks for. */
 import type { Font } from 'exceljs';
-import type { TextStyle } from '../../../domain/rendering/expanded.js';
+import type { TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import type { TreeElement } from '../rich-tree.js';
 import { argb } from './colors.js';
 
@@ -40,22 +40,44 @@ export const fontOf = ({ tag, style }: TreeElement, outer: RunFont): RunFont => 
 };
 
 const tagFonts: Readonly<Record<string, RunFont | undefined>> = Object.assign(Object.create(null) as Record<string, RunFont | undefined>, {
-  b: { bold: true }, strong: { bold: true }, th: { bold: true }, dt: { bold: true }, i: { italic: true }, em: { italic: true }, var: { italic: true },
-  u: { underline: true }, ins: { underline: true }, s: { strike: true }, del: { strike: true }, strike: { strike: true },
-  sub: { vertAlign: 'subscript' }, sup: { vertAlign: 'superscript' },
-  code: { name: 'Consolas' }, kbd: { name: 'Consolas' }, pre: { name: 'Consolas' },
+  b: { bold: true },
+  strong: { bold: true },
+  th: { bold: true },
+  dt: { bold: true },
+  i: { italic: true },
+  em: { italic: true },
+  var: { italic: true },
+  u: { underline: true },
+  ins: { underline: true },
+  s: { strike: true },
+  del: { strike: true },
+  strike: { strike: true },
+  sub: { vertAlign: 'subscript' },
+  sup: { vertAlign: 'superscript' },
+  code: { name: 'Consolas' },
+  kbd: { name: 'Consolas' },
+  pre: { name: 'Consolas' },
 } satisfies Record<string, RunFont>);
 
 const sizeOf = (css: string | undefined, outer: number): number | undefined => {
   const match = /^([\d.]+)(px|pt|em|rem|%)$/.exec(css ?? '');
   if (match === null) return undefined;
   const number = Number(match[1]);
-  const points = match[2] === 'px' ? number * 0.75 : match[2] === 'pt' ? number : match[2] === '%' ? (outer * number) / 100 : number * (match[2] === 'rem' ? 11 : outer);
+  const points =
+    match[2] === 'px'
+      ? number * 0.75
+      : match[2] === 'pt'
+        ? number
+        : match[2] === '%'
+          ? (outer * number) / 100
+          : number * (match[2] === 'rem' ? 11 : outer);
   return points >= 1 && points <= 409 ? Math.round(points * 2) / 2 : undefined;
 };
 
 /** The first name of a list, where it is the name of a font and no word such as `sans-serif`. */
 const fontName = (family: string | undefined): string | undefined => {
   const name = /^\s*['"]?([^,'"]{1,31})/.exec(family ?? '')?.[1]?.trim();
-  return name === undefined || name === '' || /^(?:sans-serif|serif|monospace|cursive|fantasy|system-ui|inherit|-apple-system)$/i.test(name) ? undefined : name;
+  return name === undefined || name === '' || /^(?:sans-serif|serif|monospace|cursive|fantasy|system-ui|inherit|-apple-system)$/i.test(name)
+    ? undefined
+    : name;
 };

@@ -11,7 +11,8 @@ export const pictureSize = (bytes: Uint8Array): PictureSize | undefined => {
 
 /** The chunks up to IEND must be there; what they hold is for the reader's program. */
 const png = (view: DataView): PictureSize | undefined => {
-  if (view.byteLength < 45 || view.getUint32(0) !== 0x89504e47 || view.getUint32(4) !== 0x0d0a1a0a || view.getUint32(12) !== 0x49484452) return undefined;
+  if (view.byteLength < 45 || view.getUint32(0) !== 0x89504e47 || view.getUint32(4) !== 0x0d0a1a0a || view.getUint32(12) !== 0x49484452)
+    return undefined;
   let at = 8;
   while (at + 12 <= view.byteLength) {
     if (view.getUint32(at + 4) === 0x49454e44) return { kind: 'png', width: view.getUint32(16), height: view.getUint32(20) };

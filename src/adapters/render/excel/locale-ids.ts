@@ -14,6 +14,15 @@ const ids: ReadonlyMap<string, string> = new Map(words.flatMap((tag, at) => (at 
 /** In: BCP 47. Out: the id in hexadecimal, or '' where Windows has none that is known here. */
 export const localeId = (locale: string): string => {
   const { language, script, region } = new Intl.Locale(locale);
-  const tags = [region === undefined ? undefined : `${language}-${region}`, script === undefined ? undefined : `${language}-${script}`, language];
-  return tags.map((tag) => ids.get((tag ?? '').toLowerCase())).find((id) => id !== undefined)?.toUpperCase() ?? '';
+  const tags = [
+    region === undefined ? undefined : `${language}-${region}`,
+    script === undefined ? undefined : `${language}-${script}`,
+    language,
+  ];
+  return (
+    tags
+      .map((tag) => ids.get((tag ?? '').toLowerCase()))
+      .find((id) => id !== undefined)
+      ?.toUpperCase() ?? ''
+  );
 };

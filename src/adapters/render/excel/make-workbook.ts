@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import ExcelJS from 'exceljs';
 import type { Limits } from '../../../domain/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
-import type { ExpandedDocument } from '../../../domain/rendering/expanded.js';
+import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import { fileTooLarge, tooManyRows, tooManySheets } from '../../../domain/rendering/limit-errors.js';
 import { innerWidth, type Prepared } from './component.js';
 import { addExtras, finishParts, type SheetExtras } from './extras.js';
@@ -35,7 +35,9 @@ export const makeWorkbook = async (
   let textRows = 0;
   for (const plan of plans) {
     const around = { language: document.language, limits, images, pageWidth: innerWidth(plan.page) };
-    const prepared = plan.components.map(({ component, section }) => prepare(component, { ...around, style: section.style, linkColor: section.linkColor }));
+    const prepared = plan.components.map(({ component, section }) =>
+      prepare(component, { ...around, style: section.style, linkColor: section.linkColor }),
+    );
     textRows += prepared.reduce((sum, { kind, rows }) => sum + (kind === 'text' ? rows : 0), 0);
     if (textRows > limits.excelRowsMax) throw tooManyRows(textRows, limits.excelRowsMax);
     extras.push(await writeSheet(workbook, { plan, prepared, language: document.language.locale, number: extras.length + 1 }, sink.settle));
@@ -61,7 +63,11 @@ const countRows = (plans: readonly SheetPlan[], max: number): void => {
 
 type SheetWork = Readonly<{ plan: SheetPlan; prepared: readonly Prepared[]; language: string; number: number }>;
 
-const writeSheet = async (workbook: ExcelJS.stream.xlsx.WorkbookWriter, { plan, prepared, language, number }: SheetWork, settle: () => Promise<void>): Promise<SheetExtras> => {
+const writeSheet = async (
+  workbook: ExcelJS.stream.xlsx.WorkbookWriter,
+  { plan, prepared, language, number }: SheetWork,
+  settle: () => Promise<void>,
+): Promise<SheetExtras> => {
   const arrangement = arrange(prepared);
   const worksheet = workbook.addWorksheet(plan.name, {
     views: [viewOf(arrangement, language)],

@@ -1,5 +1,5 @@
 /** The `format` of a value as the format code of a workbook: the cell holds the number or the date, the code says how it looks. */
-import { digitsOf, type Language } from '../../../domain/rendering/formats.js';
+import { digitsOf, type Language } from '../../../domain/rendering/scope/formats.js';
 import type { ValueFormat } from '../../../domain/template/schema.js';
 import { localeId } from './locale-ids.js';
 
@@ -27,14 +27,29 @@ export const numberCode = (format: ValueFormat, language: Language): NumberCode 
 };
 
 const codeOf = (intl: Intl.NumberFormat, lcid: string): NumberCode => {
-  const { minimumFractionDigits: min = 0, maximumFractionDigits: max = 0, minimumIntegerDigits, useGrouping, style } = intl.resolvedOptions();
+  const {
+    minimumFractionDigits: min = 0,
+    maximumFractionDigits: max = 0,
+    minimumIntegerDigits,
+    useGrouping,
+    style,
+  } = intl.resolvedOptions();
   const parts = intl.formatToParts(1);
   const first = parts.findIndex(({ type }) => type === 'integer');
   const last = parts.findLastIndex(({ type }) => type === 'integer' || type === 'fraction');
-  const side = (from: number, to: number): string => parts.slice(from, to).map((part) => around(part, lcid)).join('');
+  const side = (from: number, to: number): string =>
+    parts
+      .slice(from, to)
+      .map((part) => around(part, lcid))
+      .join('');
   const [prefix, suffix] = [side(0, first), side(last + 1, parts.length)];
   const whole = '0'.repeat(minimumIntegerDigits);
-  const integer = String(useGrouping) === 'false' ? whole : minimumIntegerDigits >= 4 ? grouped(whole) : `#,##0`.slice(0, 5 - minimumIntegerDigits) + whole;
+  const integer =
+    String(useGrouping) === 'false'
+      ? whole
+      : minimumIntegerDigits >= 4
+        ? grouped(whole)
+        : `#,##0`.slice(0, 5 - minimumIntegerDigits) + whole;
   const codes = Array.from({ length: max - min + 1 }, (_, more) => {
     const digits = min + more;
     return `${prefix}${integer}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}${suffix}`;
@@ -75,33 +90,50 @@ export const dateCode = (format: ValueFormat, language: Language): string | unde
 const TOKEN = /'((?:[^']|'')*)'|(y+|M+|d+|E+|a+|H+|h+|m+|s+)|([^'A-Za-z]+|.)/g;
 
 const patternCode = (pattern: string): string =>
-  [...pattern.matchAll(TOKEN)].map(([whole, quoted, letters]) => {
-    if (letters === undefined) return literal(quoted === undefined ? whole : quoted === '' ? "'" : quoted.replaceAll("''", "'"));
-    const width = letters.length;
-    switch (letters.charAt(0)) {
-      case 'y': return width === 2 ? 'yy' : 'yyyy';
-      case 'M': return 'm'.repeat(Math.min(width, 4));
-      case 'd': return 'd'.repeat(Math.min(width, 2));
-      case 'E': return width <= 3 ? 'ddd' : 'dddd';
-      case 'a': return 'AM/PM';
-      case 'H':
-      case 'h': return 'h'.repeat(Math.min(width, 2));
-      case 'm': return 'm'.repeat(Math.min(width, 2));
-      default: return 's'.repeat(Math.min(width, 2));
-    }
-  }).join('');
+  [...pattern.matchAll(TOKEN)]
+    .map(([whole, quoted, letters]) => {
+      if (letters === undefined) return literal(quoted === undefined ? whole : quoted === '' ? "'" : quoted.replaceAll("''", "'"));
+      const width = letters.length;
+      switch (letters.charAt(0)) {
+        case 'y':
+          return width === 2 ? 'yy' : 'yyyy';
+        case 'M':
+          return 'm'.repeat(Math.min(width, 4));
+        case 'd':
+          return 'd'.repeat(Math.min(width, 2));
+        case 'E':
+          return width <= 3 ? 'ddd' : 'dddd';
+        case 'a':
+          return 'AM/PM';
+        case 'H':
+        case 'h':
+          return 'h'.repeat(Math.min(width, 2));
+        case 'm':
+          return 'm'.repeat(Math.min(width, 2));
+        default:
+          return 's'.repeat(Math.min(width, 2));
+      }
+    })
+    .join('');
 
 /** The code as Intl itself orders the parts of a date in that language, in the Gregorian calendar. */
 const styleCode = (format: ValueFormat, locale: string): string => {
   const { style, dateStyle = 'medium', timeStyle = 'short' } = format;
   const intl = new Intl.DateTimeFormat(new Intl.Locale(locale, { calendar: 'gregory', numberingSystem: 'latn' }), {
-    timeZone: 'UTC', ...(style === 'time' ? {} : { dateStyle }), ...(style === 'date' ? {} : { timeStyle }),
+    timeZone: 'UTC',
+    ...(style === 'time' ? {} : { dateStyle }),
+    ...(style === 'date' ? {} : { timeStyle }),
   });
   // 3 April 2005, 07:08:09: each number has one digit where the language does not ask for two.
-  return intl.formatToParts(new Date(Date.UTC(2005, 3, 3, 7, 8, 9))).map(partCode).join('').trim();
+  return intl
+    .formatToParts(new Date(Date.UTC(2005, 3, 3, 7, 8, 9)))
+    .map(partCode)
+    .join('')
+    .trim();
 };
 
-const partCode = ({ type, value }: Intl.DateTimeFormatPart): string => (Object.hasOwn(partCodes, type) ? (partCodes[type]?.(value) ?? '') : '');
+const partCode = ({ type, value }: Intl.DateTimeFormatPart): string =>
+  Object.hasOwn(partCodes, type) ? (partCodes[type]?.(value) ?? '') : '';
 
 /** Months and days of the week are numbers or words, short or long, as the part itself shows. Eras and time zones have no code. */
 const partCodes: Readonly<Partial<Record<Intl.DateTimeFormatPartTypes, (value: string) => string>>> = {
@@ -121,5 +153,10 @@ const PLAIN = /^[ ,.:()-]*$/;
 /** Text inside a code: what could be read as a part of the code stands in quotation marks. */
 const literal = (text: string): string => {
   const spaced = text.replace(/[\u00a0\u202f\u2009]/g, ' ').replace(/[\u200e\u200f\u061c]/g, '');
-  return PLAIN.test(spaced) ? spaced : spaced.split('"').map((piece) => (piece === '' ? '' : `"${piece}"`)).join('\\"');
+  return PLAIN.test(spaced)
+    ? spaced
+    : spaced
+        .split('"')
+        .map((piece) => (piece === '' ? '' : `"${piece}"`))
+        .join('\\"');
 };

@@ -48,14 +48,21 @@ const readEntries = (zip: Uint8Array): Entry[] => {
   let at = view.getUint32(end + 16, true);
   return Array.from({ length: view.getUint16(end + 10, true) }, () => {
     if (view.getUint32(at, true) !== CENTRAL) throw new Error('the directory of the workbook that was written is broken');
-    const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((offset) => view.getUint16(at + offset, true)) as [number, number, number];
+    const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((offset) => view.getUint16(at + offset, true)) as [
+      number,
+      number,
+      number,
+    ];
     const method = view.getUint16(at + 10, true);
     if (method !== 0 && method !== 8) throw new Error(`a part of the workbook is packed by method ${method}`);
     const local = view.getUint32(at + 42, true);
     const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
     const name = Buffer.from(zip.subarray(at + 46, at + 46 + nameBytes)).toString('utf8');
     const entry: Entry = {
-      name, method, crc: view.getUint32(at + 16, true), size: view.getUint32(at + 24, true),
+      name,
+      method,
+      crc: view.getUint32(at + 16, true),
+      size: view.getUint32(at + 24, true),
       packed: zip.subarray(start, start + view.getUint32(at + 20, true)),
     };
     at += 46 + nameBytes + extraBytes + commentBytes;

@@ -1,6 +1,6 @@
 /** How a sheet is printed: paper, margins, and what stands at the top and the bottom of each sheet of paper. */
 import type { HeaderFooter, PageSetup } from 'exceljs';
-import type { ExpandedMargin, ExpandedPage } from '../../../domain/rendering/expanded.js';
+import type { ExpandedMargin, ExpandedPage } from '../../../domain/rendering/expand/expanded.js';
 import { parseRichTree, treeText } from '../rich-tree.js';
 
 const POINTS_PER_INCH = 72;
@@ -13,7 +13,14 @@ const paperSizes: Readonly<Record<ExpandedPage['format'], number>> = { A3: 8, A4
 /** A sheet is printed as wide as its paper and as long as it needs. */
 export const pageSetup = ({ format, orientation, margin }: ExpandedPage): Partial<PageSetup> => {
   const inches = (points: number): number => Math.round((points / POINTS_PER_INCH) * 1_000) / 1_000;
-  const margins = { top: inches(margin.top), right: inches(margin.right), bottom: inches(margin.bottom), left: inches(margin.left), header: 0.3, footer: 0.3 };
+  const margins = {
+    top: inches(margin.top),
+    right: inches(margin.right),
+    bottom: inches(margin.bottom),
+    left: inches(margin.left),
+    header: 0.3,
+    footer: 0.3,
+  };
   return { paperSize: paperSizes[format], orientation, margins, fitToPage: true, fitToWidth: 1, fitToHeight: 0 };
 };
 

@@ -10,9 +10,13 @@ export const drawers: { readonly [Type in ExcelComponentType]: ComponentDrawer<T
 /** In: a component with what surrounds it. Out: the room it takes, and how it draws itself. */
 export const prepare = (component: ExcelComponent, surroundings: Surroundings): Prepared => {
   switch (component.type) {
-    case 'rich-text': return drawers['rich-text'](component, surroundings);
-    case 'image': return drawers.image(component, surroundings);
-    case 'table': return drawers.table(component, surroundings);
-    case 'chart': return drawers.chart(component, surroundings);
+    case 'rich-text':
+      return drawers['rich-text'](component, surroundings);
+    case 'image':
+      return drawers.image(component, surroundings);
+    case 'table':
+      return drawers.table(component, surroundings);
+    case 'chart':
+      return drawers.chart(component, surroundings);
   }
 };

@@ -1,6 +1,6 @@
 /** Rich text as cells show it: paragraphs of runs, each run with one font, and the rows of tables that stand between them. */
 import type { RichText } from 'exceljs';
-import type { HorizontalAlign, Html } from '../../../domain/rendering/expanded.js';
+import type { HorizontalAlign, Html } from '../../../domain/rendering/expand/expanded.js';
 import { safeLink } from '../../../domain/rendering/urls.js';
 import { parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { argb } from './colors.js';
@@ -18,7 +18,10 @@ export type Paragraph = Readonly<{
   /** The address, where all of the text is one link: a cell can lead to one place only, and does so wherever it is clicked. */
   href: string | undefined;
 }>;
-export type RichRow = Readonly<{ kind: 'paragraph'; paragraph: Paragraph }> | Readonly<{ kind: 'line' }> | Readonly<{ kind: 'cells'; cells: readonly Paragraph[] }>;
+export type RichRow =
+  | Readonly<{ kind: 'paragraph'; paragraph: Paragraph }>
+  | Readonly<{ kind: 'line' }>
+  | Readonly<{ kind: 'cells'; cells: readonly Paragraph[] }>;
 
 const HEADING_SIZES = [20, 16, 14, 12, 11, 10] as const;
 const LINK_COLOR = 'FF0563C1';
@@ -26,7 +29,21 @@ const LINK_COLOR = 'FF0563C1';
 /** In: rich text of a component, its font, the colour of links. Out: its rows from top to bottom, empty ones left out. */
 export const richRows = (html: Html, font: RunFont, linkColor?: string): readonly RichRow[] => {
   const writer = createWriter();
-  blocks(parseRichTree(html, 'block'), { font, align: undefined, fill: undefined, indent: 0, heading: undefined, pre: false, href: undefined, ordered: undefined, linkColor: argb(linkColor) ?? LINK_COLOR }, writer);
+  blocks(
+    parseRichTree(html, 'block'),
+    {
+      font,
+      align: undefined,
+      fill: undefined,
+      indent: 0,
+      heading: undefined,
+      pre: false,
+      href: undefined,
+      ordered: undefined,
+      linkColor: argb(linkColor) ?? LINK_COLOR,
+    },
+    writer,
+  );
   writer.end();
   return writer.rows;
 };
@@ -36,7 +53,17 @@ export const richCell = (html: Html, font: RunFont): Paragraph => oneParagraph(p
 
 const oneParagraph = (nodes: readonly TreeNode[], font: RunFont): Paragraph => {
   const writer = createWriter();
-  const state: State = { font, align: undefined, fill: undefined, indent: 0, heading: undefined, pre: false, href: undefined, ordered: undefined, linkColor: LINK_COLOR };
+  const state: State = {
+    font,
+    align: undefined,
+    fill: undefined,
+    indent: 0,
+    heading: undefined,
+    pre: false,
+    href: undefined,
+    ordered: undefined,
+    linkColor: LINK_COLOR,
+  };
   for (const node of nodes) {
     if (node.kind === 'text') writer.text(node.text, state);
     else inlineOrBreak(node, state, writer);
@@ -112,8 +139,14 @@ const createWriter = (): Writer => {
       if (last !== undefined && from?.pre !== true) last.text = last.text.trimEnd();
       if (from !== undefined && runs.some((run) => run.text.trim() !== '')) {
         const { heading, align, fill, indent, font } = from;
-        const { href, shown } = linked(runs.filter((run) => run.text !== ''), font);
-        rows.push({ kind: 'paragraph', paragraph: { runs: shown, text: shown.map((run) => run.text).join(''), heading, align, fill, indent, href } });
+        const { href, shown } = linked(
+          runs.filter((run) => run.text !== ''),
+          font,
+        );
+        rows.push({
+          kind: 'paragraph',
+          paragraph: { runs: shown, text: shown.map((run) => run.text).join(''), heading, align, fill, indent, href },
+        });
       }
       runs = [];
       from = undefined;
@@ -121,7 +154,28 @@ const createWriter = (): Writer => {
   };
 };
 
-const BLOCKS = new Set(['p', 'div', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'dl', 'dt', 'dd', 'address', 'center', 'hr', 'table']);
+const BLOCKS = new Set([
+  'p',
+  'div',
+  'h1',
+  'h2',
+  'h3',
+  'h4',
+  'h5',
+  'h6',
+  'ul',
+  'ol',
+  'li',
+  'blockquote',
+  'pre',
+  'dl',
+  'dt',
+  'dd',
+  'address',
+  'center',
+  'hr',
+  'table',
+]);
 
 const blocks = (nodes: readonly TreeNode[], state: State, writer: Writer): void => {
   for (const node of nodes) {
@@ -154,9 +208,10 @@ const block = (node: TreeElement, outer: State, writer: Writer): void => {
     ...outer,
     heading: level,
     font: fontOf(node, base),
-    align: tag === 'center' ? 'center' : alignOf(node) ?? outer.align,
+    align: tag === 'center' ? 'center' : (alignOf(node) ?? outer.align),
     fill: argb(node.style.get('background-color') ?? node.style.get('background')) ?? outer.fill,
-    indent: outer.indent + (tag === 'blockquote' || tag === 'dd' || ((tag === 'ul' || tag === 'ol') && outer.ordered !== undefined) ? 1 : 0),
+    indent:
+      outer.indent + (tag === 'blockquote' || tag === 'dd' || ((tag === 'ul' || tag === 'ol') && outer.ordered !== undefined) ? 1 : 0),
     pre: outer.pre || tag === 'pre',
     ordered: tag === 'ul' ? () => 0 : tag === 'ol' ? counter(Number(node.attributes['start'] ?? 1)) : outer.ordered,
   };
@@ -183,7 +238,11 @@ const tableRows = (table: TreeElement, outer: State, writer: Writer): void => {
     const cells = child.children.filter((cell): cell is TreeElement => cell.kind === 'element' && (cell.tag === 'td' || cell.tag === 'th'));
     const drawn = cells.map((cell): Paragraph => {
       const inner = oneParagraph(cell.children, fontOf(cell, cell.tag === 'th' ? { ...outer.font, bold: true } : outer.font));
-      return { ...inner, align: inner.align ?? alignOf(cell), fill: inner.fill ?? argb(cell.style.get('background-color') ?? cell.attributes['bgcolor']) };
+      return {
+        ...inner,
+        align: inner.align ?? alignOf(cell),
+        fill: inner.fill ?? argb(cell.style.get('background-color') ?? cell.attributes['bgcolor']),
+      };
     });
     if (drawn.length > 0) writer.rows.push({ kind: 'cells', cells: drawn });
   }
@@ -191,10 +250,14 @@ const tableRows = (table: TreeElement, outer: State, writer: Writer): void => {
 
 const alignOf = ({ style, attributes }: TreeElement): HorizontalAlign | undefined => {
   switch ((style.get('text-align') ?? attributes['align'] ?? '').toLowerCase()) {
-    case 'left': return 'left';
-    case 'center': return 'center';
-    case 'right': return 'right';
-    case 'justify': return 'justify';
+    case 'left':
+      return 'left';
+    case 'center':
+      return 'center';
+    case 'right':
+      return 'right';
+    case 'justify':
+      return 'justify';
   }
   return undefined;
 };

@@ -15,7 +15,14 @@ export const sheetNames = (wanted: readonly string[]): readonly string[] => {
 };
 
 const validName = (name: string): string | undefined => {
-  const clean = shortened(name.replace(/[[\]:*?/\\\p{Cc}\p{Surrogate}\ufffe\uffff]+/gu, ' ').replace(/\s+/g, ' ').trim().replace(/^'+|'+$/g, ''), '').replace(/'+$/, '');
+  const clean = shortened(
+    name
+      .replace(/[[\]:*?/\\\p{Cc}\p{Surrogate}\ufffe\uffff]+/gu, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+      .replace(/^'+|'+$/g, ''),
+    '',
+  ).replace(/'+$/, '');
   // Excel keeps "History" for itself.
   return clean === '' ? undefined : /^history$/i.test(clean) ? `${clean} 1` : clean;
 };

@@ -70,7 +70,11 @@ export const openSheet = (
     next += 1;
   };
   return {
-    name, columns, widths, links, drawings,
+    name,
+    columns,
+    widths,
+    links,
+    drawings,
     nextRow: () => next,
     writeRow: (cells, height) => write(cells, height, false),
     writeMerged: (cell, height) => write([cell], height, true),

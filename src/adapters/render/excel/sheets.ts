@@ -1,6 +1,6 @@
 /** Which component stands on which sheet: a page is a sheet, and a table that names another one begins it. */
 import { DomainError } from '../../../domain/errors.js';
-import type { Expanded, ExpandedDocument, ExpandedPage, ExpandedSection } from '../../../domain/rendering/expanded.js';
+import type { Expanded, ExpandedDocument, ExpandedPage, ExpandedSection } from '../../../domain/rendering/expand/expanded.js';
 import type { ExcelComponent } from './component.js';
 import { drawers } from './registry.js';
 import { sheetNames } from './sheet-names.js';
@@ -23,8 +23,11 @@ type Draft = { name: string | undefined; hasTable: boolean; components: Placed[]
 const splitPage = (page: ExpandedPage): readonly SheetPlan[] => {
   let sheet: Draft = { name: undefined, hasTable: false, components: [] };
   const sheets = [sheet];
-  for (const { component, section } of page.sections.flatMap((part) => part.components.map((each) => ({ component: each, section: part })))) {
-    if (!isDrawn(component)) throw new DomainError('GENERATION_FAILED', `${component.field}: a workbook has no component of type "${component.type}"`);
+  for (const { component, section } of page.sections.flatMap((part) =>
+    part.components.map((each) => ({ component: each, section: part })),
+  )) {
+    if (!isDrawn(component))
+      throw new DomainError('GENERATION_FAILED', `${component.field}: a workbook has no component of type "${component.type}"`);
     const wanted = component.type === 'table' ? component.sheetName?.trim() : undefined;
     if (wanted !== undefined && wanted !== '' && wanted !== sheet.name) {
       if (sheet.name !== undefined || sheet.hasTable) {
@@ -44,6 +47,8 @@ const isDrawn = (component: Expanded): component is ExcelComponent => Object.has
 /** Where the texts at the end begin that belong to what follows: the first heading after the last block. */
 const titleStart = (components: readonly Placed[]): number => {
   const afterBlocks = components.findLastIndex(({ component }) => component.type !== 'rich-text') + 1;
-  const heading = components.findIndex(({ component }, at) => at >= afterBlocks && component.type === 'rich-text' && /<h[1-6][\s>]/i.test(component.html));
+  const heading = components.findIndex(
+    ({ component }, at) => at >= afterBlocks && component.type === 'rich-text' && /<h[1-6][\s>]/i.test(component.html),
+  );
   return heading < 0 ? components.length : heading;
 };

@@ -1,5 +1,5 @@
 /** A cell of text from HTML: plain where it can be, runs with fonts where it must be, a link where all of it leads to one place. */
-import type { Html } from '../../../domain/rendering/expanded.js';
+import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { parseRichTree, treeText } from '../rich-tree.js';
 import type { RunFont } from './fonts.js';
 import { richCell, type Paragraph } from './rich-cells.js';

@@ -7,7 +7,8 @@ const bidi = (factory as () => Bidi)();
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 /** Letters and digits of scripts that fontkit draws from right to left whatever their level. */
-const DRAWN_RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
+const DRAWN_RIGHT_TO_LEFT =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
 
 /** Whether any of it could run from right to left; most text does not, and is spared the algorithm. */
 export const holdsRightToLeft = (text: string): boolean => RIGHT_TO_LEFT.test(text);
@@ -30,7 +31,10 @@ export const asDrawn = (text: string, level: number): string => {
 };
 
 const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
-const turned = (text: string): string => Array.from(segmenter.segment(text), ({ segment }) => segment).reverse().join('');
+const turned = (text: string): string =>
+  Array.from(segmenter.segment(text), ({ segment }) => segment)
+    .reverse()
+    .join('');
 
 /** The indices of a line's parts in the order in which they are drawn, from left to right (rule L2). */
 export const visualOrder = (levels: readonly number[]): readonly number[] => {

@@ -11,7 +11,8 @@ const FILLED = 0.72;
 /** More points than this get no dots. */
 const DOTTED_POINTS_MAX = 40;
 
-const rectangle = (x: number, y: number, width: number, height: number): string => `M${n(x)} ${n(y)}h${n(width)}v${n(height)}h${n(-width)}z`;
+const rectangle = (x: number, y: number, width: number, height: number): string =>
+  `M${n(x)} ${n(y)}h${n(width)}v${n(height)}h${n(-width)}z`;
 
 /** The bar from one value to another across a part of a band; lengths in points. */
 type Bar = Readonly<{ from: number; to: number; start: number; size: number }>;
@@ -30,10 +31,21 @@ export const drawBars = (series: readonly Series[], plot: Plot, isHorizontal: bo
   const band = bandOf(plot, isHorizontal);
   const size = (band * FILLED) / series.length;
   const gap = size > 6 ? 1 : 0;
-  return series.map(({ color, values }, index) => {
-    const bars = values.map((value, at) => (value === null ? '' : barPath(plot, isHorizontal, { from: 0, to: value, start: at * band + (band * (1 - FILLED)) / 2 + index * size, size: size - gap })));
-    return filled(bars.join(''), color);
-  }).join('');
+  return series
+    .map(({ color, values }, index) => {
+      const bars = values.map((value, at) =>
+        value === null
+          ? ''
+          : barPath(plot, isHorizontal, {
+              from: 0,
+              to: value,
+              start: at * band + (band * (1 - FILLED)) / 2 + index * size,
+              size: size - gap,
+            }),
+      );
+      return filled(bars.join(''), color);
+    })
+    .join('');
 };
 
 /** On top of each other: what is above zero upwards, what is below downwards. */
@@ -41,16 +53,18 @@ export const drawStacks = (series: readonly Series[], plot: Plot): string => {
   const band = bandOf(plot, false);
   const tops = new Float64Array(plot.categoryCount);
   const bottoms = new Float64Array(plot.categoryCount);
-  return series.map(({ color, values }) => {
-    const bars = values.map((value, at) => {
-      if (value === null || value === 0) return '';
-      const side = value > 0 ? tops : bottoms;
-      const from = side[at]!;
-      side[at] = from + value;
-      return barPath(plot, false, { from, to: from + value, start: at * band + (band * (1 - FILLED)) / 2, size: band * FILLED });
-    });
-    return filled(bars.join(''), color);
-  }).join('');
+  return series
+    .map(({ color, values }) => {
+      const bars = values.map((value, at) => {
+        if (value === null || value === 0) return '';
+        const side = value > 0 ? tops : bottoms;
+        const from = side[at]!;
+        side[at] = from + value;
+        return barPath(plot, false, { from, to: from + value, start: at * band + (band * (1 - FILLED)) / 2, size: band * FILLED });
+      });
+      return filled(bars.join(''), color);
+    })
+    .join('');
 };
 
 const filled = (path: string, color: string): string => (path === '' ? '' : `<path d="${path}" fill="${color}"/>`);
@@ -65,13 +79,21 @@ export const drawLines = (series: readonly Series[], plot: Plot, isFilled: boole
   const drawn = series.map(({ color, values }) => {
     const pieces = piecesOf(values, (value, at) => ({ x: area.x + (at + 0.5) * band, y: area.y + (1 - scale.at(value)) * area.height }));
     const thinned = pieces.map((piece) => thin(piece));
-    const fills = isFilled ? thinned.map((piece) => `${lineOf(piece)}L${n(piece.at(-1)!.x)} ${n(zero)}L${n(piece[0]!.x)} ${n(zero)}z`).join('') : '';
-    const lines = thinned.filter((piece) => piece.length > 1).map(lineOf).join('');
+    const fills = isFilled
+      ? thinned.map((piece) => `${lineOf(piece)}L${n(piece.at(-1)!.x)} ${n(zero)}L${n(piece[0]!.x)} ${n(zero)}z`).join('')
+      : '';
+    const lines = thinned
+      .filter((piece) => piece.length > 1)
+      .map(lineOf)
+      .join('');
     const dots = pieces.flatMap((piece) => (categoryCount <= DOTTED_POINTS_MAX || piece.length === 1 ? piece : []));
     return {
       fill: fills === '' ? '' : `<path d="${fills}" fill="${color}" fill-opacity="0.22"/>`,
-      line: (lines === '' ? '' : `<path d="${lines}" fill="none" stroke="${color}" stroke-width="1.6" stroke-linejoin="round" stroke-linecap="round"/>`)
-        + dots.map(({ x, y }) => `<circle cx="${n(x)}" cy="${n(y)}" r="${isFilled ? 1.4 : 2}" fill="${color}"/>`).join(''),
+      line:
+        (lines === ''
+          ? ''
+          : `<path d="${lines}" fill="none" stroke="${color}" stroke-width="1.6" stroke-linejoin="round" stroke-linecap="round"/>`) +
+        dots.map(({ x, y }) => `<circle cx="${n(x)}" cy="${n(y)}" r="${isFilled ? 1.4 : 2}" fill="${color}"/>`).join(''),
     };
   });
   return drawn.map(({ fill }) => fill).join('') + drawn.map(({ line }) => line).join('');

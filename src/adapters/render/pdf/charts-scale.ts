@@ -1,6 +1,12 @@
 /** Where the values of a chart lie between round numbers. */
 
-export type Scale = Readonly<{ min: number; max: number; step: number; ticks: readonly number[]; /** 0 at `min`, 1 at `max`. */ at: (value: number) => number }>;
+export type Scale = Readonly<{
+  min: number;
+  max: number;
+  step: number;
+  ticks: readonly number[];
+  /** 0 at `min`, 1 at `max`. */ at: (value: number) => number;
+}>;
 
 /** Beyond it a step is lost in the numbers' own precision. */
 const TICKS_MAX = 20;
@@ -10,11 +16,14 @@ const TICKS_MAX = 20;
  * without, it does so unless the values are close together far from it.
  */
 export const niceScale = (lowest: number, highest: number, count: number, fromZero: boolean): Scale => {
-  const isClose = highest - lowest < 0.2 * Math.max(Math.abs(highest), Math.abs(lowest)) && highest !== lowest && Math.sign(highest) === Math.sign(lowest);
+  const isClose =
+    highest - lowest < 0.2 * Math.max(Math.abs(highest), Math.abs(lowest)) &&
+    highest !== lowest &&
+    Math.sign(highest) === Math.sign(lowest);
   let low = fromZero || !isClose ? Math.min(0, lowest) : lowest;
   let high = fromZero || !isClose ? Math.max(0, highest) : highest;
   if (low === high) [low, high] = [0, 1];
-  const step = niceStep((high / count) - (low / count));
+  const step = niceStep(high / count - low / count);
   low = Math.floor(low / step + 1e-9) * step;
   high = Math.ceil(high / step - 1e-9) * step;
   const steps = Math.min(TICKS_MAX, Math.max(1, Math.round(high / step - low / step)));

@@ -18,7 +18,13 @@ export const chartText = (fonts: Fonts, locale: string, field: string): ChartTex
   };
 };
 
-export type TextLook = Readonly<{ size: number; color: string; anchor: 'start' | 'middle' | 'end'; bold?: boolean; /** Degrees, clockwise, about the anchor. */ rotate?: number }>;
+export type TextLook = Readonly<{
+  size: number;
+  color: string;
+  anchor: 'start' | 'middle' | 'end';
+  bold?: boolean;
+  /** Degrees, clockwise, about the anchor. */ rotate?: number;
+}>;
 export type Label = Readonly<{ text: string; width: number }>;
 
 export const LABEL_PT = 8.5;
@@ -33,7 +39,12 @@ const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
 export const n = (value: number): string => String(Math.round(value * 100) / 100 + 0);
 
 export const escapeXml = (text: string): string =>
-  text.replace(/[\x00-\x1f\x7f]/g, ' ').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  text
+    .replace(/[\x00-\x1f\x7f]/g, ' ')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
 
 /** In points. */
 const widthOf = (text: string, size: number, { line }: ChartText, bold: boolean): number => line(text, bold).widthAt(size);
@@ -59,8 +70,18 @@ export const fitted = (given: string, size: number, widthMax: number, context: C
 const shares = { start: 0, middle: 0.5, end: 1 } as const;
 
 /** One line of text; `y` is its baseline. */
-export const textElement = (text: string, x: number, y: number, { size, color, anchor, bold = false, rotate }: TextLook, { line }: ChartText): string => {
-  const { runs: [run], widthAt, outline } = line(text, bold);
+export const textElement = (
+  text: string,
+  x: number,
+  y: number,
+  { size, color, anchor, bold = false, rotate }: TextLook,
+  { line }: ChartText,
+): string => {
+  const {
+    runs: [run],
+    widthAt,
+    outline,
+  } = line(text, bold);
   if (run === undefined) return '';
   const turn = rotate === undefined ? '' : `rotate(${n(rotate)} ${n(x)} ${n(y)})`;
   const path = outline();
@@ -74,10 +95,22 @@ export const textElement = (text: string, x: number, y: number, { size, color, a
 /** Numbers of an axis: as many decimals as tell its steps apart, large ones shortened as the language does. */
 export const axisNumbers = (step: number, largest: number, locale: string): ((value: number) => string) => {
   const isCompact = largest >= 1_000_000;
-  if (largest >= 1e15 || step < 1e-8) return (value) => (value === 0 ? '0' : value.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e'));
+  if (largest >= 1e15 || step < 1e-8)
+    return (value) =>
+      value === 0
+        ? '0'
+        : value
+            .toExponential(2)
+            .replace(/\.?0+e/, 'e')
+            .replace('e+', 'e');
   const unit = isCompact ? 1_000 ** Math.floor(Math.log10(largest) / 3) : 1;
   const decimals = decimalsOf(step / unit);
-  const format = new Intl.NumberFormat(locale, isCompact ? { notation: 'compact', maximumFractionDigits: decimals } : { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const format = new Intl.NumberFormat(
+    locale,
+    isCompact
+      ? { notation: 'compact', maximumFractionDigits: decimals }
+      : { minimumFractionDigits: decimals, maximumFractionDigits: decimals },
+  );
   return (value) => format.format(value === 0 ? 0 : value);
 };
 

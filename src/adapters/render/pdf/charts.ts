@@ -1,5 +1,5 @@
 /** Charts as vector drawings for the PDF: title, legend, axes and marks, in the fonts of the document. */
-import type { ExpandedChart } from '../../../domain/rendering/expanded.js';
+import type { ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
 import { drawAxes } from './charts-axes.js';
 import { drawBars, drawLines, drawStacks, type Series } from './charts-marks.js';
 import { SLICES_MAX, drawRound, slicePalette, slicesOf, type Area } from './charts-round.js';
@@ -29,7 +29,13 @@ export const chartSvg = (chart: ExpandedChart, widthPt: number, { fonts, locale 
   const height = Math.max(SMALLEST_PT, chart.height ?? naturalHeight(chart, width));
   const outer: Area = { x: MARGIN_PT, y: MARGIN_PT, width: width - 2 * MARGIN_PT, height: height - 2 * MARGIN_PT };
   const title = fitted(chart.title, TITLE_PT, outer.width, text, true).text;
-  const heading = textElement(title, width / 2, outer.y + TITLE_PT, { size: TITLE_PT, color: TITLE_COLOR, anchor: 'middle', bold: true }, text);
+  const heading = textElement(
+    title,
+    width / 2,
+    outer.y + TITLE_PT,
+    { size: TITLE_PT, color: TITLE_COLOR, anchor: 'middle', bold: true },
+    text,
+  );
   const body = title === '' ? outer : below(outer, TITLE_PT * 1.8);
   return {
     svg: `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}">${heading}${drawBody(chart, body, text)}</svg>`,
@@ -50,18 +56,20 @@ const above = (area: Area, points: number): Area => ({ ...area, height: Math.max
 const drawBody = (chart: ExpandedChart, area: Area, text: ChartText): string => {
   switch (chart.chartType) {
     case 'pie':
-    case 'doughnut': return roundBody(chart, area, text);
+    case 'doughnut':
+      return roundBody(chart, area, text);
     case 'bar':
     case 'column':
     case 'stacked-column':
     case 'line':
-    case 'area': return axesBody(chart, area, text);
+    case 'area':
+      return axesBody(chart, area, text);
   }
 };
 
 const nothing = (area: Area, text: ChartText): string =>
-  `<path d="M${n(area.x)} ${n(area.y)}h${n(area.width)}v${n(area.height)}h${n(-area.width)}z" fill="#f9fafb" stroke="#e5e7eb" stroke-width="0.6"/>`
-  + textElement('No data', area.x + area.width / 2, area.y + area.height / 2 + 3, { size: 9, color: '#6b7280', anchor: 'middle' }, text);
+  `<path d="M${n(area.x)} ${n(area.y)}h${n(area.width)}v${n(area.height)}h${n(-area.width)}z" fill="#f9fafb" stroke="#e5e7eb" stroke-width="0.6"/>` +
+  textElement('No data', area.x + area.width / 2, area.y + area.height / 2 + 3, { size: 9, color: '#6b7280', anchor: 'middle' }, text);
 
 const roundBody = (chart: ExpandedChart, area: Area, text: ChartText): string => {
   const slices = slicesOf(chart, chart.showLegend ? Math.max(2, Math.min(SLICES_MAX, Math.floor(area.height / ROW_PT))) : SLICES_MAX);
@@ -74,7 +82,10 @@ const roundBody = (chart: ExpandedChart, area: Area, text: ChartText): string =>
     const space = area.width - circle.width;
     const column = legendColumn(entries, { ...area, x: 0, width: space - 18 }, text);
     const start = area.x + (space - column.width - 18) / 2;
-    return drawRound(slices, chart.chartType === 'doughnut', { ...circle, x: start }, text) + `<g transform="translate(${n(start + circle.width + 18)} 0)">${column.svg}</g>`;
+    return (
+      drawRound(slices, chart.chartType === 'doughnut', { ...circle, x: start }, text) +
+      `<g transform="translate(${n(start + circle.width + 18)} 0)">${column.svg}</g>`
+    );
   }
   const legend = legendRows(entries, area, text);
   return drawRound(slices, chart.chartType === 'doughnut', above(area, legend.height), text) + legend.svg;
@@ -83,7 +94,9 @@ const roundBody = (chart: ExpandedChart, area: Area, text: ChartText): string =>
 const axesBody = (chart: ExpandedChart, area: Area, text: ChartText): string => {
   const count = chart.categories.length;
   const series = chart.series.map(({ name, color, values }, index): Series => ({
-    name, color: pdfColor(color) ?? slicePalette[index % slicePalette.length]!, values: chart.categories.map((_, at) => bounded(values[at] ?? null)),
+    name,
+    color: pdfColor(color) ?? slicePalette[index % slicePalette.length]!,
+    values: chart.categories.map((_, at) => bounded(values[at] ?? null)),
   }));
   const isStacked = chart.chartType === 'stacked-column';
   const range = isStacked ? stackedRange(series, count) : plainRange(series);
@@ -91,13 +104,23 @@ const axesBody = (chart: ExpandedChart, area: Area, text: ChartText): string => 
   const legend = chart.showLegend ? legendRows(series, area, text) : { svg: '', height: 0 };
   const isHorizontal = chart.chartType === 'bar';
   const axes = drawAxes(
-    { categories: chart.categories, isHorizontal, xTitle: chart.xTitle, yTitle: chart.yTitle, lowest: range[0], highest: range[1], fromZero: chart.chartType !== 'line' },
+    {
+      categories: chart.categories,
+      isHorizontal,
+      xTitle: chart.xTitle,
+      yTitle: chart.yTitle,
+      lowest: range[0],
+      highest: range[1],
+      fromZero: chart.chartType !== 'line',
+    },
     above(area, legend.height),
     text,
   );
   const plot = { area: axes.area, scale: axes.scale, categoryCount: count };
-  const marks = isStacked ? drawStacks(series, plot)
-    : chart.chartType === 'line' || chart.chartType === 'area' ? drawLines(series, plot, chart.chartType === 'area')
+  const marks = isStacked
+    ? drawStacks(series, plot)
+    : chart.chartType === 'line' || chart.chartType === 'area'
+      ? drawLines(series, plot, chart.chartType === 'area')
       : drawBars(series, plot, isHorizontal);
   return axes.grid + marks + axes.labels + legend.svg;
 };
@@ -122,8 +145,14 @@ const stackedRange = (series: readonly Series[], count: number): Range | undefin
   let [lowest, highest] = [0, 0];
   for (let at = 0; at < count; at += 1) {
     const values = series.map((one) => one.values[at] ?? 0);
-    lowest = Math.min(lowest, values.reduce((sum, value) => sum + Math.min(0, value), 0));
-    highest = Math.max(highest, values.reduce((sum, value) => sum + Math.max(0, value), 0));
+    lowest = Math.min(
+      lowest,
+      values.reduce((sum, value) => sum + Math.min(0, value), 0),
+    );
+    highest = Math.max(
+      highest,
+      values.reduce((sum, value) => sum + Math.max(0, value), 0),
+    );
   }
   return [lowest, highest];
 };
@@ -135,8 +164,8 @@ const ROW_PT = LABEL_PT * 1.6;
 const ENTRIES_MAX = 24;
 
 const entry = ({ name, color }: Entry, x: number, baseline: number, text: ChartText): string =>
-  `<path d="M${n(x)} ${n(baseline - LEGEND_BOX_PT + 1)}h${LEGEND_BOX_PT}v${LEGEND_BOX_PT}h-${LEGEND_BOX_PT}z" fill="${color}"/>`
-  + textElement(name, x + LEGEND_BOX_PT + 4, baseline, { size: LABEL_PT, color: TEXT_COLOR, anchor: 'start' }, text);
+  `<path d="M${n(x)} ${n(baseline - LEGEND_BOX_PT + 1)}h${LEGEND_BOX_PT}v${LEGEND_BOX_PT}h-${LEGEND_BOX_PT}z" fill="${color}"/>` +
+  textElement(name, x + LEGEND_BOX_PT + 4, baseline, { size: LABEL_PT, color: TEXT_COLOR, anchor: 'start' }, text);
 
 const legible = (entries: readonly Entry[], max: number): readonly Entry[] =>
   entries.length <= max ? entries : [...entries.slice(0, max - 1), { name: `… (${entries.length - max + 1})`, color: '#9ca3af' }];
@@ -157,21 +186,28 @@ const legendRows = (entries: readonly Entry[], area: Area, text: ChartText): Rea
     }
   }
   const height = rows.length * ROW_PT + 6;
-  const svg = rows.map((row, index) => {
-    let x = area.x + (area.width - (row.width - 14)) / 2;
-    const baseline = area.y + area.height - (rows.length - index) * ROW_PT + LABEL_PT + 2;
-    return row.items.map((item) => {
-      const drawn = entry(item, x, baseline, text);
-      x += item.width;
-      return drawn;
-    }).join('');
-  }).join('');
+  const svg = rows
+    .map((row, index) => {
+      let x = area.x + (area.width - (row.width - 14)) / 2;
+      const baseline = area.y + area.height - (rows.length - index) * ROW_PT + LABEL_PT + 2;
+      return row.items
+        .map((item) => {
+          const drawn = entry(item, x, baseline, text);
+          x += item.width;
+          return drawn;
+        })
+        .join('');
+    })
+    .join('');
   return { svg, height };
 };
 
 /** One entry below the other, in the middle of the area's height. */
 const legendColumn = (entries: readonly Entry[], area: Area, text: ChartText): Readonly<{ svg: string; width: number }> => {
-  const shown = legible(entries, Math.max(1, Math.floor(area.height / ROW_PT))).map((given) => ({ ...given, ...fitted(given.name, LABEL_PT, area.width - LEGEND_BOX_PT - 4, text) }));
+  const shown = legible(entries, Math.max(1, Math.floor(area.height / ROW_PT))).map((given) => ({
+    ...given,
+    ...fitted(given.name, LABEL_PT, area.width - LEGEND_BOX_PT - 4, text),
+  }));
   const top = area.y + (area.height - shown.length * ROW_PT) / 2;
   return {
     svg: shown.map(({ text: name, color }, index) => entry({ name, color }, area.x, top + index * ROW_PT + LABEL_PT + 1, text)).join(''),

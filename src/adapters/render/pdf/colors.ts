@@ -11,7 +11,10 @@ export const pdfColor = (css: string | undefined): string | undefined => {
   if (rgba === undefined || rgba[3] === 0) return undefined;
   const alpha = rgba[3];
   // Paper is white; a colour with alpha is drawn as it looks on it, for text and lines of pdfmake have no opacity of their own.
-  const channel = (at: 0 | 1 | 2): string => Math.round(rgba[at] * alpha + 255 * (1 - alpha)).toString(16).padStart(2, '0');
+  const channel = (at: 0 | 1 | 2): string =>
+    Math.round(rgba[at] * alpha + 255 * (1 - alpha))
+      .toString(16)
+      .padStart(2, '0');
   return `#${channel(0)}${channel(1)}${channel(2)}`;
 };
 
@@ -23,7 +26,10 @@ const rgbaOf = (css: string): Rgba | undefined => {
     const [red, green, blue, alpha = 255] = (long.match(/../g) ?? []).map((pair) => parseInt(pair, 16));
     return red === undefined || green === undefined || blue === undefined ? undefined : [red, green, blue, alpha / 255];
   }
-  const parts = css.slice(css.indexOf('(') + 1, -1).split(/[\s,/]+/).filter((part) => part !== '');
+  const parts = css
+    .slice(css.indexOf('(') + 1, -1)
+    .split(/[\s,/]+/)
+    .filter((part) => part !== '');
   const alpha = parts[3] === undefined ? 1 : clamp(share(parts[3], 1));
   return css.startsWith('rgb')
     ? [channelOf(parts[0]), channelOf(parts[1]), channelOf(parts[2]), alpha]

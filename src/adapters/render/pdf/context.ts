@@ -1,5 +1,5 @@
 /** What a component renderer knows of the place where it draws. */
-import type { Border, TextStyle } from '../../../domain/rendering/expanded.js';
+import type { Border, TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from './colors.js';
 import type { Fonts } from './fonts.js';
 import type { Alignment, Dash, Margin, Node, Tag } from './nodes.js';
@@ -49,7 +49,10 @@ export const lineFactor = (lineHeight: number): number => lineHeight / 1.172;
 /** The context of what stands inside a component with a style of its own. */
 export const withStyle = (style: TextStyle, context: Context): Context => ({
   ...context,
-  fontSize: boundedSize(style.fontSize ?? context.fontSize, { ...context, lineHeight: Math.min(style.lineHeight ?? context.lineHeight, 2) }),
+  fontSize: boundedSize(style.fontSize ?? context.fontSize, {
+    ...context,
+    lineHeight: Math.min(style.lineHeight ?? context.lineHeight, 2),
+  }),
   lineHeight: style.lineHeight ?? context.lineHeight,
   color: pdfColor(style.color) ?? context.color,
   align: style.align ?? context.align,
@@ -62,16 +65,28 @@ export const blockAlign = ({ align }: Context): 'left' | 'center' | 'right' => (
 export const narrower = (points: number, context: Context): Context => ({ ...context, width: Math.max(context.width - points, 1) });
 
 /** Inline styles that hold for all text of a block. */
-export const lookOf = ({ fontSize, lineHeight, color, align, height }: Context): Readonly<{ fontSize: number; lineHeight: number; color: string; alignment: Alignment }> => ({
-  fontSize, lineHeight: lineFactor(Math.max(Math.min(lineHeight, (height * LINE_SHARE_MAX) / fontSize), 0.5)), color, alignment: align === 'start' ? 'left' : align,
+export const lookOf = ({
+  fontSize,
+  lineHeight,
+  color,
+  align,
+  height,
+}: Context): Readonly<{ fontSize: number; lineHeight: number; color: string; alignment: Alignment }> => ({
+  fontSize,
+  lineHeight: lineFactor(Math.max(Math.min(lineHeight, (height * LINE_SHARE_MAX) / fontSize), 0.5)),
+  color,
+  alignment: align === 'start' ? 'left' : align,
 });
 
 export const dashOf = ({ style, width }: Pick<Border, 'style' | 'width'>): Dash | undefined => {
   switch (style) {
-    case 'dashed': return { length: Math.max(width * 3, 2), space: Math.max(width * 2, 2) };
-    case 'dotted': return { length: Math.max(width, 0.5), space: Math.max(width * 1.5, 1) };
+    case 'dashed':
+      return { length: Math.max(width * 3, 2), space: Math.max(width * 2, 2) };
+    case 'dotted':
+      return { length: Math.max(width, 0.5), space: Math.max(width * 1.5, 1) };
     case 'solid':
-    case 'none': return undefined;
+    case 'none':
+      return undefined;
   }
 };
 

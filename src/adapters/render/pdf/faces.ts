@@ -61,14 +61,28 @@ export type DocumentOptions = Readonly<{
 
 export class PrintedDocument extends PdfmakeDocument {
   // Declared, not initialised: the base constructor writes the file's first line before a field would be set.
-  private declare readonly onBytes: ((piece: Uint8Array) => void) | undefined;
-  private declare early: Uint8Array[] | undefined;
+  declare private readonly onBytes: ((piece: Uint8Array) => void) | undefined;
+  declare private early: Uint8Array[] | undefined;
   private readonly embedded = new Map<string, EmbeddedFont>();
 
   constructor({ info, language, fonts, onBytes }: DocumentOptions) {
-    super({ ...fonts }, {}, {}, {}, {
-      pdfVersion: '1.7', tagged: true, displayTitle: true, compress: true, lang: language, autoFirstPage: false, info, font: null, size: [1, 1],
-    });
+    super(
+      { ...fonts },
+      {},
+      {},
+      {},
+      {
+        pdfVersion: '1.7',
+        tagged: true,
+        displayTitle: true,
+        compress: true,
+        lang: language,
+        autoFirstPage: false,
+        info,
+        font: null,
+        size: [1, 1],
+      },
+    );
     this.onBytes = onBytes;
     for (const piece of this.early ?? []) onBytes(piece);
     this.early = undefined;

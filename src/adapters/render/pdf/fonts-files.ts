@@ -24,7 +24,12 @@ const robotoFile = (style: string): string => createRequire(import.meta.url).res
 
 export const roboto: FontFamily = {
   name: 'Roboto',
-  files: { normal: robotoFile('Regular'), bold: robotoFile('Medium'), italics: robotoFile('Italic'), bolditalics: robotoFile('MediumItalic') },
+  files: {
+    normal: robotoFile('Regular'),
+    bold: robotoFile('Medium'),
+    italics: robotoFile('Italic'),
+    bolditalics: robotoFile('MediumItalic'),
+  },
 };
 /** Each for one script; a space or a digit after a word of theirs is theirs too, where they have it. */
 export const scriptFamilies: readonly FontFamily[] = [
@@ -42,7 +47,12 @@ export const builtInFamilies: readonly FontFamily[] = [roboto, ...scriptFamilies
 
 const FILES_MAX = 200;
 const styleOfSuffix: Readonly<Record<string, keyof FontFiles>> = {
-  regular: 'normal', bold: 'bold', italic: 'italics', oblique: 'italics', bolditalic: 'bolditalics', boldoblique: 'bolditalics',
+  regular: 'normal',
+  bold: 'bold',
+  italic: 'italics',
+  oblique: 'italics',
+  bolditalic: 'bolditalics',
+  boldoblique: 'bolditalics',
 };
 
 /**
@@ -50,7 +60,9 @@ const styleOfSuffix: Readonly<Record<string, keyof FontFiles>> = {
  * make one family; a file named otherwise is a family of its own. Throws where the folder cannot be read or holds too many files.
  */
 export const familiesIn = (directory: string): readonly FontFamily[] => {
-  const names = readdirSync(directory).filter((name) => /\.(?:ttf|otf|woff)$/i.test(name)).sort();
+  const names = readdirSync(directory)
+    .filter((name) => /\.(?:ttf|otf|woff)$/i.test(name))
+    .sort();
   if (names.length > FILES_MAX) throw new Error(`The folder ${directory} holds ${names.length} fonts; at most ${FILES_MAX} are read.`);
   const families = new Map<string, Partial<Record<keyof FontFiles, string>>>();
   for (const name of names) {

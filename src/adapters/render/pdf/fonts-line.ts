@@ -17,7 +17,8 @@ export type TextLine = Readonly<{
 }>;
 
 /** Told by the text alone: what a font answers depends on what it was asked before. Two fonts in one line are placed here, too. */
-const isPlain = ([run, ...others]: readonly FontRun[]): boolean => others.length === 0 && (run === undefined || (run.bidiLevel === 0 && isSetInOrder(run.text)));
+const isPlain = ([run, ...others]: readonly FontRun[]): boolean =>
+  others.length === 0 && (run === undefined || (run.bidiLevel === 0 && isSetInOrder(run.text)));
 
 /** In: the runs in the order in which they are drawn; `fileOf` names the file of a run. */
 export const textLine = (runs: readonly FontRun[], fileOf: (run: FontRun) => string, isRightToLeft: boolean): TextLine => {
@@ -37,14 +38,21 @@ const widthInEm = (text: string, file: string): number => {
 
 const outlineOf = (runs: readonly FontRun[], fileOf: (run: FontRun) => string): string => {
   let x = 0;
-  return runs.map((run) => {
-    const { run: { glyphs, positions }, unitsPerEm } = layoutIn(fileOf(run), run.text);
-    const scale = 1_000 / unitsPerEm;
-    return glyphs.map((glyph, index) => {
-      const { xOffset, yOffset, xAdvance } = positions[index]!;
-      const moved = glyph.path.transform(scale, 0, 0, -scale, x + xOffset * scale, -yOffset * scale).toSVG();
-      x += xAdvance * scale;
-      return moved;
-    }).join('');
-  }).join('');
+  return runs
+    .map((run) => {
+      const {
+        run: { glyphs, positions },
+        unitsPerEm,
+      } = layoutIn(fileOf(run), run.text);
+      const scale = 1_000 / unitsPerEm;
+      return glyphs
+        .map((glyph, index) => {
+          const { xOffset, yOffset, xAdvance } = positions[index]!;
+          const moved = glyph.path.transform(scale, 0, 0, -scale, x + xOffset * scale, -yOffset * scale).toSVG();
+          x += xAdvance * scale;
+          return moved;
+        })
+        .join('');
+    })
+    .join('');
 };

@@ -19,7 +19,11 @@ export type FontRun = Readonly<{ text: string; font: string; bidiLevel: number }
 /** `runs` of one piece, in reading order. */
 export type ShapedPiece<Piece> = Readonly<{ piece: Piece; runs: readonly FontRun[] }>;
 export type TextPiece = FontStyle & Readonly<{ text: string }>;
-export type ShapeOptions = Readonly<{ /** The component's place in the template, for messages. */ field: string; /** BCP 47 */ locale: string; direction?: 'ltr' | 'rtl' }>;
+export type ShapeOptions = Readonly<{
+  /** The component's place in the template, for messages. */ field: string;
+  /** BCP 47 */ locale: string;
+  direction?: 'ltr' | 'rtl';
+}>;
 
 export type Fonts = Readonly<{
   /** For pdfmake: every family by name. The files are read by `fontBytes`. */
@@ -27,7 +31,10 @@ export type Fonts = Readonly<{
   /** One paragraph of one look. Throws DomainError FONT_MISSING. */
   shape: (text: string, style: FontStyle, options: ShapeOptions) => readonly FontRun[];
   /** One paragraph whose parts look differently: direction and Han forms follow from the whole. Throws DomainError FONT_MISSING. */
-  shapeParagraph: <Piece extends TextPiece>(pieces: readonly Piece[], options: ShapeOptions) => Readonly<{ pieces: readonly ShapedPiece<Piece>[]; isRightToLeft: boolean }>;
+  shapeParagraph: <Piece extends TextPiece>(
+    pieces: readonly Piece[],
+    options: ShapeOptions,
+  ) => Readonly<{ pieces: readonly ShapedPiece<Piece>[]; isRightToLeft: boolean }>;
   /** One line that is not broken, as it is drawn. Throws DomainError FONT_MISSING. */
   line: (text: string, style: FontStyle, options: ShapeOptions) => TextLine;
 }>;
@@ -75,13 +82,22 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
     });
     return { pieces: shaped, isRightToLeft: bidi?.isRightToLeft ?? false };
   };
-  const shapeOne = (text: string, style: FontStyle, options: ShapeOptions): Readonly<{ runs: readonly FontRun[]; isRightToLeft: boolean }> => {
+  const shapeOne = (
+    text: string,
+    style: FontStyle,
+    options: ShapeOptions,
+  ): Readonly<{ runs: readonly FontRun[]; isRightToLeft: boolean }> => {
     const { pieces, isRightToLeft } = shapeParagraph([{ text, ...style }], options);
     return { runs: pieces[0]?.runs ?? [], isRightToLeft };
   };
 
   const families = [...builtInFamilies, ...extra];
-  const descriptors = Object.fromEntries(families.flatMap((known) => [[known.name, descriptorOf(known)], [known.name + UPRIGHT, uprightOf(known)]]));
+  const descriptors = Object.fromEntries(
+    families.flatMap((known) => [
+      [known.name, descriptorOf(known)],
+      [known.name + UPRIGHT, uprightOf(known)],
+    ]),
+  );
   return {
     descriptors,
     shapeParagraph,
@@ -108,7 +124,11 @@ const candidatesOf = (style: StyleName, hanOrder: readonly ('zh' | 'ja' | 'ko')[
 
 /** What a grapheme becomes after a run in `previous`: itself in one font as a rule. */
 type FontChooser = (grapheme: string, previous: Candidate | undefined, field: string) => readonly Choice[];
-type Choice = Readonly<{ text: string; candidate: Candidate; /** The next letter must not join, and the font has no sign that says so. */ endsRun: boolean }>;
+type Choice = Readonly<{
+  text: string;
+  candidate: Candidate;
+  /** The next letter must not join, and the font has no sign that says so. */ endsRun: boolean;
+}>;
 
 const CHOICES_MAX = 20_000;
 const NON_JOINER = '\u200c';
@@ -126,12 +146,22 @@ const makeChooser = (candidates: readonly Candidate[]): FontChooser => {
 };
 
 /** One font for what is seen as one character; where none has all of it, a font for each code point of it. */
-const choicesOf = (grapheme: string, neighbour: Candidate | undefined, candidates: readonly Candidate[], field: string): readonly Choice[] => {
+const choicesOf = (
+  grapheme: string,
+  neighbour: Candidate | undefined,
+  candidates: readonly Candidate[],
+  field: string,
+): readonly Choice[] => {
   const find = (text: string): Candidate | undefined =>
-    neighbour !== undefined && isNeutral(text) && hasAll(neighbour, text) ? neighbour : candidates.find((candidate) => hasAll(candidate, text));
+    neighbour !== undefined && isNeutral(text) && hasAll(neighbour, text)
+      ? neighbour
+      : candidates.find((candidate) => hasAll(candidate, text));
   const asked = plainSpaceFor(grapheme, neighbour ?? candidates[0]) ?? grapheme;
   const whole = find(asked);
-  if (whole !== undefined) return [{ text: shown(asked, whole), candidate: whole, endsRun: asked.endsWith(NON_JOINER) && !shown(asked, whole).endsWith(NON_JOINER) }];
+  if (whole !== undefined)
+    return [
+      { text: shown(asked, whole), candidate: whole, endsRun: asked.endsWith(NON_JOINER) && !shown(asked, whole).endsWith(NON_JOINER) },
+    ];
   return Array.from(asked).flatMap((character): readonly Choice[] => {
     if (isInvisible(character)) return [];
     const candidate = find(character);
@@ -158,7 +188,8 @@ const hasAll = (candidate: Candidate, text: string): boolean => {
 const shown = (grapheme: string, candidate: Candidate): string => {
   let text = '';
   for (const character of grapheme) {
-    const isKept = !isInvisible(character) || (isJoiner(character) && faceOf(candidate.file).hasGlyphForCodePoint(character.codePointAt(0)!));
+    const isKept =
+      !isInvisible(character) || (isJoiner(character) && faceOf(candidate.file).hasGlyphForCodePoint(character.codePointAt(0)!));
     if (isKept) text += character;
   }
   return text;
@@ -222,6 +253,9 @@ const missing = (character: string, field: string): DomainError => {
     'FONT_MISSING',
     `No font of this service has the character “${character}” (${codePoint}, ${scriptOf(character)}) of ${field}. ` +
       'Put a font with it (.ttf, .otf or .woff) into the folder that SEALPOST_FONTS_DIR names and start the service again, or leave the character out.',
-    { relatedInfo: { character, codePoint, script: scriptOf(character) }, errors: [{ field, message: `no font has ${codePoint} (${scriptOf(character)})` }] },
+    {
+      relatedInfo: { character, codePoint, script: scriptOf(character) },
+      errors: [{ field, message: `no font has ${codePoint} (${scriptOf(character)})` }],
+    },
   );
 };

@@ -35,7 +35,13 @@ export class DocumentLayout extends LayoutBuilder<Node> {
       return;
     }
     const context = this.writer.context();
-    const start = { page: context.page, x: context.x, y: context.y, width: context.availableWidth, items: context.getCurrentPage()?.items.length ?? 0 };
+    const start = {
+      page: context.page,
+      x: context.x,
+      y: context.y,
+      width: context.availableWidth,
+      items: context.getCurrentPage()?.items.length ?? 0,
+    };
     super.processVerticalContainer(node);
     this.drawBehind(node, start);
   }
@@ -50,8 +56,11 @@ export class DocumentLayout extends LayoutBuilder<Node> {
       const vectors = node.behind?.(area) ?? [];
       // Beneath what is already drawn; inside a block that is moved as a whole afterwards, it must move with its block.
       const index = this.aligned > 0 && page === start.page ? start.items : context.backgroundLength[page];
-      vectors.toReversed().forEach((vector: Vector) =>
-        this.writer.addVector({ ...vector, _isFillColorFromUnbreakable: this.writer.transactionLevel > 0 }, true, true, index, page));
+      vectors
+        .toReversed()
+        .forEach((vector: Vector) =>
+          this.writer.addVector({ ...vector, _isFillColorFromUnbreakable: this.writer.transactionLevel > 0 }, true, true, index, page),
+        );
     }
   }
 
@@ -84,7 +93,18 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     if (headerRows === 0) return;
     const context = this.writer.context();
     columnCalculator.default.buildColumnWidths(table.widths, available, _offsets.total);
-    const heightOf = (rows: number): number => table.body.slice(0, rows).reduce((sum, row, at) => sum + this.rowBound(row, table.widths) + _layout.paddingTop(at, node) + _layout.paddingBottom(at, node) + _layout.hLineWidth(at, node), 0);
+    const heightOf = (rows: number): number =>
+      table.body
+        .slice(0, rows)
+        .reduce(
+          (sum, row, at) =>
+            sum +
+            this.rowBound(row, table.widths) +
+            _layout.paddingTop(at, node) +
+            _layout.paddingBottom(at, node) +
+            _layout.hLineWidth(at, node),
+          0,
+        );
     const sheet = (context.getCurrentPage()?.pageSize.height ?? 0) - context.pageMargins.top - context.pageMargins.bottom;
     if (heightOf(headerRows) > sheet * HEADER_SHARE_MAX) table.headerRows = table.keepWithHeaderRows = 0;
     else if (heightOf(headerRows + (table.keepWithHeaderRows ?? 0)) > sheet * KEPT_SHARE_MAX) table.keepWithHeaderRows = 0;
@@ -103,11 +123,17 @@ export class DocumentLayout extends LayoutBuilder<Node> {
 }
 
 /** As pdfmake leaves a list once it is measured. */
-type MeasuredList = Readonly<{ ul: readonly Readonly<{ listMarker?: { canvas?: { y: number }[] } }>[]; _gapSize: Readonly<{ height: number; lineHeight: number }> }>;
+type MeasuredList = Readonly<{
+  ul: readonly Readonly<{ listMarker?: { canvas?: { y: number }[] } }>[];
+  _gapSize: Readonly<{ height: number; lineHeight: number }>;
+}>;
 
 /** Letters stand in the middle of their line (see print.ts), and so do the dots beside them. */
 const lowerMarkers = (node: Node): void => {
-  const { ul, _gapSize: { height, lineHeight } } = node as object as MeasuredList;
+  const {
+    ul,
+    _gapSize: { height, lineHeight },
+  } = node as object as MeasuredList;
   for (const { listMarker } of ul) for (const dot of listMarker?.canvas ?? []) dot.y += (height - height / lineHeight) / 2;
 };
 
@@ -128,7 +154,12 @@ const fill = (widths: MeasuredTable['table']['widths'], available: number): void
 type Start = Readonly<{ page: number; x: number; y: number; width: number }>;
 type Place = Area & Readonly<{ page: number }>;
 
-const areasOf = (start: Start, endPage: number, endY: number, sheet: (page: number) => { top: number; bottom: number }): readonly Place[] => {
+const areasOf = (
+  start: Start,
+  endPage: number,
+  endY: number,
+  sheet: (page: number) => { top: number; bottom: number },
+): readonly Place[] => {
   const areas: { page: number; y: number; height: number }[] = [];
   for (let page = start.page; page <= endPage; page++) {
     const { top, bottom } = sheet(page);

@@ -1,7 +1,7 @@
 /** PDF files from expanded documents: each page of the template begins on a new sheet with its own size, margins, background, header and footer. */
 import type { Limits } from '../../../domain/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
-import type { ExpandedDocument, ExpandedMargin, ExpandedPage, ExpandedSection } from '../../../domain/rendering/expanded.js';
+import type { ExpandedDocument, ExpandedMargin, ExpandedPage, ExpandedSection } from '../../../domain/rendering/expand/expanded.js';
 import { fileTooLarge, tooManyPages } from '../../../domain/rendering/limit-errors.js';
 import type { PageFormat } from '../../../domain/attachment-template/schema.js';
 import { padded } from './components/blocks.js';
@@ -16,7 +16,12 @@ import { richNodes } from './rich.js';
 
 /** Portrait, in points (ISO 216; ANSI/ASME Y14.1). */
 const paper: Readonly<Record<PageFormat, readonly [width: number, height: number]>> = {
-  A3: [841.89, 1190.55], A4: [595.28, 841.89], A5: [419.53, 595.28], Letter: [612, 792], Legal: [612, 1008], Tabloid: [792, 1224],
+  A3: [841.89, 1190.55],
+  A4: [595.28, 841.89],
+  A5: [419.53, 595.28],
+  Letter: [612, 792],
+  Legal: [612, 1008],
+  Tabloid: [792, 1224],
 };
 
 const FONT_SIZE_PT = 11;
@@ -54,10 +59,25 @@ export const makePdf = async (
 type Printing = Readonly<{ limits: Limits; fonts: Fonts; onBytes: (piece: Uint8Array) => void }>;
 
 /** What the library is given; exported so that its own speed on the same nodes can be measured. */
-export const printJob = (document: ExpandedDocument, images: ReadonlyMap<string, LoadedImage>, metadata: DocumentMetadata, { limits, fonts, onBytes }: Printing): PrintJob => {
+export const printJob = (
+  document: ExpandedDocument,
+  images: ReadonlyMap<string, LoadedImage>,
+  metadata: DocumentMetadata,
+  { limits, fonts, onBytes }: Printing,
+): PrintJob => {
   const { locale } = document.language;
   const pictures = openPictures({ images, fonts, locale });
-  const base = { linkColor: LINK_COLOR, fontSize: FONT_SIZE_PT, lineHeight: LINE_HEIGHT, color: TEXT_COLOR, align: 'start' as const, tag: undefined, picture: pictures.picture, fonts, locale };
+  const base = {
+    linkColor: LINK_COLOR,
+    fontSize: FONT_SIZE_PT,
+    lineHeight: LINE_HEIGHT,
+    color: TEXT_COLOR,
+    align: 'start' as const,
+    tag: undefined,
+    picture: pictures.picture,
+    fonts,
+    locale,
+  };
   const sections = document.pages.map((page, at) => sheetsOf(page, { ...base, field: `schema.pages[${at}]`, width: 0, height: 0 }, limits));
   return {
     sections,
@@ -77,7 +97,10 @@ const infoOf = ({ title, author, createdAt }: DocumentMetadata): Readonly<Record
   return {
     ...(clean(title) === '' ? {} : { Title: clean(title) }),
     ...(clean(author) === '' ? {} : { Author: clean(author) }),
-    Creator: PRODUCER, Producer: PRODUCER, CreationDate: created, ModDate: created,
+    Creator: PRODUCER,
+    Producer: PRODUCER,
+    CreationDate: created,
+    ModDate: created,
   };
 };
 
@@ -109,15 +132,27 @@ const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNod
     pageMargins,
     background: (sheet) => {
       if (sheet > limits.pdfPagesMax) throw tooManyPages(sheet, limits.pdfPagesMax, false);
-      return color === undefined || color === '#ffffff' ? null : { canvas: [{ type: 'rect', x: 0, y: 0, w: pageSize.width, h: pageSize.height, color }] };
+      return color === undefined || color === '#ffffff'
+        ? null
+        : { canvas: [{ type: 'rect', x: 0, y: 0, w: pageSize.width, h: pageSize.height, color }] };
     },
-    header: page.header === undefined ? null : marginNode(page.header, context, { left: pageMargins.left, right: pageMargins.right, room: pageMargins.top }),
-    footer: page.footer === undefined ? null : marginNode(page.footer, context, { left: pageMargins.left, right: pageMargins.right, room: pageMargins.bottom }),
+    header:
+      page.header === undefined
+        ? null
+        : marginNode(page.header, context, { left: pageMargins.left, right: pageMargins.right, room: pageMargins.top }),
+    footer:
+      page.footer === undefined
+        ? null
+        : marginNode(page.footer, context, { left: pageMargins.left, right: pageMargins.right, room: pageMargins.bottom }),
   };
 };
 
 const sectionNodes = ({ style, linkColor, padding, components }: ExpandedSection, outer: Context): readonly Node[] => {
-  const inner = withStyle(style, { ...outer, width: Math.max(outer.width - padding.left - padding.right, 1), linkColor: pdfColor(linkColor) ?? outer.linkColor });
+  const inner = withStyle(style, {
+    ...outer,
+    width: Math.max(outer.width - padding.left - padding.right, 1),
+    linkColor: pdfColor(linkColor) ?? outer.linkColor,
+  });
   return padded(drawAll(components, inner), padding, pdfColor(style.backgroundColor));
 };
 

@@ -18,22 +18,44 @@ export type TextLook = Readonly<{
   characterSpacing?: number;
 }>;
 
-export type Run = TextLook & Readonly<{
-  text: string;
-  decoration?: readonly ('underline' | 'lineThrough')[];
-  background?: string;
-  link?: string;
-  sup?: boolean;
-  sub?: boolean;
-  preserveLeadingSpaces?: boolean;
-  preserveTrailingSpaces?: boolean;
-  /** Of the Unicode bidirectional algorithm; odd runs from right to left. */
-  bidiLevel?: number;
-}>;
+export type Run = TextLook &
+  Readonly<{
+    text: string;
+    decoration?: readonly ('underline' | 'lineThrough')[];
+    background?: string;
+    link?: string;
+    sup?: boolean;
+    sub?: boolean;
+    preserveLeadingSpaces?: boolean;
+    preserveTrailingSpaces?: boolean;
+    /** Of the Unicode bidirectional algorithm; odd runs from right to left. */
+    bidiLevel?: number;
+  }>;
 
 export type Vector =
-  | Readonly<{ type: 'rect'; x: number; y: number; w: number; h: number; r?: number; lineWidth?: number; lineColor?: string; color?: string; dash?: Dash }>
-  | Readonly<{ type: 'line'; x1: number; y1: number; x2: number; y2: number; lineWidth?: number; lineColor?: string; dash?: Dash; lineCap?: 'butt' | 'round' }>
+  | Readonly<{
+      type: 'rect';
+      x: number;
+      y: number;
+      w: number;
+      h: number;
+      r?: number;
+      lineWidth?: number;
+      lineColor?: string;
+      color?: string;
+      dash?: Dash;
+    }>
+  | Readonly<{
+      type: 'line';
+      x1: number;
+      y1: number;
+      x2: number;
+      y2: number;
+      lineWidth?: number;
+      lineColor?: string;
+      dash?: Dash;
+      lineCap?: 'butt' | 'round';
+    }>
   | Readonly<{ type: 'ellipse'; x: number; y: number; r1: number; r2: number; lineWidth?: number; lineColor?: string; color?: string }>;
 
 /** Where a block came to lie on one sheet; a block that breaks over sheets has several areas. In points from the top left. */
@@ -43,7 +65,29 @@ export type Area = Readonly<{ x: number; y: number; width: number; height: numbe
  * What a node is, for those who hear the document instead of seeing it (PDF 1.7, 14.8.4). One object is one element: nodes that
  * name the same object are read as one. Without a tag a node is decoration and not read.
  */
-export type Tag = Readonly<{ type: 'P' | 'H1' | 'H2' | 'H3' | 'H4' | 'H5' | 'H6' | 'L' | 'LI' | 'Lbl' | 'LBody' | 'Table' | 'TR' | 'TH' | 'TD' | 'Figure' | 'BlockQuote' | /** Not read, with all inside. */ 'Artifact'; parent: Tag | undefined; alt?: string }>;
+export type Tag = Readonly<{
+  type:
+    | 'P'
+    | 'H1'
+    | 'H2'
+    | 'H3'
+    | 'H4'
+    | 'H5'
+    | 'H6'
+    | 'L'
+    | 'LI'
+    | 'Lbl'
+    | 'LBody'
+    | 'Table'
+    | 'TR'
+    | 'TH'
+    | 'TD'
+    | 'Figure'
+    | 'BlockQuote'
+    | /** Not read, with all inside. */ 'Artifact';
+  parent: Tag | undefined;
+  alt?: string;
+}>;
 
 type Block = Readonly<{
   margin?: Margin;
@@ -55,14 +99,20 @@ type Block = Readonly<{
 }>;
 
 export type TextNode = Block & TextLook & Readonly<{ text: readonly Run[] | string }>;
-export type StackNode = Block & TextLook & Readonly<{
-  stack: readonly Node[];
-  /** Drawn below the content on each sheet that the block reaches, once it is laid out. */
-  behind?: (area: Area) => readonly Vector[];
-}>;
+export type StackNode = Block &
+  TextLook &
+  Readonly<{
+    stack: readonly Node[];
+    /** Drawn below the content on each sheet that the block reaches, once it is laid out. */
+    behind?: (area: Area) => readonly Vector[];
+  }>;
 export type ColumnsNode = Block & Readonly<{ columns: readonly Node[]; columnGap: number }>;
-export type ListNode = Block & TextLook & (Readonly<{ ul: readonly (Node & Item)[] }> | Readonly<{ ol: readonly (Node & Item)[]; start?: number; reversed?: boolean }>) & Readonly<{ type?: string; markerColor?: string }>;
-export type TableCell = Node & Readonly<{ colSpan?: number; rowSpan?: number; fillColor?: string; border?: readonly [boolean, boolean, boolean, boolean] }>;
+export type ListNode = Block &
+  TextLook &
+  (Readonly<{ ul: readonly (Node & Item)[] }> | Readonly<{ ol: readonly (Node & Item)[]; start?: number; reversed?: boolean }>) &
+  Readonly<{ type?: string; markerColor?: string }>;
+export type TableCell = Node &
+  Readonly<{ colSpan?: number; rowSpan?: number; fillColor?: string; border?: readonly [boolean, boolean, boolean, boolean] }>;
 export type TableLayout = Readonly<{
   hLineWidth: (line: number) => number;
   vLineWidth: (line: number) => number;
@@ -76,14 +126,38 @@ export type TableLayout = Readonly<{
   paddingBottom: (row: number) => number;
   fillColor?: (row: number) => string | null;
 }>;
-export type TableNode = Block & TextLook & Readonly<{
-  table: Readonly<{ widths: readonly (number | string)[]; body: readonly (readonly TableCell[])[]; headerRows: number; keepWithHeaderRows?: number }>;
-  layout: TableLayout;
-  /** Columns that are as wide as their text share what is left of the room. */
-  fillsWidth?: boolean;
-}>;
-export type ImageNode = Block & Readonly<{ image: string; width: number; height: number; link?: string; /** Of its corners. */ radius?: number; /** For messages. */ field: string }>;
-export type SvgNode = Block & Readonly<{ svg: string; width: number; height: number; link?: string; radius?: number; field: string; options: Readonly<{ warningCallback: () => void }> }>;
+export type TableNode = Block &
+  TextLook &
+  Readonly<{
+    table: Readonly<{
+      widths: readonly (number | string)[];
+      body: readonly (readonly TableCell[])[];
+      headerRows: number;
+      keepWithHeaderRows?: number;
+    }>;
+    layout: TableLayout;
+    /** Columns that are as wide as their text share what is left of the room. */
+    fillsWidth?: boolean;
+  }>;
+export type ImageNode = Block &
+  Readonly<{
+    image: string;
+    width: number;
+    height: number;
+    link?: string;
+    /** Of its corners. */ radius?: number;
+    /** For messages. */ field: string;
+  }>;
+export type SvgNode = Block &
+  Readonly<{
+    svg: string;
+    width: number;
+    height: number;
+    link?: string;
+    radius?: number;
+    field: string;
+    options: Readonly<{ warningCallback: () => void }>;
+  }>;
 export type CanvasNode = Block & Readonly<{ canvas: readonly Vector[] }>;
 
 /** `counter`: the number of an item where the author gives it. */

@@ -4,9 +4,19 @@ declare module 'pdfmake/js/PDFDocument.js' {
   import { Readable } from 'node:stream';
 
   type Face = object;
-  type Image = { readonly width: number; readonly height: number; readonly orientation?: number; embed: (document: PDFDocument) => void; finalize?: () => unknown };
+  type Image = {
+    readonly width: number;
+    readonly height: number;
+    readonly orientation?: number;
+    embed: (document: PDFDocument) => void;
+    finalize?: () => unknown;
+  };
   type Ref = { data: Record<string, unknown> };
-  export type StructureElement = { add: (child: StructureElement | StructureContent) => StructureElement; end: () => void; readonly dictionary: Ref };
+  export type StructureElement = {
+    add: (child: StructureElement | StructureContent) => StructureElement;
+    end: () => void;
+    readonly dictionary: Ref;
+  };
   export type StructureContent = { readonly refs: readonly unknown[] };
 
   export class PDFDocument extends Readable {
@@ -52,7 +62,10 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
     readonly backgroundLength: number[];
     getCurrentPage(): LaidPage | null;
   };
-  export type LaidPage = { readonly items: { type: string; item: Record<string, unknown> }[]; readonly pageSize: { width: number; height: number } };
+  export type LaidPage = {
+    readonly items: { type: string; item: Record<string, unknown> }[];
+    readonly pageSize: { width: number; height: number };
+  };
   export type Writer = {
     readonly transactionLevel: number;
     setMaxListeners(count: number): unknown;
@@ -89,7 +102,11 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
       keepWithHeaderRows?: number;
     };
     _offsets: { total: number };
-    _layout: { paddingTop: (row: number, node: object) => number; paddingBottom: (row: number, node: object) => number; hLineWidth: (line: number, node: object) => number };
+    _layout: {
+      paddingTop: (row: number, node: object) => number;
+      paddingBottom: (row: number, node: object) => number;
+      hLineWidth: (line: number, node: object) => number;
+    };
   };
   export class LayoutBuilder<Node> {
     constructor(pageSize: object, pageMargins: object, svgMeasure: object);

@@ -3,13 +3,23 @@ import type { Context, Picture } from './context.js';
 import { documentLink } from './rich-style.js';
 import type { Alignment, ImageNode, SvgNode } from './nodes.js';
 
-export type PictureWish = Readonly<{ width: number | undefined; height: number | undefined; alt: string; link: string | undefined; align: Alignment; radius?: number }>;
+export type PictureWish = Readonly<{
+  width: number | undefined;
+  height: number | undefined;
+  alt: string;
+  link: string | undefined;
+  align: Alignment;
+  radius?: number;
+}>;
 
 export const pictureNode = (picture: Picture, wish: PictureWish, context: Context): ImageNode | SvgNode => {
   const { width, height } = fitted(picture, wish, context);
   const link = documentLink(wish.link);
   const block = {
-    width, height, alignment: wish.align, field: context.field,
+    width,
+    height,
+    alignment: wish.align,
+    field: context.field,
     ...(wish.radius === undefined || wish.radius === 0 ? {} : { radius: Math.min(wish.radius, width / 2, height / 2) }),
     ...(link === undefined ? {} : { link }),
     ...(wish.alt === '' ? {} : { tag: { type: 'Figure' as const, parent: context.tag, alt: wish.alt } }),

@@ -24,13 +24,19 @@ export const openPictures = ({ images, fonts, locale }: PictureSource): Pictures
     if (loaded === undefined) return undefined;
     const bytes = Buffer.from(loaded.bytes.buffer, loaded.bytes.byteOffset, loaded.bytes.byteLength);
     switch (loaded.contentType) {
-      case 'image/svg+xml': return { kind: 'svg', ...cleanSvg(bytes.toString('utf8'), { field, fonts, locale }) };
+      case 'image/svg+xml':
+        return { kind: 'svg', ...cleanSvg(bytes.toString('utf8'), { field, fonts, locale }) };
       case 'image/gif':
-      case 'image/webp': throw unusable(field, `is ${loaded.contentType === 'image/gif' ? 'a GIF' : 'a WebP'}, which a PDF cannot hold; it must be a PNG, a JPEG or an SVG`);
+      case 'image/webp':
+        throw unusable(
+          field,
+          `is ${loaded.contentType === 'image/gif' ? 'a GIF' : 'a WebP'}, which a PDF cannot hold; it must be a PNG, a JPEG or an SVG`,
+        );
       case 'image/png':
       case 'image/jpeg': {
         const file = loaded.contentType === 'image/png' ? checkedPng(bytes, field) : checkedJpeg(bytes);
-        if (file === undefined) throw unusable(field, `is not a whole ${loaded.contentType === 'image/png' ? 'PNG' : 'JPEG'} file; save it anew`);
+        if (file === undefined)
+          throw unusable(field, `is not a whole ${loaded.contentType === 'image/png' ? 'PNG' : 'JPEG'} file; save it anew`);
         const name = `picture${files.size + 1}`;
         files.set(name, file.bytes);
         return { kind: 'file', name, width: file.width * POINTS_PER_PIXEL, height: file.height * POINTS_PER_PIXEL };
@@ -79,6 +85,11 @@ const typeOf = (bytes: Buffer, declared: string): LoadedImage['contentType'] | u
   const start = bytes.subarray(0, 12).toString('latin1');
   if (start.startsWith('GIF8')) return 'image/gif';
   if (start.startsWith('RIFF') && start.endsWith('WEBP')) return 'image/webp';
-  const types: Readonly<Record<string, LoadedImage['contentType']>> = { 'image/svg+xml': 'image/svg+xml', 'image/png': 'image/png', 'image/jpeg': 'image/jpeg', 'image/jpg': 'image/jpeg' };
+  const types: Readonly<Record<string, LoadedImage['contentType']>> = {
+    'image/svg+xml': 'image/svg+xml',
+    'image/png': 'image/png',
+    'image/jpeg': 'image/jpeg',
+    'image/jpg': 'image/jpeg',
+  };
   return Object.hasOwn(types, declared) ? types[declared] : undefined;
 };

@@ -25,7 +25,8 @@ export const checkedPng = (bytes: Buffer, field: string): CheckedPng | undefined
   const { header, palette, transparency, packed } = parts;
   const { width, height, colorType, bitDepth, isInterlaced } = header;
   if (colorType === INDEXED && palette === undefined) return undefined;
-  if (width * height > PIXELS_MAX) throw unusable(field, `has ${width} by ${height} pixels, the maximum is ${PIXELS_MAX.toLocaleString('en-US')} pixels`);
+  if (width * height > PIXELS_MAX)
+    throw unusable(field, `has ${width} by ${height} pixels, the maximum is ${PIXELS_MAX.toLocaleString('en-US')} pixels`);
   const pixels = unpacked(packed, header);
   if (pixels === undefined) return undefined;
   const mustWiden = colorType === INDEXED && bitDepth < 8 && transparency !== undefined;
@@ -37,7 +38,7 @@ const partsOf = (bytes: Buffer): Parts | undefined => {
   if (!bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return undefined;
   const found = new Map<string, Buffer>();
   const data: Buffer[] = [];
-  for (let at = 8; ; ) {
+  for (let at = 8; ;) {
     if (at + 12 > bytes.length) return undefined;
     const length = bytes.readUInt32BE(at);
     if (at + 12 + length > bytes.length) return undefined;
@@ -50,7 +51,8 @@ const partsOf = (bytes: Buffer): Parts | undefined => {
   }
   const header = headerOf(found.get('IHDR'));
   const palette = found.get('PLTE');
-  if (header === undefined || data.length === 0 || (palette !== undefined && (palette.length === 0 || palette.length % 3 !== 0))) return undefined;
+  if (header === undefined || data.length === 0 || (palette !== undefined && (palette.length === 0 || palette.length % 3 !== 0)))
+    return undefined;
   return { header, palette, transparency: found.get('tRNS'), packed: Buffer.concat(data) };
 };
 
@@ -64,9 +66,25 @@ const headerOf = (body: Buffer | undefined): Header | undefined => {
 };
 
 /** First column, first row, and the steps of the seven passes of Adam7. */
-const adam7 = [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]] as const;
+const adam7 = [
+  [0, 0, 8, 8],
+  [4, 0, 8, 8],
+  [0, 4, 4, 8],
+  [2, 0, 4, 4],
+  [0, 2, 2, 4],
+  [1, 0, 2, 2],
+  [0, 1, 1, 2],
+] as const;
 
-type Pass = Readonly<{ x: number; y: number; dx: number; dy: number; columns: number; rows: number; /** Bytes of a row without its filter. */ stride: number }>;
+type Pass = Readonly<{
+  x: number;
+  y: number;
+  dx: number;
+  dy: number;
+  columns: number;
+  rows: number;
+  /** Bytes of a row without its filter. */ stride: number;
+}>;
 
 const bitsOf = ({ bitDepth, colorType }: Header): number => bitDepth * (channelsOf[colorType] ?? 0);
 
@@ -104,7 +122,8 @@ const rewritten = ({ header, palette, transparency }: Parts, pixels: Buffer, bit
     unfilter(pixels.subarray(at, at + pass.rows * (pass.stride + 1)), pass, Math.max(bits >> 3, 1));
     for (let row = 0; row < pass.rows; row++, at += pass.stride + 1) {
       const to = (pass.y + row * pass.dy) * outStride + 1;
-      for (let column = 0; column < pass.columns; column++) copyPixel({ pixels, from: at + 1, column, bits }, { out, to, column: pass.x + column * pass.dx, bits: outBits });
+      for (let column = 0; column < pass.columns; column++)
+        copyPixel({ pixels, from: at + 1, column, bits }, { out, to, column: pass.x + column * pass.dx, bits: outBits });
     }
   }
   const head = Buffer.alloc(13);
@@ -112,8 +131,12 @@ const rewritten = ({ header, palette, transparency }: Parts, pixels: Buffer, bit
   head.writeUInt32BE(height, 4);
   head.set([bitDepth, colorType, 0, 0, 0], 8);
   return Buffer.concat([
-    PNG_SIGNATURE, chunk('IHDR', head), ...(palette === undefined ? [] : [chunk('PLTE', palette)]), ...(transparency === undefined ? [] : [chunk('tRNS', transparency)]),
-    chunk('IDAT', deflateSync(out)), chunk('IEND', Buffer.alloc(0)),
+    PNG_SIGNATURE,
+    chunk('IHDR', head),
+    ...(palette === undefined ? [] : [chunk('PLTE', palette)]),
+    ...(transparency === undefined ? [] : [chunk('tRNS', transparency)]),
+    chunk('IDAT', deflateSync(out)),
+    chunk('IEND', Buffer.alloc(0)),
   ]);
 };
 
@@ -142,7 +165,8 @@ const unfilter = (rows: Buffer, { rows: count, stride }: Pass, step: number): vo
       const left = i > step ? (rows[start + i - step] ?? 0) : 0;
       const above = row > 0 ? (rows[start - stride - 1 + i] ?? 0) : 0;
       const corner = row > 0 && i > step ? (rows[start - stride - 1 + i - step] ?? 0) : 0;
-      const predicted = filter === 1 ? left : filter === 2 ? above : filter === 3 ? (left + above) >> 1 : filter === 4 ? paeth(left, above, corner) : 0;
+      const predicted =
+        filter === 1 ? left : filter === 2 ? above : filter === 3 ? (left + above) >> 1 : filter === 4 ? paeth(left, above, corner) : 0;
       rows[start + i] = ((rows[start + i] ?? 0) + predicted) & 0xff;
     }
   }

@@ -9,12 +9,13 @@ import { DocumentLayout } from './layout.js';
 import { unusable } from './unusable.js';
 import type { SectionNode, Tag, TextLook } from './nodes.js';
 
-export type PrintJob = DocumentOptions & Readonly<{
-  sections: readonly SectionNode[];
-  defaultLook: TextLook;
-  /** Checked PNG and JPEG files by the names under which image nodes show them. */
-  pictures: ReadonlyMap<string, Uint8Array>;
-}>;
+export type PrintJob = DocumentOptions &
+  Readonly<{
+    sections: readonly SectionNode[];
+    defaultLook: TextLook;
+    /** Checked PNG and JPEG files by the names under which image nodes show them. */
+    pictures: ReadonlyMap<string, Uint8Array>;
+  }>;
 
 /** Calls `onBytes` with the file piece by piece. The same job gives the same bytes. */
 export const print = async (job: PrintJob): Promise<void> => {
@@ -28,11 +29,11 @@ export const print = async (job: PrintJob): Promise<void> => {
   document.end();
 };
 
-
 /** Every line that the layout broke knows its tag; what it made itself, the number of an item, does not. */
 const isMarker = ({ type, item }: LaidPage['items'][number]): boolean => type === 'line' && !('tag' in item);
 
-const ancestor = (tag: Tag | undefined, type: Tag['type']): Tag | undefined => (tag === undefined || tag.type === type ? tag : ancestor(tag.parent, type));
+const ancestor = (tag: Tag | undefined, type: Tag['type']): Tag | undefined =>
+  tag === undefined || tag.type === type ? tag : ancestor(tag.parent, type);
 
 class TaggedRenderer extends renderer.default {
   private readonly document: PrintedDocument;
@@ -72,7 +73,7 @@ class TaggedRenderer extends renderer.default {
     this.seen.add(line.inlines);
     const text = isRepeated ? undefined : readText(line);
     orderLine(line);
-    this.marked(isRepeated ? undefined : line.tag as Tag | undefined, () => {
+    this.marked(isRepeated ? undefined : (line.tag as Tag | undefined), () => {
       if (text !== undefined) this.document.markContent('Span', { actual: text });
       this.drawLine(line, x, y);
       if (text !== undefined) this.document.endMarkedContent();
@@ -130,7 +131,10 @@ class TaggedRenderer extends renderer.default {
   private elementOf(tag: Tag): StructureElement {
     const known = this.elements.get(tag);
     if (known !== undefined) return known;
-    const element = this.document.struct(tag.type, { ...(tag.alt === undefined ? {} : { alt: tag.alt }), ...(tag.type === 'TH' ? { scope: 'Column' } : {}) });
+    const element = this.document.struct(tag.type, {
+      ...(tag.alt === undefined ? {} : { alt: tag.alt }),
+      ...(tag.type === 'TH' ? { scope: 'Column' } : {}),
+    });
     (tag.parent === undefined ? this.root : this.elementOf(tag.parent)).add(element);
     this.elements.set(tag, element);
     return element;

@@ -1,5 +1,5 @@
 /** The component renderers of PDF, one for each kind that an expanded document can hold: one that is missing does not compile. */
-import type { Expanded } from '../../../domain/rendering/expanded.js';
+import type { Expanded } from '../../../domain/rendering/expand/expanded.js';
 import { chart, image, qrCode } from './components/media.js';
 import { columns, container } from './components/boxes.js';
 import { divider, list, richText, spacer } from './components/blocks.js';
@@ -34,6 +34,11 @@ export const drawAll = (components: readonly Expanded[], context: Context): read
   components.flatMap((component, at) => {
     const nodes = draw(component, context);
     const next = components[at + 1];
-    const bare = component.type === 'spacer' || component.type === 'divider' || next === undefined || next.type === 'spacer' || next.type === 'divider';
+    const bare =
+      component.type === 'spacer' ||
+      component.type === 'divider' ||
+      next === undefined ||
+      next.type === 'spacer' ||
+      next.type === 'divider';
     return bare ? nodes : nodes.map((node, index) => (index === nodes.length - 1 ? spaced(node, GAP_PT) : node));
   });

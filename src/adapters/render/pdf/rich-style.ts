@@ -23,8 +23,18 @@ export type Inline = Readonly<{
 }>;
 
 export const inlineOf = ({ fontSize, color }: Context): Inline => ({
-  fontSize, color, bold: false, italic: false, underline: false, strike: false, background: undefined, link: undefined, shift: undefined,
-  preserve: false, transform: undefined, letterSpacing: 0,
+  fontSize,
+  color,
+  bold: false,
+  italic: false,
+  underline: false,
+  strike: false,
+  background: undefined,
+  link: undefined,
+  shift: undefined,
+  preserve: false,
+  transform: undefined,
+  letterSpacing: 0,
 });
 
 /** A run with only what differs from the block it stands in. */
@@ -49,10 +59,14 @@ export const runOf = (text: string, inline: Inline, context: Context): Run => {
 
 const transformed = (text: string, transform: Inline['transform']): string => {
   switch (transform) {
-    case undefined: return text;
-    case 'uppercase': return text.toUpperCase();
-    case 'lowercase': return text.toLowerCase();
-    case 'capitalize': return text.replace(/(^|\s)(\p{L})/gu, (_, before: string, letter: string) => before + letter.toUpperCase());
+    case undefined:
+      return text;
+    case 'uppercase':
+      return text.toUpperCase();
+    case 'lowercase':
+      return text.toLowerCase();
+    case 'capitalize':
+      return text.replace(/(^|\s)(\p{L})/gu, (_, before: string, letter: string) => before + letter.toUpperCase());
   }
 };
 
@@ -65,30 +79,61 @@ export const inlineStyle = (node: TreeElement, outer: Inline, context: Context):
   return declared(node, ofTag(node, outer, context));
 };
 
-const STYLED = new Set(['a', 'b', 'strong', 'i', 'em', 'var', 'address', 'u', 'ins', 's', 'strike', 'del', 'sup', 'sub', 'small', 'mark', 'code', 'kbd', 'th', 'font']);
+const STYLED = new Set([
+  'a',
+  'b',
+  'strong',
+  'i',
+  'em',
+  'var',
+  'address',
+  'u',
+  'ins',
+  's',
+  'strike',
+  'del',
+  'sup',
+  'sub',
+  'small',
+  'mark',
+  'code',
+  'kbd',
+  'th',
+  'font',
+]);
 
 const ofTag = ({ tag, attributes }: TreeElement, outer: Inline, context: Context): Inline => {
   switch (tag) {
     case 'b':
     case 'strong':
-    case 'th': return { ...outer, bold: true };
+    case 'th':
+      return { ...outer, bold: true };
     case 'i':
     case 'em':
     case 'var':
-    case 'address': return { ...outer, italic: true };
+    case 'address':
+      return { ...outer, italic: true };
     case 'u':
-    case 'ins': return { ...outer, underline: true };
+    case 'ins':
+      return { ...outer, underline: true };
     case 's':
     case 'strike':
-    case 'del': return { ...outer, strike: true };
+    case 'del':
+      return { ...outer, strike: true };
     case 'sup':
-    case 'sub': return { ...outer, shift: tag };
-    case 'small': return { ...outer, fontSize: outer.fontSize * 0.85 };
-    case 'mark': return { ...outer, background: MARK_COLOR };
+    case 'sub':
+      return { ...outer, shift: tag };
+    case 'small':
+      return { ...outer, fontSize: outer.fontSize * 0.85 };
+    case 'mark':
+      return { ...outer, background: MARK_COLOR };
     case 'code':
-    case 'kbd': return { ...outer, fontSize: outer.fontSize * 0.92, background: outer.preserve ? outer.background : CODE_COLOR };
-    case 'a': return linked(attributes['href'], outer, context);
-    default: return outer;
+    case 'kbd':
+      return { ...outer, fontSize: outer.fontSize * 0.92, background: outer.preserve ? outer.background : CODE_COLOR };
+    case 'a':
+      return linked(attributes['href'], outer, context);
+    default:
+      return outer;
   }
 };
 
@@ -112,33 +157,61 @@ const declared = ({ style }: TreeElement, outer: Inline): Inline => {
 
 const declaration = (property: string, value: string, inline: Inline, outer: Inline): Inline => {
   switch (property) {
-    case 'color': return { ...inline, color: pdfColor(value) ?? inline.color };
+    case 'color':
+      return { ...inline, color: pdfColor(value) ?? inline.color };
     case 'background':
-    case 'background-color': return { ...inline, background: pdfColor(value) };
-    case 'font-size': return { ...inline, fontSize: fontSizeOf(value, outer.fontSize) ?? inline.fontSize };
-    case 'font-weight': return { ...inline, bold: /^(bold|bolder|[6-9]00)$/.test(value) ? true : /^(normal|lighter|[1-5]00)$/.test(value) ? false : inline.bold };
-    case 'font-style': return { ...inline, italic: /^(italic|oblique)/.test(value) ? true : value === 'normal' ? false : inline.italic };
+    case 'background-color':
+      return { ...inline, background: pdfColor(value) };
+    case 'font-size':
+      return { ...inline, fontSize: fontSizeOf(value, outer.fontSize) ?? inline.fontSize };
+    case 'font-weight':
+      return {
+        ...inline,
+        bold: /^(bold|bolder|[6-9]00)$/.test(value) ? true : /^(normal|lighter|[1-5]00)$/.test(value) ? false : inline.bold,
+      };
+    case 'font-style':
+      return { ...inline, italic: /^(italic|oblique)/.test(value) ? true : value === 'normal' ? false : inline.italic };
     case 'text-decoration':
     case 'text-decoration-line':
       return value.startsWith('none')
         ? { ...inline, underline: false, strike: false }
-        : { ...inline, underline: inline.underline || value.includes('underline'), strike: inline.strike || value.includes('line-through') };
-    case 'vertical-align': return value === 'super' ? { ...inline, shift: 'sup' } : value === 'sub' ? { ...inline, shift: 'sub' } : inline;
-    case 'white-space': return { ...inline, preserve: value.startsWith('pre') };
-    case 'text-transform': return { ...inline, transform: value === 'uppercase' || value === 'lowercase' || value === 'capitalize' ? value : undefined };
-    case 'letter-spacing': return { ...inline, letterSpacing: value === 'normal' ? 0 : Math.min(Math.max(lengthOf(value, inline.fontSize, 0) ?? 0, -2), 20) };
-    default: return inline;
+        : {
+            ...inline,
+            underline: inline.underline || value.includes('underline'),
+            strike: inline.strike || value.includes('line-through'),
+          };
+    case 'vertical-align':
+      return value === 'super' ? { ...inline, shift: 'sup' } : value === 'sub' ? { ...inline, shift: 'sub' } : inline;
+    case 'white-space':
+      return { ...inline, preserve: value.startsWith('pre') };
+    case 'text-transform':
+      return { ...inline, transform: value === 'uppercase' || value === 'lowercase' || value === 'capitalize' ? value : undefined };
+    case 'letter-spacing':
+      return { ...inline, letterSpacing: value === 'normal' ? 0 : Math.min(Math.max(lengthOf(value, inline.fontSize, 0) ?? 0, -2), 20) };
+    default:
+      return inline;
   }
 };
 
-const namedSizes: Readonly<Record<string, number>> = { 'xx-small': 6.75, 'x-small': 7.5, small: 9.75, medium: 12, large: 13.5, 'x-large': 18, 'xx-large': 24 };
+const namedSizes: Readonly<Record<string, number>> = {
+  'xx-small': 6.75,
+  'x-small': 7.5,
+  small: 9.75,
+  medium: 12,
+  large: 13.5,
+  'x-large': 18,
+  'xx-large': 24,
+};
 const FONT_SIZE_MIN_PT = 3;
 const FONT_SIZE_MAX_PT = 300;
 
 const fontSizeOf = (value: string, around: number): number | undefined => {
-  const size = Object.hasOwn(namedSizes, value) ? namedSizes[value]
-    : value === 'smaller' ? around * 0.85
-      : value === 'larger' ? around * 1.2
+  const size = Object.hasOwn(namedSizes, value)
+    ? namedSizes[value]
+    : value === 'smaller'
+      ? around * 0.85
+      : value === 'larger'
+        ? around * 1.2
         : lengthOf(value, around, around);
   return size === undefined || size <= 0 ? undefined : Math.min(Math.max(size, FONT_SIZE_MIN_PT), FONT_SIZE_MAX_PT);
 };
@@ -149,18 +222,27 @@ export const lengthOf = (value: string | undefined, fontSize: number, whole: num
   if (match === null) return undefined;
   const number = Number(match[1]);
   switch (match[2]) {
-    case 'pt': return number;
-    case 'em': return number * fontSize;
-    case 'rem': return number * 12;
+    case 'pt':
+      return number;
+    case 'em':
+      return number * fontSize;
+    case 'rem':
+      return number * 12;
     case 'ex':
-    case 'ch': return number * fontSize * 0.5;
-    case '%': return (number / 100) * whole;
-    case 'mm': return (number * 72) / 25.4;
-    case 'cm': return (number * 720) / 25.4;
-    case 'in': return number * 72;
+    case 'ch':
+      return number * fontSize * 0.5;
+    case '%':
+      return (number / 100) * whole;
+    case 'mm':
+      return (number * 72) / 25.4;
+    case 'cm':
+      return (number * 720) / 25.4;
+    case 'in':
+      return number * 72;
     case 'px':
     case undefined:
-    default: return number * 0.75;
+    default:
+      return number * 0.75;
   }
 };
 

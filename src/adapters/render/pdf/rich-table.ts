@@ -25,7 +25,12 @@ export const richTable = (table: TreeElement, inline: Inline, surroundings: Cont
   if (columns === 0) return { stack: title };
   const headerRows = rows.findIndex(({ group }) => group?.tag !== 'thead');
   const node: Node = {
-    table: { widths: widthsOf(table, rows, columns, context), body, headerRows: Math.max(Math.min(headerRows, body.length - 1), 0), keepWithHeaderRows: 0 },
+    table: {
+      widths: widthsOf(table, rows, columns, context),
+      body,
+      headerRows: Math.max(Math.min(headerRows, body.length - 1), 0),
+      keepWithHeaderRows: 0,
+    },
     layout: layoutOf(table, rows),
     ...lookOf(context),
   };
@@ -46,10 +51,15 @@ const rowsOf = (table: TreeElement): readonly Row[] => {
   return all.toSorted((a, b) => rank(a) - rank(b));
 };
 
-const spanOf = (text: string | undefined): number => (text !== undefined && /^\d{1,4}$/.test(text.trim()) ? Math.min(Math.max(Number(text), 1), SPAN_MAX) : 1);
+const spanOf = (text: string | undefined): number =>
+  text !== undefined && /^\d{1,4}$/.test(text.trim()) ? Math.min(Math.max(Number(text), 1), SPAN_MAX) : 1;
 
 /** Rows of equal length: what a span covers, and what an author left out, is an empty cell. */
-const grid = (rows: readonly Row[], cell: (element: TreeElement, row: Row) => TableCell, context: Context): readonly (readonly TableCell[])[] => {
+const grid = (
+  rows: readonly Row[],
+  cell: (element: TreeElement, row: Row) => TableCell,
+  context: Context,
+): readonly (readonly TableCell[])[] => {
   const body: (TableCell | undefined)[][] = rows.map(() => []);
   const empty = (): TableCell => ({ text: '', ...lookOf(context) });
   rows.forEach((row, y) => {
@@ -70,7 +80,14 @@ const grid = (rows: readonly Row[], cell: (element: TreeElement, row: Row) => Ta
   return columns === 0 ? [] : body.map((row) => Array.from({ length: columns }, (_, x) => row[x] ?? empty()));
 };
 
-type Around = Readonly<{ table: TreeElement; inline: Inline; context: Context; tag: Tag; blocks: Blocks; /** One element for all cells of a row. */ rowTags: Map<TreeElement, Tag> }>;
+type Around = Readonly<{
+  table: TreeElement;
+  inline: Inline;
+  context: Context;
+  tag: Tag;
+  blocks: Blocks;
+  /** One element for all cells of a row. */ rowTags: Map<TreeElement, Tag>;
+}>;
 
 const cellOf = (cell: TreeElement, { element: row, group }: Row, { inline, context, tag, blocks, rowTags }: Around): TableCell => {
   const rowTag = rowTags.get(row) ?? { type: 'TR' as const, parent: tag };
@@ -90,7 +107,8 @@ const cellOf = (cell: TreeElement, { element: row, group }: Row, { inline, conte
   };
 };
 
-const surface = ({ style, attributes }: TreeElement): string | undefined => pdfColor(style.get('background-color') ?? style.get('background') ?? attributes['bgcolor']);
+const surface = ({ style, attributes }: TreeElement): string | undefined =>
+  pdfColor(style.get('background-color') ?? style.get('background') ?? attributes['bgcolor']);
 
 const alignOf = ({ style, attributes }: TreeElement): Alignment | undefined => {
   const word = (style.get('text-align') ?? attributes['align'])?.toLowerCase();
@@ -101,13 +119,21 @@ const alignOf = ({ style, attributes }: TreeElement): Alignment | undefined => {
 const widthsOf = (table: TreeElement, rows: readonly Row[], columns: number, context: Context): readonly (number | string)[] => {
   const total = lengthOf(table.style.get('width') ?? table.attributes['width'], context.fontSize, context.width);
   const room = Math.min(total ?? context.width, context.width);
-  const cols = [...elements(table, ['col']), ...elements(table, ['colgroup']).flatMap((group) => elements(group, ['col']))].flatMap((col) => Array.from({ length: spanOf(col.attributes['span']) }, () => col));
+  const cols = [...elements(table, ['col']), ...elements(table, ['colgroup']).flatMap((group) => elements(group, ['col']))].flatMap((col) =>
+    Array.from({ length: spanOf(col.attributes['span']) }, () => col),
+  );
   const first = rows.map(({ element }) => elements(element, ['td', 'th'])).find((cells) => cells.length === columns) ?? [];
-  const wanted = Array.from({ length: columns }, (_, at) => [cols[at], first[at]].map((element) => element && lengthOf(element.style.get('width') ?? element.attributes['width'], context.fontSize, room)).find((width) => width !== undefined && width > 0));
+  const wanted = Array.from({ length: columns }, (_, at) =>
+    [cols[at], first[at]]
+      .map((element) => element && lengthOf(element.style.get('width') ?? element.attributes['width'], context.fontSize, room))
+      .find((width) => width !== undefined && width > 0),
+  );
   const sum = wanted.reduce<number>((total, width) => total + (width ?? 0), 0);
   // Cells have padding inside their width; a sum over the room shrinks in proportion.
   const factor = sum > room ? room / sum : 1;
-  return wanted.map((width) => (width === undefined ? (total === undefined ? 'auto' : '*') : Math.max(width * factor - 2 * PADDING_X_PT, 4)));
+  return wanted.map((width) =>
+    width === undefined ? (total === undefined ? 'auto' : '*') : Math.max(width * factor - 2 * PADDING_X_PT, 4),
+  );
 };
 
 const PADDING_X_PT = 5;
@@ -117,8 +143,14 @@ const layoutOf = (table: TreeElement, rows: readonly Row[]): TableLayout => {
   const cell = rows[0] === undefined ? undefined : elements(rows[0].element, ['td', 'th'])[0];
   const { width, color } = lineOf(table, cell);
   return {
-    hLineWidth: () => width, vLineWidth: () => width, hLineColor: () => color, vLineColor: () => color,
-    paddingLeft: () => PADDING_X_PT, paddingRight: () => PADDING_X_PT, paddingTop: () => PADDING_Y_PT, paddingBottom: () => PADDING_Y_PT,
+    hLineWidth: () => width,
+    vLineWidth: () => width,
+    hLineColor: () => color,
+    vLineColor: () => color,
+    paddingLeft: () => PADDING_X_PT,
+    paddingRight: () => PADDING_X_PT,
+    paddingTop: () => PADDING_Y_PT,
+    paddingBottom: () => PADDING_Y_PT,
   };
 };
 
@@ -130,9 +162,15 @@ const lineOf = (table: TreeElement, cell: TreeElement | undefined): Readonly<{ w
     if (/\b(none|hidden)\b|^0/.test(border)) return { width: 0, color: LINE_COLOR };
     const words = border.split(/\s+(?![^(]*\))/);
     const width = words.map((word) => lengthOf(word, 12, 0)).find((length) => length !== undefined);
-    return { width: Math.min(width ?? 0.75, 6), color: words.map((word) => pdfColor(word)).find((found) => found !== undefined) ?? LINE_COLOR };
+    return {
+      width: Math.min(width ?? 0.75, 6),
+      color: words.map((word) => pdfColor(word)).find((found) => found !== undefined) ?? LINE_COLOR,
+    };
   }
   const attribute = table.attributes['border'];
   if (attribute === '0' || table.attributes['role'] === 'presentation') return { width: 0, color: LINE_COLOR };
-  return { width: attribute !== undefined && /^\d$/.test(attribute) ? Number(attribute) * 0.75 : 0.75, color: pdfColor(table.style.get('border-color')) ?? LINE_COLOR };
+  return {
+    width: attribute !== undefined && /^\d$/.test(attribute) ? Number(attribute) * 0.75 : 0.75,
+    color: pdfColor(table.style.get('border-color')) ?? LINE_COLOR,
+  };
 };

@@ -1,5 +1,5 @@
 /** Rich text as blocks and runs of text: what editors write, and no more. */
-import type { Html } from '../../../domain/rendering/expanded.js';
+import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { asList, parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { blockAlign, LINE_COLOR, lookOf, narrower, spaced, type Context } from './context.js';
 import { pdfColor } from './colors.js';
@@ -10,7 +10,8 @@ import { pictureNode } from './picture-node.js';
 import { shapedRuns } from './shape.js';
 
 /** In: HTML of a block. Out: its paragraphs, headings, lists, tables and pictures; the last has no room below itself. */
-export const richNodes = (html: Html, context: Context): readonly Node[] => blocks(parseRichTree(html, 'block'), inlineOf(context), context);
+export const richNodes = (html: Html, context: Context): readonly Node[] =>
+  blocks(parseRichTree(html, 'block'), inlineOf(context), context);
 
 /** Rich text that is a list: content without a list around its items gets one, lines without any markup are one item. */
 export const listNodes = (html: Html, ordered: boolean, context: Context): readonly Node[] =>
@@ -20,7 +21,9 @@ export const listNodes = (html: Html, ordered: boolean, context: Context): reado
 export const cellNodes = (html: Html, context: Context, cell: Tag, base: Partial<Inline>): readonly Node[] => {
   const nodes = parseRichTree(html, 'inline');
   const inline = { ...inlineOf(context), ...base };
-  return nodes.some(hasBlock) ? blocks(nodes, inline, { ...context, tag: cell }) : blocks(nodes, inline, { ...context, tag: cell.parent }, cell.type);
+  return nodes.some(hasBlock)
+    ? blocks(nodes, inline, { ...context, tag: cell })
+    : blocks(nodes, inline, { ...context, tag: cell.parent }, cell.type);
 };
 
 /** Text that is no HTML, as a paragraph. */
@@ -28,15 +31,46 @@ export const plainNodes = (text: string, context: Context, bold = false): readon
   blocks([{ kind: 'text', text }], { ...inlineOf(context), bold }, context);
 
 const BLOCKS = new Set([
-  'address', 'blockquote', 'center', 'dd', 'div', 'dl', 'dt', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'li', 'ol', 'p', 'pre', 'ul', 'table', 'img',
-  'thead', 'tbody', 'tfoot', 'tr', 'th', 'td', 'caption',
+  'address',
+  'blockquote',
+  'center',
+  'dd',
+  'div',
+  'dl',
+  'dt',
+  'h1',
+  'h2',
+  'h3',
+  'h4',
+  'h5',
+  'h6',
+  'hr',
+  'li',
+  'ol',
+  'p',
+  'pre',
+  'ul',
+  'table',
+  'img',
+  'thead',
+  'tbody',
+  'tfoot',
+  'tr',
+  'th',
+  'td',
+  'caption',
 ]);
 
 const hasBlock = (node: TreeNode): boolean => node.kind === 'element' && (BLOCKS.has(node.tag) || node.children.some(hasBlock));
 
 /** Factors of the size of the text around. */
 const headings: Readonly<Record<string, Readonly<{ factor: number; below: number }>>> = {
-  h1: { factor: 2, below: 0.55 }, h2: { factor: 1.55, below: 0.5 }, h3: { factor: 1.25, below: 0.45 }, h4: { factor: 1.1, below: 0.4 }, h5: { factor: 1, below: 0.4 }, h6: { factor: 0.9, below: 0.4 },
+  h1: { factor: 2, below: 0.55 },
+  h2: { factor: 1.55, below: 0.5 },
+  h3: { factor: 1.25, below: 0.45 },
+  h4: { factor: 1.1, below: 0.4 },
+  h5: { factor: 1, below: 0.4 },
+  h6: { factor: 0.9, below: 0.4 },
 };
 const HEADING_LINE_HEIGHT = 1.25;
 /** Room below a paragraph, as a factor of its size. */
@@ -99,7 +133,12 @@ const paragraphOf = (runs: readonly Run[], context: Context, type: Tag['type']):
   }
   if (collapsed.length === 0) return undefined;
   const { runs: text, isRightToLeft } = shapedRuns(collapsed, context);
-  return { text, ...lookOf(context), ...(isRightToLeft && context.align === 'start' ? { alignment: 'right' as const } : {}), tag: { type, parent: context.tag } };
+  return {
+    text,
+    ...lookOf(context),
+    ...(isRightToLeft && context.align === 'start' ? { alignment: 'right' as const } : {}),
+    tag: { type, parent: context.tag },
+  };
 };
 
 const withoutSpaces = ({ preserveLeadingSpaces: _leading, preserveTrailingSpaces: _trailing, ...run }: Run): Run => run;
@@ -118,29 +157,70 @@ const block = (node: TreeElement, outer: Inline, surroundings: Context): readonl
   const inline = inlineStyle(node, outer, context);
   const below = inline.fontSize * BELOW;
   const heading = Object.hasOwn(headings, node.tag) ? headings[node.tag] : undefined;
-  if (heading !== undefined) return headingNodes(node, { ...outer, bold: true, fontSize: outer.fontSize * heading.factor }, context, heading.below);
+  if (heading !== undefined)
+    return headingNodes(node, { ...outer, bold: true, fontSize: outer.fontSize * heading.factor }, context, heading.below);
   switch (node.tag) {
     case 'ul':
-    case 'ol': return [spaced(listNode(node, inline, context), below)];
-    case 'table': return [spaced(richTable(node, inline, context, blocks), below)];
-    case 'img': return imageNodes(node, inline, context, below);
-    case 'hr': return [{ canvas: [{ type: 'line', x1: 0, y1: 0.5, x2: context.width, y2: 0.5, lineWidth: 0.75, lineColor: pdfColor(node.attributes['color']) ?? LINE_COLOR }], margin: [0, 6, 0, 10] }];
-    case 'blockquote': return [quoteNode(node, inline, context, below)];
-    case 'pre': return boxed(blocks(node.children, { ...inline, preserve: true, fontSize: inline.fontSize * 0.9 }, narrower(16, context)), CODE_BACKGROUND, below);
-    case 'dd': return group(node, inline, narrower(18, context), { left: 18 + indent, below: below / 2 });
-    case 'dt': return group(node, { ...inline, bold: true }, context, { left: indent, below: 2 });
-    case 'p': return group(node, inline, context, { left: indent, below });
-    case 'dl': return group(node, inline, context, { left: indent, below });
-    case 'li': return group(node, inline, context, { left: indent, below: 3 });
-    default: return group(node, inline, context, { left: indent, below: 0 });
+    case 'ol':
+      return [spaced(listNode(node, inline, context), below)];
+    case 'table':
+      return [spaced(richTable(node, inline, context, blocks), below)];
+    case 'img':
+      return imageNodes(node, inline, context, below);
+    case 'hr':
+      return [
+        {
+          canvas: [
+            {
+              type: 'line',
+              x1: 0,
+              y1: 0.5,
+              x2: context.width,
+              y2: 0.5,
+              lineWidth: 0.75,
+              lineColor: pdfColor(node.attributes['color']) ?? LINE_COLOR,
+            },
+          ],
+          margin: [0, 6, 0, 10],
+        },
+      ];
+    case 'blockquote':
+      return [quoteNode(node, inline, context, below)];
+    case 'pre':
+      return boxed(
+        blocks(node.children, { ...inline, preserve: true, fontSize: inline.fontSize * 0.9 }, narrower(16, context)),
+        CODE_BACKGROUND,
+        below,
+      );
+    case 'dd':
+      return group(node, inline, narrower(18, context), { left: 18 + indent, below: below / 2 });
+    case 'dt':
+      return group(node, { ...inline, bold: true }, context, { left: indent, below: 2 });
+    case 'p':
+      return group(node, inline, context, { left: indent, below });
+    case 'dl':
+      return group(node, inline, context, { left: indent, below });
+    case 'li':
+      return group(node, inline, context, { left: indent, below: 3 });
+    default:
+      return group(node, inline, context, { left: indent, below: 0 });
   }
 };
 
 /** The blocks of an element, with its indent, its background and the room below it. */
-const group = (node: TreeElement, inline: Inline, context: Context, { left, below }: Readonly<{ left: number; below: number }>): readonly Node[] => {
+const group = (
+  node: TreeElement,
+  inline: Inline,
+  context: Context,
+  { left, below }: Readonly<{ left: number; below: number }>,
+): readonly Node[] => {
   // A background holds for the block, not for its words.
   const background = BLOCKS.has(node.tag) ? pdfColor(node.style.get('background-color') ?? node.style.get('background')) : undefined;
-  const inner = blocks(node.children, BLOCKS.has(node.tag) ? { ...inline, background: undefined } : inline, background === undefined ? context : narrower(12, context));
+  const inner = blocks(
+    node.children,
+    BLOCKS.has(node.tag) ? { ...inline, background: undefined } : inline,
+    background === undefined ? context : narrower(12, context),
+  );
   if (background !== undefined && inner.length > 0) return boxed(inner, background, below);
   return inner.map((child, at) => {
     const [marginLeft, top, right, bottom] = child.margin ?? [0, 0, 0, 0];
@@ -163,14 +243,23 @@ const tagOfHeading = (tag: string): Tag['type'] => {
 };
 
 const boxed = (inner: readonly Node[], color: string, below: number): readonly Node[] =>
-  inner.length === 0 ? [] : [{
-    stack: [{ stack: inner, margin: [8, 6, 8, 6] }],
-    behind: ({ x, y, width, height }) => [{ type: 'rect', x, y, w: width, h: height, r: 2, color }],
-    margin: [0, 0, 0, below],
-  }];
+  inner.length === 0
+    ? []
+    : [
+        {
+          stack: [{ stack: inner, margin: [8, 6, 8, 6] }],
+          behind: ({ x, y, width, height }) => [{ type: 'rect', x, y, w: width, h: height, r: 2, color }],
+          margin: [0, 0, 0, below],
+        },
+      ];
 
 const quoteNode = (node: TreeElement, inline: Inline, context: Context, below: number): Node => ({
-  stack: [{ stack: blocks(node.children, inline, { ...narrower(14, context), tag: { type: 'BlockQuote', parent: context.tag } }), margin: [14, 1, 0, 1] }],
+  stack: [
+    {
+      stack: blocks(node.children, inline, { ...narrower(14, context), tag: { type: 'BlockQuote', parent: context.tag } }),
+      margin: [14, 1, 0, 1],
+    },
+  ],
   behind: ({ x, y, height }) => [{ type: 'rect', x, y, w: 2.5, h: height, color: LINE_COLOR }],
   margin: [0, 0, 0, below],
 });
@@ -190,33 +279,52 @@ const imageNodes = ({ attributes, style }: TreeElement, inline: Inline, context:
 /** What stands in a list, ordered or not; items that are lists themselves belong to the item before. */
 const listNode = (node: TreeElement, inline: Inline, context: Context): Node => {
   const list: Tag = { type: 'L', parent: context.tag };
-  const items = node.children.filter((child): child is TreeElement => child.kind === 'element').map((item): Node => {
-    const body: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
-    const inner = blocks(item.tag === 'li' ? item.children : [item], inlineStyle(item, inline, context), { ...narrower(LIST_INDENT_PT, context), tag: body, align: alignOf(item) ?? context.align });
-    const value = integer(item.attributes['value']);
-    const [only] = inner;
-    const content: Node = inner.length === 1 && only !== undefined ? only : { stack: inner.length === 0 ? [{ text: '', ...lookOf(context) }] : inner };
-    return { ...spaced(content, inline.fontSize * 0.2), ...(value === undefined ? {} : { counter: value }) };
-  });
+  const items = node.children
+    .filter((child): child is TreeElement => child.kind === 'element')
+    .map((item): Node => {
+      const body: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
+      const inner = blocks(item.tag === 'li' ? item.children : [item], inlineStyle(item, inline, context), {
+        ...narrower(LIST_INDENT_PT, context),
+        tag: body,
+        align: alignOf(item) ?? context.align,
+      });
+      const value = integer(item.attributes['value']);
+      const [only] = inner;
+      const content: Node =
+        inner.length === 1 && only !== undefined ? only : { stack: inner.length === 0 ? [{ text: '', ...lookOf(context) }] : inner };
+      return { ...spaced(content, inline.fontSize * 0.2), ...(value === undefined ? {} : { counter: value }) };
+    });
   const type = markerOf(node, context);
   const look = { fontSize: inline.fontSize, color: context.color, ...(inline.color === context.color ? {} : { color: inline.color }) };
   const marker = type === undefined ? {} : { type };
   if (node.tag === 'ul') return { ul: items, ...look, ...marker };
   const start = integer(node.attributes['start']);
-  return { ol: items, ...look, ...marker, ...(start === undefined ? {} : { start }), ...('reversed' in node.attributes ? { reversed: true } : {}) };
+  return {
+    ol: items,
+    ...look,
+    ...marker,
+    ...(start === undefined ? {} : { start }),
+    ...('reversed' in node.attributes ? { reversed: true } : {}),
+  };
 };
 
 export const LIST_INDENT_PT = 18;
 
-const integer = (text: string | undefined): number | undefined => (text !== undefined && /^-?\d{1,6}$/.test(text.trim()) ? Number(text) : undefined);
+const integer = (text: string | undefined): number | undefined =>
+  text !== undefined && /^-?\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
 
 const markers: Readonly<Record<string, string>> = { a: 'lower-alpha', A: 'upper-alpha', i: 'lower-roman', I: 'upper-roman', 1: 'decimal' };
 const MARKERS = new Set(['disc', 'circle', 'square', 'none', 'decimal', 'lower-alpha', 'upper-alpha', 'lower-roman', 'upper-roman']);
 
 const markerOf = ({ tag, attributes, style }: TreeElement, context: Context): string | undefined => {
-  const named = (style.get('list-style-type') ?? style.get('list-style') ?? '').toLowerCase().replace('latin', 'alpha').split(' ').find((word) => MARKERS.has(word));
+  const named = (style.get('list-style-type') ?? style.get('list-style') ?? '')
+    .toLowerCase()
+    .replace('latin', 'alpha')
+    .split(' ')
+    .find((word) => MARKERS.has(word));
   const type = attributes['type'];
   if (named !== undefined) return named;
-  if (type !== undefined) return Object.hasOwn(markers, type) ? markers[type] : MARKERS.has(type.toLowerCase()) ? type.toLowerCase() : undefined;
+  if (type !== undefined)
+    return Object.hasOwn(markers, type) ? markers[type] : MARKERS.has(type.toLowerCase()) ? type.toLowerCase() : undefined;
   return tag === 'ul' && context.tag?.type === 'LBody' ? 'circle' : undefined;
 };

@@ -1,11 +1,62 @@
 /** What a character belongs to: names for messages, and what the choice of a font asks. */
 
 const scriptNames = [
-  'Adlam', 'Arabic', 'Armenian', 'Balinese', 'Bengali', 'Bopomofo', 'Braille', 'Buginese', 'Canadian_Aboriginal', 'Cham', 'Cherokee', 'Coptic',
-  'Cuneiform', 'Cyrillic', 'Devanagari', 'Egyptian_Hieroglyphs', 'Ethiopic', 'Georgian', 'Glagolitic', 'Gothic', 'Greek', 'Gujarati', 'Gurmukhi',
-  'Han', 'Hangul', 'Hebrew', 'Hiragana', 'Javanese', 'Kannada', 'Katakana', 'Khmer', 'Lao', 'Latin', 'Malayalam', 'Mongolian', 'Myanmar', 'Nko',
-  'Ogham', 'Ol_Chiki', 'Old_Italic', 'Oriya', 'Phoenician', 'Runic', 'Sinhala', 'Sundanese', 'Syriac', 'Tagalog', 'Tai_Le', 'Tamil', 'Telugu',
-  'Thaana', 'Thai', 'Tibetan', 'Tifinagh', 'Vai', 'Yi',
+  'Adlam',
+  'Arabic',
+  'Armenian',
+  'Balinese',
+  'Bengali',
+  'Bopomofo',
+  'Braille',
+  'Buginese',
+  'Canadian_Aboriginal',
+  'Cham',
+  'Cherokee',
+  'Coptic',
+  'Cuneiform',
+  'Cyrillic',
+  'Devanagari',
+  'Egyptian_Hieroglyphs',
+  'Ethiopic',
+  'Georgian',
+  'Glagolitic',
+  'Gothic',
+  'Greek',
+  'Gujarati',
+  'Gurmukhi',
+  'Han',
+  'Hangul',
+  'Hebrew',
+  'Hiragana',
+  'Javanese',
+  'Kannada',
+  'Katakana',
+  'Khmer',
+  'Lao',
+  'Latin',
+  'Malayalam',
+  'Mongolian',
+  'Myanmar',
+  'Nko',
+  'Ogham',
+  'Ol_Chiki',
+  'Old_Italic',
+  'Oriya',
+  'Phoenician',
+  'Runic',
+  'Sinhala',
+  'Sundanese',
+  'Syriac',
+  'Tagalog',
+  'Tai_Le',
+  'Tamil',
+  'Telugu',
+  'Thaana',
+  'Thai',
+  'Tibetan',
+  'Tifinagh',
+  'Vai',
+  'Yi',
 ] as const;
 
 const testers = new Map<string, RegExp>();
@@ -36,16 +87,19 @@ export const hanOrderOf = (paragraph: string, locale: string): readonly ('zh' | 
 };
 
 /** Characters without a form of their own: joiners, variation selectors, marks of direction, soft hyphens, control characters. */
-export const isInvisible = (character: string): boolean => /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u.test(character) && !/[\t\n\r]/.test(character);
+export const isInvisible = (character: string): boolean =>
+  /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u.test(character) && !/[\t\n\r]/.test(character);
 
 /** What joins or parts letters, and so is kept where the font knows it. */
 export const isJoiner = (character: string): boolean => character === '\u200c' || character === '\u200d' || character === '\u034f';
 
 export const isSpace = (character: string): boolean => /\p{Zs}/u.test(character);
 /** Neither letter nor mark of a script: it looks well in the font of its neighbours. */
-export const isNeutral = (character: string): boolean => /[\p{Zs}\p{P}\p{N}\p{S}]/u.test(character) && /[\p{Script=Common}\p{Script=Inherited}]/u.test(character);
+export const isNeutral = (character: string): boolean =>
+  /[\p{Zs}\p{P}\p{N}\p{S}]/u.test(character) && /[\p{Script=Common}\p{Script=Inherited}]/u.test(character);
 
-const SET_ONE_AFTER_THE_OTHER = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Armenian}\p{Script=Georgian}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Common}]*$/u;
+const SET_ONE_AFTER_THE_OTHER =
+  /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Armenian}\p{Script=Georgian}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Common}]*$/u;
 const COMBINED = /\p{M}|\u200c|\u200d|\p{Regional_Indicator}|\p{Emoji_Modifier}/u;
 
 /** Whether each letter is drawn by itself, from left to right: none joins, stacks, or stands in another order than it is written. */

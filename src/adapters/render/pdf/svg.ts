@@ -8,8 +8,25 @@ export type CleanSvg = Readonly<{ svg: string; /** Points. */ width: number; hei
 export type SvgPlace = Readonly<{ field: string; fonts: Fonts; locale: string }>;
 
 const ELEMENTS = new Set([
-  'svg', 'g', 'defs', 'symbol', 'use', 'path', 'rect', 'circle', 'ellipse', 'line', 'polyline', 'polygon', 'text', 'tspan',
-  'linearGradient', 'radialGradient', 'stop', 'clipPath', 'style',
+  'svg',
+  'g',
+  'defs',
+  'symbol',
+  'use',
+  'path',
+  'rect',
+  'circle',
+  'ellipse',
+  'line',
+  'polyline',
+  'polygon',
+  'text',
+  'tspan',
+  'linearGradient',
+  'radialGradient',
+  'stop',
+  'clipPath',
+  'style',
 ]);
 /** These leave what is in them. */
 const TRANSPARENT = new Set(['a', 'switch']);
@@ -49,7 +66,10 @@ const DEFAULT_HEIGHT_PT = 112.5;
 const positive = (value: number | undefined): number | undefined => (value !== undefined && value > 0 ? value : undefined);
 
 const viewBoxOf = (text: string | undefined): readonly [number, number, number, number] | undefined => {
-  const [x, y, width, height, ...rest] = (text ?? '').trim().split(/[\s,]+/).map(Number);
+  const [x, y, width, height, ...rest] = (text ?? '')
+    .trim()
+    .split(/[\s,]+/)
+    .map(Number);
   if (x === undefined || y === undefined || width === undefined || height === undefined || rest.length > 0) return undefined;
   return [x, y, width, height].every(Number.isFinite) && width > 0 && height > 0 ? [x, y, width, height] : undefined;
 };
@@ -91,20 +111,23 @@ const hrefOf = ({ attribs }: Element): string | undefined => {
 };
 
 const write = (node: Dom, place: SvgPlace, inClip: boolean): string => {
-  if (!isElement(node)) return 'data' in node && node.parent !== null && 'name' in node.parent ? writeText(node.data, node.parent.name, place) : '';
+  if (!isElement(node))
+    return 'data' in node && node.parent !== null && 'name' in node.parent ? writeText(node.data, node.parent.name, place) : '';
   const name = node.name.replace(/^svg:/, '');
   const clips = inClip || name === 'clipPath';
   const inner = (): string => node.children.map((child) => write(child, place, clips)).join('');
   if (TRANSPARENT.has(name)) return inner();
   if (!ELEMENTS.has(name)) return '';
-  if (name === 'style') return `<style>${escaped(cleanCss(node.children.map((child) => ('data' in child ? child.data : '')).join('')))}</style>`;
+  if (name === 'style')
+    return `<style>${escaped(cleanCss(node.children.map((child) => ('data' in child ? child.data : '')).join('')))}</style>`;
   return `<${name}${written(node, inClip, new Set())}>${inner()}</${name}>`;
 };
 
 const written = (node: Element, inClip: boolean, without: ReadonlySet<string>): string => {
   const href = hrefOf(node);
   const attributes = Object.entries(node.attribs).flatMap(([name, value]) => {
-    if (!ATTRIBUTE.test(name) || name === 'href' || without.has(name) || DROPPED_ATTRIBUTES.has(name) || (inClip && name === 'clip-path')) return [];
+    if (!ATTRIBUTE.test(name) || name === 'href' || without.has(name) || DROPPED_ATTRIBUTES.has(name) || (inClip && name === 'clip-path'))
+      return [];
     const clean = name === 'style' ? cleanCss(value) : value;
     return leadsAway(clean) ? [] : [` ${name}="${escaped(clean)}"`];
   });
@@ -116,7 +139,11 @@ const leadsAway = (value: string): boolean => /url\s*\(\s*(?!['"]?#)/i.test(valu
 
 /** Rules without imports and without addresses. */
 const cleanCss = (css: string): string =>
-  css.replace(/\/\*[\s\S]*?\*\//g, '').replace(/@[^;{}]*(?:;|\{[^}]*\}|$)/g, '').replace(/(?:mask|filter|marker[a-z-]*)\s*:[^;}]*/gi, '').replace(/url\s*\(\s*(?!['"]?#)[^)]*\)?/gi, 'none');
+  css
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/@[^;{}]*(?:;|\{[^}]*\}|$)/g, '')
+    .replace(/(?:mask|filter|marker[a-z-]*)\s*:[^;}]*/gi, '')
+    .replace(/url\s*\(\s*(?!['"]?#)[^)]*\)?/gi, 'none');
 
 /** Text in fonts that have it, from left to right as it is drawn: what draws the SVG knows nothing of either. */
 const writeText = (text: string, parent: string, { fonts, locale, field }: SvgPlace): string => {
@@ -130,4 +157,9 @@ const writeText = (text: string, parent: string, { fonts, locale, field }: SvgPl
 };
 
 const escaped = (text: string): string =>
-  text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g, '').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  text
+    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g, '')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');

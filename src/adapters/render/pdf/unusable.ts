@@ -3,4 +3,7 @@ import { DomainError } from '../../../domain/errors.js';
 
 /** `what` follows "the picture at …". */
 export const unusable = (field: string, what: string): DomainError =>
-  new DomainError('GENERATION_FAILED', `the picture at ${field} ${what}`, { errors: [{ field, message: `the picture ${what}` }], relatedInfo: { field } });
+  new DomainError('GENERATION_FAILED', `the picture at ${field} ${what}`, {
+    errors: [{ field, message: `the picture ${what}` }],
+    relatedInfo: { field },
+  });

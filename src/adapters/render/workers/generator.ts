@@ -4,7 +4,7 @@ import type { OutputFormat } from '../../../domain/attachment-template/schema.js
 import type { Limits } from '../../../domain/limits.js';
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { Generator, LoadedImage } from '../../../domain/ports/generator.js';
-import type { Log } from '../../../domain/ports/log.js';
+import type { Logger } from '../../../domain/ports/logger.js';
 import { errorOf, type DocumentAnswer, type DocumentJob, type OwnImage, type WorkerSettings } from './jobs.js';
 import { openPool, type Job, type JobOutcome } from './pool.js';
 import { closed, failed, late, noThreadInTime, outOfMemory, queueFull, traceOf } from './refusals.js';
@@ -12,7 +12,7 @@ import { closed, failed, late, noThreadInTime, outOfMemory, queueFull, traceOf }
 export type GeneratorOptions = Readonly<{
   limits: Limits;
   clock: Clock;
-  logger?: Log;
+  logger?: Logger;
   /** A folder of fonts beside those that are shipped. */
   fontsDir?: string;
   /** The module that the threads run: a test lets it fail. */
@@ -59,7 +59,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
   };
 };
 
-type Asked = Readonly<{ format: OutputFormat; timeoutMs: number; limits: Limits; logger: Log | undefined }>;
+type Asked = Readonly<{ format: OutputFormat; timeoutMs: number; limits: Limits; logger: Logger | undefined }>;
 
 /** Throws DomainError for all but an answer. */
 const answerOf = (outcome: JobOutcome, { format, timeoutMs, limits, logger }: Asked): DocumentAnswer => {
@@ -69,9 +69,12 @@ const answerOf = (outcome: JobOutcome, { format, timeoutMs, limits, logger }: As
       if (answer.kind === 'refused') throw errorOf(answer);
       return answer;
     }
-    case 'queue-full': throw queueFull(outcome.waiting, limits.generatorQueueMax);
-    case 'no-thread-in-time': throw noThreadInTime(outcome.waitedMs, limits.generatorQueueWaitMs);
-    case 'closed': throw closed();
+    case 'queue-full':
+      throw queueFull(outcome.waiting, limits.generatorQueueMax);
+    case 'no-thread-in-time':
+      throw noThreadInTime(outcome.waitedMs, limits.generatorQueueWaitMs);
+    case 'closed':
+      throw closed();
     case 'late':
       logger?.warn({ format, elapsedMs: outcome.elapsedMs }, 'a document was not finished in time');
       throw late(format, outcome.elapsedMs, timeoutMs);

@@ -27,4 +27,6 @@ export const errorOf = ({ code, message, details }: Refused): DomainError => new
 
 /** The bytes in a buffer of their own, copied where they are part of a larger one. */
 export const alone = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
-  bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength ? new Uint8Array(bytes.buffer) : new Uint8Array(bytes);
+  bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength
+    ? new Uint8Array(bytes.buffer)
+    : new Uint8Array(bytes);

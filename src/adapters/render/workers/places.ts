@@ -1,7 +1,12 @@
 /** A bounded number of places with a bounded queue before them, first come, first served. */
 import type { Clock } from '../../../domain/ports/clock.js';
 
-export type PlacesOptions = Readonly<{ placesMax: number; queueMax: number; /** How long one waits in the queue. */ waitMs: number; clock: Clock }>;
+export type PlacesOptions = Readonly<{
+  placesMax: number;
+  queueMax: number;
+  /** How long one waits in the queue. */ waitMs: number;
+  clock: Clock;
+}>;
 
 export type Places = Readonly<{
   /** `entered`: a place was taken, to be given back by `leave`. `not-in-time`: the wait was too long, or the signal aborted. */

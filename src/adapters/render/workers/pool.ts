@@ -99,9 +99,18 @@ export const openPool = (options: PoolOptions): Pool => {
   };
 };
 
-type Surroundings = Readonly<{ threads: () => Promise<Piscina>; clock: Clock; closing: AbortSignal; onStrayFault: PoolOptions['onStrayFault'] }>;
+type Surroundings = Readonly<{
+  threads: () => Promise<Piscina>;
+  clock: Clock;
+  closing: AbortSignal;
+  onStrayFault: PoolOptions['onStrayFault'];
+}>;
 
-const runInThread = async (makeJob: () => Job, { timeoutMs, signal }: JobOptions, { threads, clock, closing, onStrayFault }: Surroundings): Promise<JobOutcome> => {
+const runInThread = async (
+  makeJob: () => Job,
+  { timeoutMs, signal }: JobOptions,
+  { threads, clock, closing, onStrayFault }: Surroundings,
+): Promise<JobOutcome> => {
   const deadline = new AbortController();
   const over = new AbortController();
   const startMs = clock.now();

@@ -1,7 +1,7 @@
 /** What a caller is told when its document could not be made, and what the log may know of the cause. */
 import type { OutputFormat } from '../../../domain/attachment-template/schema.js';
 import { DomainError } from '../../../domain/errors.js';
-import type { LogFields } from '../../../domain/ports/log.js';
+import type { LogFields } from '../../../domain/ports/logger.js';
 
 const RETRY_AFTER_S = 5;
 const FRAMES_MAX = 8;
@@ -11,34 +11,60 @@ const n = (value: number): string => written.format(value);
 const names: Readonly<Record<OutputFormat, string>> = { pdf: 'PDF', excel: 'workbook' };
 
 export const queueFull = (waiting: number, maxWaiting: number): DomainError =>
-  new DomainError('GENERATOR_BUSY', `Too many documents are being made: ${n(waiting)} wait before this one, the maximum is ${n(maxWaiting)}. Try again in ${RETRY_AFTER_S} seconds.`, {
-    relatedInfo: { actualWaiting: waiting, maxWaiting },
-    retryAfterS: RETRY_AFTER_S,
-  });
+  new DomainError(
+    'GENERATOR_BUSY',
+    `Too many documents are being made: ${n(waiting)} wait before this one, the maximum is ${n(maxWaiting)}. Try again in ${RETRY_AFTER_S} seconds.`,
+    {
+      relatedInfo: { actualWaiting: waiting, maxWaiting },
+      retryAfterS: RETRY_AFTER_S,
+    },
+  );
 
 export const noThreadInTime = (actualWaitMs: number, maxWaitMs: number): DomainError =>
-  new DomainError('GENERATOR_BUSY', `Too many documents are being made: this one waited for ${n(actualWaitMs)} ms, the maximum is ${n(maxWaitMs)}. Try again in ${RETRY_AFTER_S} seconds.`, {
-    relatedInfo: { actualWaitMs, maxWaitMs },
+  new DomainError(
+    'GENERATOR_BUSY',
+    `Too many documents are being made: this one waited for ${n(actualWaitMs)} ms, the maximum is ${n(maxWaitMs)}. Try again in ${RETRY_AFTER_S} seconds.`,
+    {
+      relatedInfo: { actualWaitMs, maxWaitMs },
+      retryAfterS: RETRY_AFTER_S,
+    },
+  );
+
+export const closed = (): DomainError =>
+  new DomainError('GENERATOR_BUSY', `The service is stopping and makes no more documents. Try again in ${RETRY_AFTER_S} seconds.`, {
     retryAfterS: RETRY_AFTER_S,
   });
 
-export const closed = (): DomainError =>
-  new DomainError('GENERATOR_BUSY', `The service is stopping and makes no more documents. Try again in ${RETRY_AFTER_S} seconds.`, { retryAfterS: RETRY_AFTER_S });
-
 export const late = (format: OutputFormat, actualMs: number, maxMs: number): DomainError =>
-  new DomainError('GENERATION_TIMEOUT', `the ${names[format]} was not finished after ${n(actualMs)} ms, the maximum is ${n(maxMs)} ms; put less into it`, {
-    relatedInfo: { actualMs, maxMs },
-  });
+  new DomainError(
+    'GENERATION_TIMEOUT',
+    `the ${names[format]} was not finished after ${n(actualMs)} ms, the maximum is ${n(maxMs)} ms; put less into it`,
+    {
+      relatedInfo: { actualMs, maxMs },
+    },
+  );
 
 export const outOfMemory = (format: OutputFormat, maxMemoryMb: number): DomainError =>
-  new DomainError('GENERATION_FAILED', `the ${names[format]} takes more than ${n(maxMemoryMb)} MB of memory to be made; put less into it`, { relatedInfo: { maxMemoryMb } });
+  new DomainError('GENERATION_FAILED', `the ${names[format]} takes more than ${n(maxMemoryMb)} MB of memory to be made; put less into it`, {
+    relatedInfo: { maxMemoryMb },
+  });
 
 export const failed = (format: OutputFormat): DomainError =>
-  new DomainError('GENERATION_FAILED', `the ${names[format]} could not be made: drawing what it shows failed, most likely at a damaged image; see whether it can be made without its images`);
+  new DomainError(
+    'GENERATION_FAILED',
+    `the ${names[format]} could not be made: drawing what it shows failed, most likely at a damaged image; see whether it can be made without its images`,
+  );
 
 /** Where a fault came from. Its message is left out: it may hold what the document says. */
 export const traceOf = (fault: unknown): LogFields => {
   if (!(fault instanceof Error)) return { fault: typeof fault };
-  const frames = (fault.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)).slice(0, FRAMES_MAX);
-  return { fault: fault.name, code: 'code' in fault ? String(fault.code) : undefined, at: frames.map((line) => line.trim().slice('at '.length)).join(' < ') };
+  const frames = (fault.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, FRAMES_MAX);
+  return {
+    fault: fault.name,
+    code: 'code' in fault ? String(fault.code) : undefined,
+    at: frames.map((line) => line.trim().slice('at '.length)).join(' < '),
+  };
 };

@@ -4,8 +4,8 @@ import { LRUCache } from 'lru-cache';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { DomainError } from '../../../domain/errors.js';
 import type { DocumentInput } from '../../../domain/ports/generator.js';
-import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../../domain/rendering/expand.js';
-import type { ExpandedDocument } from '../../../domain/rendering/expanded.js';
+import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../../domain/rendering/expand/expand.js';
+import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import type { Fonts } from '../pdf/fonts.js';
 import { alone, refused, type DocumentAnswer, type DocumentJob, type WorkerSettings } from './jobs.js';
 

@@ -1,6 +1,6 @@
 /** Compiles names and members: what an expression reads. */
 import type { Expression, Identifier, MemberExpression, PrivateIdentifier, Super } from 'acorn';
-import { isConstantName } from '../path.js';
+import { isConstantName } from '../scope/path.js';
 import { notAllowed, sourceOf, type Context } from './context.js';
 import { textOf } from './convert.js';
 import { ExpressionError } from './errors.js';
@@ -24,10 +24,15 @@ export const nameStep = (node: Identifier, context: Context): Step => {
 };
 
 const unknownName = (name: string, at: number, { names }: Context): ExpressionError => {
-  if (isFunctionName(name)) return new ExpressionError('NOT_ALLOWED', `uses "${name}" as a value; it is only there to be called, with what stands behind it`, at);
+  if (isFunctionName(name))
+    return new ExpressionError('NOT_ALLOWED', `uses "${name}" as a value; it is only there to be called, with what stands behind it`, at);
   const dashed = [...names].find((known) => known.startsWith(`${name}-`));
   const hint = dashed === undefined ? '' : `; a variable with "-" in its name, such as "${dashed}", cannot be read by an expression`;
-  return new ExpressionError('UNKNOWN_NAME', `uses "${name}", which is neither a variable of the template nor a function that expressions have${hint}`, at);
+  return new ExpressionError(
+    'UNKNOWN_NAME',
+    `uses "${name}", which is neither a variable of the template nor a function that expressions have${hint}`,
+    at,
+  );
 };
 
 /** `a.b`, `a[b]`, `a?.b`; and constants such as Math.PI. */
@@ -51,20 +56,22 @@ export const memberStep = (node: MemberExpression, context: Context): Step => {
 
 type Access = Readonly<{ optional: boolean; missing: (value: Value) => ExpressionError; at: number }>;
 
-const placeStep = (object: Step, key: Step, { optional, missing, at }: Access): Step => (run) => {
-  const value = object(run);
-  if (value === SKIPPED) return SKIPPED;
-  if (value === null || value === undefined) {
-    if (optional) return SKIPPED;
-    throw missing(value);
-  }
-  const place = key(run);
-  charge(run, 1, at);
-  if (typeof place === 'number' && isList(value)) return placeAt(value, place);
-  const name = textOf(run, place, at);
-  refuseBarred(name, at);
-  return ownMember(value, name);
-};
+const placeStep =
+  (object: Step, key: Step, { optional, missing, at }: Access): Step =>
+  (run) => {
+    const value = object(run);
+    if (value === SKIPPED) return SKIPPED;
+    if (value === null || value === undefined) {
+      if (optional) return SKIPPED;
+      throw missing(value);
+    }
+    const place = key(run);
+    charge(run, 1, at);
+    if (typeof place === 'number' && isList(value)) return placeAt(value, place);
+    const name = textOf(run, place, at);
+    refuseBarred(name, at);
+    return ownMember(value, name);
+  };
 
 /** Made where it is needed: the sentence for a member of something that is not there. */
 export const missingMember = (node: MemberExpression, context: Context): ((value: Value) => ExpressionError) => {
@@ -72,14 +79,20 @@ export const missingMember = (node: MemberExpression, context: Context): ((value
   const rest = sourceOf(context, { start: node.object.end, end: node.end }).trim();
   const optional = node.computed ? `${object}?.${rest}` : `${object}?${rest}`;
   return (value) =>
-    new ExpressionError('WRONG_VALUE', `reads "${rest}" of "${object}", which is ${kindOf(value)}; write "${optional}" if it may be missing`, node.start);
+    new ExpressionError(
+      'WRONG_VALUE',
+      `reads "${rest}" of "${object}", which is ${kindOf(value)}; write "${optional}" if it may be missing`,
+      node.start,
+    );
 };
 
 /** `a?.b` ends as undefined where `a` is missing. */
-export const chainStep = (chain: Step): Step => (run) => {
-  const value = chain(run);
-  return value === SKIPPED ? undefined : value;
-};
+export const chainStep =
+  (chain: Step): Step =>
+  (run) => {
+    const value = chain(run);
+    return value === SKIPPED ? undefined : value;
+  };
 
 const constantOf = ({ object, property, computed }: MemberExpression, { locals }: Context): number | undefined =>
   object.type === 'Identifier' && !computed && property.type === 'Identifier' && !locals.has(object.name)

@@ -2,9 +2,9 @@
 import { DomainError } from '../../errors.js';
 import type { Json, JsonObject } from '../../json.js';
 import type { VariableDefinition } from '../../template/schema.js';
-import { constants as constantNames } from '../constants.js';
-import { shorten } from '../path.js';
-import { compileVariableCheck } from '../variables.js';
+import { constants as constantNames } from '../scope/constants.js';
+import { shorten } from '../scope/path.js';
+import { compileVariableCheck } from '../fill/variables.js';
 import { compileExpression, type CompiledExpression, type Moment } from './compile.js';
 import { ExpressionError } from './errors.js';
 import type { ExpressionLimits } from './limits.js';
@@ -37,7 +37,11 @@ export const orderCalculated = (
     const before = chars;
     chars += typeof definition.expression === 'string' ? definition.expression.length : 0;
     if (chars > limits.expressionsTotalCharsMax) {
-      if (before <= limits.expressionsTotalCharsMax) faults.push({ index, message: `brings the expressions of the template to ${chars} characters together, the maximum is ${limits.expressionsTotalCharsMax}` });
+      if (before <= limits.expressionsTotalCharsMax)
+        faults.push({
+          index,
+          message: `brings the expressions of the template to ${chars} characters together, the maximum is ${limits.expressionsTotalCharsMax}`,
+        });
       return;
     }
     const made = compileOne(definition, names, limits);
@@ -62,7 +66,8 @@ const inOrder = (compiled: Compiled): Readonly<{ ordered: readonly Calculated[];
     const from = open.indexOf(name);
     if (from >= 0) {
       const { index } = found;
-      if (!circles.has(index)) circles.set(index, { index, message: `depends on itself: ${shorten([...open.slice(from), name].join(' → '), CIRCLE_CHARS_MAX)}` });
+      if (!circles.has(index))
+        circles.set(index, { index, message: `depends on itself: ${shorten([...open.slice(from), name].join(' → '), CIRCLE_CHARS_MAX)}` });
       return;
     }
     open.push(name);
@@ -75,7 +80,11 @@ const inOrder = (compiled: Compiled): Readonly<{ ordered: readonly Calculated[];
   return { ordered, circles: [...circles.values()] };
 };
 
-const compileOne = ({ expression }: VariableDefinition, names: ReadonlySet<string>, limits: ExpressionLimits): CompiledExpression | string => {
+const compileOne = (
+  { expression }: VariableDefinition,
+  names: ReadonlySet<string>,
+  limits: ExpressionLimits,
+): CompiledExpression | string => {
   if (expression === undefined) return 'is required where isCalculated is true';
   if (typeof expression !== 'string') return 'must be text';
   try {
@@ -103,10 +112,16 @@ export const compileCalculation = (definitions: readonly VariableDefinition[], l
   const [fault] = faults;
   if (fault !== undefined) {
     const errors = faults.map(({ index, message }) => ({ field: `variables[${index}].expression`, message }));
-    throw new DomainError('TEMPLATE_INVALID', `the template is not valid: variables[${fault.index}].expression ${fault.message}`, { errors });
+    throw new DomainError('TEMPLATE_INVALID', `the template is not valid: variables[${fault.index}].expression ${fault.message}`, {
+      errors,
+    });
   }
   if (ordered.length === 0) return (values) => values;
-  const steps = ordered.map(({ definition, expression }) => ({ name: definition.name, expression, check: compileVariableCheck([definition]) }));
+  const steps = ordered.map(({ definition, expression }) => ({
+    name: definition.name,
+    expression,
+    check: compileVariableCheck([definition]),
+  }));
   return (values, moment) => {
     const all: Record<string, Json> = { ...values };
     for (const { name } of steps) if (Object.hasOwn(all, name)) delete all[name];
@@ -130,7 +145,10 @@ const named = <T>(name: string, calculate: () => T): T => {
     if (error instanceof ExpressionError) throw failed(name, `cannot be calculated: its expression ${error.message}`, error);
     if (!(error instanceof DomainError)) throw error;
     const [first] = error.details.errors ?? [];
-    throw failed(first === undefined ? name : first.field.slice('variables.'.length), `${first?.message ?? 'is not valid'}; the template calculates it`);
+    throw failed(
+      first === undefined ? name : first.field.slice('variables.'.length),
+      `${first?.message ?? 'is not valid'}; the template calculates it`,
+    );
   }
 };
 

@@ -14,7 +14,8 @@ type Bind = (run: Run, value: Value) => void;
 export const callbackOf = (node: Expression | SpreadElement | undefined, context: Context): Callback | undefined => {
   if (node?.type === 'ParenthesizedExpression') return callbackOf(node.expression, context);
   if (node?.type === 'ArrowFunctionExpression') return arrowOf(node, context);
-  if (node?.type === 'FunctionExpression') return notAllowed('holds a function: write it with an arrow, as in items.map(item => item.price)', node);
+  if (node?.type === 'FunctionExpression')
+    return notAllowed('holds a function: write it with an arrow, as in items.map(item => item.price)', node);
   if (node?.type === 'Identifier' && !context.locals.has(node.name)) return namedOf(node);
   return undefined;
 };
@@ -34,7 +35,8 @@ const PARAMETERS_MAX = 4;
 const arrowOf = (node: ArrowFunctionExpression, context: Context): Callback => {
   const { params, body, start } = node;
   if (node.async || node.generator) return notAllowed('holds an async function', node);
-  if (body.type === 'BlockStatement') return notAllowed('holds a function with statements: write one expression after "=>", and an object in parentheses', body);
+  if (body.type === 'BlockStatement')
+    return notAllowed('holds a function with statements: write one expression after "=>", and an object in parentheses', body);
   if (params.length > PARAMETERS_MAX) return notAllowed(`holds a function with more than ${PARAMETERS_MAX} parameters`, node);
   const locals = new Map(context.locals);
   for (const param of params) declare(param, locals, context);
@@ -64,9 +66,11 @@ const declare = (pattern: Pattern, locals: Map<string, number>, context: Context
     case 'ArrayPattern':
       for (const element of pattern.elements) if (element !== null) declare(element, locals, context);
       return;
-    case 'AssignmentPattern': return declare(pattern.left, locals, context);
+    case 'AssignmentPattern':
+      return declare(pattern.left, locals, context);
     case 'RestElement':
-    case 'MemberExpression': return notAllowed('holds a function with "..." among its parameters', pattern);
+    case 'MemberExpression':
+      return notAllowed('holds a function with "..." among its parameters', pattern);
   }
 };
 
@@ -77,12 +81,14 @@ const bindOf = (pattern: Pattern, context: Context, depth: number): Bind => {
       const place = context.locals.get(pattern.name) ?? 0;
       return (run, value) => void (run.locals[place] = value);
     }
-    case 'ObjectPattern': return membersBind(pattern, context, depth);
+    case 'ObjectPattern':
+      return membersBind(pattern, context, depth);
     case 'ArrayPattern': {
       const { start } = pattern;
       const binds = pattern.elements.map((element) => (element === null ? undefined : bindOf(element, context, depth + 1)));
       return (run, value) => {
-        if (!isList(value)) throw new ExpressionError('WRONG_VALUE', `takes an item apart as an array, and the item is ${kindOf(value)}`, start);
+        if (!isList(value))
+          throw new ExpressionError('WRONG_VALUE', `takes an item apart as an array, and the item is ${kindOf(value)}`, start);
         charge(run, binds.length, start);
         binds.forEach((bind, place) => bind?.(run, value[place]));
       };
@@ -93,7 +99,8 @@ const bindOf = (pattern: Pattern, context: Context, depth: number): Bind => {
       return (run, value) => bind(run, value === undefined ? fallback(run) : value);
     }
     case 'RestElement':
-    case 'MemberExpression': return notAllowed('holds a function with "..." among its parameters', pattern);
+    case 'MemberExpression':
+      return notAllowed('holds a function with "..." among its parameters', pattern);
   }
 };
 
@@ -101,12 +108,14 @@ const membersBind = ({ properties, start }: ObjectPattern, context: Context, dep
   const members = properties.map((property) => {
     if (property.type === 'RestElement') return notAllowed('holds a function with "..." among its parameters', property);
     const { key, computed, value } = property;
-    if (computed || key.type !== 'Identifier') return notAllowed('holds a function that takes an item apart by something else than plain names', property);
+    if (computed || key.type !== 'Identifier')
+      return notAllowed('holds a function that takes an item apart by something else than plain names', property);
     refuseBarred(key.name, key.start);
     return { name: key.name, bind: bindOf(value, context, depth + 1) };
   });
   return (run, value) => {
-    if (value === undefined || value === null) throw new ExpressionError('WRONG_VALUE', `takes an item apart as an object, and the item is ${kindOf(value)}`, start);
+    if (value === undefined || value === null)
+      throw new ExpressionError('WRONG_VALUE', `takes an item apart as an object, and the item is ${kindOf(value)}`, start);
     charge(run, members.length, start);
     for (const { name, bind } of members) bind(run, ownMember(value, name));
   };

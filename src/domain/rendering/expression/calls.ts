@@ -19,14 +19,19 @@ export const callStep = (node: CallExpression, context: Context): Step => {
   if (known !== undefined) return staticStep(known, node, context);
   if (callee.type === 'MemberExpression') return methodStep(node, callee, context);
   if (callee.type === 'Identifier') {
-    throw new ExpressionError('UNKNOWN_METHOD', `calls "${callee.name}", which is not a function that expressions have: ${[...globalFunctions.keys()].join(', ')}, and those of ${[...namespaces.keys()].join(', ')}`, start);
+    throw new ExpressionError(
+      'UNKNOWN_METHOD',
+      `calls "${callee.name}", which is not a function that expressions have: ${[...globalFunctions.keys()].join(', ')}, and those of ${[...namespaces.keys()].join(', ')}`,
+      start,
+    );
   }
   return notAllowed('calls something that is not a method or a function by its name', node);
 };
 
 const staticOf = (callee: Expression | Super, { locals }: Context): StaticFunction | undefined => {
   if (callee.type === 'Identifier') return locals.has(callee.name) ? undefined : globalFunctions.get(callee.name);
-  if (callee.type !== 'MemberExpression' || callee.computed || callee.object.type !== 'Identifier' || callee.property.type !== 'Identifier') return undefined;
+  if (callee.type !== 'MemberExpression' || callee.computed || callee.object.type !== 'Identifier' || callee.property.type !== 'Identifier')
+    return undefined;
   return locals.has(callee.object.name) ? undefined : namespaces.get(callee.object.name)?.get(callee.property.name);
 };
 
@@ -42,7 +47,8 @@ const staticStep = (apply: StaticFunction, { arguments: nodes, start }: CallExpr
 /** Only dates are made with `new`. */
 export const newStep = (node: NewExpression, context: Context): Step => {
   const { callee } = node;
-  if (callee.type !== 'Identifier' || callee.name !== 'Date' || context.locals.has('Date')) return notAllowed('makes something with "new"; only "new Date(…)" is there', node);
+  if (callee.type !== 'Identifier' || callee.name !== 'Date' || context.locals.has('Date'))
+    return notAllowed('makes something with "new"; only "new Date(…)" is there', node);
   return staticStep(newDate, node, context);
 };
 
@@ -68,7 +74,13 @@ type Call = (run: Run, receiver: Value) => Value;
 type Called = Readonly<{ name: string; at: number }>;
 
 const plainCall = ({ name, at }: Called, { arguments: nodes }: CallExpression, context: Context): Call => {
-  const [text, list, number, boolean, date] = [textMethods.get(name), listMethods.get(name), numberMethods.get(name), booleanMethods.get(name), dateMethods.get(name)];
+  const [text, list, number, boolean, date] = [
+    textMethods.get(name),
+    listMethods.get(name),
+    numberMethods.get(name),
+    booleanMethods.get(name),
+    dateMethods.get(name),
+  ];
   if ((text ?? list ?? number ?? boolean ?? date) === undefined) {
     throw new ExpressionError('UNKNOWN_METHOD', `calls "${name}", which is not a method that expressions have${hintOf(name)}`, at);
   }
@@ -95,7 +107,11 @@ const walkCall = ({ name, at }: Called, node: CallExpression, context: Context):
   const walk = walks.get(name);
   const callback = callbackOf(first, context);
   if (walk === undefined || callback === undefined) {
-    throw new ExpressionError('WRONG_ARGUMENT', `calls "${name}" without a function: write one with an arrow, as in items.${name}(${name.startsWith('reduce') ? '(sum, item) => sum + item.price, 0' : 'item => item.price'})`, at);
+    throw new ExpressionError(
+      'WRONG_ARGUMENT',
+      `calls "${name}" without a function: write one with an arrow, as in items.${name}(${name.startsWith('reduce') ? '(sum, item) => sum + item.price, 0' : 'item => item.price'})`,
+      at,
+    );
   }
   if (more.length > 0 || second?.type === 'SpreadElement' || (second !== undefined && name !== 'reduce')) {
     throw new ExpressionError('WRONG_ARGUMENT', `calls "${name}" with too many arguments`, at);
@@ -123,4 +139,5 @@ const hints: Readonly<Record<string, string>> = {
   toDateString: '; give the variable a "format" instead',
 };
 
-const hintOf = (name: string): string => (changing.test(name) ? ': an expression cannot change values' : Object.hasOwn(hints, name) ? (hints[name] ?? '') : '');
+const hintOf = (name: string): string =>
+  changing.test(name) ? ': an expression cannot change values' : Object.hasOwn(hints, name) ? (hints[name] ?? '') : '';

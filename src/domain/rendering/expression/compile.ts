@@ -44,7 +44,10 @@ const NO_CONSTANTS: Readonly<Record<string, Json>> = {};
  * expressions and functions other than arrows given to methods of arrays; differences in meaning: members are own members
  * only, dates are UTC, `sort` and `reverse` answer new arrays, a `$` in a replacement is a dollar sign.
  */
-export const compileExpression = (source: string, { names, limits }: Readonly<{ names: ReadonlySet<string>; limits: ExpressionLimits }>): CompiledExpression => {
+export const compileExpression = (
+  source: string,
+  { names, limits }: Readonly<{ names: ReadonlySet<string>; limits: ExpressionLimits }>,
+): CompiledExpression => {
   const found = { locals: 0, depth: 0, reads: new Set<string>() };
   const step = compileNode(parseSource(source, limits), { source, limits, names, locals: new Map(), found, step: compileNode });
   const localsCount = found.locals;
@@ -75,41 +78,70 @@ const stepOf = (node: Expression, context: Context): Step => {
   const { start } = node;
   const step = (child: Expression): Step => compileNode(child, context);
   switch (node.type) {
-    case 'Identifier': return nameStep(node, context);
-    case 'Literal': return literalStep(node);
-    case 'TemplateLiteral': return templateStep(node, context);
-    case 'ArrayExpression': return arrayStep(node, context);
-    case 'ObjectExpression': return objectStep(node, context);
-    case 'ParenthesizedExpression': return step(node.expression);
-    case 'ChainExpression': return chainStep(step(node.expression));
-    case 'MemberExpression': return memberStep(node, context);
-    case 'CallExpression': return callStep(node, context);
-    case 'NewExpression': return newStep(node, context);
-    case 'UnaryExpression': return unaryStep(node.operator, step(node.argument), start);
+    case 'Identifier':
+      return nameStep(node, context);
+    case 'Literal':
+      return literalStep(node);
+    case 'TemplateLiteral':
+      return templateStep(node, context);
+    case 'ArrayExpression':
+      return arrayStep(node, context);
+    case 'ObjectExpression':
+      return objectStep(node, context);
+    case 'ParenthesizedExpression':
+      return step(node.expression);
+    case 'ChainExpression':
+      return chainStep(step(node.expression));
+    case 'MemberExpression':
+      return memberStep(node, context);
+    case 'CallExpression':
+      return callStep(node, context);
+    case 'NewExpression':
+      return newStep(node, context);
+    case 'UnaryExpression':
+      return unaryStep(node.operator, step(node.argument), start);
     case 'BinaryExpression': {
       const { left } = node;
       if (left.type === 'PrivateIdentifier') return notAllowed('reads a private name', left);
       return binaryStep(node.operator, step(left), step(node.right), start);
     }
-    case 'LogicalExpression': return logicalStep(node.operator, step(node.left), step(node.right), start);
-    case 'ConditionalExpression': return conditionalStep(step(node.test), step(node.consequent), step(node.alternate), start);
-    case 'ArrowFunctionExpression': return notAllowed('holds a function outside a method of arrays such as map, filter or reduce', node);
-    case 'FunctionExpression': return notAllowed('holds a function: write it with an arrow, as in items.map(item => item.price)', node);
-    case 'ClassExpression': return notAllowed('holds a class', node);
-    case 'AssignmentExpression': return notAllowed(`assigns a value with "${node.operator}"${node.operator === '=' ? '; to compare, write "==="' : ''}`, node);
-    case 'UpdateExpression': return notAllowed(`changes a value with "${node.operator}"`, node);
-    case 'SequenceExpression': return notAllowed('holds several expressions with "," between them', node);
-    case 'ThisExpression': return notAllowed('uses "this"', node);
-    case 'TaggedTemplateExpression': return notAllowed('calls a function with a template', node);
-    case 'MetaProperty': return notAllowed('uses "new.target" or "import.meta"', node);
-    case 'ImportExpression': return notAllowed('uses "import"', node);
-    case 'AwaitExpression': return notAllowed('uses "await"', node);
-    case 'YieldExpression': return notAllowed('uses "yield"', node);
+    case 'LogicalExpression':
+      return logicalStep(node.operator, step(node.left), step(node.right), start);
+    case 'ConditionalExpression':
+      return conditionalStep(step(node.test), step(node.consequent), step(node.alternate), start);
+    case 'ArrowFunctionExpression':
+      return notAllowed('holds a function outside a method of arrays such as map, filter or reduce', node);
+    case 'FunctionExpression':
+      return notAllowed('holds a function: write it with an arrow, as in items.map(item => item.price)', node);
+    case 'ClassExpression':
+      return notAllowed('holds a class', node);
+    case 'AssignmentExpression':
+      return notAllowed(`assigns a value with "${node.operator}"${node.operator === '=' ? '; to compare, write "==="' : ''}`, node);
+    case 'UpdateExpression':
+      return notAllowed(`changes a value with "${node.operator}"`, node);
+    case 'SequenceExpression':
+      return notAllowed('holds several expressions with "," between them', node);
+    case 'ThisExpression':
+      return notAllowed('uses "this"', node);
+    case 'TaggedTemplateExpression':
+      return notAllowed('calls a function with a template', node);
+    case 'MetaProperty':
+      return notAllowed('uses "new.target" or "import.meta"', node);
+    case 'ImportExpression':
+      return notAllowed('uses "import"', node);
+    case 'AwaitExpression':
+      return notAllowed('uses "await"', node);
+    case 'YieldExpression':
+      return notAllowed('uses "yield"', node);
   }
 };
 
 const logicalStep = (operator: '||' | '&&' | '??', left: Step, right: Step, at: number): Step => {
-  const isAnswer = { '||': isTruthy, '&&': (value: ReturnType<Step>) => !isTruthy(value), '??': (value: ReturnType<Step>) => value !== undefined && value !== null }[operator];
+  const isAnswer = {
+    '||': isTruthy,
+    '&&': (value: ReturnType<Step>) => !isTruthy(value),
+    '??': (value: ReturnType<Step>) => value !== undefined && value !== null,
+  }[operator];
   return (run) => {
     charge(run, 1, at);
     const value = left(run);
@@ -117,7 +149,9 @@ const logicalStep = (operator: '||' | '&&' | '??', left: Step, right: Step, at: 
   };
 };
 
-const conditionalStep = (test: Step, consequent: Step, alternate: Step, at: number): Step => (run) => {
-  charge(run, 1, at);
-  return isTruthy(test(run)) ? consequent(run) : alternate(run);
-};
+const conditionalStep =
+  (test: Step, consequent: Step, alternate: Step, at: number): Step =>
+  (run) => {
+    charge(run, 1, at);
+    return isTruthy(test(run)) ? consequent(run) : alternate(run);
+  };

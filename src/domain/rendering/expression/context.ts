@@ -1,6 +1,6 @@
 /** What the parts of the compiler hand to each other while one expression is compiled. */
 import type { Expression, SpreadElement } from 'acorn';
-import { shorten } from '../path.js';
+import { shorten } from '../scope/path.js';
 import { ExpressionError } from './errors.js';
 import type { ExpressionLimits } from './limits.js';
 import { charge, checkItems, isList, type Run, type Step, type Value } from './run.js';

@@ -2,7 +2,7 @@
 import { isTruthy, numberOf, textOf } from './convert.js';
 import { ExpressionError } from './errors.js';
 import { memberNames } from './members.js';
-import { parseDate } from '../dates.js';
+import { parseDate } from '../scope/dates.js';
 import { charge, checkItems, costOfText, isList, isObject, type Run, type Value } from './run.js';
 
 export type StaticFunction = (args: readonly Value[], run: Run, at: number) => Value;
@@ -10,10 +10,18 @@ type Functions = Readonly<Record<string, StaticFunction>>;
 
 const mapOf = (functions: Functions): ReadonlyMap<string, StaticFunction> => new Map(Object.entries(functions));
 
-const ofNumber = (apply: (value: number) => Value): StaticFunction => ([value], run, at) => apply(numberOf(run, value, at));
-const ofNumbers = (apply: (...values: number[]) => number): StaticFunction => (args, run, at) => apply(...args.map((arg) => numberOf(run, arg, at)));
-const ofTwo = (apply: (first: number, second: number) => number): StaticFunction => ([first, second], run, at) =>
-  apply(numberOf(run, first, at), numberOf(run, second, at));
+const ofNumber =
+  (apply: (value: number) => Value): StaticFunction =>
+  ([value], run, at) =>
+    apply(numberOf(run, value, at));
+const ofNumbers =
+  (apply: (...values: number[]) => number): StaticFunction =>
+  (args, run, at) =>
+    apply(...args.map((arg) => numberOf(run, arg, at)));
+const ofTwo =
+  (apply: (first: number, second: number) => number): StaticFunction =>
+  ([first, second], run, at) =>
+    apply(numberOf(run, first, at), numberOf(run, second, at));
 
 const numberText = (run: Run, value: Value, at: number): string => {
   const text = textOf(run, value, at);
@@ -36,12 +44,58 @@ export const globalFunctions = mapOf({
   String: (args, run, at) => (args.length === 0 ? '' : textOf(run, args[0], at)),
 });
 
-const { abs, acos, asin, atan, atan2, cbrt, ceil, cos, exp, expm1, floor, hypot, log, log10, log1p, log2, max, min, round, sign, sin, sqrt, tan, trunc } = Math;
+const {
+  abs,
+  acos,
+  asin,
+  atan,
+  atan2,
+  cbrt,
+  ceil,
+  cos,
+  exp,
+  expm1,
+  floor,
+  hypot,
+  log,
+  log10,
+  log1p,
+  log2,
+  max,
+  min,
+  round,
+  sign,
+  sin,
+  sqrt,
+  tan,
+  trunc,
+} = Math;
 
 const mathFunctions = mapOf({
-  ...Object.fromEntries(Object.entries({
-    abs, acos, asin, atan, cbrt, ceil, cos, exp, expm1, floor, log, log10, log1p, log2, round, sign, sin, sqrt, tan, trunc,
-  }).map(([name, apply]) => [name, ofNumber(apply)])),
+  ...Object.fromEntries(
+    Object.entries({
+      abs,
+      acos,
+      asin,
+      atan,
+      cbrt,
+      ceil,
+      cos,
+      exp,
+      expm1,
+      floor,
+      log,
+      log10,
+      log1p,
+      log2,
+      round,
+      sign,
+      sin,
+      sqrt,
+      tan,
+      trunc,
+    }).map(([name, apply]) => [name, ofNumber(apply)]),
+  ),
   atan2: ofTwo(atan2),
   hypot: ofNumbers(hypot),
   max: ofNumbers(max),
@@ -49,7 +103,10 @@ const mathFunctions = mapOf({
   pow: ofTwo((base, exponent) => base ** exponent),
 });
 
-const check = (holds: (value: unknown) => boolean): StaticFunction => ([value]) => holds(value);
+const check =
+  (holds: (value: unknown) => boolean): StaticFunction =>
+  ([value]) =>
+    holds(value);
 
 const numberFunctions = mapOf({
   isFinite: check(Number.isFinite),
@@ -86,13 +143,16 @@ export const newDate: StaticFunction = (args, run, at) => {
 };
 
 /** Answers something for each own member of an object or place of an array. */
-const eachMember = (answer: (name: string, value: Value) => Value): StaticFunction => ([value], run, at) => {
-  if (!isObject(value) && !isList(value)) throw new ExpressionError('WRONG_ARGUMENT', 'asks for the members of something that is neither an object nor an array', at);
-  const names = memberNames(value);
-  checkItems(run, names.length, at);
-  charge(run, names.length, at);
-  return names.map((name) => answer(name, isList(value) ? value[Number(name)] : value[name]));
-};
+const eachMember =
+  (answer: (name: string, value: Value) => Value): StaticFunction =>
+  ([value], run, at) => {
+    if (!isObject(value) && !isList(value))
+      throw new ExpressionError('WRONG_ARGUMENT', 'asks for the members of something that is neither an object nor an array', at);
+    const names = memberNames(value);
+    checkItems(run, names.length, at);
+    charge(run, names.length, at);
+    return names.map((name) => answer(name, isList(value) ? value[Number(name)] : value[name]));
+  };
 
 /** Called as `Namespace.name(…)`. */
 export const namespaces: ReadonlyMap<string, ReadonlyMap<string, StaticFunction>> = new Map([
@@ -100,7 +160,14 @@ export const namespaces: ReadonlyMap<string, ReadonlyMap<string, StaticFunction>
   ['Date', dateFunctions],
   ['Math', mathFunctions],
   ['Number', numberFunctions],
-  ['Object', mapOf({ entries: eachMember((name, value) => [name, value]), keys: eachMember((name) => name), values: eachMember((_name, value) => value) })],
+  [
+    'Object',
+    mapOf({
+      entries: eachMember((name, value) => [name, value]),
+      keys: eachMember((name) => name),
+      values: eachMember((_name, value) => value),
+    }),
+  ],
 ]);
 
 const { E, LN10, LN2, LOG10E, LOG2E, PI, SQRT1_2, SQRT2 } = Math;
@@ -113,11 +180,14 @@ export const namespaceConstants: ReadonlyMap<string, ReadonlyMap<string, number>
 ]);
 
 /** Names that stand for a value by themselves. */
-export const valueNames: ReadonlyMap<string, Value> = new Map<string, Value>([['undefined', undefined], ['NaN', NaN], ['Infinity', Infinity]]);
+export const valueNames: ReadonlyMap<string, Value> = new Map<string, Value>([
+  ['undefined', undefined],
+  ['NaN', NaN],
+  ['Infinity', Infinity],
+]);
 
 /** True for names that mean something only with what follows them. */
 export const isFunctionName = (name: string): boolean => globalFunctions.has(name) || namespaces.has(name);
 
 /** The functions that may stand where an arrow function is expected, as in `filter(Boolean)`. */
 export const callbackFunctions: ReadonlySet<string> = new Set(['Boolean', 'Number', 'String']);
-

@@ -8,10 +8,12 @@ import type { Method } from './text-methods.js';
 type List = readonly Value[];
 type ListMethod = Method<List>;
 
-const find = (apply: (list: List, wanted: Value, from: number | undefined) => Value): ListMethod => (list, [wanted, from], run, at) => {
-  charge(run, list.length, at);
-  return apply(list, wanted, from === undefined ? undefined : numberOf(run, from, at));
-};
+const find =
+  (apply: (list: List, wanted: Value, from: number | undefined) => Value): ListMethod =>
+  (list, [wanted, from], run, at) => {
+    charge(run, list.length, at);
+    return apply(list, wanted, from === undefined ? undefined : numberOf(run, from, at));
+  };
 
 const made = (run: Run, list: List, at: number): List => {
   checkItems(run, list.length, at);
@@ -104,7 +106,12 @@ const filter: Walk = (list, callback, { run, at }) => {
 };
 
 const reduce: Walk = (list, callback, { run, at, start }) => {
-  if (start === undefined && list.length === 0) throw new ExpressionError('WRONG_ARGUMENT', 'calls "reduce" on an empty array without a start: give one, such as 0, after the function', at);
+  if (start === undefined && list.length === 0)
+    throw new ExpressionError(
+      'WRONG_ARGUMENT',
+      'calls "reduce" on an empty array without a start: give one, such as 0, after the function',
+      at,
+    );
   let sum = start === undefined ? list[0] : start(run);
   for (let place = start === undefined ? 1 : 0; place < list.length; place += 1) sum = callback(run, sum, list[place], place, list);
   return sum;
@@ -129,17 +136,19 @@ const sortBy: Walk = (list, callback, { run, at }) => {
 };
 
 /** The methods that take an arrow function; of these only sort and toSorted may be called without one. */
-export const walks: ReadonlyMap<string, Walk> = new Map(Object.entries<Walk>({
-  every: (list, callback, { run }) => list.every((item, place) => isTruthy(callback(run, item, place, list))),
-  filter,
-  find: (list, callback, { run }) => list.find((item, place) => isTruthy(callback(run, item, place, list))),
-  findIndex: (list, callback, { run }) => list.findIndex((item, place) => isTruthy(callback(run, item, place, list))),
-  findLast: (list, callback, { run }) => list.findLast((item, place) => isTruthy(callback(run, item, place, list))),
-  findLastIndex: (list, callback, { run }) => list.findLastIndex((item, place) => isTruthy(callback(run, item, place, list))),
-  flatMap,
-  map,
-  reduce,
-  some: (list, callback, { run }) => list.some((item, place) => isTruthy(callback(run, item, place, list))),
-  sort: sortBy,
-  toSorted: sortBy,
-}));
+export const walks: ReadonlyMap<string, Walk> = new Map(
+  Object.entries<Walk>({
+    every: (list, callback, { run }) => list.every((item, place) => isTruthy(callback(run, item, place, list))),
+    filter,
+    find: (list, callback, { run }) => list.find((item, place) => isTruthy(callback(run, item, place, list))),
+    findIndex: (list, callback, { run }) => list.findIndex((item, place) => isTruthy(callback(run, item, place, list))),
+    findLast: (list, callback, { run }) => list.findLast((item, place) => isTruthy(callback(run, item, place, list))),
+    findLastIndex: (list, callback, { run }) => list.findLastIndex((item, place) => isTruthy(callback(run, item, place, list))),
+    flatMap,
+    map,
+    reduce,
+    some: (list, callback, { run }) => list.some((item, place) => isTruthy(callback(run, item, place, list))),
+    sort: sortBy,
+    toSorted: sortBy,
+  }),
+);

@@ -14,7 +14,8 @@ export const literalStep = (node: Literal): Step => {
 const literalOf = (node: Literal): null | undefined | boolean | number | string => {
   const { value, regex, bigint } = node;
   if (regex !== undefined || value instanceof RegExp) return notAllowed('holds a regular expression, which expressions do not have', node);
-  if (bigint !== undefined || typeof value === 'bigint') return notAllowed('holds a BigInt, which expressions do not have: leave out the "n"', node);
+  if (bigint !== undefined || typeof value === 'bigint')
+    return notAllowed('holds a BigInt, which expressions do not have: leave out the "n"', node);
   return value;
 };
 
@@ -36,7 +37,10 @@ export const templateStep = ({ quasis, expressions, start }: TemplateLiteral, co
 /** Each element counts as one operation, the array itself where it has none. */
 export const arrayStep = (node: ArrayExpression, context: Context): Step => {
   const { elements, start } = node;
-  const list = listStep(elements.map((element) => element ?? notAllowed('leaves a place of an array empty', node)), context);
+  const list = listStep(
+    elements.map((element) => element ?? notAllowed('leaves a place of an array empty', node)),
+    context,
+  );
   const cost = Math.max(1, elements.length);
   return (run) => {
     charge(run, cost, start);
@@ -84,7 +88,8 @@ const memberPut = (property: Property, context: Context): Put => {
 };
 
 const nameOf = ({ key }: Property): string => {
-  if (key.type !== 'Identifier' && key.type !== 'Literal') throw new Error('a name of a member that is not computed is an identifier or a literal');
+  if (key.type !== 'Identifier' && key.type !== 'Literal')
+    throw new Error('a name of a member that is not computed is an identifier or a literal');
   const name = key.type === 'Identifier' ? key.name : String(literalOf(key));
   refuseBarred(name, key.start);
   return name;
@@ -93,7 +98,8 @@ const nameOf = ({ key }: Property): string => {
 /** A missing value adds nothing, an array its places, as in JavaScript. */
 const putAll = (value: Value, target: Map<string, Value>, run: Run, at: number): void => {
   if (value === undefined || value === null) return;
-  if (!isObject(value) && !isList(value)) throw new ExpressionError('WRONG_VALUE', 'spreads into an object something that is not an object', at);
+  if (!isObject(value) && !isList(value))
+    throw new ExpressionError('WRONG_VALUE', 'spreads into an object something that is not an object', at);
   const names = memberNames(value);
   charge(run, names.length, at);
   checkItems(run, target.size + names.length, at);

@@ -3,7 +3,13 @@ import { ExpressionError } from './errors.js';
 import { isDate, isList, isObject, type Run, type Value, type ValueObject } from './run.js';
 
 const barred: ReadonlySet<string> = new Set([
-  '__proto__', 'constructor', 'prototype', '__defineGetter__', '__defineSetter__', '__lookupGetter__', '__lookupSetter__',
+  '__proto__',
+  'constructor',
+  'prototype',
+  '__defineGetter__',
+  '__defineSetter__',
+  '__lookupGetter__',
+  '__lookupSetter__',
 ]);
 
 /** Throws NOT_ALLOWED for names that are refused even where a value has a member of that name. */

@@ -20,33 +20,73 @@ export const binaryStep = (operator: BinaryOperator, left: Step, right: Step, at
 
 const binaryOf = (operator: BinaryOperator, at: number): Binary => {
   switch (operator) {
-    case '+': return add;
-    case '-': return arithmetic((a, b) => a - b);
-    case '*': return arithmetic((a, b) => a * b);
-    case '/': return arithmetic((a, b) => a / b);
-    case '%': return arithmetic((a, b) => a % b);
-    case '**': return arithmetic((a, b) => a ** b);
-    case '&': return arithmetic((a, b) => a & b);
-    case '|': return arithmetic((a, b) => a | b);
-    case '^': return arithmetic((a, b) => a ^ b);
-    case '<<': return arithmetic((a, b) => a << b);
-    case '>>': return arithmetic((a, b) => a >> b);
-    case '>>>': return arithmetic((a, b) => a >>> b);
-    case '===': return (_run, a, b) => a === b;
-    case '!==': return (_run, a, b) => a !== b;
-    case '==': return looselyEqual;
-    case '!=': return (run, a, b, place) => !looselyEqual(run, a, b, place);
-    case '<': return ordered((a, b) => a < b, (a, b) => a < b);
-    case '<=': return ordered((a, b) => a <= b, (a, b) => a <= b);
-    case '>': return ordered((a, b) => a > b, (a, b) => a > b);
-    case '>=': return ordered((a, b) => a >= b, (a, b) => a >= b);
-    case 'in': return (run, a, b, place) => hasMember(run, textOf(run, a, place), b, place);
-    case 'instanceof': throw new ExpressionError('NOT_ALLOWED', 'uses "instanceof", which expressions do not have; "typeof" and Array.isArray(…) are there', at);
+    case '+':
+      return add;
+    case '-':
+      return arithmetic((a, b) => a - b);
+    case '*':
+      return arithmetic((a, b) => a * b);
+    case '/':
+      return arithmetic((a, b) => a / b);
+    case '%':
+      return arithmetic((a, b) => a % b);
+    case '**':
+      return arithmetic((a, b) => a ** b);
+    case '&':
+      return arithmetic((a, b) => a & b);
+    case '|':
+      return arithmetic((a, b) => a | b);
+    case '^':
+      return arithmetic((a, b) => a ^ b);
+    case '<<':
+      return arithmetic((a, b) => a << b);
+    case '>>':
+      return arithmetic((a, b) => a >> b);
+    case '>>>':
+      return arithmetic((a, b) => a >>> b);
+    case '===':
+      return (_run, a, b) => a === b;
+    case '!==':
+      return (_run, a, b) => a !== b;
+    case '==':
+      return looselyEqual;
+    case '!=':
+      return (run, a, b, place) => !looselyEqual(run, a, b, place);
+    case '<':
+      return ordered(
+        (a, b) => a < b,
+        (a, b) => a < b,
+      );
+    case '<=':
+      return ordered(
+        (a, b) => a <= b,
+        (a, b) => a <= b,
+      );
+    case '>':
+      return ordered(
+        (a, b) => a > b,
+        (a, b) => a > b,
+      );
+    case '>=':
+      return ordered(
+        (a, b) => a >= b,
+        (a, b) => a >= b,
+      );
+    case 'in':
+      return (run, a, b, place) => hasMember(run, textOf(run, a, place), b, place);
+    case 'instanceof':
+      throw new ExpressionError(
+        'NOT_ALLOWED',
+        'uses "instanceof", which expressions do not have; "typeof" and Array.isArray(…) are there',
+        at,
+      );
   }
 };
 
-const arithmetic = (apply: (a: number, b: number) => number): Binary => (run, left, right, at) =>
-  typeof left === 'number' && typeof right === 'number' ? apply(left, right) : apply(numberOf(run, left, at), numberOf(run, right, at));
+const arithmetic =
+  (apply: (a: number, b: number) => number): Binary =>
+  (run, left, right, at) =>
+    typeof left === 'number' && typeof right === 'number' ? apply(left, right) : apply(numberOf(run, left, at), numberOf(run, right, at));
 
 const add: Binary = (run, left, right, at) => {
   if (typeof left === 'number' && typeof right === 'number') return left + right;
@@ -56,14 +96,16 @@ const add: Binary = (run, left, right, at) => {
   return numberOf(run, a, at) + numberOf(run, b, at);
 };
 
-const ordered = (texts: (a: string, b: string) => boolean, numbers: (a: number, b: number) => boolean): Binary => (run, left, right, at) => {
-  if (typeof left === 'number' && typeof right === 'number') return numbers(left, right);
-  const a = primitiveOf(run, left, 'number', at);
-  const b = primitiveOf(run, right, 'number', at);
-  if (typeof a !== 'string' || typeof b !== 'string') return numbers(numberOf(run, a, at), numberOf(run, b, at));
-  charge(run, costOfText(Math.min(a.length, b.length)), at);
-  return texts(a, b);
-};
+const ordered =
+  (texts: (a: string, b: string) => boolean, numbers: (a: number, b: number) => boolean): Binary =>
+  (run, left, right, at) => {
+    if (typeof left === 'number' && typeof right === 'number') return numbers(left, right);
+    const a = primitiveOf(run, left, 'number', at);
+    const b = primitiveOf(run, right, 'number', at);
+    if (typeof a !== 'string' || typeof b !== 'string') return numbers(numberOf(run, a, at), numberOf(run, b, at));
+    charge(run, costOfText(Math.min(a.length, b.length)), at);
+    return texts(a, b);
+  };
 
 /** The abstract equality of ECMA-262. */
 const looselyEqual: Binary = (run, left, right, at) => {
@@ -86,12 +128,19 @@ export const unaryStep = (operator: UnaryOperator, argument: Step, at: number): 
 
 const unaryOf = (operator: UnaryOperator, at: number): ((run: Run, value: Value, at: number) => Value) => {
   switch (operator) {
-    case '-': return (run, value, place) => -numberOf(run, value, place);
-    case '+': return numberOf;
-    case '~': return (run, value, place) => ~numberOf(run, value, place);
-    case '!': return (_run, value) => !isTruthy(value);
-    case 'typeof': return (_run, value) => typeof value;
-    case 'void': throw new ExpressionError('NOT_ALLOWED', 'uses "void", which expressions do not have; "undefined" is there', at);
-    case 'delete': throw new ExpressionError('NOT_ALLOWED', 'uses "delete": an expression cannot change values', at);
+    case '-':
+      return (run, value, place) => -numberOf(run, value, place);
+    case '+':
+      return numberOf;
+    case '~':
+      return (run, value, place) => ~numberOf(run, value, place);
+    case '!':
+      return (_run, value) => !isTruthy(value);
+    case 'typeof':
+      return (_run, value) => typeof value;
+    case 'void':
+      throw new ExpressionError('NOT_ALLOWED', 'uses "void", which expressions do not have; "undefined" is there', at);
+    case 'delete':
+      throw new ExpressionError('NOT_ALLOWED', 'uses "delete": an expression cannot change values', at);
   }
 };

@@ -14,7 +14,8 @@ export const parseSource = (source: string, { expressionCharsMax }: ExpressionLi
   if (source.trim() === '') throw new ExpressionError('SYNTAX', 'is empty', 0);
   const tree = guarded(0, () => parseExpressionAt(source, 0, options));
   const rest = guarded(tree.end, () => restAfter(source, tree.end));
-  if (rest !== undefined) throw new ExpressionError('SYNTAX', `goes on after its end, at character ${rest + 1}; one expression is expected`, rest);
+  if (rest !== undefined)
+    throw new ExpressionError('SYNTAX', `goes on after its end, at character ${rest + 1}; one expression is expected`, rest);
   return tree;
 };
 
@@ -34,7 +35,11 @@ const guarded = <T>(from: number, read: () => T): T => {
     if (!(error instanceof SyntaxError)) throw error;
     const at = from + positionOf(error);
     const what = error.message.replace(/ \(\d+:\d+\)$/, '');
-    throw new ExpressionError('SYNTAX', `cannot be read as a JavaScript expression: ${what.charAt(0).toLowerCase()}${what.slice(1)} at character ${at + 1}`, at);
+    throw new ExpressionError(
+      'SYNTAX',
+      `cannot be read as a JavaScript expression: ${what.charAt(0).toLowerCase()}${what.slice(1)} at character ${at + 1}`,
+      at,
+    );
   }
 };
 

@@ -10,12 +10,15 @@ const DIGITS_MAX = 100;
 const wholeArgument = (name: string, value: Value, range: Readonly<{ min: number; max: number; run: Run; at: number }>): number => {
   const { min, max, run, at } = range;
   const whole = Math.trunc(numberOf(run, value, at)) || 0;
-  if (whole < min || whole > max) throw new ExpressionError('WRONG_ARGUMENT', `calls "${name}" with a number that is not from ${min} to ${max}`, at);
+  if (whole < min || whole > max)
+    throw new ExpressionError('WRONG_ARGUMENT', `calls "${name}" with a number that is not from ${min} to ${max}`, at);
   return whole;
 };
 
-const digits = (name: string, min: number, write: (value: number, digits: number | undefined) => string): Method<number> => (value, [wanted], run, at) =>
-  write(value, wanted === undefined ? undefined : wholeArgument(name, wanted, { min, max: DIGITS_MAX, run, at }));
+const digits =
+  (name: string, min: number, write: (value: number, digits: number | undefined) => string): Method<number> =>
+  (value, [wanted], run, at) =>
+    write(value, wanted === undefined ? undefined : wholeArgument(name, wanted, { min, max: DIGITS_MAX, run, at }));
 
 export const numberMethods: ReadonlyMap<string, Method<number>> = new Map<string, Method<number>>([
   ...Object.entries<Method<number>>({
@@ -23,7 +26,10 @@ export const numberMethods: ReadonlyMap<string, Method<number>> = new Map<string
     toFixed: digits('toFixed', 0, (value, places) => value.toFixed(places)),
     toPrecision: digits('toPrecision', 1, (value, places) => value.toPrecision(places)),
   }),
-  ['toString', (value, [radix], run, at) => value.toString(radix === undefined ? 10 : wholeArgument('toString', radix, { min: 2, max: 36, run, at }))],
+  [
+    'toString',
+    (value, [radix], run, at) => value.toString(radix === undefined ? 10 : wholeArgument('toString', radix, { min: 2, max: 36, run, at })),
+  ],
   ['valueOf', (value) => value],
 ]);
 
@@ -44,7 +50,10 @@ const parts: Readonly<Record<string, (date: Date) => number>> = {
 };
 
 /** `getMonth` and `getUTCMonth` are the same: the process's own time zone is nobody's. */
-const getters = Object.entries(parts).flatMap(([name, read]): [string, Method<Date>][] => [[`get${name}`, read], [`getUTC${name}`, read]]);
+const getters = Object.entries(parts).flatMap(([name, read]): [string, Method<Date>][] => [
+  [`get${name}`, read],
+  [`getUTC${name}`, read],
+]);
 
 const iso: Method<Date> = (date, _args, run, at) => {
   if (Number.isNaN(date.getTime())) throw new ExpressionError('WRONG_VALUE', 'asks an invalid date for its text', at);

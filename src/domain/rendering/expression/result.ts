@@ -23,7 +23,8 @@ const nested = (value: Value, bounds: Bounds, depth: number): Json | undefined =
   if (typeof value === 'number') return finite(value);
   if (value === null) return null;
   if (isDate(value)) return isoText(value);
-  if (depth > bounds.depthMax) throw new ExpressionError('TOO_LARGE', `results in something nested deeper than ${bounds.depthMax}, which is the maximum`, 0);
+  if (depth > bounds.depthMax)
+    throw new ExpressionError('TOO_LARGE', `results in something nested deeper than ${bounds.depthMax}, which is the maximum`, 0);
   if (isList(value)) return value.map((item) => nested(item, bounds, depth + 1) ?? null);
   const members: [string, Json][] = [];
   for (const name of memberNames(value)) {
@@ -46,10 +47,15 @@ const take = (chars: number, { size }: Bounds): void => {
 /** JSON knows no -0 either. */
 const finite = (value: number): number => {
   if (Number.isFinite(value)) return value === 0 ? 0 : value;
-  throw new ExpressionError('NO_JSON', `results in ${value}, which is not a number that can be written; a value may be missing, or a division may be by 0`, 0);
+  throw new ExpressionError(
+    'NO_JSON',
+    `results in ${value}, which is not a number that can be written; a value may be missing, or a division may be by 0`,
+    0,
+  );
 };
 
 const isoText = (date: Date): string => {
-  if (Number.isNaN(date.getTime())) throw new ExpressionError('NO_JSON', 'results in an invalid date: dates are read from ISO 8601 text such as 2026-11-21T09:30:00Z', 0);
+  if (Number.isNaN(date.getTime()))
+    throw new ExpressionError('NO_JSON', 'results in an invalid date: dates are read from ISO 8601 text such as 2026-11-21T09:30:00Z', 0);
   return date.toISOString();
 };

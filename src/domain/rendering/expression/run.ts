@@ -62,7 +62,8 @@ export const checkTextSize = ({ limits }: Run, chars: number, at: number): void 
 /** To be asked before an array or an object grows to this size. */
 export const checkItems = ({ limits }: Run, items: number, at: number): void => {
   const max = limits.expressionItemsMax;
-  if (!(items <= max)) throw new ExpressionError('TOO_LARGE', `makes an array or object of at least ${n(items)} items, the maximum is ${n(max)}`, at);
+  if (!(items <= max))
+    throw new ExpressionError('TOO_LARGE', `makes an array or object of at least ${n(items)} items, the maximum is ${n(max)}`, at);
 };
 
 /** `Array.isArray` that narrows as values need it. */

@@ -8,24 +8,30 @@ export type Method<Receiver> = (receiver: Receiver, args: readonly Value[], run:
 
 type TextMethod = Method<string>;
 
-const optionalNumber = (run: Run, value: Value, at: number): number | undefined => (value === undefined ? undefined : numberOf(run, value, at));
+const optionalNumber = (run: Run, value: Value, at: number): number | undefined =>
+  value === undefined ? undefined : numberOf(run, value, at);
 
 /** Methods that only reach into the text: what they answer is charged, not what they come from. */
-const cut = (apply: (text: string, first: number | undefined, second: number | undefined) => string | undefined): TextMethod =>
+const cut =
+  (apply: (text: string, first: number | undefined, second: number | undefined) => string | undefined): TextMethod =>
   (text, [first, second], run, at) => {
     const made = apply(text, optionalNumber(run, first, at), optionalNumber(run, second, at));
     return made === undefined ? undefined : madeText(run, made, at);
   };
 
 /** Methods that go over the whole text. */
-const over = (apply: (text: string) => string): TextMethod => (text, _args, run, at) => {
-  charge(run, costOfText(text.length), at);
-  checkTextSize(run, text.length, at);
-  return madeText(run, apply(text), at);
-};
+const over =
+  (apply: (text: string) => string): TextMethod =>
+  (text, _args, run, at) => {
+    charge(run, costOfText(text.length), at);
+    checkTextSize(run, text.length, at);
+    return madeText(run, apply(text), at);
+  };
 
-const code = (apply: (text: string, place: number) => number | undefined): TextMethod => (text, [place], run, at) =>
-  apply(text, numberOf(run, place ?? 0, at));
+const code =
+  (apply: (text: string, place: number) => number | undefined): TextMethod =>
+  (text, [place], run, at) =>
+    apply(text, numberOf(run, place ?? 0, at));
 
 const STEPS_PER_OPERATION = 65_536;
 
@@ -33,22 +39,27 @@ const STEPS_PER_OPERATION = 65_536;
 const chargeSearch = (run: Run, text: string, part: string, at: number): void =>
   charge(run, costOfText(text.length) + Math.floor((text.length * part.length) / STEPS_PER_OPERATION), at);
 
-const search = <T extends Value>(apply: (text: string, part: string, from: number | undefined) => T): TextMethod => (text, [wanted, from], run, at) => {
-  const part = textOf(run, wanted, at);
-  chargeSearch(run, text, part, at);
-  return apply(text, part, optionalNumber(run, from, at));
-};
+const search =
+  <T extends Value>(apply: (text: string, part: string, from: number | undefined) => T): TextMethod =>
+  (text, [wanted, from], run, at) => {
+    const part = textOf(run, wanted, at);
+    chargeSearch(run, text, part, at);
+    return apply(text, part, optionalNumber(run, from, at));
+  };
 
-const pad = (apply: (text: string, length: number, filler: string) => string): TextMethod => (text, [wanted, filling], run, at) => {
-  const length = numberOf(run, wanted, at);
-  const filler = filling === undefined ? ' ' : textOf(run, filling, at);
-  if (length > text.length) checkTextSize(run, length, at);
-  return madeText(run, apply(text, length, filler), at);
-};
+const pad =
+  (apply: (text: string, length: number, filler: string) => string): TextMethod =>
+  (text, [wanted, filling], run, at) => {
+    const length = numberOf(run, wanted, at);
+    const filler = filling === undefined ? ' ' : textOf(run, filling, at);
+    if (length > text.length) checkTextSize(run, length, at);
+    return madeText(run, apply(text, length, filler), at);
+  };
 
 const repeat: TextMethod = (text, [wanted], run, at) => {
   const count = Math.trunc(numberOf(run, wanted, at)) || 0;
-  if (count < 0 || count === Infinity) throw new ExpressionError('WRONG_ARGUMENT', 'calls "repeat" with a count that is negative or endless', at);
+  if (count < 0 || count === Infinity)
+    throw new ExpressionError('WRONG_ARGUMENT', 'calls "repeat" with a count that is negative or endless', at);
   checkTextSize(run, text.length * count, at);
   return madeText(run, text.repeat(text === '' ? 0 : count), at);
 };
@@ -66,15 +77,17 @@ const split: TextMethod = (text, [separator, most], run, at) => {
 };
 
 /** A dollar sign in the replacement is a dollar sign: there are no groups that it could stand for. */
-const replace = (all: boolean): TextMethod => (text, [wanted, put], run, at) => {
-  const part = textOf(run, wanted, at);
-  const replacement = textOf(run, put, at);
-  checkTextSize(run, text.length, at);
-  chargeSearch(run, text, part, at);
-  const places = all ? placesOf(text, part) : Number(text.includes(part));
-  checkTextSize(run, text.length + places * (replacement.length - part.length), at);
-  return madeText(run, all ? text.replaceAll(part, () => replacement) : text.replace(part, () => replacement), at);
-};
+const replace =
+  (all: boolean): TextMethod =>
+  (text, [wanted, put], run, at) => {
+    const part = textOf(run, wanted, at);
+    const replacement = textOf(run, put, at);
+    checkTextSize(run, text.length, at);
+    chargeSearch(run, text, part, at);
+    const places = all ? placesOf(text, part) : Number(text.includes(part));
+    checkTextSize(run, text.length + places * (replacement.length - part.length), at);
+    return madeText(run, all ? text.replaceAll(part, () => replacement) : text.replace(part, () => replacement), at);
+  };
 
 /** How often the part stands in the text; the empty part stands before each character and at the end. */
 const placesOf = (text: string, part: string): number => (part === '' ? text.length + 1 : text.split(part).length - 1);
@@ -83,7 +96,8 @@ const forms = ['NFC', 'NFD', 'NFKC', 'NFKD'];
 
 const normalize: TextMethod = (text, [wanted], run, at) => {
   const form = wanted === undefined ? 'NFC' : textOf(run, wanted, at);
-  if (!forms.includes(form)) throw new ExpressionError('WRONG_ARGUMENT', `calls "normalize" with another form than ${forms.join(', ')}`, at);
+  if (!forms.includes(form))
+    throw new ExpressionError('WRONG_ARGUMENT', `calls "normalize" with another form than ${forms.join(', ')}`, at);
   return over((whole) => whole.normalize(form))(text, [], run, at);
 };
 

@@ -1,14 +1,32 @@
 /** Charts of a workbook: native ones of each type, drawn from cells that stand below them. */
 import t from 'tap';
 import type { DocumentComponent } from '../../../../src/domain/attachment-template/schema.js';
-import { chartTypes, type ChartType } from '../../../../src/domain/rendering/expanded.js';
+import { chartTypes, type ChartType } from '../../../../src/domain/rendering/expand/expanded.js';
 import { failureOf, textsOf, workbookOf, type Workbook } from './xlsx.js';
 
 const chart = (chartType: ChartType, more: DocumentComponent['props'] = {}): DocumentComponent => ({
-  id: chartType, type: 'chart',
-  props: { chartType, dataSource: '{{sales}}', categoryField: 'month', title: 'Sales & <more>', xTitle: 'Month', yTitle: 'kEUR', showLegend: true, series: [{ name: 'North', valueField: 'n', color: '#102030' }, { name: '=South', valueField: 's', color: 'teal' }], ...more },
+  id: chartType,
+  type: 'chart',
+  props: {
+    chartType,
+    dataSource: '{{sales}}',
+    categoryField: 'month',
+    title: 'Sales & <more>',
+    xTitle: 'Month',
+    yTitle: 'kEUR',
+    showLegend: true,
+    series: [
+      { name: 'North', valueField: 'n', color: '#102030' },
+      { name: '=South', valueField: 's', color: 'teal' },
+    ],
+    ...more,
+  },
 });
-const sales = [{ month: 'Jan & Feb', n: 1.5, s: 2 }, { month: '=Mar', n: null, s: 4 }, { month: 'Apr', n: 5, s: -6 }];
+const sales = [
+  { month: 'Jan & Feb', n: 1.5, s: 2 },
+  { month: '=Mar', n: null, s: 4 },
+  { month: 'Apr', n: 5, s: -6 },
+];
 
 const elements: Readonly<Record<ChartType, readonly [element: string, detail: string]>> = {
   bar: ['barChart', '<c:barDir val="bar"/><c:grouping val="clustered"/>'],
@@ -39,7 +57,10 @@ for (const type of chartTypes) {
     t.equal(sheet?.cells.get(name)?.text, 'North');
     const rows = (range: string): readonly string[] => {
       const [, letter = '', from = '', to = ''] = /^([A-Z])(\d+):[A-Z](\d+)$/.exec(range) ?? [];
-      return Array.from({ length: Number(to) - Number(from) + 1 }, (_, at) => sheet?.cells.get(`${letter}${Number(from) + at}`)?.text ?? '');
+      return Array.from(
+        { length: Number(to) - Number(from) + 1 },
+        (_, at) => sheet?.cells.get(`${letter}${Number(from) + at}`)?.text ?? '',
+      );
     };
     t.same(rows(categories), ['Jan & Feb', '=Mar', 'Apr']);
     t.same(rows(values), ['1.5', '', '5']);
@@ -52,10 +73,23 @@ for (const type of chartTypes) {
 
 void t.test('several charts and a sheet with an apostrophe', async (t) => {
   const { part, parts } = await workbookOf({
-    pages: [{ pageId: 'p', pageName: "Bob's & co", sections: [{ id: 's', type: 'body', components: [chart('line', { title: '', showLegend: false, xTitle: '', yTitle: '' }), chart('pie')] }] }, { pageId: 'q', pageName: 'Two', sections: [{ id: 's', type: 'body', components: [chart('area')] }] }],
+    pages: [
+      {
+        pageId: 'p',
+        pageName: "Bob's & co",
+        sections: [
+          { id: 's', type: 'body', components: [chart('line', { title: '', showLegend: false, xTitle: '', yTitle: '' }), chart('pie')] },
+        ],
+      },
+      { pageId: 'q', pageName: 'Two', sections: [{ id: 's', type: 'body', components: [chart('area')] }] },
+    ],
     variables: { sales },
   });
-  t.same([...parts.keys()].filter((name) => name.startsWith('xl/charts/')).sort(), ['xl/charts/chart1.xml', 'xl/charts/chart2.xml', 'xl/charts/chart3.xml']);
+  t.same([...parts.keys()].filter((name) => name.startsWith('xl/charts/')).sort(), [
+    'xl/charts/chart1.xml',
+    'xl/charts/chart2.xml',
+    'xl/charts/chart3.xml',
+  ]);
   t.match(part('xl/charts/chart1.xml'), '&#39;Bob&#39;&#39;s &#38; co&#39;!$B$');
   t.match(part('xl/charts/chart1.xml'), '<c:autoTitleDeleted val="1"/>');
   t.notMatch(part('xl/charts/chart1.xml'), '<c:legend>');
@@ -64,5 +98,8 @@ void t.test('several charts and a sheet with an apostrophe', async (t) => {
 
 void t.test('too many series', async (t) => {
   const series = Array.from({ length: 5 }, (_, at) => ({ name: `S${at}`, valueField: 'n' }));
-  t.match(await failureOf({ components: [chart('line', { series })], variables: { sales }, limits: { excelColumnsMax: 5 } }), { code: 'ERR_LIMIT_005', details: { relatedInfo: { actualColumns: 6, maxColumns: 5 } } });
+  t.match(await failureOf({ components: [chart('line', { series })], variables: { sales }, limits: { excelColumnsMax: 5 } }), {
+    code: 'ERR_LIMIT_005',
+    details: { relatedInfo: { actualColumns: 6, maxColumns: 5 } },
+  });
 });

@@ -19,28 +19,58 @@ const isThere = ((): boolean => {
 void t.test('LibreOffice', { skip: isThere || process.env['CI'] !== undefined ? false : 'soffice is not installed' }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'sealpost-xlsx-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const chart = (chartType: string) => ({ id: chartType, type: 'chart', props: { chartType, dataSource: '{{rows}}', categoryField: 'n', series: [{ name: 'S', valueField: 'p' }] } }) as const;
+  const chart = (chartType: string) =>
+    ({
+      id: chartType,
+      type: 'chart',
+      props: { chartType, dataSource: '{{rows}}', categoryField: 'n', series: [{ name: 'S', valueField: 'p' }] },
+    }) as const;
   const bytes = await bytesOf({
     components: [
       { id: 'r', type: 'rich-text', content: '<h1>Invoice</h1>' },
       {
-        id: 't', type: 'table',
+        id: 't',
+        type: 'table',
         props: {
           dataSource: '{{rows}}',
           columns: [
-            { header: 'Name', content: '{{item.n}}' }, { header: 'Day', content: '{{item.d}}', format: { style: 'date', pattern: 'dd.MM.yyyy' } },
-            { header: 'Price', content: '{{item.p}}', format: { style: 'currency', currency: 'EUR' }, footer: '=SUM(C{first}:C{last})' }, { header: 'Paid', content: '{{item.ok}}' }, { header: 'Twice', content: '=C{row}*2', type: 'number' },
+            { header: 'Name', content: '{{item.n}}' },
+            { header: 'Day', content: '{{item.d}}', format: { style: 'date', pattern: 'dd.MM.yyyy' } },
+            { header: 'Price', content: '{{item.p}}', format: { style: 'currency', currency: 'EUR' }, footer: '=SUM(C{first}:C{last})' },
+            { header: 'Paid', content: '{{item.ok}}' },
+            { header: 'Twice', content: '=C{row}*2', type: 'number' },
           ],
         },
       },
-      chart('column'), chart('doughnut'),
+      chart('column'),
+      chart('doughnut'),
     ],
-    variables: { rows: [{ n: '=1+1', d: '2026-11-21', p: 10.5, ok: true }, { n: '_x0041_ <b>&', d: '2026-12-01', p: 2000, ok: false }] },
+    variables: {
+      rows: [
+        { n: '=1+1', d: '2026-11-21', p: 10.5, ok: true },
+        { n: '_x0041_ <b>&', d: '2026-12-01', p: 2000, ok: false },
+      ],
+    },
   });
   const file = join(folder, 'book.xlsx');
   writeFileSync(file, bytes);
-  await promisify(execFile)('soffice', [`-env:UserInstallation=file://${folder}/profile`, '--headless', '--convert-to', 'csv:Text - txt - csv (StarCalc):59,34,76,1,,0,false,true', '--outdir', folder, file], { timeout: 120_000 });
-  const lines = readFileSync(join(folder, 'book.csv'), 'utf8').split('\n').map((line) => line.replace(/;+$/, '').split(';')).filter(([first]) => first !== '');
+  await promisify(execFile)(
+    'soffice',
+    [
+      `-env:UserInstallation=file://${folder}/profile`,
+      '--headless',
+      '--convert-to',
+      'csv:Text - txt - csv (StarCalc):59,34,76,1,,0,false,true',
+      '--outdir',
+      folder,
+      file,
+    ],
+    { timeout: 120_000 },
+  );
+  const lines = readFileSync(join(folder, 'book.csv'), 'utf8')
+    .split('\n')
+    .map((line) => line.replace(/;+$/, '').split(';'))
+    .filter(([first]) => first !== '');
   const line = (start: string): readonly string[] => lines.find(([first]) => first === start) ?? [];
   t.same(line('Invoice'), ['Invoice']);
   t.same(line('=1+1'), ['=1+1', '21.11.2026', '€10.50', 'TRUE', '€21.00']);

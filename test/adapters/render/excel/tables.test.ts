@@ -4,10 +4,16 @@ import type { DocumentComponent } from '../../../../src/domain/attachment-templa
 import type { Json, JsonObject } from '../../../../src/domain/json.js';
 import { workbookOf, type Given, type ReadSheet } from './xlsx.js';
 
-const table = (columns: readonly JsonObject[], more: JsonObject = {}): DocumentComponent => ({ id: 't', type: 'table', props: { dataSource: '{{rows}}', columns, ...more } });
+const table = (columns: readonly JsonObject[], more: JsonObject = {}): DocumentComponent => ({
+  id: 't',
+  type: 'table',
+  props: { dataSource: '{{rows}}', columns, ...more },
+});
 
 const sheetOf = async (component: DocumentComponent, rows: readonly Json[], given: Given = {}): Promise<ReadSheet> => {
-  const { sheets: [sheet] } = await workbookOf({ components: [component], variables: { rows }, ...given });
+  const {
+    sheets: [sheet],
+  } = await workbookOf({ components: [component], variables: { rows }, ...given });
   if (sheet === undefined) throw new Error('no sheet');
   return sheet;
 };
@@ -19,7 +25,8 @@ const cellOf = (sheet: ReadSheet, address: string) => {
 };
 
 /** The cell of one value in a column, below its header. */
-const one = async (value: Json, column: JsonObject = {}, given: Given = {}) => cellOf(await sheetOf(table([{ header: 'H', content: '{{item.v}}', ...column }]), [{ v: value }], given), 'A2');
+const one = async (value: Json, column: JsonObject = {}, given: Given = {}) =>
+  cellOf(await sheetOf(table([{ header: 'H', content: '{{item.v}}', ...column }]), [{ v: value }], given), 'A2');
 
 void t.test('values keep their types', async (t) => {
   t.match(await one(12.5), { type: 'n', text: '12.5', code: 'General' }, 'a number stays a number');
@@ -27,7 +34,11 @@ void t.test('values keep their types', async (t) => {
   t.match(await one('007'), { type: 'str', text: '007' });
   t.match(await one('12.5', { type: 'number' }), { type: 'n', text: '12.5' }, 'the author says that it is a number');
   t.match(await one(7, { type: 'string' }), { type: 'str', text: '7' });
-  t.match(await one('12345678901234567890', { type: 'number' }), { type: 'str', text: '12345678901234567890' }, 'a sheet would lose the last digits');
+  t.match(
+    await one('12345678901234567890', { type: 'number' }),
+    { type: 'str', text: '12345678901234567890' },
+    'a sheet would lose the last digits',
+  );
   t.match(await one('none', { type: 'number' }), { type: 'str', text: 'none' });
   t.match(await one(true), { type: 'b', text: '1' });
   t.match(await one('false', { type: 'boolean' }), { type: 'b', text: '0' });
@@ -44,9 +55,20 @@ void t.test('dates are dates of the time zone', async (t) => {
   t.match(await one('2026-11-21'), { type: 'n', text: String(day), code: '[$-409]mmm d, yyyy' }, 'a column of nothing but dates');
   t.match(await one('2026-11-21', { format: { style: 'date', pattern: 'dd/MM/yyyy' } }), { text: String(day), code: 'dd"/"mm"/"yyyy' });
   const zoned = { timeZone: 'Asia/Kolkata' };
-  t.match(await one('2026-11-21T18:30:00Z', { format: { style: 'datetime', pattern: 'yyyy-MM-dd HH:mm' } }, zoned), { text: String(day + 1), code: 'yyyy-mm-dd hh:mm' }, 'midnight in Kolkata');
-  t.match(await one('2026-11-21', { type: 'date' }, { timeZone: 'America/Los_Angeles' }), { text: String(day) }, 'a day has no zone to be moved by');
-  t.match(await one('2026-11-21T12:00:00Z', { format: { style: 'datetime' } }, { locale: 'de-DE' }), { text: `${day}.5`, code: 'dd.mm.yyyy, hh:mm' });
+  t.match(
+    await one('2026-11-21T18:30:00Z', { format: { style: 'datetime', pattern: 'yyyy-MM-dd HH:mm' } }, zoned),
+    { text: String(day + 1), code: 'yyyy-mm-dd hh:mm' },
+    'midnight in Kolkata',
+  );
+  t.match(
+    await one('2026-11-21', { type: 'date' }, { timeZone: 'America/Los_Angeles' }),
+    { text: String(day) },
+    'a day has no zone to be moved by',
+  );
+  t.match(await one('2026-11-21T12:00:00Z', { format: { style: 'datetime' } }, { locale: 'de-DE' }), {
+    text: `${day}.5`,
+    code: 'dd.mm.yyyy, hh:mm',
+  });
   t.match(await one('1800-01-01', { type: 'date' }), { type: 'str', text: '1800-01-01' }, 'sheets know no such day');
   t.match(await one('2026-02-30', { type: 'date' }), { type: 'str' });
   const mixed = await sheetOf(table([{ header: 'H', content: '{{item}}' }]), ['2026-11-21', 'soon']);
@@ -72,10 +94,29 @@ void t.test('formats become codes', async (t) => {
 });
 
 void t.test('nothing that a variable brings is a formula', async (t) => {
-  const attacks = ['=1+1', '+1+1', '-1+1', '@SUM(A1)', '=HYPERLINK("http://evil.example","x")', "=cmd|'/C calc'!A0", '\t=1+1', '\n=1+1', ' =1+1', '=B{row}', '<b>=1+1</b>'];
-  const sheet = await sheetOf(table([{ header: '{{h}}', content: '{{item}}', footer: '{{f}}' }, { header: 'x', content: '={{item}}' }]), attacks, {
-    variables: { rows: attacks, h: '=1+2', f: '=1+3' },
-  });
+  const attacks = [
+    '=1+1',
+    '+1+1',
+    '-1+1',
+    '@SUM(A1)',
+    '=HYPERLINK("http://evil.example","x")',
+    "=cmd|'/C calc'!A0",
+    '\t=1+1',
+    '\n=1+1',
+    ' =1+1',
+    '=B{row}',
+    '<b>=1+1</b>',
+  ];
+  const sheet = await sheetOf(
+    table([
+      { header: '{{h}}', content: '{{item}}', footer: '{{f}}' },
+      { header: 'x', content: '={{item}}' },
+    ]),
+    attacks,
+    {
+      variables: { rows: attacks, h: '=1+2', f: '=1+3' },
+    },
+  );
   t.notMatch(sheet.xml, '<f>', 'no formula in the sheet');
   for (const [at, attack] of attacks.entries()) {
     const cell = cellOf(sheet, `A${at + 2}`);
@@ -93,7 +134,12 @@ void t.test('nothing that a variable brings is a formula', async (t) => {
 
 void t.test('the author writes formulas', async (t) => {
   const sheet = await sheetOf(
-    table([{ header: 'a', content: '{{item}}', footer: 'Sum' }, { header: 'b', content: '=A{row}*2', format: { style: 'currency', currency: 'USD' }, footer: '=SUM(B{first}:B{last})' }, { header: 'c', content: "=cmd|'/C calc'!A0" }, { header: 'd', content: '=IF(A{row}>1,"a|b","")' }]),
+    table([
+      { header: 'a', content: '{{item}}', footer: 'Sum' },
+      { header: 'b', content: '=A{row}*2', format: { style: 'currency', currency: 'USD' }, footer: '=SUM(B{first}:B{last})' },
+      { header: 'c', content: "=cmd|'/C calc'!A0" },
+      { header: 'd', content: '=IF(A{row}>1,"a|b","")' },
+    ]),
     [1, 2, 3],
   );
   t.match(cellOf(sheet, 'B2'), { formula: 'A2*2', code: '[$$-409]#,##0.00' });
@@ -106,9 +152,16 @@ void t.test('the author writes formulas', async (t) => {
 });
 
 void t.test('a footer is a number where it is one', async (t) => {
-  const sheet = await sheetOf(table([{ header: 'a', content: '{{item}}', footer: 'Total', type: 'number' }, { header: 'b', content: '{{item}}', footer: '{{total}}', format: { style: 'currency', currency: 'USD' } }]), [1], {
-    variables: { rows: [1], total: 99.5 },
-  });
+  const sheet = await sheetOf(
+    table([
+      { header: 'a', content: '{{item}}', footer: 'Total', type: 'number' },
+      { header: 'b', content: '{{item}}', footer: '{{total}}', format: { style: 'currency', currency: 'USD' } },
+    ]),
+    [1],
+    {
+      variables: { rows: [1], total: 99.5 },
+    },
+  );
   t.match(cellOf(sheet, 'A3'), { type: 'str', text: 'Total' });
   t.match(cellOf(sheet, 'B3'), { type: 'n', text: '99.5', code: '[$$-409]#,##0.00' });
   t.match(cellOf(sheet, 'B3').style.font, '<b/>');
@@ -116,10 +169,27 @@ void t.test('a footer is a number where it is one', async (t) => {
 
 void t.test('looks', async (t) => {
   const sheet = await sheetOf(
-    table([{ header: 'Name', content: '{{item.n}}', width: 100 }, { header: 'Sum', content: '{{item.s}}', type: 'number' }, { header: 'Both', content: '<b>{{item.n}}</b> and <i>{{item.s}}</i>' }], {
-      striped: true, border: '2px dashed #ff0000', headerBackgroundColor: '#123456', headerColor: 'white', color: 'rgb(10, 20, 30)', fontSize: '9pt', freezeHeader: true, autoFilter: true,
-    }),
-    [{ n: 'a', s: 1 }, { n: 'b', s: 2 }],
+    table(
+      [
+        { header: 'Name', content: '{{item.n}}', width: 100 },
+        { header: 'Sum', content: '{{item.s}}', type: 'number' },
+        { header: 'Both', content: '<b>{{item.n}}</b> and <i>{{item.s}}</i>' },
+      ],
+      {
+        striped: true,
+        border: '2px dashed #ff0000',
+        headerBackgroundColor: '#123456',
+        headerColor: 'white',
+        color: 'rgb(10, 20, 30)',
+        fontSize: '9pt',
+        freezeHeader: true,
+        autoFilter: true,
+      },
+    ),
+    [
+      { n: 'a', s: 1 },
+      { n: 'b', s: 2 },
+    ],
   );
   const header = cellOf(sheet, 'A1');
   t.match(header.style.font, /<b\/>.*FFFFFFFF/);
@@ -138,16 +208,37 @@ void t.test('looks', async (t) => {
 void t.test('header, no header, no rows', async (t) => {
   const hidden = await sheetOf(table([{ header: 'a', content: '{{item}}' }], { showHeader: false }), ['x']);
   t.equal(cellOf(hidden, 'A1').text, 'x');
-  const none = await sheetOf(table([{ header: 'a', content: '{{item}}' }, { header: 'b', content: '{{item}}' }], { emptyText: 'Nothing <b>here</b>' }), []);
+  const none = await sheetOf(
+    table(
+      [
+        { header: 'a', content: '{{item}}' },
+        { header: 'b', content: '{{item}}' },
+      ],
+      { emptyText: 'Nothing <b>here</b>' },
+    ),
+    [],
+  );
   t.equal(cellOf(none, 'A2').text, 'Nothing here');
   t.match(none.xml, '<mergeCell ref="A2:B2"/>');
   t.match(none.xml, 'ySplit="1"', 'a table that is the first of its sheet keeps its header in sight');
 });
 
 void t.test('rows written in the template, several tables on one sheet', async (t) => {
-  const { sheets: [sheet] } = await workbookOf({
+  const {
+    sheets: [sheet],
+  } = await workbookOf({
     components: [
-      { id: 'a', type: 'table', props: { columns: [{ header: 'A' }, { header: 'B', type: 'number' }], rows: [['x', 1], ['y', '{{n}}']] } },
+      {
+        id: 'a',
+        type: 'table',
+        props: {
+          columns: [{ header: 'A' }, { header: 'B', type: 'number' }],
+          rows: [
+            ['x', 1],
+            ['y', '{{n}}'],
+          ],
+        },
+      },
       { id: 'b', type: 'table', props: { columns: [{ header: 'C', width: 300 }], rows: [['z']] } },
     ],
     variables: { n: 5 },

@@ -5,9 +5,16 @@ import type { DocumentComponent } from '../../../../src/domain/attachment-templa
 import { bytesOf, failureOf, metadata, pageOf, workbookOf } from './xlsx.js';
 
 const rich = (content: string, id = 'r'): DocumentComponent => ({ id, type: 'rich-text', content });
-const table = (rows: number, more: DocumentComponent['props'] = {}): DocumentComponent =>
-  ({ id: 't', type: 'table', props: { columns: [{ header: 'A' }], rows: Array.from({ length: rows }, (_, at) => [at]), ...more } });
-const image = (src: string, more: DocumentComponent['props'] = {}): DocumentComponent => ({ id: 'i', type: 'image', props: { src, ...more } });
+const table = (rows: number, more: DocumentComponent['props'] = {}): DocumentComponent => ({
+  id: 't',
+  type: 'table',
+  props: { columns: [{ header: 'A' }], rows: Array.from({ length: rows }, (_, at) => [at]), ...more },
+});
+const image = (src: string, more: DocumentComponent['props'] = {}): DocumentComponent => ({
+  id: 'i',
+  type: 'image',
+  props: { src, ...more },
+});
 
 /** One pixel each. */
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
@@ -18,7 +25,11 @@ const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffc0000b08001e
 void t.test('each page is a sheet', async (t) => {
   const { sheets } = await workbookOf({
     pages: [
-      pageOf('Invoice: 2026/11 [draft] of {{who}} and many more', [rich('one')]), pageOf('twin', [rich('two')]), pageOf('TWIN', [rich('three')]), pageOf("'History'", [rich('four')]), pageOf('???', [rich('five')]),
+      pageOf('Invoice: 2026/11 [draft] of {{who}} and many more', [rich('one')]),
+      pageOf('twin', [rich('two')]),
+      pageOf('TWIN', [rich('three')]),
+      pageOf("'History'", [rich('four')]),
+      pageOf('???', [rich('five')]),
     ],
     variables: { who: 'A' },
   });
@@ -30,10 +41,25 @@ void t.test('each page is a sheet', async (t) => {
 
 void t.test('a table names its sheet or begins one', async (t) => {
   const { sheets } = await workbookOf({
-    pages: [pageOf('Page', [rich('<h1>North</h1>'), table(1, { sheetName: 'North' }), rich('<p>note</p>', 'n'), rich('<h2>South</h2>', 's'), { ...table(2, { sheetName: 'South' }), id: 'u' }]), pageOf('Plain', [table(1)])],
+    pages: [
+      pageOf('Page', [
+        rich('<h1>North</h1>'),
+        table(1, { sheetName: 'North' }),
+        rich('<p>note</p>', 'n'),
+        rich('<h2>South</h2>', 's'),
+        { ...table(2, { sheetName: 'South' }), id: 'u' },
+      ]),
+      pageOf('Plain', [table(1)]),
+    ],
   });
-  t.same(sheets.map(({ name }) => name), ['North', 'South', 'Plain']);
-  t.same([...(sheets[0]?.cells.values() ?? [])].map(({ text }) => text).filter((text) => text !== ''), ['North', 'A', '0', 'note']);
+  t.same(
+    sheets.map(({ name }) => name),
+    ['North', 'South', 'Plain'],
+  );
+  t.same(
+    [...(sheets[0]?.cells.values() ?? [])].map(({ text }) => text).filter((text) => text !== ''),
+    ['North', 'A', '0', 'note'],
+  );
   t.equal(sheets[1]?.cells.get('A1')?.text, 'South', 'the title goes along');
 });
 
@@ -42,17 +68,67 @@ void t.test('limits stop the work and say how much there was', async (t) => {
     const { code, message, details } = await failureOf(given);
     return { code, message, relatedInfo: details.relatedInfo };
   };
-  t.match(await of({ components: [table(6), { ...table(5), id: 'u' }], limits: { excelRowsMax: 10 } }), { code: 'ERR_LIMIT_003', relatedInfo: { actualRows: 11, maxRows: 10 } });
-  t.match(await of({ components: [rich('<p>x</p>'.repeat(11))], limits: { excelRowsMax: 10 } }), { code: 'ERR_LIMIT_003', relatedInfo: { actualRows: 11, maxRows: 10 } }, 'paragraphs are rows too');
-  t.match(await of({ components: [rich('<hr>'.repeat(300_000))] }), { code: 'ERR_LIMIT_003', relatedInfo: { actualRows: 300_000, maxRows: 10_000 } });
-  t.match(await of({ pages: [pageOf('a', [table(1, { sheetName: 'x' }), { ...table(1, { sheetName: 'y' }), id: 'u' }]), pageOf('b', [rich('x')])], limits: { excelSheetsMax: 2 } }), { code: 'ERR_LIMIT_004', message: /3 sheets, the maximum is 2/, relatedInfo: { actualSheets: 3, maxSheets: 2 } });
-  t.match(await of({ components: [table(1, { columns: [{}, {}, {}] })], limits: { excelColumnsMax: 2 } }), { code: 'ERR_LIMIT_005', relatedInfo: { actualColumns: 3, maxColumns: 2 } });
-  t.match(await of({ components: [rich(`<table><tr>${'<td>x</td>'.repeat(3)}</tr></table>`)], limits: { excelColumnsMax: 2 } }), { code: 'ERR_LIMIT_005', relatedInfo: { actualColumns: 3, maxColumns: 2 } });
-  t.match(await of({ components: [table(10)], limits: { documentSizeBytesMax: 1_000 } }), { code: 'ERR_LIMIT_006', relatedInfo: { maxSizeBytes: 1_000 } });
-  t.match(await of({ components: [rich(`<p>${'x'.repeat(200)}</p>`)], limits: { excelCellCharsMax: 100 } }), { code: 'VALIDATION_ERROR', message: /row 1 of the sheet has 200 characters/, relatedInfo: { actualChars: 200, maxChars: 100 } });
-  t.match(await of({ components: [{ id: 't', type: 'table', props: { columns: [{}, {}], rows: [['a', 'b'], ['c', '{{long}}']] } }], variables: { long: 'x'.repeat(101) }, limits: { excelCellCharsMax: 100 } }),
-    { code: 'VALIDATION_ERROR', message: /the cell in row 2, column 2 has 101 characters/ });
-  await t.resolves(bytesOf({ components: [rich('<h1>Title</h1>'), table(10)], limits: { excelRowsMax: 10 } }), 'titles and headers do not count');
+  t.match(await of({ components: [table(6), { ...table(5), id: 'u' }], limits: { excelRowsMax: 10 } }), {
+    code: 'ERR_LIMIT_003',
+    relatedInfo: { actualRows: 11, maxRows: 10 },
+  });
+  t.match(
+    await of({ components: [rich('<p>x</p>'.repeat(11))], limits: { excelRowsMax: 10 } }),
+    { code: 'ERR_LIMIT_003', relatedInfo: { actualRows: 11, maxRows: 10 } },
+    'paragraphs are rows too',
+  );
+  t.match(await of({ components: [rich('<hr>'.repeat(300_000))] }), {
+    code: 'ERR_LIMIT_003',
+    relatedInfo: { actualRows: 300_000, maxRows: 10_000 },
+  });
+  t.match(
+    await of({
+      pages: [pageOf('a', [table(1, { sheetName: 'x' }), { ...table(1, { sheetName: 'y' }), id: 'u' }]), pageOf('b', [rich('x')])],
+      limits: { excelSheetsMax: 2 },
+    }),
+    { code: 'ERR_LIMIT_004', message: /3 sheets, the maximum is 2/, relatedInfo: { actualSheets: 3, maxSheets: 2 } },
+  );
+  t.match(await of({ components: [table(1, { columns: [{}, {}, {}] })], limits: { excelColumnsMax: 2 } }), {
+    code: 'ERR_LIMIT_005',
+    relatedInfo: { actualColumns: 3, maxColumns: 2 },
+  });
+  t.match(await of({ components: [rich(`<table><tr>${'<td>x</td>'.repeat(3)}</tr></table>`)], limits: { excelColumnsMax: 2 } }), {
+    code: 'ERR_LIMIT_005',
+    relatedInfo: { actualColumns: 3, maxColumns: 2 },
+  });
+  t.match(await of({ components: [table(10)], limits: { documentSizeBytesMax: 1_000 } }), {
+    code: 'ERR_LIMIT_006',
+    relatedInfo: { maxSizeBytes: 1_000 },
+  });
+  t.match(await of({ components: [rich(`<p>${'x'.repeat(200)}</p>`)], limits: { excelCellCharsMax: 100 } }), {
+    code: 'VALIDATION_ERROR',
+    message: /row 1 of the sheet has 200 characters/,
+    relatedInfo: { actualChars: 200, maxChars: 100 },
+  });
+  t.match(
+    await of({
+      components: [
+        {
+          id: 't',
+          type: 'table',
+          props: {
+            columns: [{}, {}],
+            rows: [
+              ['a', 'b'],
+              ['c', '{{long}}'],
+            ],
+          },
+        },
+      ],
+      variables: { long: 'x'.repeat(101) },
+      limits: { excelCellCharsMax: 100 },
+    }),
+    { code: 'VALIDATION_ERROR', message: /the cell in row 2, column 2 has 101 characters/ },
+  );
+  await t.resolves(
+    bytesOf({ components: [rich('<h1>Title</h1>'), table(10)], limits: { excelRowsMax: 10 } }),
+    'titles and headers do not count',
+  );
 });
 
 void t.test('a large file is refused while it is made', async (t) => {
@@ -60,21 +136,40 @@ void t.test('a large file is refused while it is made', async (t) => {
   let seed = 7;
   const noise = Array.from({ length: 5_000 }, () => Array.from({ length: 8 }, () => (seed = (seed * 48_271) % 2_147_483_647)));
   const failure = await failureOf({
-    components: [{ id: 't', type: 'table', props: { dataSource: '{{rows}}', columns: Array.from({ length: 8 }, (_, at) => ({ content: `{{item[${at}]}}` })) } }],
-    variables: { rows: noise }, limits: { documentSizeBytesMax: 100_000 },
+    components: [
+      {
+        id: 't',
+        type: 'table',
+        props: { dataSource: '{{rows}}', columns: Array.from({ length: 8 }, (_, at) => ({ content: `{{item[${at}]}}` })) },
+      },
+    ],
+    variables: { rows: noise },
+    limits: { documentSizeBytesMax: 100_000 },
   });
   t.match(failure, { code: 'ERR_LIMIT_006', message: /at least/ });
 });
 
 void t.test('the same input gives the same bytes', async (t) => {
-  const given = { components: [rich('<h1>Hello</h1><p><a href="https://example.com/">x</a></p>'), table(2_500), image('https://example.com/a.png')], images: new Map([['https://example.com/a.png', { bytes: png, contentType: 'image/png' as const }]]) };
+  const given = {
+    components: [rich('<h1>Hello</h1><p><a href="https://example.com/">x</a></p>'), table(2_500), image('https://example.com/a.png')],
+    images: new Map([['https://example.com/a.png', { bytes: png, contentType: 'image/png' as const }]]),
+  };
   const [first, second] = await Promise.all([bytesOf(given), bytesOf(given)]);
   t.ok(Buffer.from(first).equals(Buffer.from(second)));
 });
 
 void t.test('properties, paper, header and footer', async (t) => {
-  const settings = { format: 'Letter', orientation: 'landscape', margin: { top: '1in', left: '0.5in' }, header: { content: 'R&amp;D {{who}}', align: 'left' }, footer: { content: 'Page {{pageNumber}} of {{totalPages}}' } } as const;
-  const { part, sheets: [sheet] } = await workbookOf({ pages: [pageOf("Bob's", [table(3)], settings)], variables: { who: '&P' } });
+  const settings = {
+    format: 'Letter',
+    orientation: 'landscape',
+    margin: { top: '1in', left: '0.5in' },
+    header: { content: 'R&amp;D {{who}}', align: 'left' },
+    footer: { content: 'Page {{pageNumber}} of {{totalPages}}' },
+  } as const;
+  const {
+    part,
+    sheets: [sheet],
+  } = await workbookOf({ pages: [pageOf("Bob's", [table(3)], settings)], variables: { who: '&P' } });
   t.match(part('docProps/core.xml'), `<dc:title>Invoice &#60;1&#62; &#38; more</dc:title>`);
   t.match(part('docProps/core.xml'), '2026-11-21T09:30:00Z</dcterms:created>');
   t.match(part('docProps/core.xml'), `<dc:creator>Seal &#38; Post</dc:creator>`);
@@ -87,11 +182,23 @@ void t.test('properties, paper, header and footer', async (t) => {
 });
 
 void t.test('rich text', async (t) => {
-  const html = '<h1 style="text-align:center;color:#ff0000">Big &amp; bold</h1><p>plain <b>bold <i>both</i></b> <u>under</u><s>gone</s> <span style="font-size:20px;background:url(x)">large</span><br>next</p>' +
+  const html =
+    '<h1 style="text-align:center;color:#ff0000">Big &amp; bold</h1><p>plain <b>bold <i>both</i></b> <u>under</u><s>gone</s> <span style="font-size:20px;background:url(x)">large</span><br>next</p>' +
     '<ul><li>one<ul><li>inner</li></ul></li></ul><ol start="4"><li>four</li><li>five</li></ol><hr><table><tr><th>H</th></tr><tr><td>c</td></tr></table><script>alert(1)</script><p> </p>';
-  const { sheets: [sheet] } = await workbookOf({ components: [rich(html)] });
+  const {
+    sheets: [sheet],
+  } = await workbookOf({ components: [rich(html)] });
   const texts = [...(sheet?.cells ?? [])].filter(([, { text }]) => text !== '').map(([address, { text }]) => `${address} ${text}`);
-  t.same(texts, ['A1 Big & bold', 'A2 plain bold both undergone large\nnext', 'A3 • one', 'A4 • inner', 'A5 4. four', 'A6 5. five', 'A8 H', 'A9 c']);
+  t.same(texts, [
+    'A1 Big & bold',
+    'A2 plain bold both undergone large\nnext',
+    'A3 • one',
+    'A4 • inner',
+    'A5 4. four',
+    'A6 5. five',
+    'A8 H',
+    'A9 c',
+  ]);
   const title = sheet?.cells.get('A1');
   t.match(title?.xml, /<b\/>.*FFFF0000.*val="20"/s);
   t.match(title?.style.xf, 'horizontal="center"');
@@ -105,15 +212,22 @@ void t.test('rich text', async (t) => {
 });
 
 void t.test('links', async (t) => {
-  const { sheets: [sheet] } = await workbookOf({
+  const {
+    sheets: [sheet],
+  } = await workbookOf({
     components: [
-      rich('<p><a href="https://example.com/?a=1&amp;b=&quot;2">all of it</a></p><p>see <a href="https://example.com/x">this</a> and <a href="mailto:a@example.com">a@example.com</a></p><p><a href="javascript:alert(1)">no</a></p>'),
+      rich(
+        '<p><a href="https://example.com/?a=1&amp;b=&quot;2">all of it</a></p><p>see <a href="https://example.com/x">this</a> and <a href="mailto:a@example.com">a@example.com</a></p><p><a href="javascript:alert(1)">no</a></p>',
+      ),
       { id: 't', type: 'table', props: { dataSource: '{{rows}}', columns: [{ header: 'L', content: '<a href="{{item}}">open</a>' }] } },
     ],
     variables: { rows: ['https://example.com/1', 'javascript:alert(2)', `https://example.com/${'x'.repeat(3_000)}`] },
   });
   t.equal(sheet?.cells.get('A2')?.text, 'see this (https://example.com/x) and a@example.com');
-  t.same([...(sheet?.xml.matchAll(/<hyperlink ref="(\w+)"/g) ?? [])].map(([, address]) => address), ['A1', 'A6']);
+  t.same(
+    [...(sheet?.xml.matchAll(/<hyperlink ref="(\w+)"/g) ?? [])].map(([, address]) => address),
+    ['A1', 'A6'],
+  );
   t.match(sheet?.relations, 'Target="https://example.com/?a=1&#38;b=');
   t.notMatch(sheet?.relations, 'javascript');
 });
@@ -121,7 +235,13 @@ void t.test('links', async (t) => {
 void t.test('pictures', async (t) => {
   const src = 'https://example.com/a';
   const images = (bytes: Uint8Array) => new Map([[src, { bytes, contentType: 'image/png' as const }]]);
-  const found = await workbookOf({ components: [image(src, { width: 200, alt: 'A "logo"', href: 'https://example.com/?x=1&y=2', align: 'right' }), image(`data:image/gif;base64,${gif.toString('base64')}`)], images: images(jpeg) });
+  const found = await workbookOf({
+    components: [
+      image(src, { width: 200, alt: 'A "logo"', href: 'https://example.com/?x=1&y=2', align: 'right' }),
+      image(`data:image/gif;base64,${gif.toString('base64')}`),
+    ],
+    images: images(jpeg),
+  });
   const drawing = found.part('xl/drawings/drawing1.xml');
   t.match(drawing, /<xdr:col>[1-4]<\/xdr:col>.*cx="2540000" cy="1905000"/s, 'at the right, 200 points wide, and as high as its shape says');
   t.match(drawing, 'descr="A &#34;logo&#34;"');
@@ -145,7 +265,24 @@ void t.test('pictures', async (t) => {
 });
 
 void t.test('another reader finds the same', async (t) => {
-  const bytes = await bytesOf({ components: [rich('<h1>Title</h1>'), { id: 't', type: 'table', props: { columns: [{ header: 'Day', type: 'date' }, { header: 'Sum', type: 'number', format: { style: 'currency', currency: 'EUR' } }, { header: 'F' }], rows: [['2026-11-21', 12.5, '=B{row}*2']] } }, image(`data:image/png;base64,${png.toString('base64')}`)] });
+  const bytes = await bytesOf({
+    components: [
+      rich('<h1>Title</h1>'),
+      {
+        id: 't',
+        type: 'table',
+        props: {
+          columns: [
+            { header: 'Day', type: 'date' },
+            { header: 'Sum', type: 'number', format: { style: 'currency', currency: 'EUR' } },
+            { header: 'F' },
+          ],
+          rows: [['2026-11-21', 12.5, '=B{row}*2']],
+        },
+      },
+      image(`data:image/png;base64,${png.toString('base64')}`),
+    ],
+  });
   const workbook = new ExcelJS.Workbook();
   await workbook.xlsx.load(Uint8Array.from(bytes).buffer);
   const sheet = workbook.getWorksheet('Page');
@@ -160,7 +297,9 @@ void t.test('another reader finds the same', async (t) => {
 });
 
 void t.test('languages written from right to left', async (t) => {
-  const { sheets: [sheet] } = await workbookOf({ components: [table(2)], locale: 'ar-EG' });
+  const {
+    sheets: [sheet],
+  } = await workbookOf({ components: [table(2)], locale: 'ar-EG' });
   t.match(sheet?.xml, 'rightToLeft="1"');
   t.match(sheet?.xml, 'ySplit="1"');
   t.notMatch((await workbookOf({ components: [table(2)] })).sheets[0]?.xml, 'rightToLeft');

@@ -7,7 +7,7 @@ import { DomainError } from '../../../../src/domain/errors.js';
 import type { JsonObject } from '../../../../src/domain/json.js';
 import { defaultLimits, type Limits } from '../../../../src/domain/limits.js';
 import type { LoadedImage } from '../../../../src/domain/ports/generator.js';
-import { compileDocument } from '../../../../src/domain/rendering/expand.js';
+import { compileDocument } from '../../../../src/domain/rendering/expand/expand.js';
 import { environment } from '../../../support/rendering.js';
 
 export const metadata = { title: 'Invoice <1> & more', author: 'Seal & Post', createdAt: '2026-11-21T09:30:00.000Z' };
@@ -24,7 +24,10 @@ export type Given = Readonly<{
 }>;
 
 export const pageOf = (pageName: string, components: readonly DocumentComponent[], pageSettings?: Page['pageSettings']): Page => ({
-  pageId: pageName, pageName, ...(pageSettings === undefined ? {} : { pageSettings }), sections: [{ id: 's', type: 'body', components }],
+  pageId: pageName,
+  pageName,
+  ...(pageSettings === undefined ? {} : { pageSettings }),
+  sections: [{ id: 's', type: 'body', components }],
 });
 
 export const bytesOf = (given: Given): Promise<Uint8Array> => {
@@ -61,12 +64,21 @@ export type ReadCell = Readonly<{
 }>;
 
 export type ReadSheet = Readonly<{ name: string; xml: string; relations: string; cells: ReadonlyMap<string, ReadCell>; rows: number }>;
-export type Workbook = Readonly<{ parts: ReadonlyMap<string, string>; files: Readonly<Record<string, Uint8Array>>; sheets: readonly ReadSheet[]; part: (name: string) => string }>;
+export type Workbook = Readonly<{
+  parts: ReadonlyMap<string, string>;
+  files: Readonly<Record<string, Uint8Array>>;
+  sheets: readonly ReadSheet[];
+  part: (name: string) => string;
+}>;
 
 /** Throws where a part is not well-formed, is named twice, or where a relation leads nowhere. */
 export const readWorkbook = (bytes: Uint8Array): Workbook => {
   const files = unzipSync(bytes);
-  const parts = new Map(Object.entries(files).filter(([name]) => /\.(?:xml|rels)$/.test(name)).map(([name, content]) => [name, strFromU8(content)] as const));
+  const parts = new Map(
+    Object.entries(files)
+      .filter(([name]) => /\.(?:xml|rels)$/.test(name))
+      .map(([name, content]) => [name, strFromU8(content)] as const),
+  );
   for (const [name, xml] of parts) checkXml(name, xml);
   const part = (name: string): string => {
     const xml = parts.get(name);
@@ -74,22 +86,32 @@ export const readWorkbook = (bytes: Uint8Array): Workbook => {
     return xml;
   };
   checkRelations(parts, files);
-  const targets = new Map([...part('xl/_rels/workbook.xml.rels').matchAll(/<Relationship Id="(\w+)"[^>]*Target="([^"]+)"/g)].map(([, id = '', target = '']) => [id, `xl/${target}`] as const));
+  const targets = new Map(
+    [...part('xl/_rels/workbook.xml.rels').matchAll(/<Relationship Id="(\w+)"[^>]*Target="([^"]+)"/g)].map(
+      ([, id = '', target = '']) => [id, `xl/${target}`] as const,
+    ),
+  );
   const styles = stylesOf(part('xl/styles.xml'));
-  const sheets = [...part('xl/workbook.xml').matchAll(/<sheet [^>]*?name="([^"]*)"[^>]*?r:id="(\w+)"/g)].map(([, name = '', id = '']): ReadSheet => {
-    const path = targets.get(id) ?? '';
-    const xml = part(path);
-    return {
-      name: decoded(name), xml, relations: parts.get(path.replace('worksheets/', 'worksheets/_rels/') + '.rels') ?? '',
-      cells: cellsOf(xml, styles), rows: (xml.match(/<row /g) ?? []).length,
-    };
-  });
+  const sheets = [...part('xl/workbook.xml').matchAll(/<sheet [^>]*?name="([^"]*)"[^>]*?r:id="(\w+)"/g)].map(
+    ([, name = '', id = '']): ReadSheet => {
+      const path = targets.get(id) ?? '';
+      const xml = part(path);
+      return {
+        name: decoded(name),
+        xml,
+        relations: parts.get(path.replace('worksheets/', 'worksheets/_rels/') + '.rels') ?? '',
+        cells: cellsOf(xml, styles),
+        rows: (xml.match(/<row /g) ?? []).length,
+      };
+    },
+  );
   return { parts, files, sheets, part };
 };
 
 const decoded = (xml: string): string =>
   xml.replace(/&(?:#(\d+)|(amp|lt|gt|quot|apos));/g, (_, code: string | undefined, name: string | undefined) =>
-    code !== undefined ? String.fromCharCode(Number(code)) : { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }[name ?? 'amp'] ?? '');
+    code !== undefined ? String.fromCharCode(Number(code)) : ({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }[name ?? 'amp'] ?? ''),
+  );
 
 /** Elements closed in order, attributes quoted, no character that XML cannot hold. */
 const checkXml = (name: string, xml: string): void => {
@@ -123,38 +145,70 @@ const checkRelations = (parts: ReadonlyMap<string, string>, files: Readonly<Reco
       const path = new URL(target, `zip:/${folder}`).pathname.slice(1);
       if (files[path] === undefined) throw new Error(`${name} points to ${path}, which is not there`);
       const extension = path.slice(path.lastIndexOf('.') + 1);
-      if (!types.includes(`PartName="/${path}"`) && !types.includes(`Extension="${extension}"`)) throw new Error(`${path} has no content type`);
+      if (!types.includes(`PartName="/${path}"`) && !types.includes(`Extension="${extension}"`))
+        throw new Error(`${path} has no content type`);
     }
   }
 };
 
 /** ECMA-376, 18.8.30. */
-const builtIn: Readonly<Record<string, string>> = { 0: 'General', 1: '0', 2: '0.00', 3: '#,##0', 4: '#,##0.00', 9: '0%', 10: '0.00%', 49: '@' };
+const builtIn: Readonly<Record<string, string>> = {
+  0: 'General',
+  1: '0',
+  2: '0.00',
+  3: '#,##0',
+  4: '#,##0.00',
+  9: '0%',
+  10: '0.00%',
+  49: '@',
+};
 
 type Styles = Readonly<{ of: (index: number) => Pick<ReadCell, 'code' | 'style'> }>;
 
 const stylesOf = (xml: string): Styles => {
   const list = (tag: string, child: string): readonly string[] =>
-    [...(new RegExp(`<${tag}[ >].*?</${tag}>`, 's').exec(xml)?.[0] ?? '').matchAll(new RegExp(`<${child}(?: [^>]*?)?(?:/>|>.*?</${child}>)`, 'gs'))].map(([whole]) => whole);
-  const codes = new Map(list('numFmts', 'numFmt').map((format) => [/numFmtId="(\d+)"/.exec(format)?.[1], decoded(/formatCode="([^"]*)"/.exec(format)?.[1] ?? '')] as const));
+    [
+      ...(new RegExp(`<${tag}[ >].*?</${tag}>`, 's').exec(xml)?.[0] ?? '').matchAll(
+        new RegExp(`<${child}(?: [^>]*?)?(?:/>|>.*?</${child}>)`, 'gs'),
+      ),
+    ].map(([whole]) => whole);
+  const codes = new Map(
+    list('numFmts', 'numFmt').map(
+      (format) => [/numFmtId="(\d+)"/.exec(format)?.[1], decoded(/formatCode="([^"]*)"/.exec(format)?.[1] ?? '')] as const,
+    ),
+  );
   const [fonts, fills, borders, xfs] = [list('fonts', 'font'), list('fills', 'fill'), list('borders', 'border'), list('cellXfs', 'xf')];
   return {
     of: (index) => {
       const xf = xfs[index] ?? '';
       const id = (attribute: string): number => Number(new RegExp(`${attribute}="(\\d+)"`).exec(xf)?.[1] ?? 0);
       const format = /numFmtId="(\d+)"/.exec(xf)?.[1];
-      return { code: codes.get(format) ?? builtIn[format ?? ''] ?? `built-in ${format}`, style: { xf, font: fonts[id('fontId')] ?? '', fill: fills[id('fillId')] ?? '', border: borders[id('borderId')] ?? '' } };
+      return {
+        code: codes.get(format) ?? builtIn[format ?? ''] ?? `built-in ${format}`,
+        style: { xf, font: fonts[id('fontId')] ?? '', fill: fills[id('fillId')] ?? '', border: borders[id('borderId')] ?? '' },
+      };
     },
   };
 };
 
 const cellsOf = (xml: string, styles: Styles): ReadonlyMap<string, ReadCell> =>
-  new Map([...xml.matchAll(/<c r="([A-Z]+\d+)"([^>]*?)(?:\/>|>(.*?)<\/c>)/gs)].map(([whole, address = '', attributes = '', content = '']) => {
-    const type = / t="(\w+)"/.exec(attributes)?.[1] ?? 'n';
-    const formula = /<f>(.*?)<\/f>/s.exec(content)?.[1];
-    const text = [...content.matchAll(/<(?:v|t)(?: [^>]*)?>(.*?)<\/(?:v|t)>/gs)].map(([, value = '']) => decoded(value)).join('');
-    return [address, { type, text, formula: formula === undefined ? undefined : decoded(formula), xml: whole, ...styles.of(Number(/ s="(\d+)"/.exec(attributes)?.[1] ?? 0)) }] as const;
-  }));
+  new Map(
+    [...xml.matchAll(/<c r="([A-Z]+\d+)"([^>]*?)(?:\/>|>(.*?)<\/c>)/gs)].map(([whole, address = '', attributes = '', content = '']) => {
+      const type = / t="(\w+)"/.exec(attributes)?.[1] ?? 'n';
+      const formula = /<f>(.*?)<\/f>/s.exec(content)?.[1];
+      const text = [...content.matchAll(/<(?:v|t)(?: [^>]*)?>(.*?)<\/(?:v|t)>/gs)].map(([, value = '']) => decoded(value)).join('');
+      return [
+        address,
+        {
+          type,
+          text,
+          formula: formula === undefined ? undefined : decoded(formula),
+          xml: whole,
+          ...styles.of(Number(/ s="(\d+)"/.exec(attributes)?.[1] ?? 0)),
+        },
+      ] as const;
+    }),
+  );
 
 /** The texts of all elements of that name, in order. */
 export const textsOf = (xml: string, tag: string): readonly string[] => {
@@ -162,7 +216,8 @@ export const textsOf = (xml: string, tag: string): readonly string[] => {
   const walk = (nodes: ReturnType<typeof parseDocument>['children']): void => {
     for (const node of nodes) {
       if (!('children' in node)) continue;
-      if ('name' in node && node.name === tag) found.push(node.children.map((child) => ('data' in child ? String(child.data) : '')).join(''));
+      if ('name' in node && node.name === tag)
+        found.push(node.children.map((child) => ('data' in child ? String(child.data) : '')).join(''));
       walk(node.children);
     }
   };

@@ -5,16 +5,26 @@ import { chartSvg } from '../../../../src/adapters/render/pdf/charts.js';
 import { niceScale } from '../../../../src/adapters/render/pdf/charts-scale.js';
 import { inkOn, sharesOf, slicesOf } from '../../../../src/adapters/render/pdf/charts-round.js';
 import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
-import { chartTypes, type ExpandedChart } from '../../../../src/domain/rendering/expanded.js';
+import { chartTypes, type ExpandedChart } from '../../../../src/domain/rendering/expand/expanded.js';
 
 const place = { fonts: openFonts(), locale: 'en-US' };
 const chart = (changes: Partial<ExpandedChart>): ExpandedChart => ({
-  type: 'chart', id: 'c1', field: 'pages[0].sections[0].components[0]', chartType: 'column', title: '', xTitle: '', yTitle: '', showLegend: false,
-  categories: ['Q1', 'Q2', 'Q3'], series: [{ name: 'Sales', color: '#2563eb', values: [10, 20, 40] }], ...changes,
+  type: 'chart',
+  id: 'c1',
+  field: 'pages[0].sections[0].components[0]',
+  chartType: 'column',
+  title: '',
+  xTitle: '',
+  yTitle: '',
+  showLegend: false,
+  categories: ['Q1', 'Q2', 'Q3'],
+  series: [{ name: 'Sales', color: '#2563eb', values: [10, 20, 40] }],
+  ...changes,
 });
 const svgOf = (changes: Partial<ExpandedChart>, width = 400): string => chartSvg(chart(changes), width, place).svg;
 const textsIn = (svg: string): readonly string[] => [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text!);
-const filledPaths = (svg: string, color: string): readonly string[] => [...svg.matchAll(new RegExp(`<path d="([^"]*)" fill="${color}"/>`, 'g'))].map(([, path]) => path!);
+const filledPaths = (svg: string, color: string): readonly string[] =>
+  [...svg.matchAll(new RegExp(`<path d="([^"]*)" fill="${color}"/>`, 'g'))].map(([, path]) => path!);
 
 /** x, y, width and height of the rectangles of a path. */
 const rectangles = (path: string): readonly (readonly number[])[] =>
@@ -22,7 +32,13 @@ const rectangles = (path: string): readonly (readonly number[])[] =>
 
 for (const chartType of chartTypes) {
   void t.test(`${chartType}: well formed, repeatable, with title, legend and colours`, async (t) => {
-    const given: Partial<ExpandedChart> = { chartType, title: 'Sales & <more>', showLegend: true, categories: ['North', 'South'], series: [{ name: 'A & B', color: '#123456', values: [3, 1] }] };
+    const given: Partial<ExpandedChart> = {
+      chartType,
+      title: 'Sales & <more>',
+      showLegend: true,
+      categories: ['North', 'South'],
+      series: [{ name: 'A & B', color: '#123456', values: [3, 1] }],
+    };
     const svg = svgOf(given);
     t.equal(svgOf(given), svg);
     t.ok(textsIn(svg).includes('Sales &amp; &lt;more&gt;'));
@@ -39,7 +55,11 @@ for (const chartType of chartTypes) {
   });
 
   void t.test(`${chartType}: no data is said in words, and odd data is drawn`, async (t) => {
-    for (const series of [[], [{ name: 'x', color: '#000000', values: [] }], [{ name: 'x', color: '#000000', values: [null, null, null] }]]) {
+    for (const series of [
+      [],
+      [{ name: 'x', color: '#000000', values: [] }],
+      [{ name: 'x', color: '#000000', values: [null, null, null] }],
+    ]) {
       t.ok(textsIn(svgOf({ chartType, series })).includes('No data'));
     }
     for (const values of [[0, 0, 0], [1.7e308, -1.7e308, 5e-324], [1e-12, 2e-12, 3e-12], [7], [-1, -2, -3]]) {
@@ -59,33 +79,71 @@ void t.test('columns stand on zero, as high as their values', async (t) => {
 });
 
 void t.test('bars lie on zero, as long as their values', async (t) => {
-  const [first, second] = rectangles(filledPaths(svgOf({ chartType: 'bar', categories: ['a', 'b'], series: [{ name: 'x', color: '#2563eb', values: [30, -10] }] }), '#2563eb')[0]!) as [number[], number[]];
+  const [first, second] = rectangles(
+    filledPaths(
+      svgOf({ chartType: 'bar', categories: ['a', 'b'], series: [{ name: 'x', color: '#2563eb', values: [30, -10] }] }),
+      '#2563eb',
+    )[0]!,
+  ) as [number[], number[]];
   t.ok(Math.abs(first[2]! / second[2]! - 3) < 0.01);
   t.ok(Math.abs(second[0]! + second[2]! - first[0]!) < 0.05);
 });
 
 void t.test('stacked columns add up, above and below zero apart', async (t) => {
-  const svg = svgOf({ chartType: 'stacked-column', categories: ['a'], series: [['#111111', 10], ['#222222', 5], ['#333333', -5]].map(([color, value]) => ({ name: String(color), color: String(color), values: [Number(value)] })) });
-  const [low, high, below] = ['#111111', '#222222', '#333333'].map((color) => rectangles(filledPaths(svg, color)[0]!)[0]!) as [number[], number[], number[]];
+  const svg = svgOf({
+    chartType: 'stacked-column',
+    categories: ['a'],
+    series: [
+      ['#111111', 10],
+      ['#222222', 5],
+      ['#333333', -5],
+    ].map(([color, value]) => ({ name: String(color), color: String(color), values: [Number(value)] })),
+  });
+  const [low, high, below] = ['#111111', '#222222', '#333333'].map((color) => rectangles(filledPaths(svg, color)[0]!)[0]!) as [
+    number[],
+    number[],
+    number[],
+  ];
   t.ok(Math.abs(high[1]! + high[3]! - low[1]!) < 0.05, 'the second stands on the first');
   t.ok(Math.abs(below[1]! - (low[1]! + low[3]!)) < 0.05, 'the negative one hangs from zero');
 });
 
 void t.test('a line is broken where there is no value, and a single point is a dot', async (t) => {
-  const svg = svgOf({ chartType: 'line', categories: ['a', 'b', 'c', 'd', 'e', 'f'], series: [{ name: 'x', color: '#2563eb', values: [1, 2, null, 3, null, 4] }] });
+  const svg = svgOf({
+    chartType: 'line',
+    categories: ['a', 'b', 'c', 'd', 'e', 'f'],
+    series: [{ name: 'x', color: '#2563eb', values: [1, 2, null, 3, null, 4] }],
+  });
   const [, path] = /<path d="([^"]*)" fill="none" stroke="#2563eb"/.exec(svg)!;
   t.equal(path!.match(/M/g)!.length, 1, 'one piece has two points');
   t.equal(svg.match(/<circle/g)!.length, 4);
 });
 
 void t.test('slices have their shares; the smallest become one', async (t) => {
-  const many = chart({ chartType: 'pie', categories: Array.from({ length: 30 }, (_, at) => `c${at}`), series: [{ name: 'x', color: '#2563eb', values: Array.from({ length: 30 }, (_, at) => at) }] });
+  const many = chart({
+    chartType: 'pie',
+    categories: Array.from({ length: 30 }, (_, at) => `c${at}`),
+    series: [{ name: 'x', color: '#2563eb', values: Array.from({ length: 30 }, (_, at) => at) }],
+  });
   const slices = slicesOf(many, 5);
-  t.strictSame(slices.map(({ label }) => label), ['c26', 'c27', 'c28', 'c29', '… (25)']);
-  t.equal(slices.reduce((sum, { value }) => sum + value, 0), 435);
+  t.strictSame(
+    slices.map(({ label }) => label),
+    ['c26', 'c27', 'c28', 'c29', '… (25)'],
+  );
+  t.equal(
+    slices.reduce((sum, { value }) => sum + value, 0),
+    435,
+  );
   t.ok(Math.abs(sharesOf(slices).reduce((sum, share) => sum + share, 0) - 1) < 1e-9);
-  t.strictSame(slicesOf(chart({ series: [{ name: 'x', color: 'red', values: [-1, 3, null] }] }), 5).map(({ label }) => label), ['Q2'], 'no share of what is not above zero');
-  t.ok(textsIn(svgOf({ chartType: 'doughnut', series: [{ name: 'x', color: 'red', values: [1, 1, 2] }] })).filter((text) => text === '25%').length === 2);
+  t.strictSame(
+    slicesOf(chart({ series: [{ name: 'x', color: 'red', values: [-1, 3, null] }] }), 5).map(({ label }) => label),
+    ['Q2'],
+    'no share of what is not above zero',
+  );
+  t.ok(
+    textsIn(svgOf({ chartType: 'doughnut', series: [{ name: 'x', color: 'red', values: [1, 1, 2] }] })).filter((text) => text === '25%')
+      .length === 2,
+  );
   t.strictSame([inkOn('#111827'), inkOn('#f59e0b')], ['#ffffff', '#111827']);
 });
 
@@ -96,7 +154,10 @@ void t.test('axes have round numbers', async (t) => {
   t.strictSame(niceScale(1_001, 1_003, 2, false).ticks, [1_001, 1_002, 1_003], 'values close together are told apart');
   t.equal(niceScale(1_001, 1_003, 2, true).ticks[0], 0, 'bars are not cut off');
   t.ok(textsIn(svgOf({ series: [{ name: 'x', color: 'red', values: [1_500_000, 4_000_000, 2] }] })).includes('4M'));
-  const german = chartSvg(chart({ series: [{ name: 'x', color: 'red', values: [0.5, 1.25, 2.5] }] }), 400, { ...place, locale: 'de-DE' }).svg;
+  const german = chartSvg(chart({ series: [{ name: 'x', color: 'red', values: [0.5, 1.25, 2.5] }] }), 400, {
+    ...place,
+    locale: 'de-DE',
+  }).svg;
   t.ok(textsIn(german).some((text) => /^\d,5$/.test(text)));
 });
 
@@ -108,12 +169,20 @@ void t.test('many and long labels are thinned and cut; thousands of points are b
   t.ok(line.length < 100_000, `${line.length} characters`);
   t.ok(textsIn(line).some((text) => text.endsWith('…')));
   t.ok(svgOf({ chartType: 'pie', categories, series: [{ name: 'x', color: '#2563eb', values }], showLegend: true }).length < 20_000);
-  const legend = svgOf({ showLegend: true, series: Array.from({ length: 100 }, (_, at) => ({ name: `Series ${at}`, color: 'red', values: [1, 2, 3] })) });
+  const legend = svgOf({
+    showLegend: true,
+    series: Array.from({ length: 100 }, (_, at) => ({ name: `Series ${at}`, color: 'red', values: [1, 2, 3] })),
+  });
   t.ok(textsIn(legend).filter((text) => text.startsWith('Series')).length < 24);
 });
 
 void t.test('text of other scripts is drawn as outlines, and what no font has is refused', async (t) => {
-  const svg = svgOf({ title: 'المبيعات', categories: ['ינואר', 'मार्च', '5月'], showLegend: true, series: [{ name: '한국', color: '#2563eb', values: [1, 2, 3] }] });
+  const svg = svgOf({
+    title: 'المبيعات',
+    categories: ['ינואר', 'मार्च', '5月'],
+    showLegend: true,
+    series: [{ name: '한국', color: '#2563eb', values: [1, 2, 3] }],
+  });
   t.notMatch(svg, /المبيعات|ינואר|मार्च/);
   t.ok(svg.match(/scale\(0\.0\d+\)/g)!.length >= 4);
   t.match(svg, 'font-family="NotoSansKR"');

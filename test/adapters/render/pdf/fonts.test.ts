@@ -41,7 +41,10 @@ for (const [script, text, font] of samples) {
       t.equal(runs.map((run) => run.text).join(''), text, 'nothing is lost');
       for (const run of runs) {
         const face = fontkit.create(Buffer.from(fontBytes(fonts.descriptors[run.font]![style.bold ? 'bold' : 'normal'])));
-        t.ok('layout' in face && face.layout(run.text).glyphs.every((glyph) => glyph.id !== 0), `${run.font} has each letter of ${run.text}`);
+        t.ok(
+          'layout' in face && face.layout(run.text).glyphs.every((glyph) => glyph.id !== 0),
+          `${run.font} has each letter of ${run.text}`,
+        );
       }
     }
   });
@@ -49,11 +52,21 @@ for (const [script, text, font] of samples) {
 
 void t.test('one text in several scripts keeps digits, spaces and marks where they belong', async (t) => {
   const shaped = (text: string): readonly (readonly string[])[] => fonts.shape(text, regular, options).map((run) => [run.font, run.text]);
-  t.strictSame(shaped('Total 5 中文 6'), [['Roboto', 'Total 5 '], ['NotoSansSC', '中文 6']]);
-  t.strictSame(shaped('न\u0947 x'), [['NotoSansDevanagari', 'न\u0947 '], ['Roboto', 'x']]);
+  t.strictSame(shaped('Total 5 中文 6'), [
+    ['Roboto', 'Total 5 '],
+    ['NotoSansSC', '中文 6'],
+  ]);
+  t.strictSame(shaped('न\u0947 x'), [
+    ['NotoSansDevanagari', 'न\u0947 '],
+    ['Roboto', 'x'],
+  ]);
   t.strictSame(shaped('1\u202f234'), [['Roboto', '1\u00a0234']], 'the narrow space of French numbers is no reason for another font');
   t.strictSame(shaped('a\u200bb\u00adc\u0001'), [['Roboto', 'abc']], 'what has no form is left out');
-  t.strictSame(shaped('می\u200cخواهم').map(([, text]) => text), ['می', 'خواهم'], 'letters that must not join are drawn apart');
+  t.strictSame(
+    shaped('می\u200cخواهم').map(([, text]) => text),
+    ['می', 'خواهم'],
+    'letters that must not join are drawn apart',
+  );
   t.strictSame(shaped(''), []);
 });
 
@@ -68,7 +81,12 @@ void t.test('Han characters look as the readers of the paragraph write them', as
 });
 
 void t.test('a character that no font has is named', async (t) => {
-  for (const [character, script, codePoint] of [['አ', 'Ethiopic', 'U+12A0'], ['த', 'Tamil', 'U+0BA4'], ['\ue000', 'private use', 'U+E000'], ['\ud800', 'unassigned', 'U+D800']] as const) {
+  for (const [character, script, codePoint] of [
+    ['አ', 'Ethiopic', 'U+12A0'],
+    ['த', 'Tamil', 'U+0BA4'],
+    ['\ue000', 'private use', 'U+E000'],
+    ['\ud800', 'unassigned', 'U+D800'],
+  ] as const) {
     try {
       fonts.shape(`Hello ${character}!`, regular, options);
       t.fail(`${codePoint} is shown by no font`);
@@ -92,10 +110,18 @@ void t.test('a font is read when a character first needs it, and configured ones
   writeFileSync(join(directory, 'Runes-Bold.woff'), woffOf(runic));
   writeFileSync(join(directory, 'notes.txt'), 'no font');
   const families = familiesIn(directory);
-  t.strictSame(families, [{ name: 'Runes', files: { normal: join(directory, 'Runes-Regular.ttf'), bold: join(directory, 'Runes-Bold.woff') } }]);
+  t.strictSame(families, [
+    { name: 'Runes', files: { normal: join(directory, 'Runes-Regular.ttf'), bold: join(directory, 'Runes-Bold.woff') } },
+  ]);
   const more = openFonts(families);
-  t.strictSame(more.shape('aᚠ', regular, options).map((run) => run.font), ['Roboto', 'Runes']);
-  t.strictSame(more.shape('aᚠ', bold, options).map((run) => run.font), ['Roboto', 'Runes']);
+  t.strictSame(
+    more.shape('aᚠ', regular, options).map((run) => run.font),
+    ['Roboto', 'Runes'],
+  );
+  t.strictSame(
+    more.shape('aᚠ', bold, options).map((run) => run.font),
+    ['Roboto', 'Runes'],
+  );
   t.throws(() => familiesIn(join(directory, 'absent')), { code: 'ENOENT' });
 });
 
@@ -130,7 +156,15 @@ void t.test('levels and order of right-to-left text (UAX #9)', async (t) => {
   t.equal(asDrawn('a (b)', 0), 'a (b)');
 });
 
-const inline = (text: string, bidiLevel: number, more: Partial<Inline> = {}): Inline => ({ text, x: 0, width: text.length, leadingCut: 0, trailingCut: text.length - text.trimEnd().length, bidiLevel, ...more });
+const inline = (text: string, bidiLevel: number, more: Partial<Inline> = {}): Inline => ({
+  text,
+  x: 0,
+  width: text.length,
+  leadingCut: 0,
+  trailingCut: text.length - text.trimEnd().length,
+  bidiLevel,
+  ...more,
+});
 const lineOf = (inlines: Inline[], maxWidth = 100): Parameters<typeof orderLine>[0] => {
   let x = 0;
   for (const part of inlines) {
@@ -139,18 +173,32 @@ const lineOf = (inlines: Inline[], maxWidth = 100): Parameters<typeof orderLine>
   }
   return { inlines, maxWidth, leadingCut: 0, trailingCut: inlines.at(-1)!.trailingCut ?? 0, inlineWidths: x };
 };
-const drawn = ({ inlines }: Parameters<typeof orderLine>[0]): readonly (readonly [number, string])[] => inlines.map((part) => [part.x, part.text]);
+const drawn = ({ inlines }: Parameters<typeof orderLine>[0]): readonly (readonly [number, string])[] =>
+  inlines.map((part) => [part.x, part.text]);
 
 void t.test('the words of a broken line are put in the order in which they are read', async (t) => {
   const line = lineOf([inline('אאא ', 1), inline('one ', 2), inline('two', 2), inline(' ', 1), inline('בב ', 1)]);
   orderLine(line);
-  t.strictSame(drawn(line), [[0, 'בב'], [2, ' '], [3, 'one '], [7, 'two'], [10, 'אאא ']], 'the space at the end of the line is gone');
+  t.strictSame(
+    drawn(line),
+    [
+      [0, 'בב'],
+      [2, ' '],
+      [3, 'one '],
+      [7, 'two'],
+      [10, 'אאא '],
+    ],
+    'the space at the end of the line is gone',
+  );
   orderLine(line);
   t.equal(line.inlines.at(-1)!.text, 'אאא ', 'drawn again on the next sheet, it stays as it is');
 
   const latin = lineOf([inline('one ', 0), inline('two ', 0)]);
   orderLine(latin);
-  t.strictSame(drawn(latin), [[0, 'one '], [4, 'two ']]);
+  t.strictSame(drawn(latin), [
+    [0, 'one '],
+    [4, 'two '],
+  ]);
 });
 
 void t.test('a justified line has its room between words, not inside of them', async (t) => {
@@ -159,11 +207,27 @@ void t.test('a justified line has its room between words, not inside of them', a
     if (index > 0) part.justifyShift = 4;
   });
   orderLine(line);
-  t.strictSame(drawn(line), [[0, 'גג'], [8, 'בב '], [17, ' ,'], [19, 'אא']], 'twelve points for two gaps');
+  t.strictSame(
+    drawn(line),
+    [
+      [0, 'גג'],
+      [8, 'בב '],
+      [17, ' ,'],
+      [19, 'אא'],
+    ],
+    'twelve points for two gaps',
+  );
 
   const last = lineOf([inline('אא ', 1, { alignment: 'justify' }), inline('בב', 1, { alignment: 'justify' })], 20);
   orderLine(last);
-  t.strictSame(drawn(last), [[15, 'בב'], [17, 'אא ']], 'the last line begins at the right');
+  t.strictSame(
+    drawn(last),
+    [
+      [15, 'בב'],
+      [17, 'אא '],
+    ],
+    'the last line begins at the right',
+  );
 });
 
 void t.test('text whose letters stack is told as it is written', async (t) => {
@@ -175,7 +239,13 @@ void t.test('text whose letters stack is told as it is written', async (t) => {
 void t.test('a direction that is given holds for text that has none of its own', async (t) => {
   const { pieces, isRightToLeft } = fonts.shapeParagraph([{ text: 'abc.', ...regular }], { ...options, direction: 'rtl' });
   t.equal(isRightToLeft, true);
-  t.strictSame(pieces[0]!.runs.map((run) => [run.text, run.bidiLevel]), [['abc', 2], ['.', 1]]);
+  t.strictSame(
+    pieces[0]!.runs.map((run) => [run.text, run.bidiLevel]),
+    [
+      ['abc', 2],
+      ['.', 1],
+    ],
+  );
 });
 
 void t.test('a line is measured, and drawn as an outline where letters join', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
 import { defaultLimits } from '../../../../src/domain/limits.js';
-import type { Expanded, ExpandedDocument } from '../../../../src/domain/rendering/expanded.js';
+import type { Expanded, ExpandedDocument } from '../../../../src/domain/rendering/expand/expanded.js';
 import { cell, column, component, documentOf, page, richText, tableOf } from '../../../support/expanded-documents.js';
 import { checkedByOthers } from '../../../support/pdf-tools.js';
 import { readPdf, type ReadPdf } from '../../../support/read-pdf.js';
@@ -16,7 +16,8 @@ const made = async (document: ExpandedDocument): Promise<ReadPdf> => {
   return read;
 };
 const madeOf = (...components: readonly Expanded[]): Promise<ReadPdf> => made(documentOf(page(components)));
-const linesOf = async (...components: readonly Expanded[]): Promise<readonly string[]> => (await madeOf(...components)).sheets.flatMap(({ lines }) => lines);
+const linesOf = async (...components: readonly Expanded[]): Promise<readonly string[]> =>
+  (await madeOf(...components)).sheets.flatMap(({ lines }) => lines);
 const structureOf = async (...components: readonly Expanded[]): Promise<readonly string[]> => (await madeOf(...components)).structure;
 
 void t.test('the file says what it is', async (t) => {
@@ -25,13 +26,20 @@ void t.test('the file says what it is', async (t) => {
   t.match(catalog, /\/Lang \(en-US\)/);
   t.match(catalog, /\/StructTreeRoot \d+ 0 R/);
   t.same(fonts, ['Roboto-Medium', 'Roboto-Regular']);
-  t.same(sheets.map(({ width, height }) => [width, height]), [[595.28, 841.89]]);
+  t.same(
+    sheets.map(({ width, height }) => [width, height]),
+    [[595.28, 841.89]],
+  );
 });
 
 void t.test('rich text', async (t) => {
   void t.test('paragraphs, headings, breaks and white space', async (t) => {
     t.same(
-      await linesOf(richText('<h1>One</h1>\n <h2>Two\n three</h2><p>a  <b> b</b>\n c<br>d</p><div>e<div>f</div>g</div><p></p><p>&lt;x&gt; &amp; &nbsp;y</p>')),
+      await linesOf(
+        richText(
+          '<h1>One</h1>\n <h2>Two\n three</h2><p>a  <b> b</b>\n c<br>d</p><div>e<div>f</div>g</div><p></p><p>&lt;x&gt; &amp; &nbsp;y</p>',
+        ),
+      ),
       ['One', 'Two three', 'a b c', 'd', 'e', 'f', 'g', '<x> & \u00a0y'],
     );
     t.same(await structureOf(richText('<h1>One</h1><h3>Two</h3><p>a<br>b</p>')), ['Document', '  H1', '  H3', '  P']);
@@ -39,13 +47,18 @@ void t.test('rich text', async (t) => {
 
   void t.test('text alone, and nothing at all', async (t) => {
     t.same(await linesOf(richText('no markup'), richText(''), richText('  '), richText('<p> </p>')), ['no markup']);
-    t.same((await madeOf()).sheets.map(({ lines }) => lines), [[]]);
+    t.same(
+      (await madeOf()).sheets.map(({ lines }) => lines),
+      [[]],
+    );
   });
 
   void t.test('looks', async (t) => {
-    const { sheets, fonts } = await madeOf(richText(
-      '<p><b>b</b> <i>i</i> <strong><em>bi</em></strong> <span style="color:#ff0000;font-size:20pt">red</span> <mark>m</mark> <u>u</u> <s>s</s> x<sup>2</sup> y<sub>3</sub> <span style="text-transform:uppercase">up</span></p>',
-    ));
+    const { sheets, fonts } = await madeOf(
+      richText(
+        '<p><b>b</b> <i>i</i> <strong><em>bi</em></strong> <span style="color:#ff0000;font-size:20pt">red</span> <mark>m</mark> <u>u</u> <s>s</s> x<sup>2</sup> y<sub>3</sub> <span style="text-transform:uppercase">up</span></p>',
+      ),
+    );
     t.same(fonts, ['Roboto-Italic', 'Roboto-Medium', 'Roboto-MediumItalic', 'Roboto-Regular']);
     const content = sheets[0]?.content ?? '';
     t.match(content, /^1 0 0 scn$/m, 'red');
@@ -55,51 +68,108 @@ void t.test('rich text', async (t) => {
   });
 
   void t.test('lists in lists, with their numbers', async (t) => {
-    const html = '<ol start="3"><li>three<ul><li>dot</li></ol><ol type="a"><li>alpha</li><li value="5">e</li></ol><ul><li></li><li>last</li></ul>';
+    const html =
+      '<ol start="3"><li>three<ul><li>dot</li></ol><ol type="a"><li>alpha</li><li value="5">e</li></ol><ul><li></li><li>last</li></ul>';
     t.same(await linesOf(richText(html)), ['3. three', 'dot', 'a. alpha', 'e. e', 'last']);
-    t.same(
-      await structureOf(richText('<ol><li>one<ul><li>two</li></ul></li></ol>')),
-      ['Document', '  L', '    LI', '      Lbl', '      LBody', '        P', '        L', '          LI', '            LBody', '              P'],
-    );
+    t.same(await structureOf(richText('<ol><li>one<ul><li>two</li></ul></li></ol>')), [
+      'Document',
+      '  L',
+      '    LI',
+      '      Lbl',
+      '      LBody',
+      '        P',
+      '        L',
+      '          LI',
+      '            LBody',
+      '              P',
+    ]);
   });
 
   void t.test('quotes, code and rules', async (t) => {
-    t.same(await linesOf(richText('<blockquote><p>q1</p><p>q2</p></blockquote><pre>a\n  b</pre><hr><p>said <q>x</q> <code>f()</code></p>')), ['q1', 'q2', 'a', 'b', 'said “x” f()']);
+    t.same(
+      await linesOf(richText('<blockquote><p>q1</p><p>q2</p></blockquote><pre>a\n  b</pre><hr><p>said <q>x</q> <code>f()</code></p>')),
+      ['q1', 'q2', 'a', 'b', 'said “x” f()'],
+    );
   });
 
   void t.test('tables with spans', async (t) => {
-    const html = '<table><caption>Cap</caption><tfoot><tr><td>f1</td><td>f2</td><td>f3</td></tr></tfoot><thead><tr><th>A</th><th>B</th><th>C</th></tr></thead>'
-      + '<tbody><tr><td colspan="2">ab</td><td rowspan="2">c</td></tr><tr><td>1</td><td>2</td></tr><tr><td>short</td></tr></tbody></table>';
+    const html =
+      '<table><caption>Cap</caption><tfoot><tr><td>f1</td><td>f2</td><td>f3</td></tr></tfoot><thead><tr><th>A</th><th>B</th><th>C</th></tr></thead>' +
+      '<tbody><tr><td colspan="2">ab</td><td rowspan="2">c</td></tr><tr><td>1</td><td>2</td></tr><tr><td>short</td></tr></tbody></table>';
     t.same(await linesOf(richText(html)), ['Cap', 'A\tB\tC', 'ab\tc', '1\t2', 'short', 'f1\tf2\tf3']);
   });
 
   void t.test('links lead only to the web, to mail and to telephones', async (t) => {
-    const links = ['https://a.example/x?y=1&amp;z=(2)', 'http://b.example', 'mailto:a@b.example', 'tel:+123', 'javascript:alert(1)', 'file:///etc/passwd', '#top', 'data:text/html,x', ' JaVa\tScript:x', '/relative', 'https://ü.example/ä'];
+    const links = [
+      'https://a.example/x?y=1&amp;z=(2)',
+      'http://b.example',
+      'mailto:a@b.example',
+      'tel:+123',
+      'javascript:alert(1)',
+      'file:///etc/passwd',
+      '#top',
+      'data:text/html,x',
+      ' JaVa\tScript:x',
+      '/relative',
+      'https://ü.example/ä',
+    ];
     const { sheets } = await madeOf(richText(links.map((href) => `<p><a href="${href}">here</a></p>`).join('')));
-    t.same(sheets[0]?.links, ['https://a.example/x?y=1&z=(2)', 'http://b.example', 'mailto:a@b.example', 'tel:+123', 'https://%C3%BC.example/%C3%A4']);
+    t.same(sheets[0]?.links, [
+      'https://a.example/x?y=1&z=(2)',
+      'http://b.example',
+      'mailto:a@b.example',
+      'tel:+123',
+      'https://%C3%BC.example/%C3%A4',
+    ]);
     t.equal(sheets[0]?.lines.length, links.length, 'the text of the others stays');
   });
 
   void t.test('what is no text is gone', async (t) => {
-    t.same(await linesOf(richText('<script>alert(1)</script><style>p{}</style><p onclick="x">a<iframe src="x">b</iframe><custom>c</custom><!-- d --></p><form><input value="e">f</form>')), ['ac', 'f']);
+    t.same(
+      await linesOf(
+        richText(
+          '<script>alert(1)</script><style>p{}</style><p onclick="x">a<iframe src="x">b</iframe><custom>c</custom><!-- d --></p><form><input value="e">f</form>',
+        ),
+      ),
+      ['ac', 'f'],
+    );
   });
 });
 
 void t.test('scripts', async (t) => {
   const lines = await linesOf(richText('<p>Ελληνικά Кириллица ✓</p><p>漢字 ไทย</p>'));
   t.same(lines, ['Ελληνικά Кириллица ✓', '漢字 ไทย']);
-  await t.rejects(makePdf(documentOf(page([richText('<p>\u{1f9ff}\u{e000}</p>')])), new Map(), metadata, defaultLimits), { code: 'FONT_MISSING', message: /schema\.pages\[0\]\.sections\[0\]/ });
+  await t.rejects(makePdf(documentOf(page([richText('<p>\u{1f9ff}\u{e000}</p>')])), new Map(), metadata, defaultLimits), {
+    code: 'FONT_MISSING',
+    message: /schema\.pages\[0\]\.sections\[0\]/,
+  });
 });
 
 void t.test('table', async (t) => {
   void t.test('rows, alignment, footer', async (t) => {
-    const columns = [column('Name'), column('Price', { align: 'right', headerAlign: 'right', footer: '<i>9.00</i>', width: { percent: 30 } })];
-    const read = await madeOf(component('table', { columns, rows: [[cell('Tea'), cell('4.00')], [cell('Milk &amp; <b>honey</b>'), cell('5.00')]], striped: true, headerBackgroundColor: '#112233' }));
+    const columns = [
+      column('Name'),
+      column('Price', { align: 'right', headerAlign: 'right', footer: '<i>9.00</i>', width: { percent: 30 } }),
+    ];
+    const read = await madeOf(
+      component('table', {
+        columns,
+        rows: [
+          [cell('Tea'), cell('4.00')],
+          [cell('Milk &amp; <b>honey</b>'), cell('5.00')],
+        ],
+        striped: true,
+        headerBackgroundColor: '#112233',
+      }),
+    );
     t.same(read.sheets[0]?.lines, ['Name\tPrice', 'Tea\t4.00', 'Milk & honey\t5.00', '9.00']);
     t.same(read.structure.slice(0, 8), ['Document', '  Table', '    TR', '      TH', '      TH', '    TR', '      TD', '      TD']);
     t.match(read.sheets[0]?.content, /^0\.0666\d* 0\.1333\d* 0\.2 scn/m, 'the header has its background');
     const rightEdges = [...(read.sheets[0]?.content.matchAll(/1 0 0 1 ([\d.]+) [\d.]+ Tm/g) ?? [])].map(([, x]) => Number(x));
-    t.ok(rightEdges.some((x) => x > 500), 'prices stand at the right margin');
+    t.ok(
+      rightEdges.some((x) => x > 500),
+      'prices stand at the right margin',
+    );
   });
 
   void t.test('the header comes again on each sheet, and is read once', async (t) => {
@@ -108,7 +178,11 @@ void t.test('table', async (t) => {
     t.ok(sheets.length > 2);
     for (const { lines } of sheets) t.ok(lines.includes('Key\tValue'));
     t.equal(structure.filter((type) => type.trim() === 'TH').length, 2);
-    t.same(sheets.flatMap(({ lines }) => lines).filter((line) => line.startsWith('row')), rows.map((row) => row.join('\t')), 'no row is lost or doubled');
+    t.same(
+      sheets.flatMap(({ lines }) => lines).filter((line) => line.startsWith('row')),
+      rows.map((row) => row.join('\t')),
+      'no row is lost or doubled',
+    );
   });
 
   void t.test('no rows', async (t) => {
@@ -118,11 +192,33 @@ void t.test('table', async (t) => {
 
   void t.test('a word that is wider than the sheet breaks inside its column', async (t) => {
     const word = 'abcdefghij'.repeat(40);
-    for (const columns of [[column('A'), column('B')], [column('A', { width: 'rest' }), column('B', { width: { points: 900 } })]]) {
-      const lines = await linesOf(component('table', { columns, rows: [[cell(word), cell('x')], [cell('y'), cell(word)]] }));
-      const { sheets } = await madeOf(component('table', { columns, rows: [[cell(word), cell('x')], [cell('y'), cell(word)]] }));
+    for (const columns of [
+      [column('A'), column('B')],
+      [column('A', { width: 'rest' }), column('B', { width: { points: 900 } })],
+    ]) {
+      const lines = await linesOf(
+        component('table', {
+          columns,
+          rows: [
+            [cell(word), cell('x')],
+            [cell('y'), cell(word)],
+          ],
+        }),
+      );
+      const { sheets } = await madeOf(
+        component('table', {
+          columns,
+          rows: [
+            [cell(word), cell('x')],
+            [cell('y'), cell(word)],
+          ],
+        }),
+      );
       const starts = [...(sheets[0]?.content.matchAll(/1 0 0 1 ([\d.]+) [\d.]+ Tm/g) ?? [])].map(([, x]) => Number(x));
-      t.ok(starts.every((x) => x < 545), 'nothing begins beyond the margin');
+      t.ok(
+        starts.every((x) => x < 545),
+        'nothing begins beyond the margin',
+      );
       t.equal(lines.join('').replace(/[^a-j]/g, ''), word + word, 'and no letter is lost');
     }
   });
@@ -131,14 +227,26 @@ void t.test('table', async (t) => {
     const text = Array.from({ length: 1_500 }, (_, at) => `w${at}`).join(' ');
     for (const showHeader of [true, false]) {
       const lines = await linesOf(tableOf(['Head'], [[text], ['end']], { showHeader }));
-      const words = lines.filter((line) => line !== 'Head' && line !== 'end').join(' ').split(/\s+/);
+      const words = lines
+        .filter((line) => line !== 'Head' && line !== 'end')
+        .join(' ')
+        .split(/\s+/);
       t.equal(words.join(' '), text);
     }
   });
 });
 
 void t.test('container and columns', async (t) => {
-  const inner = [richText('<p>one</p>'), component('columns', { children: [richText('left'), component('container', { children: [richText('right')], border: { width: 1, style: 'dashed', color: '#ff0000' } })], widths: [{ percent: 30 }, 'rest'] })];
+  const inner = [
+    richText('<p>one</p>'),
+    component('columns', {
+      children: [
+        richText('left'),
+        component('container', { children: [richText('right')], border: { width: 1, style: 'dashed', color: '#ff0000' } }),
+      ],
+      widths: [{ percent: 30 }, 'rest'],
+    }),
+  ];
   const box = { backgroundColor: '#00ff00', borderRadius: 8, padding: { top: 10, right: 10, bottom: 10, left: 10 } };
   const { sheets } = await madeOf(component('container', { children: inner, ...box }), richText('after'));
   t.same(sheets[0]?.lines, ['one', 'left', 'right', 'after']);
@@ -149,18 +257,27 @@ void t.test('container and columns', async (t) => {
   const over = await madeOf(component('container', { children: many, ...box }));
   t.equal(over.sheets.length, 3);
   for (const { content } of over.sheets) t.match(content, /0 1 0 scn/, 'each sheet has its part of the background');
-  t.same(over.sheets.flatMap(({ lines }) => lines), many.map((_, at) => `paragraph ${at}`));
+  t.same(
+    over.sheets.flatMap(({ lines }) => lines),
+    many.map((_, at) => `paragraph ${at}`),
+  );
 });
 
 void t.test('list, divider, spacer', async (t) => {
   t.same(
-    await linesOf(component('list', { items: ['a <b>b</b>', 'c'], ordered: true }), component('divider', { style: 'dotted' }), component('spacer', { height: 5_000 }), component('list', { html: '<ul><li>d</li></ul>' })),
+    await linesOf(
+      component('list', { items: ['a <b>b</b>', 'c'], ordered: true }),
+      component('divider', { style: 'dotted' }),
+      component('spacer', { height: 5_000 }),
+      component('list', { html: '<ul><li>d</li></ul>' }),
+    ),
     ['1. a b', '2. c', 'd'],
   );
 });
 
 void t.test('a list of HTML is a list whatever stands around its items, as in a mail', async (t) => {
-  const list = (html: string, ordered: boolean) => linesOf(component('list', { items: undefined, html, ordered, style: {}, padding: { top: 0, right: 0, bottom: 0, left: 0 } }));
+  const list = (html: string, ordered: boolean) =>
+    linesOf(component('list', { items: undefined, html, ordered, style: {}, padding: { top: 0, right: 0, bottom: 0, left: 0 } }));
   t.same(await list('<li>a</li><li>b</li>', true), ['1. a', '2. b']);
   t.same(await list('<ul><li>a</li><li>b</li></ul>', true), ['1. a', '2. b']);
   t.same(await list('one line', true), ['1. one line']);
@@ -168,13 +285,21 @@ void t.test('a list of HTML is a list whatever stands around its items, as in a 
 });
 
 void t.test('a code whose colours no camera could read is black on white', async (t) => {
-  const contentOf = async (color: string) => (await madeOf(component('qr-code', { value: 'x', size: 96, errorCorrection: 'M', color, backgroundColor: '#ffffff', align: undefined }))).sheets[0]!.content;
+  const contentOf = async (color: string) =>
+    (
+      await madeOf(
+        component('qr-code', { value: 'x', size: 96, errorCorrection: 'M', color, backgroundColor: '#ffffff', align: undefined }),
+      )
+    ).sheets[0]!.content;
   t.match(await contentOf('#eeeeee'), /^0 0 0 scn$/m);
   t.match(await contentOf('#1e3a8a'), /^0\.11\d* 0\.22\d* 0\.54\d* scn$/m);
 });
 
 void t.test('timeline', async (t) => {
-  const items = [{ title: 'Ordered <now>', description: 'By web', date: '1 May', status: 'done' }, { title: 'Sent', description: '', date: '', status: 'By ship' }];
+  const items = [
+    { title: 'Ordered <now>', description: 'By web', date: '1 May', status: 'done' },
+    { title: 'Sent', description: '', date: '', status: 'By ship' },
+  ];
   t.same(await linesOf(component('timeline', { items })), ['Ordered <now>', '1 May', 'By web', 'Sent', 'By ship']);
 });
 
@@ -182,29 +307,60 @@ void t.test('qr-code', async (t) => {
   const { structure, sheets } = await madeOf(component('qr-code', { value: 'https://example.com/order/1', color: '#0000ff' }));
   t.same(structure, ['Document', '  Figure']);
   t.match(sheets[0]?.content, /0 0 1 scn/);
-  await t.rejects(madeOf(component('qr-code', { value: 'x'.repeat(3_000), errorCorrection: 'H' })), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'schema.pages[0].sections[0].components.qr-code.props.value' }] } });
+  await t.rejects(madeOf(component('qr-code', { value: 'x'.repeat(3_000), errorCorrection: 'H' })), {
+    code: 'VALIDATION_ERROR',
+    details: { errors: [{ field: 'schema.pages[0].sections[0].components.qr-code.props.value' }] },
+  });
 });
 
 void t.test('chart', async (t) => {
-  const { structure, sheets } = await madeOf(component('chart', {
-    chartType: 'column', title: 'Sales', categories: ['Jan', 'Feb'], showLegend: true, xTitle: 'Month', yTitle: 'Pieces',
-    series: [{ name: 'North', color: '#0000ff', values: [1, 2] }, { name: 'South', color: '#00ff00', values: [3, null] }],
-  }));
+  const { structure, sheets } = await madeOf(
+    component('chart', {
+      chartType: 'column',
+      title: 'Sales',
+      categories: ['Jan', 'Feb'],
+      showLegend: true,
+      xTitle: 'Month',
+      yTitle: 'Pieces',
+      series: [
+        { name: 'North', color: '#0000ff', values: [1, 2] },
+        { name: 'South', color: '#00ff00', values: [3, null] },
+      ],
+    }),
+  );
   t.same(structure, ['Document', '  Figure']);
   t.match(sheets[0]?.content, /0 0 1 scn/);
 });
 
 void t.test('pages', async (t) => {
-  const header = { html: '<table role="presentation"><tr><td><ul><li><b>Acme</b> {{pageNumber}}</li></ul></td></tr></table>', height: 30, align: 'left' as const };
+  const header = {
+    html: '<table role="presentation"><tr><td><ul><li><b>Acme</b> {{pageNumber}}</li></ul></td></tr></table>',
+    height: 30,
+    align: 'left' as const,
+  };
   const footer = { html: 'Page {{ pageNumber }} of {{totalPages}}', height: 30, align: 'center' as const };
   const long = Array.from({ length: 60 }, (_, at) => richText(`<p>line ${at}</p>`));
-  const { sheets, structure } = await made(documentOf(
-    page(long, { header, footer }),
-    page([], { format: 'Letter', orientation: 'landscape', backgroundColor: '#ff0000' }),
-    page([richText('last')], { format: 'A5', footer: { ...footer, html: 'other {{pageNumber}}' }, backgroundColor: '#00ff00' }),
-  ));
-  t.same(sheets.map(({ width, height }) => [width, height]), [[595.28, 841.89], [595.28, 841.89], [595.28, 841.89], [792, 612], [419.53, 595.28]]);
-  t.same(sheets.map(({ lines }) => lines.filter((line) => !line.startsWith('line '))), [['Acme 1', 'Page 1 of 5'], ['Acme 2', 'Page 2 of 5'], ['Acme 3', 'Page 3 of 5'], [], ['last', 'other 5']]);
+  const { sheets, structure } = await made(
+    documentOf(
+      page(long, { header, footer }),
+      page([], { format: 'Letter', orientation: 'landscape', backgroundColor: '#ff0000' }),
+      page([richText('last')], { format: 'A5', footer: { ...footer, html: 'other {{pageNumber}}' }, backgroundColor: '#00ff00' }),
+    ),
+  );
+  t.same(
+    sheets.map(({ width, height }) => [width, height]),
+    [
+      [595.28, 841.89],
+      [595.28, 841.89],
+      [595.28, 841.89],
+      [792, 612],
+      [419.53, 595.28],
+    ],
+  );
+  t.same(
+    sheets.map(({ lines }) => lines.filter((line) => !line.startsWith('line '))),
+    [['Acme 1', 'Page 1 of 5'], ['Acme 2', 'Page 2 of 5'], ['Acme 3', 'Page 3 of 5'], [], ['last', 'other 5']],
+  );
   t.match(sheets[3]?.content, /1 0 0 scn/);
   t.match(sheets[4]?.content, /0 1 0 scn/);
   t.equal(structure.filter((type) => type.trim() === 'P').length, 61, 'headers and footers are no part of the text');
@@ -214,8 +370,19 @@ void t.test('pages', async (t) => {
 });
 
 void t.test('the style of a section holds for all in it', async (t) => {
-  const section = { style: { color: '#ff0000', fontSize: 20, align: 'right' as const, backgroundColor: '#0000ff' }, linkColor: '#00ff00', padding: { top: 10, right: 10, bottom: 10, left: 10 }, components: [richText('<p>x <a href="https://a.example">y</a></p>')] };
+  const section = {
+    style: { color: '#ff0000', fontSize: 20, align: 'right' as const, backgroundColor: '#0000ff' },
+    linkColor: '#00ff00',
+    padding: { top: 10, right: 10, bottom: 10, left: 10 },
+    components: [richText('<p>x <a href="https://a.example">y</a></p>')],
+  };
   const { sheets } = await made(documentOf(page([], { sections: [section] })));
   const content = sheets[0]?.content ?? '';
-  for (const [what, pattern] of [['text', /^1 0 0 scn/m], ['link', /^0 1 0 scn/m], ['background', /^0 0 1 scn/m], ['size', / 20 Tf/]] as const) t.match(content, pattern, what);
+  for (const [what, pattern] of [
+    ['text', /^1 0 0 scn/m],
+    ['link', /^0 1 0 scn/m],
+    ['background', /^0 0 1 scn/m],
+    ['size', / 20 Tf/],
+  ] as const)
+    t.match(content, pattern, what);
 });

@@ -18,21 +18,43 @@ const SRC = 'https://example.com/picture';
 const FIELD = 'schema.pages[0].sections[0].components.image.props.src';
 
 const withImage = async (image: LoadedImage, props: Parameters<typeof component<'image'>>[1] = {}): Promise<ReadPdf> => {
-  const bytes = await makePdf(documentOf(page([component('image', { src: SRC, alt: 'A picture', ...props }), richText('after')])), new Map([[SRC, image]]), metadata, defaultLimits);
+  const bytes = await makePdf(
+    documentOf(page([component('image', { src: SRC, alt: 'A picture', ...props }), richText('after')])),
+    new Map([[SRC, image]]),
+    metadata,
+    defaultLimits,
+  );
   const read = readPdf(bytes);
   await checkedByOthers(bytes, read);
   return read;
 };
 const withDataUri = (src: string): Promise<ReadPdf> => withImage({ bytes: new Uint8Array(), contentType: 'image/png' }, { src });
-const refused = (message: RegExp) => ({ name: 'DomainError', code: 'GENERATION_FAILED', message, details: { relatedInfo: { field: FIELD } } });
+const refused = (message: RegExp) => ({
+  name: 'DomainError',
+  code: 'GENERATION_FAILED',
+  message,
+  details: { relatedInfo: { field: FIELD } },
+});
 const png = (bytes: Buffer): LoadedImage => ({ bytes, contentType: 'image/png' });
-const sizeOf = ({ sheets }: ReadPdf): readonly number[] => (/^([\d.]+) 0 0 -([\d.]+) [\d.]+ [\d.]+ cm\n\/I1 Do/m.exec(sheets[0]?.content ?? '') ?? []).slice(1).map(Number);
+const sizeOf = ({ sheets }: ReadPdf): readonly number[] =>
+  (/^([\d.]+) 0 0 -([\d.]+) [\d.]+ [\d.]+ cm\n\/I1 Do/m.exec(sheets[0]?.content ?? '') ?? []).slice(1).map(Number);
 
-const samples: readonly PngSample[] = ([[0, [1, 2, 4, 8, 16]], [2, [8, 16]], [3, [1, 2, 4, 8]], [4, [8, 16]], [6, [8, 16]]] as const).flatMap(([colorType, depths]) =>
-  depths.flatMap((bitDepth) => [false, true].flatMap((interlaced) => [
-    { colorType, bitDepth, interlaced },
-    ...(colorType === 3 ? [{ colorType, bitDepth, interlaced, transparency: [0, 128] }] : []),
-  ])));
+const samples: readonly PngSample[] = (
+  [
+    [0, [1, 2, 4, 8, 16]],
+    [2, [8, 16]],
+    [3, [1, 2, 4, 8]],
+    [4, [8, 16]],
+    [6, [8, 16]],
+  ] as const
+).flatMap(([colorType, depths]) =>
+  depths.flatMap((bitDepth) =>
+    [false, true].flatMap((interlaced) => [
+      { colorType, bitDepth, interlaced },
+      ...(colorType === 3 ? [{ colorType, bitDepth, interlaced, transparency: [0, 128] }] : []),
+    ]),
+  ),
+);
 
 void t.test('every kind of PNG', async (t) => {
   for (const sample of samples) {
@@ -54,12 +76,14 @@ void t.test('what is written anew keeps each pixel', async (t) => {
     const channels = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }[sample.colorType];
     const stride = 1 + Math.ceil((13 * channels * depth) / 8);
     let wrong = 0;
-    for (let y = 0; y < 9; y++) for (let x = 0; x < 13; x++) for (let channel = 0; channel < channels; channel++) {
-      const bit = (x * channels + channel) * depth;
-      const byte = pixels[y * stride + 1 + (bit >> 3)] ?? 0;
-      const value = depth >= 8 ? byte : (byte >> (8 - depth - (bit & 7))) & ((1 << depth) - 1);
-      if (value !== sampleAt(x, y, channel, sample.bitDepth)) wrong++;
-    }
+    for (let y = 0; y < 9; y++)
+      for (let x = 0; x < 13; x++)
+        for (let channel = 0; channel < channels; channel++) {
+          const bit = (x * channels + channel) * depth;
+          const byte = pixels[y * stride + 1 + (bit >> 3)] ?? 0;
+          const value = depth >= 8 ? byte : (byte >> (8 - depth - (bit & 7))) & ((1 << depth) - 1);
+          if (value !== sampleAt(x, y, channel, sample.bitDepth)) wrong++;
+        }
     t.equal(wrong, 0, JSON.stringify(sample));
   }
 });
@@ -89,27 +113,49 @@ void t.test('a corrupt picture is one error, and the process goes on', async (t)
   const broken = Buffer.from(whole);
   broken.fill(0x41, broken.indexOf('IDAT') + 6, broken.indexOf('IEND') - 4);
   const claims = Buffer.concat([SIGNATURE, headerChunk({ colorType: 6, bitDepth: 8, width: 2_000, height: 2_000 }), whole.subarray(33)]);
-  const filters = Buffer.concat([SIGNATURE, headerChunk({ colorType: 0, bitDepth: 8, width: 1, height: 1 }), chunk('IDAT', Buffer.from('789c63610000000a0006', 'hex')), chunk('IEND', Buffer.alloc(0))]);
+  const filters = Buffer.concat([
+    SIGNATURE,
+    headerChunk({ colorType: 0, bitDepth: 8, width: 1, height: 1 }),
+    chunk('IDAT', Buffer.from('789c63610000000a0006', 'hex')),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
   const paletteless = Buffer.concat([SIGNATURE, headerChunk({ colorType: 3, bitDepth: 8 }), whole.subarray(33)]);
   const files = { broken, claims, filters, paletteless, none: Buffer.from('no picture'), empty: Buffer.alloc(0) };
   for (const [what, bytes] of Object.entries(files)) await t.rejects(withImage(png(bytes)), refused(/is not a whole PNG file/), what);
-  for (let length = 0; length < whole.length; length += 7) await t.rejects(withImage(png(whole.subarray(0, length))), refused(/is not a whole PNG file/), `cut off at ${length}`);
-  const jpegs = { cut: jpeg.subarray(0, jpeg.length - 40), none: Buffer.from([0xff, 0xd8, 0xff, 0xd9]), garbage: Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(100, 7)]) };
-  for (const [what, bytes] of Object.entries(jpegs)) await t.rejects(withImage({ bytes, contentType: 'image/jpeg' }), refused(/is not a whole JPEG file/), what);
+  for (let length = 0; length < whole.length; length += 7)
+    await t.rejects(withImage(png(whole.subarray(0, length))), refused(/is not a whole PNG file/), `cut off at ${length}`);
+  const jpegs = {
+    cut: jpeg.subarray(0, jpeg.length - 40),
+    none: Buffer.from([0xff, 0xd8, 0xff, 0xd9]),
+    garbage: Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(100, 7)]),
+  };
+  for (const [what, bytes] of Object.entries(jpegs))
+    await t.rejects(withImage({ bytes, contentType: 'image/jpeg' }), refused(/is not a whole JPEG file/), what);
   const vast = Buffer.concat([SIGNATURE, headerChunk({ colorType: 6, bitDepth: 8, width: 60_000, height: 60_000 }), whole.subarray(33)]);
   await t.rejects(withImage(png(vast)), refused(/has 60000 by 60000 pixels, the maximum is 25,000,000 pixels/));
 });
 
 void t.test('kinds that a PDF does not hold', async (t) => {
-  await t.rejects(withImage({ bytes: gif, contentType: 'image/gif' }), refused(/is a GIF, which a PDF cannot hold; it must be a PNG, a JPEG or an SVG/));
+  await t.rejects(
+    withImage({ bytes: gif, contentType: 'image/gif' }),
+    refused(/is a GIF, which a PDF cannot hold; it must be a PNG, a JPEG or an SVG/),
+  );
   await t.rejects(withImage({ bytes: losslessWebp, contentType: 'image/webp' }), refused(/is a WebP/));
   await t.rejects(withDataUri(`data:image/png;base64,${gif.toString('base64')}`), refused(/is a GIF/));
-  await t.rejects(makePdf(documentOf(page([component('image', { src: 'https://example.com/other' })])), new Map(), metadata, defaultLimits), refused(/was not loaded/));
+  await t.rejects(
+    makePdf(documentOf(page([component('image', { src: 'https://example.com/other' })])), new Map(), metadata, defaultLimits),
+    refused(/was not loaded/),
+  );
 });
 
 void t.test('a picture in rich text that was not loaded leaves its words', async (t) => {
   const uri = `data:image/png;base64,${pngSample({ colorType: 6, bitDepth: 8 }).toString('base64')}`;
-  const bytes = await makePdf(documentOf(page([richText(`<p>a <img src="file:///etc/passwd" alt="words"> b</p><p><img src="${uri}" alt="shown" width="100"></p>`)])), new Map(), metadata, defaultLimits);
+  const bytes = await makePdf(
+    documentOf(page([richText(`<p>a <img src="file:///etc/passwd" alt="words"> b</p><p><img src="${uri}" alt="shown" width="100"></p>`)])),
+    new Map(),
+    metadata,
+    defaultLimits,
+  );
   const { sheets, structure } = readPdf(bytes);
   t.same(sheets[0]?.lines, ['a', 'words', 'b']);
   t.same(structure, ['Document', '  P', '  P', '  P', '  Figure']);
@@ -121,7 +167,8 @@ void t.test('SVG', async (t) => {
   const svgImage = (source: string): LoadedImage => ({ bytes: Buffer.from(source), contentType: 'image/svg+xml' });
 
   void t.test('is drawn as lines, not as a picture', async (t) => {
-    const source = '<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY x "y">]><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 10"><style>.a{fill:#00ff00}</style><rect class="a" width="5" height="5"/><path d="M0 0L5 5" stroke="#ff0000"/><text x="1" y="9" fill="#0000ff" font-size="4">Hi ✓</text></svg>';
+    const source =
+      '<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY x "y">]><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 10"><style>.a{fill:#00ff00}</style><rect class="a" width="5" height="5"/><path d="M0 0L5 5" stroke="#ff0000"/><text x="1" y="9" fill="#0000ff" font-size="4">Hi ✓</text></svg>';
     const { sheets } = await withImage(svgImage(source), { width: 100 });
     const content = sheets[0]?.content ?? '';
     for (const color of ['1 0 0 SCN', '0 1 0 scn', '0 0 1 scn']) t.ok(content.includes(color), color);
@@ -130,14 +177,26 @@ void t.test('SVG', async (t) => {
 
   void t.test('loses all that leads out of it or runs', async (t) => {
     const hostile = [
-      '<script>alert(1)</script>', '<rect onclick="alert(1)" width="1" height="1"/>', '<image href="file:///etc/passwd" width="1" height="1"/>', '<image xlink:href="data:image/png;base64,AAAA"/>',
-      '<use href="http://evil.example/x.svg#a"/>', '<foreignObject><body xmlns="http://www.w3.org/1999/xhtml"><img src="x"/></body></foreignObject>', '<a href="javascript:alert(1)"><text>t</text></a>',
-      '<rect style="fill:url(http://evil.example/x)" fill="url( https://evil.example)" width="1" height="1"/>', '<style>@import url(http://evil.example/x.css); .a{fill:url("//evil.example")}</style>',
-      '<animate attributeName="href" to="javascript:alert(1)"/>', '<iframe src="http://evil.example"/>', '<rect mask="url(#m)" filter="url(#f)" width="1" height="1"/><mask id="m"/><filter id="f"/>',
+      '<script>alert(1)</script>',
+      '<rect onclick="alert(1)" width="1" height="1"/>',
+      '<image href="file:///etc/passwd" width="1" height="1"/>',
+      '<image xlink:href="data:image/png;base64,AAAA"/>',
+      '<use href="http://evil.example/x.svg#a"/>',
+      '<foreignObject><body xmlns="http://www.w3.org/1999/xhtml"><img src="x"/></body></foreignObject>',
+      '<a href="javascript:alert(1)"><text>t</text></a>',
+      '<rect style="fill:url(http://evil.example/x)" fill="url( https://evil.example)" width="1" height="1"/>',
+      '<style>@import url(http://evil.example/x.css); .a{fill:url("//evil.example")}</style>',
+      '<animate attributeName="href" to="javascript:alert(1)"/>',
+      '<iframe src="http://evil.example"/>',
+      '<rect mask="url(#m)" filter="url(#f)" width="1" height="1"/><mask id="m"/><filter id="f"/>',
     ];
     for (const part of hostile) {
       const svg = clean(`<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${part}<circle r="1"/></svg>`);
-      t.notMatch(svg.replace('http://www.w3.org/2000/svg', ''), /script|onclick|<image|http|foreignObject|evil|import|animate|iframe|mask=|filter=|file:/i, part);
+      t.notMatch(
+        svg.replace('http://www.w3.org/2000/svg', ''),
+        /script|onclick|<image|http|foreignObject|evil|import|animate|iframe|mask=|filter=|file:/i,
+        part,
+      );
       t.match(svg, /<circle r="1">/);
       await withImage(svgImage(`<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${part}<circle r="1"/></svg>`));
     }
@@ -145,14 +204,37 @@ void t.test('SVG', async (t) => {
 
   void t.test('does not multiply', async (t) => {
     const laughs = Array.from({ length: 12 }, (_, at) => `<g id="g${at + 1}">${`<use href="#g${at}"/>`.repeat(10)}</g>`).join('');
-    await t.rejects(withImage(svgImage(`<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><defs><g id="g0"><rect width="1" height="1"/></g>${laughs}</defs><use href="#g12"/></svg>`)), refused(/draws more than 20,000 elements/));
-    await t.rejects(withImage(svgImage(`<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${'<g>'.repeat(60)}${'</g>'.repeat(60)}</svg>`)), refused(/nests its elements more than 50 deep/));
-    t.ok(await withImage(svgImage('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><g id="a"><use href="#b"/></g><g id="b"><use href="#a"/><use href="#b"/></g></svg>')), 'a use of itself draws nothing');
+    await t.rejects(
+      withImage(
+        svgImage(
+          `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><defs><g id="g0"><rect width="1" height="1"/></g>${laughs}</defs><use href="#g12"/></svg>`,
+        ),
+      ),
+      refused(/draws more than 20,000 elements/),
+    );
+    await t.rejects(
+      withImage(svgImage(`<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${'<g>'.repeat(60)}${'</g>'.repeat(60)}</svg>`)),
+      refused(/nests its elements more than 50 deep/),
+    );
+    t.ok(
+      await withImage(
+        svgImage(
+          '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><g id="a"><use href="#b"/></g><g id="b"><use href="#a"/><use href="#b"/></g></svg>',
+        ),
+      ),
+      'a use of itself draws nothing',
+    );
   });
 
   void t.test('that is none', async (t) => {
-    for (const source of ['', 'hello', '<html><p>x</p></html>']) await t.rejects(withImage(svgImage(source)), refused(/is not an SVG file/));
-    for (const source of ['<svg/>', '<svg width="0" height="-5" viewBox="a b c d"/>', '<svg viewBox="0 0 1e9 1"><path d="nonsense" transform="nonsense(1" fill="nonsense"/></svg>', '<svg width="10" height="10"><rect width="NaN" height="1e999" x="--1"/><polygon points="1,,x"/></svg>']) {
+    for (const source of ['', 'hello', '<html><p>x</p></html>'])
+      await t.rejects(withImage(svgImage(source)), refused(/is not an SVG file/));
+    for (const source of [
+      '<svg/>',
+      '<svg width="0" height="-5" viewBox="a b c d"/>',
+      '<svg viewBox="0 0 1e9 1"><path d="nonsense" transform="nonsense(1" fill="nonsense"/></svg>',
+      '<svg width="10" height="10"><rect width="NaN" height="1e999" x="--1"/><polygon points="1,,x"/></svg>',
+    ]) {
       t.ok(await withImage(svgImage(source)), source);
     }
   });

@@ -10,7 +10,7 @@ import { DomainError } from '../../../../src/domain/errors.js';
 import type { JsonObject } from '../../../../src/domain/json.js';
 import { defaultLimits, type Limits } from '../../../../src/domain/limits.js';
 import type { DocumentInput, LoadedImage } from '../../../../src/domain/ports/generator.js';
-import { checkAttachmentTemplate } from '../../../../src/domain/rendering/check-attachment.js';
+import { checkAttachmentTemplate } from '../../../../src/domain/rendering/check/attachment.js';
 import { temporaryDirectory } from '../../../support/data-directory.js';
 import { attachmentOf } from '../../../support/documents.js';
 import { memoryLog } from '../../../support/memory-ports.js';
@@ -23,7 +23,10 @@ const metadata = { title: 'Test', author: 'sealpost', createdAt: '2026-11-21T10:
 const noImages: ReadonlyMap<string, LoadedImage> = new Map();
 
 let revisions = 0;
-const inputOf = (components: readonly unknown[], { variables = {}, definitions = [] }: { variables?: JsonObject; definitions?: readonly unknown[] } = {}): DocumentInput => {
+const inputOf = (
+  components: readonly unknown[],
+  { variables = {}, definitions = [] }: { variables?: JsonObject; definitions?: readonly unknown[] } = {},
+): DocumentInput => {
   const template = attachmentOf(components, { variables: definitions, schema: { outputFormats: ['pdf', 'excel'] } });
   revisions += 1;
   return { cacheKey: `revision-${revisions}`, content: checkAttachmentTemplate(template, defaultLimits).content, variables, environment };
@@ -31,7 +34,12 @@ const inputOf = (components: readonly unknown[], { variables = {}, definitions =
 
 const open = (t: Test, { limits = {}, fontsDir }: { limits?: Partial<Limits>; fontsDir?: string } = {}) => {
   const logger = memoryLog();
-  const generator = openGenerator({ limits: { ...defaultLimits, ...limits }, clock: systemClock(), logger, ...(fontsDir === undefined ? {} : { fontsDir }) });
+  const generator = openGenerator({
+    limits: { ...defaultLimits, ...limits },
+    clock: systemClock(),
+    logger,
+    ...(fontsDir === undefined ? {} : { fontsDir }),
+  });
   t.teardown(() => generator.close());
   return { generator, logger };
 };
@@ -43,28 +51,43 @@ const picture = (src: string) => ({ id: 'picture', type: 'image', props: { src, 
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsUkfjAAAAABJRU5ErkJggg==', 'base64');
 
 const codeOf = (made: Promise<unknown>): Promise<string | undefined> =>
-  made.then(() => undefined, (fault: unknown) => {
-    if (fault instanceof DomainError) return fault.code;
-    throw fault;
-  });
+  made.then(
+    () => undefined,
+    (fault: unknown) => {
+      if (fault instanceof DomainError) return fault.code;
+      throw fault;
+    },
+  );
 
-await t.test('both formats are made, the same bytes each time, in any thread, and the main thread holds none of their libraries', async (t) => {
-  const input = inputOf([text], { definitions, variables: { name: 'Ada' } });
-  const [first, second] = [open(t).generator, open(t).generator];
-  for (const format of ['pdf', 'excel'] as const) {
-    const files = [
-      await first.make(input, format, noImages, metadata, never),
-      await first.make(input, format, noImages, metadata, never),
-      await second.make(input, format, noImages, metadata, never),
-    ].map((file) => Buffer.from(file));
-    t.ok(files.every((file) => file.equals(files[0]!)), `${format}: the same bytes`);
-    if (format === 'pdf') t.equal(files[0]!.toString('latin1', 0, 5), '%PDF-');
-    else t.match(Buffer.from(unzipSync(files[0]!)['xl/worksheets/sheet1.xml']!).toString(), 'Dear Ada');
-  }
-  const loaded = Object.keys(createRequire(import.meta.url).cache);
-  t.ok(loaded.some((file) => file.includes('/piscina/')), 'the list shows what is loaded');
-  t.same(loaded.filter((file) => /\/node_modules\/(pdfmake|@foliojs-fork|pdfkit|fontkit|exceljs)\//.test(file)), []);
-});
+await t.test(
+  'both formats are made, the same bytes each time, in any thread, and the main thread holds none of their libraries',
+  async (t) => {
+    const input = inputOf([text], { definitions, variables: { name: 'Ada' } });
+    const [first, second] = [open(t).generator, open(t).generator];
+    for (const format of ['pdf', 'excel'] as const) {
+      const files = [
+        await first.make(input, format, noImages, metadata, never),
+        await first.make(input, format, noImages, metadata, never),
+        await second.make(input, format, noImages, metadata, never),
+      ].map((file) => Buffer.from(file));
+      t.ok(
+        files.every((file) => file.equals(files[0]!)),
+        `${format}: the same bytes`,
+      );
+      if (format === 'pdf') t.equal(files[0]!.toString('latin1', 0, 5), '%PDF-');
+      else t.match(Buffer.from(unzipSync(files[0]!)['xl/worksheets/sheet1.xml']!).toString(), 'Dear Ada');
+    }
+    const loaded = Object.keys(createRequire(import.meta.url).cache);
+    t.ok(
+      loaded.some((file) => file.includes('/piscina/')),
+      'the list shows what is loaded',
+    );
+    t.same(
+      loaded.filter((file) => /\/node_modules\/(pdfmake|@foliojs-fork|pdfkit|fontkit|exceljs)\//.test(file)),
+      [],
+    );
+  },
+);
 
 await t.test('a revision is compiled once for its key', async (t) => {
   const { generator } = open(t);
@@ -78,7 +101,10 @@ await t.test('a revision is compiled once for its key', async (t) => {
 await t.test('variables are refused as in a mail, before and while the document is made', async (t) => {
   const { generator } = open(t);
   const input = inputOf([text], { definitions });
-  await t.rejects(generator.imageSources(input, 'pdf', never), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'variables.name' }] } });
+  await t.rejects(generator.imageSources(input, 'pdf', never), {
+    code: 'VALIDATION_ERROR',
+    details: { errors: [{ field: 'variables.name' }] },
+  });
   await t.rejects(generator.make(input, 'excel', noImages, metadata, never), { code: 'VALIDATION_ERROR' });
 });
 
@@ -88,10 +114,17 @@ await t.test('the addresses of pictures come out once each; damaged pictures fai
   const input = inputOf([picture(sources[0]!), { ...picture(sources[1]!), id: 'b' }, { ...picture(sources[0]!), id: 'c' }]);
   t.same(await generator.imageSources(input, 'pdf', never), sources);
   const whole: LoadedImage = { bytes: png, contentType: 'image/png' };
-  const imagesOf = (second: LoadedImage): ReadonlyMap<string, LoadedImage> => new Map([[sources[0]!, whole], [sources[1]!, second]]);
+  const imagesOf = (second: LoadedImage): ReadonlyMap<string, LoadedImage> =>
+    new Map([
+      [sources[0]!, whole],
+      [sources[1]!, second],
+    ]);
   const damaged: Readonly<Record<string, LoadedImage>> = {
     'a PNG whose pixels are cut off': { bytes: png.subarray(0, 45), contentType: 'image/png' },
-    'a PNG whose pixels are no zlib stream': { bytes: Buffer.concat([png.subarray(0, 41), Buffer.alloc(10, 0xff), png.subarray(51)]), contentType: 'image/png' },
+    'a PNG whose pixels are no zlib stream': {
+      bytes: Buffer.concat([png.subarray(0, 41), Buffer.alloc(10, 0xff), png.subarray(51)]),
+      contentType: 'image/png',
+    },
     'a head alone': { bytes: png.subarray(0, 8), contentType: 'image/png' },
     'a JPEG without a frame': { bytes: Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 1, 2, 3]), contentType: 'image/jpeg' },
     'nothing at all': { bytes: new Uint8Array(), contentType: 'image/jpeg' },
@@ -108,7 +141,18 @@ await t.test('the addresses of pictures come out once each; damaged pictures fai
 
 await t.test('a layout that takes too long or too much memory is ended, and the next document is made', async (t) => {
   const rows = Array.from({ length: 6_000 }, (_, row) => ({ a: `row ${row} ${'word '.repeat(20)}` }));
-  const table = { id: 'table', type: 'table', props: { dataSource: 'rows', itemVariable: 'row', columns: [{ header: 'A', content: '{{row.a}}' }, { header: 'B', content: '{{row.a}}' }] } };
+  const table = {
+    id: 'table',
+    type: 'table',
+    props: {
+      dataSource: 'rows',
+      itemVariable: 'row',
+      columns: [
+        { header: 'A', content: '{{row.a}}' },
+        { header: 'B', content: '{{row.a}}' },
+      ],
+    },
+  };
   const long = inputOf([table], { definitions: [{ name: 'rows', type: 'array', itemType: 'object' }], variables: { rows } });
   const short = inputOf([text], { definitions, variables: { name: 'Ada' } });
   const generous = { pdfPagesMax: 100_000, loopIterationsMax: 100_000 };

@@ -16,7 +16,18 @@ t.setTimeout(120_000);
 
 const never = new AbortController().signal;
 const metadata = { title: 'Test', author: 'sealpost', createdAt: '2026-11-21T10:00:00.000Z' };
-const company = { name: 'Example', legalName: '', email: '', phone: '', website: '', addressLine1: '', city: '', state: '', postalCode: '', country: '' };
+const company = {
+  name: 'Example',
+  legalName: '',
+  email: '',
+  phone: '',
+  website: '',
+  addressLine1: '',
+  city: '',
+  state: '',
+  postalCode: '',
+  country: '',
+};
 const noImages: ReadonlyMap<string, LoadedImage> = new Map();
 
 /** The act is for the hostile worker; the real one shows it. */
@@ -27,9 +38,19 @@ const inputOf = (act: string, more: JsonObject = {}): DocumentInput => ({
   environment: { at: '2026-11-21T10:00:00.000Z', company },
 });
 
-const open = (t: Test, { limits = {}, ...more }: Omit<Partial<GeneratorOptions>, 'limits'> & { limits?: Partial<GeneratorOptions['limits']> } = {}) => {
+const open = (
+  t: Test,
+  { limits = {}, ...more }: Omit<Partial<GeneratorOptions>, 'limits'> & { limits?: Partial<GeneratorOptions['limits']> } = {},
+) => {
   const logger = memoryLog();
-  const generator = openGenerator({ clock: systemClock(), logger, workerFile: hostileWorker, cores: 2, ...more, limits: { ...defaultLimits, ...limits } });
+  const generator = openGenerator({
+    clock: systemClock(),
+    logger,
+    workerFile: hostileWorker,
+    cores: 2,
+    ...more,
+    limits: { ...defaultLimits, ...limits },
+  });
   t.teardown(() => generator.close());
   const ask = (act: string, signal: AbortSignal = never): Promise<readonly string[]> => generator.imageSources(inputOf(act), 'pdf', signal);
   return { generator, logger, ask };
@@ -43,7 +64,10 @@ const awaited = <Value>(promise: Promise<Value>): Promise<Value> => {
 
 /** What the caller is told; the thread takes the next document all the same. */
 const refusalOf = async (t: Test, generator: Generator, refused: Promise<unknown>): Promise<DomainError> => {
-  const fault = await refused.then(() => undefined, (error: unknown) => error);
+  const fault = await refused.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
   if (!(fault instanceof DomainError)) throw new Error('no DomainError', { cause: fault });
   const file = await generator.make(inputOf('answer'), 'pdf', noImages, metadata, never);
   t.equal(file.length, 0, `after ${fault.code} the next document is made`);
@@ -53,7 +77,11 @@ const refusalOf = async (t: Test, generator: Generator, refused: Promise<unknown
 await t.test('a refusal crosses the thread whole', async (t) => {
   const { generator, ask } = open(t);
   const fault = await refusalOf(t, generator, ask('refuse'));
-  t.match(fault, { code: 'ERR_LIMIT_001', message: 'the PDF has 31 pages, the maximum is 30', details: { relatedInfo: { actualPages: 31, maxPages: 30 } } });
+  t.match(fault, {
+    code: 'ERR_LIMIT_001',
+    message: 'the PDF has 31 pages, the maximum is 30',
+    details: { relatedInfo: { actualPages: 31, maxPages: 30 } },
+  });
 });
 
 await t.test('a thread that ends, and an error in a callback that nobody awaits, fail one document', async (t) => {
@@ -83,7 +111,9 @@ await t.test('a layout that does not end is ended at its deadline, with both num
   t.equal(clock.waiting(), 1, 'not before it');
   await clock.advance(2);
   t.match(await refusalOf(t, generator, pdf), {
-    code: 'GENERATION_TIMEOUT', message: 'the PDF was not finished after 60,001 ms, the maximum is 60,000 ms; put less into it', details: { relatedInfo: { actualMs: 60_001, maxMs: 60_000 } },
+    code: 'GENERATION_TIMEOUT',
+    message: 'the PDF was not finished after 60,001 ms, the maximum is 60,000 ms; put less into it',
+    details: { relatedInfo: { actualMs: 60_001, maxMs: 60_000 } },
   });
   const workbook = awaited(generator.imageSources(inputOf('spin'), 'excel', never));
   await clock.whenWaiting(1);
@@ -94,7 +124,11 @@ await t.test('a layout that does not end is ended at its deadline, with both num
 
 await t.test('a document that takes all memory fails, and the process lives', async (t) => {
   const { generator, ask } = open(t, { limits: { generatorMemoryMbMax: 64 } });
-  t.match(await refusalOf(t, generator, ask('bomb')), { code: 'GENERATION_FAILED', message: /more than 64 MB of memory/, details: { relatedInfo: { maxMemoryMb: 64 } } });
+  t.match(await refusalOf(t, generator, ask('bomb')), {
+    code: 'GENERATION_FAILED',
+    message: /more than 64 MB of memory/,
+    details: { relatedInfo: { maxMemoryMb: 64 } },
+  });
 });
 
 await t.test('the queue is bounded in length and in time, and served in order', async (t) => {
@@ -109,7 +143,8 @@ await t.test('the queue is bounded in length and in time, and served in order', 
   const third = ask('sources').then(() => order.push('third'));
   await clock.whenWaiting(3);
   await t.rejects(ask('answer'), {
-    code: 'GENERATOR_BUSY', message: 'Too many documents are being made: 2 wait before this one, the maximum is 2. Try again in 5 seconds.',
+    code: 'GENERATOR_BUSY',
+    message: 'Too many documents are being made: 2 wait before this one, the maximum is 2. Try again in 5 seconds.',
     details: { retryAfterS: 5, relatedInfo: { actualWaiting: 2, maxWaiting: 2 } },
   });
   gone.abort(new Error('the caller left'));
@@ -137,7 +172,8 @@ await t.test('closing ends what is under way and what waits', async (t) => {
   const both = [awaited(ask('spin')), awaited(ask('answer'))];
   await clock.whenWaiting(2);
   await generator.close();
-  for (const one of await Promise.allSettled(both)) t.match(one, { status: 'rejected', reason: { code: 'GENERATOR_BUSY', message: /stopping/ } });
+  for (const one of await Promise.allSettled(both))
+    t.match(one, { status: 'rejected', reason: { code: 'GENERATOR_BUSY', message: /stopping/ } });
   await t.rejects(ask('answer'), { code: 'GENERATOR_BUSY' });
   t.equal(clock.waiting(), 0);
   await generator.close();
@@ -151,26 +187,46 @@ await t.test('a caller that has left already starts nothing', async (t) => {
 await t.test('images stay readable for the caller, and a thread sees no setting of the process', async (t) => {
   const { generator, ask } = open(t);
   const whole = Buffer.alloc(64, 1);
-  const images = new Map<string, LoadedImage>([['asset:a', { bytes: whole.subarray(8, 18), contentType: 'image/png' }], ['asset:b', { bytes: whole, contentType: 'image/png' }]]);
+  const images = new Map<string, LoadedImage>([
+    ['asset:a', { bytes: whole.subarray(8, 18), contentType: 'image/png' }],
+    ['asset:b', { bytes: whole, contentType: 'image/png' }],
+  ]);
   const file = await generator.make(inputOf('answer'), 'pdf', images, metadata, never);
   t.equal(Buffer.from(file).toString(), '10,64', 'no more than the image itself is sent');
   t.equal(whole.length, 64);
   const names = (await ask('environment')) as readonly string[];
-  t.same(names.filter((name) => !name.startsWith('_TAPJS_')), [], 'but for what the test runner itself puts into every thread');
+  t.same(
+    names.filter((name) => !name.startsWith('_TAPJS_')),
+    [],
+    'but for what the test runner itself puts into every thread',
+  );
 });
 
 await t.test('threads are few, start with the first job, and end when none has come for a while', async (t) => {
   const clock = systemClock();
   const pool = openPool({
-    file: hostileWorker, workerData: undefined, threadsMax: 2, queueMax: 9, queueWaitMs: 60_000, memoryMbMax: 64, idleMs: 20, clock, onStrayFault: () => undefined,
+    file: hostileWorker,
+    workerData: undefined,
+    threadsMax: 2,
+    queueMax: 9,
+    queueWaitMs: 60_000,
+    memoryMbMax: 64,
+    idleMs: 20,
+    clock,
+    onStrayFault: () => undefined,
   });
   t.teardown(() => pool.close());
   t.equal(pool.threads(), 0);
-  const answers = await Promise.all(Array.from({ length: 6 }, () => {
-    const answer = pool.run(() => ({ data: { kind: 'make', input: inputOf('answer'), images: noImages }, transfer: [] }), { timeoutMs: 60_000, signal: never });
-    t.ok(pool.threads() <= 2);
-    return answer;
-  }));
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => {
+      const answer = pool.run(() => ({ data: { kind: 'make', input: inputOf('answer'), images: noImages }, transfer: [] }), {
+        timeoutMs: 60_000,
+        signal: never,
+      });
+      t.ok(pool.threads() <= 2);
+      return answer;
+    }),
+  );
   t.same([...new Set(answers.map(({ kind }) => kind))], ['done']);
   await eventually('idle threads end', () => pool.threads() === 0);
 });

@@ -7,24 +7,42 @@ export const hostileWorker = new URL('./hostile-worker.js', import.meta.url);
 export default async (job: DocumentJob): Promise<unknown> => {
   const act = String(job.input.variables['act']);
   switch (act) {
-    case 'answer': return { kind: 'made', file: new TextEncoder().encode(job.kind === 'make' ? [...job.images.values()].map(({ bytes }) => bytes.length).join() : '') };
-    case 'sources': return { kind: 'image-sources', sources: [] };
-    case 'slow': return new Promise((resolve) => void setTimeout(() => resolve({ kind: 'image-sources', sources: ['slow'] }), 50));
-    case 'spin': for (;;);
-    case 'bomb': return bomb();
-    case 'exit': return process.exit(7);
-    case 'refuse': return refused(new DomainError('ERR_LIMIT_001', 'the PDF has 31 pages, the maximum is 30', { relatedInfo: { actualPages: 31, maxPages: 30 } }));
-    case 'environment': return { kind: 'image-sources', sources: Object.keys(process.env) };
+    case 'answer':
+      return {
+        kind: 'made',
+        file: new TextEncoder().encode(job.kind === 'make' ? [...job.images.values()].map(({ bytes }) => bytes.length).join() : ''),
+      };
+    case 'sources':
+      return { kind: 'image-sources', sources: [] };
+    case 'slow':
+      return new Promise((resolve) => void setTimeout(() => resolve({ kind: 'image-sources', sources: ['slow'] }), 50));
+    case 'spin':
+      for (;;);
+    case 'bomb':
+      return bomb();
+    case 'exit':
+      return process.exit(7);
+    case 'refuse':
+      return refused(
+        new DomainError('ERR_LIMIT_001', 'the PDF has 31 pages, the maximum is 30', { relatedInfo: { actualPages: 31, maxPages: 30 } }),
+      );
+    case 'environment':
+      return { kind: 'image-sources', sources: Object.keys(process.env) };
     case 'throw-later': {
       // As png-js does: an error in a callback that nobody awaits.
-      setTimeout(() => { throw new Error('a secret of the document'); }, 1);
+      setTimeout(() => {
+        throw new Error('a secret of the document');
+      }, 1);
       return new Promise(() => {});
     }
     case 'throw-when-done': {
-      setTimeout(() => { throw new Error('too late'); }, 1);
+      setTimeout(() => {
+        throw new Error('too late');
+      }, 1);
       return { kind: 'image-sources', sources: [] };
     }
-    default: throw new Error(`no such act: ${act}`);
+    default:
+      throw new Error(`no such act: ${act}`);
   }
 };
 

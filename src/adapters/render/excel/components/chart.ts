@@ -1,6 +1,6 @@
 /** Charts of the sheet itself: the numbers stand in cells below, and the chart draws what stands there. */
 import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
-import type { ExpandedChart } from '../../../../domain/rendering/expanded.js';
+import type { ExpandedChart } from '../../../../domain/rendering/expand/expanded.js';
 import { chartXml } from '../chart-xml.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
 import { BASE_FONT } from '../fonts.js';
@@ -21,7 +21,10 @@ export const chart: ComponentDrawer<'chart'> = (component, { limits }) => {
   return {
     kind: 'block',
     rows: chartRows + ROWS_BETWEEN + 1 + categories.length,
-    widths: [Math.min(40, Math.max(10, ...categories.map(textWidth)) + 2), ...series.map(({ name }) => Math.min(30, Math.max(10, textWidth(name) + 2)))],
+    widths: [
+      Math.min(40, Math.max(10, ...categories.map(textWidth)) + 2),
+      ...series.map(({ name }) => Math.min(30, Math.max(10, textWidth(name) + 2))),
+    ],
     draw: async (sheet) => {
       const row = sheet.nextRow();
       const headerRow = row + chartRows + ROWS_BETWEEN;
@@ -46,7 +49,10 @@ const writeNumbers = ({ categories, series, xTitle, field }: ExpandedChart, shee
     const safe = cellText(value, limits.excelCellCharsMax, { field, where: () => where });
     return { value: safe === '' ? null : safe, style: looksLikeFormula(safe) ? { ...style, numFmt: TEXT_CODE } : style };
   };
-  sheet.writeRow([text(xTitle, 'xTitle', headerStyle), ...series.map(({ name }, at) => text(name, `the name of series ${at + 1}`, numberHeaderStyle))]);
+  sheet.writeRow([
+    text(xTitle, 'xTitle', headerStyle),
+    ...series.map(({ name }, at) => text(name, `the name of series ${at + 1}`, numberHeaderStyle)),
+  ]);
   categories.forEach((category, at) => {
     const numbers = series.map(({ values }): DrawnCell => ({ value: values[at] ?? null, style: textStyle }));
     sheet.writeRow([text(category, `category ${at + 1}`, textStyle), ...numbers]);

@@ -1,6 +1,6 @@
 /** Pictures: PNG, JPEG and GIF as they are, in a row of their own height. */
 import { DomainError } from '../../../../domain/errors.js';
-import type { ExpandedImage } from '../../../../domain/rendering/expanded.js';
+import type { ExpandedImage } from '../../../../domain/rendering/expand/expanded.js';
 import { safeLink } from '../../../../domain/rendering/urls.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
 import { pictureSize, type PictureSize } from '../image-size.js';
@@ -26,7 +26,14 @@ export const image: ComponentDrawer<'image'> = (component, surroundings) => {
     widths: [],
     draw: async (sheet) => {
       const place = { row: sheet.nextRow(), ...cornerOf(component, size.width, sheet), ...size };
-      sheet.draw({ kind: 'picture', place, bytes, extension: picture.kind, alt: component.alt, href: href !== undefined && isFollowed(href) ? href : undefined });
+      sheet.draw({
+        kind: 'picture',
+        place,
+        bytes,
+        extension: picture.kind,
+        alt: component.alt,
+        href: href !== undefined && isFollowed(href) ? href : undefined,
+      });
       sheet.skip(rows, (size.height + 2 * POINTS_AROUND) / rows);
     },
   };
@@ -47,18 +54,26 @@ const bytesOf = (component: ExpandedImage, { images }: Surroundings): Uint8Array
 const known = (component: ExpandedImage, bytes: Uint8Array): Uint8Array => {
   const start = Buffer.from(bytes.subarray(0, 512)).toString('latin1');
   if (/^RIFF....WEBP/s.test(start)) throw unusable(component, 'is a WebP; a workbook shows PNG, JPEG and GIF');
-  if (/^(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE svg|!--|svg)/i.test(start)) throw unusable(component, 'is an SVG; a workbook shows PNG, JPEG and GIF');
+  if (/^(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE svg|!--|svg)/i.test(start))
+    throw unusable(component, 'is an SVG; a workbook shows PNG, JPEG and GIF');
   if (!/^(?:\x89PNG|\xff\xd8\xff|GIF8)/.test(start)) throw unusable(component, 'is of no known kind; a workbook shows PNG, JPEG and GIF');
   return bytes;
 };
 
 const unusable = ({ field }: ExpandedImage, what: string): DomainError => {
   const at = `${field}.props.src`;
-  return new DomainError('GENERATION_FAILED', `the picture at ${at} ${what}`, { errors: [{ field: at, message: `the picture ${what}` }], relatedInfo: { field: at } });
+  return new DomainError('GENERATION_FAILED', `the picture at ${at} ${what}`, {
+    errors: [{ field: at, message: `the picture ${what}` }],
+    relatedInfo: { field: at },
+  });
 };
 
 /** What the author leaves open follows from the picture's own shape; nothing is wider than the page. */
-const sizeOf = ({ width: points, widthPercent, height }: ExpandedImage, picture: PictureSize, pageWidth: number): Readonly<{ width: number; height: number }> => {
+const sizeOf = (
+  { width: points, widthPercent, height }: ExpandedImage,
+  picture: PictureSize,
+  pageWidth: number,
+): Readonly<{ width: number; height: number }> => {
   const width = points ?? (widthPercent === undefined ? undefined : (pageWidth * widthPercent) / 100);
   const ratio = picture.height / picture.width;
   const natural = Math.min(picture.width * POINTS_PER_PIXEL, pageWidth);

@@ -37,7 +37,15 @@ type Look = Readonly<{ font: RunFont; align: Paragraph['align']; fill: string | 
 
 const draw = (row: RichRow, look: Look, sheet: Sheet): void => {
   const at = sheet.nextRow();
-  const spot = (column: number): TextSpot => ({ sheet, field: look.field, where: () => `row ${at} of the sheet`, charsMax: look.charsMax, row: at, column, font: look.font });
+  const spot = (column: number): TextSpot => ({
+    sheet,
+    field: look.field,
+    where: () => `row ${at} of the sheet`,
+    charsMax: look.charsMax,
+    row: at,
+    column,
+    font: look.font,
+  });
   switch (row.kind) {
     case 'line':
       sheet.writeMerged({ value: null, style: { border: { bottom: { style: 'thin', color: { argb: RULE_COLOR } } } } }, LINE_POINTS.rule);
@@ -45,13 +53,18 @@ const draw = (row: RichRow, look: Look, sheet: Sheet): void => {
     case 'cells': {
       const border = { style: 'thin', color: { argb: RULE_COLOR } } as const;
       const box = { border: { top: border, right: border, bottom: border, left: border } };
-      sheet.writeRow(row.cells.map((cell, index) => paragraphCell(cell, spot(index + 1), (_, code) => ({ ...styleOf(cell, look, code), ...box }))));
+      sheet.writeRow(
+        row.cells.map((cell, index) => paragraphCell(cell, spot(index + 1), (_, code) => ({ ...styleOf(cell, look, code), ...box }))),
+      );
       return;
     }
     case 'paragraph': {
       const { paragraph } = row;
       const chars = sheet.widths.reduce((sum, width) => sum + width, 0) - paragraph.indent * 2;
-      sheet.writeMerged(paragraphCell(paragraph, spot(1), (_, code) => styleOf(paragraph, look, code)), heightOf(paragraph, chars));
+      sheet.writeMerged(
+        paragraphCell(paragraph, spot(1), (_, code) => styleOf(paragraph, look, code)),
+        heightOf(paragraph, chars),
+      );
     }
   }
 };
@@ -72,5 +85,8 @@ const heightOf = ({ runs, text, heading }: Paragraph, chars: number): number => 
   const size = Math.max(...runs.map(({ font }) => font?.size ?? 11));
   const widthFactor = runs.some(({ font }) => font?.bold) ? 1.1 : 1;
   const lines = linesIn(text, (chars * 11) / (size * widthFactor));
-  return Math.min(ROW_POINTS_MAX, Math.ceil(lines * size * LINE_POINTS.perFontPoint) + (heading === undefined ? 1 : LINE_POINTS.aroundHeading));
+  return Math.min(
+    ROW_POINTS_MAX,
+    Math.ceil(lines * size * LINE_POINTS.perFontPoint) + (heading === undefined ? 1 : LINE_POINTS.aroundHeading),
+  );
 };

@@ -1,6 +1,6 @@
 /** How the cells of a table look; the same look is always the same object, so that the writer writes each style once. */
 import type { Borders, Fill } from 'exceljs';
-import type { Border, ExpandedTable, HorizontalAlign, TextStyle } from '../../../../domain/rendering/expanded.js';
+import type { Border, ExpandedTable, HorizontalAlign, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
 import { argb } from '../colors.js';
 import { fontOfStyle, type RunFont } from '../fonts.js';
 import type { CellStyle } from '../sheet.js';
@@ -31,23 +31,37 @@ export const createLooks = (table: ExpandedTable, style: TextStyle): Looks => {
   const headerFont: RunFont = { ...font, bold: true, ...(headerColor === undefined ? {} : { color: { argb: headerColor } }) };
   const footerFont: RunFont = { ...font, bold: true };
   const line = lineOf(table.border);
-  const border = line === undefined ? {} : { border: table.borderLines === 'rows' ? { bottom: line } : { top: line, right: line, bottom: line, left: line } };
+  const border =
+    line === undefined
+      ? {}
+      : { border: table.borderLines === 'rows' ? { bottom: line } : { top: line, right: line, bottom: line, left: line } };
   const kept = createKept();
   return {
-    font, headerFont, footerFont,
-    header: (align) => kept(`h${align}`, () => ({
-      font: headerFont, fill: filled(argb(table.headerBackgroundColor) ?? HEADER_FILL), ...border,
-      alignment: { ...aligned(align), vertical: 'middle', wrapText: true },
-    })),
-    body: (align, striped, code, wrap) => kept(`${align}|${striped}|${wrap}|${code}`, () => ({
-      font, ...border, ...coded(code), ...(striped ? { fill: filled(STRIPE_FILL) } : {}),
-      alignment: { ...aligned(align), vertical: 'top', ...(wrap ? { wrapText: true } : {}) },
-    })),
-    footer: (align, code, wrap) => kept(`f${align}|${wrap}|${code}`, () => ({
-      font: footerFont, ...coded(code),
-      border: { ...border.border, top: { style: 'medium', color: { argb: argb(table.border.color) ?? 'FF9CA3AF' } } },
-      alignment: { ...aligned(align), vertical: 'top', ...(wrap ? { wrapText: true } : {}) },
-    })),
+    font,
+    headerFont,
+    footerFont,
+    header: (align) =>
+      kept(`h${align}`, () => ({
+        font: headerFont,
+        fill: filled(argb(table.headerBackgroundColor) ?? HEADER_FILL),
+        ...border,
+        alignment: { ...aligned(align), vertical: 'middle', wrapText: true },
+      })),
+    body: (align, striped, code, wrap) =>
+      kept(`${align}|${striped}|${wrap}|${code}`, () => ({
+        font,
+        ...border,
+        ...coded(code),
+        ...(striped ? { fill: filled(STRIPE_FILL) } : {}),
+        alignment: { ...aligned(align), vertical: 'top', ...(wrap ? { wrapText: true } : {}) },
+      })),
+    footer: (align, code, wrap) =>
+      kept(`f${align}|${wrap}|${code}`, () => ({
+        font: footerFont,
+        ...coded(code),
+        border: { ...border.border, top: { style: 'medium', color: { argb: argb(table.border.color) ?? 'FF9CA3AF' } } },
+        alignment: { ...aligned(align), vertical: 'top', ...(wrap ? { wrapText: true } : {}) },
+      })),
     empty: { font: { ...font, italic: true }, ...border, alignment: { horizontal: 'center', vertical: 'middle', wrapText: true } },
   };
 };
@@ -75,5 +89,8 @@ const lineOf = ({ width, style, color }: Border): Borders['top'] | undefined => 
   const lineColor = argb(color);
   if (width === 0 || style === 'none' || lineColor === undefined) return undefined;
   const solid = width < 1.6 ? 'thin' : width < 2.6 ? 'medium' : 'thick';
-  return { style: style === 'solid' ? solid : style === 'dashed' ? (width < 1.6 ? 'dashed' : 'mediumDashed') : 'dotted', color: { argb: lineColor } };
+  return {
+    style: style === 'solid' ? solid : style === 'dashed' ? (width < 1.6 ? 'dashed' : 'mediumDashed') : 'dotted',
+    color: { argb: lineColor },
+  };
 };

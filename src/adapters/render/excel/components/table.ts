@@ -1,7 +1,7 @@
 /** Tables as real cells: typed values with their formats, header, footer, filter, the author's formulas. */
-import type { Cell, ExpandedColumn, ExpandedTable } from '../../../../domain/rendering/expanded.js';
+import type { Cell, ExpandedColumn, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
 import type { ValueFormat } from '../../../../domain/template/schema.js';
-import type { Language } from '../../../../domain/rendering/formats.js';
+import type { Language } from '../../../../domain/rendering/scope/formats.js';
 import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
 import { kindOf, typedCells, type Typed } from '../cell-values.js';
 import { contentWidth, htmlWidth } from '../column-width.js';
@@ -38,16 +38,31 @@ export const table: ComponentDrawer<'table'> = (component, surroundings) => {
   };
 };
 
-const widthOf = ({ width, header, footer, footerFormula, align }: ExpandedColumn, at: number, table: ExpandedTable, { pageWidth, style }: Surroundings): number => {
+const widthOf = (
+  { width, header, footer, footerFormula, align }: ExpandedColumn,
+  at: number,
+  table: ExpandedTable,
+  { pageWidth, style }: Surroundings,
+): number => {
   if (width !== 'auto' && width !== 'rest') return charsOf('points' in width ? width.points : (pageWidth * width.percent) / 100);
   // Bold letters are wider, and the arrow of a filter stands beside the text.
-  const titles = Math.max(htmlWidth(header ?? '') + (table.autoFilter ? 2 : 0), footerFormula === undefined ? htmlWidth(footer ?? '') : FORMULA_CHARS) * 1.1;
+  const titles =
+    Math.max(htmlWidth(header ?? '') + (table.autoFilter ? 2 : 0), footerFormula === undefined ? htmlWidth(footer ?? '') : FORMULA_CHARS) *
+    1.1;
   const chars = (Math.max(titles, contentWidth(cellsOf(table.rows, at))) * (table.fontSize ?? style.fontSize ?? 11)) / 11;
   return Math.min(AUTO_CHARS.max, Math.max(AUTO_CHARS.min, Math.ceil(chars + (align === 'right' ? 3 : 2))));
 };
 
 type Frame = Readonly<{ sheet: Sheet; surroundings: Surroundings; hasHeader: boolean; hasFooter: boolean }>;
-type Body = Readonly<{ component: ExpandedTable; frame: Frame; looks: Looks; types: readonly Typed[]; resultCode: (format: ValueFormat | undefined) => string; first: number; last: number }>;
+type Body = Readonly<{
+  component: ExpandedTable;
+  frame: Frame;
+  looks: Looks;
+  types: readonly Typed[];
+  resultCode: (format: ValueFormat | undefined) => string;
+  first: number;
+  last: number;
+}>;
 
 const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
   const { sheet, surroundings, hasHeader, hasFooter } = frame;
@@ -63,9 +78,24 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
   }
   const first = sheet.nextRow();
   const types = columns.map((column, at) => typedCells(column, cellsOf(rows, at), surroundings.language));
-  const body: Body = { component, frame, looks, types, resultCode: resultCodes(surroundings.language), first, last: first + rows.length - 1 };
+  const body: Body = {
+    component,
+    frame,
+    looks,
+    types,
+    resultCode: resultCodes(surroundings.language),
+    first,
+    last: first + rows.length - 1,
+  };
   if (rows.length === 0 && emptyText !== undefined) {
-    sheet.writeMerged(textCell({ html: emptyText }, spotOf(component, frame, { where: 'emptyText', row: first, at: 0, font: looks.font }), () => looks.empty), EMPTY_ROW_POINTS);
+    sheet.writeMerged(
+      textCell(
+        { html: emptyText },
+        spotOf(component, frame, { where: 'emptyText', row: first, at: 0, font: looks.font }),
+        () => looks.empty,
+      ),
+      EMPTY_ROW_POINTS,
+    );
   }
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at] ?? [];
@@ -112,9 +142,22 @@ const spotOf = (
   { field }: ExpandedTable,
   { sheet, surroundings }: Frame,
   { where, row, at, font }: Readonly<{ where: string; row: number; at: number; font: Looks['font'] }>,
-): TextSpot => ({ sheet, charsMax: surroundings.limits.excelCellCharsMax, field, row, column: at + 1, font, where: () => `${where}, column ${at + 1}` });
+): TextSpot => ({
+  sheet,
+  charsMax: surroundings.limits.excelCellCharsMax,
+  field,
+  row,
+  column: at + 1,
+  font,
+  where: () => `${where}, column ${at + 1}`,
+});
 
-const bodyCell = (cell: Cell | undefined, { align, format }: ExpandedColumn, at: number, { component, frame, looks, types, resultCode, first, last }: Body): DrawnCell => {
+const bodyCell = (
+  cell: Cell | undefined,
+  { align, format }: ExpandedColumn,
+  at: number,
+  { component, frame, looks, types, resultCode, first, last }: Body,
+): DrawnCell => {
   const { sheet } = frame;
   const row = sheet.nextRow();
   const striped = component.striped && (row - first) % 2 === 1;
@@ -125,11 +168,14 @@ const bodyCell = (cell: Cell | undefined, { align, format }: ExpandedColumn, at:
   if (typed !== undefined) return { value: typed.value, style: looks.body(align, striped, typed.code ?? '', false) };
   const spot = spotOf(component, frame, { where: `the cell in row ${row - first + 1}`, row, at, font: looks.font });
   const room = sheet.widths[at] ?? 0;
-  return textCell(textOf(cell), spot, (text, code) => looks.body(align, striped, code, text.includes('\n') || (text.length * 2 > room && textWidth(text) > room)));
+  return textCell(textOf(cell), spot, (text, code) =>
+    looks.body(align, striped, code, text.includes('\n') || (text.length * 2 > room && textWidth(text) > room)),
+  );
 };
 
 /** A text that is a value needs no way through HTML. */
-const textOf = (cell: Cell): Content => (typeof cell.value === 'string' && cell.format === undefined ? { text: cell.value } : { html: cell.html });
+const textOf = (cell: Cell): Content =>
+  typeof cell.value === 'string' && cell.format === undefined ? { text: cell.value } : { html: cell.html };
 
 const footerCell = (column: ExpandedColumn, at: number, { component, frame, looks, resultCode, first, last }: Body): DrawnCell => {
   const { sheet, surroundings } = frame;
@@ -141,7 +187,11 @@ const footerCell = (column: ExpandedColumn, at: number, { component, frame, look
   const cell: Cell = { html: footer, value: footerValue, format };
   const typed = footerValue === undefined ? undefined : typedCells({ type: column.type, format }, [cell], surroundings.language)(cell);
   if (typed !== undefined) return { value: typed.value, style: looks.footer(align, typed.code ?? '', false) };
-  return textCell({ html: footerFormula === undefined ? footer : '' }, spotOf(component, frame, { where: 'the footer', row, at, font: looks.footerFont }), (_, code) => looks.footer(align, code, true));
+  return textCell(
+    { html: footerFormula === undefined ? footer : '' },
+    spotOf(component, frame, { where: 'the footer', row, at, font: looks.footerFont }),
+    (_, code) => looks.footer(align, code, true),
+  );
 };
 
 /** The code for what a formula will give, which nobody knows yet: two digits where the format leaves it open. */

@@ -1,5 +1,12 @@
 /** Components of text and of room: rich text, list, divider, spacer. */
-import type { Box, ExpandedDivider, ExpandedList, ExpandedRichText, ExpandedSpacer, Width } from '../../../../domain/rendering/expanded.js';
+import type {
+  Box,
+  ExpandedDivider,
+  ExpandedList,
+  ExpandedRichText,
+  ExpandedSpacer,
+  Width,
+} from '../../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../colors.js';
 import { dashOf, LINE_COLOR, lookOf, narrower, withStyle, type ComponentRenderer, type Context } from '../context.js';
 import { LIST_INDENT_PT, listNodes, richNodes } from '../rich.js';
@@ -15,7 +22,9 @@ export const padded = (nodes: readonly Node[], { top, right, bottom, left }: Box
   if (nodes.length === 0) return [];
   if (top + right + bottom + left === 0 && background === undefined) return nodes;
   const inner: Node = { stack: nodes, margin: [left, top, right, bottom] };
-  return background === undefined ? [inner] : [{ stack: [inner], behind: ({ x, y, width, height }) => [{ type: 'rect', x, y, w: width, h: height, color: background }] }];
+  return background === undefined
+    ? [inner]
+    : [{ stack: [inner], behind: ({ x, y, width, height }) => [{ type: 'rect', x, y, w: width, h: height, color: background }] }];
 };
 
 export const list: ComponentRenderer<ExpandedList> = ({ items, html, ordered, style, padding }, outer) => {
@@ -44,16 +53,27 @@ export const divider: ComponentRenderer<ExpandedDivider> = ({ color, thickness, 
   const room = Math.max(context.width - margin.left - margin.right, 0);
   const length = pointsOf(width, room);
   const dash = dashOf({ style, width: thickness });
-  return [{
-    canvas: [{
-      type: 'line', x1: 0, y1: thickness / 2, x2: length, y2: thickness / 2, lineWidth: thickness, lineColor: pdfColor(color) ?? LINE_COLOR,
-      ...(dash === undefined ? {} : { dash }),
-    }],
-    alignment: 'center',
-    margin: [margin.left, margin.top, margin.right, margin.bottom + thickness / 2],
-  }];
+  return [
+    {
+      canvas: [
+        {
+          type: 'line',
+          x1: 0,
+          y1: thickness / 2,
+          x2: length,
+          y2: thickness / 2,
+          lineWidth: thickness,
+          lineColor: pdfColor(color) ?? LINE_COLOR,
+          ...(dash === undefined ? {} : { dash }),
+        },
+      ],
+      alignment: 'center',
+      margin: [margin.left, margin.top, margin.right, margin.bottom + thickness / 2],
+    },
+  ];
 };
 
 /** Room that would reach over the foot of a sheet ends there, so it is never taken to the next one. */
-export const spacer: ComponentRenderer<ExpandedSpacer> = ({ height }, context) =>
-  [{ stack: [], margin: [0, 0, 0, Math.min(height, context.height)] }];
+export const spacer: ComponentRenderer<ExpandedSpacer> = ({ height }, context) => [
+  { stack: [], margin: [0, 0, 0, Math.min(height, context.height)] },
+];

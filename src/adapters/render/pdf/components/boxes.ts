@@ -1,5 +1,5 @@
 /** Components that hold others: container and columns. */
-import type { Expanded, ExpandedColumns, ExpandedContainer, Width } from '../../../../domain/rendering/expanded.js';
+import type { Expanded, ExpandedColumns, ExpandedContainer, Width } from '../../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../colors.js';
 import { dashOf, type Context } from '../context.js';
 import type { Area, Margin, Node, Vector } from '../nodes.js';
@@ -17,27 +17,38 @@ export const container = (component: ExpandedContainer, outer: Context, drawAll:
     color: pdfColor(component.color) ?? outer.color,
     align: align === 'left' ? outer.align : align,
   };
-  const inner: Node = { stack: drawAll(children, context), margin: [padding.left + line, padding.top + line, padding.right + line, padding.bottom + line] };
+  const inner: Node = {
+    stack: drawAll(children, context),
+    margin: [padding.left + line, padding.top + line, padding.right + line, padding.bottom + line],
+  };
   const behind = frameOf(component, line);
-  return [{
-    stack: [inner],
-    ...(behind === undefined ? {} : { behind }),
-    margin: besides(outer.width - width, align === 'justify' ? 'left' : align),
-  }];
+  return [
+    {
+      stack: [inner],
+      ...(behind === undefined ? {} : { behind }),
+      margin: besides(outer.width - width, align === 'justify' ? 'left' : align),
+    },
+  ];
 };
 
 const besides = (free: number, align: 'left' | 'center' | 'right'): Margin => {
   switch (align) {
-    case 'left': return [0, 0, free, 0];
-    case 'center': return [free / 2, 0, free / 2, 0];
-    case 'right': return [free, 0, 0, 0];
+    case 'left':
+      return [0, 0, free, 0];
+    case 'center':
+      return [free / 2, 0, free / 2, 0];
+    case 'right':
+      return [free, 0, 0, 0];
   }
 };
 
 const BROKEN_PADDING_PT = 8;
 
 /** Background and border; over several sheets each part has its own frame. The line lies inside the area. */
-const frameOf = ({ backgroundColor, border, borderRadius = 0, padding }: ExpandedContainer, line: number): ((area: Area) => readonly Vector[]) | undefined => {
+const frameOf = (
+  { backgroundColor, border, borderRadius = 0, padding }: ExpandedContainer,
+  line: number,
+): ((area: Area) => readonly Vector[]) | undefined => {
   const color = pdfColor(backgroundColor);
   const lineColor = line > 0 ? pdfColor(border?.color) : undefined;
   if (color === undefined && lineColor === undefined) return undefined;
@@ -61,14 +72,24 @@ const frameOf = ({ backgroundColor, border, borderRadius = 0, padding }: Expande
 
 export const columns = ({ children, widths, gap, verticalAlign }: ExpandedColumns, context: Context, drawAll: DrawAll): readonly Node[] => {
   if (children.length === 0) return [];
-  const rooms = roomsOf(children.map((_, at) => widths[at] ?? 'rest'), gap, context.width);
-  return [{
-    columns: children.map((child, at): Node => {
-      const width = rooms[at] ?? 1;
-      return { stack: drawAll([child], { ...context, width }), width, ...(verticalAlign === 'top' ? {} : { verticalAlignment: verticalAlign }) };
-    }),
-    columnGap: gap,
-  }];
+  const rooms = roomsOf(
+    children.map((_, at) => widths[at] ?? 'rest'),
+    gap,
+    context.width,
+  );
+  return [
+    {
+      columns: children.map((child, at): Node => {
+        const width = rooms[at] ?? 1;
+        return {
+          stack: drawAll([child], { ...context, width }),
+          width,
+          ...(verticalAlign === 'top' ? {} : { verticalAlignment: verticalAlign }),
+        };
+      }),
+      columnGap: gap,
+    },
+  ];
 };
 
 const COLUMN_MIN_PT = 12;
@@ -76,11 +97,12 @@ const COLUMN_MIN_PT = 12;
 /** Points of each column; the gaps come out of the room, and columns that ask for too much shrink in proportion. */
 export const roomsOf = (widths: readonly Width[], gap: number, width: number): readonly number[] => {
   const room = Math.max(width - gap * (widths.length - 1), COLUMN_MIN_PT * widths.length);
-  const wanted = widths.map((wish) => (typeof wish === 'string' ? undefined : 'points' in wish ? wish.points : (room * wish.percent) / 100));
+  const wanted = widths.map((wish) =>
+    typeof wish === 'string' ? undefined : 'points' in wish ? wish.points : (room * wish.percent) / 100,
+  );
   const sum = wanted.reduce<number>((total, points) => total + (points ?? 0), 0);
   const open = wanted.filter((points) => points === undefined).length;
   const factor = sum > room - open * COLUMN_MIN_PT ? Math.max(room - open * COLUMN_MIN_PT, 0) / sum : 1;
   const rest = open === 0 ? 0 : (room - sum * factor) / open;
   return wanted.map((points) => (points === undefined ? rest : points * factor));
 };
-

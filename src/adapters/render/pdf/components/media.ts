@@ -1,36 +1,62 @@
 /** Components of pictures: image, QR code, chart. */
 import { DomainError } from '../../../../domain/errors.js';
-import type { ExpandedChart, ExpandedImage, ExpandedQrCode } from '../../../../domain/rendering/expanded.js';
+import type { ExpandedChart, ExpandedImage, ExpandedQrCode } from '../../../../domain/rendering/expand/expanded.js';
 import { blockAlign, narrower, type ComponentRenderer } from '../context.js';
 import { padded } from './blocks.js';
 import { pictureNode } from '../picture-node.js';
 import { layQrCode, readableColors, type QrCode } from '../../qr-code.js';
 import { chartSvg } from '../charts.js';
 
-export const image: ComponentRenderer<ExpandedImage> = ({ src, alt, width, widthPercent, height, align, href, field, padding, borderRadius }, outer) => {
+export const image: ComponentRenderer<ExpandedImage> = (
+  { src, alt, width, widthPercent, height, align, href, field, padding, borderRadius },
+  outer,
+) => {
   const context = narrower(padding.left + padding.right, outer);
   const picture = context.picture(src, `${field}.props.src`);
   if (picture === undefined) {
     throw new DomainError('GENERATION_FAILED', `the picture of ${field} was not loaded`, { relatedInfo: { field: `${field}.props.src` } });
   }
   const wish = widthPercent === undefined ? width : (context.width * widthPercent) / 100;
-  return padded([pictureNode(picture, { width: wish, height, alt, link: href, align: align ?? blockAlign(context), radius: borderRadius ?? 0 }, context)], padding, undefined);
+  return padded(
+    [
+      pictureNode(
+        picture,
+        { width: wish, height, alt, link: href, align: align ?? blockAlign(context), radius: borderRadius ?? 0 },
+        context,
+      ),
+    ],
+    padding,
+    undefined,
+  );
 };
 
 /** Room around a code that readers need, in modules (ISO/IEC 18004, 9.1). */
 const QUIET_MODULES = 4;
 
-export const qrCode: ComponentRenderer<ExpandedQrCode> = ({ value, size, errorCorrection, color, backgroundColor, align, field }, context) => {
-  const code = value === '' ? { fault: 'is empty: give it a value' } : layQrCode(value, { size: `${size}pt`, level: errorCorrection, color, background: backgroundColor });
+export const qrCode: ComponentRenderer<ExpandedQrCode> = (
+  { value, size, errorCorrection, color, backgroundColor, align, field },
+  context,
+) => {
+  const code =
+    value === ''
+      ? { fault: 'is empty: give it a value' }
+      : layQrCode(value, { size: `${size}pt`, level: errorCorrection, color, background: backgroundColor });
   if ('fault' in code) {
     const path = `${field}.props.value`;
     throw new DomainError('VALIDATION_ERROR', `the QR code at ${field} ${code.fault}`, { errors: [{ field: path, message: code.fault }] });
   }
   const side = code.modules + 2 * QUIET_MODULES;
   const [front, back] = readableColors({ color, background: backgroundColor }).map(([red, green, blue]) => `rgb(${red},${green},${blue})`);
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${side} ${side}" width="${side}" height="${side}">`
-    + `<rect width="${side}" height="${side}" fill="${back}"/><path fill="${front}" d="${pathOf(code)}"/></svg>`;
-  return [pictureNode({ kind: 'svg', svg, width: side, height: side }, { width: size, height: size, alt: `QR code: ${value}`, link: undefined, align: align ?? blockAlign(context) }, context)];
+  const svg =
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${side} ${side}" width="${side}" height="${side}">` +
+    `<rect width="${side}" height="${side}" fill="${back}"/><path fill="${front}" d="${pathOf(code)}"/></svg>`;
+  return [
+    pictureNode(
+      { kind: 'svg', svg, width: side, height: side },
+      { width: size, height: size, alt: `QR code: ${value}`, link: undefined, align: align ?? blockAlign(context) },
+      context,
+    ),
+  ];
 };
 
 /** Dark modules side by side are one rectangle: fewer edges, and no hairlines between them. */
@@ -49,7 +75,16 @@ const pathOf = ({ modules, isDark }: QrCode): string => {
 
 export const chart: ComponentRenderer<ExpandedChart> = (component, context) => {
   const drawing = chartSvg(component, context.width, context);
-  const names = component.series.map(({ name }) => name).filter((name) => name !== '').join(', ');
+  const names = component.series
+    .map(({ name }) => name)
+    .filter((name) => name !== '')
+    .join(', ');
   const alt = [component.title, names].filter((text) => text !== '').join(': ') || 'chart';
-  return [pictureNode({ kind: 'svg', ...drawing }, { width: undefined, height: undefined, alt, link: undefined, align: blockAlign(context) }, context)];
+  return [
+    pictureNode(
+      { kind: 'svg', ...drawing },
+      { width: undefined, height: undefined, alt, link: undefined, align: blockAlign(context) },
+      context,
+    ),
+  ];
 };

@@ -1,5 +1,5 @@
 /** Tables of data: header rows that come again on each sheet, widths, alignment, stripes, lines and a footer. */
-import type { Box, ExpandedColumn, ExpandedTable, Html } from '../../../../domain/rendering/expanded.js';
+import type { Box, ExpandedColumn, ExpandedTable, Html } from '../../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../colors.js';
 import { dashOf, LINE_COLOR, lookOf, MUTED_COLOR, narrower, type ComponentRenderer, type Context } from '../context.js';
 import { padded } from './blocks.js';
@@ -15,28 +15,50 @@ export const table: ComponentRenderer<ExpandedTable> = (component, surroundings)
   const outer = narrower(component.padding.left + component.padding.right, surroundings);
   const { columns, rows, striped, padding } = component;
   if (columns.length === 0) return [];
-  const context: Context = { ...outer, fontSize: component.fontSize ?? outer.fontSize * 0.95, lineHeight: Math.min(outer.lineHeight, 1.3), color: pdfColor(component.color) ?? outer.color, height: outer.height * CELL_SHARE_MAX };
+  const context: Context = {
+    ...outer,
+    fontSize: component.fontSize ?? outer.fontSize * 0.95,
+    lineHeight: Math.min(outer.lineHeight, 1.3),
+    color: pdfColor(component.color) ?? outer.color,
+    height: outer.height * CELL_SHARE_MAX,
+  };
   const tag: Tag = { type: 'Table', parent: outer.tag };
   const hasHeader = component.showHeader && columns.some(({ header }) => header !== undefined && header !== '');
   const hasFooter = columns.some(({ footer }) => footer !== undefined);
   const stripe = (at: number): { fillColor?: string } => (striped && at % 2 === 1 ? { fillColor: STRIPE_COLOR } : {});
   const body = [
     ...(hasHeader ? [headerRow(component, context, tag)] : []),
-    ...(rows.length === 0 ? emptyRow(component, context, tag) : rows.map((cells, at) => row(columns, (column) => cells[column]?.html ?? '', { context, tag, look: stripe(at) }))),
+    ...(rows.length === 0
+      ? emptyRow(component, context, tag)
+      : rows.map((cells, at) => row(columns, (column) => cells[column]?.html ?? '', { context, tag, look: stripe(at) }))),
     ...(hasFooter ? [row(columns, (column) => columns[column]?.footer ?? '', { context, tag, look: {}, bold: true })] : []),
   ];
   if (body.length === 0) return [];
-  return padded([{
-    table: { widths: widthsOf(component, context), body, ...(hasHeader && body.length > 1 ? { headerRows: 1, keepWithHeaderRows: 1 } : { headerRows: 0 }) },
-    layout: layoutOf(component, context, { hasHeader, hasFooter, rows: body.length }),
-    fillsWidth: true,
-    ...lookOf(context),
-  }], padding, undefined);
+  return padded(
+    [
+      {
+        table: {
+          widths: widthsOf(component, context),
+          body,
+          ...(hasHeader && body.length > 1 ? { headerRows: 1, keepWithHeaderRows: 1 } : { headerRows: 0 }),
+        },
+        layout: layoutOf(component, context, { hasHeader, hasFooter, rows: body.length }),
+        fillsWidth: true,
+        ...lookOf(context),
+      },
+    ],
+    padding,
+    undefined,
+  );
 };
 
 type RowLook = Readonly<{ context: Context; tag: Tag; look: Readonly<{ fillColor?: string }>; bold?: boolean }>;
 
-const row = (columns: readonly ExpandedColumn[], html: (column: number) => Html, { context, tag, look, bold = false }: RowLook): readonly TableCell[] => {
+const row = (
+  columns: readonly ExpandedColumn[],
+  html: (column: number) => Html,
+  { context, tag, look, bold = false }: RowLook,
+): readonly TableCell[] => {
   const rowTag: Tag = { type: 'TR', parent: tag };
   return columns.map(({ align }, at) => ({ ...cell(html(at), { ...context, align }, { type: 'TD', parent: rowTag }, bold), ...look }));
 };
@@ -63,7 +85,12 @@ const emptyRow = ({ columns, emptyText }: ExpandedTable, context: Context, tag: 
   if (emptyText === undefined || emptyText === '') return [];
   const align: Alignment = 'center';
   const inner: Context = { ...context, align, color: MUTED_COLOR };
-  return [[{ ...cell(emptyText, inner, { type: 'TD', parent: { type: 'TR', parent: tag } }, false), colSpan: columns.length }, ...columns.slice(1).map(() => ({ text: '' }))]];
+  return [
+    [
+      { ...cell(emptyText, inner, { type: 'TD', parent: { type: 'TR', parent: tag } }, false), colSpan: columns.length },
+      ...columns.slice(1).map(() => ({ text: '' })),
+    ],
+  ];
 };
 
 const COLUMN_MIN_PT = 36;
@@ -71,8 +98,10 @@ const PADDING_SHARE_MAX = 0.1;
 
 /** Padding that leaves no room for text would push it off the sheet. */
 const paddingOf = ({ cellPadding = PADDING }: ExpandedTable, { width, height }: Context): Box => ({
-  top: Math.min(cellPadding.top, height * PADDING_SHARE_MAX), bottom: Math.min(cellPadding.bottom, height * PADDING_SHARE_MAX),
-  left: Math.min(cellPadding.left, width * PADDING_SHARE_MAX), right: Math.min(cellPadding.right, width * PADDING_SHARE_MAX),
+  top: Math.min(cellPadding.top, height * PADDING_SHARE_MAX),
+  bottom: Math.min(cellPadding.bottom, height * PADDING_SHARE_MAX),
+  left: Math.min(cellPadding.left, width * PADDING_SHARE_MAX),
+  right: Math.min(cellPadding.right, width * PADDING_SHARE_MAX),
 });
 
 /** As in CSS a width holds the padding; shares are of the table, which is as wide as the room. */

@@ -1,6 +1,6 @@
 /** A timeline: one event below the other, a dot and a line beside them. */
-import type { ExpandedTimeline, TimelineItem } from '../../../../domain/rendering/expanded.js';
-import { progressOf, type Progress } from '../../../../domain/rendering/timeline-progress.js';
+import type { ExpandedTimeline, TimelineItem } from '../../../../domain/rendering/expand/expanded.js';
+import { progressOf, type Progress } from '../../../../domain/rendering/expand/timeline-progress.js';
 import { pdfColor } from '../colors.js';
 import { LINE_COLOR, MUTED_COLOR, narrower, type ComponentRenderer, type Context } from '../context.js';
 import type { Area, Node, Tag, Vector } from '../nodes.js';
@@ -18,7 +18,13 @@ export const timeline: ComponentRenderer<ExpandedTimeline> = ({ items, color }, 
     const inner = { ...narrower(RAIL_PT, context), tag };
     return {
       stack: [{ stack: itemNodes(item, inner), margin: [RAIL_PT, 0, 0, isLast ? 0 : 10] }],
-      behind: (area) => rail(area, { color: dot, progress: progressOf(item.status), isLastItem: isLast, middle: (context.fontSize * context.lineHeight) / 2 }),
+      behind: (area) =>
+        rail(area, {
+          color: dot,
+          progress: progressOf(item.status),
+          isLastItem: isLast,
+          middle: (context.fontSize * context.lineHeight) / 2,
+        }),
     };
   });
 };
@@ -30,14 +36,20 @@ const rail = ({ x, y, height, isFirst, isLast: endsHere }: Area, { color, progre
   const centre = x + DOT_PT + 1;
   const top = isFirst ? y + middle + DOT_PT + 2 : y;
   const bottom = endsHere ? y + height + middle - DOT_PT - 2 : y + height;
-  const line: readonly Vector[] = isLastItem || bottom <= top ? [] : [{ type: 'line', x1: centre, y1: top, x2: centre, y2: bottom, lineWidth: 1, lineColor: LINE_COLOR }];
+  const line: readonly Vector[] =
+    isLastItem || bottom <= top ? [] : [{ type: 'line', x1: centre, y1: top, x2: centre, y2: bottom, lineWidth: 1, lineColor: LINE_COLOR }];
   if (!isFirst) return line;
   const dot = { type: 'ellipse' as const, x: centre, y: y + middle };
   const isHollow = progress === 'pending';
   return [
     ...line,
     ...(progress === 'current' ? [{ ...dot, r1: DOT_PT + 1.7, r2: DOT_PT + 1.7, lineColor: color, lineWidth: 0.8 }] : []),
-    { ...dot, r1: isHollow ? DOT_PT - 0.5 : DOT_PT, r2: isHollow ? DOT_PT - 0.5 : DOT_PT, ...(isHollow ? { color: '#ffffff', lineColor: color, lineWidth: 1 } : { color }) },
+    {
+      ...dot,
+      r1: isHollow ? DOT_PT - 0.5 : DOT_PT,
+      r2: isHollow ? DOT_PT - 0.5 : DOT_PT,
+      ...(isHollow ? { color: '#ffffff', lineColor: color, lineWidth: 1 } : { color }),
+    },
   ];
 };
 
@@ -45,5 +57,9 @@ const rail = ({ x, y, height, isFirst, isLast: endsHere }: Area, { color, progre
 const itemNodes = ({ title, description, date, status }: TimelineItem, context: Context): readonly Node[] => {
   const small: Context = { ...context, fontSize: context.fontSize * 0.85, color: MUTED_COLOR };
   const about = [date, progressOf(status) === 'other' ? status : ''].filter((text) => text.trim() !== '').join(' · ');
-  return [...plainNodes(title, context, true), ...plainNodes(about, small), ...plainNodes(description, { ...context, fontSize: context.fontSize * 0.95 })];
+  return [
+    ...plainNodes(title, context, true),
+    ...plainNodes(about, small),
+    ...plainNodes(description, { ...context, fontSize: context.fontSize * 0.95 }),
+  ];
 };

@@ -1,0 +1,120 @@
+/**
+ * Which generation of each projection is the live one. The collections of a generation live in a database file of
+ * their own beside the catalog, so that a rebuild disturbs nobody, is put in place by changing one row,
+ * and leaves nothing of the old behind: its file is deleted.
+ */
+import { readdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { CollectionSpec } from '../../domain/ports/read-models.js';
+import { inTransaction, openDatabase } from '../sqlite/database.js';
+
+export type Projection = Readonly<{ name: string; generation: number; specs: readonly CollectionSpec[] }>;
+
+export type Catalog = Readonly<{
+  /** As of now; looked up again only when something changed, here or in another process. */
+  projection: (name: string) => Projection | undefined;
+  projectionOf: (collection: string) => Projection | undefined;
+  /** The projection with these very specs: where they are new, `create` fills the file of a new generation. */
+  ensure: (name: string, specs: readonly CollectionSpec[], create: (file: string) => void) => Projection;
+  /** A number that no generation of this projection has had. */
+  nextGeneration: (name: string) => number;
+  /** Makes `to` the live generation; false where `from` is no longer the live one. */
+  replace: (name: string, from: number, to: number) => boolean;
+  fileOf: (name: string, generation: number) => string;
+  rebuildLockOf: (name: string) => string;
+  /** Deletes the files of every generation that `isDead` names; generations never come back. */
+  deleteGenerations: (name: string, isDead: (generation: number) => boolean) => void;
+  close: () => void;
+}>;
+
+type Row = { name: string; generation: number; specs: string };
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS projections (
+    name TEXT PRIMARY KEY,
+    generation INTEGER NOT NULL,
+    last_generation INTEGER NOT NULL,
+    specs TEXT NOT NULL
+  ) STRICT`;
+
+export const openCatalog = (file: string): Catalog => {
+  const database = openDatabase({ file, synchronous: 'full', cacheSizeKiB: 256 });
+  database.exec(schema);
+  const selectAll = database.prepare<[], Row>('SELECT name, generation, specs FROM projections');
+  const selectVersion = database.prepare<[], number>('PRAGMA data_version').pluck();
+  const take = database
+    .prepare<[string], number>('UPDATE projections SET last_generation = last_generation + 1 WHERE name = ? RETURNING last_generation')
+    .pluck();
+  const setLive = database.prepare('UPDATE projections SET generation = ? WHERE name = ? AND generation = ?');
+  const upsert = database.prepare(
+    `INSERT INTO projections (name, generation, last_generation, specs) VALUES (?, ?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET generation = excluded.generation, last_generation = excluded.last_generation, specs = excluded.specs`,
+  );
+  let version: number | undefined;
+  let projections = new Map<string, Projection>();
+  let byCollection = new Map<string, Projection>();
+
+  const reload = (): void => {
+    const all = selectAll.all().map((row): Projection => ({ ...row, specs: JSON.parse(row.specs) as CollectionSpec[] }));
+    projections = new Map(all.map((projection) => [projection.name, projection]));
+    byCollection = new Map(all.flatMap((projection) => projection.specs.map((spec) => [spec.name, projection])));
+  };
+
+  const refresh = (): void => {
+    const now = selectVersion.get();
+    if (now === version) return;
+    version = now;
+    reload();
+  };
+
+  const stem = file.replace(/\.db$/, '');
+  const fileOf = (name: string, generation: number): string => `${stem}.${name}.${generation}.db`;
+
+  return {
+    projection: (name) => {
+      refresh();
+      return projections.get(name);
+    },
+    projectionOf: (collection) => {
+      refresh();
+      return byCollection.get(collection);
+    },
+    ensure: (name, specs, create) => {
+      inTransaction(database, () => {
+        reload();
+        const known = projections.get(name);
+        if (known !== undefined && JSON.stringify(known.specs) === JSON.stringify(specs)) return;
+        for (const spec of specs) {
+          const owner = byCollection.get(spec.name);
+          if (owner !== undefined && owner.name !== name)
+            throw new Error(`the collection ${spec.name} belongs to the projection ${owner.name}`);
+        }
+        const generation = known === undefined ? 1 : take.get(name)!;
+        create(fileOf(name, generation));
+        upsert.run(name, generation, generation, JSON.stringify(specs));
+      });
+      reload();
+      return projections.get(name)!;
+    },
+    nextGeneration: (name) => {
+      const generation = take.get(name);
+      if (generation === undefined) throw new Error(`there is no projection ${name}`);
+      return generation;
+    },
+    replace: (name, from, to) => {
+      const { changes } = setLive.run(to, name, from);
+      reload();
+      return changes === 1;
+    },
+    fileOf,
+    rebuildLockOf: (name) => `${stem}.${name}.rebuild.lock`,
+    deleteGenerations: (name, isDead) => {
+      const prefix = `${basename(stem)}.${name}.`;
+      for (const entry of readdirSync(dirname(file))) {
+        const generation = /^(\d+)\.db(?:-wal|-shm|-journal)?$/.exec(entry.startsWith(prefix) ? entry.slice(prefix.length) : '')?.[1];
+        if (generation !== undefined && isDead(Number(generation))) rmSync(join(dirname(file), entry), { force: true });
+      }
+    },
+    close: () => void database.close(),
+  };
+};

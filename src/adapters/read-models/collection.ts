@@ -1,0 +1,164 @@
+/** One collection in one generation: a table with a column for each declared field, its indexes, its search index. */
+import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
+import type { Database, Statement } from '../sqlite/database.js';
+import { columnOf, tableOf } from './names.js';
+import { scopeFieldOf } from './scopes.js';
+import { createSearchTable, openSearchIndex, type Entry } from './search-index.js';
+
+export type Collection = Readonly<{
+  put: (row: Row) => void;
+  remove: (id: string) => void;
+  /** Inside a transaction, after its last write. */
+  settle: () => void;
+  /** Inside a transaction: puts into the search index whatever still waits for it. */
+  indexAll: () => void;
+  /** As queries answer it, without the searched text. */
+  get: (id: string) => Document | undefined;
+  /** As it was put. */
+  getWhole: (id: string) => Document | undefined;
+  /** At most `limit` whole documents with ids after `afterId`, by id. */
+  pageById: (afterId: string, limit: number) => Document[];
+}>;
+
+type Value = string | number | null;
+
+/** A document as it is stored: whole as JSON text without what is searched, that text, and the value of each declared field. */
+export type Row = readonly [seq: number, id: string, doc: string, text: string | null, ...fields: Value[]];
+
+export const rowOf = (document: Document, spec: CollectionSpec): Row => {
+  const { doc, text } = split(document, spec);
+  return [document.seq, document.id, doc, text, ...spec.fields.map((field) => fieldValue(document, field))];
+};
+
+/** Columns of fields have no type: a string stays a string, a number a number. The implicit row id at the end of every index is `seq`. */
+export const createCollection = (database: Database, spec: CollectionSpec): void => {
+  const fields = spec.fields.map((field) => `, ${columnOf(field)}`).join('');
+  database.exec(
+    `CREATE TABLE ${tableOf(spec.name)} (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc TEXT NOT NULL, text TEXT${fields})`,
+  );
+  if (spec.search !== undefined) createSearchTable(database, spec.name);
+};
+
+export const createIndexes = (database: Database, spec: CollectionSpec): void => {
+  spec.indexes.forEach((fields, index) => {
+    database.exec(`CREATE INDEX ${tableOf(spec.name)}_${index} ON ${tableOf(spec.name)} (${fields.map(columnOf).join(', ')})`);
+  });
+};
+
+/** `inBulk`: an empty collection, with one writer who has much to put and nobody who searches meanwhile. */
+export const openCollection = (database: Database, spec: CollectionSpec, inBulk: boolean): Collection => {
+  const table = tableOf(spec.name);
+  const search = spec.search === undefined ? undefined : openSearchIndex(database, spec, inBulk);
+  const scopeAt = scopeFieldOf(spec) === undefined ? -1 : spec.fields.indexOf(scopeFieldOf(spec)!);
+  /** What the search index goes by, beside the text: places in the row's columns. */
+  const indexedAt = [0, scopeAt + 1, spec.searchRange === undefined ? 0 : spec.fields.indexOf(spec.searchRange) + 1];
+  const columns = spec.fields.map((field) => `, ${columnOf(field)}`).join('');
+  const selectRow = database.prepare<[number], Value[]>(`SELECT id, text${columns} FROM ${table} WHERE seq = ?`).raw(true);
+  const insert = database.prepare(
+    `INSERT INTO ${table} (seq, id, doc, text${columns}) VALUES (?, ?, ?, ?${', ?'.repeat(spec.fields.length)}) ON CONFLICT (id) DO NOTHING`,
+  );
+  const update = changedColumns(database, spec);
+  const selectId = database.prepare<[string], number>(`SELECT seq FROM ${table} WHERE id = ?`).pluck();
+  const removeRow = database.prepare(`DELETE FROM ${table} WHERE seq = ?`);
+  const selectDocument = database.prepare<[string], string>(`SELECT doc FROM ${table} WHERE id = ?`).pluck();
+  const selectWhole = database.prepare<[string], [string, string | null]>(`SELECT doc, text FROM ${table} WHERE id = ?`).raw(true);
+  const selectPage = database
+    .prepare<[string, number], [string, string | null]>(`SELECT doc, text FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`)
+    .raw(true);
+
+  const whole = ([doc, text]: [string, string | null]): Document => {
+    const document = JSON.parse(doc) as Document;
+    return spec.search === undefined || text === null ? document : { ...document, [spec.search]: text };
+  };
+
+  /** In: what stands, or is to stand, in the columns after `id`. */
+  const entryOf = ([text, ...values]: readonly Value[]): Entry | undefined =>
+    typeof text === 'string' ? { text, scope: values[scopeAt] ?? null } : undefined;
+
+  const remove = (id: string): void => {
+    const seq = selectId.get(id);
+    if (seq === undefined) return;
+    const [, ...old] = selectRow.get(seq)!;
+    const entry = entryOf(old);
+    if (entry !== undefined) search?.remove(seq, entry);
+    removeRow.run(seq);
+  };
+
+  /** The only writer of a collection that was empty need not look for what is newer than all it has put. */
+  let newest = 0;
+
+  const add = (row: Row): void => {
+    const [seq, id, , ...columns] = row;
+    if (insert.run(row).changes === 0) {
+      // The id was made anew by another event: the newest stands.
+      remove(id);
+      insert.run(row);
+    }
+    const entry = entryOf(columns);
+    if (entry !== undefined) search?.add(seq, entry);
+  };
+
+  return {
+    put: (row) => {
+      const [seq, id, doc, ...now] = row;
+      const isNew = inBulk && seq > newest;
+      if (isNew) newest = seq;
+      const known = isNew ? undefined : selectRow.get(seq);
+      if (known === undefined) return add(row);
+      const [oldId, ...old] = known;
+      if (oldId !== id)
+        throw new Error(`two documents of ${spec.name} have the same seq ${seq}: one event makes one document in a collection`);
+      update(seq, doc, now, old);
+      if (search === undefined || indexedAt.every((at) => now[at] === old[at])) return;
+      const [oldEntry, entry] = [entryOf(old), entryOf(now)];
+      if (oldEntry !== undefined) search.remove(seq, oldEntry);
+      if (entry !== undefined) search.add(seq, entry);
+    },
+    remove,
+    settle: () => search?.settle(),
+    indexAll: () => search?.indexAll(),
+    get: (id) => {
+      const doc = selectDocument.get(id);
+      return doc === undefined ? undefined : (JSON.parse(doc) as Document);
+    },
+    getWhole: (id) => {
+      const row = selectWhole.get(id);
+      return row === undefined ? undefined : whole(row);
+    },
+    pageById: (afterId, limit) => selectPage.all(afterId, limit).map(whole),
+  };
+};
+
+/** The stored text of a document, and apart from it the text that is searched. */
+const split = (document: Document, { search }: CollectionSpec): { doc: string; text: string | null } => {
+  const text = search === undefined ? undefined : document[search];
+  if (search === undefined || text === undefined) return { doc: JSON.stringify(document), text: null };
+  if (typeof text !== 'string') throw new TypeError(`the field ${search}, which is searched, must be a string`);
+  return { doc: JSON.stringify({ ...document, [search]: undefined }), text };
+};
+
+const fieldValue = (document: Document, field: string): Value => {
+  const value = document[field] ?? null;
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  throw new TypeError(`the field ${field} must be a string or a number to be filtered and sorted by`);
+};
+
+const statementsKept = 128;
+
+/** Writes only the columns that changed, for an index is rewritten for each of its columns that is named, changed or not. */
+const changedColumns = (database: Database, spec: CollectionSpec) => {
+  const names = ['text', ...spec.fields.map(columnOf)];
+  const statements = new Map<string, Statement>();
+  return (seq: number, doc: string, now: readonly Value[], old: readonly Value[]): void => {
+    const changed = names.map((_, index) => index).filter((index) => now[index] !== old[index]);
+    const key = changed.join();
+    let statement = statements.get(key);
+    if (statement === undefined) {
+      if (statements.size >= statementsKept) statements.clear();
+      const assignments = ['doc = ?', ...changed.map((index) => `${names[index]} = ?`)].join(', ');
+      statement = database.prepare(`UPDATE ${tableOf(spec.name)} SET ${assignments} WHERE seq = ?`);
+      statements.set(key, statement);
+    }
+    statement.run(doc, ...changed.map((index) => now[index]), seq);
+  };
+};

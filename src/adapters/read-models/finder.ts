@@ -1,0 +1,88 @@
+/** Answers queries on one collection, with or without a search. */
+import type { CollectionSpec, Counted, Document, Query, SearchedQuery } from '../../domain/ports/read-models.js';
+import type { Database, Statement } from '../sqlite/database.js';
+import { openIndexChoice } from './index-choice.js';
+import { tableOf } from './names.js';
+import { allOf, conditionsOf, orderOf, whereClause } from './query.js';
+import type { Found, Wanted } from './search-walk.js';
+import { openSearcher, type SearchQuery } from './searcher.js';
+
+export type Finder = Readonly<{
+  find: (query: Query) => Document[];
+  count: (query: Pick<Query, 'where' | 'search'>, max: number) => number;
+  findCounted: (query: SearchedQuery, max: number) => Counted;
+}>;
+
+/** What a search may take until it counts no further, in the units of a walk through hits: some 5 to 10 ms. */
+const countEffortMax = 12_000;
+
+const statementsKept = 256;
+
+export const openFinder = (database: Database, spec: CollectionSpec): Finder => {
+  const table = tableOf(spec.name);
+  const prepare = statementCache(database);
+  const chooseIndex = openIndexChoice(spec, prepare);
+  const searcher = spec.search === undefined ? undefined : openSearcher(database, spec, prepare, chooseIndex);
+  const documents = (sql: string, values: readonly unknown[]): Document[] =>
+    (
+      prepare(sql)
+        .pluck()
+        .all(...values) as string[]
+    ).map((doc) => JSON.parse(doc) as Document);
+
+  const search = (query: SearchQuery, wanted: Wanted): Found => {
+    if (searcher === undefined) throw new RangeError(`${spec.name} has no search`);
+    return searcher(query, wanted);
+  };
+  const searchUpTo = (query: SearchQuery, most: number): readonly number[] =>
+    search(query, { least: most, most, effortMax: Infinity }).seqs;
+  const bySeqs = (seqs: readonly number[]): Document[] => seqs.flatMap((seq) => documents(`SELECT doc FROM ${table} WHERE seq = ?`, [seq]));
+
+  const countRows = (given: Query['where'], max: number): number => {
+    const where = conditionsOf(spec, given);
+    const isBounded = max !== Number.MAX_SAFE_INTEGER;
+    const rows = `${table} AS d${chooseIndex(given, { readsAll: !isBounded })}${whereClause(where)}`;
+    // Without a bound SQLite counts twice as fast.
+    if (!isBounded)
+      return prepare(`SELECT count(*) FROM ${rows}`)
+        .pluck()
+        .get(...where.values) as number;
+    return prepare(`SELECT count(*) FROM (SELECT 1 FROM ${rows} LIMIT ?)`)
+      .pluck()
+      .get(...where.values, max) as number;
+  };
+
+  return {
+    find: (query) => {
+      const skip = query.skip ?? 0;
+      if (query.search !== undefined) return bySeqs(searchUpTo(query, skip + query.limit).slice(skip));
+      const { order, from } = orderOf(spec, query);
+      const where = allOf(conditionsOf(spec, query.where), from);
+      const rows = `${table} AS d${query.sort === undefined ? '' : chooseIndex(query.where, { sortField: query.sort.field })}${whereClause(where)}`;
+      return documents(`SELECT d.doc FROM ${rows} ORDER BY ${order} LIMIT ? OFFSET ?`, [...where.values, query.limit, skip]);
+    },
+    count: (query, max) => (query.search === undefined ? countRows(query.where, max) : searchUpTo(query, max).length),
+    findCounted: (query, max) => {
+      const { skip = 0, limit, after, ...fromTop } = query;
+      // What comes after a place is found from there, yet all is counted.
+      const least = after === undefined ? skip + limit : 0;
+      const most = Math.max(least, max);
+      const { seqs, isWhole } = search(fromTop, { least, most, effortMax: countEffortMax });
+      const page = after === undefined ? seqs.slice(skip, least) : searchUpTo(query, skip + limit).slice(skip);
+      return { documents: bySeqs(page), count: Math.max(seqs.length, page.length), isLowerBound: !isWhole || seqs.length === most };
+    },
+  };
+};
+
+/** Queries come in few shapes; should they not, the statements are made again now and then. */
+const statementCache = (database: Database): ((sql: string) => Statement) => {
+  const statements = new Map<string, Statement>();
+  return (sql) => {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    if (statements.size >= statementsKept) statements.clear();
+    const statement = database.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+};

@@ -1,0 +1,56 @@
+/** Turns queries into SQL. Values are always bound; the names that enter the text are declared fields. */
+import type { CollectionSpec, Condition, Query } from '../../domain/ports/read-models.js';
+import { columnOf } from './names.js';
+
+export type Fragment = Readonly<{ sql: string; values: readonly (string | number | bigint)[] }>;
+
+const operators = { eq: '=', gte: '>=', lt: '<', lte: '<=' } as const satisfies Record<keyof Condition, string>;
+export const operatorNames = Object.keys(operators) as (keyof Condition)[];
+
+/**
+ * Conditions on the row `d`; an empty text where there are none. `unsought` names a field whose conditions are only
+ * tested, and lead to no place in an index. Throws RangeError for a field that is not declared.
+ */
+export const conditionsOf = (spec: CollectionSpec, where: Query['where'], unsought?: string): Fragment => {
+  const sql: string[] = [];
+  const values: (string | number)[] = [];
+  for (const [field, condition] of Object.entries(where)) {
+    const column = `${field === unsought ? '+' : ''}d.${columnOf(declared(spec, field))}`;
+    for (const name of operatorNames) {
+      const value = condition[name];
+      if (value === undefined) continue;
+      sql.push(`${column} ${operators[name]} ?`);
+      values.push(value);
+    }
+  }
+  return { sql: sql.join(' AND '), values };
+};
+
+/** The order of a query, and the condition that continues it after a place. Documents without the sort field have no place in it and are left out. */
+export const orderOf = (spec: CollectionSpec, { sort, after }: Query): Readonly<{ order: string; from: Fragment }> => {
+  if (sort === undefined || sort.field === 'seq') {
+    const direction = sort?.direction ?? 'desc';
+    const from =
+      after === undefined ? { sql: '', values: [] } : { sql: `d.seq ${direction === 'desc' ? '<' : '>'} ?`, values: [after.seq] };
+    return { order: `d.seq ${direction}`, from };
+  }
+  const column = `d.${columnOf(declared(spec, sort.field))}`;
+  const from =
+    after === undefined
+      ? { sql: `${column} IS NOT NULL`, values: [] }
+      : { sql: `(${column}, d.seq) ${sort.direction === 'desc' ? '<' : '>'} (?, ?)`, values: [after.value, after.seq] };
+  return { order: `${column} ${sort.direction}, d.seq ${sort.direction}`, from };
+};
+
+/** Joins what is not empty. */
+export const allOf = (...fragments: readonly Fragment[]): Fragment => {
+  const some = fragments.filter((fragment) => fragment.sql !== '');
+  return { sql: some.map((fragment) => fragment.sql).join(' AND '), values: some.flatMap((fragment) => fragment.values) };
+};
+
+export const whereClause = ({ sql }: Fragment): string => (sql === '' ? '' : ` WHERE ${sql}`);
+
+const declared = (spec: CollectionSpec, field: string): string => {
+  if (!spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
+  return field;
+};

@@ -1,0 +1,65 @@
+/**
+ * The runtime of a check: everything that can refuse an email is done (variables, lists, limits), what only changes how a value
+ * is written is left out. The text that comes of it is no mail; its length tells how large the mail can be at most.
+ */
+import type { Limits } from '../../../domain/limits.js';
+import type { ValueFormat } from '../../../domain/template/schema.js';
+import { formatterOf, type Formatter } from '../../../domain/rendering/scope/formats.js';
+import { writeValue } from '../../../domain/rendering/scope/values.js';
+import { assetAddress } from '../../../domain/rendering/urls.js';
+import { NO_IMAGE } from './escape.js';
+import { addAsset, addQrCode } from './inline.js';
+import { runtimeOf, type Runtime } from './runtime.js';
+
+/** Escaping makes of one UTF-16 unit at most the nine bytes of a percent-encoded character; references are shorter. */
+const bytesPerUnitMax = 9;
+
+/** True where a text of that many units, as written by this runtime, can become no larger mail than allowed. */
+export const surelyFits = (chars: number, { htmlSizeBytesMax }: Limits): boolean => chars * bytesPerUnitMax <= htmlSizeBytesMax;
+
+/** Thrown where only the finished mail can tell. */
+export const UNDECIDED = new Error('the size is not certain');
+
+const asItIs = (text: string): string => text;
+
+export const checkingRuntimeOf = (limits: Limits): Runtime => ({
+  ...runtimeOf(limits),
+  E: asItIs,
+  FORMAT: (format, locale, timeZone) => longestOf(format, formatterOf(format, { locale, timeZone })),
+  IN_CURRENCY: (format, locale, timeZone) => {
+    const longest = longestOf(format, formatterOf({ ...format, currency: 'USD' }, { locale, timeZone }));
+    return () => longest;
+  },
+  LINK: asItIs,
+  IMAGE: (address, inline) => {
+    const asset = assetAddress(address);
+    return asset === undefined ? address + NO_IMAGE : addAsset(inline, asset, limits);
+  },
+  QR: (value, inline, place) => addQrCode(inline, value, place, { limits, draws: false }),
+  COMPONENT: asItIs,
+  PATH: asItIs,
+  QUERY: asItIs,
+  ADDRESS: asItIs,
+  TOO_LARGE: () => {
+    throw UNDECIDED;
+  },
+});
+
+/** The longest that one letter of a pattern stands for: a month, a weekday or the name of a time zone. */
+const longestPerLetter = 64;
+/** No number below this has more than 21 digits and their marks before the fraction, and no currency a longer name than the rest. */
+const plainBelow = 1e15;
+const longNumber = 128;
+const longDate = 192;
+const fractionDigitsFew = 20;
+
+/** Instead of formatting: the value as it is, and as many blanks as its formatted text can have at most. */
+const longestOf = (format: ValueFormat, exact: Formatter): Formatter => {
+  if ((format.minimumFractionDigits ?? 0) > fractionDigitsFew || (format.maximumFractionDigits ?? 0) > fractionDigitsFew) return exact;
+  const isDate = format.style === 'date' || format.style === 'time' || format.style === 'datetime';
+  const blanks = ' '.repeat((isDate ? longDate : longNumber) + longestPerLetter * (format.pattern?.length ?? 0));
+  return (value) => {
+    if (typeof value === 'number') return isDate || Math.abs(value) < plainBelow ? blanks : exact(value);
+    return typeof value === 'string' ? value + blanks : writeValue(value);
+  };
+};

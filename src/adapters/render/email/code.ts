@@ -1,0 +1,126 @@
+/**
+ * Writes the source of the one function that renders a template: literals gathered into as few concatenations as possible,
+ * values read once per block. User text enters only through `quote`, as the literal of a string.
+ */
+
+/** A piece of output: text as it is, or a JavaScript expression that gives text. */
+export type Term = string | Js;
+export type Js = Readonly<{ js: string }>;
+
+export type Code = Readonly<{
+  html: (...terms: readonly Term[]) => void;
+  text: (...terms: readonly Term[]) => void;
+  /** A statement in its place between the outputs. */
+  statement: (js: string) => void;
+  /** A statement that only the text needs. */
+  textStatement: (js: string) => void;
+  /** `head` and a pair of braces around what `body` writes; what is remembered inside is forgotten after. */
+  block: (head: string, body: () => void) => void;
+  /** The name of a constant that holds the expression, declared where it is first needed and shared where it is in reach. */
+  remember: (expression: string) => string;
+  /** A constant of the template, made once when it is compiled. */
+  constant: (expression: string) => string;
+  /** A new name. */
+  name: (kind: string) => string;
+  source: () => Readonly<{ constants: string; body: string }>;
+}>;
+
+/** A JavaScript string literal. `<%` and `%>` never occur in it, so Eta's reader cannot take user text for a tag. */
+export const quote = (text: string): string => JSON.stringify(text).replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e');
+
+/** The expression of the pictures inside the mail; most mails have none, and make no list for them. */
+export const INLINE = '(q??=[])';
+
+export const js = (expression: string): Js => ({ js: expression });
+
+/** The terms as one expression; neighbouring literals become one. Every expression among them gives text. */
+export const concat = (terms: readonly Term[]): string => {
+  const pieces: string[] = [];
+  let literal = '';
+  const close = (): void => {
+    if (literal !== '') pieces.push(quote(literal));
+    literal = '';
+  };
+  for (const term of terms) {
+    if (typeof term === 'string') literal += term;
+    else {
+      close();
+      pieces.push(term.js);
+    }
+  }
+  close();
+  return pieces.length === 0 ? '""' : pieces.join('+');
+};
+
+/** The text of terms that hold no expression, else undefined. */
+export const literalOf = (terms: readonly Term[]): string | undefined =>
+  terms.every((term) => typeof term === 'string') ? terms.join('') : undefined;
+
+/** Ends of rows and blocks, and the beginning of a row, are good places for a line to end: no reader sees it there, and a mail whose lines are short needs no encoding. One break serves all that stand together. */
+const BREAK = /(?:<\/(?:td|th|tr|table|style|head|p|h[1-6])>|<tr>)+/g;
+const breakable = (term: Term): Term => (typeof term === 'string' ? term.replace(BREAK, '$&\n') : term);
+
+/** `prefix` keeps the names of two sources apart that are put together; without `withText` nothing is written for the text. */
+export const createCode = (prefix = '', withText = true): Code => {
+  const constants = new Map<string, string>();
+  const lines: string[] = [];
+  const pending: { h: Term[]; t: Term[] } = { h: [], t: [] };
+  const scopes: Map<string, string>[] = [new Map()];
+  let names = 0;
+
+  const name = (kind: string): string => {
+    names += 1;
+    return `${prefix}${kind}${names}`;
+  };
+  const flush = (): void => {
+    for (const output of ['h', 't'] as const) {
+      if (pending[output].length > 0) lines.push(`${output}+=${concat(pending[output])};`);
+      pending[output] = [];
+    }
+  };
+  const statement = (line: string): void => {
+    flush();
+    lines.push(line);
+  };
+  return {
+    html: (...terms) => void pending.h.push(...terms.map(breakable)),
+    text: (...terms) => void (withText && pending.t.push(...terms)),
+    statement,
+    textStatement: (line) => {
+      if (withText) statement(line);
+    },
+    block: (head, body) => {
+      flush();
+      lines.push(`${head}{`);
+      scopes.push(new Map());
+      body();
+      flush();
+      scopes.pop();
+      lines.push('}');
+    },
+    remember: (expression) => {
+      const known = scopes.findLast((scope) => scope.has(expression))?.get(expression);
+      if (known !== undefined) return known;
+      const made = name('x');
+      // Values never change while a template is rendered, so a declaration may stand before output that is still pending.
+      lines.push(`const ${made}=${expression};`);
+      scopes.at(-1)?.set(expression, made);
+      return made;
+    },
+    constant: (expression) => {
+      const known = constants.get(expression);
+      if (known !== undefined) return known;
+      const made = name('k');
+      constants.set(expression, made);
+      return made;
+    },
+    name,
+    source: () => {
+      flush();
+      return {
+        constants: [...constants].map(([expression, made]) => `const ${made}=${expression};`).join('\n'),
+        body: lines.join('\n'),
+      };
+    },
+  };
+};

@@ -1,0 +1,104 @@
+/** Compiles one template revision, through Eta, to one function from variables to a finished email. */
+import { Eta } from 'eta/core';
+import type { JsonObject } from '../../../domain/json.js';
+import type { Limits } from '../../../domain/limits.js';
+import type { CheckedEmail, CompiledEmail, EmailInput, InlineImage, RenderedEmail } from '../../../domain/ports/renderer.js';
+import type { EmailTemplateContent } from '../../../domain/template/schema.js';
+import { fillText } from '../../../domain/rendering/fill/text.js';
+import type { Language } from '../../../domain/rendering/scope/formats.js';
+import { bodyTooLarge, subjectTooLong } from '../../../domain/rendering/limit-errors.js';
+import { compilePreparation } from '../../../domain/rendering/fill/prepare-values.js';
+import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
+import { writeDocument, type Source } from './document.js';
+import { runtimeOf, RUNTIME_NAMES, type Runtime } from './runtime.js';
+import { finish } from './text-layout.js';
+
+type Constants = Readonly<Record<string, string | number>>;
+type Made = Readonly<{
+  subject: (values: JsonObject, constants: Constants) => string;
+  body: (values: JsonObject, constants: Constants, subject: string) => Body;
+}>;
+/** `inline`: undefined where the mail carries no pictures. */
+type Body = Readonly<{ html: string; text: string; inline: readonly InlineImage[] | undefined }>;
+
+// The source is one block of JavaScript: no text of an author is ever read as a template by Eta.
+const eta = new Eta({ autoTrim: false, cache: false, autoEscape: false, debug: false });
+
+/** In: a checked template. Out: its function, and the size of its source in characters, for caches to weigh. */
+export const compile = (content: EmailTemplateContent, limits: Limits): Readonly<{ render: CompiledEmail; sizeChars: number }> => {
+  const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
+  const whole = make(writeDocument(content, limits, language, 'html and text'));
+  const htmlOnly = make(writeDocument(content, limits, language, 'html'));
+  const full = whole.of(runtimeOf(limits));
+  const exact = htmlOnly.of(runtimeOf(limits));
+  const measuring = htmlOnly.of(checkingRuntimeOf(limits));
+  const filling = { definitions: content.variables, language, limits };
+  const prepared = compilePreparation(content.variables, language, limits);
+  const prepare = ({ variables, subject, environment }: EmailInput) => {
+    const { values, constants } = prepared(variables, environment);
+    const title = oneLine(
+      subject === undefined ? exact.subject(values, constants) : fillText(subject, 'subject', filling, { values, constants }),
+    );
+    if (title.length > limits.subjectCharsMax) throw subjectTooLong(title.length, limits.subjectCharsMax);
+    return { values, constants, title };
+  };
+  const render = (input: EmailInput): RenderedEmail => {
+    const { values, constants, title } = prepare(input);
+    const { html, text, inline = NONE } = full.body(values, constants, title);
+    checkSize(html, limits);
+    return { subject: title, html, text: finish(text), inline };
+  };
+  const check = (input: EmailInput): CheckedEmail => {
+    const { values, constants, title } = prepare(input);
+    const small = bodyIfSmall(() => measuring.body(values, constants, title), limits);
+    const { html, inline } = small ?? exact.body(values, constants, title);
+    if (small === undefined) checkSize(html, limits);
+    return {
+      subject: title,
+      assetIds: inline === undefined ? NONE : inline.flatMap((image) => ('assetId' in image ? [image.assetId] : [])),
+    };
+  };
+  return { render: Object.assign(render, { check }), sizeChars: whole.sizeChars + htmlOnly.sizeChars };
+};
+
+const NONE: readonly never[] = [];
+
+/** Undefined where the body may be too large, or it is not certain. */
+const bodyIfSmall = (measure: () => Body, limits: Limits): Body | undefined => {
+  try {
+    const body = measure();
+    return surelyFits(body.html.length, limits) ? body : undefined;
+  } catch (fault) {
+    if (fault === UNDECIDED) return undefined;
+    throw fault;
+  }
+};
+
+type Compiled = Readonly<{ /** The functions, calling those of that runtime. */ of: (runtime: Runtime) => Made; sizeChars: number }>;
+
+const make = ({ constants, body, subject }: Source): Compiled => {
+  const source =
+    `const {${RUNTIME_NAMES.join(',')}}=it;\n${constants}\n` +
+    `it.take({subject:(v,c)=>{${subject}\nreturn made;},body:(v,c,subject)=>{let h="",t="",q;\n${body}\nreturn {html:h,text:t,inline:q};}});`;
+  const compiled = eta.compile(`<% ${source} %>`);
+  const of = (runtime: Runtime): Made => {
+    let made: Made | undefined;
+    compiled.call(eta, { ...runtime, take: (functions: Made) => void (made = functions) });
+    if (made === undefined) throw new Error('the compiled template did not hand over its functions');
+    return made;
+  };
+  return { of, sizeChars: source.length };
+};
+
+const BREAKS = /[\x00-\x1f\x7f\u0085\u2028\u2029]/;
+
+/** A header is one line: breaks and other controls become blanks. */
+const oneLine = (subject: string): string =>
+  (BREAKS.test(subject) ? subject.replace(/[\x00-\x1f\x7f\u0085\u2028\u2029]+/g, ' ') : subject).trim();
+
+/** UTF-8 takes at most three bytes for each UTF-16 unit, so most bodies need no counting. */
+const checkSize = (html: string, { htmlSizeBytesMax }: Limits): void => {
+  if (html.length * 3 <= htmlSizeBytesMax) return;
+  const bytes = Buffer.byteLength(html);
+  if (bytes > htmlSizeBytesMax) throw bodyTooLarge(bytes, htmlSizeBytesMax, true);
+};

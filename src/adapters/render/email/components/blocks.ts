@@ -1,0 +1,142 @@
+/** Components of text, and those that only take up room: rich text, fragment, list, divider, spacer. */
+import type { JsonObject } from '../../../../domain/json.js';
+import type { Component } from '../../../../domain/template/schema.js';
+import { concat, js, type Term } from '../code.js';
+import { type ComponentRenderer, type Context } from '../context.js';
+import { inlineText, writeRichText } from '../rich-text.js';
+import { richHtml } from '../rich-html.js';
+import { parseRichText, type RichElement, type RichNode } from '../rich-nodes.js';
+import {
+  attributePx,
+  attributeSafe,
+  classAttribute,
+  colorClass,
+  css,
+  onBackground,
+  TABLE,
+  textDeclarations,
+  typographyOf,
+  word,
+} from '../style.js';
+import { openItems } from './items.js';
+
+export const gap = ({ gapPx }: Context): string => (gapPx === 0 ? '0' : `0 0 ${gapPx}px`);
+
+export const propsOf = (component: Component): JsonObject => component.props ?? {};
+
+/** ` align="center"` where the alignment is not the natural one. */
+export const alignAttribute = (align: Term): readonly Term[] => (align === 'left' ? [] : [' align="', align, '"']);
+
+/** Opens a cell for text with the component's own typography, background and padding; answers the context inside. */
+const openTextCell = (props: JsonObject, outer: Context): Context => {
+  const background = props['backgroundColor'] === undefined ? undefined : css('color', props['backgroundColor'], 'transparent', outer);
+  const context = background === undefined ? outer : onBackground(background, undefined, outer);
+  const type = typographyOf(props, context);
+  const inner: Context = { ...context, type };
+  const padding = css('box', props['padding'], background === undefined ? gap(outer) : '16px', outer);
+  const classes = classAttribute(
+    colorClass('text', type.color, inner),
+    background === undefined ? '' : colorClass('surface', background, { ...outer, flips: inner.flips }),
+  );
+  outer.code.html('<tr><td', classes, ...alignAttribute(type.align), ' style="padding:', padding);
+  if (background !== undefined) outer.code.html(';background-color:', background);
+  outer.code.html(';', ...textDeclarations(type).map(attributeSafe), '">');
+  return inner;
+};
+
+export const richText: ComponentRenderer = (component, context) => {
+  const nodes = parseRichText(component.content ?? '', 'block', context);
+  const inner = openTextCell(propsOf(component), context);
+  context.code.html(...richHtml(nodes, inner), '</td></tr>');
+  writeRichText(nodes, context);
+};
+
+export const htmlFragment: ComponentRenderer = (component, context) => {
+  const nodes = parseRichText(component.content ?? '', 'fragment', context);
+  const inner = openTextCell(propsOf(component), context);
+  context.code.html(...richHtml(nodes, inner), '</td></tr>');
+  writeRichText(nodes, context);
+};
+
+export const list: ComponentRenderer = (component, context) => {
+  const props = propsOf(component);
+  const tag = props['ordered'] === true ? 'ol' : 'ul';
+  const inner = openTextCell(props, context);
+  if (props['dataSource'] === undefined) {
+    const nodes = asList(parseRichText(component.content ?? '', 'block', context), tag, props['ordered'] === true);
+    context.code.html(...richHtml(nodes, inner), '</td></tr>');
+    return writeRichText(nodes, context);
+  }
+  const { code } = context;
+  code.html(`<${tag} style="margin:0;padding:0 0 0 24px">`);
+  openItems(props, inner, (each, index) => {
+    const nodes = parseRichText(component.content ?? '', 'inline', each);
+    code.html('<li style="margin:0 0 6px">', ...richHtml(nodes, each), '</li>');
+    const terms = inlineText(nodes, each);
+    const bullet = tag === 'ol' ? `(${index}+1)+". "` : '"- "';
+    code.text(js(`ITEM(${bullet},${concat(terms)})`), '\n');
+  });
+  code.html(`</${tag}></td></tr>`);
+  code.text('\n');
+};
+
+/** Content without a list around its items gets one; lines without any markup are items. */
+const asList = (nodes: readonly RichNode[], tag: 'ol' | 'ul', ordered: boolean): readonly RichNode[] => {
+  const element = (name: string, children: readonly RichNode[]): RichElement => ({
+    kind: 'element',
+    tag: name,
+    attributes: new Map(),
+    children,
+  });
+  if (nodes.some((node) => node.kind === 'element' && (node.tag === 'ul' || node.tag === 'ol'))) {
+    return nodes.map((node) => (node.kind === 'element' && node.tag === 'ul' && ordered ? { ...node, tag: 'ol' } : node));
+  }
+  const items = nodes.filter((node) => node.kind === 'element' && node.tag === 'li');
+  return [element(tag, items.length > 0 ? items : [element('li', nodes)])];
+};
+
+export const divider: ComponentRenderer = (component, context) => {
+  const props = propsOf(component);
+  const color = css('color', props['color'], '#e5e7eb', context);
+  const thickness = css('length', props['thickness'], '1px', context);
+  const style = word(props['style'], ['solid', 'dashed', 'dotted', 'double'], 'solid', context);
+  const width = css('length', props['width'], '100%', context);
+  const margin = css('box', props['margin'], context.gapPx === 0 ? '8px 0 0' : `8px 0 ${context.gapPx + 8}px`, context);
+  context.code.html(
+    '<tr><td style="padding:',
+    margin,
+    '">',
+    TABLE.replace('width="100%"', `width="${typeof width === 'string' ? attributeWidth(width) : '100%'}"`),
+    ' align="center" style="width:',
+    width,
+    '"><tr><td',
+    classAttribute(colorClass('line', color, context)),
+    ' style="border-top:',
+    thickness,
+    ' ',
+    style,
+    ' ',
+    color,
+    ';font-size:0;line-height:0">&nbsp;</td></tr></table></td></tr>',
+  );
+  context.code.text('-'.repeat(40), '\n\n');
+};
+
+export const attributeWidth = (width: string): string => {
+  const px = attributePx(width);
+  return typeof px === 'string' ? px : width.endsWith('%') ? width : '100%';
+};
+
+export const spacer: ComponentRenderer = (component, context) => {
+  const height = css('length', propsOf(component)['height'], '24px', context);
+  const number = attributePx(height);
+  context.code.html(
+    '<tr><td',
+    ...(number === undefined ? [] : [' height="', number, '"']),
+    ' style="height:',
+    height,
+    ';line-height:',
+    height,
+    ';font-size:0">&nbsp;</td></tr>',
+  );
+};

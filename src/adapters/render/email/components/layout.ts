@@ -1,0 +1,109 @@
+/** Components that hold others: container and columns. */
+import type { Json } from '../../../../domain/json.js';
+import { cssLength } from '../../../../domain/rendering/css.js';
+import type { Component } from '../../../../domain/template/schema.js';
+import { literalOf } from '../code.js';
+import type { ComponentRenderer, Context } from '../context.js';
+import { aligned, classAttribute, colorClass, css, horizontalPx, onBackground, TABLE } from '../style.js';
+import { alignAttribute, attributeWidth, gap, propsOf } from './blocks.js';
+
+export const container: ComponentRenderer = (component, outer) => {
+  const props = propsOf(component);
+  const { code } = outer;
+  const background = css('color', props['backgroundColor'], 'transparent', outer);
+  const border = props['border'] === undefined ? 'none' : css('border', props['border'], 'none', outer);
+  const framed = background !== 'transparent' || border !== 'none';
+  const padding = css('box', props['padding'], framed ? '24px' : '0', outer);
+  const radius = css('length', props['borderRadius'], '0', outer);
+  const width = css('length', props['width'], '100%', outer);
+  const context = onBackground(background, props['color'], outer);
+  const lineColor = typeof border === 'string' ? (border.split(' ').at(-1) ?? '') : '';
+  const classes = classAttribute(
+    colorClass('surface', background, { ...outer, flips: context.flips }),
+    border === 'none' ? '' : colorClass('line', lineColor, outer),
+  );
+  const align = aligned(props, 'left', outer);
+  code.html('<tr><td', ...alignAttribute(align), ' style="padding:', gap(outer), '">');
+  code.html(TABLE.replace('width="100%"', `width="${typeof width === 'string' ? attributeWidth(width) : '100%'}"`));
+  code.html(' style="width:', width, ';max-width:100%;border-collapse:separate"><tr><td', classes, ' style="padding:', padding);
+  if (background !== 'transparent') code.html(';background-color:', background);
+  if (border !== 'none') code.html(';border:', border);
+  if (radius !== '0') code.html(';border-radius:', radius);
+  code.html('">', TABLE, '>');
+  const children = component.children ?? [];
+  const inner = widthPx(width, outer.widthPx) - horizontalPx(padding) - (border === 'none' ? 0 : 2);
+  const type = { ...context.type, align: props['align'] === undefined ? context.type.align : align };
+  context.rows(children, { ...context, type, gapPx: 0, widthPx: Math.max(inner, 50) });
+  if (children.length === 0) code.html('<tr><td></td></tr>');
+  code.html('</table></td></tr></table></td></tr>');
+};
+
+const widthPx = (width: unknown, available: number): number => {
+  const found = typeof width === 'string' ? /^([\d.]+)(px|%)$/.exec(width) : null;
+  if (found === null) return available;
+  return found[2] === '%' ? (available * Number(found[1])) / 100 : Math.min(available, Number(found[1]));
+};
+
+/**
+ * Columns side by side: cells of a table for Outlook, inline blocks for all others, which fall below each other where the
+ * screen is narrow, media queries or not.
+ */
+export const columns: ComponentRenderer = (component, context) => {
+  const props = propsOf(component);
+  const children = component.children ?? [];
+  const gapPx = parseFloat(literalOf([css('length', props['gap'], '16px', context)]) ?? '16');
+  const valign = typeof props['verticalAlign'] === 'string' ? props['verticalAlign'] : 'top';
+  const widths = columnWidths(props['widths'], children.length, context.widthPx - gapPx * (children.length - 1));
+  const fixed = props['stackOnMobile'] === false;
+  const { code } = context;
+  code.html(
+    fixed
+      ? `<tr><td style="padding:${gap(context)}">${TABLE}><tr>`
+      : `<tr><td style="padding:${gap(context)};font-size:0"><!--[if mso]>${TABLE}><tr><![endif]-->`,
+  );
+  children.forEach((child, at) => {
+    const last = at === children.length - 1;
+    const inner = widths[at] ?? 50;
+    const outer = inner + (last ? 0 : gapPx);
+    const padding = last ? '' : `padding:0 ${gapPx}px 0 0`;
+    if (fixed) {
+      code.html(
+        `<td width="${outer}" valign="${valign}" style="width:${Math.round((outer * 1000) / context.widthPx) / 10}%;vertical-align:${valign}${padding === '' ? '' : `;${padding}`}">`,
+      );
+      oneColumn(child, inner, context);
+      code.html('</td>');
+    } else {
+      code.html(`<!--[if mso]><td width="${outer}" valign="${valign}"><![endif]-->`);
+      code.html(
+        `<div class="col" style="display:inline-block;width:100%;max-width:${outer}px;vertical-align:${valign}">${TABLE}><tr><td${padding === '' ? '' : ` class="gut" style="${padding}"`}>`,
+      );
+      oneColumn(child, inner, context);
+      code.html('</td></tr></table></div><!--[if mso]></td><![endif]-->');
+    }
+  });
+  code.html(fixed ? '</tr></table></td></tr>' : '<!--[if mso]></tr></table><![endif]--></td></tr>');
+};
+
+const oneColumn = (child: Component, widthPx: number, context: Context): void => {
+  context.code.html(TABLE, '>');
+  context.rows([child], { ...context, gapPx: 0, widthPx });
+  context.code.html('</table>');
+};
+
+/** Whole pixels that together fit into what there is; columns without a width share the rest. */
+const columnWidths = (widths: Json | undefined, count: number, available: number): readonly number[] => {
+  const given = Array.isArray(widths) ? (widths as Json[]) : [];
+  const wanted = Array.from({ length: count }, (_, at) => {
+    const css = cssLength(given[at]);
+    const found = css === undefined ? null : /^([\d.]+)(px|%)$/.exec(css);
+    if (found === null) return undefined;
+    return found[2] === '%' ? (available * Number(found[1])) / 100 : Number(found[1]);
+  });
+  const taken = wanted.reduce<number>((sum, width) => sum + (width ?? 0), 0);
+  const open = wanted.filter((width) => width === undefined).length;
+  const share = open === 0 ? 0 : Math.max((available - taken) / open, 20);
+  const all = wanted.map((width) => width ?? share);
+  const total = all.reduce((sum, width) => sum + width, 0);
+  const scale = total > available ? available / total : 1;
+  return all.map((width) => Math.floor(width * scale));
+};

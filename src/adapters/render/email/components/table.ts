@@ -1,0 +1,214 @@
+/** Tables of data: rows from a data source or written out, in HTML and in aligned columns of text. */
+import { isJsonObject, type Json, type JsonObject } from '../../../../domain/json.js';
+import type { ValueFormat } from '../../../../domain/template/schema.js';
+import { concat, js, literalOf, type Term } from '../code.js';
+import type { ComponentRenderer, Context } from '../context.js';
+import { inlineText } from '../rich-text.js';
+import { richHtml } from '../rich-html.js';
+import { parseRichText } from '../rich-nodes.js';
+import { attributeSafe, classAttribute, colorClass, css, onBackground, textDeclarations, typographyOf, word } from '../style.js';
+import { htmlOf, templated, textOf } from '../values.js';
+import { attributeWidth, gap, propsOf } from './blocks.js';
+import { openItems } from './items.js';
+
+type Column = Readonly<{
+  header: string;
+  content: Json | undefined;
+  footer: string | undefined;
+  width: Json | undefined;
+  align: Term;
+  headerAlign: Term;
+  format: ValueFormat | undefined;
+}>;
+
+type Look = Readonly<{
+  context: Context;
+  padding: Term;
+  /** The border of a cell: all around, or only the line below (undefined). */
+  border: Term | undefined;
+  striped: boolean;
+  /** Without lines or colours at the sides, the outer cells stand flush with the text around. */
+  flush: boolean;
+}>;
+
+export const table: ComponentRenderer = (component, outer) => {
+  const props = propsOf(component);
+  const { code } = outer;
+  const context: Context = { ...outer, type: { ...typographyOf(props, outer), fontSize: css('length', props['fontSize'], '15px', outer) } };
+  const columns = columnsOf(props, context);
+  const look = lookOf(props, context);
+  const rows = code.name('r');
+  code.html(
+    '<tr><td style="padding:',
+    css('box', props['padding'], gap(outer), outer),
+    '"><table width="100%" cellpadding="0" cellspacing="0" border="0" style="width:100%;border-collapse:collapse">',
+  );
+  const hasHeader = props['showHeader'] !== false && columns.some(({ header }) => header !== '');
+  if (hasHeader) header(props, columns, look);
+  code.textStatement(`const ${rows}=[];`);
+  if (props['dataSource'] === undefined) writtenRows(props, columns, look, rows);
+  else dataRows(props, columns, look, rows);
+  const hasFooter = columns.some(({ footer }) => footer !== undefined);
+  if (hasFooter) row(columns, look, { ...look.context }, (column) => column.footer ?? '', 'footer');
+  code.html('</table></td></tr>');
+  const cells = (text: (column: Column) => string): string =>
+    `[${columns.map((column) => concat(inlineText(parseRichText(text(column), 'inline', context), context, column.format))).join(',')}]`;
+  const aligns = columns.map(({ align }) => (typeof align === 'string' ? align.charAt(0) : 'l')).join('');
+  code.text(
+    js(
+      `TABLE(${rows},"${aligns}",${hasHeader ? cells(({ header }) => header) : 'void 0'},${hasFooter ? cells(({ footer }) => footer ?? '') : 'void 0'})`,
+    ),
+    '\n\n',
+  );
+};
+
+const columnsOf = (props: JsonObject, context: Context): readonly Column[] => {
+  const rows = Array.isArray(props['rows']) ? (props['rows'] as readonly (readonly Json[])[]) : [];
+  const given = Array.isArray(props['columns']) ? (props['columns'] as readonly Json[]) : [];
+  const count = Math.max(given.length, ...rows.slice(0, 1_000).map((row) => row.length), 0);
+  return Array.from({ length: count }, (_, at) => columnOf(given[at], context));
+};
+
+const NUMERIC = new Set<Json | undefined>(['number', 'currency', 'percent']);
+
+const columnOf = (given: Json | undefined, context: Context): Column => {
+  const column = isJsonObject(given) ? given : {};
+  const format = isJsonObject(column['format']) ? (column['format'] as ValueFormat) : undefined;
+  const natural = NUMERIC.has(column['type']) || NUMERIC.has(format?.style) ? 'right' : 'left';
+  const align = column['align'] === undefined ? natural : word(column['align'], ['left', 'center', 'right'], natural, context);
+  return {
+    header: typeof column['header'] === 'string' ? column['header'] : '',
+    content: column['content'],
+    footer: typeof column['footer'] === 'string' ? column['footer'] : undefined,
+    width: column['width'],
+    align,
+    headerAlign: column['headerAlign'] === undefined ? align : word(column['headerAlign'], ['left', 'center', 'right'], natural, context),
+    format,
+  };
+};
+
+const lookOf = (props: JsonObject, context: Context): Look => {
+  const border = props['border'] === undefined ? undefined : css('border', props['border'], 'none', context);
+  const striped = props['striped'] === true;
+  const flush = (border === undefined || border === 'none') && !striped && props['headerBackgroundColor'] === undefined;
+  return { context, padding: css('box', props['cellPadding'], '10px 12px', context), border, striped, flush };
+};
+
+const LINE = '#e5e7eb';
+const STRIPE = '#f9fafb';
+
+const header = (props: JsonObject, columns: readonly Column[], look: Look): void => {
+  const { context } = look;
+  const background =
+    props['headerBackgroundColor'] === undefined ? undefined : css('color', props['headerBackgroundColor'], 'transparent', context);
+  const on = background === undefined ? context : onBackground(background, undefined, context);
+  const fallback = literalOf([on.type.color]) ?? '#1f2937';
+  const color = props['headerColor'] === undefined ? on.type.color : css('color', props['headerColor'], fallback, context);
+  const inner: Context = { ...on, type: { ...on.type, color } };
+  context.code.html('<tr>');
+  columns.forEach((column, at) => {
+    const classes = classAttribute(
+      colorClass('text', color, inner),
+      lineClass(look),
+      background === undefined ? '' : colorClass('surface', background, { ...context, flips: on.flips }),
+    );
+    context.code.html('<th scope="col"', classes, ' align="', column.headerAlign, '"', ...widthAttribute(column));
+    context.code.html(' style="', ...cellDeclarations(look, inner, at, columns.length));
+    if (background !== undefined) context.code.html(';background-color:', background);
+    context.code.html(';font-weight:600;text-align:', column.headerAlign, '">');
+    context.code.html(...richHtml(parseRichText(column.header, 'inline', inner), inner), '</th>');
+  });
+  context.code.html('</tr>');
+};
+
+const widthAttribute = ({ width }: Column): readonly Term[] => {
+  const literal = typeof width === 'number' ? `${width}px` : typeof width === 'string' ? width : undefined;
+  return literal === undefined || literal.includes('{{') ? [] : [` width="${attributeWidth(literal)}"`];
+};
+
+const lineClass = ({ border, context }: Look): string => {
+  if (border === undefined) return colorClass('line', LINE, context);
+  return typeof border === 'string' && border !== 'none' ? colorClass('line', border.split(' ').at(-1) ?? '', context) : '';
+};
+
+const cellDeclarations = (look: Look, context: Context, at: number, count: number): readonly Term[] => {
+  const declarations: Term[] = ['padding:', look.padding];
+  if (look.flush && at === 0) declarations.push(';padding-left:0');
+  if (look.flush && at === count - 1) declarations.push(';padding-right:0');
+  if (look.border === undefined) declarations.push(`;border-bottom:1px solid ${LINE}`);
+  else if (look.border !== 'none') declarations.push(';border:', look.border);
+  return [...declarations, ';', ...textDeclarations(context.type).map(attributeSafe)];
+};
+
+/** One row of cells; `text` gives the content of a column. */
+const row = (
+  columns: readonly Column[],
+  look: Look,
+  context: Context,
+  text: (column: Column, at: number) => string,
+  kind: 'body' | 'footer',
+): void => {
+  columns.forEach((column, at) => {
+    const nodes = parseRichText(text(column, at), 'inline', context);
+    context.code.html(
+      at === 0 && kind === 'footer' ? '<tr>' : '',
+      '<td',
+      classAttribute(colorClass('text', context.type.color, context), lineClass(look)),
+    );
+    context.code.html(...(column.align === 'left' ? [] : [' align="', column.align, '"']), ...widthAttribute(column));
+    context.code.html(' style="', ...cellDeclarations(look, context, at, columns.length), kind === 'footer' ? ';font-weight:600' : '');
+    context.code.html(';vertical-align:top">', ...richHtml(nodes, context, column.format), '</td>');
+  });
+  context.code.html('</tr>');
+};
+
+const textRow = (columns: readonly Column[], context: Context, rows: string, text: (column: Column, at: number) => string): void => {
+  const cells = columns.map((column, at) => concat(inlineText(parseRichText(text(column, at), 'inline', context), context, column.format)));
+  context.code.textStatement(`${rows}.push([${cells.join(',')}]);`);
+};
+
+const stripe = (look: Look, odd: boolean): string =>
+  look.striped && odd ? `<tr${classAttribute(colorClass('surface', STRIPE, look.context))} style="background-color:${STRIPE}">` : '<tr>';
+
+const dataRows = (props: JsonObject, columns: readonly Column[], look: Look, rows: string): void => {
+  const { code } = look.context;
+  const content = ({ content }: Column): string => (content === undefined || content === null ? '' : String(content));
+  const emptyText = props['emptyText'];
+  const empty =
+    typeof emptyText !== 'string'
+      ? undefined
+      : () => {
+          const parts = templated(emptyText, look.context);
+          code.html(
+            '<tr><td',
+            classAttribute(colorClass('text', look.context.type.color, look.context), lineClass(look)),
+            ` colspan="${columns.length}" style="`,
+          );
+          code.html(...cellDeclarations(look, look.context, 0, 1), '">', ...htmlOf(parts, look.context), '</td></tr>');
+          code.textStatement(`${rows}.push([${concat(textOf(parts, look.context))}]);`);
+        };
+  openItems(
+    props,
+    look.context,
+    (inner, index) => {
+      if (look.striped) code.html(js(`(${index}%2?${JSON.stringify(stripe(look, true))}:"<tr>")`));
+      else code.html('<tr>');
+      row(columns, look, inner, content, 'body');
+      textRow(columns, inner, rows, content);
+    },
+    empty,
+  );
+};
+
+const writtenRows = (props: JsonObject, columns: readonly Column[], look: Look, rows: string): void => {
+  const { code } = look.context;
+  const given = Array.isArray(props['rows']) ? (props['rows'] as readonly (readonly Json[])[]) : [];
+  given.forEach((cells, at) => {
+    const content = (_: Column, column: number): string => writeCell(cells[column]);
+    code.html(stripe(look, at % 2 === 1));
+    row(columns, look, look.context, content, 'body');
+    textRow(columns, look.context, rows, content);
+  });
+};
+
+const writeCell = (cell: Json | undefined): string => (cell === undefined || cell === null ? '' : String(cell));

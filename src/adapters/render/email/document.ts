@@ -1,0 +1,201 @@
+/** The page around the components: head, preheader, the column of sections; and its text part. */
+import type { JsonObject } from '../../../domain/json.js';
+import type { EmailTemplateContent, Section } from '../../../domain/template/schema.js';
+import { parseTemplatedText } from '../../../domain/rendering/fill/templated-text.js';
+import { createCode, js, literalOf, type Code, type Term } from './code.js';
+import { shapesOf, type Context } from './context.js';
+import type { Limits } from '../../../domain/limits.js';
+import type { Language } from '../../../domain/rendering/scope/formats.js';
+import { createDarkColors } from './dark-colors.js';
+import { renderRows } from './registry.js';
+import { countFixed } from './components/flow.js';
+import { aligned, classAttribute, colorClass, css, horizontalPx, onBackground, TABLE, typographyOf } from './style.js';
+import { escapeHtml } from './escape.js';
+import { htmlOf, plainOf, templated } from './values.js';
+
+const FONTS = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
+const WIDTH_PX = 600;
+
+/** What the function is made of: constants, made once, the body, and the subject, which both run for each email. */
+export type Source = Readonly<{ constants: string; body: string; subject: string }>;
+
+/** In: a checked template. Out: the source of its function. `h` collects the HTML, `t` the text, `n` the number of components. */
+export const writeDocument = (
+  content: EmailTemplateContent,
+  limits: Limits,
+  language: Language,
+  outputs: 'html' | 'html and text',
+): Source => {
+  const code = createCode('', outputs === 'html and text');
+  const subject = createCode('s');
+  const props = content.schema.props ?? {};
+  const context = rootContext(content, code, limits, language);
+  const subjectExpression = plainOf(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts, { ...context, code: subject });
+  const page = css('color', props['backgroundColor'], '#f3f4f6', context);
+  const pageClass = colorClass('page', page, context);
+
+  code.statement(
+    `let n=${countFixed(content.schema.sections.flatMap(({ components }) => components))};if(n>${limits.componentsExpandedMax})TOO_MANY(n);`,
+  );
+  const lang = ` lang="${escapeHtml(language.locale)}" dir="${directionOf(language.locale)}"`;
+  code.html(
+    `<!doctype html><html${lang} xmlns:o="urn:schemas-microsoft-com:office:office"><head>${META}<title>`,
+    js('E(subject)'),
+    `</title>${OUTLOOK}<style>${STYLE}`,
+    js('DARK'),
+    '</style></head>',
+  );
+  code.html('<body', classAttribute(pageClass), ' style="margin:0;padding:0;background-color:', page, '">');
+  preheader(props, context);
+  const widthPx =
+    typeof props['width'] === 'undefined' ? WIDTH_PX : parseFloat(literalOf([css('length', props['width'], '600px', context)]) ?? '600');
+  code.html(
+    `<div role="article" aria-roledescription="email"${lang}>`,
+    TABLE,
+    classAttribute(pageClass),
+    ' style="background-color:',
+    page,
+    '"><tr><td class="page" align="center" style="padding:12px">',
+  );
+  code.html(
+    `<!--[if mso]>${TABLE.replace('100%', String(widthPx))} align="center"><tr><td><![endif]--><div style="max-width:${widthPx}px;margin:0 auto">${TABLE} style="border-collapse:separate">`,
+  );
+  sections(content.schema.sections, props, { ...context, widthPx });
+  code.html('</table></div><!--[if mso]></td></tr></table><![endif]--></td></tr></table></div></body></html>');
+
+  const { constants, body } = code.source();
+  const subjectSource = subject.source();
+  const dark = context.dark.rules();
+  return {
+    constants: `${subjectSource.constants}\n${constants}\nconst DARK=${JSON.stringify(dark === '' ? '' : `@media (prefers-color-scheme:dark){${dark}}`)};`,
+    body,
+    subject: `${subjectSource.body}\nconst made=${subjectExpression};`,
+  };
+};
+
+const META =
+  '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">' +
+  '<meta name="x-apple-disable-message-reformatting"><meta name="format-detection" content="telephone=no,date=no,address=no,email=no,url=no">' +
+  '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">';
+
+/** Outlook on Windows: real pixels on sharp screens, no Times New Roman where it knows none of the fonts. */
+const OUTLOOK =
+  '<!--[if mso]><noscript><xml><o:OfficeDocumentSettings><o:PixelsPerInch>96</o:PixelsPerInch></o:OfficeDocumentSettings></xml></noscript>' +
+  '<style>table{border-collapse:collapse}td,th,p,a,li,h1,h2,h3{font-family:"Segoe UI",Arial,sans-serif}</style><![endif]-->';
+
+const STYLE =
+  ':root{color-scheme:light dark;supported-color-schemes:light dark}' +
+  'body{-webkit-text-size-adjust:100%;-ms-text-size-adjust:100%}td{overflow-wrap:break-word}' +
+  'a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important}' +
+  '@media (max-width:620px){.page{padding:0!important}.sec{padding-left:24px!important;padding-right:24px!important}' +
+  '.col{max-width:100%!important}.col+.col{padding-top:16px}.gut{padding-right:0!important}.card{border-radius:0!important}}';
+
+const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, language: Language): Context => {
+  const base: Context = {
+    code,
+    limits,
+    language,
+    shapes: shapesOf(content.variables),
+    locals: new Map(),
+    dark: createDarkColors(),
+    widthPx: WIDTH_PX,
+    flips: true,
+    accent: '#2563eb',
+    gapPx: 0,
+    type: { color: '#1f2937', linkColor: '#2563eb', fontFamily: FONTS, fontSize: '16px', lineHeight: '1.5', align: 'left' },
+    rows: renderRows,
+  };
+  const props = content.schema.props ?? {};
+  const linkColor = css('color', props['linkColor'], '#2563eb', base);
+  return { ...base, accent: linkColor, type: { ...typographyOf(props, base), linkColor } };
+};
+
+/** What inboxes show beside the subject; behind it invisible blanks, so that they do not go on with the body. */
+const preheader = (props: JsonObject, context: Context): void => {
+  if (typeof props['preheader'] !== 'string' || props['preheader'] === '') return;
+  const text = htmlOf(templated(props['preheader'], context), context);
+  // It is hidden, and its box is a block: a line may end in it and after it.
+  context.code.html(
+    '<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">',
+    ...text,
+    '\n',
+    '&#8199;&#65279;&#847; '.repeat(20),
+    '</div>\n',
+  );
+};
+
+/**
+ * Sections from top to bottom. Main and body stand on a card; header and footer on the page itself, the footer in small grey
+ * letters, unless they have a background of their own, which makes them a part of the card.
+ */
+const sections = (all: readonly Section[], props: JsonObject, context: Context): void => {
+  const card = css('color', props['contentBackgroundColor'], '#ffffff', context);
+  const radius = css('length', props['borderRadius'], '8px', context);
+  const onCard = all.map(({ type, props: own }) => type === 'main' || type === 'body' || own?.['backgroundColor'] !== undefined);
+  all.forEach((section, at) => {
+    const own = section.props ?? {};
+    const first = onCard[at] === true && onCard[at - 1] !== true;
+    const last = onCard[at] === true && onCard[at + 1] !== true;
+    const background =
+      own['backgroundColor'] === undefined
+        ? onCard[at] === true
+          ? card
+          : 'transparent'
+        : css('color', own['backgroundColor'], literalOf([card]) ?? '#ffffff', context);
+    const joined = onCard[at] === true && !last;
+    oneSection(
+      section,
+      {
+        background,
+        corners: cornersOf(first, last, radius),
+        padding: paddingOf(section, onCard[at] === true, joined && onCard[at + 1] === true),
+      },
+      context,
+    );
+  });
+};
+
+const cornersOf = (first: boolean, last: boolean, radius: Term): readonly Term[] => {
+  if (!first && !last) return [];
+  const [top, bottom] = [first ? radius : '0', last ? radius : '0'];
+  return [';border-radius:', top, ' ', top, ' ', bottom, ' ', bottom];
+};
+
+const paddingOf = ({ type, props }: Section, onCard: boolean, joined: boolean): string => {
+  if (onCard) return joined && props?.['backgroundColor'] === undefined ? '32px 32px 0' : '32px';
+  return type === 'header' ? '20px 32px 24px' : '24px 32px';
+};
+
+const oneSection = (section: Section, look: { background: Term; corners: readonly Term[]; padding: string }, outer: Context): void => {
+  const { code } = outer;
+  const props = section.props ?? {};
+  const muted = section.type === 'footer' && look.background === 'transparent';
+  const base: Context = muted
+    ? { ...outer, type: { ...outer.type, color: '#6b7280', linkColor: '#4b5563', fontSize: '13px', align: 'center' } }
+    : outer;
+  const context = onBackground(look.background, props['color'], base);
+  const padding = css('box', props['padding'], look.padding, outer);
+  const linkColor = props['linkColor'] === undefined ? context.type.linkColor : css('color', props['linkColor'], '#2563eb', outer);
+  const { color } = context.type;
+  const type = {
+    ...typographyOf({ ...props, color: null }, { ...context }),
+    color,
+    linkColor,
+    align: aligned(props, context.type.align, context),
+  };
+  const classes = classAttribute(
+    'sec',
+    look.corners.length > 0 ? 'card' : '',
+    colorClass('surface', look.background, { ...outer, flips: context.flips }),
+  );
+  code.html('<tr><td', classes, ' style="padding:', padding);
+  if (look.background !== 'transparent') code.html(';background-color:', look.background);
+  code.html(...look.corners, '">', TABLE, '>');
+  context.rows(section.components, { ...context, type, gapPx: 0, widthPx: Math.max(outer.widthPx - horizontalPx(padding), 50) });
+  if (section.components.length === 0) code.html('<tr><td></td></tr>');
+  code.html('</table></td></tr>');
+  if (section.type === 'header') code.text('\n');
+};
+
+const RIGHT_TO_LEFT = /^(?:ar|arc|ckb|dv|fa|ha-arab|he|khw|ks|ps|sd|ug|ur|yi)\b/i;
+const directionOf = (locale: string): 'ltr' | 'rtl' => (RIGHT_TO_LEFT.test(locale) ? 'rtl' : 'ltr');

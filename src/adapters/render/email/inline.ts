@@ -1,0 +1,54 @@
+/** The pictures that a mail carries inside: collected while it is rendered, each once, named by what it shows. */
+import { DomainError } from '../../../domain/errors.js';
+import type { Limits } from '../../../domain/limits.js';
+import { assetContentId, type InlineImage } from '../../../domain/ports/renderer.js';
+import { tooManyInlineImages } from '../../../domain/rendering/limit-errors.js';
+import { drawQrCode, layQrCode, qrContentId, surelyFitsQr, type QrLook } from '../qr-code.js';
+
+export type Inline = InlineImage[];
+
+/** Where a code stands in the template, for messages: the id of its component, and the path of the value it shows. */
+export type QrPlace = QrLook & Readonly<{ id: string; field: string }>;
+
+/**
+ * Adds a QR code and answers its `cid:` address. Throws VALIDATION_ERROR where the value is too much for a code of that
+ * look, ERR_LIMIT_002 where the mail has too many pictures. With `draws` false the picture itself is not made.
+ */
+export const addQrCode = (
+  inline: Inline,
+  value: string,
+  place: QrPlace,
+  { limits, draws }: Readonly<{ limits: Limits; draws: boolean }>,
+): string => {
+  const contentId = qrContentId(value, place);
+  if (inline.some((image) => image.contentId === contentId)) return `cid:${contentId}`;
+  checkCount(inline, limits);
+  let bytes: Uint8Array = NOTHING;
+  if (draws || !surelyFitsQr(value, place)) {
+    const code = layQrCode(value, place);
+    if ('fault' in code) throw unreadable(code.fault, place);
+    if (draws) bytes = drawQrCode(code, place);
+  }
+  inline.push({ contentId, contentType: 'image/png', bytes });
+  return `cid:${contentId}`;
+};
+
+const NOTHING = new Uint8Array(0);
+
+/** In: `asset:` and an id. Adds the picture of the gallery and answers its `cid:` address. */
+export const addAsset = (inline: Inline, address: string, limits: Limits): string => {
+  const assetId = address.slice('asset:'.length);
+  const contentId = assetContentId(assetId);
+  if (!inline.some((image) => image.contentId === contentId)) {
+    checkCount(inline, limits);
+    inline.push({ contentId, assetId });
+  }
+  return `cid:${contentId}`;
+};
+
+const checkCount = ({ length }: Inline, { inlineImagesMax }: Limits): void => {
+  if (length >= inlineImagesMax) throw tooManyInlineImages(length + 1, inlineImagesMax);
+};
+
+const unreadable = (fault: string, { id, field }: QrPlace): DomainError =>
+  new DomainError('VALIDATION_ERROR', `the QR code "${id}" ${fault}`, { errors: [{ field, message: `${fault} (the QR code "${id}")` }] });

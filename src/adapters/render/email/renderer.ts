@@ -1,0 +1,38 @@
+/** The renderer port: compiled template revisions, kept while they are in use. */
+import { LRUCache } from 'lru-cache';
+import type { Limits } from '../../../domain/limits.js';
+import type { CompiledEmail, Renderer } from '../../../domain/ports/renderer.js';
+import type { EmailTemplateContent } from '../../../domain/template/schema.js';
+import { compile } from './compile.js';
+
+const REVISIONS_MAX = 1_000;
+const SOURCE_CHARS_MAX = 64 * 1024 * 1024;
+
+/** In: the limits in force. Out: a renderer that compiles each revision once and forgets those not used for longest. */
+export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer => {
+  const compiled = new LRUCache<string, { render: CompiledEmail; sizeChars: number }>({
+    max: REVISIONS_MAX,
+    maxSize: SOURCE_CHARS_MAX,
+    sizeCalculation: ({ sizeChars }) => Math.max(sizeChars, 1),
+  });
+  const loading = new Map<string, Promise<CompiledEmail>>();
+
+  const loadOnce = async (cacheKey: string, load: () => Promise<EmailTemplateContent>): Promise<CompiledEmail> => {
+    const made = compile(await load(), limits);
+    compiled.set(cacheKey, made);
+    return made.render;
+  };
+  return {
+    email: (cacheKey, load) => {
+      const known = compiled.get(cacheKey);
+      if (known !== undefined) return known.render;
+      const pending = loading.get(cacheKey);
+      if (pending !== undefined) return pending;
+      const started = loadOnce(cacheKey, load).finally(() => loading.delete(cacheKey));
+      loading.set(cacheKey, started);
+      return started;
+    },
+    compileEmail: (content) => compile(content, limits).render,
+    close: async () => compiled.clear(),
+  };
+};

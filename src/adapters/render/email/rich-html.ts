@@ -1,0 +1,214 @@
+/** Writes the elements of rich text as HTML for mail: every style inlined, addresses judged, colours with their dark twins. */
+import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
+import { cssColor } from '../../../domain/rendering/css.js';
+import { js, literalOf, type Term } from './code.js';
+import type { Context } from './context.js';
+import { declaration } from './escape.js';
+import type { RichElement, RichNode } from './rich-nodes.js';
+import { attributeSafe, classAttribute, colorClass, onBackground } from './style.js';
+import { imageOf, linkOf } from './urls.js';
+import { htmlOf, plainOf } from './values.js';
+import type { ValueFormat } from '../../../domain/template/schema.js';
+
+const VOID = new Set(['br', 'hr', 'img', 'col', 'wbr']);
+
+/** What each element looks like where the author says nothing; `0` marks the last block, which has no margin below. */
+const styles: Readonly<Record<string, string>> = {
+  p: 'margin:0 0 16px',
+  h1: 'margin:0 0 16px;font-size:28px;line-height:1.25;font-weight:700',
+  h2: 'margin:0 0 12px;font-size:22px;line-height:1.3;font-weight:700',
+  h3: 'margin:0 0 8px;font-size:18px;line-height:1.35;font-weight:600',
+  h4: 'margin:0 0 8px;font-size:16px;line-height:1.4;font-weight:600',
+  h5: 'margin:0 0 8px;font-size:14px;line-height:1.4;font-weight:600',
+  h6: 'margin:0 0 8px;font-size:12px;line-height:1.4;font-weight:600',
+  ul: 'margin:0 0 16px;padding:0 0 0 24px',
+  ol: 'margin:0 0 16px;padding:0 0 0 24px',
+  li: 'margin:0 0 6px',
+  dl: 'margin:0 0 16px',
+  dd: 'margin:0 0 8px 24px',
+  blockquote: 'margin:0 0 16px;padding:0 0 0 16px;border-left:3px solid #d1d5db',
+  pre: 'margin:0 0 16px;font-family:Consolas,Menlo,monospace;font-size:14px;white-space:pre-wrap',
+  code: 'font-family:Consolas,Menlo,monospace;font-size:.9em',
+  address: 'font-style:normal',
+  hr: 'border:0;border-top:1px solid #e5e7eb;margin:16px 0',
+  img: 'border:0;max-width:100%;height:auto',
+};
+const SPACED = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl', 'blockquote', 'pre']);
+
+/** In: elements, and a format for values that have none of their own. Out: the terms of their HTML. */
+export const richHtml = (nodes: readonly RichNode[], context: Context, format?: ValueFormat): readonly Term[] => {
+  const last = nodes.findLastIndex((node) => node.kind === 'element' || literalOf(htmlLiteral(node.text))?.trim() !== '');
+  return nodes.flatMap((node, at) =>
+    node.kind === 'text' ? htmlOf(node.text, context, format) : element(node, context, at === last, format),
+  );
+};
+
+const htmlLiteral = (text: TemplatedText): readonly Term[] => text.map((part) => (typeof part === 'string' ? part : js('0')));
+
+const element = (node: RichElement, context: Context, isLast: boolean, format: ValueFormat | undefined): readonly Term[] => {
+  const { tag, attributes } = node;
+  const style = styleOf(node, context, isLast);
+  const classes = [...style.classes];
+  if (tag === 'hr' || tag === 'blockquote') classes.push(colorClass('line', '#e5e7eb', context));
+  const open: Term[] = [`<${tag}`, classAttribute(...new Set(classes))];
+  for (const [name, value] of attributes) {
+    if (name !== 'style') open.push(...attribute(name, value, context));
+  }
+  if (tag === 'img' && !attributes.has('alt')) open.push(' alt=""');
+  if (tag === 'img' && !attributes.has('src')) return [];
+  if (tag === 'table' && !attributes.has('role') && !hasHeaders(node)) open.push(' role="presentation"');
+  if (style.terms.length > 0) open.push(' style="', ...style.terms, '"');
+  if (VOID.has(tag)) return [...open, '>'];
+  return [...open, '>', ...richHtml(node.children, style.inner, format), `</${tag}>`];
+};
+
+/** A table with header cells holds data; any other is there for the layout. */
+const hasHeaders = ({ children }: RichElement): boolean =>
+  children.some((child) => child.kind === 'element' && (child.tag === 'th' || hasHeaders(child)));
+
+const attribute = (name: string, value: TemplatedText, context: Context): readonly Term[] => {
+  switch (name) {
+    case 'href':
+      return [' href="', ...linkOf(value, context), '"'];
+    case 'src':
+      return [' src="', ...imageOf(value, context), '"'];
+    case 'bgcolor':
+    case 'color':
+      return [` ${name}="`, colorOf(value, context), '"'];
+    default:
+      return [` ${name}="`, ...htmlOf(value, context), '"'];
+  }
+};
+
+/** A colour that stands in an attribute; one that is none becomes transparent, or nothing where it comes from a value. */
+const colorOf = (value: TemplatedText, context: Context): Term => {
+  const literal = literalOf(htmlLiteral(value));
+  return literal === undefined ? js(`COLOR(${plainOf(value, context)},"")`) : (cssColor(literal) ?? 'transparent');
+};
+
+type Style = Readonly<{ terms: readonly Term[]; classes: readonly string[]; inner: Context }>;
+
+const styleOf = (node: RichElement, context: Context, isLast: boolean): Style => {
+  const { tag, attributes } = node;
+  const base: Term[] = [];
+  const classes: string[] = [];
+  let inner = context;
+  const own = declarationsOf(attributes.get('style') ?? [], context);
+  const background = own.find(({ property }) => property === 'background-color');
+  const color = own.find(({ property }) => property === 'color');
+  const bgcolor = attributes.get('bgcolor');
+  const surface = background?.value ?? (bgcolor === undefined ? undefined : colorOf(bgcolor, context));
+  if (surface !== undefined) {
+    inner = onBackground(surface, undefined, context);
+    classes.push(colorClass('surface', surface, { ...context, flips: inner.flips }));
+    // Text on a surface that stays light or dark is pinned; on one that flips it goes on flipping with what surrounds it.
+    const pinned = context.flips !== inner.flips || inner.type.color !== context.type.color;
+    if (color === undefined && pinned) base.push('color:', inner.type.color);
+  }
+  if (color !== undefined) {
+    classes.push(colorClass('text', color.value, inner));
+    inner = { ...inner, type: { ...inner.type, color: color.value } };
+  }
+  if (tag === 'a' && attributes.has('href')) {
+    if (color === undefined) classes.push(colorClass('text', context.type.linkColor, context));
+    push(base, color === undefined ? ['color:', context.type.linkColor, ';text-decoration:underline'] : ['text-decoration:underline']);
+  }
+  const known = Object.hasOwn(styles, tag) ? (styles[tag] ?? '') : '';
+  if (known !== '') push(base, [isLast && SPACED.has(tag) ? known.replace(/^margin:0 0 \d+px/, 'margin:0') : known]);
+  for (const { property, value } of own) push(base, [`${property}:`, attributeSafe(value)]);
+  return { terms: base, classes: classes.filter((name) => name !== ''), inner };
+};
+
+const push = (terms: Term[], more: readonly Term[]): void => {
+  if (terms.length > 0) terms.push(';');
+  terms.push(...more);
+};
+
+const PROPERTIES = new Set([
+  'color',
+  'background-color',
+  'font-size',
+  'font-weight',
+  'font-style',
+  'font-family',
+  'line-height',
+  'letter-spacing',
+  'text-align',
+  'text-decoration',
+  'text-transform',
+  'text-indent',
+  'vertical-align',
+  'white-space',
+  'word-break',
+  'direction',
+  'width',
+  'max-width',
+  'min-width',
+  'height',
+  'max-height',
+  'border',
+  'border-top',
+  'border-right',
+  'border-bottom',
+  'border-left',
+  'border-color',
+  'border-width',
+  'border-style',
+  'border-radius',
+  'border-collapse',
+  'border-spacing',
+  'table-layout',
+  'list-style-type',
+  'padding',
+  'padding-top',
+  'padding-right',
+  'padding-bottom',
+  'padding-left',
+  'margin',
+  'margin-top',
+  'margin-right',
+  'margin-bottom',
+  'margin-left',
+  'display',
+]);
+
+type Declaration = Readonly<{ property: string; value: Term }>;
+
+/** The declarations that a mail may carry; a value with a placeholder is judged when it is rendered, and is `inherit` where it fails. */
+const declarationsOf = (style: TemplatedText, context: Context): readonly Declaration[] =>
+  split(style).flatMap(({ name, value }): readonly Declaration[] => {
+    const property = name === 'background' ? 'background-color' : name;
+    if (!PROPERTIES.has(property)) return [];
+    const literal = literalOf(htmlLiteral(value));
+    if (literal === undefined) return [{ property, value: js(context.code.remember(`DECLARATION(${plainOf(value, context)})`)) }];
+    const isColor = property === 'color' || property === 'background-color';
+    const css = isColor ? cssColor(literal) : declaration(literal.replace(/!\s*important/i, ''));
+    return css === undefined ? [] : [{ property, value: css.replaceAll('"', "'") }];
+  });
+
+const split = (style: TemplatedText): readonly { name: string; value: TemplatedText }[] => {
+  const declarations: { name: string; value: TemplatedText[number][] }[] = [];
+  let open: { name: string; value: TemplatedText[number][] } | undefined;
+  let name = '';
+  for (const part of style) {
+    if (typeof part !== 'string') {
+      open?.value.push(part);
+      continue;
+    }
+    for (const piece of part.split(/(;)/)) {
+      if (piece === ';') {
+        open = undefined;
+        name = '';
+      } else if (open === undefined) {
+        name += piece;
+        const colon = name.indexOf(':');
+        if (colon < 0) continue;
+        open = { name: name.slice(0, colon).trim().toLowerCase(), value: [name.slice(colon + 1)] };
+        declarations.push(open);
+      } else {
+        open.value.push(piece);
+      }
+    }
+  }
+  return declarations;
+};

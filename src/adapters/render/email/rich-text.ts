@@ -1,0 +1,215 @@
+/** Writes the elements of rich text for the text part: paragraphs, underlined headings, bullets, links as `text (address)`. */
+import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
+import type { ValueFormat } from '../../../domain/template/schema.js';
+import { concat, js, literalOf, quote, type Term } from './code.js';
+import type { Context } from './context.js';
+import type { RichElement, RichNode } from './rich-nodes.js';
+import { heading, wrap } from './text-layout.js';
+import { textLinkOf } from './urls.js';
+import { textOf } from './values.js';
+
+/** A paragraph to come: its pieces, and what its lines begin with. */
+type Paragraph = Readonly<{ terms: readonly Term[]; kind: 'plain' | 'h1' | 'h2' | 'h4' | 'pre' | 'item'; first: string; rest: string }>;
+type Walk = { readonly paragraphs: Paragraph[]; terms: Term[]; kind: Paragraph['kind']; first: string; rest: string };
+
+/** Writes the elements as paragraphs, each followed by an empty line (the items of a list by a line break). */
+export const writeRichText = (nodes: readonly RichNode[], context: Context, format?: ValueFormat): void => {
+  const walk: Walk = { paragraphs: [], terms: [], kind: 'plain', first: '', rest: '' };
+  visit(nodes, walk, context, format);
+  close(walk);
+  walk.paragraphs.forEach((paragraph, at) => {
+    const next = walk.paragraphs[at + 1];
+    const close = paragraph.kind === 'h4' || (paragraph.kind === 'item' && next?.kind === 'item');
+    const gap = close && next !== undefined ? '\n' : '\n\n';
+    context.code.text(layOut(paragraph), gap);
+  });
+};
+
+/** The elements on one line: for cells and labels. */
+export const inlineText = (nodes: readonly RichNode[], context: Context, format?: ValueFormat): readonly Term[] => {
+  const walk: Walk = { paragraphs: [], terms: [], kind: 'plain', first: '', rest: '' };
+  visit(nodes, walk, context, format);
+  close(walk);
+  const terms = walk.paragraphs.flatMap(({ terms }, at) => (at === 0 ? terms : [', ', ...terms]));
+  return terms.map((term) => (typeof term === 'string' ? term.replace(/^\n$/, ', ') : term));
+};
+
+/** A line of the text part, wrapped; for components that are one. */
+export const writeLine = (terms: readonly Term[], context: Context): void =>
+  context.code.text(layOut({ terms, kind: 'plain', first: '', rest: '' }), '\n\n');
+
+const layOut = ({ terms, kind, first, rest }: Paragraph): Term => {
+  const literal = literalOf(terms);
+  const text = literal === undefined ? concat(terms) : '';
+  switch (kind) {
+    case 'h1':
+    case 'h2': {
+      const mark = kind === 'h1' ? '=' : '-';
+      return literal === undefined ? js(`HEADING(${text},${quote(mark)})`) : heading(literal, mark);
+    }
+    case 'pre':
+      return literal === undefined ? js(text) : literal;
+    case 'plain':
+    case 'h4':
+    case 'item':
+      return literal === undefined ? js(`WRAP(${text},${quote(first)},${quote(rest)})`) : wrap(literal, first, rest);
+  }
+};
+
+const BLOCKS = new Set([
+  'p',
+  'div',
+  'h1',
+  'h2',
+  'h3',
+  'h4',
+  'h5',
+  'h6',
+  'ul',
+  'ol',
+  'li',
+  'dl',
+  'dt',
+  'dd',
+  'blockquote',
+  'pre',
+  'address',
+  'center',
+  'hr',
+  'table',
+  'tr',
+  'caption',
+  'article',
+  'section',
+  'header',
+  'footer',
+  'main',
+  'figure',
+  'figcaption',
+]);
+
+const visit = (nodes: readonly RichNode[], walk: Walk, context: Context, format: ValueFormat | undefined): void => {
+  for (const node of nodes) {
+    if (node.kind === 'text') addText(textOf(node.text, context, format), walk);
+    else if (BLOCKS.has(node.tag)) visitBlock(node, walk, context, format);
+    else visitInline(node, walk, context, format);
+  }
+};
+
+const visitInline = (node: RichElement, walk: Walk, context: Context, format: ValueFormat | undefined): void => {
+  switch (node.tag) {
+    case 'br':
+      walk.terms.push('\n');
+      return;
+    case 'img':
+      return addText(textOf(node.attributes.get('alt') ?? [], context), walk);
+    case 'td':
+    case 'th':
+      if (walk.terms.length > 0) walk.terms.push('  ');
+      return visit(node.children, walk, context, format);
+    case 'a': {
+      const start = walk.terms.length;
+      visit(node.children, walk, context, format);
+      const href = node.attributes.get('href');
+      if (href !== undefined) walk.terms.push(...linkTail(walk.terms.slice(start), href, context));
+      return;
+    }
+  }
+  visit(node.children, walk, context, format);
+};
+
+/** ` (address)` after the text of a link, or nothing where the text says it already or there is nowhere to go. */
+export const linkTail = (text: readonly Term[], href: TemplatedText, context: Context): readonly Term[] => {
+  const address = textLinkOf(href, context);
+  const bare = 'terms' in address ? withoutScheme(address.terms) : undefined;
+  const literal = bare === undefined ? undefined : literalOf(bare);
+  if (literal === '' || literal?.startsWith('#') === true) return [];
+  const label = concat(text).trim();
+  if (label === concat(withoutScheme(textOf(href, context)))) return [];
+  if ('judge' in address) return [js(`TEXT_LINK(${address.judge},${text.length === 0})`)];
+  return text.length === 0 ? (bare ?? []) : [' (', ...(bare ?? []), ')'];
+};
+
+/** Nobody reads `mailto:`. */
+const withoutScheme = (address: readonly Term[]): readonly Term[] =>
+  address.map((term, at) => (at === 0 && typeof term === 'string' ? term.replace(/^(?:mailto|tel):/i, '') : term));
+
+const visitBlock = (node: RichElement, walk: Walk, context: Context, format: ValueFormat | undefined): void => {
+  close(walk);
+  const { first, rest, kind } = walk;
+  switch (node.tag) {
+    case 'hr':
+      walk.terms.push('-'.repeat(40));
+      break;
+    case 'h1':
+      walk.kind = 'h1';
+      break;
+    case 'h2':
+    case 'h3':
+      walk.kind = 'h2';
+      break;
+    case 'h4':
+    case 'h5':
+    case 'h6':
+      walk.kind = 'h4';
+      break;
+    case 'pre':
+      walk.kind = 'pre';
+      break;
+    case 'blockquote':
+      walk.first = `${rest}> `;
+      walk.rest = `${rest}> `;
+      break;
+    case 'dd':
+      walk.first = `${rest}    `;
+      walk.rest = `${rest}    `;
+      break;
+    case 'ul':
+    case 'ol':
+      visitItems(node, walk, context, format);
+      return;
+  }
+  visit(node.children, walk, context, format);
+  close(walk);
+  Object.assign(walk, { first, rest, kind });
+};
+
+const visitItems = (list: RichElement, walk: Walk, context: Context, format: ValueFormat | undefined): void => {
+  const { first, rest, kind } = walk;
+  let number = 0;
+  for (const item of list.children) {
+    if (item.kind === 'text') continue;
+    number += 1;
+    const bullet = list.tag === 'ol' ? `${number}. ` : '- ';
+    Object.assign(walk, { kind: 'item', first: `${rest}${bullet}`, rest: rest + ' '.repeat(bullet.length) });
+    visit(item.children, walk, context, format);
+    close(walk);
+  }
+  Object.assign(walk, { first, rest, kind });
+};
+
+/** Blanks as HTML has them: runs are one, none at the ends of a line. */
+const addText = (terms: readonly Term[], walk: Walk): void => {
+  for (const term of terms) {
+    if (typeof term !== 'string' || walk.kind === 'pre') {
+      walk.terms.push(term);
+      continue;
+    }
+    const text = term.replace(/[ \t\r\n\f]+/g, ' ').replaceAll('\u00a0', ' ');
+    const before = walk.terms.at(-1);
+    const atStart = before === undefined || (typeof before === 'string' && /\s$/.test(before));
+    const piece = atStart ? text.trimStart() : text;
+    if (piece !== '') walk.terms.push(piece);
+  }
+};
+
+const close = (walk: Walk): void => {
+  const last = walk.terms.at(-1);
+  if (typeof last === 'string' && walk.kind !== 'pre') walk.terms[walk.terms.length - 1] = last.trimEnd();
+  const { terms, kind, first, rest } = walk;
+  walk.terms = [];
+  if (literalOf(terms)?.trim() === '') return;
+  walk.paragraphs.push({ terms, kind, first, rest });
+  // The bullet stands before the first paragraph of an item only.
+  walk.first = rest;
+};

@@ -1,0 +1,93 @@
+/** Compiles paths and templated text to expressions: direct access to own members, written out with the format of their definition. */
+import type { Json } from '../../../domain/json.js';
+import type { ValueFormat } from '../../../domain/template/schema.js';
+import { isConstant } from '../../../domain/rendering/scope/constants.js';
+import type { Path } from '../../../domain/rendering/scope/path.js';
+import { formatAt, shapeAt, type Shape } from '../../../domain/rendering/scope/shapes.js';
+import { hasPlaceholder, parsePathText, parseTemplatedText, type TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
+import { withoutControls } from '../../../domain/rendering/scope/values.js';
+import { concat, js, quote, type Term } from './code.js';
+import type { Context } from './context.js';
+import { escapeHtml } from './escape.js';
+
+/** Names that every object or array inherits: only these need the slow way that asks for own members. */
+const isInherited = (name: string): boolean => name in Object.prototype || name in Array.prototype;
+
+/** The expression that reads a path; the same meaning as `readPath` of the domain, without its loop. */
+export const rawOf = (path: Path, context: Context): string => {
+  const { code } = context;
+  let value = '';
+  path.forEach((segment, at) => {
+    if (at === 0) value = rootOf(String(segment), context);
+    else if (typeof segment === 'number') value = code.remember(`Array.isArray(${value})?${value}[${segment}]:void 0`);
+    else if (isInherited(segment)) value = code.remember(`STEP(${value},${quote(segment)})`);
+    else value = code.remember(`typeof ${value}==="object"&&${value}!==null?${value}[${quote(segment)}]:void 0`);
+  });
+  return value;
+};
+
+const rootOf = (name: string, { code, locals }: Context): string => {
+  const local = locals.get(name);
+  if (local !== undefined) return local.js;
+  if (isConstant(name)) return code.remember(`c[${quote(name)}]`);
+  return code.remember(isInherited(name) ? `STEP(v,${quote(name)})` : `v[${quote(name)}]`);
+};
+
+/** The expression of a path's value as text, with its own format or else with `fallback`. */
+export const stringOf = (path: Path, context: Context, fallback?: ValueFormat): string => {
+  const format = formatAt(rootShape(path, context), path) ?? fallback;
+  const raw = rawOf(path, context);
+  return context.code.remember(format === undefined ? `S(${raw})` : formatted(format, raw, context));
+};
+
+/** The shape of the items that a path's array holds. */
+export const itemShapeAt = (path: Path, context: Context): Shape | undefined => shapeAt(rootShape(path, context), path)?.item;
+
+const rootShape = (path: Path, { locals, shapes }: Context): Shape | undefined => {
+  const name = String(path[0]);
+  const local = locals.get(name);
+  return local === undefined ? shapes.get(name) : local.shape;
+};
+
+const formatted = (format: ValueFormat, raw: string, context: Context): string => {
+  const { code, language } = context;
+  const where = `${quote(language.locale)},${quote(language.timeZone)}`;
+  if (format.currency !== undefined && hasPlaceholder(format.currency)) {
+    const inCurrency = code.constant(`IN_CURRENCY(${quoteJson(format)},${where})`);
+    return `${code.remember(`${inCurrency}(${plainOf(templated(format.currency, context), context)})`)}(${raw})`;
+  }
+  return `${code.constant(`FORMAT(${quoteJson(format)},${where})`)}(${raw})`;
+};
+
+/** Text that was checked when the template was saved, taken apart. */
+export const templated = (text: string, { limits }: Context): TemplatedText =>
+  parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts;
+
+/** Terms for text or a quoted attribute of HTML: every value and every literal escaped. */
+export const htmlOf = (text: TemplatedText, context: Context, format?: ValueFormat): readonly Term[] =>
+  text.map((part) => (typeof part === 'string' ? escapeHtml(part) : js(`E(${stringOf(part.path, context, format)})`)));
+
+/** Terms for the text part. */
+export const textOf = (text: TemplatedText, context: Context, format?: ValueFormat): readonly Term[] =>
+  text.map((part) => (typeof part === 'string' ? part : js(stringOf(part.path, context, format))));
+
+/** The expression of the whole text, nothing escaped: for what is judged and escaped afterwards. */
+export const plainOf = (text: TemplatedText, context: Context): string => concat(textOf(text, context));
+
+/** The expression of a JSON value; a string that is one placeholder is the value behind it, with its type. */
+export const jsonOf = (value: Json | undefined, context: Context): string => {
+  if (typeof value !== 'string') return value === undefined ? 'void 0' : quoteJson(value);
+  const parts = templated(value, context);
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined && typeof only !== 'string') return rawOf(only.path, context);
+  return plainOf(parts, context);
+};
+
+/** The path of a data source or a condition, as checked. */
+export const pathOf = (value: Json | undefined, { limits }: Context): Path => {
+  const parsed = parsePathText(String(value), limits.pathSegmentsMax);
+  if (!parsed.ok) throw new Error(`a path that was checked does not parse: ${parsed.message}`);
+  return parsed.path;
+};
+
+const quoteJson = (value: unknown): string => JSON.stringify(value).replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e');

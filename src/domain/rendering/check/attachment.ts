@@ -1,0 +1,161 @@
+/** Checks an attachment template when it is saved: everything that is wrong with it, at once, each fault with its path. */
+import type { Limits } from '../../limits.js';
+import {
+  orientations,
+  outputFormats,
+  pageFormats,
+  type AttachmentTemplateContent,
+  type OutputFormat,
+} from '../../attachment-template/schema.js';
+import { checkId, checkSections, refuseUnknown, type WalkTools } from './components.js';
+import { isPlainObject, localeFault, timeZoneFault } from './format.js';
+import { checkVariables } from './variables.js';
+import { collectFaults } from './faults.js';
+import { childrenOf, measureDocument } from './measure.js';
+import { documentMedia } from '../media.js';
+import { isPageMark } from '../fill/page-marks.js';
+import { shorten, type Path } from '../scope/path.js';
+import { aligns, checkProps, checkText, type PropSpecs } from '../props.js';
+
+const PAGE_NAME_CHARS_MAX = 200;
+const known = ['variables', 'schema', 'locale', 'timeZone'];
+
+/**
+ * In: `{variables, schema: {outputFormats, pages}, locale?, timeZone?}` as it came in, however hostile. Out: the same as a checked
+ * content. Throws ERR_LIMIT_001 (pages of a PDF), 004 (sheets), 005 (columns), 008 (nesting) and 009 (number of components) at once,
+ * TEMPLATE_INVALID with `errors` for all else.
+ */
+export const checkAttachmentTemplate = (input: unknown, limits: Limits): { content: AttachmentTemplateContent } => {
+  const faults = collectFaults();
+  if (!isPlainObject(input)) {
+    faults.add('', 'must be an object');
+    faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
+    throw new Error('unreachable: a fault was added');
+  }
+  const { schema, variables: definitions, locale, timeZone } = input;
+  const outputs = formatsOf(schema);
+  measureDocument(schema, outputs, limits);
+  const tools: WalkTools = { faults, limits, media: documentMedia(limits.excelColumnsMax), ids: new Map(), outputs };
+  for (const name of Object.keys(input))
+    if (!known.includes(name)) faults.add(shorten(name), `is not known; known are ${known.join(', ')}`);
+  const variables = checkVariables(definitions, tools);
+  for (const [field, fault] of [
+    ['locale', locale === undefined ? undefined : localeFault(locale)],
+    ['timeZone', timeZone === undefined ? undefined : timeZoneFault(timeZone)],
+  ] as const) {
+    if (fault !== undefined) faults.add(field, fault);
+  }
+  checkSchema(schema, { ...tools, refused: refusedOutsideMargins(namesIn(definitions, schema)) }, tools);
+  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
+  return { content: { ...(input as AttachmentTemplateContent), variables } };
+};
+
+const isOutputFormat = (value: unknown): value is OutputFormat => outputFormats.some((format) => format === value);
+
+/** The formats as far as they are right; what is wrong with the others is said where the schema is checked. */
+const formatsOf = (schema: unknown): readonly OutputFormat[] => {
+  const given = isPlainObject(schema) ? schema['outputFormats'] : undefined;
+  return Array.isArray(given) ? outputFormats.filter((format) => given.includes(format)) : [];
+};
+
+/** `margins` are the tools for headers and footers, where the number of the page is known. */
+const checkSchema = (schema: unknown, tools: WalkTools, margins: WalkTools): void => {
+  const { faults } = tools;
+  if (!isPlainObject(schema))
+    return faults.add('schema', schema === undefined ? 'is required' : 'must be an object with outputFormats and pages');
+  refuseUnknown(schema, ['outputFormats', 'pages'], 'schema', tools);
+  checkFormats(schema['outputFormats'], tools);
+  const { pages } = schema;
+  if (!Array.isArray(pages)) return faults.add('schema.pages', pages === undefined ? 'is required' : 'must be an array');
+  if (pages.length === 0) faults.add('schema.pages', 'must hold at least one page');
+  const pageIds: WalkTools = { ...tools, ids: new Map() };
+  pages.forEach((page: unknown, at) => {
+    const field = `schema.pages[${at}]`;
+    if (!isPlainObject(page)) return faults.add(field, 'must be an object');
+    refuseUnknown(page, ['pageId', 'pageName', 'pageSettings', 'sections'], field, tools);
+    checkId(page['pageId'], field, pageIds, 'pageId');
+    checkPageName(page['pageName'], `${field}.pageName`, tools);
+    checkSettings(page['pageSettings'], `${field}.pageSettings`, tools, margins);
+    checkSections(page['sections'], `${field}.sections`, tools);
+  });
+};
+
+const checkFormats = (formats: unknown, { faults }: WalkTools): void => {
+  const field = 'schema.outputFormats';
+  if (!Array.isArray(formats))
+    return faults.add(
+      field,
+      formats === undefined
+        ? `is required: an array of ${outputFormats.join(' and ')}`
+        : `must be an array of ${outputFormats.join(' and ')}`,
+    );
+  if (formats.length === 0) faults.add(field, `must hold at least one of ${outputFormats.join(', ')}`);
+  if (formats.length > outputFormats.length) return faults.add(field, `has ${formats.length} formats, there are ${outputFormats.length}`);
+  formats.forEach((format: unknown, at) => {
+    if (!isOutputFormat(format)) faults.add(`${field}[${at}]`, `must be one of ${outputFormats.join(', ')}`);
+    else if (formats.indexOf(format) < at) faults.add(`${field}[${at}]`, `"${format}" stands there twice`);
+  });
+};
+
+const checkPageName = (name: unknown, field: string, tools: WalkTools): void => {
+  const { faults } = tools;
+  if (typeof name !== 'string' || name.trim() === '') return faults.add(field, name === undefined ? 'is required' : 'must be text');
+  if (name.length > PAGE_NAME_CHARS_MAX) return faults.add(field, `has ${name.length} characters, the maximum is ${PAGE_NAME_CHARS_MAX}`);
+  checkText(name, field, tools);
+};
+
+const marginSpecs: PropSpecs = {
+  top: { kind: 'fixedLength' },
+  right: { kind: 'fixedLength' },
+  bottom: { kind: 'fixedLength' },
+  left: { kind: 'fixedLength' },
+};
+const settingSpecs: PropSpecs = { backgroundColor: { kind: 'color' } };
+const headerSpecs: PropSpecs = { content: { kind: 'text', required: true }, height: { kind: 'fixedLength' } };
+
+const checkSettings = (settings: unknown, field: string, tools: WalkTools, margins: WalkTools): void => {
+  if (settings === undefined) return;
+  const { faults } = tools;
+  if (!isPlainObject(settings)) return faults.add(field, 'must be an object');
+  refuseUnknown(settings, ['format', 'orientation', 'margin', 'backgroundColor', 'header', 'footer'], field, tools);
+  const { format, orientation, margin, backgroundColor, header, footer } = settings;
+  if (format !== undefined) checkWord(format, pageFormats, `${field}.format`, tools);
+  if (orientation !== undefined) checkWord(orientation, orientations, `${field}.orientation`, tools);
+  checkProps(margin, marginSpecs, `${field}.margin`, tools);
+  if (backgroundColor !== undefined) checkProps({ backgroundColor }, settingSpecs, field, tools);
+  checkMargin(header, `${field}.header`, margins);
+  checkMargin(footer, `${field}.footer`, margins);
+};
+
+const checkWord = (value: unknown, words: readonly string[], field: string, { faults }: WalkTools): void => {
+  if (!words.some((word) => word === value)) faults.add(field, `must be one of ${words.join(', ')}`);
+};
+
+const checkMargin = (margin: unknown, field: string, tools: WalkTools): void => {
+  if (margin === undefined) return;
+  if (!isPlainObject(margin)) return tools.faults.add(field, 'must be an object with content');
+  const { align, ...rest } = margin;
+  if (align !== undefined) checkWord(align, aligns, `${field}.align`, tools);
+  checkProps(rest, headerSpecs, field, tools);
+};
+
+/** The names that a path may begin with beside constants: those of variables and of loops. */
+const namesIn = (definitions: unknown, schema: unknown): ReadonlySet<unknown> => {
+  const names = new Set<unknown>();
+  if (Array.isArray(definitions))
+    for (const definition of definitions as unknown[]) if (isPlainObject(definition)) names.add(definition['name']);
+  const open = childrenOf(schema, ['pages'])
+    .flatMap((page) => childrenOf(page, ['sections']))
+    .flatMap((section) => childrenOf(section, ['components']));
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const props = isPlainObject(node) ? node['props'] : undefined;
+    if (isPlainObject(props)) names.add(props['itemVariable']).add(props['indexVariable']);
+    open.push(...childrenOf(node, ['children', 'elseChildren']));
+  }
+  return names;
+};
+
+const refusedOutsideMargins =
+  (names: ReadonlySet<unknown>) =>
+  ([name]: Path): string | undefined =>
+    isPageMark(name) && !names.has(name) ? `{{${name}}} is known only in the header and the footer of pageSettings` : undefined;

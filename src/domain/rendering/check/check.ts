@@ -1,0 +1,60 @@
+/** Checks an email template when it is saved: everything that is wrong with it, at once, each fault with its path. */
+import type { Limits } from '../../limits.js';
+import type { EmailTemplateContent } from '../../template/schema.js';
+import { checkSections, refuseUnknown, type WalkTools } from './components.js';
+import { isPlainObject, localeFault, timeZoneFault } from './format.js';
+import { checkVariables } from './variables.js';
+import { emailProps } from '../components.js';
+import { collectFaults } from './faults.js';
+import { measureTemplate } from './measure.js';
+import { mailMedia } from '../media.js';
+import { shorten } from '../scope/path.js';
+import { checkProps, checkText } from '../props.js';
+
+const known = ['subject', 'variables', 'schema', 'locale', 'timeZone'];
+
+/**
+ * In: `{subject, variables, schema, locale?, timeZone?}` as it came in, however hostile. Out: the same as a checked content.
+ * Throws ERR_LIMIT_008 (nesting) and ERR_LIMIT_009 (number of components) at once, TEMPLATE_INVALID with `errors` for all else.
+ */
+export const checkEmailTemplate = (input: unknown, limits: Limits): { content: EmailTemplateContent } => {
+  const faults = collectFaults();
+  if (!isPlainObject(input)) {
+    faults.add('', 'must be an object');
+    faults.throwIfAny('TEMPLATE_INVALID', 'the template');
+    throw new Error('unreachable: a fault was added');
+  }
+  const { schema, subject, locale, timeZone } = input;
+  measureTemplate(schema, limits);
+  const tools: WalkTools = { faults, limits, media: mailMedia, ids: new Map(), outputs: ['email'] };
+  for (const name of Object.keys(input))
+    if (!known.includes(name)) faults.add(shorten(name), `is not known; known are ${known.join(', ')}`);
+  checkSubject(subject, tools);
+  const variables = checkVariables(input['variables'], tools);
+  if (locale !== undefined) addIf(tools, 'locale', localeFault(locale));
+  if (timeZone !== undefined) addIf(tools, 'timeZone', timeZoneFault(timeZone));
+  checkSchema(schema, tools);
+  faults.throwIfAny('TEMPLATE_INVALID', 'the template');
+  return { content: { ...(input as EmailTemplateContent), variables } };
+};
+
+const addIf = ({ faults }: WalkTools, field: string, fault: string | undefined): void => {
+  if (fault !== undefined) faults.add(field, fault);
+};
+
+const checkSubject = (subject: unknown, tools: WalkTools): void => {
+  const { subjectCharsMax } = tools.limits;
+  if (typeof subject !== 'string' || subject.trim() === '') return tools.faults.add('subject', 'is required');
+  if (subject.length > subjectCharsMax)
+    return tools.faults.add('subject', `has ${subject.length} characters, the maximum is ${subjectCharsMax}`);
+  if (/[\r\n]/.test(subject)) tools.faults.add('subject', 'must be a single line');
+  checkText(subject, 'subject', tools);
+};
+
+const checkSchema = (schema: unknown, tools: WalkTools): void => {
+  const { faults } = tools;
+  if (!isPlainObject(schema)) return faults.add('schema', schema === undefined ? 'is required' : 'must be an object with sections');
+  refuseUnknown(schema, ['sections', 'props'], 'schema', tools);
+  checkProps(schema['props'], emailProps, 'schema.props', tools);
+  checkSections(schema['sections'], 'schema.sections', tools);
+};

@@ -1,0 +1,153 @@
+/** Checks sections and their components: one walk for mails and documents, which differ in the components and the units they know. */
+import { sectionTypes } from '../../template/schema.js';
+import { isPlainObject } from './format.js';
+import {
+  componentSpecs,
+  isComponentType,
+  isSupported,
+  sectionProps,
+  supportMatrix,
+  type ComponentSpec,
+  type ComponentType,
+  type Output,
+} from '../components.js';
+import { isOperator, isUnary } from '../scope/conditions.js';
+import { shorten } from '../scope/path.js';
+import { checkProps, checkText, type CheckTools } from '../props.js';
+
+const ID_CHARS_MAX = 100;
+
+export type WalkTools = CheckTools &
+  Readonly<{
+    /** Where each id was first seen: they are unique in the whole template, those of sections included. */
+    ids: Map<string, string>;
+    /** What the template is made for: each of its components must exist in all of them. */
+    outputs: readonly Output[];
+  }>;
+
+/** In: what stands under `sections`, however hostile; nesting was measured before. Adds what is wrong to the faults, each with its path. */
+export const checkSections = (sections: unknown, field: string, tools: WalkTools): void => {
+  const { faults } = tools;
+  if (!Array.isArray(sections)) return faults.add(field, sections === undefined ? 'is required' : 'must be an array');
+  if (sections.length === 0) faults.add(field, 'must hold at least one section');
+  sections.forEach((section, at) => checkSection(section, `${field}[${at}]`, tools));
+};
+
+const checkSection = (section: unknown, field: string, tools: WalkTools): void => {
+  const { faults } = tools;
+  if (!isPlainObject(section)) return faults.add(field, 'must be an object');
+  refuseUnknown(section, ['id', 'type', 'props', 'components'], field, tools);
+  checkId(section['id'], field, tools);
+  if (!sectionTypes.some((type) => type === section['type'])) faults.add(`${field}.type`, `must be one of ${sectionTypes.join(', ')}`);
+  checkProps(section['props'], sectionProps, `${field}.props`, tools);
+  checkChildren(section['components'], `${field}.components`, tools);
+};
+
+const checkChildren = (children: unknown, field: string, tools: WalkTools): void => {
+  if (!Array.isArray(children)) return tools.faults.add(field, children === undefined ? 'is required' : 'must be an array of components');
+  children.forEach((child, at) => checkComponent(child, `${field}[${at}]`, tools));
+};
+
+/** `field` is that of what has the id. */
+export const checkId = (id: unknown, field: string, { faults, ids }: WalkTools, name = 'id'): void => {
+  if (typeof id !== 'string' || id === '' || id.length > ID_CHARS_MAX)
+    return faults.add(`${field}.${name}`, `must be text of 1 to ${ID_CHARS_MAX} characters`);
+  const first = ids.get(id);
+  if (first === undefined) ids.set(id, field);
+  else faults.add(`${field}.${name}`, `"${shorten(id)}" is already taken by ${first}`);
+};
+
+const checkComponent = (component: unknown, field: string, tools: WalkTools): void => {
+  const { faults } = tools;
+  if (!isPlainObject(component)) return faults.add(field, 'must be an object');
+  const { id, type } = component;
+  checkId(id, field, tools);
+  if (!isComponentType(type))
+    return faults.add(`${field}.type`, `${typeof type === 'string' ? `"${shorten(type)}" ` : ''}is not a component; ${knownIn(tools)}`);
+  const missing = missingIn(type, tools.outputs);
+  if (missing !== undefined) return faults.add(`${field}.type`, `"${type}" ${missing}`);
+  const spec = componentSpecs[type];
+  refuseUnknown(component, ['id', 'type', 'content', 'props', 'children', 'elseChildren'], field, tools);
+  checkContent(component['content'], spec, `${field}.content`, tools);
+  checkProps(component['props'], spec.props, `${field}.props`, tools);
+  checkFamily(component, spec, field, tools);
+  const props = isPlainObject(component['props']) ? component['props'] : {};
+  if (type === 'conditional' && isOperator(props['operator']) && !isUnary(props['operator']) && props['value'] === undefined) {
+    faults.add(`${field}.props.value`, `is required by the operator ${props['operator']}`);
+  }
+  if (type === 'table') checkTable(props, `${field}.props`, tools);
+  if (type === 'timeline') checkTimeline(props, `${field}.props`, tools);
+};
+
+const knownIn = ({ outputs }: WalkTools): string => {
+  const names = Object.keys(supportMatrix).filter((type) => isComponentType(type) && missingIn(type, outputs) === undefined);
+  return `components of ${outputs.includes('email') ? 'an email' : `a ${outputs.join(' and ')} document`} are ${names.join(', ')}`;
+};
+
+/** Why the component cannot stand there; undefined where all outputs have it. */
+const missingIn = (type: ComponentType, outputs: readonly Output[]): string | undefined => {
+  for (const output of outputs) {
+    if (isSupported(type, output)) continue;
+    if (output === 'email') return 'does not exist in emails, only in attachments';
+    return `does not exist in ${output}, which is one of outputFormats: take the component or the format out`;
+  }
+  return undefined;
+};
+
+const checkContent = (content: unknown, spec: ComponentSpec, field: string, tools: WalkTools): void => {
+  if (spec.content === 'none') {
+    if (content !== undefined) tools.faults.add(field, 'is not part of this component');
+  } else if (typeof content !== 'string' || content === '') {
+    tools.faults.add(field, content === undefined || content === '' ? 'is required' : 'must be text');
+  } else {
+    checkText(content, field, tools);
+  }
+};
+
+const checkFamily = (component: Readonly<Record<string, unknown>>, spec: ComponentSpec, field: string, tools: WalkTools): void => {
+  const { children, elseChildren } = component;
+  if (spec.children === 'none') {
+    if (children !== undefined) tools.faults.add(`${field}.children`, 'are not part of this component');
+  } else {
+    checkChildren(children, `${field}.children`, tools);
+    if (spec.children === 'atLeastOne' && Array.isArray(children) && children.length === 0)
+      tools.faults.add(`${field}.children`, 'must hold at least one component');
+  }
+  if (elseChildren === undefined) return;
+  if (spec.elseChildren === true) checkChildren(elseChildren, `${field}.elseChildren`, tools);
+  else tools.faults.add(`${field}.elseChildren`, 'are not part of this component');
+};
+
+/** Either items are written out, or a data source gives one per item and the props say what stands in it. */
+const checkTimeline = (props: Readonly<Record<string, unknown>>, field: string, { faults }: WalkTools): void => {
+  const { dataSource, items, title } = props;
+  if (dataSource === undefined && items === undefined) faults.add(`${field}.dataSource`, 'is required where there are no items');
+  if (dataSource !== undefined && items !== undefined) faults.add(`${field}.items`, 'cannot stand beside dataSource: give one of the two');
+  if (dataSource !== undefined && title === undefined) faults.add(`${field}.title`, 'is required beside dataSource');
+};
+
+/** Either rows are written out, or a data source gives one row per item and the columns say what stands in it. */
+const checkTable = (props: Readonly<Record<string, unknown>>, field: string, { faults }: WalkTools): void => {
+  const { dataSource, rows, columns } = props;
+  if (dataSource === undefined && rows === undefined) return faults.add(`${field}.dataSource`, 'is required where there are no rows');
+  if (dataSource !== undefined && rows !== undefined)
+    return faults.add(`${field}.rows`, 'cannot stand beside dataSource: give one of the two');
+  if (dataSource === undefined) return;
+  if (columns === undefined) return faults.add(`${field}.columns`, 'is required beside dataSource');
+  if (!Array.isArray(columns)) return;
+  columns.forEach((column, at) => {
+    if (isPlainObject(column) && column['content'] === undefined)
+      faults.add(`${field}.columns[${at}].content`, 'is required beside dataSource');
+  });
+};
+
+export const refuseUnknown = (
+  node: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  field: string,
+  { faults }: CheckTools,
+): void => {
+  for (const name of Object.keys(node)) {
+    if (!names.includes(name)) faults.add(`${field}.${shorten(name)}`, `is not known; known are ${names.join(', ')}`);
+  }
+};

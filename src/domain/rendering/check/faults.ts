@@ -1,0 +1,31 @@
+/** Collects everything that is wrong with a body, each with its path, so that an author mends it in one go. */
+import { DomainError, type ErrorCode, type FieldError } from '../../errors.js';
+
+/** Enough to work with; a hostile body cannot make the answer larger than this. */
+const FAULTS_MAX = 100;
+
+export type Faults = Readonly<{
+  add: (field: string, message: string) => void;
+  count: () => number;
+  /** Throws where anything was added. `what` begins the message: "the template". */
+  throwIfAny: (code: ErrorCode, what: string) => void;
+}>;
+
+export const collectFaults = (): Faults => {
+  const errors: FieldError[] = [];
+  let count = 0;
+  return {
+    add: (field, message) => {
+      count += 1;
+      if (errors.length < FAULTS_MAX) errors.push({ field, message });
+    },
+    count: () => count,
+    throwIfAny: (code, what) => {
+      const [first] = errors;
+      if (first === undefined) return;
+      const rest = count === 1 ? '' : ` (and ${count - 1} more, see errors)`;
+      const at = first.field === '' ? '' : `${first.field}: `;
+      throw new DomainError(code, `${what} is not valid: ${at}${first.message}${rest}`, { errors });
+    },
+  };
+};

@@ -1,0 +1,86 @@
+/** Checks the display format of a variable or a column, and the language of a template, against what Intl takes. */
+import type { Limits } from '../../limits.js';
+import type { Faults } from './faults.js';
+import { shorten } from '../scope/path.js';
+import { hasPlaceholder, parseTemplatedText } from '../fill/templated-text.js';
+
+export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const styles = ['number', 'currency', 'percent', 'date', 'time', 'datetime'];
+const lengths = ['full', 'long', 'medium', 'short'];
+const PATTERN_CHARS_MAX = 100;
+const DIGITS_MAX = 20;
+
+type Check = (value: unknown, limits: Limits) => string | undefined;
+
+const oneOf =
+  (values: readonly string[]): Check =>
+  (value) =>
+    values.some((known) => known === value) ? undefined : `must be one of ${values.join(', ')}`;
+
+const digits: Check = (value) =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= DIGITS_MAX
+    ? undefined
+    : `must be a whole number from 0 to ${DIGITS_MAX}`;
+
+/** A currency code may come from a variable, for an order knows its own. */
+const currency: Check = (value, limits) => {
+  if (typeof value !== 'string') return 'must be a currency code such as EUR';
+  if (hasPlaceholder(value)) return parseTemplatedText(value, limits.pathSegmentsMax).faults[0];
+  return /^[A-Za-z]{3}$/.test(value) ? undefined : `must be a currency code of three letters such as EUR, got "${shorten(value)}"`;
+};
+
+const fields: Readonly<Record<string, Check>> = {
+  style: oneOf(styles),
+  currency,
+  minimumFractionDigits: digits,
+  maximumFractionDigits: digits,
+  dateStyle: oneOf(lengths),
+  timeStyle: oneOf(lengths),
+  pattern: (value) =>
+    typeof value === 'string' && value !== '' && value.length <= PATTERN_CHARS_MAX
+      ? undefined
+      : `must be a pattern of at most ${PATTERN_CHARS_MAX} characters such as "yyyy-MM-dd"`,
+  locale: (value) => localeFault(value),
+  timeZone: (value) => timeZoneFault(value),
+};
+
+/** Adds what is wrong with a `format` to the faults, each with its path. */
+export const checkFormat = (format: unknown, field: string, faults: Faults, limits: Limits): void => {
+  if (!isPlainObject(format)) return faults.add(field, 'must be an object');
+  for (const [name, value] of Object.entries(format)) {
+    const check = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const fault = check === undefined ? `is not known; known are ${Object.keys(fields).join(', ')}` : check(value, limits);
+    if (fault !== undefined) faults.add(`${field}.${shorten(name)}`, fault);
+  }
+  if (format['style'] === undefined) faults.add(`${field}.style`, `is required: one of ${styles.join(', ')}`);
+  if (format['style'] === 'currency' && format['currency'] === undefined)
+    faults.add(`${field}.currency`, 'is required where style is currency');
+  const { minimumFractionDigits: min, maximumFractionDigits: max } = format;
+  if (typeof min === 'number' && typeof max === 'number' && min > max) {
+    faults.add(`${field}.minimumFractionDigits`, `is ${min}, more than maximumFractionDigits, which is ${max}`);
+  }
+};
+
+/** undefined where Intl takes the language tag (BCP 47). */
+export const localeFault = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.length <= 100 && accepted(() => Intl.getCanonicalLocales(value))
+    ? undefined
+    : 'must be a language tag (BCP 47) such as en-US or de-DE';
+
+/** undefined where Intl knows the time zone (IANA). */
+export const timeZoneFault = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.length <= 100 && accepted(() => new Intl.DateTimeFormat('en-US', { timeZone: value }))
+    ? undefined
+    : 'must be the IANA name of a time zone such as UTC or Europe/Berlin';
+
+const accepted = (attempt: () => unknown): boolean => {
+  try {
+    attempt();
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+};

@@ -1,0 +1,122 @@
+/** Charts and timelines of a document: their points and steps, from a data source or written out. */
+import { isJsonObject, type Json, type JsonObject } from '../../json.js';
+import { toNumber } from '../scope/conditions.js';
+import { colorOf, compilePoints, defined } from './style.js';
+import { chartTypes, type ChartSeries, type TimelineItem } from './expanded.js';
+import type { CompileComponent } from './expander.js';
+import { compilePlain, compileWriter, type Fill } from '../fill/filling.js';
+import { parsePath, readPath, type Path } from '../scope/path.js';
+import { charge, compileSource, type Scope, type State } from '../scope/scope.js';
+import { formatAt } from '../scope/shapes.js';
+
+/** Colours of series that have none of their own: told apart by people who see colours in different ways, on paper and in grey. */
+const palette = [
+  '#2563eb',
+  '#f59e0b',
+  '#0d9488',
+  '#db2777',
+  '#7c3aed',
+  '#65a30d',
+  '#0891b2',
+  '#ea580c',
+  '#4b5563',
+  '#a16207',
+  '#be123c',
+  '#1e3a8a',
+];
+
+type Series = Readonly<{ name: Fill; color: (state: State) => string | undefined; path: Path }>;
+
+export const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
+  const { limits } = scope;
+  const source = compileSource(props, scope);
+  const chartType = chartTypes.find((type) => type === props['chartType']) ?? 'bar';
+  const categoryPath = fieldPath(props['categoryField'], scope);
+  const category = compileWriter(formatAt(source.itemShape, ['item', ...categoryPath]), scope);
+  const series = objectsIn(props['series']).map((one) => compileSeries(one, scope));
+  const titles = ['title', 'xTitle', 'yTitle'].map((name) => compileOptional(props[name], scope));
+  const [width, height] = [compilePoints(props['width'], scope), compilePoints(props['height'], scope)];
+  const round = chartType === 'pie' || chartType === 'doughnut';
+  const showLegend = typeof props['showLegend'] === 'boolean' ? props['showLegend'] : round || series.length > 1;
+  return (state, out) => {
+    const items = source.items(state);
+    const [title = '', xTitle = '', yTitle = ''] = titles.map((fill) => charge(fill(state), state, limits));
+    out.push({
+      type: 'chart',
+      id,
+      field,
+      chartType,
+      showLegend,
+      title,
+      xTitle,
+      yTitle,
+      categories: items.map((item) => charge(category(state).write(readPath(item, categoryPath)), state, limits)),
+      series: series.map(({ name, color, path }, at): ChartSeries => ({
+        name: charge(name(state), state, limits),
+        color: color(state) ?? palette[at % palette.length] ?? '#2563eb',
+        values: items.map((item) => finite(toNumber(readPath(item, path)))),
+      })),
+      ...defined({ width: width(state), height: height(state) }),
+    });
+  };
+};
+
+/** A series without a name is called after its field. */
+const compileSeries = (one: JsonObject, scope: Scope): Series => ({
+  name: compilePlain(typeof one['name'] === 'string' ? one['name'] : String(one['valueField']), scope),
+  color: colorOf(one['color'], scope),
+  path: fieldPath(one['valueField'], scope),
+});
+
+const finite = (value: number | undefined): number | null => (value === undefined || !Number.isFinite(value) ? null : value);
+
+const fieldPath = (value: Json | undefined, { limits }: Scope): Path => {
+  const parsed = parsePath(String(value).trim(), limits.pathSegmentsMax);
+  if (!parsed.ok) throw new Error(`a field that was checked does not parse: ${parsed.message}`);
+  return parsed.path;
+};
+
+const objectsIn = (value: Json | undefined): readonly JsonObject[] =>
+  Array.isArray(value) ? (value as readonly Json[]).filter(isJsonObject) : [];
+
+const compileOptional = (text: Json | undefined, scope: Scope): Fill => compilePlain(typeof text === 'string' ? text : '', scope);
+
+const TIMELINE_COLOR = '#2563eb';
+
+export const timeline: CompileComponent = ({ id, props = {} }, field, scope) => {
+  const color = colorOf(props['color'], scope);
+  const items = props['dataSource'] === undefined ? writtenSteps(props, scope) : dataSteps(props, scope);
+  return (state, out) => {
+    const steps = items(state);
+    if (steps.length > 0) out.push({ type: 'timeline', id, field, items: steps, color: color(state) ?? TIMELINE_COLOR });
+  };
+};
+
+type Steps = (state: State) => readonly TimelineItem[];
+
+const writtenSteps = (props: JsonObject, scope: Scope): Steps => {
+  const steps = objectsIn(props['items']).map((item) => compileStep(item, scope));
+  return (state) => steps.map((step) => step(state));
+};
+
+const dataSteps = (props: JsonObject, scope: Scope): Steps => {
+  const source = compileSource(props, scope);
+  const step = compileStep(props, source.inside);
+  return (state) =>
+    source.items(state).map((item, at) => {
+      source.enter(state, item, at);
+      return step(state);
+    });
+};
+
+const compileStep = (texts: JsonObject, scope: Scope): ((state: State) => TimelineItem) => {
+  const { limits } = scope;
+  const [title, description, date, status] = ['title', 'description', 'date', 'status'].map((name) => compileOptional(texts[name], scope));
+  const write = (fill: Fill | undefined, state: State): string => (fill === undefined ? '' : charge(fill(state), state, limits));
+  return (state) => ({
+    title: write(title, state),
+    description: write(description, state),
+    date: write(date, state),
+    status: write(status, state),
+  });
+};

@@ -1,0 +1,158 @@
+/** Expands an attachment template for its data: loops unrolled, conditions decided, texts filled, limits kept while the work is done. */
+import { DomainError } from '../../errors.js';
+import type {
+  AttachmentTemplateContent,
+  DocumentComponentType,
+  DocumentSection,
+  OutputFormat,
+  Page,
+  PageMargin,
+} from '../../attachment-template/schema.js';
+import type { JsonObject } from '../../json.js';
+import type { Limits } from '../../limits.js';
+import type { RenderEnvironment } from '../../ports/renderer.js';
+import { image, list, divider, qrCode, richText, spacer } from './blocks.js';
+import { chart, timeline } from './chart.js';
+import { columnsOf, conditionalOf, containerOf, loopOf, type CompileChildren } from './layout.js';
+import { colorOf, compileBox, compileTextStyle, defined } from './style.js';
+import { table } from './table.js';
+import type { Box, Expanded, ExpandedDocument, ExpandedMargin, ExpandedPage, ExpandedSection } from './expanded.js';
+import type { CompileComponent, Expander } from './expander.js';
+import { compileHtml, compilePlain } from '../fill/filling.js';
+import type { Language } from '../scope/formats.js';
+import { pointsOf } from '../lengths.js';
+import { tooManyExpanded, tooManyPages, tooManySheets } from '../limit-errors.js';
+import { compilePreparation } from '../fill/prepare-values.js';
+import { charge, type Scope, type State } from '../scope/scope.js';
+import { shapeOf } from '../scope/shapes.js';
+
+export type CompiledDocument = (variables: JsonObject, environment: RenderEnvironment, format: OutputFormat) => ExpandedDocument;
+
+/**
+ * In: a checked attachment template. Out: a function from the variables of a call to the document in one of its formats. It throws
+ * VALIDATION_ERROR with `errors` (`variables.order.total`) where a variable is missing or of the wrong type, a picture has an address
+ * that may not be followed, a cell of a workbook holds too much, or the template is not made for the format; and as soon as a limit is crossed
+ * ERR_LIMIT_001 (pages), 002 (pictures of a PDF), 003 (rows of a workbook), 004 (sheets), 005 (columns), 007 (loops), 009 (components),
+ * RENDERED_BODY_TOO_LARGE (texts). The same input gives the same document.
+ */
+export const compileDocument = (content: AttachmentTemplateContent, limits: Limits): CompiledDocument => {
+  const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
+  const prepare = compilePreparation(content.variables, language, limits);
+  const shapes = new Map(content.variables.map((definition) => [definition.name, shapeOf(definition)]));
+  const scope: Scope = { limits, language, shapes, locals: new Map(), slots: 0, inMargin: false };
+  const pages = content.schema.pages.map((page, at) => compilePage(page, `schema.pages[${at}]`, scope));
+  return (variables, environment, format) => {
+    refuseFormat(content, format);
+    if (format === 'pdf' && pages.length > limits.pdfPagesMax) throw tooManyPages(pages.length, limits.pdfPagesMax, false);
+    if (format === 'excel' && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
+    const { values, constants } = prepare(variables, environment);
+    const state: State = {
+      values,
+      constants,
+      format,
+      locals: [],
+      judged: new Map(),
+      components: 0,
+      images: 0,
+      rows: 0,
+      items: 0,
+      chars: 0,
+    };
+    return { language, pages: pages.map((page) => page(state)) };
+  };
+};
+
+const refuseFormat = ({ schema }: AttachmentTemplateContent, format: OutputFormat): void => {
+  if (schema.outputFormats.includes(format)) return;
+  const message = `"${format}" is not among the outputFormats of the attachment template: ${schema.outputFormats.join(', ')}`;
+  throw new DomainError('VALIDATION_ERROR', `outputFormats: ${message}`, { errors: [{ field: 'outputFormats', message }] });
+};
+
+const children: CompileChildren = (components, field, scope, first = 0) => {
+  const { componentsExpandedMax } = scope.limits;
+  const expanders = components.map((component, at): Expander => compilers[component.type](component, `${field}[${first + at}]`, scope));
+  return (state, out) => {
+    for (const expand of expanders) {
+      state.components += 1;
+      if (state.components > componentsExpandedMax) throw tooManyExpanded(state.components, componentsExpandedMax, 'document');
+      expand(state, out);
+    }
+  };
+};
+
+/** One for each component that a document can hold: one that is missing does not compile. */
+const compilers: Readonly<Record<DocumentComponentType, CompileComponent>> = {
+  'rich-text': richText,
+  image,
+  table,
+  container: containerOf(children),
+  columns: columnsOf(children),
+  divider,
+  spacer,
+  conditional: conditionalOf(children),
+  loop: loopOf(children),
+  list,
+  'qr-code': qrCode,
+  chart,
+  timeline,
+};
+
+/** Where the author says nothing: what printers and readers of letters expect. */
+const MARGIN_POINTS = 42.52;
+const MARGIN_HEIGHT_POINTS = 30;
+const PAPER = '#ffffff';
+
+const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: string, scope: Scope): ((state: State) => ExpandedPage) => {
+  const { format = 'A4', orientation = 'portrait' } = pageSettings;
+  const name = compilePlain(pageName, scope);
+  const backgroundColor = colorOf(pageSettings.backgroundColor, scope);
+  const [header, footer] = [pageSettings.header, pageSettings.footer].map((margin) =>
+    margin === undefined ? undefined : compileMargin(margin, scope),
+  );
+  const margin = marginOf(pageSettings);
+  const bodies = sections.map((section, at) => compileSection(section, `${field}.sections[${at}]`, scope));
+  return (state) => ({
+    name: charge(name(state), state, scope.limits),
+    format,
+    orientation,
+    margin,
+    backgroundColor: backgroundColor(state) ?? PAPER,
+    header: header?.(state),
+    footer: footer?.(state),
+    sections: bodies.map((body) => body(state)),
+  });
+};
+
+/** Header and footer stand in the margin: it is never smaller than they are. */
+const marginOf = ({ margin = {}, header, footer }: NonNullable<Page['pageSettings']>): Box => {
+  const side = (value: string | number | undefined): number => pointsOf(value) ?? MARGIN_POINTS;
+  return {
+    top: Math.max(side(margin.top), heightOf(header)),
+    right: side(margin.right),
+    bottom: Math.max(side(margin.bottom), heightOf(footer)),
+    left: side(margin.left),
+  };
+};
+
+const heightOf = (margin: PageMargin | undefined): number => (margin === undefined ? 0 : (pointsOf(margin.height) ?? MARGIN_HEIGHT_POINTS));
+
+const compileMargin = (margin: PageMargin, scope: Scope): ((state: State) => ExpandedMargin) => {
+  const html = compileHtml(margin.content, { ...scope, inMargin: true });
+  const height = heightOf(margin);
+  const align = margin.align ?? 'center';
+  return (state) => ({ html: charge(html(state), state, scope.limits), height, align });
+};
+
+const compileSection = ({ props = {}, components }: DocumentSection, field: string, scope: Scope): ((state: State) => ExpandedSection) => {
+  const style = compileTextStyle(props, scope);
+  const linkColor = colorOf(props['linkColor'], scope);
+  const padding = compileBox(props['padding'], scope);
+  const body = children(components, `${field}.components`, scope);
+  return (state) => {
+    const made: Expanded[] = [];
+    body(state, made);
+    return { style: style(state), padding: padding(state), components: made, ...defined({ linkColor: linkColor(state) }) };
+  };
+};
+
+export { imageSourcesOf } from './image-sources.js';

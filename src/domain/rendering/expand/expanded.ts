@@ -1,0 +1,196 @@
+/**
+ * A document when its variables are in place: loops unrolled, conditions decided, texts filled. What is left is the same for
+ * every output; an output only says how it looks.
+ */
+import type { Json } from '../../json.js';
+import type { ValueFormat } from '../../template/schema.js';
+import type { Orientation, PageFormat } from '../../attachment-template/schema.js';
+import type { Language } from '../scope/formats.js';
+
+/** HTML in which every value stands escaped; not sanitised yet, for only an output knows which tags it shows. */
+export type Html = string;
+export type HorizontalAlign = 'left' | 'center' | 'right' | 'justify';
+
+/** Lengths in points; colours as CSS writes them; a length of undefined is for the output to choose. */
+export type TextStyle = Readonly<{
+  align?: HorizontalAlign;
+  color?: string;
+  fontSize?: number;
+  fontFamily?: string;
+  /** A factor of the font size. */
+  lineHeight?: number;
+  backgroundColor?: string;
+}>;
+export type Box = Readonly<{ top: number; right: number; bottom: number; left: number }>;
+export type Border = Readonly<{ width: number; style: 'solid' | 'dashed' | 'dotted' | 'none'; color: string }>;
+/** Points, a share of what is there, or as much as is left. */
+export type Width = Readonly<{ points: number }> | Readonly<{ percent: number }> | 'auto' | 'rest';
+
+export type Cell = Readonly<{
+  /** In a workbook it is made when it is asked for: read it, do not copy the cell. */
+  html: Html;
+  /** The value itself where the cell holds one placeholder and nothing else: a number, a date in ISO 8601, a text. */
+  value: Json | undefined;
+  format: ValueFormat | undefined;
+  /** Only where the template itself has a content that begins with `=` and holds no placeholder: nothing that a variable brings is a formula. */
+  formula?: string;
+}>;
+
+export type ExpandedColumn = Readonly<{
+  header: Html | undefined;
+  footer: Html | undefined;
+  /** The value itself where the footer holds one placeholder and nothing else. */
+  footerValue?: Json;
+  /** As `formula` of a cell. */
+  footerFormula?: string;
+  width: Width;
+  align: HorizontalAlign;
+  headerAlign: HorizontalAlign;
+  /** What the author says the column holds; undefined: to be seen from the values. */
+  type: 'string' | 'number' | 'date' | 'boolean' | undefined;
+  format: ValueFormat | undefined;
+}>;
+
+type Of<Type extends string, Props> = Readonly<{
+  type: Type;
+  /** Of the component in the template. */ id: string;
+  /** Its place in the template, for messages. */ field: string;
+}> &
+  Readonly<Props>;
+
+export type ExpandedRichText = Of<'rich-text', { html: Html; style: TextStyle; padding: Box }>;
+export type ExpandedImage = Of<
+  'image',
+  {
+    /** `https:`, `http:`, `data:` or `asset:`, judged safe. */ src: string;
+    alt: string;
+    width?: number;
+    /** Instead of `width`: a share of the width that is there. */ widthPercent?: number;
+    height?: number;
+    align: HorizontalAlign | undefined;
+    href?: string;
+    padding: Box;
+    borderRadius?: number;
+  }
+>;
+export type ExpandedTable = Of<
+  'table',
+  {
+    columns: readonly ExpandedColumn[];
+    rows: readonly (readonly Cell[])[];
+    showHeader: boolean;
+    striped: boolean;
+    border: Border;
+    /** `rows`: only a line below each row, where the author says nothing of a border; `all`: around each cell. */
+    borderLines: 'rows' | 'all';
+    headerBackgroundColor?: string;
+    headerColor?: string;
+    color?: string;
+    fontSize?: number;
+    cellPadding?: Box;
+    padding: Box;
+    /** Stands in place of rows where there are none. */
+    emptyText: Html | undefined;
+    sheetName?: string;
+    freezeHeader: boolean;
+    autoFilter: boolean;
+  }
+>;
+export type ExpandedContainer = Of<
+  'container',
+  {
+    children: readonly Expanded[];
+    backgroundColor?: string;
+    color?: string;
+    padding: Box;
+    border?: Border;
+    borderRadius?: number;
+    align: HorizontalAlign;
+    width?: Width;
+  }
+>;
+export type ExpandedColumns = Of<
+  'columns',
+  { children: readonly Expanded[]; widths: readonly Width[]; gap: number; verticalAlign: 'top' | 'middle' | 'bottom' }
+>;
+export type ExpandedDivider = Of<
+  'divider',
+  { color: string; thickness: number; style: 'solid' | 'dashed' | 'dotted'; width: Width; margin: Box }
+>;
+export type ExpandedSpacer = Of<'spacer', { height: number }>;
+export type ExpandedList = Of<
+  'list',
+  {
+    /** One item each where a data source gives them; else one HTML list. */ items: readonly Html[] | undefined;
+    html: Html | undefined;
+    ordered: boolean;
+    style: TextStyle;
+    padding: Box;
+  }
+>;
+export type ExpandedQrCode = Of<
+  'qr-code',
+  {
+    value: string;
+    size: number;
+    errorCorrection: 'L' | 'M' | 'Q' | 'H';
+    color: string;
+    backgroundColor: string;
+    align: HorizontalAlign | undefined;
+  }
+>;
+export type TimelineItem = Readonly<{ title: string; description: string; date: string; status: string }>;
+export type ExpandedTimeline = Of<'timeline', { items: readonly TimelineItem[]; color: string }>;
+
+export const chartTypes = ['bar', 'column', 'line', 'area', 'pie', 'doughnut', 'stacked-column'] as const;
+export type ChartType = (typeof chartTypes)[number];
+export type ChartSeries = Readonly<{
+  name: string;
+  color: string;
+  /** One for each category; null where the data has no number. */ values: readonly (number | null)[];
+}>;
+export type ExpandedChart = Of<
+  'chart',
+  {
+    chartType: ChartType;
+    title: string;
+    categories: readonly string[];
+    series: readonly ChartSeries[];
+    width?: number;
+    height?: number;
+    showLegend: boolean;
+    xTitle: string;
+    yTitle: string;
+  }
+>;
+
+export type Expanded =
+  | ExpandedRichText
+  | ExpandedImage
+  | ExpandedTable
+  | ExpandedContainer
+  | ExpandedColumns
+  | ExpandedDivider
+  | ExpandedSpacer
+  | ExpandedList
+  | ExpandedQrCode
+  | ExpandedTimeline
+  | ExpandedChart;
+
+/** Header and footer of each sheet of paper; `{{pageNumber}}` and `{{totalPages}}` stand in it as they were written. */
+export type ExpandedMargin = Readonly<{ html: Html; height: number; align: 'left' | 'center' | 'right' }>;
+
+export type ExpandedSection = Readonly<{ style: TextStyle; linkColor?: string; padding: Box; components: readonly Expanded[] }>;
+
+export type ExpandedPage = Readonly<{
+  name: string;
+  format: PageFormat;
+  orientation: Orientation;
+  margin: Box;
+  backgroundColor: string;
+  header: ExpandedMargin | undefined;
+  footer: ExpandedMargin | undefined;
+  sections: readonly ExpandedSection[];
+}>;
+
+export type ExpandedDocument = Readonly<{ language: Language; pages: readonly ExpandedPage[] }>;

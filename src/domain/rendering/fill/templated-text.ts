@@ -1,0 +1,85 @@
+/** Text that holds `{{paths}}`: how it is taken apart, and how it is filled in. */
+import { isConstantName, parsePath, shorten, type Path } from '../scope/path.js';
+import { isConstant } from '../scope/constants.js';
+
+export type Placeholder = Readonly<{ path: Path; /** The inside of the braces, trimmed. */ source: string }>;
+export type TextPart = string | Placeholder;
+export type TemplatedText = readonly TextPart[];
+
+/** `faults` holds a sentence for everything wrong; `parts` is whole only where it is empty. */
+export type ParsedText = Readonly<{ parts: TemplatedText; faults: readonly string[] }>;
+
+const FAULTS_MAX = 10;
+
+/** In: any text, and how many segments a path may have. Out: its literals and placeholders in order, and what is wrong. */
+export const parseTemplatedText = (text: string, segmentsMax: number): ParsedText => {
+  const parts: TextPart[] = [];
+  const faults: string[] = [];
+  let at = 0;
+  while (at < text.length && faults.length < FAULTS_MAX) {
+    const open = text.indexOf('{{', at);
+    if (open < 0) break;
+    if (open > at) parts.push(text.slice(at, open));
+    const close = text.indexOf('}}', open + 2);
+    if (close < 0) {
+      faults.push(`"{{" at character ${open + 1} is never closed by "}}"`);
+      return { parts, faults };
+    }
+    const inside = text.slice(open + 2, close);
+    const placeholder = parsePlaceholder(inside, segmentsMax);
+    if (typeof placeholder === 'string') faults.push(placeholder);
+    else parts.push(placeholder);
+    at = close + 2;
+  }
+  if (at < text.length) parts.push(text.slice(at));
+  return { parts, faults };
+};
+
+/** True where the text holds at least one `{{`. */
+export const hasPlaceholder = (text: string): boolean => text.includes('{{');
+
+/** A path written with or without braces (`items`, `{{items}}`), as data sources and conditions may be. */
+export const parsePathText = (text: string, segmentsMax: number): ReturnType<typeof parsePath> => {
+  const trimmed = text.trim();
+  if (!trimmed.includes('{{')) {
+    const fault = faultOf(trimmed);
+    return fault === undefined ? parsePath(trimmed, segmentsMax) : { ok: false, message: fault };
+  }
+  const { parts, faults } = parseTemplatedText(trimmed, segmentsMax);
+  if (faults[0] !== undefined) return { ok: false, message: faults[0] };
+  const [only] = parts;
+  if (parts.length !== 1 || only === undefined || typeof only === 'string') {
+    return { ok: false, message: `"${shorten(trimmed)}" must be one path such as {{items}} and nothing beside it` };
+  }
+  return { ok: true, path: only.path };
+};
+
+/** Every path in the text. */
+export const pathsOf = (text: TemplatedText): readonly Path[] => text.flatMap((part) => (typeof part === 'string' ? [] : [part.path]));
+
+const parsePlaceholder = (inside: string, segmentsMax: number): Placeholder | string => {
+  const source = inside.trim();
+  const fault = faultOf(source);
+  if (fault !== undefined) return fault;
+  const parsed = parsePath(source, segmentsMax);
+  return parsed.ok ? { path: parsed.path, source } : `in {{${shorten(source)}}}: ${parsed.message}`;
+};
+
+/** The mistakes that authors make most, each with its own sentence. */
+const faultOf = (source: string): string | undefined => {
+  const shown = shorten(source);
+  if (source === '') return '"{{}}" is empty: a variable name is expected between the braces';
+  if (source.includes('{')) return `"{{${shown}" opens a brace inside braces: write {{name}} with exactly two on each side`;
+  if (/^[#/^!>&]/.test(source)) {
+    return `{{${shown}}} is a block or a directive, which the syntax does not have: use a conditional or a loop component`;
+  }
+  if (source.includes('<') || source.includes('&')) {
+    return `{{${shown}}} holds markup between its braces: format the text around it, not inside`;
+  }
+  if (/[\s()|?+*=,"'`]/.test(source)) {
+    return `{{${shown}}} is not a path: only names, "." and "[index]" may stand between the braces`;
+  }
+  const root = source.split(/[.[]/, 1)[0] ?? '';
+  if (isConstantName(root) && !isConstant(root)) return `{{${shown}}} is not a global constant that exists`;
+  return undefined;
+};

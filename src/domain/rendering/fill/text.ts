@@ -1,0 +1,36 @@
+/** A single text with `{{…}}`, filled once: a subject or a file name that came with a call. What is used often is compiled instead. */
+import { DomainError } from '../../errors.js';
+import type { JsonObject } from '../../json.js';
+import type { Limits } from '../../limits.js';
+import type { VariableDefinition } from '../../template/schema.js';
+import { formatterOf, type Language } from '../scope/formats.js';
+import { readPath } from '../scope/path.js';
+import type { PreparedValues } from './prepare-values.js';
+import { formatAt, shapeOf } from '../scope/shapes.js';
+import { hasPlaceholder, parseTemplatedText } from './templated-text.js';
+import { writeValue } from '../scope/values.js';
+
+export type Filling = Readonly<{ definitions: readonly VariableDefinition[]; language: Language; limits: Limits }>;
+
+/** In: the text, the path of its field, the definitions and their values. Throws VALIDATION_ERROR where the text is no templated text. */
+export const fillText = (
+  text: string,
+  field: string,
+  { definitions, language, limits }: Filling,
+  { values, constants }: PreparedValues,
+): string => {
+  if (!hasPlaceholder(text)) return text;
+  const { parts, faults } = parseTemplatedText(text, limits.pathSegmentsMax);
+  const errors = faults.map((message) => ({ field, message }));
+  if (errors[0] !== undefined) throw new DomainError('VALIDATION_ERROR', `${field} is not valid: ${errors[0].message}`, { errors });
+  const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
+  const all: JsonObject = { ...values, ...constants };
+  return parts
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      const format = formatAt(shapes.get(String(part.path[0])), part.path);
+      const value = readPath(all, part.path);
+      return format === undefined ? writeValue(value) : formatterOf(format, language)(value);
+    })
+    .join('');
+};

@@ -1,0 +1,100 @@
+/** The global constants of every template: `{{__CURRENT_DATE__}}`, `{{__COMPANY_NAME__}}` and the others. */
+import type { Company, RenderEnvironment } from '../../ports/renderer.js';
+import type { ValueFormat } from '../../template/schema.js';
+import type { Language } from './formats.js';
+
+const companyConstants = [
+  '__COMPANY_NAME__',
+  '__COMPANY_LEGAL_NAME__',
+  '__COMPANY_EMAIL__',
+  '__COMPANY_PHONE__',
+  '__COMPANY_WEBSITE__',
+  '__COMPANY_ADDRESS_LINE1__',
+  '__COMPANY_CITY__',
+  '__COMPANY_STATE__',
+  '__COMPANY_POSTAL_CODE__',
+  '__COMPANY_COUNTRY__',
+] as const;
+
+const dateConstants = ['__CURRENT_DATE__', '__CURRENT_YEAR__', '__CURRENT_MONTH__', '__CURRENT_DAY__', '__CURRENT_DAY_NAME__'] as const;
+
+type DateConstant = (typeof dateConstants)[number];
+type CompanyConstant = (typeof companyConstants)[number];
+export type Constant = DateConstant | CompanyConstant;
+
+export const constants: readonly Constant[] = [...dateConstants, ...companyConstants];
+
+export const isConstant = (name: string): name is Constant => constants.some((constant) => constant === name);
+
+/** How a constant is written where nothing else is said: the date in full in the template's language. */
+export const constantFormat = (name: Constant): ValueFormat | undefined =>
+  name === '__CURRENT_DATE__' ? { style: 'date', dateStyle: 'long' } : undefined;
+
+/**
+ * Answers a function from environment to the values of the constants, in the template's language and time zone:
+ * the date as an ISO day, year, month (1 to 12) and day as numbers, the name of the weekday in words.
+ * It remembers the last minute and company it was asked for: mails are rendered in bursts, and Intl is slow.
+ */
+export const constantsOf = (language: Language): ((environment: RenderEnvironment) => Readonly<Record<Constant, string | number>>) => {
+  const parts = new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
+    timeZone: language.timeZone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  });
+  const weekday = new Intl.DateTimeFormat(language.locale, { timeZone: language.timeZone, weekday: 'long' });
+  let minute = '';
+  let dates: Readonly<Record<DateConstant, string | number>> | undefined;
+  let company: Company | undefined;
+  let all: Readonly<Record<Constant, string | number>> | undefined;
+  return (environment) => {
+    const sameMinute = minute !== '' && environment.at.startsWith(minute) && environment.at.endsWith('Z');
+    if (all !== undefined && company !== undefined && sameMinute && isSameCompany(company, environment.company)) return all;
+    if (dates === undefined || !sameMinute) {
+      dates = datesAt(new Date(environment.at), parts, weekday);
+      minute = environment.at.endsWith('Z') ? environment.at.slice(0, 16) : '';
+    }
+    company = environment.company;
+    all = { ...dates, ...companyValues(company) };
+    return all;
+  };
+};
+
+/** Each email pins a copy of its own. */
+const isSameCompany = (a: Company, b: Company): boolean =>
+  a === b ||
+  (a.name === b.name &&
+    a.legalName === b.legalName &&
+    a.email === b.email &&
+    a.phone === b.phone &&
+    a.website === b.website &&
+    a.addressLine1 === b.addressLine1 &&
+    a.city === b.city &&
+    a.state === b.state &&
+    a.postalCode === b.postalCode &&
+    a.country === b.country);
+
+const datesAt = (at: Date, parts: Intl.DateTimeFormat, weekday: Intl.DateTimeFormat): Record<DateConstant, string | number> => {
+  const found = Object.fromEntries(parts.formatToParts(at).map(({ type, value }) => [type, value]));
+  const { year = '', month = '', day = '' } = found;
+  return {
+    __CURRENT_DATE__: `${year.padStart(4, '0')}-${month}-${day}`,
+    __CURRENT_YEAR__: Number(year),
+    __CURRENT_MONTH__: Number(month),
+    __CURRENT_DAY__: Number(day),
+    __CURRENT_DAY_NAME__: weekday.format(at),
+  };
+};
+
+const companyValues = (company: Company): Record<CompanyConstant, string> => ({
+  __COMPANY_NAME__: company.name,
+  __COMPANY_LEGAL_NAME__: company.legalName,
+  __COMPANY_EMAIL__: company.email,
+  __COMPANY_PHONE__: company.phone,
+  __COMPANY_WEBSITE__: company.website,
+  __COMPANY_ADDRESS_LINE1__: company.addressLine1,
+  __COMPANY_CITY__: company.city,
+  __COMPANY_STATE__: company.state,
+  __COMPANY_POSTAL_CODE__: company.postalCode,
+  __COMPANY_COUNTRY__: company.country,
+});

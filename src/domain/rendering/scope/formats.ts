@@ -1,0 +1,159 @@
+/** Values in the reader's language: the `format` of a variable or a column, with the meaning of ECMA-402. */
+import type { Json } from '../../json.js';
+import type { ValueFormat } from '../../template/schema.js';
+import { toNumber } from './conditions.js';
+import { parseDate, type Instant } from './dates.js';
+import { formatWithPattern } from './date-patterns.js';
+import { writeValue } from './values.js';
+
+/** What a template says once for all its formats. */
+export type Language = Readonly<{ /** BCP 47 */ locale: string; /** IANA name */ timeZone: string }>;
+
+export type Formatter = (value: Json | undefined) => string;
+
+const CACHE_MAX = 500;
+const cache = new Map<string, Formatter>();
+
+/**
+ * In: a format, and the template's language for what the format leaves open. Out: the function that writes a value so.
+ * A value that is no number (no date) is written as it is. A format that Intl refuses writes values as they are.
+ * The Intl objects behind it are made once: they cost a thousand times what a call to them does.
+ */
+export const formatterOf = (format: ValueFormat, language: Language): Formatter => {
+  const key = JSON.stringify([
+    format.style,
+    format.currency,
+    format.minimumFractionDigits,
+    format.maximumFractionDigits,
+    format.dateStyle,
+    format.timeStyle,
+    format.pattern,
+    format.locale ?? language.locale,
+    format.timeZone ?? language.timeZone,
+  ]);
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const made = makeFormatter(format, language);
+  if (cache.size >= CACHE_MAX) cache.delete(cache.keys().next().value ?? '');
+  cache.set(key, made);
+  return made;
+};
+
+const makeFormatter = (format: ValueFormat, language: Language): Formatter => {
+  const locale = format.locale ?? language.locale;
+  const timeZone = format.timeZone ?? language.timeZone;
+  try {
+    switch (format.style) {
+      case 'number':
+      case 'currency':
+      case 'percent':
+        return numberFormatter(format, locale);
+      case 'date':
+      case 'time':
+      case 'datetime':
+        return dateFormatter(format, locale, timeZone);
+    }
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof TypeError) return writeValue;
+    throw error;
+  }
+};
+
+const numberFormatter = (format: ValueFormat, locale: string): Formatter => {
+  const { style, currency } = format;
+  const options: Intl.NumberFormatOptions = { ...digitsOf(format) };
+  if (style === 'percent') options.style = 'percent';
+  if (style === 'currency') Object.assign(options, { style: 'currency', currency: currency ?? 'USD' });
+  const intl = new Intl.NumberFormat(locale, options);
+  const fast = fastNumbers(intl);
+  return (value) => {
+    const number = toNumber(value);
+    if (number === undefined) return writeValue(value);
+    return fast?.(number) ?? intl.format(number);
+  };
+};
+
+/** Fraction digits from the format, or from a pattern such as `#,##0.00`. */
+export const digitsOf = (format: ValueFormat): Intl.NumberFormatOptions => {
+  const digits: Intl.NumberFormatOptions = {};
+  const pattern = /^[#,]*(0+)?(?:\.(0*)(#*))?$/.exec(format.pattern ?? '');
+  if (format.pattern !== undefined && pattern !== null) {
+    digits.minimumFractionDigits = pattern[2]?.length ?? 0;
+    digits.maximumFractionDigits = (pattern[2]?.length ?? 0) + (pattern[3]?.length ?? 0);
+    digits.useGrouping = format.pattern.includes(',');
+    digits.minimumIntegerDigits = Math.max(1, pattern[1]?.length ?? 1);
+  }
+  const { minimumFractionDigits: min, maximumFractionDigits: max } = format;
+  if (min !== undefined) digits.minimumFractionDigits = min;
+  if (max !== undefined) digits.maximumFractionDigits = max;
+  if (max !== undefined && min === undefined) digits.minimumFractionDigits = Math.min(max, digits.minimumFractionDigits ?? 0);
+  return digits;
+};
+
+const dateFormatter = (format: ValueFormat, locale: string, timeZone: string): Formatter => {
+  const write = (zone: string): ((date: Date) => string) => {
+    if (format.pattern !== undefined) return formatWithPattern(format.pattern, locale, zone);
+    const intl = new Intl.DateTimeFormat(locale, { timeZone: zone, ...stylesOf(format) });
+    return (date) => intl.format(date);
+  };
+  const [inZone, asDay] = [write(timeZone), write('UTC')];
+  return (value) => {
+    const instant = toInstant(value);
+    if (instant === undefined) return writeValue(value);
+    return (instant.dateOnly ? asDay : inZone)(new Date(instant.epochMs));
+  };
+};
+
+const stylesOf = (format: ValueFormat): Intl.DateTimeFormatOptions => {
+  const { style, dateStyle = 'medium', timeStyle = 'short' } = format;
+  return { ...(style === 'time' ? {} : { dateStyle }), ...(style === 'date' ? {} : { timeStyle }) };
+};
+
+const toInstant = (value: Json | undefined): Instant | undefined => {
+  if (typeof value === 'number') return Math.abs(value) <= 8.64e15 ? { epochMs: value, dateOnly: false } : undefined;
+  return typeof value === 'string' ? parseDate(value) : undefined;
+};
+
+const FAST_ABOVE = 1e9;
+
+/**
+ * A way around Intl for amounts: where a locale writes Western digits in groups of three, a number is the sign, a prefix,
+ * the grouped integer, the decimal mark and the fraction, and a suffix. The pieces are learnt from Intl itself, the result is
+ * used only for numbers that the fraction digits hold exactly (no rounding to agree upon), and it is proven against Intl
+ * on samples before it is trusted; otherwise the answer is undefined and Intl does the work.
+ */
+const fastNumbers = (intl: Intl.NumberFormat): ((value: number) => string | undefined) | undefined => {
+  const { style, minimumFractionDigits: min = 0, maximumFractionDigits: max = 0 } = intl.resolvedOptions();
+  if (style === 'percent' || min !== max || max > 3) return undefined;
+  const pieces = intl.formatToParts(1234567.5);
+  const firstDigit = pieces.findIndex((piece) => piece.type === 'integer');
+  const lastDigit = pieces.findLastIndex((piece) => piece.type === 'integer' || piece.type === 'fraction');
+  const text = (from: number, to: number): string =>
+    pieces
+      .slice(from, to)
+      .map((piece) => piece.value)
+      .join('');
+  const [prefix, suffix] = [text(0, firstDigit), text(lastDigit + 1, pieces.length)];
+  const group = pieces.find((piece) => piece.type === 'group')?.value ?? '';
+  const decimal = pieces.find((piece) => piece.type === 'decimal')?.value ?? '';
+  const scale = 10 ** max;
+  const write = (value: number): string | undefined => {
+    if (!(value >= 0 && value < FAST_ABOVE) || Object.is(value, -0)) return undefined;
+    const scaled = Math.round(value * scale);
+    if (scaled / scale !== value) return undefined;
+    const whole = Math.trunc(scaled / scale);
+    const fraction = max === 0 ? '' : decimal + String(scaled - whole * scale).padStart(max, '0');
+    return prefix + grouped(whole, group) + fraction + suffix;
+  };
+  const samples = [0, 1, 9.5, 12, 999, 1000, 1234, 9999.25, 12345, 123456.75, 999999, 1234567, 98765432, 999999999];
+  return samples.every((sample) => (write(sample) ?? intl.format(sample)) === intl.format(sample)) ? write : undefined;
+};
+
+const grouped = (whole: number, group: string): string => {
+  if (whole < 1_000) return String(whole);
+  const digits = String(whole);
+  const head = digits.length % 3;
+  let text = digits.slice(0, head);
+  for (let at = head; at < digits.length; at += 3) text += (at === 0 ? '' : group) + digits.slice(at, at + 3);
+  return text;
+};

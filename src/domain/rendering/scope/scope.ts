@@ -1,0 +1,144 @@
+/** What is in reach while a document is compiled and while it is expanded: variables, constants, and the variables of the loops around. */
+import type { OutputFormat } from '../../attachment-template/schema.js';
+import type { Json, JsonObject } from '../../json.js';
+import type { Limits } from '../../limits.js';
+import { isConstant } from './constants.js';
+import type { Language } from './formats.js';
+import { documentTooLong, tooManyImages, tooManyItems, tooManyIterations } from '../limit-errors.js';
+import { isArray, readPath, readStep, writePath, type Path } from './path.js';
+import { shapeAt, type Shape } from './shapes.js';
+import { parsePathText } from '../fill/templated-text.js';
+import { notAnArray } from '../fill/variables.js';
+
+/** One expansion: what it reads, and what it has made so far, for the limits. */
+export type State = {
+  readonly values: JsonObject;
+  readonly constants: Readonly<Record<string, string | number>>;
+  readonly format: OutputFormat;
+  /** The values of loop variables, by their slot. */
+  readonly locals: (Json | undefined)[];
+  /** Addresses of pictures that came whole from variables, and what they are called by then; undefined for the empty one. */
+  readonly judged: Map<string, string | undefined>;
+  components: number;
+  images: number;
+  /** Rows in the tables of a workbook. */
+  rows: number;
+  /** What data sources gave. */
+  items: number;
+  chars: number;
+};
+
+/** A variable of a loop. */
+type Local = Readonly<{ slot: number; shape: Shape | undefined }>;
+
+export type Scope = Readonly<{
+  limits: Limits;
+  language: Language;
+  shapes: ReadonlyMap<string, Shape>;
+  locals: ReadonlyMap<string, Local>;
+  /** Slots that the loops around have taken. */
+  slots: number;
+  /** True in the header and the footer of a page. */
+  inMargin: boolean;
+}>;
+
+export type Read = (state: State) => Json | undefined;
+
+/** The same meaning as `readPath`, with the root looked up once. */
+export const compileRead = (path: Path, { locals }: Scope): Read => {
+  const name = String(path[0]);
+  const local = locals.get(name);
+  const rest = path.slice(1);
+  const [step] = rest;
+  if (local === undefined) {
+    if (isConstant(name)) return rest.length > 0 ? () => undefined : (state) => state.constants[name];
+    return rest.length > 0 ? (state) => readPath(state.values, path) : (state) => readStep(state.values, name);
+  }
+  const { slot } = local;
+  if (step === undefined) return (state) => state.locals[slot];
+  return rest.length === 1 ? (state) => readStep(state.locals[slot], step) : (state) => readPath(state.locals[slot], rest);
+};
+
+/** What the definitions say of the variable that a path begins with. */
+export const rootShape = (path: Path, { locals, shapes }: Scope): Shape | undefined => {
+  const name = String(path[0]);
+  const local = locals.get(name);
+  return local === undefined ? shapes.get(name) : local.shape;
+};
+
+/** The path of a data source or a condition, as checked. */
+export const pathOf = (value: Json | undefined, { limits }: Scope): Path => {
+  const parsed = parsePathText(String(value), limits.pathSegmentsMax);
+  if (!parsed.ok) throw new Error(`a path that was checked does not parse: ${parsed.message}`);
+  return parsed.path;
+};
+
+const NONE: readonly Json[] = [];
+const indexShape: Shape = { type: 'number', required: true, format: undefined, members: new Map(), item: undefined };
+
+/** A data source: its items, the scope in which one of them is in reach, and how one is put there. */
+export type Source = Readonly<{
+  /** As the author wrote it, for messages. */
+  name: string;
+  itemShape: Shape | undefined;
+  /** Nothing where the variable is missing; VALIDATION_ERROR where it is no array. No limit is looked at. */
+  all: (state: State) => readonly Json[];
+  /** The same within the limits of a loop: ERR_LIMIT_007. */
+  items: (state: State) => readonly Json[];
+  inside: Scope;
+  enter: (state: State, item: Json, index: number) => void;
+}>;
+
+/** In: props with `dataSource`, `itemVariable` (default `item`) and `indexVariable` (counts from 0). */
+export const compileSource = (props: JsonObject, scope: Scope): Source => {
+  const { limits, locals, slots } = scope;
+  const path = pathOf(props['dataSource'], scope);
+  const name = writePath(path);
+  const read = compileRead(path, scope);
+  const itemShape = shapeAt(rootShape(path, scope), path)?.item;
+  const inner = new Map(locals).set(nameOf(props['itemVariable'], 'item'), { slot: slots, shape: itemShape });
+  const indexed = props['indexVariable'] !== undefined;
+  if (indexed) inner.set(nameOf(props['indexVariable'], 'index'), { slot: slots + 1, shape: indexShape });
+  const all = (state: State): readonly Json[] => {
+    const value = read(state);
+    if (value === undefined || value === null) return NONE;
+    if (!isArray(value)) throw notAnArray(name, value);
+    return value;
+  };
+  return {
+    name,
+    itemShape,
+    all,
+    items: (state) => {
+      const items = all(state);
+      if (items.length > limits.loopIterationsMax) throw tooManyIterations(name, items.length, limits.loopIterationsMax);
+      state.items += items.length;
+      if (state.items > limits.documentItemsMax) throw tooManyItems(state.items, limits.documentItemsMax);
+      return items;
+    },
+    inside: { ...scope, locals: inner, slots: slots + 2 },
+    enter: (state, item, index) => {
+      state.locals[slots] = item;
+      if (indexed) state.locals[slots + 1] = index;
+    },
+  };
+};
+
+const nameOf = (value: Json | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback);
+
+/** Counts text that the document keeps; answers it. */
+export const charge = (text: string, state: State, limits: Limits): string => {
+  countChars(text.length, state, limits);
+  return text;
+};
+
+export const countChars = (chars: number, state: State, { documentTextCharsMax }: Limits): void => {
+  state.chars += chars;
+  if (state.chars > documentTextCharsMax) throw documentTooLong(state.chars, documentTextCharsMax);
+};
+
+/** A PDF has a limit of pictures, each counted as often as it is shown. */
+export const countImages = (count: number, state: State, { pdfImagesMax }: Limits): void => {
+  state.images += count;
+  if (state.format === 'pdf' && state.images > pdfImagesMax) throw tooManyImages(state.images, pdfImagesMax);
+};

@@ -1,0 +1,157 @@
+/** Decides, before a body is read, whether a request is let in: transport, key, rate, permission; the cheapest checks first. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Authenticated } from '../../commands/api.js';
+import type { Permission } from '../../domain/api-key/records.js';
+import { DomainError } from '../../domain/errors.js';
+import { addressRateLimits, generalRateLimit } from '../../domain/limits.js';
+import type { Admission, Window } from '../../domain/ports/limiter.js';
+import type { Access, HttpDeps } from '../context.js';
+import { pathOf } from '../errors.js';
+import { limitInWords, windowsOfAddress, windowsOfKey, type RatePolicy } from './rate-policy.js';
+
+type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands'>;
+
+/** What is wrong with the request whatever it asks for; undefined where nothing is. */
+const transportFault = (request: FastifyRequest, deps: Deps, access: Access | undefined): DomainError | undefined => {
+  const { headers } = request;
+  const url = request.raw.url ?? '';
+  if (url.length > deps.limits.urlSizeBytesMax) {
+    return new DomainError('URL_TOO_LONG', `The URL is ${url.length} bytes long; at most ${deps.limits.urlSizeBytesMax} are read.`);
+  }
+  if (headers.host === undefined && request.raw.httpVersion === '1.1') {
+    return new DomainError('MALFORMED_REQUEST', 'The request has no Host header, which HTTP/1.1 requires (RFC 9112, section 3.2).');
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    return new DomainError('MALFORMED_REQUEST', 'The only expectation that is met is `Expect: 100-continue`.');
+  }
+  if (deps.settings.requireHttps && request.protocol !== 'https' && !pathOf(url).startsWith('/health/')) {
+    return new DomainError('HTTPS_REQUIRED', 'This service is reached by HTTPS only; use an https:// address.');
+  }
+  if (access === undefined) {
+    return new DomainError(
+      'NOT_FOUND',
+      `There is no ${request.method} ${shortened(pathOf(url))}; the API is described at ${deps.settings.publicUrl}/docs.`,
+    );
+  }
+  return undefined;
+};
+
+const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
+
+const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
+
+/** The bearer token (RFC 6750, section 2.1). */
+const tokenOf = (request: FastifyRequest): string => {
+  const header = request.headers.authorization;
+  if (header === undefined) {
+    throw new DomainError('UNAUTHORIZED', 'The request carries no API key; send it in the header `Authorization: Bearer <API_KEY>`.');
+  }
+  const token = BEARER.exec(header)?.[1];
+  if (token === undefined) {
+    throw new DomainError('UNAUTHORIZED', 'The Authorization header must read `Bearer <API_KEY>`, with one key and no other scheme.');
+  }
+  return token;
+};
+
+const setRateHeaders = (reply: FastifyReply, admission: Pick<Admission, 'limit' | 'remaining' | 'resetAtMs'>): void => {
+  reply.header('x-ratelimit-limit', admission.limit);
+  reply.header('x-ratelimit-remaining', admission.remaining);
+  reply.header('x-ratelimit-reset', Math.ceil(admission.resetAtMs / 1_000));
+};
+
+const seconds = (count: number): string => `${count} second${count === 1 ? '' : 's'}`;
+
+const tooMany = (why: string, retryAfterS: number): DomainError =>
+  new DomainError('RATE_LIMIT_EXCEEDED', `${why}. Try again in ${seconds(retryAfterS)}.`, { retryAfterS });
+
+/** The request was counted: writes the three headers. Throws RATE_LIMIT_EXCEEDED where a window is full. */
+const heed = (admission: Admission, reply: FastifyReply, inWords: () => string): void => {
+  setRateHeaders(reply, admission);
+  if (!admission.admitted) throw tooMany(inWords(), admission.retryAfterS);
+};
+
+const count = async (deps: Pick<Deps, 'limiter'>, reply: FastifyReply, windows: readonly Window[], inWords: () => string): Promise<void> =>
+  heed(await deps.limiter.hit(windows), reply, inWords);
+
+/** A key without a limit of its own has so many places on the general endpoints. */
+const takesPlace = (policy: RatePolicy, key: Authenticated): boolean => policy.general && key.rateLimit === null;
+
+/** Takes one of these places until the answer is out. */
+const enter = async (deps: Deps, reply: FastifyReply, key: Authenticated): Promise<void> => {
+  const leave = await deps.limiter.enter(`concurrent:${key.keyId}`, generalRateLimit.concurrentRequests);
+  if (leave === undefined) throw tooMany(`An API key may have ${generalRateLimit.concurrentRequests} requests under way at once`, 1);
+  // `close` also comes where the caller goes away, so no place is ever lost.
+  if (reply.raw.destroyed) leave();
+  else reply.raw.once('close', leave);
+};
+
+/** In: a key that is good. Throws where it may not do this. */
+const checkPermission = (request: FastifyRequest, access: Permission, rate: RatePolicy, key: Authenticated): void => {
+  if (!key.permissions.includes(access)) {
+    throw new DomainError('FORBIDDEN', `This API key lacks the permission \`${access}\`, which ${rate.endpoint} needs.`, {
+      relatedInfo: { requiredPermission: access },
+    });
+  }
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new DomainError('UNSUPPORTED_CONTENT_TYPE', 'Compressed bodies are not read; send the JSON without Content-Encoding.');
+  }
+};
+
+/** The headers of every answer, whatever becomes of the request. */
+export const setCommonHeaders = (request: FastifyRequest, reply: FastifyReply, tls: boolean): void => {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+  reply.header('cache-control', 'no-store');
+  reply.header('referrer-policy', 'no-referrer');
+  if (tls) reply.header('strict-transport-security', 'max-age=31536000');
+};
+
+/** Where the limiter itself gave no numbers (it failed, or the request never came so far). */
+export const setRateHeadersUnknown = (reply: FastifyReply, nowMs: number): void => {
+  if (reply.hasHeader('x-ratelimit-limit')) return;
+  setRateHeaders(reply, { limit: addressRateLimits.failedPerMinute, remaining: 0, resetAtMs: nowMs + 60_000 });
+};
+
+/** Counts a request that failed before a key was known against its remote address. Throws RATE_LIMIT_EXCEEDED where that is full. */
+export const countFailed = (deps: Pick<Deps, 'limiter'>, request: FastifyRequest, reply: FastifyReply): Promise<void> =>
+  count(deps, reply, windowsOfAddress(request.ip ?? '', 'failed'), () => 'Too many requests from this address failed within a minute');
+
+/**
+ * The hook that runs first on every request. A request that fails before a key is known counts against its remote
+ * address; where that is full, the answer is 429 and no longer tells what was wrong.
+ */
+export const admission = (deps: Deps) => {
+  const tls = deps.settings.tls !== undefined;
+  const failed = async (request: FastifyRequest, reply: FastifyReply, error: unknown): Promise<never> => {
+    await countFailed(deps, request, reply);
+    throw error;
+  };
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    setCommonHeaders(request, reply, tls);
+    const { access, rate } = request.routeOptions.config;
+    const fault = transportFault(request, deps, access);
+    if (fault !== undefined) return failed(request, reply, fault);
+    if (access === 'public') {
+      return count(
+        deps,
+        reply,
+        windowsOfAddress(request.ip ?? '', 'public'),
+        () => 'Too many requests came from this address within a minute',
+      );
+    }
+    let key: Authenticated;
+    try {
+      key = await deps.commands.authenticate(tokenOf(request));
+    } catch (error) {
+      return failed(request, reply, error);
+    }
+    request.keyId = key.keyId;
+    request.caller = { teamId: key.teamId, actor: `apiKey:${key.keyId}`, permissions: key.permissions, correlationId: request.id };
+    if (access === undefined || rate === undefined) throw new Error('the route declares no permission');
+    heed(await deps.limiter.hit(windowsOfKey(rate, key)), reply, () => limitInWords(rate, key));
+    checkPermission(request, access, rate, key);
+    if (takesPlace(rate, key)) await enter(deps, reply, key);
+  };
+};

@@ -1,0 +1,210 @@
+/** Completes the raw description that is made from the routes: references, errors, headers, security, examples. */
+import type { Json, JsonObject } from '../../domain/json.js';
+import { isJsonObject } from '../../domain/json.js';
+import type { Access } from '../context.js';
+import { statusOf } from '../errors.js';
+import { components } from '../schemas/components.js';
+import type { ErrorCode } from '../../domain/errors.js';
+
+/** A route as it was registered, as far as the description needs it. */
+export type DescribedRoute = Readonly<{
+  method: string;
+  /** The pattern, with `:id`. */
+  path: string;
+  access: Access;
+  idempotent: boolean;
+  takesBody: boolean;
+  unknownId: ErrorCode | undefined;
+  /** Takes a file as multipart/form-data too. */
+  uploads: boolean;
+  /** The media types that the answer may have where it is no JSON. */
+  media: string | readonly string[] | undefined;
+  examples: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>> | undefined;
+}>;
+
+const asJson = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
+
+const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
+
+const mapObject = (value: JsonObject, change: (member: Json, key: string) => Json): JsonObject =>
+  Object.fromEntries(Object.entries(value).map(([key, member]) => [key, change(member, key)]));
+
+/** The one way in which a free-form object is written: TypeBox writes a pattern for every name, which readers show badly. */
+const tidy = (value: Json): Json => {
+  if (Array.isArray(value)) return (value as readonly Json[]).map(tidy);
+  if (!isJsonObject(value)) return value;
+  const { patternProperties, ...rest } = value;
+  const every = isJsonObject(patternProperties) ? patternProperties['^(.*)$'] : undefined;
+  return mapObject(every === undefined ? value : { ...rest, additionalProperties: every }, tidy);
+};
+
+/** Equal schemas have equal texts, whatever the order of their members. */
+const textOf = (value: Json): string =>
+  JSON.stringify(value, (_key, member: Json) =>
+    isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1))) : member,
+  );
+
+const definitions: JsonObject = mapObject(object(asJson(components)), tidy);
+
+/** Schema texts by which a subtree is known for one of the named components. */
+const named = new Map(Object.entries(definitions).map(([name, schema]) => [textOf(schema), name]));
+
+/** Replaces every subtree that equals a named component, except the component's own definition, by a reference. */
+const withReferences = (value: Json, isDefinition = false): Json => {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((element) => withReferences(element));
+  if (!isJsonObject(value)) return value;
+  const name = isDefinition ? undefined : named.get(textOf(value));
+  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+  return mapObject(value, (member) => withReferences(member));
+};
+
+const json = (schema: Json): JsonObject => ({ 'application/json': { schema } });
+
+const errorSchema = { $ref: '#/components/schemas/Error' } as const;
+
+const rateHeaders: JsonObject = {
+  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+  'X-RateLimit-Limit': { $ref: '#/components/headers/RateLimitLimit' },
+  'X-RateLimit-Remaining': { $ref: '#/components/headers/RateLimitRemaining' },
+  'X-RateLimit-Reset': { $ref: '#/components/headers/RateLimitReset' },
+};
+
+const errorResponse = (description: string, headers: JsonObject = {}): JsonObject => ({
+  description,
+  headers: { ...rateHeaders, ...headers },
+  content: json(errorSchema),
+});
+
+const codesOf = (status: number, among: readonly ErrorCode[]): string =>
+  among
+    .filter((code) => statusOf[code] === status)
+    .map((code) => `\`${code}\``)
+    .join(', ');
+
+const requestFaults: readonly ErrorCode[] = [
+  'VALIDATION_ERROR',
+  'MALFORMED_JSON',
+  'JSON_TOO_COMPLEX',
+  'BODY_TOO_LARGE',
+  'UNSUPPORTED_CONTENT_TYPE',
+  'URL_TOO_LONG',
+  'MALFORMED_REQUEST',
+];
+const keyFaults: readonly ErrorCode[] = ['UNAUTHORIZED', 'INVALID_API_KEY', 'API_KEY_NOT_FOUND', 'API_KEY_REVOKED', 'API_KEY_EXPIRED'];
+
+const sharedResponses = (): JsonObject => ({
+  BadRequest: errorResponse(`The request is wrong; \`code\` says how: ${codesOf(400, requestFaults)}, or a rule of this endpoint.`),
+  Unauthorized: errorResponse(`No good API key: ${codesOf(401, keyFaults)}.`),
+  Forbidden: errorResponse('The key lacks the permission: `FORBIDDEN`; or plain HTTP where HTTPS is required: `HTTPS_REQUIRED`.'),
+  TooManyRequests: errorResponse(
+    'Too many requests: `RATE_LIMIT_EXCEEDED`; or, where a document is made, too many of them at once: `GENERATOR_BUSY`.',
+    { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
+  ),
+  ServerError: errorResponse('A fault of the service: `INTERNAL_ERROR`.'),
+});
+
+const response = (name: string): JsonObject => ({ $ref: `#/components/responses/${name}` });
+
+const errorResponses = (route: DescribedRoute): JsonObject => ({
+  400: response('BadRequest'),
+  ...(route.access === 'public' ? {} : { 401: response('Unauthorized') }),
+  403: response('Forbidden'),
+  ...(route.unknownId === undefined ? {} : { 404: errorResponse(`Unknown, malformed, or another team’s: \`${route.unknownId}\`.`) }),
+  429: response('TooManyRequests'),
+  500: response('ServerError'),
+});
+
+const successDescriptions: Readonly<Record<string, string>> = { 200: 'Done.', 201: 'Created.', 503: 'Not ready.' };
+
+const binary: JsonObject = { schema: { type: 'string', format: 'binary' } };
+
+const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
+  mapObject(raw, (response, status) => ({
+    ...object(response),
+    ...(route.media === undefined ? {} : { content: Object.fromEntries([route.media].flat().map((type) => [type, binary])) }),
+    description: successDescriptions[status] ?? 'Done.',
+    headers: {
+      ...rateHeaders,
+      ...(route.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' } } : {}),
+    },
+  }));
+
+const formWithFile: JsonObject = {
+  'multipart/form-data': {
+    schema: {
+      type: 'object',
+      properties: { file: { type: 'string', format: 'binary', description: 'The one file, with its name' } },
+      required: ['file'],
+      additionalProperties: false,
+    },
+  },
+};
+
+const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject => {
+  if (!isJsonObject(body)) return {};
+  const content = object(object(body['content'])['application/json']);
+  const examples = route.examples === undefined ? {} : { examples: asJson(route.examples) };
+  return {
+    requestBody: { required: true, content: { 'application/json': { ...content, ...examples }, ...(route.uploads ? formWithFile : {}) } },
+  };
+};
+
+const description = (raw: JsonObject, route: DescribedRoute): string => {
+  const own = typeof raw['description'] === 'string' ? `${raw['description']}\n\n` : '';
+  return `${own}${route.access === 'public' ? 'Needs no API key.' : `Needs the permission \`${route.access}\`.`}`;
+};
+
+const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
+  const parameters = [
+    ...(Array.isArray(raw['parameters']) ? (raw['parameters'] as readonly Json[]) : []),
+    ...(route.idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+  ];
+  return {
+    ...raw,
+    description: description(raw, route),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...withExamples(raw['requestBody'], route),
+    responses: { ...successResponses(object(raw['responses']), route), ...errorResponses(route) },
+    security: route.access === 'public' ? [] : [{ apiKey: [] }],
+  };
+};
+
+const integerHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'integer' } });
+const stringHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'string' } });
+
+const sharedParts = (): JsonObject => ({
+  securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`' } },
+  headers: {
+    RequestId: stringHeader('The id of the request: the caller’s own `X-Request-Id`, or a fresh one'),
+    RateLimitLimit: integerHeader('Requests admitted per window'),
+    RateLimitRemaining: integerHeader('Requests left in the window'),
+    RateLimitReset: integerHeader('When the window ends, in seconds since 1970'),
+    RetryAfter: integerHeader('Seconds to wait'),
+    IdempotencyReplayed: stringHeader('`true` where this is the stored answer of an earlier request with the same key'),
+  },
+  parameters: {
+    IdempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description:
+        'Makes the call safe to repeat: the same key with the same body gets the stored answer, nothing is done twice. With another body: 400 `IDEMPOTENCY_KEY_REUSED`.',
+      schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
+    },
+  },
+  responses: sharedResponses(),
+  schemas: mapObject(definitions, (schema) => withReferences(schema, true)),
+});
+
+/** In: what @fastify/swagger made of the routes, and the routes. Out: the whole document (OpenAPI 3.1). */
+export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[]): JsonObject => {
+  const document = object(asJson(raw));
+  const byOperation = new Map(routes.map((route) => [`${route.method} ${route.path.replace(/:([A-Za-z]+)/g, '{$1}')}`, route]));
+  const paths = mapObject(object(document['paths']), (item, path) =>
+    mapObject(object(item), (entry, method) => {
+      const route = byOperation.get(`${method.toUpperCase()} ${path}`);
+      return route === undefined ? entry : operation(object(withReferences(tidy(entry))), route);
+    }),
+  );
+  return { ...document, paths, components: sharedParts() };
+};

@@ -1,0 +1,83 @@
+/** The thread that fills a new generation: what goes wrong there is known to whoever writes, and leaves the live side alone. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { openSqliteReadModels } from '../../../src/adapters/read-models/sqlite.js';
+import { anEmail, emailsSpec, put } from '../../contracts/read-models-fixtures.js';
+import { temporaryDirectory } from '../../support/data-directory.js';
+
+const SAME_SEQ = { id: 'id-other' };
+
+void t.test('a fault of a write rejects what is asked for next, and the rebuild is not put in place', async (t) => {
+  const directory = temporaryDirectory(t);
+  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  t.teardown(() => documents.close());
+  const live = await documents.projection('emails', [emailsSpec]);
+  await put(live, [anEmail(1)]);
+  const spoilt = async (): Promise<Awaited<ReturnType<typeof documents.rebuild>>> => {
+    const rebuild = await documents.rebuild('emails');
+    await put(rebuild.store, [anEmail(5)]);
+    await put(rebuild.store, [anEmail(5, SAME_SEQ)]);
+    return rebuild;
+  };
+  const first = await spoilt();
+  await t.rejects(first.store.getMany('emails', ['id-0005']), /same seq/);
+  await t.rejects(put(first.store, [anEmail(6)]), /same seq/);
+  await first.discard();
+  const second = await spoilt();
+  await t.rejects(second.commit(), /same seq/);
+  const third = await documents.rebuild('emails');
+  await t.rejects(put(third.store, [], [], 'nothing'), /no collection nothing/);
+  await t.rejects(put(third.store, [anEmail(7, { cost: 1 }), { ...anEmail(8), status: { no: 'text' } }]), /status/);
+  await third.discard();
+  t.same(
+    (await documents.find('emails', { where: {}, limit: 9 })).map(({ id }) => id),
+    ['id-0001'],
+  );
+  t.same(
+    readdirSync(directory).filter((name) => /\.\d+\.db$/.test(name)),
+    ['documents.emails.1.db'],
+  );
+});
+
+void t.test('more texts than are indexed in one stroke, some changed or gone since: all is found, and nothing else', async (t) => {
+  const documents = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
+  t.teardown(() => documents.close());
+  await documents.projection('emails', [emailsSpec]);
+  const rebuild = await documents.rebuild('emails');
+  const COUNT = 52_000;
+  for (let from = 1; from <= COUNT; from += 4_000) {
+    await put(
+      rebuild.store,
+      Array.from({ length: 4_000 }, (_, index) =>
+        anEmail(from + index, { text: `text${from + index}.`, teamId: `team-${(from + index) % 3}` }),
+      ),
+    );
+  }
+  // 3 is in the index by now, 51,999 still waits.
+  await put(
+    rebuild.store,
+    [anEmail(3, { text: 'new3.', teamId: 'team-1' }), anEmail(51_999, { text: 'new51999.', teamId: 'team-0' })],
+    ['id-0006', 'id-51998'],
+  );
+  await rebuild.commit();
+  t.equal(await documents.count('emails', { where: {} }, COUNT), COUNT - 2);
+  const search = async (text: string): Promise<number[]> => {
+    const found = await Promise.all(
+      [0, 1, 2].map((team) => documents.find('emails', { where: { teamId: { eq: `team-${team}` } }, search: text, limit: 9 })),
+    );
+    return found.flat().map(({ seq }) => seq);
+  };
+  for (const [text, found] of [
+    ['text5.', [5]],
+    ['text3.', []],
+    ['new3.', [3]],
+    ['text6.', []],
+    ['text51997.', [51_997]],
+    ['text51998.', []],
+    ['text51999.', []],
+    ['new51999.', [51_999]],
+  ] as const) {
+    t.same(await search(text), found, text);
+  }
+});

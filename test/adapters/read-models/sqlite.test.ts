@@ -1,0 +1,183 @@
+/** Read models on SQLite: the contract, what the files hold and no longer hold, and queries that go by an index. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { openIndexChoice } from '../../../src/adapters/read-models/index-choice.js';
+import { openSqliteReadModels } from '../../../src/adapters/read-models/sqlite.js';
+import { openDatabase } from '../../../src/adapters/sqlite/database.js';
+import { anEmail, emailsSpec, put, timersSpec } from '../../contracts/read-models-fixtures.js';
+import { documentsSuite } from '../../contracts/read-models-suite.js';
+import { filesHolding, temporaryDirectory } from '../../support/data-directory.js';
+
+void t.test('the contract', async (t) => {
+  const directory = temporaryDirectory(t);
+  documentsSuite(t, {
+    open: async (place) => openSqliteReadModels({ file: join(directory, `${place}.db`) }),
+    settle: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  });
+});
+
+void t.test('a rebuild leaves nothing of the old in any file, beside processes that have it open', async (t) => {
+  const directory = temporaryDirectory(t);
+  const open = () => openSqliteReadModels({ file: join(directory, 'documents.db') });
+  const [writer, reader, rebuilder] = [open(), open(), open()];
+  t.teardown(() => Promise.all([writer.close(), reader.close(), rebuilder.close()]));
+  const live = await writer.projection('emails', [emailsSpec, timersSpec]);
+  const emails = Array.from({ length: 500 }, (_, index) =>
+    anEmail(index + 1, { text: `secretperson${index}@example.com`, to: 'topsecretname' }),
+  );
+  await put(live, emails);
+  t.equal(await reader.count('emails', { where: {}, search: 'secretperson' }, 1_000), 500);
+  t.ok(filesHolding(directory, 'secretperson').length > 0);
+  const rebuild = await rebuilder.rebuild('emails');
+  await put(
+    rebuild.store,
+    emails.map(({ seq }) => anEmail(seq)),
+  );
+  await rebuild.commit();
+  t.same(filesHolding(directory, 'secret'), []);
+  t.equal(await reader.count('emails', { where: {}, search: 'secretperson' }, 1_000), 0);
+  await put(live, [anEmail(900)]);
+  t.same(
+    readdirSync(directory).filter((name) => /\.\d+\.db$/.test(name)),
+    ['documents.emails.2.db'],
+  );
+});
+
+void t.test('what a crashed rebuild left is removed by the next', async (t) => {
+  const directory = temporaryDirectory(t);
+  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  t.teardown(() => documents.close());
+  await documents.projection('emails', [emailsSpec]);
+  openDatabase({ file: join(directory, 'documents.emails.7.db'), synchronous: 'off' }).close();
+  openDatabase({ file: join(directory, 'documents.emails.x.7.db'), synchronous: 'off' }).close();
+  const rebuild = await documents.rebuild('emails');
+  await rebuild.discard();
+  t.same(
+    readdirSync(directory).filter((name) => /\d\.db$/.test(name)),
+    ['documents.emails.1.db', 'documents.emails.x.7.db'],
+  );
+});
+
+void t.test('texts that change or go leave no entry in the search index, and keep it whole', async (t) => {
+  const directory = temporaryDirectory(t);
+  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  const live = await documents.projection('emails', [emailsSpec]);
+  const text = (seq: number, round: number): string => `person${(seq * 31 + round * 17) % 997}@example${round}.com`;
+  for (let round = 0; round < 4; round += 1) {
+    for (let from = 0; from < 600; from += 50) {
+      await put(
+        live,
+        Array.from({ length: 50 }, (_, index) =>
+          anEmail(from + index + 1, { teamId: `team-${(from + index) % 3}`, text: text(from + index, round) }),
+        ),
+        round === 2 ? [`id-${String(from + 7).padStart(4, '0')}`] : [],
+      );
+    }
+  }
+  for (let seq = 1; seq <= 600; seq += 1) await put(live, [anEmail(seq, { teamId: 'team-1' })]);
+  await documents.close();
+  const database = openDatabase({ file: join(directory, 'documents.emails.1.db'), synchronous: 'normal' });
+  t.teardown(() => void database.close());
+  t.doesNotThrow(() => database.exec("INSERT INTO s_emails (s_emails) VALUES ('integrity-check')"));
+  database.exec("CREATE VIRTUAL TABLE temp.terms USING fts5vocab('main', 's_emails', 'row')");
+  t.same(database.prepare('SELECT term FROM temp.terms').pluck().all(), [], 'no trigram of any text is left');
+});
+
+void t.test('every query of a list goes along an index, without sorting', async (t) => {
+  const directory = temporaryDirectory(t);
+  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  await documents.projection('emails', [emailsSpec]);
+  await documents.close();
+  const database = openDatabase({ file: join(directory, 'documents.emails.1.db'), synchronous: 'normal' });
+  t.teardown(() => void database.close());
+  const plan = (sql: string): string =>
+    database
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map((row) => (row as { detail: string }).detail)
+      .join('; ');
+  const list = 'SELECT d.doc FROM c_emails AS d WHERE d.f_teamId = 1';
+  for (const sql of [
+    `${list} AND d.f_createdAt IS NOT NULL ORDER BY d.f_createdAt DESC, d.seq DESC LIMIT 20`,
+    `${list} AND (d.f_createdAt, d.seq) < (1, 2) ORDER BY d.f_createdAt DESC, d.seq DESC LIMIT 20`,
+    `${list} AND d.f_createdAt >= 1 AND d.f_createdAt < 2 AND (d.f_createdAt, d.seq) < (1, 2) ORDER BY d.f_createdAt DESC, d.seq DESC LIMIT 20`,
+    `${list} AND d.f_status = 2 AND (d.f_createdAt, d.seq) < (1, 2) ORDER BY d.f_createdAt DESC, d.seq DESC LIMIT 20`,
+  ]) {
+    t.match(plan(sql), /USING INDEX c_emails_[01]/, sql);
+    t.notMatch(plan(sql), /TEMP B-TREE/, sql);
+  }
+  t.match(
+    plan('SELECT rowid FROM s_emails WHERE s_emails MATCH \'"abc"\' AND rowid < 5 ORDER BY rowid DESC LIMIT 3'),
+    /VIRTUAL TABLE INDEX/,
+  );
+  t.notMatch(plan('SELECT rowid FROM s_emails WHERE s_emails MATCH \'"abc"\' AND rowid < 5 ORDER BY rowid DESC LIMIT 3'), /TEMP B-TREE/);
+});
+
+void t.test('counting gives up where few of many hits pass, yet the page is whole', async (t) => {
+  const directory = temporaryDirectory(t);
+  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  t.teardown(() => documents.close());
+  const live = await documents.projection('emails', [emailsSpec]);
+  const emails = Array.from({ length: 40_000 }, (_, index) =>
+    anEmail(index + 1, {
+      createdAt: new Date(Date.UTC(2026, 0, 1) + index * 60_000).toISOString(),
+      status: index % 10 === 0 ? 'bounced' : 'sent',
+      text: index % 500 === 0 || index % 10 > 4 ? 'a common word' : 'another',
+    }),
+  );
+  await put(live, emails);
+  const both = emails
+    .filter((_, index) => index % 500 === 0)
+    .map(({ seq }) => seq)
+    .reverse();
+  const query = { where: { teamId: { eq: 'team-1' }, status: { eq: 'bounced' } }, search: 'common', limit: 10 };
+  const first = await documents.findCounted('emails', query, 1_000);
+  t.same(
+    first.documents.map(({ seq }) => seq),
+    both.slice(0, 10),
+  );
+  t.same(await documents.findCounted('emails', query, 1_000), first, 'the same again');
+  t.ok(first.isLowerBound && first.count >= 10 && first.count < both.length, `${first.count} of ${both.length}`);
+  const last = await documents.findCounted('emails', { ...query, limit: 1_000 }, 1_000);
+  t.same(
+    [last.documents.map(({ seq }) => seq), last.count, last.isLowerBound],
+    [both, both.length, false],
+    'a page that needs them finds them all',
+  );
+});
+
+void t.test('of several indexes that of the rare value is taken, else one that holds all that is asked for', async (t) => {
+  const directory = temporaryDirectory(t);
+  const spec = {
+    ...timersSpec,
+    fields: ['status', 'kind', 'dueAt'],
+    indexes: [['dueAt'], ['kind', 'dueAt'], ['status', 'dueAt', 'seq', 'kind']],
+  };
+  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  const rows = Array.from({ length: 4_000 }, (_, index) => ({
+    id: `${index}`,
+    seq: index + 1,
+    position: 1,
+    status: index % 2 === 0 ? 'open' : 'done',
+    kind: index === 7 ? 'rare' : 'usual',
+    dueAt: index,
+  }));
+  await put(await documents.projection('timers', [spec]), rows, [], 'timers');
+  await documents.close();
+  const database = openDatabase({ file: join(directory, 'documents.timers.1.db'), synchronous: 'normal' });
+  t.teardown(() => void database.close());
+  const choose = openIndexChoice(spec, (sql) => database.prepare(sql));
+  const [open, rare, usual] = [{ status: { eq: 'open' } }, { kind: { eq: 'rare' } }, { kind: { eq: 'usual' } }];
+  t.equal(choose({ ...open, ...rare }, { sortField: 'dueAt' }), ' INDEXED BY c_timers_1');
+  t.equal(choose({ ...open, ...usual }, { sortField: 'dueAt' }), ' INDEXED BY c_timers_2');
+  t.equal(choose({ ...open, ...usual, dueAt: { gte: 3_900 } }), ' INDEXED BY c_timers_1', 'few in the range');
+  t.equal(
+    choose({ ...open, ...usual, dueAt: { gte: 3_900 } }, { readsAll: true }),
+    ' INDEXED BY c_timers_2',
+    'where all are read, no document is opened',
+  );
+  t.equal(choose(usual, { sortField: 'dueAt' }), '', 'the planner has no choice');
+  t.equal(choose({ ...open, ...usual }, { sortField: 'seq' }), '', 'no index has that order');
+});

@@ -1,0 +1,61 @@
+/** Documents and collections that the suites of the documents port share. */
+import type { Test } from 'tap';
+import type { CollectionSpec, Document, ReadModels, ProjectionStore } from '../../src/domain/ports/read-models.js';
+
+export type DocumentsHarness = Readonly<{
+  /** A client of the read models of that name. */
+  open: (place: string) => Promise<ReadModels>;
+  settle: () => Promise<void>;
+  close: () => Promise<void>;
+}>;
+
+export const emailsSpec: CollectionSpec = {
+  name: 'emails',
+  version: 1,
+  fields: ['teamId', 'status', 'createdAt', 'cost'],
+  indexes: [
+    ['teamId', 'createdAt'],
+    ['teamId', 'status', 'createdAt', 'seq', 'cost'],
+    ['teamId', 'cost', 'createdAt'],
+  ],
+  search: 'text',
+  searchScope: 'teamId',
+  searchRange: 'createdAt',
+};
+export const timersSpec: CollectionSpec = { name: 'timers', version: 1, fields: ['dueAt'], indexes: [['dueAt']] };
+
+export const anEmail = (seq: number, more: Readonly<Record<string, string | number | null>> = {}): Document => ({
+  id: `id-${String(seq).padStart(4, '0')}`,
+  seq,
+  position: seq,
+  teamId: 'team-1',
+  status: 'queued',
+  createdAt: `2026-01-01T00:00:00.${String(seq % 1_000).padStart(3, '0')}Z`,
+  ...more,
+});
+
+/** Writes documents and moves the checkpoint by one. */
+export const put = async (
+  store: ProjectionStore,
+  documents: readonly Document[],
+  remove: readonly string[] = [],
+  collection = 'emails',
+): Promise<void> => {
+  const from = await store.checkpoint();
+  await store.write([{ collection, put: documents, remove }], from, from.position + 1);
+};
+
+/** Opens stores of fresh places, and closes them with the test. */
+export const placesOf = (harness: DocumentsHarness, prefix: string) => {
+  let places = 0;
+  return async (t: Test): Promise<{ documents: ReadModels; another: () => Promise<ReadModels> }> => {
+    places += 1;
+    const place = `${prefix}-${places}`;
+    const another = async (): Promise<ReadModels> => {
+      const documents = await harness.open(place);
+      t.teardown(() => documents.close());
+      return documents;
+    };
+    return { documents: await another(), another };
+  };
+};

@@ -1,0 +1,351 @@
+/** What every store of read models must answer to queries. */
+import type { Test } from 'tap';
+import type { Document, ReadModels, Query } from '../../src/domain/ports/read-models.js';
+import { anEmail, emailsSpec, placesOf, put, type DocumentsHarness } from './read-models-fixtures.js';
+
+const seqs = async (
+  documents: ReadModels,
+  query: Omit<Query, 'limit' | 'where'> & Partial<Pick<Query, 'limit' | 'where'>>,
+): Promise<number[]> => (await documents.find('emails', { where: {}, limit: 100, ...query })).map(({ seq }) => seq);
+
+export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void => {
+  const fresh = placesOf(harness, 'query');
+  const filled = async (t: Test, emails: readonly Document[]): Promise<ReadModels> => {
+    const { documents } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec]);
+    const many = Math.floor(emails.length * 0.9);
+    // A store may treat what came last in another way than what came before.
+    await put(store, emails.slice(0, many));
+    await put(store, emails.slice(many));
+    await harness.settle();
+    return documents;
+  };
+
+  void t.test('conditions narrow, and all of them hold', async (t) => {
+    const documents = await filled(t, [
+      anEmail(1, { status: 'sent', cost: 1 }),
+      anEmail(2, { status: 'failed', cost: 2.5 }),
+      anEmail(3, { status: 'sent', cost: 10, teamId: 'team-2' }),
+      anEmail(4, { status: 'sent' }),
+      anEmail(5, { status: '7', cost: 7 }),
+    ]);
+    t.same(await seqs(documents, { where: { status: { eq: 'sent' } } }), [4, 3, 1]);
+    t.same(await seqs(documents, { where: { status: { eq: 'sent' }, teamId: { eq: 'team-1' } } }), [4, 1]);
+    t.same(await seqs(documents, { where: { cost: { gte: 2.5 } } }), [5, 3, 2]);
+    t.same(await seqs(documents, { where: { cost: { gte: 1, lt: 7 } } }), [2, 1]);
+    t.same(await seqs(documents, { where: { cost: { lte: 7 } } }), [5, 2, 1], 'numbers are compared as numbers');
+    t.same(await seqs(documents, { where: { cost: { eq: 10 } } }), [3]);
+    t.same(await seqs(documents, { where: { status: { eq: '7' } } }), [5], 'a string of digits stays a string');
+    t.same(await seqs(documents, { where: { createdAt: { gte: '2026-01-01T00:00:00.002Z', lt: '2026-01-01T00:00:00.004Z' } } }), [3, 2]);
+    t.same(await seqs(documents, { where: { status: {} } }), [5, 4, 3, 2, 1]);
+    t.same(await seqs(documents, { where: { status: { eq: "' OR 1=1 --" } } }), []);
+  });
+
+  void t.test('the order is seq, newest first, or that of a field with ties by seq', async (t) => {
+    const documents = await filled(t, [
+      anEmail(1, { cost: 5 }),
+      anEmail(2, { cost: 1 }),
+      anEmail(3, { cost: 5 }),
+      anEmail(4),
+      anEmail(5, { cost: -3 }),
+    ]);
+    t.same(await seqs(documents, {}), [5, 4, 3, 2, 1]);
+    t.same(await seqs(documents, { sort: { field: 'seq', direction: 'asc' } }), [1, 2, 3, 4, 5]);
+    t.same(
+      await seqs(documents, { sort: { field: 'cost', direction: 'asc' } }),
+      [5, 2, 1, 3],
+      'a document without the field has no place in the order',
+    );
+    t.same(await seqs(documents, { sort: { field: 'cost', direction: 'desc' } }), [3, 1, 2, 5]);
+  });
+
+  void t.test('pages follow each other by place and by skipping, with the same result', async (t) => {
+    const emails = Array.from({ length: 47 }, (_, index) =>
+      anEmail(index + 1, { cost: index % 5, status: index % 3 === 0 ? 'sent' : 'queued', text: `mail number ${index}` }),
+    );
+    const documents = await filled(t, emails);
+    const orders: readonly Omit<Query, 'limit'>[] = [
+      { where: {} },
+      { where: { status: { eq: 'queued' } }, sort: { field: 'seq', direction: 'asc' } },
+      { where: { teamId: { eq: 'team-1' } }, sort: { field: 'cost', direction: 'asc' } },
+      { where: { teamId: { eq: 'team-1' }, status: { eq: 'queued' } }, sort: { field: 'cost', direction: 'desc' } },
+      { where: {}, sort: { field: 'createdAt', direction: 'desc' } },
+      { where: {}, search: 'number' },
+      { where: { status: { eq: 'queued' } }, search: 'number' },
+      { where: { teamId: { eq: 'team-1' } }, search: 'number' },
+    ];
+    for (const order of orders) {
+      const whole = await seqs(documents, order);
+      t.ok(whole.length > 20);
+      const byPlace: number[] = [];
+      const bySkip: number[] = [];
+      let page: readonly Document[] = [];
+      do {
+        const last = page.at(-1);
+        const value = last?.[order.sort?.field ?? 'seq'];
+        page = await documents.find('emails', {
+          ...order,
+          limit: 4,
+          ...(last !== undefined && (typeof value === 'string' || typeof value === 'number') ? { after: { value, seq: last.seq } } : {}),
+        });
+        byPlace.push(...page.map(({ seq }) => seq));
+        bySkip.push(...(await seqs(documents, { ...order, limit: 4, skip: bySkip.length })));
+      } while (page.length > 0);
+      t.same(byPlace, whole, JSON.stringify(order));
+      t.same(bySkip, whole, JSON.stringify(order));
+    }
+  });
+
+  void t.test('counting stops at its bound', async (t) => {
+    const documents = await filled(
+      t,
+      Array.from({ length: 30 }, (_, index) =>
+        anEmail(index + 1, { status: index < 10 ? 'sent' : 'queued', text: index < 5 ? 'anna' : 'berta' }),
+      ),
+    );
+    t.equal(await documents.count('emails', { where: {} }, 100), 30);
+    t.equal(await documents.count('emails', { where: {} }, 12), 12);
+    t.equal(await documents.count('emails', { where: { status: { eq: 'sent' } } }, 100), 10);
+    t.equal(await documents.count('emails', { where: {}, search: 'berta' }, 100), 25);
+    t.equal(await documents.count('emails', { where: {}, search: 'berta' }, 7), 7);
+    t.equal(await documents.count('emails', { where: { status: { eq: 'sent' } }, search: 'berta' }, 100), 5);
+    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-9' } }, search: 'berta' }, 100), 0);
+  });
+
+  void t.test('every character of a search is literal, letter case is not', async (t) => {
+    const texts = [
+      '100% "sure" o\'clock',
+      '100x "sure',
+      'a_b*c AND (d OR e) NEAR f',
+      'axbxc',
+      'ÄÖÜ ГОРОД naïve',
+      'mail {text} : ^x - y + z',
+      'back\\slash/path',
+      '漢字テスト',
+      '😀😃😄 smile',
+      'line\nbreak\ttab',
+    ];
+    const documents = await filled(
+      t,
+      texts.map((text, index) => anEmail(index + 1, { text })),
+    );
+    const found = (search: string): Promise<number[]> => seqs(documents, { search });
+    t.same(await found('100%'), [1]);
+    t.same(await found('"sure"'), [1]);
+    t.same(await found('SURE'), [2, 1]);
+    t.same(await found("o'c"), [1]);
+    t.same(await found('a_b'), [3]);
+    t.same(await found('b*c and (D'), [3]);
+    t.same(await found('OR e) near'), [3]);
+    t.same(await found('äöü'), [5]);
+    t.same(await found('город'), [5]);
+    t.same(await found('naïve'), [5]);
+    t.same(await found('{text} : ^x'), [6]);
+    t.same(await found('- y +'), [6]);
+    t.same(await found('back\\slash/'), [7]);
+    t.same(await found('字テス'), [8]);
+    t.same(await found('😀😃😄'), [9]);
+    t.same(await found('e\nb'), [10]);
+    t.same(await found('sure" OR "a'), []);
+    t.same(await found('su\0re'), []);
+    t.same(await found('   '), []);
+    t.same(await found('*'.repeat(200)), []);
+  });
+
+  void t.test('a search keeps to its filters, many hits or few, many documents or few', async (t) => {
+    const emails = Array.from({ length: 6_000 }, (_, index) =>
+      anEmail(index + 1, {
+        teamId: index % 3 === 0 ? 'team-2' : 'team-1',
+        status: index % 1_000 === 17 ? 'complained' : index % 2 === 0 ? 'sent' : 'queued',
+        text: `${index % 3 === 0 ? 'berta' : 'anna'}${index}@example.com Order ${index % 50}`,
+      }),
+    );
+    const documents = await filled(t, emails);
+    const expected = (query: Pick<Query, 'where'>, phrase: string): number[] =>
+      emails
+        .filter(
+          (email) =>
+            Object.entries(query.where).every(([field, { eq }]) => email[field] === eq) &&
+            String(email['text']).toLowerCase().includes(phrase),
+        )
+        .map(({ seq }) => seq)
+        .reverse();
+    const wheres: Query['where'][] = [
+      {},
+      { teamId: { eq: 'team-1' } },
+      { teamId: { eq: 'team-2' } },
+      { teamId: { eq: 'team-2' }, status: { eq: 'sent' } },
+      { status: { eq: 'queued' } },
+      { status: { eq: 'complained' } },
+      { teamId: { eq: 'team-1' }, status: { eq: 'complained' } },
+      { teamId: { eq: 'nobody' } },
+    ];
+    for (const where of wheres) {
+      for (const phrase of ['example', 'anna', 'berta', 'order 7', 'anna17@', 'zzz']) {
+        t.same(
+          await seqs(documents, { where, search: phrase, limit: 10_000 }),
+          expected({ where }, phrase),
+          `${JSON.stringify(where)} ${phrase}`,
+        );
+        t.same(
+          await seqs(documents, { where, search: phrase, limit: 3, after: { value: 3_000, seq: 3_000 } }),
+          expected({ where }, phrase)
+            .filter((seq) => seq < 3_000)
+            .slice(0, 3),
+        );
+      }
+    }
+  });
+
+  void t.test(
+    'a search between moments, of a status or of a cost finds what a look at each document finds, however the moments lie',
+    async (t) => {
+      const emails = mixedEmails(20_000);
+      const { documents } = await fresh(t);
+      const store = await documents.projection('emails', [emailsSpec]);
+      // The last few of them, and some from their middle, are written one by one.
+      const late = (index: number): boolean => index >= 19_950 || index % 900 === 3;
+      await put(
+        store,
+        emails.filter((_, index) => !late(index)),
+      );
+      for (const email of emails.filter((_, index) => late(index))) await put(store, [email]);
+      await harness.settle();
+      const [from, to] = ['2026-03-05T00:00:00.000Z', '2026-03-21T12:00:00.000Z'];
+      const wheres: Query['where'][] = [
+        { createdAt: { gte: from } },
+        { createdAt: { gte: from, lt: to } },
+        { createdAt: { lte: '2026-02-01T00:00:00.000Z' } },
+        { createdAt: { eq: emails[7_000]!['createdAt'] as string } },
+        { status: { eq: 'sent' } },
+        { status: { eq: 'bounced' } },
+        { status: { eq: 'bounced' }, cost: { eq: 3 } },
+        { cost: { eq: 3 }, createdAt: { gte: from, lte: to } },
+        { status: { eq: 'sent' }, cost: { eq: 2 }, createdAt: { lt: to } },
+        { status: { eq: 'bounced' }, createdAt: { gte: from } },
+      ];
+      for (const scope of [{ teamId: { eq: 'team-1' } }, { teamId: { eq: 'team-2' } }, { teamId: {} }]) {
+        const isMain = scope.teamId.eq === 'team-1';
+        for (const where of wheres.slice(0, isMain ? undefined : 6).map((one) => ({ ...scope, ...one }))) {
+          for (const search of isMain ? ['example', 'berta', 'order 7', 'apart'] : ['example', 'apart']) {
+            const what = `${JSON.stringify(where)} ${search}`;
+            const expected = emails
+              .filter((email) => holds(email, where) && String(email['text']).includes(search))
+              .map(({ seq }) => seq)
+              .reverse();
+            const newest = await seqs(documents, { where, search, limit: 400 });
+            t.equal(newest.join(), expected.slice(0, 400).join(), what);
+            t.equal(await documents.count('emails', { where, search }, 30_000), expected.length, what);
+            const place = { value: 300_000, seq: 300_000 };
+            t.same(
+              await seqs(documents, { where, search, limit: 7, skip: 2, after: place }),
+              expected.filter((seq) => seq < place.seq).slice(2, 9),
+              what,
+            );
+            for (const more of [{ skip: 5 }, { after: place }]) {
+              const page = await documents.findCounted('emails', { where, search, limit: 4, ...more }, 900);
+              t.same(
+                page.documents.map(({ seq }) => seq),
+                'skip' in more ? expected.slice(5, 9) : expected.filter((seq) => seq < place.seq).slice(0, 4),
+                what,
+              );
+              t.ok(
+                page.isLowerBound ? page.count <= Math.min(900, expected.length) : page.count === expected.length,
+                `${what}: ${page.count} of ${expected.length}`,
+              );
+              t.ok(page.isLowerBound || page.count < 900, 'a count that reached its bound says so');
+              t.ok(
+                page.count >= page.documents.length + ('skip' in more && page.documents.length > 0 ? 5 : 0),
+                'what the page takes is counted',
+              );
+            }
+          }
+        }
+      }
+    },
+  );
+
+  void t.test('a document whose moment changes is found at the new one', async (t) => {
+    const { documents } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec]);
+    const emails = mixedEmails(6_000);
+    await put(store, emails);
+    const moved = [10, 3_000, 5_990].map((index): Document => ({ ...emails[index]!, createdAt: '2031-01-01T00:00:00.000Z' }));
+    await put(store, moved);
+    await put(store, mixedEmails(8_000).slice(6_000));
+    await harness.settle();
+    const search = 'example';
+    t.same(await seqs(documents, { where: { createdAt: { gte: '2030-01-01' } }, search }), moved.map(({ seq }) => seq).reverse());
+    const elsewhere = mixedEmails(8_000).filter(
+      (email) => typeof email['createdAt'] === 'string' && !moved.some(({ seq }) => seq === email.seq),
+    );
+    const stayed = await seqs(documents, { where: { createdAt: { lt: '2030-01-01' } }, search, limit: 30_000 });
+    t.equal(
+      stayed.join(),
+      elsewhere
+        .map(({ seq }) => seq)
+        .reverse()
+        .join(),
+      'the others are where they were',
+    );
+    const { createdAt: _, ...timeless }: Document = moved[1]!;
+    await put(store, [timeless as Document]);
+    await harness.settle();
+    t.same(await seqs(documents, { where: { createdAt: { gte: '2030-01-01' } }, search }), [moved[2]!.seq, moved[0]!.seq]);
+    const unscoped = await seqs(documents, { where: { status: { eq: String(moved[1]!['status']) } }, search, limit: 30_000 });
+    t.ok(unscoped.includes(moved[1]!.seq), 'without a moment it is found by other filters');
+  });
+
+  void t.test('a list of two filters finds every row, whichever of them is the rarer', async (t) => {
+    const emails = Array.from({ length: 5_000 }, (_, index) =>
+      anEmail(index + 1, { status: index % 5 === 0 ? 'sent' : 'queued', cost: index % 1_667 === 0 ? 9 : index % 3 }),
+    );
+    const documents = await filled(t, emails);
+    for (const [status, cost] of [
+      ['sent', 9],
+      ['queued', 9],
+      ['sent', 1],
+      ['queued', 2],
+      ['lost', 1],
+      ['sent', 77],
+    ] as const) {
+      const where = { teamId: { eq: 'team-1' }, status: { eq: status }, cost: { eq: cost } };
+      const expected = emails
+        .filter((email) => email['status'] === status && email['cost'] === cost)
+        .sort((a, b) =>
+          String(a['createdAt']) < String(b['createdAt']) ? 1 : String(a['createdAt']) > String(b['createdAt']) ? -1 : b.seq - a.seq,
+        )
+        .map(({ seq }) => seq);
+      t.same(await seqs(documents, { where, sort: { field: 'createdAt', direction: 'desc' }, limit: 5_000 }), expected);
+      t.equal(await documents.count('emails', { where }, Number.MAX_SAFE_INTEGER), expected.length);
+      t.equal(await documents.count('emails', { where }, 3), Math.min(3, expected.length));
+    }
+  });
+};
+
+/** Emails far apart in the log, of rising moments but for some that are out of order or have none; most statuses and costs are common, some rare. */
+const mixedEmails = (count: number): Document[] =>
+  Array.from({ length: count }, (_none, index) => {
+    const dayAt = index % 401 === 0 ? 300 - index / 100 : index / 200;
+    const { createdAt: _, ...email } = anEmail(index + 1, {
+      teamId: index % 7 === 0 ? 'team-2' : 'team-1',
+      status: index % 9 === 3 ? 'bounced' : index % 3 === 0 ? 'queued' : 'sent',
+      cost: index % 5 === 0 ? 3 : index % 2,
+      text: `${index % 4 === 0 ? 'berta' : 'anna'}${index}@example.com order ${index % 50}${index % 16 === 3 ? ' apart' : ''}`,
+    });
+    const seq = (index + 1) * 23;
+    const moment = index % 9_973 === 17 ? {} : { createdAt: new Date(Date.UTC(2026, 0, 1) + Math.round(dayAt * 86_400_000)).toISOString() };
+    return { ...email, ...moment, seq, position: seq, id: `id-${String(seq).padStart(8, '0')}` };
+  });
+
+const holds = (email: Document, where: Query['where']): boolean =>
+  Object.entries(where).every(([field, { eq, gte, lt, lte }]) => {
+    const value = email[field];
+    if (typeof value !== 'string' && typeof value !== 'number') return false;
+    return (
+      (eq === undefined || value === eq) &&
+      (gte === undefined || value >= gte) &&
+      (lt === undefined || value < lt) &&
+      (lte === undefined || value <= lte)
+    );
+  });

@@ -1,0 +1,111 @@
+/** What every store of read models must do when a projection is rebuilt beside the live one. */
+import type { Test } from 'tap';
+import { CheckpointMoved, type Document, type Rebuild } from '../../src/domain/ports/read-models.js';
+import { anEmail, emailsSpec, placesOf, put, timersSpec, type DocumentsHarness } from './read-models-fixtures.js';
+
+const scanned = async (rebuild: Rebuild, side: 'live' | 'rebuilt'): Promise<Document[]> => {
+  const all: Document[] = [];
+  for await (const document of rebuild.scan('emails', side)) all.push(document);
+  return all;
+};
+
+export const documentsRebuildSuite = (t: Test, harness: DocumentsHarness): void => {
+  const fresh = placesOf(harness, 'rebuild');
+
+  void t.test('a rebuild is filled beside the live collections, then put in their place', async (t) => {
+    const { documents, another } = await fresh(t);
+    const live = await documents.projection('emails', [emailsSpec, timersSpec]);
+    await put(live, [anEmail(1, { text: 'anna' }), anEmail(2, { text: 'berta' })]);
+    const reader = await another();
+    t.ok(await reader.get('emails', 'id-0001'));
+    const before = await live.checkpoint();
+    const rebuild = await documents.rebuild('emails');
+    const start = await rebuild.store.checkpoint();
+    t.equal(start.position, 0);
+    t.ok(start.generation > before.generation);
+    await put(rebuild.store, [anEmail(2, { text: 'berta', status: 'sent' }), anEmail(3, { text: 'clara' }), anEmail(4)]);
+    await put(rebuild.store, [anEmail(3, { text: 'clara', status: 'sent' })], ['id-0004']);
+    t.same([...(await rebuild.store.getMany('emails', ['id-0001', 'id-0003'])).values()], [anEmail(3, { text: 'clara', status: 'sent' })]);
+    await t.rejects(rebuild.store.write([], start, 9), CheckpointMoved);
+    t.equal((await documents.get('emails', 'id-0002'))?.['status'], 'queued', 'readers still see the live side');
+    await put(live, [anEmail(5)]);
+    const liveCheckpoint = await live.checkpoint();
+    await rebuild.commit();
+    await harness.settle();
+    for (const client of [documents, reader]) {
+      t.same(
+        (await client.find('emails', { where: {}, limit: 9 })).map(({ id, status }) => [id, status]),
+        [
+          ['id-0003', 'sent'],
+          ['id-0002', 'sent'],
+        ],
+      );
+      t.same(
+        (await client.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'clara', limit: 9 })).map(({ id }) => id),
+        ['id-0003'],
+      );
+      t.equal(await client.count('emails', { where: {}, search: 'anna' }, 9), 0);
+    }
+    const now = await live.checkpoint();
+    t.same(now, { position: 2, generation: start.generation });
+    await t.rejects(live.write([], liveCheckpoint, 10), CheckpointMoved);
+    await put(live, [anEmail(6, { text: 'dora' })]);
+    await put(live, [anEmail(2, { text: 'bertha', status: 'sent' })], ['id-0003']);
+    t.same(
+      [
+        await reader.count('emails', { where: {}, search: 'dora' }, 9),
+        await reader.count('emails', { where: {}, search: 'berta' }, 9),
+        await reader.count('emails', { where: {}, search: 'clara' }, 9),
+      ],
+      [1, 0, 0],
+    );
+  });
+
+  void t.test('both sides are walked through in the order of ids, whole documents', async (t) => {
+    const { documents } = await fresh(t);
+    const live = await documents.projection('emails', [emailsSpec]);
+    const emails = Array.from({ length: 1_203 }, (_, index) =>
+      anEmail(index + 1, { id: `id-${(index * 7919) % 10_007}`, text: `text ${index}` }),
+    );
+    await put(live, emails);
+    const rebuild = await documents.rebuild('emails');
+    await put(rebuild.store, emails.slice(0, 1_000));
+    const byId = (a: Document, b: Document): number => (a.id < b.id ? -1 : 1);
+    t.same(await scanned(rebuild, 'live'), [...emails].sort(byId));
+    t.same(await scanned(rebuild, 'rebuilt'), emails.slice(0, 1_000).sort(byId));
+    await rebuild.discard();
+  });
+
+  void t.test('a discarded rebuild leaves the live side as it was, and another can begin', async (t) => {
+    const { documents, another } = await fresh(t);
+    const live = await documents.projection('emails', [emailsSpec]);
+    await put(live, [anEmail(1)]);
+    const before = await live.checkpoint();
+    const rebuild = await documents.rebuild('emails');
+    await put(rebuild.store, [anEmail(9)]);
+    await t.rejects((await another()).rebuild('emails'), 'one rebuild at a time');
+    await rebuild.discard();
+    await rebuild.discard();
+    t.same(await live.checkpoint(), before);
+    t.ok(await documents.get('emails', 'id-0001'));
+    const second = await documents.rebuild('emails');
+    t.same(await scanned(second, 'rebuilt'), [], 'nothing of the first is left');
+    await second.commit();
+    t.equal(await documents.count('emails', { where: {} }, 9), 0);
+  });
+
+  void t.test('a rebuild of another version than the live one is not put in place', async (t) => {
+    const { documents, another } = await fresh(t);
+    await documents.projection('emails', [emailsSpec]);
+    const rebuild = await documents.rebuild('emails');
+    await put(rebuild.store, [anEmail(1)]);
+    const newer = await another();
+    const live = await newer.projection('emails', [{ ...emailsSpec, version: 2 }]);
+    await put(live, [anEmail(2)]);
+    await t.rejects(rebuild.commit(), CheckpointMoved);
+    t.same(
+      (await newer.find('emails', { where: {}, limit: 9 })).map(({ id }) => id),
+      ['id-0002'],
+    );
+  });
+};

@@ -1,0 +1,203 @@
+/** What every store of read models must do. */
+import type { Test } from 'tap';
+import { documentsQuerySuite } from './read-models-query-suite.js';
+import { documentsRebuildSuite } from './read-models-rebuild-suite.js';
+import { anEmail, emailsSpec, placesOf, put, timersSpec, type DocumentsHarness } from './read-models-fixtures.js';
+import { CheckpointMoved, type Document } from '../../src/domain/ports/read-models.js';
+
+export const documentsSuite = (t: Test, harness: DocumentsHarness): void => {
+  const fresh = placesOf(harness, 'write');
+  t.teardown(() => harness.close());
+  void t.test('writing', (t) => {
+    writingSuite(t, harness, fresh);
+    t.end();
+  });
+  void t.test('queries', (t) => {
+    documentsQuerySuite(t, harness);
+    t.end();
+  });
+  void t.test('rebuilding', (t) => {
+    documentsRebuildSuite(t, harness);
+    t.end();
+  });
+};
+
+const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<typeof placesOf>): void => {
+  void t.test('documents are read as they were put, the searched text only by the projection', async (t) => {
+    const { documents } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec, timersSpec]);
+    const email: Document = { ...anEmail(1), text: 'Anna 😀', tags: ['a', { b: null }], nothing: null, 'odd "name"': '\0', amount: 1.5 };
+    await put(store, [email, anEmail(2)]);
+    await harness.settle();
+    t.same(
+      await store.getMany('emails', ['id-0001', 'id-0002', 'id-none', 'id-0001']),
+      new Map([
+        ['id-0001', email],
+        ['id-0002', anEmail(2)],
+      ]),
+    );
+    const { text: _text, ...shown } = email;
+    t.same(await documents.get('emails', 'id-0001'), shown);
+    t.equal(await documents.get('emails', 'id-none'), undefined);
+    t.same(await documents.find('emails', { where: {}, limit: 1, search: 'anna' }), [shown]);
+    t.same((await store.getMany('timers', ['id-0001'])).size, 0);
+  });
+
+  void t.test('the checkpoint moves with the documents, and only from where it stands', async (t) => {
+    const { documents } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec, timersSpec]);
+    const start = await store.checkpoint();
+    t.equal(start.position, 0);
+    await store.write(
+      [
+        { collection: 'emails', put: [anEmail(1)], remove: [] },
+        { collection: 'timers', put: [{ id: 't', seq: 1, position: 1, dueAt: 5 }], remove: [] },
+      ],
+      start,
+      7,
+    );
+    t.same(await store.checkpoint(), { ...start, position: 7 });
+    for (const from of [start, { ...start, position: 6 }, { position: 7, generation: start.generation + 1 }]) {
+      await t.rejects(store.write([{ collection: 'emails', put: [anEmail(2)], remove: ['id-0001'] }], from, 9), CheckpointMoved);
+    }
+    t.same(await store.checkpoint(), { ...start, position: 7 });
+    t.same([...(await store.getMany('emails', ['id-0001', 'id-0002'])).keys()], ['id-0001']);
+    await store.write([], await store.checkpoint(), 12);
+    t.equal((await store.checkpoint()).position, 12, 'events that make no document move it too');
+  });
+
+  void t.test('of two that write from the same checkpoint one is refused', async (t) => {
+    const { documents, another } = await fresh(t);
+    const stores = [await documents.projection('emails', [emailsSpec]), await (await another()).projection('emails', [emailsSpec])];
+    const from = await stores[0]!.checkpoint();
+    const results = await Promise.allSettled(
+      stores.map((store, index) => store.write([{ collection: 'emails', put: [anEmail(index + 1)], remove: [] }], from, 5)),
+    );
+    t.same(results.map((result) => result.status).sort(), ['fulfilled', 'rejected']);
+    t.ok(results.some((result) => result.status === 'rejected' && result.reason instanceof CheckpointMoved));
+    await harness.settle();
+    t.equal(await documents.count('emails', { where: {} }, 10), 1);
+  });
+
+  void t.test('a write that cannot be carried out leaves everything as it was', async (t) => {
+    const { documents } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec]);
+    await put(store, [anEmail(1, { text: 'first text' })]);
+    const before = await store.checkpoint();
+    const wrong: Document = { ...anEmail(3), status: ['no string'] };
+    await t.rejects(
+      store.write([{ collection: 'emails', put: [anEmail(1, { text: 'second text' }), anEmail(2), wrong], remove: [] }], before, 9),
+    );
+    await t.rejects(store.write([{ collection: 'unknown', put: [], remove: ['x'] }], before, 9));
+    await t.rejects(store.write([{ collection: 'emails', put: [{ ...anEmail(4), text: 5 }], remove: [] }], before, 9));
+    await t.rejects(
+      store.write([{ collection: 'emails', put: [{ ...anEmail(1), id: 'another' }], remove: [] }], before, 9),
+      'one event makes one document',
+    );
+    t.same(await store.checkpoint(), before);
+    t.equal(await documents.count('emails', { where: {} }, 10), 1);
+    t.equal((await documents.find('emails', { where: {}, search: 'first', limit: 5 })).length, 1);
+    t.equal((await documents.find('emails', { where: {}, search: 'second', limit: 5 })).length, 0);
+  });
+
+  void t.test('a put replaces the whole document, fields and searched text included', async (t) => {
+    const { documents } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec]);
+    const found = async (search: string): Promise<number> => documents.count('emails', { where: {}, search }, 10);
+    await put(store, [anEmail(1, { text: 'anna@example.com', extra: 'x', cost: 3 })]);
+    await put(store, [anEmail(1, { text: 'anna@example.com', status: 'sent' })]);
+    t.same(await documents.get('emails', 'id-0001'), anEmail(1, { status: 'sent' }));
+    t.equal(await found('anna'), 1);
+    t.equal(await documents.count('emails', { where: { status: { eq: 'queued' } } }, 9), 0);
+    t.equal(await documents.count('emails', { where: { cost: { gte: 0 } } }, 9), 0);
+    await put(store, [anEmail(1, { text: 'berta@example.com' })]);
+    t.same([await found('anna'), await found('berta'), await found('example')], [0, 1, 1]);
+    await put(store, [anEmail(1, { text: 'berta@example.com', teamId: 'team-2' })]);
+    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-2' } }, search: 'berta' }, 10), 1);
+    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 10), 0);
+    await put(store, [anEmail(1, { teamId: 'team-2' })]);
+    t.same([await found('berta'), await found('example')], [0, 0], 'a document put without its text is found no more');
+    t.same(await store.getMany('emails', ['id-0001']), new Map([['id-0001', anEmail(1, { teamId: 'team-2' })]]));
+    await put(store, [anEmail(1, { text: 'clara' })]);
+    t.equal(await found('clara'), 1);
+  });
+
+  void t.test('documents are removed, within one write in the order given', async (t) => {
+    const { documents } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec]);
+    await put(store, [anEmail(1, { text: 'anna one' }), anEmail(2, { text: 'anna two' })]);
+    await put(store, [], ['id-0001', 'id-none']);
+    t.same(
+      (await documents.find('emails', { where: {}, search: 'anna', limit: 5 })).map(({ id }) => id),
+      ['id-0002'],
+    );
+    const from = await store.checkpoint();
+    await store.write(
+      [
+        { collection: 'emails', put: [anEmail(3)], remove: ['id-0003'] },
+        { collection: 'emails', put: [], remove: ['id-0002'] },
+        { collection: 'emails', put: [anEmail(2, { status: 'sent' })], remove: [] },
+      ],
+      from,
+      from.position + 1,
+    );
+    t.same(
+      (await documents.find('emails', { where: {}, limit: 5 })).map(({ id, status }) => [id, status]),
+      [['id-0002', 'sent']],
+    );
+    await put(store, [{ ...anEmail(9, { text: 'anna nine' }), id: 'id-0002' }]);
+    t.same(
+      (await documents.find('emails', { where: {}, limit: 5 })).map(({ id, seq }) => [id, seq]),
+      [['id-0002', 9]],
+      'an id made anew stands once',
+    );
+  });
+
+  void t.test('a new version starts again, the same version goes on', async (t) => {
+    const { documents, another } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec, timersSpec]);
+    const other = await documents.projection('others', [{ ...timersSpec, name: 'others' }]);
+    await put(store, [anEmail(1)]);
+    await put(other, [{ id: 'o', seq: 1, position: 1 }], [], 'others');
+    const before = await store.checkpoint();
+    t.same(await (await documents.projection('emails', [emailsSpec, timersSpec])).checkpoint(), before);
+    const again = await another();
+    const newer = await again.projection('emails', [
+      { ...emailsSpec, version: 2, fields: [...emailsSpec.fields, 'templateId'] },
+      timersSpec,
+    ]);
+    const after = await newer.checkpoint();
+    t.equal(after.position, 0);
+    t.ok(after.generation > before.generation);
+    t.equal(await again.get('emails', 'id-0001'), undefined);
+    await put(newer, [anEmail(5, { templateId: 'x' })]);
+    t.equal(await again.count('emails', { where: { templateId: { eq: 'x' } } }, 5), 1);
+    t.ok(await again.get('others', 'o'), 'other projections are left alone');
+    await t.rejects(store.write([], before, before.position + 1), 'a writer of the old version is stopped');
+  });
+
+  void t.test('collections and fields that were not declared are refused', async (t) => {
+    const { documents } = await fresh(t);
+    await documents.projection('emails', [emailsSpec]);
+    await t.rejects(documents.get('unknown', 'x'));
+    await t.rejects(documents.find('unknown', { where: {}, limit: 1 }));
+    await t.rejects(documents.find('emails', { where: { subject: { eq: 'x' } }, limit: 1 }));
+    await t.rejects(documents.find('emails', { where: {}, sort: { field: 'x; DROP TABLE', direction: 'asc' }, limit: 1 }));
+    await t.rejects(documents.projection('second', [emailsSpec]), 'a collection belongs to one projection');
+    await t.rejects(documents.projection('x"y', [timersSpec]));
+    await t.rejects(documents.projection('x', [{ ...timersSpec, indexes: [['other']] }]));
+    await t.rejects(documents.rebuild('unknown'));
+  });
+
+  void t.test('what was written is there after closing and opening again, by a process that only reads too', async (t) => {
+    const { documents, another } = await fresh(t);
+    const store = await documents.projection('emails', [emailsSpec]);
+    await put(store, [anEmail(1, { text: 'anna' })]);
+    const checkpoint = await store.checkpoint();
+    await documents.close();
+    const reader = await another();
+    t.same(await reader.get('emails', 'id-0001'), anEmail(1));
+    t.equal(await reader.count('emails', { where: {}, search: 'anna' }, 5), 1);
+    t.same(await (await reader.projection('emails', [emailsSpec])).checkpoint(), checkpoint);
+  });
+};

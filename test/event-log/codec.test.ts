@@ -1,0 +1,163 @@
+/** Every event version that was ever written is read for ever; what is not one of them is refused. */
+import fc from 'fast-check';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { current, decodeEvent, decodeMetadata, encodeEvent, encodeMetadata, readers, UnreadableEvent } from '../../src/event-log/codec.js';
+import { eventSchemas, type DomainEvent, type EventMetadata } from '../../src/domain/events.js';
+
+/** What stood in the log, and the event that it is today. */
+type Golden = Readonly<{ stored: Readonly<{ type: string; data: unknown; sealed?: unknown }>; event: DomainEvent }>;
+
+/** Compiled tests lie in build/test/domain. */
+const folder = fileURLToPath(new URL('../../../test/golden/events/', import.meta.url));
+const files = readdirSync(folder).sort();
+const goldens = new Map(files.map((file) => [file.replace(/\.json$/, ''), JSON.parse(readFileSync(`${folder}${file}`, 'utf8')) as Golden]));
+
+/** An array stands for lines of JSON: the envelope and the rest. */
+const sealedText = ({ sealed }: Golden['stored']): string | undefined =>
+  Array.isArray(sealed) ? sealed.map((part) => JSON.stringify(part)).join('\n') : sealed === undefined ? undefined : JSON.stringify(sealed);
+
+const decode = ({ stored }: Golden): DomainEvent => decodeEvent(stored.type, JSON.stringify(stored.data), sealedText(stored));
+
+void t.test('every name that is written or read has its golden file, and every file its reader', async (t) => {
+  t.same(Object.keys(current).sort(), Object.keys(eventSchemas).sort());
+  const names = [...new Set([...Object.values(current), ...Object.keys(readers)])].sort();
+  t.same([...goldens.keys()].sort(), names);
+  for (const [name, { stored }] of goldens) t.equal(stored.type, name, 'the file is called as the event is');
+});
+
+void t.test('a golden event is decoded to the event that it is today', async (t) => {
+  for (const [name, golden] of goldens) t.strictSame(decode(golden), golden.event, name);
+});
+
+void t.test('what is written now is, byte for byte, what is in the golden file', async (t) => {
+  for (const [name, golden] of goldens) {
+    if (!Object.values(current).includes(name)) continue;
+    t.strictSame(
+      encodeEvent(golden.event),
+      {
+        type: name,
+        data: JSON.stringify(golden.stored.data),
+        sealed: sealedText(golden.stored),
+      },
+      name,
+    );
+  }
+});
+
+void t.test('the golden events hold every field that the schemas know', async (t) => {
+  for (const { stored, event } of goldens.values()) {
+    const schemas: { data: { properties: object }; sealed?: { properties: object } } = eventSchemas[event.type];
+    t.same(Object.keys(stored.data as object).sort(), Object.keys(schemas.data.properties).sort(), stored.type);
+    t.equal(stored.sealed !== undefined, schemas.sealed !== undefined, stored.type);
+  }
+});
+
+void t.test('of a sealed part in two lines the first alone gives the envelope, and never passes for the whole', async (t) => {
+  let found = 0;
+  for (const [name, { stored, event }] of goldens) {
+    const data = JSON.stringify(stored.data);
+    const whole = sealedText(stored);
+    if (!Array.isArray(stored.sealed)) {
+      t.strictSame(decodeEvent(name, data, whole, 'envelope'), event, `${name} has no envelope`);
+      continue;
+    }
+    found += 1;
+    const first = JSON.stringify(stored.sealed[0]);
+    t.strictSame(decodeEvent(name, data, first, 'envelope'), { ...event, sealed: stored.sealed[0] }, name);
+    t.strictSame(decodeEvent(name, data, whole, 'envelope'), { ...event, sealed: stored.sealed[0] }, name);
+    for (const [text, part] of [
+      [first, 'whole'],
+      ['{}', 'envelope'],
+      ['null\n7', 'whole'],
+      [`${first}\n{`, 'whole'],
+      ['', 'envelope'],
+    ] as const) {
+      t.throws(() => decodeEvent(name, data, text, part), UnreadableEvent, `${name}: ${text.slice(-9)}`);
+    }
+  }
+  t.equal(found, 2);
+});
+
+void t.test('with its key destroyed an event is read without its sealed part', async (t) => {
+  for (const [name, { stored, event }] of goldens) {
+    if (stored.sealed === undefined) continue;
+    t.strictSame(decodeEvent(name, JSON.stringify(stored.data), undefined), { ...event, sealed: undefined }, name);
+    t.throws(() => encodeEvent({ ...event, sealed: undefined } as DomainEvent), UnreadableEvent, 'and is never written without it');
+  }
+});
+
+void t.test('unknown names are refused, those that every object has too', async (t) => {
+  for (const name of [
+    'EmailQueued.v0',
+    'EmailQueued.v2',
+    'EmailQueued',
+    'emailQueued.v1',
+    '',
+    'constructor',
+    'toString',
+    '__proto__',
+    'hasOwnProperty',
+  ]) {
+    t.throws(() => decodeEvent(name, '{}', undefined), UnreadableEvent, name);
+  }
+});
+
+void t.test('wrong shapes are refused, with the place of the fault', async (t) => {
+  t.throws(() => decodeEvent('EmailReleased.v1', 'no JSON', undefined), UnreadableEvent);
+  t.throws(() => decodeEvent('EmailReleased.v1', '{}', undefined), { message: /^EmailReleased\.v1\/at/ });
+  t.throws(() => decodeEvent('EmailReleased.v1', '{"at":5,"priority":"high"}', undefined), { message: /\/at/ });
+  t.throws(() => decodeEvent('EmailSent.v1', JSON.stringify(goldens.get('EmailSent.v1')!.stored.data), '{"replies":"all"}'), {
+    message: /\(sealed\)\/replies/,
+  });
+  t.throws(() => decodeEvent('EmailSent.v1', JSON.stringify(goldens.get('EmailSent.v1')!.stored.data), '{'), UnreadableEvent);
+  t.throws(() => encodeEvent({ type: 'EmailDeleted', data: { at: 7 } } as never), UnreadableEvent);
+  t.throws(() => encodeEvent({ type: 'EmailRetried', data: { at: 'now', retryCount: 1.5, priority: 'high' } }), UnreadableEvent);
+
+  // Taking any one required field away, or giving it another type, never passes.
+  for (const [name, { stored, event }] of goldens) {
+    const schemas: { data: { required?: string[] } } = eventSchemas[event.type];
+    for (const field of schemas.data.required ?? []) {
+      const { [field]: _, ...less } = stored.data as Record<string, unknown>;
+      t.throws(() => decodeEvent(name, JSON.stringify(less), undefined), UnreadableEvent, `${name} without ${field}`);
+      t.throws(
+        () => decodeEvent(name, JSON.stringify({ ...less, [field]: { no: {} } }), undefined),
+        UnreadableEvent,
+        `${name} with another ${field}`,
+      );
+    }
+  }
+});
+
+void t.test('whatever JSON a caller puts into variables and metadata comes back as it was', async (t) => {
+  const queued = goldens.get('EmailQueued.v1')!.event as Extract<DomainEvent, { type: 'EmailQueued' }>;
+  const json = fc.dictionary(
+    fc.string({ unit: 'binary' }),
+    fc.jsonValue({ noUnicodeString: false }).map((value) => JSON.parse(JSON.stringify(value)) as unknown),
+  );
+  fc.assert(
+    fc.property(json, json, (variables, metadata) => {
+      const event: DomainEvent = { ...queued, sealed: { ...queued.sealed!, variables, metadata } };
+      const { type, data, sealed } = encodeEvent(event);
+      const read = decodeEvent(type, data, sealed);
+      if (JSON.stringify(read) !== JSON.stringify(event)) throw new Error('the event changed on its way');
+      t.strictSame(encodeEvent(read), { type, data, sealed });
+    }),
+    { numRuns: 100 },
+  );
+});
+
+void t.test('metadata comes back as it was', async (t) => {
+  const metadata: EventMetadata = {
+    eventId: 'e',
+    teamId: 't',
+    occurredAt: '2030-01-01T12:00:00.000Z',
+    actor: 'apiKey:key_1',
+    correlationId: 'c',
+    causationId: 'd',
+    dataFile: 'f',
+    sealedFile: 's',
+  };
+  t.strictSame(decodeMetadata(encodeMetadata(metadata)), metadata);
+});

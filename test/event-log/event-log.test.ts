@@ -1,0 +1,329 @@
+/** The log over its ports: sealing, destroyed keys, what is too large, what was written last, conflicts. */
+import fc from 'fast-check';
+import t from 'tap';
+import { openEventLog, startOf, type Cause, type EventLog, type Tail } from '../../src/event-log/event-log.js';
+import type { EmailEvent } from '../../src/domain/email/events.js';
+import { UnreadableEvent } from '../../src/event-log/codec.js';
+import type { Recorded } from '../../src/domain/events.js';
+import { chainHash, chainStart } from '../../src/event-log/hash-chain.js';
+import { WrongExpectedRevision } from '../../src/domain/errors.js';
+import { emailStream, assertDefined, parseEmailId, type StreamName } from '../../src/domain/ids.js';
+import { defaultLimits } from '../../src/domain/limits.js';
+import { accepted, at, attempted, content, EMAIL_ID, queued, sent, T0, TEAM_ID } from '../support/email-facts.js';
+import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from '../support/memory-ports.js';
+
+const stream = emailStream(assertDefined(parseEmailId(EMAIL_ID), 'email id'));
+const other = emailStream(assertDefined(parseEmailId(EMAIL_ID.replace('a', 'b')), 'email id'));
+const cause: Cause = { teamId: TEAM_ID, actor: 'apiKey:key_1', correlationId: 'request-1', causationId: 'cause-1', at: T0 };
+const history: readonly EmailEvent[] = [queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])];
+
+const world = (inlineBytesMax = 1_000) => {
+  const ports = {
+    store: memoryEventStore(),
+    keys: memoryKeys(),
+    files: memoryFiles(),
+    ids: countingIds(),
+    limits: { ...defaultLimits, eventPayloadInlineBytesMax: inlineBytesMax },
+  };
+  const appended: unknown[] = [];
+  const open = (): EventLog => openEventLog({ ...ports, onAppended: (...what) => void appended.push(what) });
+  return { ...ports, appended, eventLog: followed(open()), open };
+};
+
+/** Somebody in this process follows the log, so what it writes is remembered. */
+const followed = (eventLog: EventLog): EventLog => {
+  void (async () => {
+    for await (const batch of eventLog.subscribeAll(0, { signal: new AbortController().signal }))
+      if (batch.length === 0) throw new Error('an empty batch');
+  })();
+  return eventLog;
+};
+
+const eventsOf = (recorded: readonly Recorded[]) => recorded.map(({ event }) => event);
+const all = async (eventLog: EventLog, batchSize = 1_000): Promise<readonly Recorded[]> => {
+  const found: Recorded[] = [];
+  for await (const batch of eventLog.readAll(0, { batchSize })) found.push(...batch);
+  return found;
+};
+
+void t.test('what is appended is read back, here and by another process, with its place and cause', async (t) => {
+  const { eventLog, open, appended } = world();
+  const tail = await eventLog.append(stream, startOf(stream), history.slice(0, 1), cause);
+  const end = await eventLog.append(stream, tail, history.slice(1), { ...cause, at: at(2) });
+  t.equal(end.revision, 2);
+  for (const reader of [eventLog, open()]) {
+    const recorded = await reader.load(stream);
+    t.strictSame(eventsOf(recorded), history);
+    t.strictSame(
+      recorded.map(({ stream: of, revision, position }) => [of, revision, position]),
+      [
+        [stream, 0, 1],
+        [stream, 1, 2],
+        [stream, 2, 3],
+      ],
+    );
+    t.strictSame(recorded[0]!.metadata, {
+      eventId: '00000000-0000-7000-8000-000000000001',
+      teamId: TEAM_ID,
+      occurredAt: T0,
+      actor: 'apiKey:key_1',
+      correlationId: 'request-1',
+      causationId: 'cause-1',
+      keyId: '1',
+    });
+    t.equal(recorded[2]!.metadata.occurredAt, at(2));
+    t.equal(recorded[2]!.hash, end.hash);
+    t.strictSame(eventsOf(await reader.load(stream, 1)), history.slice(1));
+    t.strictSame(await reader.load(other), []);
+    t.strictSame(eventsOf(await all(reader, 2)), history);
+    t.equal(await reader.head(), 3);
+  }
+  t.strictSame(
+    appended,
+    [
+      [stream, TEAM_ID, 1],
+      [stream, TEAM_ID, 3],
+    ],
+    'each append is told of, once it is durable',
+  );
+});
+
+void t.test('the store sees nothing personal, and a chain that holds', async (t) => {
+  const { eventLog, store, keys } = world();
+  await eventLog.append(stream, startOf(stream), history, cause);
+  let previous = chainStart(stream);
+  for (const event of store.events) {
+    t.equal(event.hash, chainHash(previous, stream, event.revision, event));
+    previous = event.hash;
+  }
+  const bytes = Buffer.concat(
+    store.events.flatMap(({ data, metadata, sealed }) => [Buffer.from(data), Buffer.from(metadata), Buffer.from(sealed ?? [])]),
+  ).toString('latin1');
+  for (const personal of ['ann@example.org', 'Ann', 'Order 17', 'shop@example.com', 'X-Order', '4711'])
+    t.notOk(bytes.includes(personal), personal);
+  t.strictSame(keys.ids(), ['1'], 'one key for one email');
+});
+
+void t.test('a stream without anything personal has no key', async (t) => {
+  const { eventLog, keys } = world();
+  await eventLog.append(stream, startOf(stream), [attempted(1, T0)], cause);
+  t.strictSame(keys.ids(), []);
+  t.equal(await eventLog.existingKey(stream), undefined);
+});
+
+void t.test('with the key destroyed nobody reads the sealed part, the writer with its memory neither', async (t) => {
+  const { eventLog, open, keys } = world();
+  await eventLog.append(stream, startOf(stream), history, cause);
+  await eventLog.append(other, startOf(other), [queued], cause);
+  t.strictSame(eventsOf(await eventLog.load(stream)), history);
+  await eventLog.destroyKey(stream);
+  await eventLog.destroyKey(stream);
+  t.strictSame(keys.ids(), ['2'], 'the key of the other');
+  const without = history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event));
+  for (const reader of [eventLog, open()]) {
+    t.strictSame(eventsOf(await reader.load(stream)), without);
+    t.strictSame(eventsOf(await all(reader)), [...without, queued], 'another email is not touched');
+    t.strictSame(eventsOf(await reader.load(other)), [queued]);
+  }
+});
+
+void t.test('after its key is destroyed a stream goes on, without anything personal and without a second key', async (t) => {
+  const { eventLog, open, keys, store } = world();
+  const tail = await eventLog.append(stream, startOf(stream), history.slice(0, 2), cause);
+  await eventLog.destroyKey(stream);
+  await eventLog.append(stream, tail, [sent(1, at(2), [0, 'accepted'])], cause);
+  t.strictSame(keys.ids(), []);
+  t.equal(store.events[2]!.sealed, undefined);
+  for (const reader of [eventLog, open()])
+    t.strictSame(
+      eventsOf(await reader.load(stream)),
+      history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event)),
+    );
+});
+
+void t.test('a key that is destroyed while an append is under way leaves nothing in memory', async (t) => {
+  const { eventLog, store } = world();
+  const tail = await eventLog.append(stream, startOf(stream), history.slice(0, 2), cause);
+  store.beforeAppend(async () => {
+    store.beforeAppend(undefined);
+    await eventLog.destroyKey(stream);
+  });
+  await eventLog.append(stream, tail, [sent(1, at(2), [0, 'accepted'])], cause);
+  t.match(eventsOf(await eventLog.load(stream)), [{ sealed: undefined }, {}, { type: 'EmailSent', sealed: undefined }]);
+});
+
+void t.test('a sealed part belongs to its event: moved to another it is not opened', async (t) => {
+  const { store, eventLog, open } = world();
+  await eventLog.append(stream, startOf(stream), history, cause);
+  const [first, , last] = store.events;
+  store.events[2] = { ...last!, sealed: first!.sealed };
+  await t.rejects(open().load(stream), /belong to another key or context/);
+});
+
+const large = (chars: number): EmailEvent => ({ type: 'EmailQueued', data: accepted, sealed: { ...content, subject: 'x'.repeat(chars) } });
+const wide = (chars: number): EmailEvent => ({
+  type: 'EmailQueued',
+  data: { ...accepted, templateName: 'y'.repeat(chars) },
+  sealed: content,
+});
+
+void t.test('what is too large for an event stands in a file, sealed where it is personal', async (t) => {
+  const { eventLog, open, store, files } = world();
+  await eventLog.append(stream, startOf(stream), [large(5_000)], cause);
+  t.equal(files.stored.size, 1);
+  t.equal(store.events[0]!.sealed, undefined);
+  t.notOk([...files.stored.values()][0]!.toString('latin1').includes('xxxx'), 'the file is ciphertext');
+  await eventLog.append(other, startOf(other), [wide(5_000)], cause);
+  t.equal(store.events[1]!.data, '{}');
+  t.equal(files.stored.size, 2);
+  for (const reader of [eventLog, open()]) {
+    t.strictSame(eventsOf(await reader.load(stream)), [large(5_000)]);
+    t.strictSame(eventsOf(await reader.load(other)), [wide(5_000)]);
+    const { metadata } = (await reader.load(stream))[0]!;
+    t.ok(files.stored.has(metadata.sealedFile!));
+    t.equal(metadata.dataFile, undefined);
+  }
+  await eventLog.destroyKey(stream);
+  t.strictSame(eventsOf(await open().load(stream)), [{ ...large(5_000), sealed: undefined }], 'the file is of no use without the key');
+});
+
+void t.test('a sealed file that was deleted reads as destroyed; a lost data file is a fault', async (t) => {
+  const { eventLog, open, files } = world();
+  await eventLog.append(stream, startOf(stream), [large(5_000)], cause);
+  const { metadata } = (await eventLog.load(stream))[0]!;
+  await files.delete(metadata.sealedFile!);
+  t.strictSame(eventsOf(await open().load(stream)), [{ ...large(5_000), sealed: undefined }]);
+  await eventLog.append(other, startOf(other), [wide(5_000)], cause);
+  await files.delete((await eventLog.load(other))[0]!.metadata.dataFile!);
+  await t.rejects(open().load(other), /the file [0-9a-f]{64} of an event is missing/);
+});
+
+void t.test('the chain covers a payload in a file by its hash', async (t) => {
+  const { eventLog, store } = world();
+  await eventLog.append(stream, startOf(stream), [large(5_000)], cause);
+  const [event] = store.events;
+  const forged = {
+    ...event!,
+    metadata:
+      event!.metadata.replace(/"sealedFile":"./, '"sealedFile":"0') === event!.metadata
+        ? event!.metadata.replace(/"sealedFile":"0/, '"sealedFile":"1')
+        : event!.metadata.replace(/"sealedFile":"./, '"sealedFile":"0'),
+  };
+  t.not(forged.metadata, event!.metadata);
+  t.not(chainHash(chainStart(stream), stream, 0, forged), event!.hash);
+});
+
+void t.test('who read an older revision writes nothing', async (t) => {
+  const { eventLog, store, appended } = world();
+  const tail = await eventLog.append(stream, startOf(stream), [queued], cause);
+  await eventLog.append(stream, tail, [attempted(1, T0)], cause);
+  const [late, double] = await Promise.allSettled([
+    eventLog.append(stream, tail, [attempted(1, T0)], cause),
+    eventLog.append(stream, startOf(stream), [queued], cause),
+  ]);
+  t.match(late, { status: 'rejected', reason: { name: 'WrongExpectedRevision', stream, expected: 0, actual: 1 } });
+  t.match(double, { status: 'rejected', reason: { name: 'WrongExpectedRevision', stream, expected: -1, actual: 1 } });
+  t.equal(store.events.length, 2);
+  t.equal(appended.length, 2);
+});
+
+void t.test('of many who append at once to one place, one wins', async (t) => {
+  const { eventLog } = world();
+  const results = await Promise.allSettled(Array.from({ length: 20 }, () => eventLog.append(stream, startOf(stream), [queued], cause)));
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
+  t.equal((await eventLog.load(stream)).length, 1);
+});
+
+void t.test('an event of another writer at a known place is not taken for ours', async (t) => {
+  const { eventLog, store } = world();
+  await eventLog.append(stream, startOf(stream), [attempted(1, T0)], cause);
+  const [event] = store.events;
+  const data = JSON.stringify({ ...attempted(1, T0).data, host: 'elsewhere' });
+  store.events[0] = { ...event!, data, hash: chainHash(chainStart(stream), stream, 0, { ...event!, data }) };
+  t.match(eventsOf(await eventLog.load(stream)), [{ data: { host: 'elsewhere' } }]);
+});
+
+void t.test('an event that is not of its schema is not written, one that is unknown not read', async (t) => {
+  const { eventLog, open, store } = world();
+  await t.rejects(eventLog.append(stream, startOf(stream), [{ type: 'EmailDeleted', data: { at: 5 } } as never], cause), UnreadableEvent);
+  t.equal(store.events.length, 0);
+  await eventLog.append(stream, startOf(stream), [attempted(1, T0)], cause);
+  store.events[0] = { ...store.events[0]!, type: 'EmailTeleported.v1' };
+  await t.rejects(open().load(stream), { message: /unknown event EmailTeleported\.v1/ });
+});
+
+void t.test('a subscriber gets what was there and what comes, and ends with its signal', async (t) => {
+  const { eventLog } = world();
+  let tail: Tail = await eventLog.append(stream, startOf(stream), [queued], cause);
+  const stop = new AbortController();
+  const seen: Recorded[] = [];
+  const reading = (async () => {
+    for await (const batch of eventLog.subscribeAll(0, { filter: { kinds: ['email'] }, signal: stop.signal })) {
+      seen.push(...batch);
+      if (seen.length === 1) tail = await eventLog.append(stream, tail, [attempted(1, T0)], cause);
+      else stop.abort();
+    }
+  })();
+  await reading;
+  t.strictSame(eventsOf(seen), [queued, attempted(1, T0)]);
+  t.equal(tail.revision, 1);
+});
+
+void t.test(
+  'an email that was begun here is recalled until more is appended or its key destroyed, and only while somebody follows the log',
+  async (t) => {
+    const { eventLog, open } = world();
+    const alone = open();
+    const third = 'email-3' as StreamName;
+    await alone.append(third, startOf(third), [queued], cause);
+    t.equal(alone.recall(third), undefined, 'nobody follows');
+    const tail = await eventLog.append(stream, startOf(stream), [queued], cause);
+    const recalled = eventLog.recall(stream);
+    t.strictSame(eventsOf(recalled!), [queued]);
+    t.match(recalled, [{ stream, revision: 0, position: 2, hash: tail.hash }]);
+    await eventLog.append(stream, tail, [attempted(1, T0)], cause);
+    t.equal(eventLog.recall(stream), undefined);
+    await eventLog.append(other, startOf(other), [queued], cause);
+    await t.rejects(eventLog.append(other, { ...startOf(other), revision: 7 }, [attempted(1, T0)], cause), WrongExpectedRevision);
+    t.equal(eventLog.recall(other), undefined, 'what is at hand was not enough once');
+    const fourth = 'email-4' as StreamName;
+    await eventLog.append(fourth, startOf(fourth), [queued], cause);
+    await eventLog.destroyKey(fourth);
+    t.equal(eventLog.recall(fourth), undefined);
+  },
+);
+
+void t.test('whichever keys are destroyed and whoever reads, the sealed part is there exactly while its key is', async () => {
+  const streams = Array.from({ length: 4 }, (_, index) => `email-${index}` as StreamName);
+  const action = fc.oneof(
+    fc.record({ what: fc.constant('append' as const), which: fc.nat(3), chars: fc.constantFrom(1, 400, 3_000) }),
+    fc.record({ what: fc.constant('destroy' as const), which: fc.nat(3), chars: fc.constant(0) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 25 }), async (actions) => {
+      const { eventLog, open } = world();
+      const tails = streams.map((name) => startOf(name));
+      /** For each stream, the subjects in order; undefined once destroyed. */
+      const model: (number | undefined)[][] = streams.map(() => []);
+      for (const { what, which, chars } of actions) {
+        if (what === 'append') {
+          // Once a key is destroyed nothing more is sealed in its stream.
+          const open = model[which]!.length === 0 || model[which]!.some((known) => known !== undefined);
+          tails[which] = await eventLog.append(streams[which]!, tails[which]!, [large(chars)], cause);
+          model[which]!.push(open ? chars : undefined);
+        } else {
+          await eventLog.destroyKey(streams[which]!);
+          model[which] = model[which]!.map(() => undefined);
+        }
+      }
+      for (const reader of [eventLog, open()]) {
+        for (const [index, name] of streams.entries()) {
+          const found = (await reader.load(name)).map(({ event }) => (event.type === 'EmailQueued' ? event.sealed?.subject.length : -1));
+          if (JSON.stringify(found) !== JSON.stringify(model[index]))
+            throw new Error(`${name}: ${JSON.stringify(found)} instead of ${JSON.stringify(model[index])}`);
+        }
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

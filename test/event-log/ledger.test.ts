@@ -1,0 +1,164 @@
+/** Seals over the log, and what `verify` finds when somebody had his hands in it. */
+import t from 'tap';
+import { openEventLog, startOf, type Cause } from '../../src/event-log/event-log.js';
+import { chainHash, chainStart } from '../../src/event-log/hash-chain.js';
+import { LEDGER_STREAM, type StreamName } from '../../src/domain/ids.js';
+import { sealOf, sealSegments, type Seal } from '../../src/event-log/ledger.js';
+import { defaultLimits } from '../../src/domain/limits.js';
+import type { StoredEvent } from '../../src/domain/ports/event-store.js';
+import { verifyLog } from '../../src/event-log/verification.js';
+import { sealOnce } from '../../src/processors/seal-ledger.js';
+import { attempted, at, queued, T0, TEAM_ID } from '../support/email-facts.js';
+import { fakeClock } from '../support/fake-clock.js';
+import { countingIds, memoryEventStore, memoryFiles, memoryKeys, memoryLog } from '../support/memory-ports.js';
+
+const cause: Cause = { teamId: TEAM_ID, actor: 'system', correlationId: 'c', causationId: 'c', at: T0 };
+const never = new AbortController().signal;
+
+/** A log of `emails` emails of two events each, written in turn. */
+const world = async (emails: number, sealEvery = 10) => {
+  const store = memoryEventStore();
+  const limits = { ...defaultLimits, ledgerSealEveryEvents: sealEvery };
+  const eventLog = openEventLog({ store, keys: memoryKeys(), files: memoryFiles(), ids: countingIds(), limits });
+  const streams = Array.from({ length: emails }, (_, index) => `email-${index}` as StreamName);
+  const tails = await Promise.all(streams.map((stream) => eventLog.append(stream, startOf(stream), [queued], cause)));
+  for (const [index, stream] of streams.entries()) await eventLog.append(stream, tails[index]!, [attempted(1, at(1))], cause);
+  return { store, eventLog, seal: () => sealOnce({ eventLog, store, limits, clock: fakeClock(), logger: memoryLog() }, never) };
+};
+
+const segments = async (store: Parameters<typeof sealSegments>[0], last: Seal | undefined, max: number): Promise<Seal[]> => {
+  const seals: Seal[] = [];
+  for await (const seal of sealSegments(store, last, max, never)) seals.push(seal);
+  return seals;
+};
+
+void t.test('the seals cover every event once, in segments of a bounded size', async (t) => {
+  const { store } = await world(6);
+  const hashes = store.events.map(({ hash }) => hash);
+  const [first, second, third, ...more] = await segments(store, undefined, 5);
+  t.same(more, []);
+  t.same([first!.position, second!.position, third!.position], [5, 10, 12]);
+  t.same([first!.count, second!.count, third!.count], [5, 5, 2]);
+  t.strictSame(first, sealOf(undefined, hashes.slice(0, 5), 5));
+  t.strictSame(second, sealOf(first, hashes.slice(5, 10), 10));
+  t.strictSame(third, sealOf(second, hashes.slice(10), 12));
+  t.strictSame(await segments(store, second, 5), [third], 'it goes on where the last seal ended');
+  t.strictSame(await segments(store, undefined, 12), [sealOf(undefined, hashes, 12)], 'a segment that is just full leaves nothing behind');
+});
+
+void t.test('sealing comes to an end: seals alone are not sealed', async (t) => {
+  const { store, eventLog, seal } = await world(6);
+  t.equal(await seal(), 2);
+  t.equal(await seal(), 0);
+  t.equal(await seal(), 0);
+  await eventLog.append('email-9' as StreamName, startOf('email-9'), [queued], cause);
+  t.equal(await seal(), 1);
+  t.equal((await store.readStream(LEDGER_STREAM)).length, 3);
+  const found = await verifyLog(store, undefined);
+  t.match(found, { events: 16, streams: 8, seals: 3, head: 16, finding: undefined });
+  t.match(found.seal, { position: 15, count: 3 });
+});
+
+void t.test('an empty log is in order, and is not sealed', async (t) => {
+  const { store, seal } = await world(0);
+  t.equal(await seal(), 0);
+  t.match(await verifyLog(store, undefined), { events: 0, streams: 0, seals: 0, head: 0, seal: undefined, finding: undefined });
+});
+
+/** Gives the events from a position on a chain that holds, as a forger would who knows how. */
+const rechained = (events: readonly StoredEvent[]): StoredEvent[] => {
+  const tails = new Map<string, { revision: number; hash: string }>();
+  return events.map((event, index) => {
+    const tail = tails.get(event.stream) ?? { revision: -1, hash: chainStart(event.stream) };
+    const revision = tail.revision + 1;
+    const hash = chainHash(tail.hash, event.stream, revision, event);
+    tails.set(event.stream, { revision, hash });
+    return { ...event, revision, position: index + 1, hash };
+  });
+};
+
+const forged = async (forge: (events: StoredEvent[]) => StoredEvent[]) => {
+  const { store, seal } = await world(6);
+  await seal();
+  const noted = (await verifyLog(store, undefined)).seal!;
+  const events = forge(store.events.map((event) => ({ ...event })));
+  store.events.splice(0, store.events.length, ...events);
+  return {
+    finding: (await verifyLog(store, undefined)).finding,
+    withNoted: (await verifyLog(store, { position: noted.position, root: noted.root })).finding,
+  };
+};
+
+void t.test('a changed event is found, whatever was changed of it', async (t) => {
+  const changes: Readonly<Record<string, (event: StoredEvent) => StoredEvent>> = {
+    data: (event) => ({ ...event, data: event.data.replace('mx.example.net', 'mx.example.com') }),
+    metadata: (event) => ({ ...event, metadata: event.metadata.replace('system', 'nobody') }),
+    type: (event) => ({ ...event, type: 'EmailSent.v1' }),
+    hash: (event) => ({ ...event, hash: event.hash.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) }),
+    stream: (event) => ({ ...event, stream: 'email-0' }),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    const { finding } = await forged((events) => events.with(7, change(events[7]!)));
+    t.equal(finding?.position, 8, what);
+    t.not(finding, undefined, what);
+  }
+  const sealed = await forged((events) =>
+    events.with(2, {
+      ...events[2]!,
+      sealed: Buffer.concat([events[2]!.sealed!.subarray(0, -1), Buffer.from([events[2]!.sealed!.at(-1)! ^ 1])]),
+    }),
+  );
+  t.match(sealed.finding, { kind: 'changed', position: 3, stream: 'email-2' });
+});
+
+void t.test('a removed, moved or inserted event is found', async (t) => {
+  t.match((await forged((events) => events.toSpliced(4, 1))).finding, { kind: 'removed', position: 6 });
+  t.match(
+    (await forged((events) => events.toSpliced(8, 1).map((event, index) => ({ ...event, position: index + 1 })))).finding,
+    { position: 12, stream: 'ledger' },
+    'the end of its stream, with positions closed up',
+  );
+  t.match((await forged((events) => events.toSpliced(2, 1).map((event, index) => ({ ...event, position: index + 1 })))).finding, {
+    kind: 'removed',
+    stream: 'email-2',
+  });
+  t.match(
+    (await forged((events) => events.with(7, { ...events[8]!, position: 8 }).with(8, { ...events[7]!, position: 9 }))).finding,
+    { kind: 'seal-broken' },
+    'two streams in another order',
+  );
+  t.match(
+    (await forged((events) => events.toSpliced(9, 0, { ...events[8]! }).map((event, index) => ({ ...event, position: index + 1 }))))
+      .finding,
+    { kind: 'inserted', position: 10 },
+  );
+});
+
+void t.test('a chain that was made anew from the forgery on breaks the seal over it', async (t) => {
+  const { finding } = await forged((events) =>
+    rechained(events.with(7, { ...events[7]!, data: events[7]!.data.replace('mx.example.net', 'mx.example.com') })),
+  );
+  t.match(finding, { kind: 'seal-broken', stream: 'ledger' });
+  const dropped = await forged((events) => rechained(events.toSpliced(4, 1)));
+  t.match(dropped.finding, { kind: 'seal-broken' });
+});
+
+void t.test('a cut end, and a log that was rewritten with all its seals, are found by a root noted elsewhere', async (t) => {
+  const cut = await forged((events) => events.slice(0, -3));
+  t.equal(cut.finding, undefined, 'the log alone cannot tell');
+  t.match(cut.withNoted, { kind: 'cut-off', position: 11 });
+
+  const { store, seal } = await world(6);
+  await seal();
+  const noted = (await verifyLog(store, undefined)).seal!;
+  t.equal((await verifyLog(store, noted)).finding, undefined);
+  const rewritten = rechained(
+    store.events
+      .filter(({ stream }) => stream !== LEDGER_STREAM)
+      .map((event) => ({ ...event, metadata: event.metadata.replace('system', 'nobody') })),
+  );
+  store.events.splice(0, store.events.length, ...rewritten);
+  await seal();
+  t.equal((await verifyLog(store, undefined)).finding, undefined);
+  t.match((await verifyLog(store, noted)).finding, { kind: 'seal-broken', position: noted.position });
+});
