@@ -54,7 +54,7 @@ const keepRunning = async (
   // The entry that `note` changes is made in the same turn as this call.
   await Promise.resolve();
   for (let restarts = 0; !signal.aborted; restarts += 1) {
-    const startedMs = clock.now();
+    const startedMs = clock.monotonic();
     note({ state: 'running', restarts });
     try {
       await worker.run(signal);
@@ -64,8 +64,8 @@ const keepRunning = async (
       note({ state: 'restarting', lastFault: 'code' in err ? String(err.code) : err.name });
     }
     if (signal.aborted) break;
-    pauseMs = clock.now() - startedMs > STEADY_MS ? PAUSE_FIRST_MS : Math.min(pauseMs * 2, PAUSE_MAX_MS);
-    await clock.until(clock.now() + pauseMs, signal);
+    pauseMs = clock.monotonic() - startedMs > STEADY_MS ? PAUSE_FIRST_MS : Math.min(pauseMs * 2, PAUSE_MAX_MS);
+    await clock.sleep(pauseMs, signal);
   }
   note({ state: 'stopped' });
 };

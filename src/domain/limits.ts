@@ -195,6 +195,8 @@ export const generalRateLimit = {
   burst: 200,
   burstWindowMs: 10_000,
   concurrentRequests: 10,
+  /** Longer than any request takes: a concurrency slot whose process died is free again after it. */
+  slotTtlMs: 10 * 60_000,
 } as const;
 
 /** Requests per minute of one remote address where no API key tells who calls. */

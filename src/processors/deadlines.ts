@@ -1,6 +1,6 @@
 /**
- * One deadline for many calls, by the injected clock. Calls that begin at about the same time share one signal, which is due when
- * the time of the first of them is over: a signal for each call would cost more than the rest of its bookkeeping. One timer serves all.
+ * One timeout for many calls, by the injected clock. Calls that begin at about the same time share a bucket with one signal, which
+ * aborts when the time of its first call is over: a signal and a timer for each call would cost more than the rest of its bookkeeping.
  */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../domain/ports/clock.js';
@@ -12,60 +12,60 @@ export type Deadlines = Readonly<{
   close: () => void;
 }>;
 
-/** Calls that share a deadline. */
-type Shift = { readonly fromMs: number; readonly call: AbortController; open: number };
+/** Calls that share a timeout; `fromMs` is by the monotonic clock. */
+type Bucket = { readonly fromMs: number; readonly controller: AbortController; open: number };
 
-/** Of the time of a call: so much later another may begin and share its deadline. */
+/** A bucket takes calls for this part of the timeout. */
 const SHARED_PART = 0.01;
 
 export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSignal): Deadlines => {
   /** The oldest first; only the last takes new calls. */
-  const shifts: Shift[] = [];
+  const buckets: Bucket[] = [];
   const closed = new AbortController();
   let watching = false;
 
   const abortAll = (): void => {
-    for (const { call } of shifts) call.abort();
+    for (const { controller } of buckets) controller.abort();
   };
   parent.addEventListener('abort', abortAll, { once: true });
 
-  /** It sleeps until the oldest shift is due. The calls of that one may have ended long before: then it only looks which is the oldest now. */
+  /** Sleeps until the oldest bucket is due. Where its calls have ended long before, it goes on with the one that is the oldest then. */
   const watch = async (): Promise<void> => {
     watching = true;
-    for (let [oldest] = shifts; oldest !== undefined && !closed.signal.aborted; [oldest] = shifts) {
-      await clock.until(oldest.fromMs + timeoutMs, closed.signal);
-      while (shifts[0] !== undefined && (shifts[0].open === 0 || shifts[0].fromMs + timeoutMs <= clock.now())) shifts.shift()!.call.abort();
+    for (let [oldest] = buckets; oldest !== undefined && !closed.signal.aborted; [oldest] = buckets) {
+      await clock.sleep(oldest.fromMs + timeoutMs - clock.monotonic(), closed.signal);
+      const dueFromMs = clock.monotonic() - timeoutMs;
+      while (buckets[0] !== undefined && (buckets[0].open === 0 || buckets[0].fromMs <= dueFromMs)) buckets.shift()!.controller.abort();
     }
     watching = false;
   };
 
-  const shiftOfNow = (): Shift => {
-    const nowMs = clock.now();
-    const last = shifts.at(-1);
-    if (last !== undefined && !last.call.signal.aborted && nowMs >= last.fromMs && nowMs - last.fromMs < timeoutMs * SHARED_PART)
-      return last;
-    const shift = { fromMs: nowMs, call: new AbortController(), open: 0 };
+  const bucketOfNow = (): Bucket => {
+    const nowMs = clock.monotonic();
+    const last = buckets.at(-1);
+    if (last !== undefined && !last.controller.signal.aborted && nowMs - last.fromMs < timeoutMs * SHARED_PART) return last;
+    const bucket = { fromMs: nowMs, controller: new AbortController(), open: 0 };
     // As many listen as there are calls.
-    setMaxListeners(0, shift.call.signal);
-    shifts.push(shift);
+    setMaxListeners(0, bucket.controller.signal);
+    buckets.push(bucket);
     if (!watching) void watch();
-    return shift;
+    return bucket;
   };
 
   return {
     within: async (work) => {
-      const shift = shiftOfNow();
-      shift.open += 1;
+      const bucket = bucketOfNow();
+      bucket.open += 1;
       try {
-        if (parent.aborted) shift.call.abort();
-        return await work(shift.call.signal);
+        if (parent.aborted) bucket.controller.abort();
+        return await work(bucket.controller.signal);
       } finally {
-        shift.open -= 1;
+        bucket.open -= 1;
       }
     },
     close: () => {
       closed.abort();
-      if (shifts.every(({ open }) => open === 0)) parent.removeEventListener('abort', abortAll);
+      if (buckets.every(({ open }) => open === 0)) parent.removeEventListener('abort', abortAll);
     },
   };
 };

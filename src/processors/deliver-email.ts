@@ -246,7 +246,7 @@ const record = async (deps: ProcessorDeps, floor: Floor, stream: StreamName, beg
       }
       if (floor.signal.aborted) throw fault;
       deps.logger.error({ stream, err: asError(fault) }, 'the outcome of a delivery could not be recorded, trying again');
-      await deps.clock.until(deps.clock.now() + RETRY_AFTER_FAULT_MS, floor.signal);
+      await deps.clock.sleep(RETRY_AFTER_FAULT_MS, floor.signal);
     }
   }
 };

@@ -64,7 +64,7 @@ const refill = async (
       await deps.workCaughtUp(await deps.eventLog.head(), signal);
       await scan(deps, 'deliver', priority, signal);
     }
-    await deps.clock.until(deps.clock.now() + SCAN_AGAIN_MS, signal);
+    await deps.clock.sleep(SCAN_AGAIN_MS, signal);
   }
 };
 

@@ -14,7 +14,7 @@ export const sealLedgerWorker = (deps: SealDeps): Worker => ({
   run: async (signal) => {
     while (!signal.aborted) {
       await sealOnce(deps, signal);
-      await deps.clock.until(deps.clock.now() + deps.limits.ledgerSealEveryMs, signal);
+      await deps.clock.sleep(deps.limits.ledgerSealEveryMs, signal);
     }
   },
 });

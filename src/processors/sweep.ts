@@ -17,7 +17,7 @@ export const sweepWorker = (
       const files = await deps.files.sweep(isoTime(nowMs));
       const mails = (await deps.mailbox?.forgetBefore(isoTime(nowMs - deps.limits.retentionDays * DAY_MS))) ?? 0;
       if (files + mails > 0) deps.logger.info({ files, mails }, 'swept');
-      await deps.clock.until(nowMs + SWEEP_EVERY_MS, signal);
+      await deps.clock.sleep(SWEEP_EVERY_MS, signal);
     }
   },
 });

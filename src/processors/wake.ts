@@ -24,13 +24,13 @@ export const wakeWorker = (deps: ProcessorDeps): Worker => ({
   run: async (signal) => {
     const held = new Map<TimedPhase, Map<string, number>>(timedPhases.map((phase) => [phase, new Map()]));
     while (!signal.aborted) {
-      const nowMs = deps.clock.now();
+      const nowMs = deps.clock.monotonic();
       let more = false;
       for (const [phase, keys] of held) {
         for (const [key, untilMs] of keys) if (untilMs <= nowMs) keys.delete(key);
         if ((await wakePhase(deps, phase, keys, signal)) === TIMERS_PER_LOOK) more = true;
       }
-      if (!more) await deps.clock.until(nowMs + LOOK_EVERY_MS, signal);
+      if (!more) await deps.clock.sleep(LOOK_EVERY_MS, signal);
     }
   },
 });
@@ -50,7 +50,7 @@ const wakePhase = async (deps: ProcessorDeps, phase: TimedPhase, held: Map<strin
     if (signal.aborted || fired === TIMERS_PER_LOOK) break;
     const key = `${timer.id}@${timer.position}`;
     if (held.has(key)) continue;
-    held.set(key, nowMs + HOLD_MS);
+    held.set(key, deps.clock.monotonic() + HOLD_MS);
     fired += 1;
     try {
       await fire(deps, phase, timer);

@@ -73,7 +73,8 @@ export const keysSuite = (t: Test, harness: KeysHarness): void => {
     const ids = made.map(({ id }) => id);
     const sealed = made.map(({ key }) => key.seal(Buffer.from('x'), 'c'));
     const never = ['', 'never', '1', '999999.1', '1.999', '-1.0', '1.-1', '1e3.1', '01.0', '1.00'];
-    await keys.destroy([...ids.slice(0, 150), ...never]);
+    const { journalMs } = await keys.destroy([...ids.slice(0, 150), ...never]);
+    t.ok(Number.isFinite(journalMs) && journalMs >= 0, 'it says how long the journal holds what was destroyed');
     await keys.destroy(ids.slice(0, 3));
     await keys.destroy([]);
     for (const client of [keys, other]) {

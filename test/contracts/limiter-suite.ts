@@ -66,17 +66,28 @@ export const limiterSuite = (t: Test, harness: LimiterHarness): void => {
     t.equal(answers.filter((one) => one.admitted).length, 30);
   });
 
-  void t.test('places: as many as the limit, given back once', async (t) => {
+  void t.test('concurrency slots: as many as the limit, released once', async (t) => {
     const limiter = await opened(t);
-    const first = await limiter.enter('k', 2);
-    const second = await limiter.enter('k', 2);
+    const first = await limiter.acquire('k', 2, 60_000);
+    const second = await limiter.acquire('k', 2, 60_000);
     t.ok(first !== undefined && second !== undefined);
-    t.equal(await limiter.enter('k', 2), undefined);
-    t.ok(await limiter.enter('other', 2));
-    first?.();
-    first?.();
-    const third = await limiter.enter('k', 2);
-    t.ok(third, 'one place came back');
-    t.equal(await limiter.enter('k', 2), undefined, 'and only one');
+    t.equal(await limiter.acquire('k', 2, 60_000), undefined);
+    t.ok(await limiter.acquire('other', 2, 60_000));
+    first?.release();
+    first?.release();
+    const third = await limiter.acquire('k', 2, 60_000);
+    t.ok(third, 'one slot came back');
+    t.equal(await limiter.acquire('k', 2, 60_000), undefined, 'and only one');
+  });
+
+  void t.test('a slot that nobody releases is free when its time is over, and its late release frees no other', async (t) => {
+    const limiter = await opened(t);
+    const lost = await limiter.acquire('k', 1, 5_000);
+    await harness.pass(4_000);
+    t.equal(await limiter.acquire('k', 1, 5_000), undefined);
+    await harness.pass(2_000);
+    t.ok(await limiter.acquire('k', 1, 5_000));
+    lost?.release();
+    t.equal(await limiter.acquire('k', 1, 5_000), undefined);
   });
 };

@@ -134,13 +134,13 @@ void t.test('a caller that goes away gives its place back', async (t) => {
   t.equal((await ask()).statusCode, 429);
   for (const socket of sockets) socket.destroy();
   during.run = () => undefined;
-  const enter = () => deps.limiter.enter(`concurrent:${KEY_ID}`, generalRateLimit.concurrentRequests);
-  let leave = await enter();
-  while (leave === undefined) {
+  const acquire = () => deps.limiter.acquire(`concurrent:${KEY_ID}`, generalRateLimit.concurrentRequests, generalRateLimit.slotTtlMs);
+  let slot = await acquire();
+  while (slot === undefined) {
     await new Promise(setImmediate);
-    leave = await enter();
+    slot = await acquire();
   }
-  leave();
+  slot.release();
   t.equal((await ask()).statusCode, 200);
   release();
 });

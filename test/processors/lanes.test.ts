@@ -86,7 +86,7 @@ void t.test('lanes do not wait for one another', async (t) => {
       if (key === slow && release === undefined) await new Promise<void>((resolve) => (release = resolve));
       done.push(key);
     },
-    onFault: (_, fault) => t.fail(String(fault)),
+    onFault: (_, fault) => void t.fail(String(fault)),
   });
   await turns(10);
   t.same(done, [quick, quick]);
@@ -119,4 +119,33 @@ void t.test('a source that fails ends the run with its fault; an empty one ends 
   const options = { keyOf: String, lanes: 4, handle: async () => {}, onFault: () => {} };
   await t.rejects(runLanes(failing(), options), { message: 'source' });
   await t.resolves(runLanes(from<number>([]), options));
+});
+
+void t.test('a source that fails is reported when every lane has drained: whoever starts again has no one beside it', async (t) => {
+  const failing = async function* (): AsyncGenerator<number> {
+    yield* [1, 2, 3];
+    throw new Error('source');
+  };
+  const releases: (() => void)[] = [];
+  const done: number[] = [];
+  let fault: unknown;
+  const running = runLanes(failing(), {
+    keyOf: (item) => (item === 3 ? '1' : String(item)),
+    lanes: 8,
+    handle: async (item) => {
+      await new Promise<void>((resolve) => releases.push(resolve));
+      done.push(item);
+    },
+    onFault: () => {},
+  }).catch((reported: unknown) => (fault = reported));
+  await turns(10);
+  t.equal(releases.length, 2);
+  t.equal(fault, undefined, 'two are still at work');
+  for (const release of releases) release();
+  await turns(10);
+  t.equal(fault, undefined, 'what waits in a lane is done, too');
+  releases.at(-1)!();
+  await running;
+  t.match(fault, { message: 'source' });
+  t.same(done, [1, 2, 3]);
 });

@@ -1,56 +1,65 @@
-/** A clock that stands still until the test moves it; moving it wakes every wait that is then due, in the order of their times. */
+/** A clock that stands still until the test moves it; moving it wakes every sleep that is then over, in the order of their times. */
 import type { Clock } from '../../src/domain/ports/clock.js';
 
 export type FakeClock = Clock &
   Readonly<{
-    /** Moves the clock on and lets what was due run before it resolves. */
+    /** Lets that much time pass, and what was due run before it resolves. */
     advance: (ms: number) => Promise<void>;
-    /** Sets the clock, backwards too. */
+    /** Lets time pass until that moment of the day. */
     set: (ms: number) => Promise<void>;
-    /** How many waits are open. */
+    /** Sets the time of day back or forward, as an operator does: no time passes. */
+    shift: (ms: number) => void;
+    /** How many sleeps are open. */
     waiting: () => number;
-    /** Resolves when at least `count` waits are open. */
+    /** Resolves when at least `count` sleeps are open. */
     whenWaiting: (count: number) => Promise<void>;
   }>;
 
-type Wait = Readonly<{ atMs: number; end: () => void }>;
+type Sleep = Readonly<{ dueMs: number; end: () => void }>;
 
 export const fakeClock = (startMs: number = Date.parse('2026-01-01T00:00:00.000Z')): FakeClock => {
   let nowMs = startMs;
-  const waits = new Set<Wait>();
+  let elapsedMs = 7_000;
+  const sleeps = new Set<Sleep>();
   let watchers: Readonly<{ count: number; resolve: () => void }>[] = [];
 
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-  const set = async (ms: number): Promise<void> => {
-    nowMs = ms;
-    for (const wait of [...waits].sort((a, b) => a.atMs - b.atMs)) if (wait.atMs <= nowMs) wait.end();
+  const advance = async (ms: number): Promise<void> => {
+    if (ms < 0) throw new RangeError('time does not go back; shift sets the time of day');
+    nowMs += ms;
+    elapsedMs += ms;
+    for (const sleep of [...sleeps].sort((a, b) => a.dueMs - b.dueMs)) if (sleep.dueMs <= elapsedMs) sleep.end();
     await settle();
   };
 
   return {
     now: () => nowMs,
-    until: (atMs, signal) =>
+    monotonic: () => elapsedMs,
+    sleep: (ms, signal) =>
       new Promise((resolve) => {
-        if (signal.aborted || atMs <= nowMs) return resolve();
+        if (signal.aborted || ms <= 0) return resolve();
         const end = (): void => {
-          waits.delete(wait);
+          sleeps.delete(sleep);
           signal.removeEventListener('abort', end);
           resolve();
         };
-        const wait: Wait = { atMs, end };
-        waits.add(wait);
+        const sleep: Sleep = { dueMs: elapsedMs + ms, end };
+        sleeps.add(sleep);
         signal.addEventListener('abort', end);
-        const reached = watchers.filter(({ count }) => waits.size >= count);
+        const reached = watchers.filter(({ count }) => sleeps.size >= count);
         watchers = watchers.filter((watcher) => !reached.includes(watcher));
         for (const watcher of reached) watcher.resolve();
       }),
-    advance: (ms) => set(nowMs + ms),
-    set,
-    waiting: () => waits.size,
+    advance,
+    set: (ms) => advance(ms - nowMs),
+    shift: (ms) => {
+      nowMs += ms;
+    },
+    waiting: () => sleeps.size,
     whenWaiting: (count) =>
       new Promise((resolve) => {
-        if (waits.size >= count) resolve();
+        if (sleeps.size >= count) resolve();
         else watchers.push({ count, resolve });
       }),
   };

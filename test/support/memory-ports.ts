@@ -107,6 +107,7 @@ export const memoryKeys = (): MemoryKeys => {
     getMany: async (ids) => new Map(ids.flatMap((id) => (keys.has(id) ? [[id, sealingKey(keys.get(id)!)] as const] : []))),
     destroy: async (ids) => {
       for (const id of ids) keys.delete(id);
+      return { journalMs: 0 };
     },
     fingerprint: (purpose, text) => createHmac('sha256', `test ${purpose}`).update(text).digest('hex'),
     close: async () => {},

@@ -106,7 +106,8 @@ export const openMemoryBus = ({ clock, pointersMax, logger: log }: MemoryBusOpti
       retryAt: (atMs) =>
         settle(() => {
           // It keeps its room while it waits, so a retry can never be refused.
-          void clock.until(atMs, closed.signal).then(() => {
+          // The time of day may be set while it waits: what is waited for is the distance from now.
+          void clock.sleep(atMs - clock.now(), closed.signal).then(() => {
             if (!closed.signal.aborted) enqueue(queue, entry);
           });
         }),

@@ -1,13 +1,21 @@
-/** The system's clock. */
+/** The clocks of the machine. */
 import type { Clock } from '../../domain/ports/clock.js';
 
-/** Timers count elapsed time, not the time of day: looking again this often keeps a wait right when the clock is set. Far below the 2^31 ms that a timer can hold. */
-const lookAgainEveryMs = 60_000;
+/** Far below the 2^31 ms that a timer can hold. */
+const timerMaxMs = 60_000;
+
+/** Node reads the machine's monotonic clock here, which counts from its start: every process reads the same. */
+const monotonic = (): number => {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1_000_000;
+};
 
 export const systemClock = (): Clock => ({
   now: () => Date.now(),
-  until: (atMs, signal) =>
+  monotonic,
+  sleep: (ms, signal) =>
     new Promise((resolve) => {
+      const dueMs = monotonic() + ms;
       let timer: NodeJS.Timeout | undefined;
       const end = (): void => {
         clearTimeout(timer);
@@ -15,10 +23,10 @@ export const systemClock = (): Clock => ({
         resolve();
       };
       const look = (): void => {
-        const leftMs = atMs - Date.now();
-        // Not a number and infinity never come due; only the signal ends such a wait.
+        const leftMs = dueMs - monotonic();
+        // Not a number and infinity never come due; only the signal ends such a sleep.
         if (leftMs <= 0) return end();
-        timer = setTimeout(look, Math.min(Math.ceil(leftMs) || lookAgainEveryMs, lookAgainEveryMs));
+        timer = setTimeout(look, Math.min(Math.ceil(leftMs) || timerMaxMs, timerMaxMs));
       };
       if (signal.aborted) return resolve();
       signal.addEventListener('abort', end, { once: true });

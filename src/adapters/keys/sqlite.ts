@@ -79,6 +79,7 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
     destroy: async (ids) => {
       await commits.run({ kind: 'destroy', ids });
       await emptyLog();
+      return { journalMs: 0 };
     },
     fingerprint: master.fingerprint,
     close: async () => {

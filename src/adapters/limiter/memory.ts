@@ -1,6 +1,7 @@
-/** Counters of one process: fixed windows and places, kept in memory. */
+/** Counters of one process: fixed windows and concurrency slots, kept in memory. */
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Admission, Limiter, Window } from '../../domain/ports/limiter.js';
+import { memorySlots } from './slots.js';
 
 type Counter = { count: number; startedAtMs: number };
 
@@ -12,16 +13,13 @@ const bucketsMaxDefault = 200_000;
 /** How many ended windows a hit sweeps away at most, so that no single hit pays for all. */
 const sweptPerHit = 4;
 
-/**
- * Windows with one bucket name and different lengths are different windows.
- * When the clock is set back behind the start of a window, the window is over.
- */
+/** Windows with one bucket name and different lengths are different windows. They last by the monotonic clock. */
 export const openMemoryLimiter = ({
   clock,
   bucketsMax = bucketsMaxDefault,
 }: Readonly<{ clock: Clock; bucketsMax?: number }>): Limiter & Readonly<{ buckets: () => number }> => {
   const byLength = new Map<number, Counters>();
-  const places = new Map<string, number>();
+  const slots = memorySlots(clock);
 
   const countersOf = (windowMs: number): Counters => {
     let counters = byLength.get(windowMs);
@@ -29,79 +27,64 @@ export const openMemoryLimiter = ({
     return counters;
   };
 
-  const live = (counters: Counters, window: Window, nowMs: number): Counter | undefined => {
+  const live = (counters: Counters, window: Window, atMs: number): Counter | undefined => {
     const counter = counters.get(window.bucket);
-    return counter !== undefined && isLive(counter, window.windowMs, nowMs) ? counter : undefined;
+    return counter !== undefined && isLive(counter, window.windowMs, atMs) ? counter : undefined;
   };
 
-  const sweep = (counters: Counters, windowMs: number, nowMs: number): void => {
+  const sweep = (counters: Counters, windowMs: number, atMs: number): void => {
     let left = sweptPerHit;
     for (const [bucket, counter] of counters) {
-      const over = !isLive(counter, windowMs, nowMs);
+      const over = !isLive(counter, windowMs, atMs);
       if ((!over && counters.size <= bucketsMax) || left === 0) return;
       counters.delete(bucket);
       left -= 1;
     }
   };
 
-  const count = (window: Window, nowMs: number): void => {
+  const count = (window: Window, atMs: number): void => {
     const counters = countersOf(window.windowMs);
-    const counter = live(counters, window, nowMs);
+    const counter = live(counters, window, atMs);
     if (counter !== undefined) {
       counter.count += 1;
       return;
     }
     // Deleted first, so that the renewed window goes to the end of the order.
     counters.delete(window.bucket);
-    counters.set(window.bucket, { count: 1, startedAtMs: nowMs });
-    sweep(counters, window.windowMs, nowMs);
+    counters.set(window.bucket, { count: 1, startedAtMs: atMs });
+    sweep(counters, window.windowMs, atMs);
   };
 
   const hit = (windows: readonly Window[]): Admission => {
-    const nowMs = clock.now();
+    const atMs = clock.monotonic();
     const first = windows[0];
     if (first === undefined) throw new RangeError('a hit needs at least one window');
-    let endMs = 0;
+    let leftMs = 0;
     for (const window of windows) {
-      const counter = live(countersOf(window.windowMs), window, nowMs);
-      if ((counter?.count ?? 0) >= window.limit) endMs = Math.max(endMs, (counter?.startedAtMs ?? nowMs) + window.windowMs);
+      const counter = live(countersOf(window.windowMs), window, atMs);
+      if ((counter?.count ?? 0) >= window.limit) leftMs = Math.max(leftMs, (counter?.startedAtMs ?? atMs) + window.windowMs - atMs);
     }
-    const admitted = endMs === 0;
-    if (admitted) for (const window of windows) count(window, nowMs);
-    const counter = live(countersOf(first.windowMs), first, nowMs);
+    const admitted = leftMs === 0;
+    if (admitted) for (const window of windows) count(window, atMs);
+    const counter = live(countersOf(first.windowMs), first, atMs);
     return {
       admitted,
       limit: first.limit,
       remaining: Math.max(0, first.limit - (counter?.count ?? 0)),
-      resetAtMs: (counter?.startedAtMs ?? nowMs) + first.windowMs,
-      retryAfterS: admitted ? 0 : Math.max(1, Math.ceil((endMs - nowMs) / 1_000)),
-    };
-  };
-
-  const enter = (bucket: string, limit: number): (() => void) | undefined => {
-    const taken = places.get(bucket) ?? 0;
-    if (taken >= limit) return undefined;
-    places.set(bucket, taken + 1);
-    let left = false;
-    return () => {
-      if (left) return;
-      left = true;
-      const now = (places.get(bucket) ?? 0) - 1;
-      if (now > 0) places.set(bucket, now);
-      else places.delete(bucket);
+      resetAtMs: Math.round(clock.now() + (counter?.startedAtMs ?? atMs) + first.windowMs - atMs),
+      retryAfterS: admitted ? 0 : Math.max(1, Math.ceil(leftMs / 1_000)),
     };
   };
 
   return {
     hit,
-    enter,
-    buckets: () => [...byLength.values()].reduce((sum, counters) => sum + counters.size, 0) + places.size,
+    acquire: slots.acquire,
+    buckets: () => [...byLength.values()].reduce((sum, counters) => sum + counters.size, 0) + slots.buckets(),
     close: async () => {
       byLength.clear();
-      places.clear();
+      slots.clear();
     },
   };
 };
 
-const isLive = (counter: Counter, windowMs: number, nowMs: number): boolean =>
-  nowMs >= counter.startedAtMs && nowMs < counter.startedAtMs + windowMs;
+const isLive = (counter: Counter, windowMs: number, atMs: number): boolean => atMs < counter.startedAtMs + windowMs;

@@ -22,8 +22,11 @@ export type Keys = Readonly<{
   create: () => MaybePromise<NewKey>;
   /** The keys that exist among `ids`; one that was destroyed is absent. */
   getMany: (ids: readonly string[]) => Promise<ReadonlyMap<string, SealingKey>>;
-  /** Irreversible: when it resolves, the wrapped key is gone from the database file and its WAL too. Repeating it is harmless. */
-  destroy: (ids: readonly string[]) => Promise<void>;
+  /**
+   * Irreversible, and harmless to repeat. When it resolves no reader is given the key any more. The engine's own journal may still hold
+   * the wrapped key for at most `journalMs` (0: it stands nowhere), after which neither a file nor a replica has it.
+   */
+  destroy: (ids: readonly string[]) => Promise<Readonly<{ journalMs: number }>>;
   /** HMAC-SHA256 in hex under a key derived from the master key and `purpose`: the only form in which something personal is fingerprinted. */
   fingerprint: (purpose: string, text: string) => string;
   close: () => Promise<void>;

@@ -65,24 +65,25 @@ const tooMany = (why: string, retryAfterS: number): DomainError =>
   new DomainError('RATE_LIMIT_EXCEEDED', `${why}. Try again in ${seconds(retryAfterS)}.`, { retryAfterS });
 
 /** The request was counted: writes the three headers. Throws RATE_LIMIT_EXCEEDED where a window is full. */
-const heed = (admission: Admission, reply: FastifyReply, inWords: () => string): void => {
+const enforce = (admission: Admission, reply: FastifyReply, inWords: () => string): void => {
   setRateHeaders(reply, admission);
   if (!admission.admitted) throw tooMany(inWords(), admission.retryAfterS);
 };
 
 const count = async (deps: Pick<Deps, 'limiter'>, reply: FastifyReply, windows: readonly Window[], inWords: () => string): Promise<void> =>
-  heed(await deps.limiter.hit(windows), reply, inWords);
+  enforce(await deps.limiter.hit(windows), reply, inWords);
 
-/** A key without a limit of its own has so many places on the general endpoints. */
-const takesPlace = (policy: RatePolicy, key: Authenticated): boolean => policy.general && key.rateLimit === null;
+/** A key without a limit of its own has so many concurrency slots on the general endpoints. */
+const needsSlot = (policy: RatePolicy, key: Authenticated): boolean => policy.general && key.rateLimit === null;
 
-/** Takes one of these places until the answer is out. */
-const enter = async (deps: Deps, reply: FastifyReply, key: Authenticated): Promise<void> => {
-  const leave = await deps.limiter.enter(`concurrent:${key.keyId}`, generalRateLimit.concurrentRequests);
-  if (leave === undefined) throw tooMany(`An API key may have ${generalRateLimit.concurrentRequests} requests under way at once`, 1);
-  // `close` also comes where the caller goes away, so no place is ever lost.
-  if (reply.raw.destroyed) leave();
-  else reply.raw.once('close', leave);
+/** Takes one of these slots until the answer is out. */
+const acquireSlot = async (deps: Deps, reply: FastifyReply, key: Authenticated): Promise<void> => {
+  const { concurrentRequests, slotTtlMs } = generalRateLimit;
+  const slot = await deps.limiter.acquire(`concurrent:${key.keyId}`, concurrentRequests, slotTtlMs);
+  if (slot === undefined) throw tooMany(`An API key may have ${concurrentRequests} requests under way at once`, 1);
+  // `close` also comes where the caller goes away.
+  if (reply.raw.destroyed) slot.release();
+  else reply.raw.once('close', slot.release);
 };
 
 /** In: a key that is good. Throws where it may not do this. */
@@ -150,8 +151,8 @@ export const admission = (deps: Deps) => {
     request.keyId = key.keyId;
     request.caller = { teamId: key.teamId, actor: `apiKey:${key.keyId}`, permissions: key.permissions, correlationId: request.id };
     if (access === undefined || rate === undefined) throw new Error('the route declares no permission');
-    heed(await deps.limiter.hit(windowsOfKey(rate, key)), reply, () => limitInWords(rate, key));
+    enforce(await deps.limiter.hit(windowsOfKey(rate, key)), reply, () => limitInWords(rate, key));
     checkPermission(request, access, rate, key);
-    if (takesPlace(rate, key)) await enter(deps, reply, key);
+    if (needsSlot(rate, key)) await acquireSlot(deps, reply, key);
   };
 };

@@ -24,13 +24,27 @@ void t.test('a flood of names is bounded', async (t) => {
   t.equal((await limiter.hit([{ bucket: 'k-999', limit: 1, windowMs: 60_000 }])).admitted, false, 'the newest are remembered');
 });
 
-void t.test('a clock that is set back opens the window again instead of locking it', async (t) => {
+void t.test('a clock that is set back or forward makes no window longer or shorter', async (t) => {
+  for (const byMs of [-3_600_000, 3_600_000]) {
+    const clock = fakeClock();
+    const limiter = openMemoryLimiter({ clock });
+    const window = { bucket: 'k', limit: 1, windowMs: 60_000 };
+    await limiter.hit([window]);
+    clock.shift(byMs);
+    t.match(await limiter.hit([window]), { admitted: false, resetAtMs: clock.now() + 60_000, retryAfterS: 60 });
+    await clock.advance(60_000);
+    t.match(await limiter.hit([window]), { admitted: true, resetAtMs: clock.now() + 60_000 });
+  }
+});
+
+void t.test('slots that nobody released are forgotten when their time is over', async (t) => {
   const clock = fakeClock();
   const limiter = openMemoryLimiter({ clock });
-  const window = { bucket: 'k', limit: 1, windowMs: 60_000 };
-  await limiter.hit([window]);
-  await clock.advance(-3_600_000);
-  t.match(await limiter.hit([window]), { admitted: true, resetAtMs: clock.now() + 60_000 });
+  for (let at = 0; at < 100; at += 1) await limiter.acquire(`old-${at}`, 1, 1_000);
+  t.equal(limiter.buckets(), 100);
+  await clock.advance(1_000);
+  for (let at = 0; at < 30; at += 1) (await limiter.acquire(`new-${at}`, 1, 1_000))?.release();
+  t.equal(limiter.buckets(), 0);
 });
 
 void t.test('a hit without a window is a fault of the program', async (t) => {

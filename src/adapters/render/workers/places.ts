@@ -29,7 +29,7 @@ export const openPlaces = ({ placesMax, queueMax, waitMs, clock }: PlacesOptions
       called.abort();
     };
     queue.add(call);
-    await clock.until(clock.now() + waitMs, AbortSignal.any([signal, called.signal]));
+    await clock.sleep(waitMs, AbortSignal.any([signal, called.signal]));
     queue.delete(call);
     return hasPlace ? 'entered' : 'not-in-time';
   };

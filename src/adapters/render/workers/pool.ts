@@ -77,13 +77,13 @@ export const openPool = (options: PoolOptions): Pool => {
       const { signal } = jobOptions;
       signal.throwIfAborted();
       if (closing.signal.aborted) return { kind: 'closed' };
-      const fromMs = clock.now();
+      const fromMs = clock.monotonic();
       const place = await places.enter(AbortSignal.any([signal, closing.signal]));
       if (place === 'full') return { kind: 'queue-full', waiting: places.waiting() };
       if (place === 'not-in-time') {
         if (closing.signal.aborted) return { kind: 'closed' };
         signal.throwIfAborted();
-        return { kind: 'no-thread-in-time', waitedMs: clock.now() - fromMs };
+        return { kind: 'no-thread-in-time', waitedMs: Math.round(clock.monotonic() - fromMs) };
       }
       try {
         return await runInThread(makeJob, jobOptions, surroundings);
@@ -113,10 +113,10 @@ const runInThread = async (
 ): Promise<JobOutcome> => {
   const deadline = new AbortController();
   const over = new AbortController();
-  const startMs = clock.now();
+  const startMs = clock.monotonic();
   let elapsedMs = 0;
-  void clock.until(startMs + timeoutMs, over.signal).then(() => {
-    elapsedMs = clock.now() - startMs;
+  void clock.sleep(timeoutMs, over.signal).then(() => {
+    elapsedMs = Math.round(clock.monotonic() - startMs);
     if (!over.signal.aborted) deadline.abort();
   });
   const ended = AbortSignal.any([signal, closing, deadline.signal]);
