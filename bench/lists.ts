@@ -4,7 +4,7 @@ import { openSqliteReadModels } from '../src/adapters/read-models/sqlite.js';
 import { defaultLimits } from '../src/domain/limits.js';
 import type { Recorded } from '../src/domain/events.js';
 import type { ReadModels } from '../src/domain/ports/read-models.js';
-import type { EmailFilter, Queries } from '../src/projections/api.js';
+import type { EmailFilter, Queries } from '../src/projections/query-types.js';
 import { emailsProjection } from '../src/projections/emails.js';
 import { makeQueries } from '../src/projections/queries.js';
 import { emptyDesk, project } from '../src/projections/runner.js';

@@ -11,7 +11,7 @@ import { holdLock } from './adapters/sqlite/lock.js';
 import { firstStart } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
 import { ConfigError, type Config } from './config.js';
-import type { CreatedApiKey } from './domain/api-key/records.js';
+import type { CreatedApiKey } from './api/api-keys.js';
 import type { TeamId } from './domain/ids.js';
 import { splitStream } from './domain/ids.js';
 import type { Mailer } from './domain/ports/mailer.js';

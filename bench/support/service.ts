@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Sqlite from 'better-sqlite3';
-import type { CreatedApiKey } from '../../src/domain/api-key/records.js';
+import type { CreatedApiKey } from '../../src/api/api-keys.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { httpRequest, load, type LoadResult } from './load.js';
 import { startProgram, type Program } from './programs.js';

@@ -1,7 +1,7 @@
 /** `sealpost key …`: makes and revokes API keys, beside a running server too. */
 import { makeCommands } from '../commands/index.js';
 import { systemCaller } from '../commands/first-start.js';
-import { permissions, type Permission } from '../domain/api-key/records.js';
+import { permissions, type Permission } from '../domain/api-key/permissions.js';
 import { parseApiKeyId } from '../domain/ids.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';

@@ -2,11 +2,11 @@
 import type { Authenticated, Caller, Commands } from './api.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState, type Loaded } from './command-handler.js';
-import type { CreateApiKeyRequest } from '../domain/api-key/records.js';
+import type { CreateApiKeyRequest } from '../api/api-keys.js';
 import {
   admitApiKey,
   apiKeyDecider,
-  apiKeyRecord,
+  apiKeyListing,
   formatApiKey,
   API_KEY_PREFIX,
   isUseWorthNoting,
@@ -32,7 +32,7 @@ export const apiKeyCommands = (deps: CommandDeps): Pick<Commands, 'authenticate'
   getApiKey: async (caller, id) => {
     const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);
     ownedBy(caller.teamId)(loaded);
-    return apiKeyRecord(id, loaded.state!, isoTime(deps.clock.now()));
+    return apiKeyListing(id, loaded.state!, isoTime(deps.clock.now()));
   },
   revokeApiKey: async (caller, id) => {
     const cause = causeOf(deps, caller);
@@ -44,7 +44,7 @@ export const apiKeyCommands = (deps: CommandDeps): Pick<Commands, 'authenticate'
       cause,
       ownedBy(caller.teamId),
     );
-    return apiKeyRecord(id, state!, cause.at);
+    return apiKeyListing(id, state!, cause.at);
   },
 });
 
@@ -94,5 +94,5 @@ const createApiKey = async (deps: CommandDeps, caller: Caller, request: CreateAp
     end: key.slice(-4),
   };
   const { state } = await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause);
-  return { ...apiKeyRecord(id, state!, cause.at), key };
+  return { ...apiKeyListing(id, state!, cause.at), key };
 };

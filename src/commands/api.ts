@@ -6,20 +6,22 @@ import type {
   CreateAttachmentTemplateRequest,
   ImportAttachmentTemplateRequest,
   UpdateAttachmentTemplateRequest,
-} from '../domain/attachment-template/records.js';
+} from '../api/attachment-templates.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
-import type { AssetRecord, AssetUsage } from '../domain/asset/records.js';
-import type { ApiKeyRecord, CreateApiKeyRequest, CreatedApiKey, Permission } from '../domain/api-key/records.js';
+import type { AssetRecord } from '../api/assets.js';
+import type { AssetUsage } from '../domain/asset/state.js';
+import type { ApiKeyRecord, CreateApiKeyRequest, CreatedApiKey } from '../api/api-keys.js';
+import type { Permission } from '../domain/api-key/permissions.js';
 import type { JsonObject } from '../domain/json.js';
 import type {
   BulkDeleteRequest,
   BulkDeleteResponse,
-  Deleted,
   EmailRecord,
   RetryEmailResponse,
   SendEmailRequest,
   SendEmailResponse,
-} from '../domain/email/request.js';
+} from '../api/emails.js';
+import type { Deleted } from '../api/common.js';
 import type {
   CreateTemplateRequest,
   PreviewRequest,
@@ -27,7 +29,7 @@ import type {
   TemplateRecord,
   TemplateVersion,
   UpdateTemplateRequest,
-} from '../domain/template/records.js';
+} from '../api/templates.js';
 
 /** Who calls, on whose behalf, and under which request: becomes the metadata of every event that the call causes. */
 export type Caller = Readonly<{

@@ -6,8 +6,9 @@ import { handle, loadState, type Loaded } from './command-handler.js';
 import { checkAssetSizes } from '../domain/asset/errors.js';
 import type { AssetUploaded } from '../domain/asset/events.js';
 import { kindOf, nameFor } from '../domain/asset/kind.js';
-import type { AssetRecord, AssetUsage } from '../domain/asset/records.js';
-import { assetDecider, assetNotFound, assetRecord, type AssetState } from '../domain/asset/state.js';
+import type { AssetRecord } from '../api/assets.js';
+import type { AssetUsage } from '../domain/asset/state.js';
+import { assetDecider, assetNotFound, assetListing, type AssetState } from '../domain/asset/state.js';
 import { DomainError } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
 import { safeFilename } from '../domain/filename.js';
@@ -45,7 +46,7 @@ export const assetCommands = (deps: CommandDeps): Pick<Commands, 'uploadAsset' |
   getAsset: async (caller, id) => {
     const asset = await living(deps, caller.teamId, id);
     if (asset === undefined) throw assetNotFound();
-    return assetRecord(id, asset, asset.description);
+    return assetListing(id, asset, asset.description);
   },
   assetContent: async (caller, id) => {
     const asset = await loadAsset(deps, caller.teamId, id);
@@ -84,7 +85,7 @@ const uploadAsset = async (
     await deps.files.delete(file);
     throw fault;
   }
-  return assetRecord(id, events.reduce(assetDecider.evolve, undefined as AssetState)!, description);
+  return assetListing(id, events.reduce(assetDecider.evolve, undefined as AssetState)!, description);
 };
 
 const invalid = (field: string, message: string): DomainError =>

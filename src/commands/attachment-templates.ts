@@ -2,6 +2,7 @@
 import type { Caller, Commands, DocumentPreview, DocumentPreviewRequest, Imported } from './api.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
+import { attachmentTemplateRecord, attachmentTemplateVersions } from './template-answers.js';
 import {
   changeOf,
   createOf,
@@ -18,14 +19,12 @@ import type {
   AttachmentTemplateRecord,
   CreateAttachmentTemplateRequest,
   ImportAttachmentTemplateRequest,
-} from '../domain/attachment-template/records.js';
+} from '../api/attachment-templates.js';
 import type { AttachmentTemplateContent } from '../domain/attachment-template/schema.js';
 import { parseShortId, SHORT_ID_SIZE_BYTES, shortIdOf } from '../domain/attachment-template/short-id.js';
 import {
   attachmentTemplateDecider,
-  attachmentTemplateRecord,
   attachmentTemplateRules,
-  attachmentTemplateVersions,
   contentOfAttachment,
   resolveAttachmentVersion,
   type AttachmentTemplate,

@@ -1,12 +1,12 @@
 /** The checks of a send call that a schema cannot hold: addresses, header fields, times, sizes. Every fault is named at once. */
 import { DomainError, type FieldError } from '../domain/errors.js';
-import type { SendEmailRequest } from '../domain/email/request.js';
+import type { SendEmailRequest } from '../api/emails.js';
 import type { Limits } from '../domain/limits.js';
 import { parseAddress } from '../domain/message/address.js';
 import { checkHeader } from '../domain/message/compose.js';
 import { isoTime } from '../domain/ports/clock.js';
-import type { Recipient } from '../domain/template/schema.js';
-import type { RecipientRole } from '../domain/email/request.js';
+import type { Recipient } from '../domain/recipient.js';
+import type { RecipientRole } from '../domain/email/status.js';
 
 /** The recipients of a request in the order to, cc, bcc, with addresses as they will be used. */
 export type CheckedRequest = Readonly<{

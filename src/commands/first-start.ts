@@ -3,15 +3,16 @@ import { makeCommands } from './index.js';
 import type { Caller } from './api.js';
 import type { CommandDeps } from './deps.js';
 import { loadState } from './command-handler.js';
-import { permissions, type CreatedApiKey } from '../domain/api-key/records.js';
+import { permissions } from '../domain/api-key/permissions.js';
+import type { CreatedApiKey } from '../api/api-keys.js';
 import { WrongExpectedRevision } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
 import { INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5, type TeamId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { TeamSettings } from '../domain/team/events.js';
 import { evolveInstance, evolveTeam, type InstanceState, type TeamState } from '../domain/team/state.js';
-import type { CreateAttachmentTemplateRequest } from '../domain/attachment-template/records.js';
-import type { CreateTemplateRequest } from '../domain/template/records.js';
+import type { CreateAttachmentTemplateRequest } from '../api/attachment-templates.js';
+import type { CreateTemplateRequest } from '../api/templates.js';
 
 /** The id of the first team, or undefined before the first start is done. */
 export const firstTeam = async (deps: Pick<CommandDeps, 'eventLog'>): Promise<TeamId | undefined> => {

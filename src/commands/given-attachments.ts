@@ -1,5 +1,5 @@
 /** What stands in `attachments` of a send call: which of the four shapes each is, and every fault of their form. */
-import { attachmentSources, type AttachmentSource, type GivenAttachment } from '../domain/email/request.js';
+import { attachmentSources, type AttachmentSource, type GivenAttachment } from '../api/emails.js';
 import { DomainError, type FieldError } from '../domain/errors.js';
 import type { Limits } from '../domain/limits.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';

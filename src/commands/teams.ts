@@ -8,7 +8,7 @@ import { teamStream, type TeamId } from '../domain/ids.js';
 import type { Company } from '../domain/ports/renderer.js';
 import type { TeamEvent, TeamSettings } from '../domain/team/events.js';
 import { evolveTeam, type TeamState } from '../domain/team/state.js';
-import type { Recipient } from '../domain/template/schema.js';
+import type { Recipient } from '../domain/recipient.js';
 
 export type TeamChanges = Readonly<{ name?: string; defaultFrom?: Recipient; company?: Partial<Company> }>;
 

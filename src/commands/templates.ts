@@ -4,6 +4,7 @@ import { requireAddress } from './check-request.js';
 import { loadAsset } from './assets.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { withInlineImages } from './inline-images.js';
+import { templateRecord, templateVersions } from './template-answers.js';
 import {
   changeOf,
   createOf,
@@ -30,16 +31,10 @@ import type { JsonObject } from '../domain/json.js';
 import { checkEmailTemplate } from '../domain/rendering/check/check.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
 import type { EmailDraft } from '../domain/template/events.js';
-import type { CreateTemplateRequest } from '../domain/template/records.js';
-import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE, type EmailTemplateContent, type Recipient } from '../domain/template/schema.js';
-import {
-  resolveVersion,
-  templateDecider,
-  templateRecord,
-  templateRules,
-  templateVersions,
-  type Template,
-} from '../domain/template/state.js';
+import type { CreateTemplateRequest } from '../api/templates.js';
+import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE, type EmailTemplateContent } from '../domain/template/schema.js';
+import type { Recipient } from '../domain/recipient.js';
+import { resolveVersion, templateDecider, templateRules, type Template } from '../domain/template/state.js';
 import { emptyCompany } from '../domain/team/state.js';
 
 export type KnownTemplate = Known<TemplateId, Template>;

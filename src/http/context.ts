@@ -2,7 +2,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
 import type { Caller, Commands } from '../commands/api.js';
-import type { Permission } from '../domain/api-key/records.js';
+import type { Permission } from '../domain/api-key/permissions.js';
 import type { ErrorCode } from '../domain/errors.js';
 import type { Limits } from '../domain/limits.js';
 import type { Clock } from '../domain/ports/clock.js';
@@ -11,7 +11,7 @@ import type { Limiter } from '../domain/ports/limiter.js';
 import type { Logger } from '../domain/ports/logger.js';
 import type { Mailbox } from '../domain/ports/mailbox.js';
 import type { Health } from '../domain/ports/worker.js';
-import type { Queries } from '../projections/api.js';
+import type { Queries } from '../projections/query-types.js';
 import type { RatePolicy } from './hooks/rate-policy.js';
 
 export type HttpSettings = Readonly<{

@@ -23,7 +23,7 @@ import { healthRoutes } from './routes/health.js';
 import { landingRoutes } from './routes/landing.js';
 import { mailboxRoutes } from './routes/mailbox.js';
 import { templateRoutes } from './routes/templates.js';
-import { firstMailCurl } from './schemas/examples.js';
+import { firstMailCurl } from './first-mail.js';
 
 export type { HttpDeps, HttpSettings } from './context.js';
 export { openApiDocument } from './openapi/reference.js';

@@ -1,8 +1,7 @@
 /** Folds the total order into a Merkle tree and appends its root to the ledger, so that even a rewritten chain is noticed. */
-import { sealSegments, type LedgerState } from '../event-log/ledger.js';
+import { sealSegments, type LedgerState, evolveLedger } from '../event-log/ledger.js';
 import { LEDGER_STREAM } from '../domain/ids.js';
 import { loadState } from '../commands/command-handler.js';
-import { evolveLedger } from '../event-log/ledger.js';
 import type { Worker } from '../domain/ports/worker.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import { causeOfWork, type ProcessorDeps } from './deps.js';

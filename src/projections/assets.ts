@@ -1,7 +1,6 @@
 /** The list of assets, and what the gallery of each team holds. */
 import type { AssetEvent } from '../domain/asset/events.js';
-import type { AssetRecord, AssetUsage } from '../domain/asset/records.js';
-import { assetDecider, assetRecord } from '../domain/asset/state.js';
+import { assetDecider, assetListing, type AssetListing, type AssetUsage } from '../domain/asset/state.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
@@ -11,7 +10,7 @@ export const ASSETS = 'assets';
 export const ASSET_USAGE = 'assetUsage';
 
 /** `text`: the file name, for searches. */
-export type AssetDocument = Document & Readonly<{ team: string; text: string; item: AssetRecord }>;
+export type AssetDocument = Document & Readonly<{ team: string; text: string; item: AssetListing }>;
 /** Its id is that of the team. */
 export type AssetUsageDocument = Document & Readonly<{ usage: AssetUsage }>;
 
@@ -40,17 +39,17 @@ export const assetsProjection: Projection = {
 };
 
 /** What lists show of it; an asset whose key is destroyed is shown no more, recorded as deleted or not. */
-const itemOf = (id: string, { event }: Recorded): AssetRecord | undefined => {
+const itemOf = (id: string, { event }: Recorded): AssetListing | undefined => {
   const asset = assetDecider.evolve(undefined, event as AssetEvent);
-  return asset?.description === undefined ? undefined : assetRecord(id, asset, asset.description);
+  return asset?.description === undefined ? undefined : assetListing(id, asset, asset.description);
 };
 
 /** Counts what comes and what goes; its position moves with each event, however little of that the rebuilding still sees. */
 const usageAfter = (
   { metadata, position }: Recorded,
   find: Find,
-  before: AssetRecord | undefined,
-  after: AssetRecord | undefined,
+  before: AssetListing | undefined,
+  after: AssetListing | undefined,
 ): readonly Change[] => {
   const id = metadata.teamId;
   const known = find(ASSET_USAGE, id) as AssetUsageDocument | undefined;

@@ -1,5 +1,5 @@
 /** The documents of emails and of their counts, as queries find them. */
-import type { EmailStatus } from '../domain/email/request.js';
+import type { EmailStatus } from '../domain/email/status.js';
 import type { EmailSummary } from '../domain/email/summary.js';
 import type { Document } from '../domain/ports/read-models.js';
 
@@ -27,6 +27,20 @@ export type EmailDocument = Document &
 
 /** One day of one team: how many emails there are, by `status|templateId`. */
 export type EmailCountsDocument = Document & Readonly<{ team: string; day: string; cells: Readonly<Record<string, number>> }>;
+
+/** What lists show of an email. */
+export type EmailListing = {
+  id: string;
+  status: EmailStatus;
+  archived: boolean;
+  emailTemplateName: string;
+  templateId: string;
+  subject: string | null;
+  recipientCount: number;
+  createdAt: string;
+  sentAt: string | null;
+  deliveredAt: string | null;
+};
 
 export const dayOf = (isoTime: string): string => isoTime.slice(0, 10);
 export const countsId = (team: string, day: string): string => `${team}:${day}`;

@@ -1,6 +1,5 @@
 /** The list of emails with what is still to be done for each, and how many there are of each status and template on each day. */
-import type { EmailListItem } from '../domain/email/request.js';
-import { countsId, dayOf, EMAIL_COUNTS, EMAILS, type EmailDocument } from './email-documents.js';
+import { countsId, dayOf, EMAIL_COUNTS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
 import { foldEmails, readsOfEmails } from './email-fold.js';
 import type { Projection } from './projection.js';
 
@@ -40,7 +39,7 @@ export const emailsProjection = (retentionMs: number): Projection => ({
   fold: (batch, find) => foldEmails(batch, find, retentionMs),
 });
 
-export const emailListItem = ({ id, status, templateId, templateName, subject, createdAt, summary }: EmailDocument): EmailListItem => ({
+export const emailListItem = ({ id, status, templateId, templateName, subject, createdAt, summary }: EmailDocument): EmailListing => ({
   id,
   status,
   archived: summary.archivedAt !== null,

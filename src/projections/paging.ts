@@ -1,8 +1,7 @@
 /** Pages of a list: by number, or by a cursor that stays in its place while rows arrive. */
 import { DomainError } from '../domain/errors.js';
-import type { Page } from '../domain/email/request.js';
 import type { Document, ReadModels, Place, Query } from '../domain/ports/read-models.js';
-import type { Paging } from './api.js';
+import type { Page, Paging } from './query-types.js';
 
 export type ListQuery = Readonly<{
   collection: string;

@@ -1,10 +1,10 @@
 /** The queries behind the list endpoints. */
-import { apiKeyRecord } from '../domain/api-key/state.js';
+import { apiKeyListing } from '../domain/api-key/state.js';
 import { assertDefined, parseApiKeyId, parseEmailId, type TeamId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Condition, ReadModels } from '../domain/ports/read-models.js';
-import type { EmailFilter, Queries } from './api.js';
+import type { EmailFilter, Queries } from './query-types.js';
 import { API_KEYS, type ApiKeyDocument } from './api-keys.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
@@ -73,8 +73,8 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
     ),
   assetUsage: (teamId) => assetUsage(deps, teamId),
   listApiKeys: (teamId, paging) =>
-    readPage<ApiKeyDocument, ReturnType<typeof apiKeyRecord>>(deps.documents, allOf(deps, API_KEYS, teamId), paging, ({ id, key }) =>
-      apiKeyRecord(assertDefined(parseApiKeyId(id), 'API key id'), key, isoTime(deps.clock.now())),
+    readPage<ApiKeyDocument, ReturnType<typeof apiKeyListing>>(deps.documents, allOf(deps, API_KEYS, teamId), paging, ({ id, key }) =>
+      apiKeyListing(assertDefined(parseApiKeyId(id), 'API key id'), key, isoTime(deps.clock.now())),
     ),
   settle: deps.settle,
 });

@@ -1,16 +1,15 @@
 /** The lists of templates: those of emails and those of attachments, each in a collection of its own. */
-import type { AttachmentTemplateListItem } from '../domain/attachment-template/records.js';
 import {
   attachmentTemplateDecider,
-  attachmentTemplateListItem,
+  attachmentTemplateListing,
+  type AttachmentTemplateListing,
   type AttachmentTemplateState,
 } from '../domain/attachment-template/state.js';
 import { assertDefined, parseAttachmentTemplateId, parseTemplateId, splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
 import type { TemplateDraft, TemplateEvent } from '../domain/template/events.js';
 import type { TemplateDecider, TemplateOf, TemplateStateOf } from '../domain/template/lifecycle.js';
-import type { TemplateListItem } from '../domain/template/records.js';
-import { templateDecider, templateListItem, type TemplateState } from '../domain/template/state.js';
+import { templateDecider, templateListing, type TemplateListing, type TemplateState } from '../domain/template/state.js';
 import { eventByEvent, type Projection } from './projection.js';
 
 export const TEMPLATES = 'templates';
@@ -20,8 +19,8 @@ type ListItem = Readonly<{ name: string; slug: string; description: string }>;
 
 /** `state` is the fold of the stream, without the parts of the draft that no list shows. */
 type ListDocument<Item, State> = Document & Readonly<{ team: string; text: string; item: Item; state: State }>;
-export type TemplateDocument = ListDocument<TemplateListItem, TemplateState>;
-export type AttachmentTemplateDocument = ListDocument<AttachmentTemplateListItem, AttachmentTemplateState>;
+export type TemplateDocument = ListDocument<TemplateListing, TemplateState>;
+export type AttachmentTemplateDocument = ListDocument<AttachmentTemplateListing, AttachmentTemplateState>;
 
 /** How the templates of one kind are listed. `slim` takes out of a draft what its list does not show. */
 type ListRules<Draft extends TemplateDraft, Shown, Item extends ListItem> = Readonly<{
@@ -63,7 +62,7 @@ export const templatesProjection = makeProjection({
   kind: 'template',
   decider: templateDecider,
   slim: (draft) => ({ ...draft, variables: [], schema: null }),
-  item: (id, template) => templateListItem(assertDefined(parseTemplateId(id), 'template id'), template),
+  item: (id, template) => templateListing(assertDefined(parseTemplateId(id), 'template id'), template),
 });
 
 export const attachmentTemplatesProjection = makeProjection({
@@ -71,5 +70,5 @@ export const attachmentTemplatesProjection = makeProjection({
   kind: 'attachmentTemplate',
   decider: attachmentTemplateDecider,
   slim: (draft) => ({ ...draft, variables: [], schema: { outputFormats: draft.schema.outputFormats, pages: [] } }),
-  item: (id, template) => attachmentTemplateListItem(assertDefined(parseAttachmentTemplateId(id), 'attachment template id'), template),
+  item: (id, template) => attachmentTemplateListing(assertDefined(parseAttachmentTemplateId(id), 'attachment template id'), template),
 });

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { makeCommands } from '../../src/commands/index.js';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from '../../src/commands/attachment-templates.js';
-import type { AttachmentTemplateRecord, CreateAttachmentTemplateRequest } from '../../src/domain/attachment-template/records.js';
+import type { AttachmentTemplateRecord, CreateAttachmentTemplateRequest } from '../../src/api/attachment-templates.js';
 import { attachmentTemplateSlugStream, attachmentTemplateStream, assertDefined, parseAttachmentTemplateId } from '../../src/domain/ids.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import { loadAttachments } from '../../src/commands/attachments.js';
 import { makeCommands } from '../../src/commands/index.js';
-import type { SendEmailRequest } from '../../src/domain/email/request.js';
+import type { SendEmailRequest } from '../../src/api/emails.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.js';
 import { refusedWith } from '../support/given.js';

@@ -1,6 +1,6 @@
 /** The send call as a command: what is pinned, what is refused with which code and path, and what an Idempotency-Key promises. */
 import t from 'tap';
-import type { SendEmailRequest } from '../../src/domain/email/request.js';
+import type { SendEmailRequest } from '../../src/api/emails.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { emailStream, assertDefined, parseEmailId, teamStream } from '../../src/domain/ids.js';
 import { changeTeam } from '../../src/commands/teams.js';

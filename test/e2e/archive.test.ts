@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { tailOf } from '../../src/event-log/event-log.js';
 import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.js';
-import type { EmailRecord } from '../../src/domain/email/request.js';
+import type { EmailRecord } from '../../src/api/emails.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { filesIn } from '../support/files.js';

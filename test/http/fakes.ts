@@ -1,9 +1,11 @@
 /** Commands, queries and a mailbox in memory, as far as the HTTP server needs them: they answer, record and refuse on demand. */
 import type { Authenticated, Commands } from '../../src/commands/api.js';
-import type { AssetRecord } from '../../src/domain/asset/records.js';
-import type { ApiKeyRecord, Permission } from '../../src/domain/api-key/records.js';
-import { permissions as allPermissions } from '../../src/domain/api-key/records.js';
-import type { EmailListItem, EmailRecord, PageMeta } from '../../src/domain/email/request.js';
+import type { AssetRecord } from '../../src/api/assets.js';
+import type { ApiKeyRecord } from '../../src/api/api-keys.js';
+import type { Permission } from '../../src/domain/api-key/permissions.js';
+import { permissions as allPermissions } from '../../src/domain/api-key/permissions.js';
+import type { EmailListItem, EmailRecord } from '../../src/api/emails.js';
+import type { PageMeta } from '../../src/api/common.js';
 import { DomainError } from '../../src/domain/errors.js';
 import { assertDefined, parseApiKeyId, parseAssetId, parseEmailId, parseTeamId } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
@@ -11,9 +13,9 @@ import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 import type { Mailbox, MailboxMessage } from '../../src/domain/ports/mailbox.js';
 import type { WorkerHealth } from '../../src/domain/ports/worker.js';
-import type { AttachmentTemplateRecord } from '../../src/domain/attachment-template/records.js';
-import type { TemplateRecord } from '../../src/domain/template/records.js';
-import type { Queries } from '../../src/projections/api.js';
+import type { AttachmentTemplateRecord } from '../../src/api/attachment-templates.js';
+import type { TemplateRecord } from '../../src/api/templates.js';
+import type { Queries } from '../../src/projections/query-types.js';
 import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
 import { buildServer, type HttpDeps, type HttpSettings } from '../../src/http/server.js';
 import type { App } from '../../src/http/context.js';

@@ -3,7 +3,7 @@ import t from 'tap';
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.js';
 import { openApiDocument, routesOf } from '../../src/http/server.js';
 import { sampleTemplates } from '../../src/samples/index.js';
-import { sendExamples } from '../../src/http/schemas/examples.js';
+import { sendExamples } from '../../src/api/examples.js';
 import { ASSET, bearer, EMAIL, fakeMailbox, fakeServer, KEY_ID } from './fakes.js';
 
 const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});

@@ -2,12 +2,12 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
-import type { EmailStatus } from '../../src/domain/email/request.js';
+import type { EmailStatus } from '../../src/domain/email/status.js';
 import { assertDefined, parseTeamId } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import type { ApiKeyEvent } from '../../src/domain/api-key/events.js';
 import type { AttachmentDraft, EmailDraft, TemplateEvent } from '../../src/domain/template/events.js';
-import type { EmailFilter, Paging, Queries } from '../../src/projections/api.js';
+import type { EmailFilter, Paging, Queries } from '../../src/projections/query-types.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { accepted, at, attempted, content, sent, T0, TEAM_ID } from '../support/email-facts.js';

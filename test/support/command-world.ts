@@ -6,14 +6,14 @@ import { openGenerator } from '../../src/adapters/render/workers/generator.js';
 import type { Caller, Commands } from '../../src/commands/api.js';
 import { makeCommandDeps, type CommandDeps } from '../../src/commands/deps.js';
 import { makeCommands } from '../../src/commands/index.js';
-import { permissions } from '../../src/domain/api-key/records.js';
-import type { SendEmailRequest } from '../../src/domain/email/request.js';
+import { permissions } from '../../src/domain/api-key/permissions.js';
+import type { SendEmailRequest } from '../../src/api/emails.js';
 import { openEventLog, startOf } from '../../src/event-log/event-log.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { assertDefined, parseTeamId, teamStream, type StreamName, type TeamId } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import { emptyCompany } from '../../src/domain/team/state.js';
-import type { CreateTemplateRequest, TemplateRecord } from '../../src/domain/template/records.js';
+import type { CreateTemplateRequest, TemplateRecord } from '../../src/api/templates.js';
 import { T0 } from './email-facts.js';
 import { fakeClock, type FakeClock } from './fake-clock.js';
 import {

@@ -1,7 +1,7 @@
 /** Processors over the world of commands: a read model that follows, the bus in memory, a mailer that does as it is told, a clock that is moved. */
 import type { Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
-import type { SendEmailRequest } from '../../src/domain/email/request.js';
+import type { SendEmailRequest } from '../../src/api/emails.js';
 import { emailStream, assertDefined, parseEmailId, type EmailId } from '../../src/domain/ids.js';
 import type { Limits } from '../../src/domain/limits.js';
 import type { Bus, Pointer } from '../../src/domain/ports/bus.js';

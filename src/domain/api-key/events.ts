@@ -1,9 +1,9 @@
 /** The facts of one API key. The key itself is nowhere: only the SHA-256 of its 256 random bits. */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable, oneOf } from '../schema.js';
-import { permissions } from './records.js';
+import { text } from '../stored.js';
+import { permissions } from './permissions.js';
 
-const text = Type.String();
 const optionalText = nullable(text);
 
 export const apiKeyEventSchemas = {

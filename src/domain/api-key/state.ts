@@ -5,7 +5,7 @@ import { DomainError } from '../errors.js';
 import { assertDefined, parseApiKeyId, type ApiKeyId } from '../ids.js';
 import { defaultLimits } from '../limits.js';
 import type { ApiKeyEvent } from './events.js';
-import type { ApiKeyRecord } from './records.js';
+import type { Permission } from './permissions.js';
 
 /** `<prefix>_sk_<random>`: 256 random bits in base64url. */
 export const API_KEY_PREFIX = 'sealpost_sk_';
@@ -75,7 +75,24 @@ export const admitApiKey = (key: ApiKeyState, hash: string, at: string): ApiKey 
   return key;
 };
 
-export const apiKeyRecord = (id: ApiKeyId, key: Omit<ApiKey, 'hash'>, now: string): ApiKeyRecord => ({
+/** What is shown of a key. */
+export type ApiKeyListing = {
+  id: string;
+  name: string;
+  description: string | null;
+  permissions: Permission[];
+  rateLimit: number | null;
+  status: 'active' | 'expired' | 'revoked';
+  /** The first four characters of the random part, and the last four. */
+  start: string;
+  end: string;
+  createdAt: string;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+  revokedAt: string | null;
+};
+
+export const apiKeyListing = (id: ApiKeyId, key: Omit<ApiKey, 'hash'>, now: string): ApiKeyListing => ({
   id,
   name: key.name,
   description: key.description,

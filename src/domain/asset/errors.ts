@@ -1,7 +1,7 @@
 /** The bounds of the gallery, and the errors of who crosses them: each states the actual value and the maximum. */
 import { DomainError } from '../errors.js';
 import type { Limits } from '../limits.js';
-import type { AssetUsage } from './records.js';
+import type { AssetUsage } from './state.js';
 
 const written = new Intl.NumberFormat('en-US');
 

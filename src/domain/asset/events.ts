@@ -1,7 +1,6 @@
 /** The facts of one file of the gallery. Its name and a hash of its content may tell of a person: they are sealed, as its bytes are. */
 import { Type, type Static } from '@sinclair/typebox';
-
-const text = Type.String();
+import { text } from '../stored.js';
 
 const Description = Type.Object({
   filename: text,

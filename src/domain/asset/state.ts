@@ -2,7 +2,6 @@
 import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
 import type { AssetDescription, AssetEvent, AssetUploaded } from './events.js';
-import type { AssetRecord } from './records.js';
 
 /** `description` is undefined once the key is destroyed: what is left has no name and no bytes. */
 export type Asset = Omit<AssetUploaded['data'], 'at'> &
@@ -39,11 +38,27 @@ export const assetDecider: Decider<AssetCommand, AssetEvent, AssetState> = {
   initialState: undefined,
 };
 
-export const assetRecord = (
+/** What a team's gallery holds. */
+export type AssetUsage = Readonly<{ count: number; sizeBytes: number }>;
+
+/** What is shown of an asset. */
+export type AssetListing = {
+  id: string;
+  filename: string;
+  contentType: string;
+  sizeBytes: number;
+  sha256: string;
+  /** In pixels; pictures only. */
+  width?: number;
+  height?: number;
+  createdAt: string;
+};
+
+export const assetListing = (
   id: string,
   { contentType, sizeBytes, width, height, createdAt }: Omit<Asset, 'description'>,
   { filename, sha256 }: AssetDescription,
-): AssetRecord => ({
+): AssetListing => ({
   id,
   filename,
   contentType,

@@ -1,4 +1,4 @@
-/** What the events of one attachment template add up to, the decisions about it, and how it is shown. */
+/** What the events of one attachment template add up to, the decisions about it, and what lists show of it. */
 import { DomainError } from '../errors.js';
 import { assertDefined, type AttachmentTemplateId } from '../ids.js';
 import type { AttachmentDraft } from '../template/events.js';
@@ -6,13 +6,13 @@ import {
   findVersion,
   makeTemplateDecider,
   publicationOf,
+  type Publication,
   type TemplateCommandOf,
   type TemplateOf,
   type TemplateRules,
   type TemplateStateOf,
 } from '../template/lifecycle.js';
-import type { AttachmentTemplateListItem, AttachmentTemplateRecord, AttachmentTemplateVersion } from './records.js';
-import type { AttachmentTemplateContent } from './schema.js';
+import type { AttachmentTemplateContent, OutputFormat } from './schema.js';
 
 type Shown = Pick<AttachmentDraft, 'name'>;
 export type AttachmentTemplate = TemplateOf<AttachmentDraft, Shown>;
@@ -53,7 +53,22 @@ export const contentOfAttachment = ({ variables, schema, locale, timeZone }: Att
   timeZone,
 });
 
-export const attachmentTemplateListItem = (id: AttachmentTemplateId, template: AttachmentTemplate): AttachmentTemplateListItem => {
+/** What lists show of an attachment template. */
+export type AttachmentTemplateListing = Publication & {
+  id: string;
+  shortId: string;
+  slug: string;
+  name: string;
+  description: string;
+  type: 'attachment';
+  outputFormats: OutputFormat[];
+  locale: string;
+  timeZone: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export const attachmentTemplateListing = (id: AttachmentTemplateId, template: AttachmentTemplate): AttachmentTemplateListing => {
   const { name, description, schema, locale, timeZone } = template.draft;
   return {
     id,
@@ -70,14 +85,3 @@ export const attachmentTemplateListItem = (id: AttachmentTemplateId, template: A
     updatedAt: template.updatedAt,
   };
 };
-
-export const attachmentTemplateRecord = (id: AttachmentTemplateId, template: AttachmentTemplate): AttachmentTemplateRecord => ({
-  ...attachmentTemplateListItem(id, template),
-  variables: template.draft.variables,
-  schema: template.draft.schema,
-});
-
-export const attachmentTemplateVersions = (template: AttachmentTemplate): readonly AttachmentTemplateVersion[] =>
-  template.published
-    .map(({ version, name, publishedAt }) => ({ version, name, publishedAt, current: version === template.published.at(-1)?.version }))
-    .reverse();

@@ -2,10 +2,9 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../schema.js';
 import { priorities } from '../ports/bus.js';
-import { RecipientSchema } from '../template/schema.js';
-import { recipientRoles } from './request.js';
+import { StoredRecipient, text } from '../stored.js';
+import { recipientRoles } from './status.js';
 
-const text = Type.String();
 const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);
 
 /** HMAC of the request body under one Idempotency-Key. */
@@ -33,9 +32,9 @@ const accepted = {
 };
 
 const envelope = {
-  from: RecipientSchema,
+  from: StoredRecipient,
   /** One for each role of `roles`. */
-  recipients: Type.Array(RecipientSchema),
+  recipients: Type.Array(StoredRecipient),
   replyTo: optional(text),
   /** As rendered at acceptance. */
   subject: text,

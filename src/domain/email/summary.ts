@@ -1,6 +1,6 @@
 /** Where an email stands: the part of its fold that lists, timers and decisions share. It holds nothing personal. */
 import type { EmailAccepted, EmailEvent } from './events.js';
-import type { EmailStatus, RecipientStatus } from './request.js';
+import type { EmailStatus, RecipientStatus } from './status.js';
 
 export type EmailSummary = Readonly<{
   status: EmailStatus;

@@ -1,9 +1,7 @@
 /** The facts of a team, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf } from '../schema.js';
-import { RecipientSchema } from '../template/schema.js';
-
-const text = Type.String();
+import { StoredRecipient, text } from '../stored.js';
 
 /** What the company constants of templates say; empty where not set. */
 export const CompanySchema = Type.Object(
@@ -25,7 +23,7 @@ export const CompanySchema = Type.Object(
 const Settings = Type.Object({
   name: text,
   /** The sender where neither the call nor the template names one. */
-  defaultFrom: RecipientSchema,
+  defaultFrom: StoredRecipient,
   company: CompanySchema,
 });
 export type TeamSettings = Static<typeof Settings>;

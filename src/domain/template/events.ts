@@ -2,9 +2,7 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { outputFormats } from '../attachment-template/schema.js';
 import { oneOf } from '../schema.js';
-import { RecipientSchema } from './schema.js';
-
-const text = Type.String();
+import { StoredRecipient, text } from '../stored.js';
 
 export const templateKinds = ['email', 'attachment'] as const;
 export type TemplateKind = (typeof templateKinds)[number];
@@ -19,7 +17,7 @@ const common = {
 };
 
 /** One revision of the draft of an email: everything that its author writes. */
-const EmailDraftSchema = Type.Object({ ...common, subject: text, from: Type.Union([RecipientSchema, Type.Null()]) });
+const EmailDraftSchema = Type.Object({ ...common, subject: text, from: Type.Union([StoredRecipient, Type.Null()]) });
 export type EmailDraft = Static<typeof EmailDraftSchema>;
 
 /** The same of an attachment. A document has no sender and no subject; `schema` holds its formats. */

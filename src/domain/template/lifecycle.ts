@@ -176,12 +176,19 @@ export const findVersion = <Shown>(
   return { revision: known.revision, version: known.version, shown: known };
 };
 
-/** Where a template stands between draft and published: the fields that every record of one has. */
-export const publicationOf = ({ revision, published }: Versions<unknown>) => {
+/** Where a template stands between draft and published. */
+export type Publication = {
+  status: 'draft' | 'published';
+  /** The number that the next publish gives, or gave where nothing changed since. */
+  version: number;
+  publishedVersion: number | null;
+};
+
+export const publicationOf = ({ revision, published }: Versions<unknown>): Publication => {
   const latest = published.at(-1);
   const upToDate = latest?.revision === revision;
   return {
-    status: upToDate ? ('published' as const) : ('draft' as const),
+    status: upToDate ? 'published' : 'draft',
     version: published.length + (upToDate ? 0 : 1),
     publishedVersion: latest?.version ?? null,
   };

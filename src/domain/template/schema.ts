@@ -1,6 +1,4 @@
-/** What a template is made of: the JSON that authors write, as types and as schemas that check its outer shape. */
-import { Type, type Static } from '@sinclair/typebox';
-import { defaultLimits } from '../limits.js';
+/** What a template is made of: the JSON that authors write, as types. */
 import type { Json, JsonObject } from '../json.js';
 import type { ComponentsOf } from '../rendering/components.js';
 
@@ -68,13 +66,3 @@ export type EmailTemplateContent = Readonly<{
   /** IANA name; default `UTC`. */
   timeZone?: string;
 }>;
-
-/** A mailbox: `email` is an addr-spec (RFC 5322, section 3.4.1), `name` the display name. */
-export const RecipientSchema = Type.Object(
-  {
-    email: Type.String({ minLength: 1, maxLength: 512, description: 'Email address' }),
-    name: Type.Optional(Type.String({ maxLength: defaultLimits.displayNameCharsMax, description: 'Display name' })),
-  },
-  { additionalProperties: false },
-);
-export type Recipient = Static<typeof RecipientSchema>;

@@ -1,4 +1,4 @@
-/** What the events of one email template add up to, the decisions about it, and how it is shown. */
+/** What the events of one email template add up to, the decisions about it, and what lists show of it. */
 import { DomainError } from '../errors.js';
 import type { TemplateId } from '../ids.js';
 import type { EmailDraft } from './events.js';
@@ -6,12 +6,12 @@ import {
   findVersion,
   makeTemplateDecider,
   publicationOf,
+  type Publication,
   type TemplateCommandOf,
   type TemplateOf,
   type TemplateRules,
   type TemplateStateOf,
 } from './lifecycle.js';
-import type { TemplateListItem, TemplateRecord, TemplateVersion } from './records.js';
 
 type Shown = Pick<EmailDraft, 'name' | 'subject' | 'from'>;
 export type Template = TemplateOf<EmailDraft, Shown>;
@@ -44,7 +44,22 @@ export const resolveVersion = (template: Template, version: string | number): Re
   return { revision, version: number, name: shown.name, from: shown.from };
 };
 
-export const templateListItem = (id: TemplateId, template: Template): TemplateListItem => {
+/** What lists show of a template. */
+export type TemplateListing = Publication & {
+  id: string;
+  slug: string;
+  name: string;
+  description: string;
+  type: 'email';
+  subject: string;
+  from: EmailDraft['from'];
+  locale: string;
+  timeZone: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export const templateListing = (id: TemplateId, template: Template): TemplateListing => {
   const { name, description, subject, from, locale, timeZone } = template.draft;
   return {
     id,
@@ -61,20 +76,3 @@ export const templateListItem = (id: TemplateId, template: Template): TemplateLi
     updatedAt: template.updatedAt,
   };
 };
-
-export const templateRecord = (id: TemplateId, template: Template): TemplateRecord => ({
-  ...templateListItem(id, template),
-  variables: template.draft.variables,
-  schema: template.draft.schema,
-});
-
-export const templateVersions = (template: Template): readonly TemplateVersion[] =>
-  template.published
-    .map(({ version, name, subject, publishedAt }) => ({
-      version,
-      name,
-      subject,
-      publishedAt,
-      current: version === template.published.at(-1)?.version,
-    }))
-    .reverse();

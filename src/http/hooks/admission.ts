@@ -1,7 +1,7 @@
 /** Decides, before a body is read, whether a request is let in: transport, key, rate, permission; the cheapest checks first. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticated } from '../../commands/api.js';
-import type { Permission } from '../../domain/api-key/records.js';
+import type { Permission } from '../../domain/api-key/permissions.js';
 import { DomainError } from '../../domain/errors.js';
 import { addressRateLimits, generalRateLimit } from '../../domain/limits.js';
 import type { Admission, Window } from '../../domain/ports/limiter.js';

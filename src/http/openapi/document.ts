@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../domain/json.js';
 import { isJsonObject } from '../../domain/json.js';
 import type { Access } from '../context.js';
 import { statusOf } from '../errors.js';
-import { components } from '../schemas/components.js';
+import { components } from '../../api/components.js';
 import type { ErrorCode } from '../../domain/errors.js';
 
 /** A route as it was registered, as far as the description needs it. */

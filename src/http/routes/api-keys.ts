@@ -1,12 +1,13 @@
 /** Making, listing and revoking API keys. The key itself is shown once, in the answer that made it. */
-import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from '../../domain/api-key/records.js';
-import { DeletedSchema } from '../../domain/email/request.js';
+import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from '../../api/api-keys.js';
+import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import { DomainError } from '../../domain/errors.js';
 import { parseApiKeyId, type ApiKeyId } from '../../domain/ids.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { coerceQuery } from '../hooks/validation.js';
-import { createApiKeyExamples } from '../schemas/examples.js';
-import { PagingQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
+import { createApiKeyExamples } from '../../api/examples.js';
+import { PagingQuerySchema } from '../../api/queries.js';
+import { pagingOf } from '../query-values.js';
 import { SETTLE_MS } from './emails.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;

@@ -1,10 +1,10 @@
 /** The gallery: pictures and files that templates and attachments refer to by id. */
 import { assetTooLarge } from '../../domain/asset/errors.js';
 import { isRaster } from '../../domain/asset/kind.js';
-import { AssetRecordSchema, CreateAssetRequestSchema, type CreateAssetRequest } from '../../domain/asset/records.js';
+import { AssetRecordSchema, CreateAssetRequestSchema, type CreateAssetRequest } from '../../api/assets.js';
 import { assetNotFound } from '../../domain/asset/state.js';
 import { decodeBase64 } from '../../domain/base64.js';
-import { DeletedSchema } from '../../domain/email/request.js';
+import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import { DomainError } from '../../domain/errors.js';
 import { parseAssetId, type AssetId } from '../../domain/ids.js';
 import type { Upload } from '../../commands/api.js';
@@ -12,8 +12,9 @@ import { callerOf, type App, type HttpDeps } from '../context.js';
 import { disposition } from '../hooks/disposition.js';
 import { readUpload, registerUploads } from '../hooks/upload.js';
 import { coerceQuery } from '../hooks/validation.js';
-import { createAssetExamples } from '../schemas/examples.js';
-import { AssetListQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
+import { createAssetExamples } from '../../api/examples.js';
+import { AssetListQuerySchema } from '../../api/queries.js';
+import { pagingOf } from '../query-values.js';
 import { SETTLE_MS } from './emails.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;

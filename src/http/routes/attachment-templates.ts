@@ -1,21 +1,21 @@
 /** Making, changing, publishing and previewing attachment templates. `:id` is an id, a short id or a slug throughout. */
-import { Type, type Static } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import {
   AttachmentTemplateListItemSchema,
   AttachmentTemplateRecordSchema,
-  AttachmentTemplateVersionSchema,
+  AttachmentTemplateVersionsSchema,
   CreateAttachmentTemplateRequestSchema,
+  DocumentPreviewQuerySchema,
+  type DocumentPreviewQuery,
   ImportAttachmentTemplateRequestSchema,
   UpdateAttachmentTemplateRequestSchema,
-} from '../../domain/attachment-template/records.js';
-import { outputFormats, type OutputFormat } from '../../domain/attachment-template/schema.js';
-import { DeletedSchema } from '../../domain/email/request.js';
+} from '../../api/attachment-templates.js';
+import type { OutputFormat } from '../../domain/attachment-template/schema.js';
+import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import { DomainError } from '../../domain/errors.js';
 import { safeFilename } from '../../domain/filename.js';
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.js';
-import { defaultLimits, type Limits } from '../../domain/limits.js';
-import { enumOf } from '../../domain/schema.js';
+import type { Limits } from '../../domain/limits.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { disposition } from '../hooks/disposition.js';
 import { parseJsonBody } from '../json/body.js';
@@ -24,8 +24,9 @@ import {
   createAttachmentTemplateExamples,
   importAttachmentTemplateExamples,
   updateAttachmentTemplateExamples,
-} from '../schemas/examples.js';
-import { TemplateListQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
+} from '../../api/examples.js';
+import { TemplateListQuerySchema } from '../../api/queries.js';
+import { pagingOf } from '../query-values.js';
 import { SETTLE_MS } from './emails.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
@@ -39,24 +40,6 @@ const files: Readonly<Record<OutputFormat, Readonly<{ contentType: string; exten
   pdf: { contentType: 'application/pdf', extension: '.pdf' },
   excel: { contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', extension: '.xlsx' },
 };
-
-const PreviewQuerySchema = Type.Object(
-  {
-    variables: Type.Optional(
-      Type.String({
-        minLength: 2,
-        maxLength: defaultLimits.urlSizeBytesMax,
-        description: 'A JSON object, percent-encoded',
-        examples: ['{"number":"2030-17"}'],
-      }),
-    ),
-    format: Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`')),
-    version: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),
-    ),
-  },
-  { additionalProperties: false },
-);
 
 const readRoutes = (app: App, deps: Deps): void => {
   app.get(
@@ -105,7 +88,7 @@ const readRoutes = (app: App, deps: Deps): void => {
         operationId: 'listAttachmentTemplateVersions',
         tags,
         params,
-        response: { 200: Type.Object({ data: Type.Array(AttachmentTemplateVersionSchema) }, { additionalProperties: false }) },
+        response: { 200: AttachmentTemplateVersionsSchema },
       },
     },
     async (request) => ({ data: [...(await deps.commands.attachmentTemplateVersions(callerOf(request), request.params.id))] }),
@@ -216,7 +199,7 @@ const previewRoute = (app: App, deps: Deps): void => {
         operationId: 'previewAttachmentTemplate',
         tags,
         params,
-        querystring: PreviewQuerySchema,
+        querystring: DocumentPreviewQuerySchema,
       },
     },
     async (request, reply) => {
@@ -237,7 +220,7 @@ const previewRoute = (app: App, deps: Deps): void => {
   );
 };
 
-const given = ({ format, version }: Omit<Static<typeof PreviewQuerySchema>, 'variables'>) => ({
+const given = ({ format, version }: Omit<DocumentPreviewQuery, 'variables'>) => ({
   ...(format === undefined ? {} : { format }),
   ...(version === undefined ? {} : { version }),
 });

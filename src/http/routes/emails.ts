@@ -3,7 +3,6 @@ import type { HookHandlerDoneFunction } from 'fastify';
 import {
   BulkDeleteRequestSchema,
   BulkDeleteResponseSchema,
-  DeletedSchema,
   EmailListItemSchema,
   EmailRecordSchema,
   RetryEmailResponseSchema,
@@ -11,17 +10,19 @@ import {
   SendEmailResponseSchema,
   type BulkDeleteRequest,
   type BulkDeleteResponse,
-} from '../../domain/email/request.js';
+} from '../../api/emails.js';
+import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import { DomainError, type FieldError } from '../../domain/errors.js';
 import { parseEmailId, type EmailId } from '../../domain/ids.js';
 import { isoTime } from '../../domain/ports/clock.js';
-import type { EmailFilter } from '../../projections/api.js';
+import type { EmailFilter } from '../../projections/query-types.js';
 import type { Caller } from '../../commands/api.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
 import { coerceQuery } from '../hooks/validation.js';
-import { bulkDeleteExamples, sendExamples } from '../schemas/examples.js';
-import { EmailListQuerySchema, emailFilterOf, idParams, momentOf, pageOf, pagingOf } from '../schemas/queries.js';
+import { bulkDeleteExamples, sendExamples } from '../../api/examples.js';
+import { EmailListQuerySchema } from '../../api/queries.js';
+import { emailFilterOf, momentOf, pagingOf } from '../query-values.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 

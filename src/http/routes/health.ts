@@ -1,36 +1,9 @@
 /** For load balancers and people on call: whether the process lives, and whether it should be given requests. */
-import { Type } from '@sinclair/typebox';
+import { LiveSchema, ReadySchema, type Readiness } from '../../api/health.js';
 import type { WorkerHealth } from '../../domain/ports/worker.js';
 import type { App, HttpDeps } from '../context.js';
 
 type Deps = Pick<HttpDeps, 'health' | 'version'>;
-
-const LiveSchema = Type.Object({ status: Type.Literal('live'), version: Type.String() }, { additionalProperties: false });
-
-const readiness = ['ready', 'degraded', 'unavailable'] as const;
-type Readiness = (typeof readiness)[number];
-
-const ReadySchema = Type.Object(
-  {
-    status: Type.Unsafe<Readiness>({
-      type: 'string',
-      enum: [...readiness],
-      description: '`degraded`: a worker is being started again after a fault; requests are served',
-    }),
-    workers: Type.Array(
-      Type.Object(
-        {
-          name: Type.String(),
-          state: Type.Unsafe<WorkerHealth['state']>({ type: 'string', enum: ['starting', 'running', 'restarting', 'stopped'] }),
-          restarts: Type.Integer(),
-          lastFault: Type.Union([Type.String(), Type.Null()]),
-        },
-        { additionalProperties: false },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-);
 
 /** A worker that restarts does not take the process out: emails are still accepted durably, and delivered later. */
 const readinessOf = (accepting: boolean, workers: readonly WorkerHealth[]): Readiness => {

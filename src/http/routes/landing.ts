@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { App, HttpDeps } from '../context.js';
 import { ICON, escapeHtml } from '../dashboard/page.js';
 import { isLocal } from '../hooks/loopback-only.js';
-import { firstMailCurl } from '../schemas/examples.js';
+import { firstMailCurl } from '../first-mail.js';
 
 const style = `
 :root { color-scheme: light dark; --ground: light-dark(#fff, #17181b); --raised: light-dark(#f6f6f4, #1f2125); --line: light-dark(#e2e1dd, #33363c); --ink: light-dark(#1d1d1b, #ececea); --soft: light-dark(#63625d, #a3a5aa); --accent: light-dark(#b3261e, #ff8a80); }

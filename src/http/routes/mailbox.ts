@@ -1,6 +1,14 @@
 /** The mailbox as JSON, as files and as a page. On loopback only, without a key. */
-import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
+import { idParams } from '../../api/common.js';
+import {
+  MailboxAttachmentParamsSchema,
+  MailboxClearedSchema,
+  MailboxHtmlQuerySchema,
+  MailboxMessageSchema,
+  MailboxPageSchema,
+} from '../../api/mailbox.js';
+import { PageOnlyQuerySchema } from '../../api/queries.js';
 import { DomainError } from '../../domain/errors.js';
 import { defaultLimits } from '../../domain/limits.js';
 import type { Mailbox, MailboxMessage } from '../../domain/ports/mailbox.js';
@@ -12,8 +20,6 @@ import { disposition } from '../hooks/disposition.js';
 import { loopbackOnly } from '../hooks/loopback-only.js';
 import { MAIL_CSP, mailHtml } from '../hooks/mail-html.js';
 import { coerceQuery } from '../hooks/validation.js';
-import { MailboxClearedSchema, MailboxMessageSchema, MailboxPageSchema } from '../schemas/mailbox.js';
-import { PageOnlyQuerySchema } from '../schemas/queries.js';
 
 const PAGE_CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -22,15 +28,7 @@ const FILE_CSP = "default-src 'none'; sandbox";
 
 const tags = ['Mailbox'];
 const config = { access: 'public' } as const;
-const params = Type.Object({ id: Type.String({ description: 'Id of the message' }) });
-const attachmentParams = Type.Object({
-  id: Type.String({ description: 'Id of the message' }),
-  index: Type.String({ description: 'Counts from 0' }),
-});
-const SchemeQuery = Type.Object(
-  { scheme: Type.Optional(Type.Unsafe<'light' | 'dark'>({ type: 'string', enum: ['light', 'dark'] })) },
-  { additionalProperties: false },
-);
+const params = idParams('Id of the message');
 
 const missing = (): DomainError => new DomainError('NOT_FOUND', 'There is no such message in the mailbox.');
 
@@ -133,7 +131,7 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
     {
       config: { ...config, unknownId: 'NOT_FOUND', media: 'application/octet-stream' },
       onRequest: loopbackOnly,
-      schema: { summary: 'Download an attachment', operationId: 'getMailboxAttachment', tags, params: attachmentParams },
+      schema: { summary: 'Download an attachment', operationId: 'getMailboxAttachment', tags, params: MailboxAttachmentParamsSchema },
     },
     async (request, reply) => {
       const { id, index } = request.params;
@@ -160,7 +158,11 @@ const pageRoutes = (app: App, mailbox: Mailbox, curl: string): void => {
   );
   app.get(
     '/mailbox/messages/:id/html',
-    { config: { ...config, unknownId: 'NOT_FOUND' }, onRequest: loopbackOnly, schema: { ...hidden, params, querystring: SchemeQuery } },
+    {
+      config: { ...config, unknownId: 'NOT_FOUND' },
+      onRequest: loopbackOnly,
+      schema: { ...hidden, params, querystring: MailboxHtmlQuerySchema },
+    },
     async (request, reply) => {
       const message = await messageOf(mailbox, request.params.id);
       return sendFile(reply, 'text/html; charset=utf-8', await mailHtml(mailbox, message, request.query.scheme === 'dark'), MAIL_CSP);

@@ -1,19 +1,19 @@
 /** Making, changing, publishing and previewing email templates. `:id` is an id or a slug throughout. */
-import { Type } from '@sinclair/typebox';
-import { DeletedSchema } from '../../domain/email/request.js';
+import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import {
   CreateTemplateRequestSchema,
   PreviewRequestSchema,
   PreviewResponseSchema,
   TemplateListItemSchema,
   TemplateRecordSchema,
-  TemplateVersionSchema,
+  TemplateVersionsSchema,
   UpdateTemplateRequestSchema,
-} from '../../domain/template/records.js';
+} from '../../api/templates.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { coerceQuery } from '../hooks/validation.js';
-import { createTemplateExamples, previewExamples, updateTemplateExamples } from '../schemas/examples.js';
-import { TemplateListQuerySchema, idParams, pageOf, pagingOf } from '../schemas/queries.js';
+import { createTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
+import { TemplateListQuerySchema } from '../../api/queries.js';
+import { pagingOf } from '../query-values.js';
 import { SETTLE_MS } from './emails.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
@@ -62,7 +62,7 @@ const readRoutes = (app: App, deps: Deps): void => {
         operationId: 'listTemplateVersions',
         tags,
         params,
-        response: { 200: Type.Object({ data: Type.Array(TemplateVersionSchema) }, { additionalProperties: false }) },
+        response: { 200: TemplateVersionsSchema },
       },
     },
     async (request) => ({ data: [...(await deps.commands.templateVersions(callerOf(request), request.params.id))] }),

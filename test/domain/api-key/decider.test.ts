@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import {
   admitApiKey,
   apiKeyDecider,
-  apiKeyRecord,
+  apiKeyListing,
   formatApiKey,
   readApiKey,
   type ApiKeyCommand,
@@ -117,7 +117,7 @@ void t.test('admission: known, of the same hash in all its bits, not revoked, no
 
 void t.test('the record shows its state and never its hash', async (t) => {
   const recordOf = (events: readonly ApiKeyEvent[], now: string) =>
-    apiKeyRecord(id, events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)!, now);
+    apiKeyListing(id, events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)!, now);
   t.strictSame(recordOf([created, used(1)], at(2)), {
     id,
     name: 'Shop',

@@ -1,13 +1,12 @@
 /** Attachment templates: what their events add up to, their short ids, and where in them a picture stands. */
 import fc from 'fast-check';
 import t from 'tap';
+import { attachmentTemplateRecord, attachmentTemplateVersions } from '../../../src/commands/template-answers.js';
 import { imageFieldOf } from '../../../src/domain/attachment-template/image-field.js';
 import type { AttachmentTemplateContent, DocumentComponent } from '../../../src/domain/attachment-template/schema.js';
 import { parseShortId, SHORT_ID_SIZE_BYTES, shortIdOf } from '../../../src/domain/attachment-template/short-id.js';
 import {
   attachmentTemplateDecider,
-  attachmentTemplateRecord,
-  attachmentTemplateVersions,
   resolveAttachmentVersion,
   type AttachmentTemplateCommand,
 } from '../../../src/domain/attachment-template/state.js';

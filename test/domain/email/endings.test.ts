@@ -2,7 +2,7 @@
 import t from 'tap';
 import { emailDecider, type EmailCommand } from '../../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../../src/domain/email/events.js';
-import { emailRecord } from '../../../src/domain/email/record.js';
+import { emailRecord } from '../../../src/commands/email-answers.js';
 import type { Email } from '../../../src/domain/email/state.js';
 import { assertDefined, parseEmailId } from '../../../src/domain/ids.js';
 import { specs } from '../../support/given.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { emailDecider } from '../../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../../src/domain/email/events.js';
-import type { EmailStatus } from '../../../src/domain/email/request.js';
+import type { EmailStatus } from '../../../src/domain/email/status.js';
 import { openAttempt, type Email, type EmailState } from '../../../src/domain/email/state.js';
 import { openWork } from '../../../src/domain/email/work.js';
 import { decodeEvent, encodeEvent } from '../../../src/event-log/codec.js';

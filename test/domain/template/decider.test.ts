@@ -1,6 +1,7 @@
 /** Templates: create, draft, publish, versions, delete; and who owns a slug. */
 import fc from 'fast-check';
 import t from 'tap';
+import { templateRecord, templateVersions } from '../../../src/commands/template-answers.js';
 import { assertDefined, parseTemplateId } from '../../../src/domain/ids.js';
 import type { EmailDraft, TemplateEvent } from '../../../src/domain/template/events.js';
 import { evolveSlug } from '../../../src/domain/template/lifecycle.js';
@@ -8,9 +9,7 @@ import {
   evolveTemplate,
   resolveVersion,
   templateDecider,
-  templateRecord,
   templateRules,
-  templateVersions,
   type TemplateCommand,
   type TemplateState,
 } from '../../../src/domain/template/state.js';

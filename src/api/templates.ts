@@ -1,10 +1,9 @@
 /** Email templates as callers see them: what makes and changes one, and what is shown of it. */
 import { Type, type Static } from '@sinclair/typebox';
-import { defaultLimits as limits } from '../limits.js';
-import { enumOf, nullable } from '../schema.js';
-import { RecipientSchema } from './schema.js';
+import { defaultLimits as limits } from '../domain/limits.js';
+import { nullable } from '../domain/schema.js';
+import { closed, enumOf, RecipientSchema, Time } from './common.js';
 
-const closed = { additionalProperties: false } as const;
 const Slug = Type.String({
   pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$',
   maxLength: limits.templateSlugCharsMax,
@@ -49,8 +48,6 @@ export type CreateTemplateRequest = Static<typeof CreateTemplateRequestSchema>;
 export const UpdateTemplateRequestSchema = Type.Partial(Type.Object(writable), { ...closed, minProperties: 1 });
 export type UpdateTemplateRequest = Static<typeof UpdateTemplateRequestSchema>;
 
-const Time = Type.String({ format: 'date-time' });
-
 export const TemplateRecordSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
@@ -88,6 +85,7 @@ export const TemplateVersionSchema = Type.Object(
   closed,
 );
 export type TemplateVersion = Static<typeof TemplateVersionSchema>;
+export const TemplateVersionsSchema = Type.Object({ data: Type.Array(TemplateVersionSchema) }, closed);
 
 export const PreviewRequestSchema = Type.Object(
   {

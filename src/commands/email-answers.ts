@@ -1,14 +1,15 @@
-/** An email as callers see it. */
-import type { EmailId } from '../ids.js';
-import { isoTime } from '../ports/clock.js';
-import type { EmailAccepted } from './events.js';
-import type { EmailRecord, RetryEmailResponse, SendEmailResponse } from './request.js';
-import type { Email } from './state.js';
+/** What the calls on emails answer. */
+import type { EmailRecord, RetryEmailResponse, SendEmailResponse } from '../api/emails.js';
+import type { EmailAccepted } from '../domain/email/events.js';
+import type { Email } from '../domain/email/state.js';
+import type { RecipientRole } from '../domain/email/status.js';
+import type { EmailId } from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
 
 /** From the queue to the host at normal load. */
 const TYPICAL_DELIVERY_MS = 5_000;
 
-const idOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'scheduled', dueAt: string): SendEmailResponse => ({
+const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'scheduled', dueAt: string): SendEmailResponse => ({
   id,
   messageId: event.data.messageId,
   status,
@@ -22,9 +23,9 @@ const idOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'scheduled',
 export const sendResponse = (id: EmailId, event: EmailAccepted): SendEmailResponse => {
   switch (event.type) {
     case 'EmailQueued':
-      return idOf(id, event, 'queued', event.data.at);
+      return answerOf(id, event, 'queued', event.data.at);
     case 'EmailScheduled':
-      return idOf(id, event, 'scheduled', event.data.scheduledAt);
+      return answerOf(id, event, 'scheduled', event.data.scheduledAt);
   }
 };
 
@@ -40,7 +41,7 @@ export const retryResponse = (id: EmailId, retry: Readonly<{ retryCount: number;
 /** The whole record; personal fields are null or empty once the key is destroyed. */
 export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
   const { accepted, content } = email;
-  const byRole = (role: 'to' | 'cc' | 'bcc') =>
+  const byRole = (role: RecipientRole) =>
     content === undefined ? [] : content.recipients.filter((_, index) => accepted.roles[index] === role);
   return {
     id,

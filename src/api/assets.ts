@@ -1,7 +1,6 @@
 /** Assets as callers see them: what makes one, and what is shown of it. */
 import { Type, type Static } from '@sinclair/typebox';
-
-const closed = { additionalProperties: false } as const;
+import { closed } from './common.js';
 
 export const CreateAssetRequestSchema = Type.Object(
   {
@@ -32,6 +31,3 @@ export const AssetRecordSchema = Type.Object(
   closed,
 );
 export type AssetRecord = Static<typeof AssetRecordSchema>;
-
-/** What a team's gallery holds. */
-export type AssetUsage = Readonly<{ count: number; sizeBytes: number }>;

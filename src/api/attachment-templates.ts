@@ -1,10 +1,10 @@
 /** Attachment templates as callers see them: what makes and changes one, and what is shown of it. */
 import { Type, type Static } from '@sinclair/typebox';
-import { enumOf, nullable, oneOf } from '../schema.js';
-import { templateFields } from '../template/records.js';
-import { outputFormats } from './schema.js';
-
-const closed = { additionalProperties: false } as const;
+import { outputFormats } from '../domain/attachment-template/schema.js';
+import { defaultLimits } from '../domain/limits.js';
+import { nullable, oneOf } from '../domain/schema.js';
+import { closed, enumOf, Time } from './common.js';
+import { templateFields } from './templates.js';
 
 /** The parts that the author writes. Variables and schema are checked part by part, with paths. */
 const writable = {
@@ -24,7 +24,6 @@ export type CreateAttachmentTemplateRequest = Static<typeof CreateAttachmentTemp
 export const UpdateAttachmentTemplateRequestSchema = Type.Partial(Type.Object(writable), { ...closed, minProperties: 1 });
 export type UpdateAttachmentTemplateRequest = Static<typeof UpdateAttachmentTemplateRequestSchema>;
 
-const Time = Type.String({ format: 'date-time' });
 const OutputFormats = Type.Array(enumOf(outputFormats));
 
 export const AttachmentTemplateRecordSchema = Type.Object(
@@ -78,3 +77,24 @@ export const AttachmentTemplateVersionSchema = Type.Object(
   closed,
 );
 export type AttachmentTemplateVersion = Static<typeof AttachmentTemplateVersionSchema>;
+export const AttachmentTemplateVersionsSchema = Type.Object({ data: Type.Array(AttachmentTemplateVersionSchema) }, closed);
+
+/** What the preview of a document takes in its query. */
+export const DocumentPreviewQuerySchema = Type.Object(
+  {
+    variables: Type.Optional(
+      Type.String({
+        minLength: 2,
+        maxLength: defaultLimits.urlSizeBytesMax,
+        description: 'A JSON object, percent-encoded',
+        examples: ['{"number":"2030-17"}'],
+      }),
+    ),
+    format: Type.Optional(enumOf(outputFormats, 'Default: the first of the template’s `outputFormats`')),
+    version: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 20, description: '`draft` (default), `published`, or a version number' }),
+    ),
+  },
+  closed,
+);
+export type DocumentPreviewQuery = Static<typeof DocumentPreviewQuerySchema>;

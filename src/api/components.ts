@@ -1,7 +1,7 @@
 /** The named schemas of the API description. Whatever equals one of them is written as a reference to it. */
 import type { TSchema } from '@sinclair/typebox';
-import { AssetRecordSchema, CreateAssetRequestSchema } from '../../domain/asset/records.js';
-import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from '../../domain/api-key/records.js';
+import { AssetRecordSchema, CreateAssetRequestSchema } from './assets.js';
+import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from './api-keys.js';
 import {
   AttachmentTemplateListItemSchema,
   AttachmentTemplateRecordSchema,
@@ -9,19 +9,18 @@ import {
   CreateAttachmentTemplateRequestSchema,
   ImportAttachmentTemplateRequestSchema,
   UpdateAttachmentTemplateRequestSchema,
-} from '../../domain/attachment-template/records.js';
+} from './attachment-templates.js';
+import { DeletedSchema, PageMetaSchema, RecipientSchema } from './common.js';
 import {
   AttachmentSchema,
   BulkDeleteRequestSchema,
   BulkDeleteResponseSchema,
-  DeletedSchema,
   EmailListItemSchema,
   EmailRecordSchema,
-  PageMetaSchema,
   RetryEmailResponseSchema,
   SendEmailRequestSchema,
   SendEmailResponseSchema,
-} from '../../domain/email/request.js';
+} from './emails.js';
 import {
   CreateTemplateRequestSchema,
   PreviewRequestSchema,
@@ -30,8 +29,7 @@ import {
   TemplateRecordSchema,
   TemplateVersionSchema,
   UpdateTemplateRequestSchema,
-} from '../../domain/template/records.js';
-import { RecipientSchema } from '../../domain/template/schema.js';
+} from './templates.js';
 import { ErrorBodySchema } from './error.js';
 import { MailboxMessageSchema } from './mailbox.js';
 

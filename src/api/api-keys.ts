@@ -1,21 +1,10 @@
 /** API keys as callers see them: what makes one, and what of it is shown. */
 import { Type, type Static } from '@sinclair/typebox';
-import { defaultLimits as limits } from '../limits.js';
-import { enumOf, nullable } from '../schema.js';
+import { permissions } from '../domain/api-key/permissions.js';
+import { defaultLimits as limits } from '../domain/limits.js';
+import { nullable } from '../domain/schema.js';
+import { closed, enumOf } from './common.js';
 
-/** The contract's six permissions, and one for the keys themselves. */
-export const permissions = [
-  'emails:send',
-  'emails:read',
-  'templates:read',
-  'templates:write',
-  'analytics:read',
-  'webhooks:manage',
-  'api-keys:manage',
-] as const;
-export type Permission = (typeof permissions)[number];
-
-const closed = { additionalProperties: false } as const;
 const PermissionSchema = enumOf(permissions);
 
 export const CreateApiKeyRequestSchema = Type.Object(

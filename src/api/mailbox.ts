@@ -1,9 +1,7 @@
 /** What the mailbox shows of the mails it took. */
 import { Type } from '@sinclair/typebox';
-import { nullable } from '../../domain/schema.js';
-import { PageMetaSchema } from '../../domain/email/request.js';
-
-const closed = { additionalProperties: false } as const;
+import { nullable } from '../domain/schema.js';
+import { closed, enumOf, pageOf } from './common.js';
 
 const AddressSchema = Type.Object({ address: Type.String(), name: Type.String() }, closed);
 
@@ -16,7 +14,7 @@ const entry = {
   sizeBytes: Type.Integer(),
 };
 
-export const MailboxPageSchema = Type.Object({ data: Type.Array(Type.Object(entry, closed)), meta: PageMetaSchema }, closed);
+export const MailboxPageSchema = pageOf(Type.Object(entry, closed));
 
 export const MailboxMessageSchema = Type.Object(
   {
@@ -40,3 +38,11 @@ export const MailboxMessageSchema = Type.Object(
 );
 
 export const MailboxClearedSchema = Type.Object({ deleted: Type.Integer() }, closed);
+
+export const MailboxAttachmentParamsSchema = Type.Object({
+  id: Type.String({ description: 'Id of the message' }),
+  index: Type.String({ description: 'Counts from 0' }),
+});
+
+/** As which colour scheme the HTML of a mail is shown. */
+export const MailboxHtmlQuerySchema = Type.Object({ scheme: Type.Optional(enumOf(['light', 'dark'])) }, closed);

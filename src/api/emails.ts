@@ -1,25 +1,11 @@
 /** What a send call carries, and what it answers: one schema each for check, type and API description. */
 import { Type, type Static } from '@sinclair/typebox';
-import { defaultLimits as limits } from '../limits.js';
-import { enumOf, nullable } from '../schema.js';
-import { priorities } from '../ports/bus.js';
-import { outputFormats } from '../attachment-template/schema.js';
-import { RecipientSchema } from '../template/schema.js';
-
-const closed = { additionalProperties: false } as const;
-
-export const emailStatuses = [
-  'queued',
-  'scheduled',
-  'processing',
-  'sent',
-  'delivered',
-  'failed',
-  'bounced',
-  'complained',
-  'cancelled',
-] as const;
-export type EmailStatus = (typeof emailStatuses)[number];
+import { outputFormats } from '../domain/attachment-template/schema.js';
+import { emailStatuses, recipientRoles, recipientStatuses } from '../domain/email/status.js';
+import { defaultLimits as limits } from '../domain/limits.js';
+import { priorities } from '../domain/ports/bus.js';
+import { nullable } from '../domain/schema.js';
+import { closed, enumOf, RecipientSchema, Time } from './common.js';
 
 /** The four kinds of attachment, by the field that makes each: exactly one of them is given. */
 export const attachmentSources = ['attachmentTemplateId', 'content', 'url', 'assetId'] as const;
@@ -109,8 +95,6 @@ export const SendEmailRequestSchema = Type.Object(
 );
 export type SendEmailRequest = Static<typeof SendEmailRequestSchema>;
 
-const Time = Type.String({ format: 'date-time' });
-
 export const SendEmailResponseSchema = Type.Object(
   {
     id: Type.String({ format: 'uuid', description: 'Email log id' }),
@@ -137,9 +121,6 @@ export const RetryEmailResponseSchema = Type.Object(
 );
 export type RetryEmailResponse = Static<typeof RetryEmailResponseSchema>;
 
-export const DeletedSchema = Type.Object({ id: Type.String(), deleted: Type.Literal(true) }, closed);
-export type Deleted = Static<typeof DeletedSchema>;
-
 export const BulkDeleteRequestSchema = Type.Object(
   {
     ids: Type.Optional(Type.Array(Type.String({ format: 'uuid' }), { minItems: 1, maxItems: limits.bulkDeleteIdsMax })),
@@ -162,13 +143,7 @@ export const BulkDeleteResponseSchema = Type.Object(
 );
 export type BulkDeleteResponse = Static<typeof BulkDeleteResponseSchema>;
 
-export const recipientRoles = ['to', 'cc', 'bcc'] as const;
-export type RecipientRole = (typeof recipientRoles)[number];
-
 const AttachmentRecordSchema = Type.Object({ filename: Type.String(), contentType: Type.String(), sizeBytes: Type.Integer() }, closed);
-
-export const recipientStatuses = ['queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled'] as const;
-export type RecipientStatus = (typeof recipientStatuses)[number];
 
 const RecipientStateSchema = Type.Object(
   {
@@ -262,18 +237,3 @@ export const EmailListItemSchema = Type.Object(
   closed,
 );
 export type EmailListItem = Static<typeof EmailListItemSchema>;
-
-/** The envelope of every list. `nextCursor` is null on the last page. */
-export const PageMetaSchema = Type.Object(
-  {
-    page: Type.Integer({ description: 'The page asked for; 1 where a cursor was given' }),
-    limit: Type.Integer(),
-    total: Type.Integer(),
-    totalPages: Type.Integer(),
-    totalIsLowerBound: Type.Boolean({ description: 'True where a search matches more than is counted' }),
-    nextCursor: nullable(Type.String()),
-  },
-  closed,
-);
-export type PageMeta = Static<typeof PageMetaSchema>;
-export type Page<T> = { data: T[]; meta: PageMeta };

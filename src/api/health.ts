@@ -1,0 +1,27 @@
+/** What the health endpoints answer. */
+import { Type, type Static } from '@sinclair/typebox';
+import { nullable } from '../domain/schema.js';
+import { closed, enumOf } from './common.js';
+
+export const LiveSchema = Type.Object({ status: Type.Literal('live'), version: Type.String() }, closed);
+
+const readiness = ['ready', 'degraded', 'unavailable'] as const;
+
+export const ReadySchema = Type.Object(
+  {
+    status: enumOf(readiness, '`degraded`: a worker is being started again after a fault; requests are served'),
+    workers: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          state: enumOf(['starting', 'running', 'restarting', 'stopped']),
+          restarts: Type.Integer(),
+          lastFault: nullable(Type.String()),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type Readiness = Static<typeof ReadySchema>['status'];

@@ -1,0 +1,73 @@
+/** What lists take in their query. */
+import { Type, type Static } from '@sinclair/typebox';
+import { emailStatuses } from '../domain/email/status.js';
+import { defaultLimits as limits } from '../domain/limits.js';
+import { closed, enumOf } from './common.js';
+
+const paging = {
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1, description: 'Which page; for far pages `cursor` is the way' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: limits.pageSizeMax, default: limits.pageSizeDefault, description: 'Rows per page' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1_024,
+      description: '`meta.nextCursor` of the page before: continues behind its last row, however many rows arrive meanwhile',
+    }),
+  ),
+};
+
+const moment = (description: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 10,
+      maxLength: 40,
+      description: `${description} (ISO 8601; a date alone is a day in UTC)`,
+      examples: ['2030-01-31T09:30:00Z'],
+    }),
+  );
+
+export const EmailListQuerySchema = Type.Object(
+  {
+    ...paging,
+    status: Type.Optional(enumOf(emailStatuses)),
+    templateId: Type.Optional(Type.String({ format: 'uuid', description: 'Sent from this template' })),
+    startDate: moment('Created at or after'),
+    endDate: moment('Created at or before'),
+    search: Type.Optional(
+      Type.String({
+        minLength: limits.searchCharsMin,
+        maxLength: limits.searchCharsMax,
+        description: 'Part of a recipient’s address or name, or of the subject',
+      }),
+    ),
+  },
+  closed,
+);
+
+export type EmailListQuery = Static<typeof EmailListQuerySchema>;
+
+export const TemplateListQuerySchema = Type.Object(
+  {
+    ...paging,
+    search: Type.Optional(Type.String({ minLength: 1, maxLength: limits.searchCharsMax, description: 'Part of the name or slug' })),
+  },
+  closed,
+);
+
+export const AssetListQuerySchema = Type.Object(
+  {
+    ...paging,
+    search: Type.Optional(
+      Type.String({ minLength: limits.searchCharsMin, maxLength: limits.searchCharsMax, description: 'Part of the file name' }),
+    ),
+  },
+  closed,
+);
+
+export const PagingQuerySchema = Type.Object(paging, closed);
+export type PagingQuery = Static<typeof PagingQuerySchema>;
+export const PageOnlyQuerySchema = Type.Object({ page: paging.page, limit: paging.limit }, closed);

@@ -1,0 +1,54 @@
+/** Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here. */
+import type { EmailId, TeamId } from '../domain/ids.js';
+import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
+import type { ApiKeyListing } from '../domain/api-key/state.js';
+import type { EmailStatus } from '../domain/email/status.js';
+import type { AttachmentTemplateListing } from '../domain/attachment-template/state.js';
+import type { TemplateListing } from '../domain/template/state.js';
+import type { EmailListing } from './email-documents.js';
+
+export type Paging = Readonly<{ page: number; limit: number; cursor?: string }>;
+
+/** One page of a list. `nextCursor` is null on the last page. */
+export type Page<Item> = {
+  data: Item[];
+  meta: {
+    /** The page asked for; 1 where a cursor was given. */
+    page: number;
+    limit: number;
+    total: number;
+    totalPages: number;
+    /** True where a search matches more than is counted. */
+    totalIsLowerBound: boolean;
+    nextCursor: string | null;
+  };
+};
+
+export type EmailFilter = Readonly<{
+  status?: EmailStatus;
+  templateId?: string;
+  /** Created at or after, ISO time. */
+  startDate?: string;
+  /** Created at or before, ISO time. */
+  endDate?: string;
+  /** Substring of a recipient's address or name, or of the subject; at least 3 characters. */
+  search?: string;
+}>;
+
+export type Queries = Readonly<{
+  /** Rejects with INVALID_CURSOR where the cursor is not one of ours for this kind of list. */
+  listEmails: (teamId: TeamId, filter: EmailFilter, paging: Paging) => Promise<Page<EmailListing>>;
+  /** The newest emails created before `before` that match, at most `limit`. */
+  emailIds: (teamId: TeamId, filter: EmailFilter, limit: number) => Promise<readonly EmailId[]>;
+  listTemplates: (teamId: TeamId, filter: Readonly<{ search?: string }>, paging: Paging) => Promise<Page<TemplateListing>>;
+  listAttachmentTemplates: (
+    teamId: TeamId,
+    filter: Readonly<{ search?: string }>,
+    paging: Paging,
+  ) => Promise<Page<AttachmentTemplateListing>>;
+  listAssets: (teamId: TeamId, filter: Readonly<{ search?: string }>, paging: Paging) => Promise<Page<AssetListing>>;
+  assetUsage: (teamId: TeamId) => Promise<AssetUsage>;
+  listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyListing>>;
+  /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */
+  settle: (teamId: TeamId, withinMs: number) => Promise<void>;
+}>;
