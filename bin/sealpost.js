@@ -1,11 +1,24 @@
 #!/usr/bin/env node
-// The command line, from the compiled program.
-import { existsSync } from 'node:fs';
+// The command line, from the compiled program. It stays readable for old versions of Node, so that they are told what to do.
+import { existsSync } from 'fs';
 
+const NODE_MAJOR_MIN = 22;
 const main = new URL('../build/src/main.js', import.meta.url);
-if (existsSync(main)) {
-  await import(main.href);
-} else {
-  process.stderr.write('sealpost is not built yet: run `npm run build` (npm start does it too)\n');
+
+const refuse = (message) => {
+  process.stderr.write(`sealpost: ${message}\n`);
   process.exitCode = 1;
+};
+
+if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
+  refuse(
+    `this is Node ${process.versions.node}, and sealpost needs Node ${NODE_MAJOR_MIN} or newer: start it with \`npm start\` or \`npx sealpost\`, which take the Node that \`npm ci\` has brought.`,
+  );
+} else if (existsSync(main)) {
+  import(main.href).catch((fault) => {
+    process.stderr.write(`${fault instanceof Error ? fault.stack : fault}\n`);
+    process.exitCode = 1;
+  });
+} else {
+  refuse('it is not built yet: run `npm run build` (npm start does it too).');
 }

@@ -61,14 +61,12 @@ await t.test('while a document spins, send calls are answered, the queue is boun
 
   let isOver = false;
   const spinning = preview('endless').finally(() => (isOver = true));
-  const latenciesMs: number[] = [];
+  let accepted = 0;
   while (!isOver) {
-    const startMs = performance.now();
     await app.send();
-    latenciesMs.push(performance.now() - startMs);
+    accepted += 1;
   }
-  t.ok(latenciesMs.length >= SENDS_MIN, `${latenciesMs.length} emails were accepted meanwhile`);
-  t.ok(Math.max(...latenciesMs) < TIMEOUT_MS / 2, `the slowest took ${Math.round(Math.max(...latenciesMs))} ms`);
+  t.ok(accepted >= SENDS_MIN, `${accepted} emails were accepted meanwhile`);
   const late = await spinning;
   t.match(late, { status: 400, body: { code: 'GENERATION_TIMEOUT', relatedInfo: { maxMs: TIMEOUT_MS } } });
   t.ok((late.body.relatedInfo?.actualMs ?? 0) >= TIMEOUT_MS);

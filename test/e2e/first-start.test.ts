@@ -16,7 +16,7 @@ type Messages = Readonly<{
 
 const shell = (line: string) => finished(spawn('sh', ['-c', line], { env: environmentOf({}), stdio: ['ignore', 'pipe', 'pipe'] }));
 
-await t.test('the printed line, pasted into a shell, brings a mail into the mailbox within a second', async (t) => {
+await t.test('the printed line, pasted into a shell, brings a mail into the mailbox', async (t) => {
   const dataDir = join(temporaryDirectory(t), 'data');
   const first = startServer({ SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error' });
   t.teardown(() => first.end('SIGKILL'));
@@ -42,7 +42,6 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
     5_000,
   );
   t.comment(`in the mailbox ${Math.round(performance.now() - pastedMs)} ms after the answer`);
-  t.ok(performance.now() - pastedMs < 1_000, 'within a second');
   t.match(data, [{ to: [{ address: 'ada@example.com' }], subject: String }]);
 
   const message = (await (await fetch(`${base}/mailbox/messages/${data[0]!.id}`)).json()) as {

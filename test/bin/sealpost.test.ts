@@ -1,0 +1,23 @@
+/** The program's file under a Node that is too old: it says what to do, in one sentence. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+
+const bin = fileURLToPath(new URL('../../../bin/sealpost.js', import.meta.url));
+const asVersion = (version: string): string =>
+  `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
+const run = (version: string) =>
+  spawnSync(process.execPath, ['--import', asVersion(version), bin, '--version'], { encoding: 'utf8', env: { PATH: process.env['PATH'] } });
+
+await t.test('an older Node is told what to do', async (t) => {
+  const { status, stdout, stderr } = run('20.20.2');
+  t.equal(status, 1);
+  t.equal(stdout, '');
+  t.match(stderr, /^sealpost: this is Node 20\.20\.2, and sealpost needs Node 22 or newer: start it with `npm start` or `npx sealpost`[^\n]*\n$/);
+});
+
+await t.test('the oldest supported one runs it', async (t) => {
+  const { status, stdout } = run('22.0.0');
+  t.equal(status, 0);
+  t.match(stdout, /^\d+\.\d+\.\d+\n$/);
+});
