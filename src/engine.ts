@@ -60,7 +60,16 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const generator = openGenerator({ limits, clock, logger, ...(config.fontsDir === undefined ? {} : { fontsDir: config.fontsDir }) });
   const outbound = outboundHttpWhenNeeded();
   const { onAppended } = options;
-  const eventLog = openEventLog({ store, keys, files, ids, limits, ...(onAppended === undefined ? {} : { onAppended }) });
+  const eventLog = openEventLog({
+    store,
+    keys,
+    files,
+    ids,
+    limits,
+    onUnreadable: ({ stream, position, storedType, unreadable }) =>
+      logger.error({ stream, position, storedType, err: unreadable }, 'an event cannot be read; readers of the whole log go on without it'),
+    ...(onAppended === undefined ? {} : { onAppended }),
+  });
   return {
     ...makeCommandDeps({ eventLog, keys, files, renderer, generator, clock, outbound, mediaTypes: signatureMediaTypes(), ids, limits }),
     keys,

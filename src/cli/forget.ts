@@ -14,12 +14,12 @@ export const forget = (): Promise<void> =>
       destroyed += await destroyThoseLeft(engine, gone);
       gone = [];
     };
-    for await (const events of engine.eventLog.readAll(0, { filter: { kinds: ['email'] }, opens: [] })) {
+    for await (const { events, position } of engine.eventLog.readAll(0, { kinds: ['email'], decrypt: [] })) {
       for (const { event, metadata } of events) {
         if ((event.type === 'EmailArchived' || event.type === 'EmailDeleted') && metadata.keyId !== undefined) gone.push(metadata.keyId);
       }
       if (gone.length >= keysAtOnce) await destroy();
-      bar.update(events.at(-1)?.position ?? 0);
+      bar.update(position);
     }
     await destroy();
     bar.stop();

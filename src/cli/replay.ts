@@ -2,7 +2,8 @@
 import { eventSchemas, type Recorded } from '../domain/events.js';
 import { parseEmailId } from '../domain/ids.js';
 import type { StreamName } from '../domain/ids.js';
-import { print } from './output.js';
+import { print, printFault } from './output.js';
+import { isReadable } from '../event-log/decoding.js';
 import { withEngine } from './with-engine.js';
 
 export type ReplayOptions = Readonly<{ all?: boolean; from?: string; json?: boolean }>;
@@ -14,7 +15,13 @@ export const replay = (stream: string | undefined, options: ReplayOptions): Prom
     if (!Number.isSafeInteger(from) || from < 1) throw new Error(`--from ${options.from} is not a position; positions count from 1`);
     const show = options.json === true ? showJson : showText;
     if (stream === undefined) {
-      for await (const batch of engine.eventLog.readAll(from - 1)) batch.forEach(show);
+      for await (const { events, unreadable } of engine.eventLog.readAll(from - 1)) {
+        const all = unreadable.length === 0 ? events : [...events, ...unreadable].sort((a, b) => a.position - b.position);
+        for (const one of all) {
+          if (isReadable(one)) show(one);
+          else printFault(`${one.position}  ${one.stream}@${one.revision}  ${one.storedType}  cannot be read: ${one.unreadable.message}`);
+        }
+      }
       return;
     }
     const name = (parseEmailId(stream) === undefined ? stream : `email-${stream}`) as StreamName;

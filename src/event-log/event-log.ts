@@ -3,13 +3,13 @@
  * stand the codec, the sealing under the stream's own key, the hash chain, and the files that hold what is too large.
  */
 import { decodeMetadata, encodeEvent, encodeMetadata, namesOf } from './codec.js';
-import { decodeAll, type RecentEvents } from './decoding.js';
+import { decodeAll, isReadable, isUnreadable, type RecentEvents, type Unreadable } from './decoding.js';
 import type { DomainEvent, EventMetadata, EventType, Recorded } from '../domain/events.js';
 import { chainHash, chainStart } from './hash-chain.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
-import type { EventFilter, EventStore, EventToStore, StoredEvent } from '../domain/ports/event-store.js';
+import type { EventBatch, EventStore, EventToStore, Position, ReadAllOptions, StoredEvent } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Ids } from '../domain/ports/ids.js';
 import type { Keys, NewKey, SealingKey } from '../domain/ports/keys.js';
@@ -44,9 +44,9 @@ export type EventLog = Readonly<{
   append: (stream: StreamName, tail: Tail, events: readonly DomainEvent[], cause: Cause) => Promise<Tail>;
   /** Stored events as events of the domain, in the same order. */
   decode: (stored: readonly StoredEvent[]) => Promise<readonly Recorded[]>;
-  readAll: (after: number, options?: SkimOptions) => AsyncIterable<readonly Recorded[]>;
+  readAll: (after: Position, options?: ReadOptions) => AsyncIterable<RecordedBatch>;
   /** As readAll, then on and on, until the signal aborts. */
-  subscribeAll: (after: number, options: ReadOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<readonly Recorded[]>;
+  subscribeAll: (after: Position, options: ReadOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<RecordedBatch>;
   head: () => Promise<number>;
   /** A key for a stream that is about to begin and has files that belong to it: its id goes to `startOf`. */
   newKey: () => MaybePromise<NewKey>;
@@ -57,13 +57,16 @@ export type EventLog = Readonly<{
 }>;
 
 /**
- * `opens`: the types of event whose sealed part is wanted, and of that no more than the envelope where it has one (default: of all
+ * A part of the log in order; everything up to `position` has been looked at, and there may be no event in it that was asked for.
+ * An event that cannot be read stands in `unreadable` instead of stopping the reader.
+ */
+export type RecordedBatch = Readonly<{ events: readonly Recorded[]; unreadable: readonly Unreadable[]; position: Position }>;
+
+/**
+ * `decrypt`: the types of event whose sealed part is wanted, and of that no more than the envelope where it has one (default: of all
  * the whole). Of others it is left out as if the key were destroyed. What is at hand anyway may come whole.
  */
-type ReadOptions = Readonly<{ filter?: EventFilter; opens?: readonly EventType[]; batchSize?: number; signal?: AbortSignal }>;
-
-/** `skims`: of the events that are not opened the metadata is not asked for either, and not read. */
-type SkimOptions = ReadOptions & Readonly<{ skims?: boolean }>;
+type ReadOptions = ReadAllOptions & Readonly<{ decrypt?: readonly EventType[] }>;
 
 export type EventLogPorts = Readonly<{
   store: EventStore;
@@ -73,23 +76,34 @@ export type EventLogPorts = Readonly<{
   limits: Limits;
   /** Told of each append of this process, after it is durable. */
   onAppended?: (stream: StreamName, teamId: string, position: number) => void;
+  /** Told once of each event that a reader of the whole log cannot read. */
+  onUnreadable?: (event: Unreadable) => void;
 }>;
 
 export const openEventLog = (ports: EventLogPorts): EventLog => {
   const { store, keys } = ports;
   const recent = recentlyDecoded();
   let subscribers = 0;
-  const decode = (stored: readonly StoredEvent[]) => decodeAll(ports, recent, stored);
+  const decode = async (stored: readonly StoredEvent[]): Promise<readonly Recorded[]> => {
+    const decoded = await decodeAll(ports, recent, stored);
+    if (decoded.every(isReadable)) return decoded;
+    throw decoded.find(isUnreadable)!.unreadable;
+  };
+  const unreadable = unreadableNotes(ports);
 
-  async function* decoded(batches: AsyncIterable<readonly StoredEvent[]>, opens: readonly EventType[] | undefined) {
-    const wanted = opens === undefined ? undefined : namesOf(opens);
-    for await (const batch of batches) yield await decodeAll(ports, recent, batch, wanted);
+  async function* decodedBatches(batches: AsyncIterable<EventBatch>, decrypt: readonly EventType[] | undefined) {
+    const wanted = decrypt === undefined ? undefined : namesOf(decrypt);
+    for await (const { events, position } of batches) {
+      const decoded = events.length === 0 ? [] : await decodeAll(ports, recent, events, wanted);
+      if (decoded.every(isReadable)) yield { events: decoded, unreadable: [], position };
+      else yield { events: decoded.filter(isReadable), unreadable: unreadable.note(decoded.filter(isUnreadable)), position };
+    }
   }
 
-  async function* subscribed(batches: AsyncIterable<readonly StoredEvent[]>, opens: readonly EventType[] | undefined) {
+  async function* subscribed(batches: AsyncIterable<EventBatch>, decrypt: readonly EventType[] | undefined) {
     subscribers += 1;
     try {
-      yield* decoded(batches, opens);
+      yield* decodedBatches(batches, decrypt);
     } finally {
       subscribers -= 1;
     }
@@ -124,12 +138,8 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
     recall: recent.begunAs,
     endsAt: store.endsAt,
     decode,
-    readAll: (after, { skims, ...options } = {}) =>
-      decoded(
-        store.readAll(after, skims === true && options.opens !== undefined ? { ...options, whole: [...namesOf(options.opens)] } : options),
-        options.opens,
-      ),
-    subscribeAll: (after, options) => subscribed(store.subscribeAll(after, options), options.opens),
+    readAll: (after, { decrypt, ...options } = {}) => decodedBatches(store.readAll(after, options), decrypt),
+    subscribeAll: (after, { decrypt, ...options }) => subscribed(store.subscribeAll(after, options), decrypt),
     head: store.head,
     newKey: keys.create,
     existingKey: async (stream) => existing(keys, await keyIdOf(store, stream)),
@@ -137,6 +147,25 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
       const id = await keyIdOf(store, stream);
       if (id !== undefined) await keys.destroy([id]);
       recent.forget(stream);
+    },
+  };
+};
+
+/** Beyond it an event may be told of again. */
+const UNREADABLE_NOTED_MAX = 1_000;
+
+/** Tells of each unreadable event once, however many readers meet it. */
+const unreadableNotes = ({ onUnreadable }: EventLogPorts) => {
+  const noted = new Set<Position>();
+  return {
+    note: (events: readonly Unreadable[]): readonly Unreadable[] => {
+      for (const event of events) {
+        if (noted.has(event.position)) continue;
+        if (noted.size >= UNREADABLE_NOTED_MAX) noted.clear();
+        noted.add(event.position);
+        onUnreadable?.(event);
+      }
+      return events;
     },
   };
 };
@@ -189,7 +218,7 @@ const encodeAll = async (
     });
     const given = events[index]!;
     const event = sealed !== undefined && key === undefined ? ({ ...given, sealed: undefined } as DomainEvent) : given;
-    result.push({ event, toStore: { type, data: parts.data, metadata: metadataText, sealed: parts.sealed, hash }, metadata });
+    result.push({ event, toStore: { eventId, type, data: parts.data, metadata: metadataText, sealed: parts.sealed, hash }, metadata });
     previous = hash;
   }
   return result;

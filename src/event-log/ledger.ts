@@ -37,7 +37,7 @@ export async function* sealSegments(
   let position = last?.position ?? 0;
   let work = false;
   for await (const batch of store.readAll(position, { signal })) {
-    for (const event of batch) {
+    for (const event of batch.events) {
       if (event.position > head) break;
       hashes.push(event.hash);
       position = event.position;

@@ -52,7 +52,7 @@ export const verifyLog = async (
     finding,
   });
   for await (const batch of store.readAll(0)) {
-    for (const event of batch) {
+    for (const event of batch.events) {
       const finding = step(walk, event);
       if (finding !== undefined) return result(finding);
       if (noted !== undefined && walk.ledger?.position === noted.position) seen = walk.ledger;

@@ -35,8 +35,8 @@ export const relayWorker = (deps: ProcessorDeps): Worker => ({
 
 /** The tail of the log: new work goes straight to the bus; what finds no room there is noted as missed. */
 const follow = async (deps: ProcessorDeps, after: number, missed: Map<Priority, boolean>, signal: AbortSignal): Promise<void> => {
-  for await (const batch of deps.eventLog.subscribeAll(after, { filter: { kinds: ['email'] }, signal })) {
-    const pointers = batch.flatMap((recorded) => pointersOf(recorded));
+  for await (const { events } of deps.eventLog.subscribeAll(after, { kinds: ['email'], signal })) {
+    const pointers = events.flatMap((recorded) => pointersOf(recorded));
     if (pointers.length === 0) continue;
     for (const { priority } of await deps.bus.publish(DELIVER_EMAIL, pointers)) missed.set(priority, true);
   }

@@ -30,7 +30,6 @@ export const emailsProjection = (retentionMs: number): Projection => ({
   few: [EMAIL_COUNTS],
   kinds: ['email'],
   opens: ['EmailQueued', 'EmailScheduled'],
-  skims: true,
   reads: readsOfEmails,
   related: (document) => {
     const email = document as EmailDocument;

@@ -17,8 +17,6 @@ export type Projection = Readonly<{
   kinds: readonly string[];
   /** The types of event of whose sealed part it looks at the envelope; of others it is not opened. */
   opens: readonly EventType[];
-  /** True where it looks at the metadata of none but those: a rebuild then reads less. */
-  skims?: boolean;
   /** The documents that the events of a batch may touch, known from the events alone. */
   reads: (batch: readonly Recorded[]) => readonly Reference[];
   /** Further documents that an event on this one may touch. */

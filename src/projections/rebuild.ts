@@ -20,8 +20,12 @@ export const fill = async (
   const desk = emptyDesk(checkpoint.position === 0 ? projection.few : []);
   let position = checkpoint.position;
   let events = 0;
-  const { kinds, opens, skims = false } = projection;
-  for await (const batch of eventLog.readAll(position, { filter: { kinds }, opens, skims, batchSize: BATCH_SIZE })) {
+  const { kinds, opens: decrypt } = projection;
+  for await (const { events: batch, position: lookedAt } of eventLog.readAll(position, { kinds, decrypt, batchSize: BATCH_SIZE })) {
+    if (batch.length === 0) {
+      onProgress?.(lookedAt);
+      continue;
+    }
     const wanted = batch.at(-1)!.position <= upTo ? batch : batch.filter((recorded) => recorded.position <= upTo);
     if (wanted.length === 0) break;
     await foldBatch(projection, rebuild.store, desk, wanted);

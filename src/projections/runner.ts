@@ -34,7 +34,7 @@ export type Runner = Readonly<{
 const CACHED_DOCUMENTS_MAX = 8_192;
 
 export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => {
-  const filter = { kinds: projection.kinds };
+  const { kinds } = projection;
   const waiting = new Set<() => void>();
   let reached = 0;
   /** Ends the pause under way: somebody waits for what comes after it. */
@@ -55,8 +55,12 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
       for (const wake of [...waiting]) wake();
     };
     advance(checkpoint.position);
-    for await (const batch of deps.eventLog.subscribeAll(checkpoint.position, { filter, signal })) {
-      checkpoint = await project(projection, deps.store, desk, batch, checkpoint);
+    for await (const { events, position } of deps.eventLog.subscribeAll(checkpoint.position, { kinds, signal })) {
+      if (events.length === 0) {
+        advance(position);
+        continue;
+      }
+      checkpoint = await project(projection, deps.store, desk, events, checkpoint);
       advance(checkpoint.position);
       await pause(signal);
     }
@@ -76,12 +80,12 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
         }
       },
     },
-    kinds: projection.kinds,
+    kinds,
     position: () => reached,
     caughtUp: async (position, signal) => {
       while (reached < position && !signal.aborted) {
         if (deps.elsewhere === true) reached = (await deps.store.checkpoint()).position;
-        const next = await firstAfter(deps.eventLog, reached, filter);
+        const next = await firstAfter(deps.eventLog, reached, kinds);
         if (next === undefined || next > position) return;
         if (reached < next) await (deps.elsewhere === true ? deps.pause(signal) : progressed(waiting, hurry, signal));
       }
@@ -89,12 +93,8 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
   };
 };
 
-const firstAfter = async (
-  eventLog: Pick<EventLog, 'readAll'>,
-  after: number,
-  filter: Readonly<{ kinds: readonly string[] }>,
-): Promise<number | undefined> => {
-  for await (const batch of eventLog.readAll(after, { filter, batchSize: 1 })) return batch[0]?.position;
+const firstAfter = async (eventLog: Pick<EventLog, 'readAll'>, after: number, kinds: readonly string[]): Promise<number | undefined> => {
+  for await (const { events } of eventLog.readAll(after, { kinds, batchSize: 1 })) if (events.length > 0) return events[0]!.position;
   return undefined;
 };
 

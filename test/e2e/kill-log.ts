@@ -20,7 +20,7 @@ export const readLog = async (dataDir: string, before: LogSnapshot | undefined):
   const emails = new Map<string, EmailInLog>();
   try {
     for await (const batch of store.readAll(0)) {
-      for (const event of batch) {
+      for (const event of batch.events) {
         hashes.push(event.hash);
         noteEmail(emails, event);
       }

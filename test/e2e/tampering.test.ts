@@ -91,12 +91,12 @@ await t.test('an event that repeats a revision, in a store that does not refuse 
   });
   t.teardown(() => store.close());
   const events: StoredEvent[] = [];
-  for await (const batch of store.readAll(0)) events.push(...batch);
+  for await (const batch of store.readAll(0)) events.push(...batch.events);
   const repeated = { ...events[1]!, position: events.length + 1 };
   const lax = {
     head: async () => repeated.position,
     readAll: async function* () {
-      yield [...events, repeated];
+      yield { events: [...events, repeated], position: repeated.position };
     },
   };
   t.match((await verifyLog(lax, undefined)).finding, { kind: 'inserted', position: repeated.position, stream: repeated.stream });

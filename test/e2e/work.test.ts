@@ -82,8 +82,7 @@ const sendMany = async (app: TestApp, count: number, priority: 'high' | 'normal'
 /** Waits until the events of now have come to every follower of the log in this process: the relay began to follow before us. */
 const whenFollowed = async (app: TestApp): Promise<void> => {
   const head = await app.engine.store.head();
-  for await (const batch of app.engine.store.subscribeAll(head - 1, { signal: new AbortController().signal }))
-    if (batch.at(-1)!.position >= head) break;
+  for await (const { position } of app.engine.store.subscribeAll(0, { signal: new AbortController().signal })) if (position >= head) break;
   for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 

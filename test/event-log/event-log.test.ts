@@ -33,8 +33,8 @@ const world = (inlineBytesMax = 1_000) => {
 /** Somebody in this process follows the log, so what it writes is remembered. */
 const followed = (eventLog: EventLog): EventLog => {
   void (async () => {
-    for await (const batch of eventLog.subscribeAll(0, { signal: new AbortController().signal }))
-      if (batch.length === 0) throw new Error('an empty batch');
+    for await (const { events } of eventLog.subscribeAll(0, { signal: new AbortController().signal }))
+      if (events.length === 0) throw new Error('an empty batch');
   })();
   return eventLog;
 };
@@ -42,7 +42,7 @@ const followed = (eventLog: EventLog): EventLog => {
 const eventsOf = (recorded: readonly Recorded[]) => recorded.map(({ event }) => event);
 const all = async (eventLog: EventLog, batchSize = 1_000): Promise<readonly Recorded[]> => {
   const found: Recorded[] = [];
-  for await (const batch of eventLog.readAll(0, { batchSize })) found.push(...batch);
+  for await (const { events } of eventLog.readAll(0, { batchSize })) found.push(...events);
   return found;
 };
 
@@ -252,14 +252,54 @@ void t.test('an event that is not of its schema is not written, one that is unkn
   await t.rejects(open().load(stream), { message: /unknown event EmailTeleported\.v1/ });
 });
 
+void t.test('an event that cannot be read stops no reader of the whole log, and is told of once', async (t) => {
+  const { store, keys, files, ids, limits } = world();
+  const told: unknown[] = [];
+  const eventLog = openEventLog({ store, keys, files, ids, limits, onUnreadable: ({ position }) => void told.push(position) });
+  const names = Array.from({ length: 6 }, (_, index) => `email-${index}` as StreamName);
+  for (const name of names) await eventLog.append(name, startOf(name), [queued], cause);
+  const spoil = (index: number, change: Partial<(typeof store.events)[number]>): void => {
+    store.events[index] = { ...store.events[index]!, hash: 'another', ...change };
+  };
+  spoil(0, { type: 'EmailTeleported.v1' });
+  spoil(1, { data: '{' });
+  spoil(2, { data: '{"at":5}' });
+  spoil(3, { metadata: 'no JSON' });
+  spoil(4, { sealed: store.events[5]!.sealed });
+  for (let reader = 0; reader < 2; reader += 1) {
+    for await (const { events, unreadable, position } of eventLog.readAll(0)) {
+      t.strictSame(eventsOf(events), [queued]);
+      t.match(
+        unreadable.map((one) => [one.position, one.stream, one.storedType]),
+        names.slice(0, 5).map((name, index) => [index + 1, name, index === 0 ? 'EmailTeleported.v1' : 'EmailQueued.v1']),
+      );
+      t.ok(unreadable.every((one) => one.unreadable instanceof UnreadableEvent));
+      t.equal(position, 6);
+    }
+  }
+  t.same(told, [1, 2, 3, 4, 5]);
+  for (const name of names.slice(0, 5)) await t.rejects(eventLog.load(name), UnreadableEvent, 'who loads a stream is told');
+});
+
+void t.test('a port that fails is no unreadable event: the reader is told', async (t) => {
+  const { store, keys, files, ids, limits } = world();
+  const eventLog = openEventLog({ store, keys, files, ids, limits });
+  await eventLog.append(stream, startOf(stream), [queued], cause);
+  await eventLog.append(other, startOf(other), [wide(5_000)], cause);
+  const failing = () => Promise.reject(new Error('the disk refuses'));
+  const noKeys = openEventLog({ store, keys: { ...keys, getMany: failing }, files, ids, limits });
+  const noFiles = openEventLog({ store, keys, files: { ...files, get: failing }, ids, limits });
+  for (const reader of [noKeys, noFiles]) await t.rejects(all(reader), { message: 'the disk refuses' });
+});
+
 void t.test('a subscriber gets what was there and what comes, and ends with its signal', async (t) => {
   const { eventLog } = world();
   let tail: Tail = await eventLog.append(stream, startOf(stream), [queued], cause);
   const stop = new AbortController();
   const seen: Recorded[] = [];
   const reading = (async () => {
-    for await (const batch of eventLog.subscribeAll(0, { filter: { kinds: ['email'] }, signal: stop.signal })) {
-      seen.push(...batch);
+    for await (const { events } of eventLog.subscribeAll(0, { kinds: ['email'], signal: stop.signal })) {
+      seen.push(...events);
       if (seen.length === 1) tail = await eventLog.append(stream, tail, [attempted(1, T0)], cause);
       else stop.abort();
     }

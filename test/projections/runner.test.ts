@@ -44,7 +44,7 @@ void t.test('it follows the log, and says when it has what it was asked for', as
   t.equal(await documents.count(EMAILS, { where: { status: { eq: 'processing' } } }, 10), 1);
   await world.append('ledger', [{ type: 'LedgerSealed', data: { at: T0, position: 3, count: 3, root: 'x' } }]);
   await runner.caughtUp(4, never);
-  t.equal(runner.position(), 3, 'what is not its own concern is no reason to wait');
+  t.ok(runner.position() >= 3, 'what is not its own concern is no reason to wait, and is passed over');
   await stop();
 });
 

@@ -118,7 +118,7 @@ const jsonOf = (text: string): unknown => {
 /** Every event as it is stored, in the total order. */
 export const storedEvents = async (engine: Pick<Engine, 'store'>): Promise<readonly StoredEvent[]> => {
   const events: StoredEvent[] = [];
-  for await (const batch of engine.store.readAll(0)) events.push(...batch);
+  for await (const batch of engine.store.readAll(0)) events.push(...batch.events);
   return events;
 };
 

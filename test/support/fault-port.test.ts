@@ -13,10 +13,10 @@ const store: EventStore = {
   endsAt: () => false,
   readLast: async () => undefined,
   readAll: async function* () {
-    yield [];
+    yield { events: [], position: 1 };
   },
   subscribeAll: async function* () {
-    yield [];
+    yield { events: [], position: 1 };
   },
   head: async () => deeds.length,
   close: async () => undefined,
@@ -49,7 +49,7 @@ void t.test('iterables fail when they are read, other functions throw', async (t
   const { port } = faultPort(store, { failCall: 1, error });
   const batches = port.readAll(0);
   await t.rejects(first(batches), error);
-  t.same(await first(port.readAll(0)), []);
+  t.same(await first(port.readAll(0)), { events: [], position: 1 });
   const clock = faultPort({ now: () => 5 }, { failCall: 1, error });
   t.throws(() => clock.port.now(), error);
   t.equal(clock.port.now(), 5);

@@ -3,7 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { sealingKey } from '../../src/adapters/keys/sealing.js';
 import { WrongExpectedRevision } from '../../src/domain/errors.js';
 import { splitStream } from '../../src/domain/ids.js';
-import type { EventFilter, EventStore, StoredEvent } from '../../src/domain/ports/event-store.js';
+import type { EventBatch, EventStore, StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Files } from '../../src/domain/ports/files.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Keys } from '../../src/domain/ports/keys.js';
@@ -26,16 +26,24 @@ export const memoryEventStore = (): MemoryEventStore => {
   let reads = 0;
 
   const last = (stream: string): StoredEvent | undefined => events.findLast((event) => event.stream === stream);
-  const batches = async function* (after: number, upTo: number, filter: EventFilter | undefined, size: number) {
+  /** As many as `size`, and in the end the position up to which all was looked at. */
+  const batches = async function* (
+    after: number,
+    upTo: number,
+    kinds: readonly string[] | undefined,
+    size: number,
+  ): AsyncGenerator<EventBatch> {
     let batch: StoredEvent[] = [];
+    let reached = after;
     for (const event of events.filter(({ position }) => position > after && position <= upTo)) {
-      if (filter?.kinds !== undefined && !filter.kinds.includes(splitStream(event.stream).kind)) continue;
+      if (kinds !== undefined && !kinds.includes(splitStream(event.stream).kind)) continue;
       batch.push(event);
       if (batch.length < size) continue;
-      yield batch;
+      reached = event.position;
+      yield { events: batch, position: reached };
       batch = [];
     }
-    if (batch.length > 0) yield batch;
+    if (reached < upTo) yield { events: batch, position: upTo };
   };
   const head = (): number => events.at(-1)?.position ?? 0;
 
@@ -62,12 +70,12 @@ export const memoryEventStore = (): MemoryEventStore => {
     },
     endsAt: (stream, revision) => last(stream)?.revision === revision,
     readLast: async (stream) => last(stream),
-    readAll: (after, { filter, batchSize = 1_000 } = {}) => batches(after, head(), filter, batchSize),
-    subscribeAll: async function* (after, { filter, batchSize = 1_000, signal }) {
+    readAll: (after, { kinds, batchSize = 1_000 } = {}) => batches(after, head(), kinds, batchSize),
+    subscribeAll: async function* (after, { kinds, batchSize = 1_000, signal }) {
       for (let cursor = after; !signal.aborted;) {
         const upTo = head();
         if (upTo > cursor) {
-          for await (const batch of batches(cursor, upTo, filter, batchSize)) {
+          for await (const batch of batches(cursor, upTo, kinds, batchSize)) {
             if (signal.aborted) return;
             yield batch;
           }

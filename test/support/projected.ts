@@ -44,7 +44,7 @@ export const openLogOfTest = (): LogOfTest => {
     },
     recorded: async () => {
       const all: Recorded[] = [];
-      for await (const batch of eventLog.readAll(0)) all.push(...batch);
+      for await (const { events } of eventLog.readAll(0)) all.push(...events);
       return all;
     },
   };

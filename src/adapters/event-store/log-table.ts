@@ -1,9 +1,8 @@
 /** The table of events and every statement on it. */
 import { WrongExpectedRevision } from '../../domain/errors.js';
-import type { AppendResult, EventFilter, EventToStore, StoredEvent } from '../../domain/ports/event-store.js';
+import type { AppendResult, EventBatch, EventToStore, StoredEvent } from '../../domain/ports/event-store.js';
 import type { Applied } from '../sqlite/group-commit.js';
-import type { Database, Statement } from '../sqlite/database.js';
-import type { Page } from './tail.js';
+import { inTransaction, type Database, type Statement } from '../sqlite/database.js';
 
 export type Append = Readonly<{ stream: string; expectedRevision: number; events: readonly EventToStore[] }>;
 
@@ -18,11 +17,7 @@ export type LogTable = Readonly<{
   /** Throws where there is none. */
   at: (position: number) => StoredEvent;
   /** At most `limit` events after `after` up to `upTo`. A filtered page looks at a bounded number of rows and may be empty. */
-  page: (
-    range: Readonly<{ after: number; upTo: number; limit: number }>,
-    filter: EventFilter | undefined,
-    whole?: readonly string[],
-  ) => Page;
+  page: (range: Readonly<{ after: number; upTo: number; limit: number }>, kinds: readonly string[] | undefined) => EventBatch;
 }>;
 
 /** As it comes from the driver, in the order of `columns`; arrays cost less than objects. */
@@ -35,6 +30,7 @@ type Row = [
   metadata: string,
   sealed: Buffer | null,
   hash: string,
+  eventId: string | null,
 ];
 
 const schema = `
@@ -47,14 +43,15 @@ const schema = `
     metadata TEXT NOT NULL,
     sealed BLOB,
     hash TEXT NOT NULL,
+    event_id TEXT,
     UNIQUE (stream, revision)
   ) STRICT`;
-const columns = 'stream, revision, position, type, data, metadata, sealed, hash';
+const columns = 'stream, revision, position, type, data, metadata, sealed, hash, event_id';
 /** Rows a filtered page looks at for each event it may return: bounds the time for which it holds up the event loop. */
 const rowsScannedPerEvent = 8;
 
 export const openLogTable = (database: Database): LogTable => {
-  database.exec(schema);
+  prepareSchema(database);
   const selectHead = database.prepare<[], number>('SELECT coalesce(max(position), 0) FROM events').pluck();
   const selectVersion = database.prepare<[], number>('PRAGMA data_version').pluck();
   const selectRevision = database
@@ -62,7 +59,7 @@ export const openLogTable = (database: Database): LogTable => {
     .pluck();
   // The unique constraint is the check: nothing is written where the revision is taken.
   const insert = database.prepare(
-    `INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash, event_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (stream, revision) DO NOTHING`,
   );
   const selectStream = database
@@ -84,13 +81,15 @@ export const openLogTable = (database: Database): LogTable => {
       }
       let revision = expectedRevision;
       let position = head;
-      for (const { type, data, metadata, sealed, hash } of events) {
+      for (const event of events) {
+        const { type, data, metadata, sealed, hash } = event;
         revision += 1;
         position += 1;
-        const { changes } = insert.run(position, stream, revision, type, data, metadata, sealed ?? null, hash);
+        const eventId = idIn(metadata) === event.eventId ? null : event.eventId;
+        const { changes } = insert.run(position, stream, revision, type, data, metadata, sealed ?? null, hash, eventId);
         // Only the first can be taken: revisions have no gaps.
         if (changes === 0) return { refused: new WrongExpectedRevision(stream, expectedRevision, selectRevision.get(stream) ?? -1) };
-        written({ stream, revision, position, type, data, metadata, sealed, hash });
+        written({ ...event, stream, revision, position });
       }
       return { result: { revision, position } };
     },
@@ -101,23 +100,35 @@ export const openLogTable = (database: Database): LogTable => {
       if (row === undefined) throw new Error(`the log has no event at position ${position}`);
       return toEvent(row);
     },
-    page: ({ after, upTo, limit }, filter, whole) => {
-      const kinds = filter?.kinds;
+    page: ({ after, upTo, limit }, kinds) => {
       const scanTo = kinds === undefined ? upTo : Math.min(upTo, after + limit * rowsScannedPerEvent);
-      const rows = selectPage(kinds?.length, whole?.length).all(
-        ...(whole ?? []),
-        after,
-        scanTo,
-        ...(kinds ?? []).flatMap(rangeOfKind),
-        limit,
-      );
-      const events = rows.map(toEvent);
-      return { events, next: events.length < limit ? scanTo : events.at(-1)!.position };
+      const events = selectPage(kinds?.length)
+        .all(after, scanTo, ...(kinds ?? []).flatMap(rangeOfKind), limit)
+        .map(toEvent);
+      return { events, position: events.length < limit ? scanTo : events.at(-1)!.position };
     },
   };
 };
 
-const toEvent = ([stream, revision, position, type, data, metadata, sealed, hash]: Row): StoredEvent => ({
+/** Makes the table where there is none; a file that was written before events had a column for their id gets one. */
+const prepareSchema = (database: Database): void => {
+  database.exec(schema);
+  const hasEventId = (): boolean => (database.pragma('table_info(events)') as { name: string }[]).some(({ name }) => name === 'event_id');
+  if (hasEventId()) return;
+  inTransaction(database, () => {
+    // Another process may have been faster.
+    if (!hasEventId()) database.exec('ALTER TABLE events ADD COLUMN event_id TEXT');
+  });
+};
+
+const ID_AT = '{"eventId":"';
+
+/** The id that the metadata begins with, as the program writes it; it is not stored a second time. */
+const idIn = (metadata: string): string | undefined =>
+  metadata.startsWith(ID_AT) ? metadata.slice(ID_AT.length, metadata.indexOf('"', ID_AT.length)) : undefined;
+
+const toEvent = ([stream, revision, position, type, data, metadata, sealed, hash, eventId]: Row): StoredEvent => ({
+  eventId: eventId ?? idIn(metadata) ?? '',
   stream,
   revision,
   position,
@@ -131,28 +142,20 @@ const toEvent = ([stream, revision, position, type, data, metadata, sealed, hash
 /** A kind is a stream of that very name, or every name that begins with it and a hyphen ('.' follows '-' in ASCII). */
 const rangeOfKind = (kind: string): string[] => [kind, `${kind}-`, `${kind}.`];
 
-/** Where `whole` names are bound, events of others have nothing but what every reader needs. */
-const selectFrom = (whole: number | undefined): string =>
-  whole === undefined
-    ? `SELECT ${columns} FROM events`
-    : `SELECT stream, revision, position, type, data, iif(whole, metadata, ''), iif(whole, sealed, NULL), iif(whole, hash, '')
-       FROM (SELECT *, type IN (${Array.from({ length: whole }, () => '?').join(', ')}) OR data = '{}' AS whole FROM events)`;
-
-/** One statement for each number of kinds and names asked for; callers ask for few. */
-const pageStatements = (
-  database: Database,
-): ((kinds: number | undefined, whole: number | undefined) => Statement<(string | number)[], Row>) => {
-  const made = new Map<string, Statement<(string | number)[], Row>>();
-  return (kinds, whole) => {
-    const key = `${kinds} ${whole}`;
-    const known = made.get(key);
+/** One statement for each number of kinds asked for; callers ask for few. */
+const pageStatements = (database: Database): ((kinds: number | undefined) => Statement<(string | number)[], Row>) => {
+  const made = new Map<number | undefined, Statement<(string | number)[], Row>>();
+  return (kinds) => {
+    const known = made.get(kinds);
     if (known !== undefined) return known;
     const anyKind = Array.from({ length: kinds ?? 0 }, () => 'stream = ? OR (stream >= ? AND stream < ?)').join(' OR ');
     const filter = kinds === undefined ? '' : `AND (${anyKind === '' ? 'FALSE' : anyKind})`;
     const statement = database
-      .prepare<(string | number)[], Row>(`${selectFrom(whole)} WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`)
+      .prepare<(string | number)[], Row>(
+        `SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
+      )
       .raw(true);
-    made.set(key, statement);
+    made.set(kinds, statement);
     return statement;
   };
 };

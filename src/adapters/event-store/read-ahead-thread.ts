@@ -6,16 +6,16 @@ import { pack, pagesAheadMax, type Stretch } from './read-ahead.js';
 
 const port = parentPort;
 if (port !== null) {
-  const { file, after, upTo, batchSize, filter, whole } = workerData as Stretch;
+  const { file, after, upTo, batchSize, kinds } = workerData as Stretch;
   const database = openDatabase({ file, synchronous: 'full', mustExist: true });
   const table = openLogTable(database);
   let cursor = after;
 
   const send = (): void => {
     if (cursor >= upTo) return;
-    const { events, next } = table.page({ after: cursor, upTo, limit: batchSize }, filter, whole);
-    cursor = next;
-    const page = pack(events, cursor >= upTo);
+    const batch = table.page({ after: cursor, upTo, limit: batchSize }, kinds);
+    cursor = batch.position;
+    const page = pack(batch);
     port.postMessage(page, [page.sealed.buffer as ArrayBuffer]);
   };
 

@@ -1,14 +1,13 @@
 /** Reads a long stretch of the log in a thread of its own, a few pages ahead of whoever folds it. */
 import { Worker } from 'node:worker_threads';
-import type { EventFilter, StoredEvent } from '../../domain/ports/event-store.js';
+import type { EventBatch, StoredEvent } from '../../domain/ports/event-store.js';
 
 export type Stretch = Readonly<{
   file: string;
   after: number;
   upTo: number;
   batchSize: number;
-  filter: EventFilter | undefined;
-  whole: readonly string[] | undefined;
+  kinds: readonly string[] | undefined;
 }>;
 
 /**
@@ -20,32 +19,32 @@ export type PackedPage = Readonly<{
   places: readonly number[];
   sizes: readonly number[];
   sealed: Uint8Array;
-  isLast: boolean;
+  position: number;
 }>;
 
 /** Pages that are read and not asked for yet. */
 export const pagesAheadMax = 3;
-const textsPerEvent = 5;
+const textsPerEvent = 6;
 const placesPerEvent = 2;
 
 /** Shorter stretches are read before a thread has started. */
 export const isLong = ({ after, upTo }: Readonly<{ after: number; upTo: number }>): boolean => upTo - after > 20_000;
 
-export const pack = (events: readonly StoredEvent[], isLast: boolean): PackedPage => {
+export const pack = ({ events, position: lookedAt }: EventBatch): PackedPage => {
   const texts: string[] = [];
   const places: number[] = [];
   const sizes: number[] = [];
   const blocks: Uint8Array[] = [];
-  for (const { stream, revision, position, type, data, metadata, sealed, hash } of events) {
-    texts.push(stream, type, data, metadata, hash);
+  for (const { eventId, stream, revision, position, type, data, metadata, sealed, hash } of events) {
+    texts.push(stream, type, data, metadata, hash, eventId);
     places.push(revision, position);
     sizes.push(sealed?.byteLength ?? -1);
     if (sealed !== undefined) blocks.push(sealed);
   }
-  return { texts, places, sizes, sealed: new Uint8Array(Buffer.concat(blocks)), isLast };
+  return { texts, places, sizes, sealed: new Uint8Array(Buffer.concat(blocks)), position: lookedAt };
 };
 
-export const unpack = ({ texts, places, sizes, sealed }: PackedPage): readonly StoredEvent[] => {
+export const unpack = ({ texts, places, sizes, sealed, position }: PackedPage): EventBatch => {
   const events: StoredEvent[] = [];
   let from = 0;
   sizes.forEach((size, index) => {
@@ -57,17 +56,18 @@ export const unpack = ({ texts, places, sizes, sealed }: PackedPage): readonly S
       data: texts[text + 2]!,
       metadata: texts[text + 3]!,
       hash: texts[text + 4]!,
+      eventId: texts[text + 5]!,
       revision: places[place]!,
       position: places[place + 1]!,
       sealed: size < 0 ? undefined : sealed.subarray(from, to),
     });
     from = to;
   });
-  return events;
+  return { events, position };
 };
 
-/** The events of the stretch in batches, in order; never an empty batch. Ends when the signal aborts; rejects where the file cannot be read. */
-export const readAhead = async function* (stretch: Stretch, signal: AbortSignal | undefined): AsyncGenerator<readonly StoredEvent[]> {
+/** The events of the stretch in batches, in order. Ends when the signal aborts; rejects where the file cannot be read. */
+export const readAhead = async function* (stretch: Stretch, signal: AbortSignal | undefined): AsyncGenerator<EventBatch> {
   const worker = new Worker(new URL('./read-ahead-thread.js', import.meta.url), { workerData: stretch });
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   const pages: PackedPage[] = [];
@@ -94,8 +94,8 @@ export const readAhead = async function* (stretch: Stretch, signal: AbortSignal 
         continue;
       }
       worker.postMessage('more');
-      if (page.sizes.length > 0) yield unpack(page);
-      if (page.isLast) return;
+      yield unpack(page);
+      if (page.position >= stretch.upTo) return;
     }
   } finally {
     signal?.removeEventListener('abort', stop);

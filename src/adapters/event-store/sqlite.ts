@@ -1,6 +1,6 @@
 /** The log of events in one SQLite file: the only owner of its table, shared with other processes on the same file. */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AppendResult, EventFilter, EventStore, StoredEvent } from '../../domain/ports/event-store.js';
+import type { AppendResult, EventBatch, EventStore, ReadAllOptions, StoredEvent } from '../../domain/ports/event-store.js';
 import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
 import { createHeadWatch } from './head-watch.js';
@@ -64,8 +64,8 @@ export const eventStoreOn = (database: Database): EventStore => {
     readLast: async (stream) => table.last(stream),
     head: async () => table.head(),
     readAll: (after, options = {}) => readTo(database, table, after, options),
-    subscribeAll: async function* (after, { filter, batchSize = batchSizeDefault, signal }) {
-      const matches = matcher(filter);
+    subscribeAll: async function* (after, { kinds, batchSize = batchSizeDefault, signal }) {
+      const matches = matcher(kinds);
       const release = watch.hold();
       try {
         for (let cursor = after; !signal.aborted && !watch.closed();) {
@@ -74,9 +74,9 @@ export const eventStoreOn = (database: Database): EventStore => {
             continue;
           }
           const near = tail.after(cursor, batchSize, matches);
-          const page = near ?? table.page({ after: cursor, upTo: watch.head(), limit: batchSize }, filter);
-          cursor = page.next;
-          if (page.events.length > 0) yield page.events;
+          const page = near ?? table.page({ after: cursor, upTo: watch.head(), limit: batchSize }, kinds);
+          cursor = page.position;
+          yield page;
           // A subscriber that catches up reads page after page: others get their turn in between.
           if (near === undefined || page.events.length === batchSize) await turn();
         }
@@ -92,29 +92,21 @@ export const eventStoreOn = (database: Database): EventStore => {
   };
 };
 
-type ReadOptions = NonNullable<Parameters<EventStore['readAll']>[1]>;
-
-const readTo = async function* (
-  database: Database,
-  table: LogTable,
-  after: number,
-  options: ReadOptions,
-): AsyncGenerator<readonly StoredEvent[]> {
-  const { filter, whole, batchSize = batchSizeDefault, signal } = options;
+const readTo = async function* (database: Database, table: LogTable, after: number, options: ReadAllOptions): AsyncGenerator<EventBatch> {
+  const { kinds, batchSize = batchSizeDefault, signal } = options;
   const upTo = table.head();
-  if (isLong({ after, upTo }) && !database.memory)
-    return yield* readAhead({ file: database.name, after, upTo, batchSize, filter, whole }, signal);
+  if (isLong({ after, upTo }) && !database.memory) return yield* readAhead({ file: database.name, after, upTo, batchSize, kinds }, signal);
   for (let cursor = after; cursor < upTo && signal?.aborted !== true;) {
-    const page = table.page({ after: cursor, upTo, limit: batchSize }, filter, whole);
-    cursor = page.next;
-    if (page.events.length > 0) yield page.events;
+    const page = table.page({ after: cursor, upTo, limit: batchSize }, kinds);
+    cursor = page.position;
+    yield page;
     await turn();
   }
 };
 
-const matcher = (filter: EventFilter | undefined): Matches | undefined => {
-  if (filter?.kinds === undefined) return undefined;
-  const kinds = new Set(filter.kinds);
+const matcher = (wanted: readonly string[] | undefined): Matches | undefined => {
+  if (wanted === undefined) return undefined;
+  const kinds = new Set(wanted);
   return (stream) => {
     const at = stream.indexOf('-');
     return kinds.has(at < 0 ? stream : stream.slice(0, at));

@@ -3,16 +3,15 @@
  * in the database. What is large in an event is read from there when somebody asks for it: who wrote it has it mostly at hand decoded.
  * Positions are contiguous, their number is bounded.
  */
-import type { StoredEvent } from '../../domain/ports/event-store.js';
+import type { EventBatch, StoredEvent } from '../../domain/ports/event-store.js';
 
-export type Page = Readonly<{ events: readonly StoredEvent[]; /** Everything up to here has been looked at. */ next: number }>;
 export type Matches = (stream: string) => boolean;
 
 export type Tail = Readonly<{
   /** Takes the event at the next position; after a gap (another process has written) it starts anew. */
   push: (event: StoredEvent) => void;
   /** The events after `after`, at most `limit`; undefined where the next one is not here. */
-  after: (after: number, limit: number, matches: Matches | undefined) => Page | undefined;
+  after: (after: number, limit: number, matches: Matches | undefined) => EventBatch | undefined;
 }>;
 
 const countMaxDefault = 2_048;
@@ -54,12 +53,13 @@ export const createTail = (read: (position: number) => StoredEvent, countMax = c
         const event = events[index]!;
         if (matches === undefined || matches(event.stream)) page.push(event);
       }
-      return { events: page, next: first.position + index - start - 1 };
+      return { events: page, position: first.position + index - start - 1 };
     },
   };
 };
 
 class TailEvent implements StoredEvent {
+  readonly eventId: string;
   readonly stream: string;
   readonly revision: number;
   readonly position: number;
@@ -69,7 +69,8 @@ class TailEvent implements StoredEvent {
   /** Shared by those who ask in one turn of the event loop; held weakly, for the events of a tail may together be larger than memory. */
   #whole: WeakRef<StoredEvent> | undefined;
 
-  constructor({ stream, revision, position, type, hash }: StoredEvent, read: (position: number) => StoredEvent) {
+  constructor({ eventId, stream, revision, position, type, hash }: StoredEvent, read: (position: number) => StoredEvent) {
+    this.eventId = eventId;
     this.stream = stream;
     this.revision = revision;
     this.position = position;

@@ -3,25 +3,36 @@
  * The store keeps texts and bytes as they were given and knows nothing of what they mean.
  */
 
+/** Where an event stands in the total order: ordered and opaque, so positions are compared and never added to. 0 stands before the first event. */
+export type Position = number;
+
 /** One event as it is written. `data` and `metadata` are JSON texts, `sealed` is ciphertext, `hash` is hex. */
 export type EventToStore = Readonly<{
+  /** Unique in the log: by it an append whose answer was lost is found again. */
+  eventId: string;
   /** The stored, versioned name, e.g. `EmailQueued.v1`. */
   type: string;
   data: string;
   metadata: string;
   sealed: Uint8Array | undefined;
-  /** The link of the stream's hash chain; computed by the writer, see domain/hash-chain.ts. */
+  /** The link of the stream's hash chain, computed by the writer. */
   hash: string;
 }>;
 
-/** One event as it is read. `revision` counts from 0 in its stream, `position` rises over the whole log from 1. */
-export type StoredEvent = EventToStore & Readonly<{ stream: string; revision: number; position: number }>;
+/** One event as it is read. `revision` counts from 0 in its stream. */
+export type StoredEvent = EventToStore & Readonly<{ stream: string; revision: number; position: Position }>;
 
-export type AppendResult = Readonly<{ revision: number; position: number }>;
+export type AppendResult = Readonly<{ revision: number; position: Position }>;
 
-export type EventFilter = Readonly<{
+/** Events in order; everything up to `position` has been looked at. A filtered reader gets batches without events, so that its checkpoint moves. */
+export type EventBatch = Readonly<{ events: readonly StoredEvent[]; position: Position }>;
+
+export type ReadAllOptions = Readonly<{
   /** Kinds of stream, the part of a stream name before its first hyphen; all where absent. */
   kinds?: readonly string[];
+  /** How many events a batch has at most; default 1,000. */
+  batchSize?: number;
+  signal?: AbortSignal;
 }>;
 
 export type EventStore = Readonly<{
@@ -43,23 +54,17 @@ export type EventStore = Readonly<{
   /** The last event of a stream, or undefined where there is none. */
   readLast: (stream: string) => Promise<StoredEvent | undefined>;
   /**
-   * All events after position `after` (0: from the beginning) up to the head of now, in batches of at most `batchSize` (default 1,000).
-   * `whole`: the stored names of the events that are read whole (default: all). Of others nothing but the data may be asked for: `metadata`
-   * and `hash` may be empty and `sealed` undefined, unless their data is `{}`.
+   * All events after position `after` (0: from the beginning) up to the head of now. The position of the last batch is that head;
+   * there is no batch where `after` is the head already. Ends when the signal aborts.
    */
-  readAll: (
-    after: number,
-    options?: Readonly<{ filter?: EventFilter; whole?: readonly string[]; batchSize?: number; signal?: AbortSignal }>,
-  ) => AsyncIterable<readonly StoredEvent[]>;
+  readAll: (after: Position, options?: ReadAllOptions) => AsyncIterable<EventBatch>;
   /**
    * All events after position `after`, then every later one as it is committed, by this process or another,
-   * in one total order, nothing skipped, nothing twice; never an empty batch. Ends when the signal aborts.
+   * in one total order, nothing skipped, nothing twice; the position of each batch is after that of the one before.
+   * Ends when the signal aborts.
    */
-  subscribeAll: (
-    after: number,
-    options: Readonly<{ filter?: EventFilter; batchSize?: number; signal: AbortSignal }>,
-  ) => AsyncIterable<readonly StoredEvent[]>;
+  subscribeAll: (after: Position, options: ReadAllOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<EventBatch>;
   /** The position of the newest event in the log, 0 where it is empty. */
-  head: () => Promise<number>;
+  head: () => Promise<Position>;
   close: () => Promise<void>;
 }>;

@@ -51,14 +51,30 @@ void t.test('two processes append to one file at the same time, and both see one
   await store.close();
 });
 
+void t.test('a file that was written before events had a column for their id is read, and goes on', async (t) => {
+  const file = join(directory, 'old.db');
+  const old = openDatabase({ file, synchronous: 'full' });
+  old.exec(`CREATE TABLE events (
+    position INTEGER PRIMARY KEY, stream TEXT NOT NULL, revision INTEGER NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL,
+    metadata TEXT NOT NULL, sealed BLOB, hash TEXT NOT NULL, UNIQUE (stream, revision)) STRICT`);
+  const insert = old.prepare("INSERT INTO events VALUES (?, 'email-1', ?, 'EmailQueued.v1', '{}', ?, NULL, 'ab')");
+  insert.run(1, 0, '{"eventId":"first","teamId":"t"}');
+  insert.run(2, 1, 'no JSON at all');
+  old.close();
+  const [store, beside] = [openSqliteEventStore({ file }), openSqliteEventStore({ file })];
+  t.teardown(() => Promise.all([store.close(), beside.close()]));
+  await store.append('email-1', 1, [anEvent('x', { eventId: 'third' }), anEvent('y', { eventId: 'last', metadata: '{"eventId":"last"}' })]);
+  t.same(
+    (await beside.readStream('email-1')).map(({ eventId }) => eventId),
+    ['first', '', 'third', 'last'],
+  );
+});
+
 void t.test('live subscribers share the very objects that were committed', async (t) => {
   const store = openSqliteEventStore({ file: join(directory, 'shared.db') });
   t.teardown(() => store.close());
   const { signal } = new AbortController();
-  const [one, two] = [
-    takeEvents(store.subscribeAll(0, { signal }), 2),
-    takeEvents(store.subscribeAll(0, { signal, filter: { kinds: ['email'] } }), 2),
-  ];
+  const [one, two] = [takeEvents(store.subscribeAll(0, { signal }), 2), takeEvents(store.subscribeAll(0, { signal, kinds: ['email'] }), 2)];
   await store.append('email-1', -1, [anEvent('a'), anEvent('b')]);
   const [first, second] = await Promise.all([one, two]);
   t.equal(first[0], second[0]);
@@ -69,7 +85,7 @@ void t.test(
   'the tail is bounded, starts anew after a gap, says where it cannot help, and reads what is large when it is asked for',
   async (t) => {
     const event = (position: number): StoredEvent => ({
-      ...anEvent('x'),
+      ...anEvent('x', { eventId: 'x' }),
       stream: `${position % 2 === 0 ? 'even' : 'odd'}-1`,
       revision: 0,
       position,
@@ -83,7 +99,7 @@ void t.test(
     }, 4);
     const page = (after: number, limit: number, matches?: (stream: string) => boolean) => {
       const found = tail.after(after, limit, matches);
-      return found && { positions: found.events.map(({ position }) => position), next: found.next };
+      return found && { positions: found.events.map(({ position }) => position), next: found.position };
     };
     t.equal(at(tail, 0), undefined);
     for (let position = 1; position <= 11; position += 1) tail.push(event(position));
@@ -102,8 +118,8 @@ void t.test(
     );
     t.same(reads, []);
     const [eighth] = tail.after(7, 1, undefined)!.events;
-    const { stream, revision, position, type, data, metadata, sealed, hash } = eighth!;
-    t.same({ stream, revision, position, type, data, metadata, sealed, hash }, event(8));
+    const { eventId, stream, revision, position, type, data, metadata, sealed, hash } = eighth!;
+    t.same({ eventId, stream, revision, position, type, data, metadata, sealed, hash }, event(8));
     t.same(reads, [8], 'once');
     tail.push(event(14));
     t.equal(at(tail, 11), undefined);
