@@ -3,7 +3,7 @@
  * It follows the log from the moment of its start; what was open before comes from the read model of open work.
  */
 import type { Recorded } from '../domain/events.js';
-import type { WorkPhase } from '../domain/email/work.js';
+import type { EmailTimerKind } from '../domain/email/timers.js';
 import { priorities, type Pointer, type Priority } from '../domain/ports/bus.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { DELIVER_EMAIL, type ProcessorDeps, type WorkDocument } from './deps.js';
@@ -68,7 +68,7 @@ const refill = async (
   }
 };
 
-const scan = async (deps: ProcessorDeps, phase: WorkPhase, priority: Priority, signal: AbortSignal): Promise<void> => {
+const scan = async (deps: ProcessorDeps, phase: EmailTimerKind, priority: Priority, signal: AbortSignal): Promise<void> => {
   let afterSeq = 0;
   while (!signal.aborted) {
     await deps.bus.whenRoom(DELIVER_EMAIL, priority, signal);

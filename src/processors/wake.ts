@@ -3,7 +3,7 @@ import { archiveEmail } from '../commands/emails.js';
 import { handle } from '../commands/command-handler.js';
 import { emailDecider } from '../domain/email/decider.js';
 import { assertDefined, parseEmailId, splitStream, type StreamName } from '../domain/ids.js';
-import type { WorkPhase } from '../domain/email/work.js';
+import type { EmailTimerKind } from '../domain/email/timers.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { causeOfWork, DELIVER_EMAIL, type ProcessorDeps, type WorkDocument } from './deps.js';
@@ -16,7 +16,7 @@ const HELD_MAX = 10_000;
 const HOLD_MS = 5_000;
 
 /** The phases that wait for a moment, `dueAt`. */
-const timedPhases = ['scheduled', 'deferred', 'processing', 'archive'] as const satisfies readonly WorkPhase[];
+const timedPhases = ['scheduled', 'deferred', 'processing', 'archive'] as const satisfies readonly EmailTimerKind[];
 type TimedPhase = (typeof timedPhases)[number];
 
 export const wakeWorker = (deps: ProcessorDeps): Worker => ({

@@ -5,6 +5,7 @@ import type { Document } from '../domain/ports/read-models.js';
 
 export const EMAILS = 'emails';
 export const EMAIL_COUNTS = 'emailCounts';
+export const EMAIL_TIMERS = 'emailTimers';
 
 /** `team` is absent from a deleted email, so no list finds it; `phase` and `dueAt` are absent where nothing is left to do. */
 export type EmailDocument = Document &

@@ -1,11 +1,12 @@
 /** How events become the documents of emails and of their counts: each document is made once for all the events of a batch. */
 import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
 import { advanceSummary, beginSummary, type Draft, type EmailSummary } from '../domain/email/summary.js';
-import { openWork } from '../domain/email/work.js';
+import { emailTimer } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
-import { countsId, dayOf, EMAIL_COUNTS, EMAILS, type EmailCountsDocument, type EmailDocument } from './email-documents.js';
+import { countsId, dayOf, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailCountsDocument, type EmailDocument } from './email-documents.js';
 import type { Change, Find, Reference } from './projection.js';
+import type { TimerDocument } from './timers.js';
 
 /** What an email's first event fixes for good, and whether lists show it and what is personal is still there. */
 type Fixed = Pick<
@@ -76,7 +77,11 @@ export const foldEmails = (batch: readonly Recorded[], find: Find, retentionMs: 
     if (counting.position > 0) changes.push({ collection: EMAIL_COUNTS, id, document: countsDocument(id, counting) });
   }
   for (const email of emails.values()) {
-    if (email.position > 0) changes.push({ collection: EMAILS, id: email.id, document: emailDocument(email, retentionMs) });
+    if (email.position === 0) continue;
+    changes.push(
+      { collection: EMAIL_TIMERS, id: email.id, document: timerDocument(email, retentionMs) },
+      { collection: EMAILS, id: email.id, document: emailDocument(email, retentionMs) },
+    );
   }
   return changes;
 };
@@ -158,7 +163,7 @@ const emailDocument = ({ fixed, summary, position }: Folding, retentionMs: numbe
   if (fixed === undefined || summary === undefined) return undefined;
   const { id, seq, owner, stream, templateId, templateName, priority, createdAt, team, subject, text } = fixed;
   const { status } = summary;
-  const work = openWork(summary, retentionMs);
+  const work = emailTimer(summary, retentionMs);
   const document: Draft<EmailDocument> = {
     id,
     seq,
@@ -174,12 +179,20 @@ const emailDocument = ({ fixed, summary, position }: Folding, retentionMs: numbe
   };
   if (team !== undefined) document.team = team;
   if (work !== undefined) {
-    document.phase = work.phase;
+    document.phase = work.kind;
     document.dueAt = work.dueAt;
   }
   if (subject !== undefined) document.subject = subject;
   if (text !== undefined) document.text = text;
   return document;
+};
+
+/** The timer of an email is made of its state alone, so nothing of the former one is read. */
+const timerDocument = ({ id, fixed, summary, position }: Folding, retentionMs: number): TimerDocument | undefined => {
+  const timer = fixed === undefined || summary === undefined ? undefined : emailTimer(summary, retentionMs);
+  if (fixed === undefined || timer === undefined) return undefined;
+  const { seq, stream, priority, owner } = fixed;
+  return { id, seq, position, kind: timer.kind, key: stream, dueAt: timer.dueAt, priority, team: owner };
 };
 
 const cellOf = ({ team, templateId }: Fixed, status: string): Cell | undefined => (team === undefined ? undefined : { status, templateId });

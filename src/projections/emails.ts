@@ -1,15 +1,17 @@
 /** The list of emails with what is still to be done for each, and how many there are of each status and template on each day. */
-import { countsId, dayOf, EMAIL_COUNTS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
+import { countsId, dayOf, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
 import { foldEmails, readsOfEmails } from './email-fold.js';
 import type { Projection } from './projection.js';
+import { timersSpec } from './timers.js';
 
-export { dayOf, EMAIL_COUNTS, EMAILS, type EmailCountsDocument, type EmailDocument } from './email-documents.js';
+export { dayOf, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailCountsDocument, type EmailDocument } from './email-documents.js';
 
 export const emailsProjection = (retentionMs: number): Projection => ({
   name: 'emails',
-  // Counts stand first: where writes are not atomic, an email that is written says that it is counted.
+  // Emails stand last: where a write is torn, an email that is written says that it is counted and that its timer is set.
   collections: [
     { name: EMAIL_COUNTS, version: 1, fields: ['team', 'day'], indexes: [['team', 'day']] },
+    timersSpec(EMAIL_TIMERS),
     {
       name: EMAILS,
       version: 2,

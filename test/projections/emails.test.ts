@@ -3,7 +3,14 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { Document } from '../../src/domain/ports/read-models.js';
-import { EMAIL_COUNTS, EMAILS, emailsProjection, type EmailCountsDocument, type EmailDocument } from '../../src/projections/emails.js';
+import {
+  EMAIL_COUNTS,
+  EMAIL_TIMERS,
+  EMAILS,
+  emailsProjection,
+  type EmailCountsDocument,
+  type EmailDocument,
+} from '../../src/projections/emails.js';
 import { compareWithRebuild, rebuildProjection } from '../../src/projections/rebuild.js';
 import {
   accepted,
@@ -26,6 +33,7 @@ import {
   TEMPLATE_ID,
 } from '../support/email-facts.js';
 import { play, story } from '../support/email-stories.js';
+import type { TimerDocument } from '../../src/projections/timers.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
 
 const projection = emailsProjection(RETENTION_MS);
@@ -36,7 +44,7 @@ const OTHER_TEAM = '22222222-2222-4222-8222-222222222222';
 const documentsAfter = async (
   t: Parameters<typeof openDocuments>[0],
   ...events: readonly EmailEvent[]
-): Promise<{ email: EmailDocument | undefined; counts: EmailCountsDocument[] }> => {
+): Promise<{ email: EmailDocument | undefined; counts: EmailCountsDocument[]; timer: TimerDocument | undefined }> => {
   const { append, recorded } = openLogOfTest();
   for (const event of events) await append(stream, [event]);
   const [whole, single] = [openDocuments(t), openDocuments(t)];
@@ -44,11 +52,16 @@ const documentsAfter = async (
   await projectIn(single, projection, await recorded(), { sizes: [1], forgetful: true });
   const found = await documentsOf(whole, projection);
   t.strictSame(await documentsOf(single, projection), found, 'event by event gives the same');
-  return { email: found[EMAILS]![0] as EmailDocument | undefined, counts: found[EMAIL_COUNTS] as EmailCountsDocument[] };
+  return {
+    email: found[EMAILS]![0] as EmailDocument | undefined,
+    counts: found[EMAIL_COUNTS] as EmailCountsDocument[],
+    timer: found[EMAIL_TIMERS]![0] as TimerDocument | undefined,
+  };
 };
 
 void t.test('an accepted email: every field of its document', async (t) => {
-  const { email, counts } = await documentsAfter(t, queued);
+  const { email, counts, timer } = await documentsAfter(t, queued);
+  t.strictSame(timer, { id: EMAIL_ID, seq: 1, position: 1, kind: 'deliver', key: stream, dueAt: T0, priority: 'normal', team: TEAM_ID });
   t.strictSame(email, {
     id: EMAIL_ID,
     seq: 1,
@@ -112,7 +125,8 @@ void t.test('what is still to be done, and when, after each event', async (t) =>
     ],
   ];
   for (const [events, status, phase, dueAt] of cases) {
-    const { email, counts } = await documentsAfter(t, ...events);
+    const { email, counts, timer } = await documentsAfter(t, ...events);
+    t.same([timer?.kind, timer?.dueAt], [phase, dueAt]);
     t.same([email!.status, email!.phase, email!.dueAt], [status, phase, dueAt]);
     t.same(
       counts.map(({ cells }) => cells),
@@ -123,7 +137,8 @@ void t.test('what is still to be done, and when, after each event', async (t) =>
 
 void t.test('deleted: in no list and no count, yet known until it is archived; archived: nothing personal', async (t) => {
   const gone: EmailEvent[] = [queued, { type: 'EmailCancelled', data: { at: at(5) } }, { type: 'EmailDeleted', data: { at: at(5) } }];
-  const { email, counts } = await documentsAfter(t, ...gone);
+  const { email, counts, timer } = await documentsAfter(t, ...gone);
+  t.match(timer, { kind: 'archive', key: stream, team: TEAM_ID, dueAt: at(5) });
   t.same(
     [email!.team, email!.owner, email!.phase, email!.dueAt, email!.subject, email!.text],
     [undefined, TEAM_ID, 'archive', at(5), undefined, undefined],
@@ -133,7 +148,7 @@ void t.test('deleted: in no list and no count, yet known until it is archived; a
     [{}],
   );
   const after = await documentsAfter(t, ...gone, { type: 'EmailArchived', data: { at: at(6) } });
-  t.equal(after.email, undefined);
+  t.same([after.email, after.timer], [undefined, undefined]);
   const archived = await documentsAfter(t, queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'], [1, 'accepted'], [2, 'accepted']), {
     type: 'EmailArchived',
     data: { at: at(6) },
@@ -214,7 +229,7 @@ void t.test('where counts were written and the email was not, the event counts o
   const again = projection.fold([first!], (collection) => (collection === EMAIL_COUNTS ? counted!.document : undefined));
   t.same(
     again.map(({ collection }) => collection),
-    [EMAILS],
+    [EMAIL_TIMERS, EMAILS],
   );
 });
 
@@ -224,7 +239,7 @@ void t.test('a document that was changed behind the back of the projection is fo
   await append('email-0198f000-0000-7000-8000-00000000000f', [queuedFor('to')]);
   const documents = openDocuments(t);
   await projectIn(documents, projection, await recorded());
-  t.match(await compareWithRebuild(projection, { eventLog, documents }), { checkpoint: 2, documents: 3, difference: undefined });
+  t.match(await compareWithRebuild(projection, { eventLog, documents }), { checkpoint: 2, documents: 5, difference: undefined });
   const store = await documents.projection(projection.name, projection.collections);
   const email = (await store.getMany(EMAILS, [EMAIL_ID])).get(EMAIL_ID)!;
   await store.write([{ collection: EMAILS, put: [{ ...email, subject: 'Order 18' }], remove: [] }], await store.checkpoint(), 2);

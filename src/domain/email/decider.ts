@@ -5,7 +5,7 @@ import type { RecipientOutcome } from '../ports/mailer.js';
 import { isoTime } from '../ports/clock.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
-import { archiveDueAt } from './work.js';
+import { archiveDueAt } from './timers.js';
 
 /** When to try again: the pause after the first, second, … deferred attempt; none left means the attempts are spent. */
 export type RetrySchedule = Readonly<{ delaysMs: readonly number[] }>;

@@ -5,7 +5,7 @@ import { emailDecider } from '../../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../../src/domain/email/events.js';
 import type { EmailStatus } from '../../../src/domain/email/status.js';
 import { openAttempt, type Email, type EmailState } from '../../../src/domain/email/state.js';
-import { openWork } from '../../../src/domain/email/work.js';
+import { emailTimer } from '../../../src/domain/email/timers.js';
 import { decodeEvent, encodeEvent } from '../../../src/event-log/codec.js';
 import { at, RETENTION_MS } from '../../support/email-facts.js';
 import { play, story } from '../../support/email-stories.js';
@@ -51,7 +51,7 @@ const assertSound = (email: Email): void => {
   check((email.sentAt !== null) === (status === 'sent' || status === 'delivered'), 'sentAt tells that it was sent');
   check((email.deliveredAt !== null) === (status === 'delivered'), 'deliveredAt tells that it was delivered');
   check((email.failureReason !== null) === (status === 'failed' || status === 'bounced'), 'a reason stands exactly with a failure');
-  const work = openWork(email, RETENTION_MS);
+  const work = emailTimer(email, RETENTION_MS);
   check((work === undefined) === (email.archivedAt !== null), 'work is left until the email is archived');
   check(work === undefined || new Date(work.dueAt).toISOString() === work.dueAt, 'work is due at a moment');
 };

@@ -1,11 +1,11 @@
-/** What is still to be done for an email, and when: the ground of timers and of the search for open work. */
+/** What is still to be done for an email, and when: the content of its timer. */
 import type { EmailSummary } from './summary.js';
 
 /** `deliver`: at once; `scheduled`, `deferred`, `processing` (should its dialogue be cut off) and `archive`: at a moment. */
-export const workPhases = ['deliver', 'scheduled', 'deferred', 'processing', 'archive'] as const;
-export type WorkPhase = (typeof workPhases)[number];
+export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'processing', 'archive'] as const;
+export type EmailTimerKind = (typeof emailTimerKinds)[number];
 
-export type OpenWork = Readonly<{ phase: WorkPhase; dueAt: string }>;
+export type EmailTimer = Readonly<{ kind: EmailTimerKind; dueAt: string }>;
 
 const isoPlus = (iso: string, ms: number): string => new Date(Date.parse(iso) + ms).toISOString();
 
@@ -14,24 +14,24 @@ export const archiveDueAt = (email: EmailSummary, retentionMs: number): string =
   isoPlus(email.scheduledAt ?? email.createdAt, retentionMs);
 
 /** undefined once nothing is left to do: the email is archived. */
-export const openWork = (email: EmailSummary, retentionMs: number): OpenWork | undefined => {
+export const emailTimer = (email: EmailSummary, retentionMs: number): EmailTimer | undefined => {
   if (email.archivedAt !== null) return undefined;
-  if (email.deletedAt !== null) return { phase: 'archive', dueAt: email.deletedAt };
+  if (email.deletedAt !== null) return { kind: 'archive', dueAt: email.deletedAt };
   switch (email.status) {
     case 'scheduled':
-      return { phase: 'scheduled', dueAt: email.scheduledAt ?? email.createdAt };
+      return { kind: 'scheduled', dueAt: email.scheduledAt ?? email.createdAt };
     case 'queued':
       return email.nextAttemptAt === null
-        ? { phase: 'deliver', dueAt: email.queuedAt ?? email.createdAt }
-        : { phase: 'deferred', dueAt: email.nextAttemptAt };
+        ? { kind: 'deliver', dueAt: email.queuedAt ?? email.createdAt }
+        : { kind: 'deferred', dueAt: email.nextAttemptAt };
     case 'processing':
-      return { phase: 'processing', dueAt: email.dialogueDeadlineAt ?? email.updatedAt };
+      return { kind: 'processing', dueAt: email.dialogueDeadlineAt ?? email.updatedAt };
     case 'sent':
     case 'delivered':
     case 'failed':
     case 'bounced':
     case 'complained':
     case 'cancelled':
-      return { phase: 'archive', dueAt: archiveDueAt(email, retentionMs) };
+      return { kind: 'archive', dueAt: archiveDueAt(email, retentionMs) };
   }
 };
