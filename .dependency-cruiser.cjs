@@ -70,6 +70,13 @@ module.exports = {
       },
     },
     {
+      name: 'stored-events-are-frozen',
+      severity: 'error',
+      comment: 'a schema of stored events is made of nothing that another reason may change',
+      from: { path: '^src/domain/[^/]+/events\\.ts$' },
+      to: { path: '^src/', pathNot: ['^src/domain/(schema|stored)\\.ts$'] },
+    },
+    {
       name: 'documents-in-threads',
       severity: 'error',
       comment:

@@ -1,6 +1,6 @@
 /**
- * Pieces of stored events. They say which fields there are and of which type, and nothing about lengths or numbers: an event that was
- * once accepted stays readable, whatever the API takes today.
+ * Pieces of stored events. They say which fields there are and of which type, and nothing about lengths or counts: an event that was
+ * once accepted stays readable, whatever the API takes today. Lists of values are written out in each events.ts and only ever grow.
  */
 import { Type } from '@sinclair/typebox';
 

@@ -11,3 +11,5 @@ export const permissions = [
   'api-keys:manage',
 ] as const;
 export type Permission = (typeof permissions)[number];
+
+export const isPermission = (text: string): text is Permission => (permissions as readonly string[]).includes(text);

@@ -5,7 +5,7 @@ import { DomainError } from '../errors.js';
 import { assertDefined, parseApiKeyId, type ApiKeyId } from '../ids.js';
 import { defaultLimits } from '../limits.js';
 import type { ApiKeyEvent } from './events.js';
-import type { Permission } from './permissions.js';
+import { isPermission, type Permission } from './permissions.js';
 
 /** `<prefix>_sk_<random>`: 256 random bits in base64url. */
 export const API_KEY_PREFIX = 'sealpost_sk_';
@@ -23,12 +23,13 @@ export const readApiKey = (token: string): { id: ApiKeyId; hash: string } | unde
   return { id, hash: digest.toString('hex') };
 };
 
-export type ApiKey = Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'] &
-  Readonly<{ lastUsedAt: string | null; revokedAt: string | null }>;
+type Created = Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'];
+export type ApiKey = Omit<Created, 'permissions'> &
+  Readonly<{ permissions: Permission[]; lastUsedAt: string | null; revokedAt: string | null }>;
 export type ApiKeyState = ApiKey | undefined;
 
 export type ApiKeyCommand =
-  | Readonly<{ type: 'CreateApiKey'; created: Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'] }>
+  | Readonly<{ type: 'CreateApiKey'; created: Created }>
   | Readonly<{ type: 'UseApiKey'; at: string }>
   | Readonly<{ type: 'RevokeApiKey'; at: string }>;
 
@@ -53,7 +54,7 @@ export const apiKeyDecider: Decider<ApiKeyCommand, ApiKeyEvent, ApiKeyState> = {
   evolve: (key, event) => {
     switch (event.type) {
       case 'ApiKeyCreated':
-        return { ...event.data, lastUsedAt: null, revokedAt: null };
+        return { ...event.data, permissions: event.data.permissions.filter(isPermission), lastUsedAt: null, revokedAt: null };
       case 'ApiKeyUsed':
         return key && { ...key, lastUsedAt: event.data.at };
       case 'ApiKeyRevoked':

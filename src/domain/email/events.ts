@@ -1,9 +1,11 @@
 /** The facts of one email. `data` is what statistics may know; `sealed` is personal and goes with the key of the stream. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../schema.js';
-import { priorities } from '../ports/bus.js';
 import { StoredRecipient, text } from '../stored.js';
-import { recipientRoles } from './status.js';
+
+/** Frozen: what was ever written. */
+const storedPriority = oneOf(['high', 'normal', 'low']);
+const storedRole = oneOf(['to', 'cc', 'bcc']);
 
 const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);
 
@@ -19,10 +21,10 @@ const accepted = {
   templateRevision: Type.Integer(),
   /** The published number of that revision; null where a draft was sent. */
   templateVersion: nullable(Type.Integer()),
-  priority: oneOf(priorities),
+  priority: storedPriority,
   tags: Type.Array(text),
   /** The role of each recipient, in the order of the sealed `recipients`. */
-  roles: Type.Array(oneOf(recipientRoles)),
+  roles: Type.Array(storedRole),
   attachmentCount: Type.Integer(),
   /** How many documents of each format were made for it; absent where none was. */
   generated: optional(Type.Object({ pdf: Type.Integer(), excel: Type.Integer() })),
@@ -89,7 +91,7 @@ export const emailEventSchemas = {
   EmailQueued: { data: Type.Object({ ...accepted, at: text }), sealed: Content, envelope: Envelope },
   EmailScheduled: { data: Type.Object({ ...accepted, at: text, scheduledAt: text }), sealed: Content, envelope: Envelope },
   /** A release or a retry says the priority again, so that it can be queued without looking back. */
-  EmailReleased: { data: Type.Object({ at: text, priority: oneOf(priorities) }) },
+  EmailReleased: { data: Type.Object({ at: text, priority: storedPriority }) },
   DeliveryAttempted: {
     data: Type.Object({
       attempt: Type.Integer(),
@@ -113,7 +115,7 @@ export const emailEventSchemas = {
     data: Type.Object({
       at: text,
       retryCount: Type.Integer(),
-      priority: oneOf(priorities),
+      priority: storedPriority,
       idempotencyKey: optional(text),
       fingerprint: optional(Fingerprint),
     }),

@@ -4,27 +4,24 @@ import { oneOf } from '../schema.js';
 import { StoredRecipient, text } from '../stored.js';
 
 /** What the company constants of templates say; empty where not set. */
-export const CompanySchema = Type.Object(
-  {
-    name: text,
-    legalName: text,
-    email: text,
-    phone: text,
-    website: text,
-    addressLine1: text,
-    city: text,
-    state: text,
-    postalCode: text,
-    country: text,
-  },
-  { additionalProperties: false },
-);
+const Company = Type.Object({
+  name: text,
+  legalName: text,
+  email: text,
+  phone: text,
+  website: text,
+  addressLine1: text,
+  city: text,
+  state: text,
+  postalCode: text,
+  country: text,
+});
 
 const Settings = Type.Object({
   name: text,
   /** The sender where neither the call nor the template names one. */
   defaultFrom: StoredRecipient,
-  company: CompanySchema,
+  company: Company,
 });
 export type TeamSettings = Static<typeof Settings>;
 

@@ -1,9 +1,9 @@
 /** The facts of one template, of an email or of an attachment, and of the slugs that name templates. */
 import { Type, type Static } from '@sinclair/typebox';
-import { outputFormats } from '../attachment-template/schema.js';
 import { oneOf } from '../schema.js';
 import { StoredRecipient, text } from '../stored.js';
 
+/** Frozen: what was ever written. */
 export const templateKinds = ['email', 'attachment'] as const;
 export type TemplateKind = (typeof templateKinds)[number];
 
@@ -23,7 +23,7 @@ export type EmailDraft = Static<typeof EmailDraftSchema>;
 /** The same of an attachment. A document has no sender and no subject; `schema` holds its formats. */
 const AttachmentDraftSchema = Type.Object({
   ...common,
-  schema: Type.Object({ outputFormats: Type.Array(oneOf(outputFormats)), pages: Type.Array(Type.Unknown()) }),
+  schema: Type.Object({ outputFormats: Type.Array(oneOf(['pdf', 'excel'])), pages: Type.Array(Type.Unknown()) }),
 });
 export type AttachmentDraft = Static<typeof AttachmentDraftSchema>;
 
