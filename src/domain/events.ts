@@ -5,9 +5,27 @@ import { emailEventSchemas, type EmailEvent } from './email/events.js';
 import { teamEventSchemas, type InstanceEvent, type LedgerEvent, type TeamEvent } from './team/events.js';
 import { templateEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './template/events.js';
 
-export type DomainEvent =
-  EmailEvent | TemplateEvent | TemplateSlugEvent | AssetEvent | ApiKeyEvent | TeamEvent | InstanceEvent | LedgerEvent;
+/** The events of each kind of stream; a kind is the part of a stream's name before the first hyphen. */
+export type StreamKinds = {
+  email: EmailEvent;
+  template: TemplateEvent;
+  attachmentTemplate: TemplateEvent;
+  templateSlug: TemplateSlugEvent;
+  attachmentTemplateSlug: TemplateSlugEvent;
+  asset: AssetEvent;
+  apiKey: ApiKeyEvent;
+  team: TeamEvent;
+  instance: InstanceEvent;
+  ledger: LedgerEvent;
+};
+export type StreamKind = keyof StreamKinds;
+export type EventOfKind<Kind extends StreamKind> = StreamKinds[Kind];
+
+export type DomainEvent = EventOfKind<StreamKind>;
 export type EventType = DomainEvent['type'];
+
+/** A table with an entry for every type of event of these kinds: a new type does not compile until each table says what it means there. */
+export type ByEventType<Kind extends StreamKind, Entry> = { readonly [Type in EventOfKind<Kind>['type']]: Entry };
 
 export const eventSchemas = {
   ...emailEventSchemas,
