@@ -1,12 +1,17 @@
-/** A lock for a role that only one process per data directory may have; the operating system frees it when the process dies. */
+/** Locks of the operating system, which frees them when the process that holds them dies, however it dies. */
+import { existsSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { createPrivately, isSqliteError } from './database.js';
 
+export type Lock = Readonly<{ release: () => void }>;
+
 /** In: the lock's own file (made where there is none). Out: the lock, or undefined where another holder lives. */
-export const holdLock = ({ file }: Readonly<{ file: string }>): { release: () => void } | undefined => {
+export const holdLock = ({ file }: Readonly<{ file: string }>): Lock | undefined => {
   createPrivately(file);
   const database = new Sqlite(file, { timeout: 0 });
   try {
+    // A journal on disk would be left behind by a process that is killed.
+    database.pragma('journal_mode = memory');
     // An open exclusive transaction of a rollback journal is a lock on the file itself; nothing is ever written.
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -15,4 +20,20 @@ export const holdLock = ({ file }: Readonly<{ file: string }>): { release: () =>
     throw error;
   }
   return { release: () => void database.close() };
+};
+
+/** True where somebody holds the lock of that file, in this process or another. Asking does not keep another from taking it. */
+export const isLockHeld = ({ file }: Readonly<{ file: string }>): boolean => {
+  if (!existsSync(file)) return false;
+  const database = new Sqlite(file, { timeout: 0 });
+  try {
+    // Reading takes a shared lock, which an exclusive one refuses.
+    database.pragma('user_version');
+    return false;
+  } catch (error) {
+    if (isSqliteError(error, 'SQLITE_BUSY')) return true;
+    throw error;
+  } finally {
+    database.close();
+  }
 };

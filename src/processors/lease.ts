@@ -1,0 +1,112 @@
+/** Runs work while this process holds a lease, and stops it in time when the lease cannot be relied on any more. */
+import { setMaxListeners } from 'node:events';
+import type { Clock } from '../domain/ports/clock.js';
+import type { Lease, Leases } from '../domain/ports/lease.js';
+import type { Logger } from '../domain/ports/logger.js';
+import type { Worker } from '../domain/ports/worker.js';
+
+export type LeaseDeps = Readonly<{
+  leases: Leases;
+  clock: Clock;
+  logger: Logger;
+  /** Who this process is. */
+  worker: string;
+}>;
+
+/** What a process that was frozen held is free after it. */
+export const LEASE_TTL_MS = 15_000;
+const RENEW_EVERY_MS = LEASE_TTL_MS / 3;
+/** While another holds it; what is released or held by a dead process is taken this soon. */
+const ASK_EVERY_MS = 2_000;
+
+/** What work under a lease is given. */
+export type Held = Readonly<{
+  fence: number;
+  /** Aborts when the work is to stop, for whatever reason. */
+  signal: AbortSignal;
+  /** Aborts where the lease is lost: then another may do the same work already, and nothing is worth finishing. */
+  lost: AbortSignal;
+}>;
+
+/**
+ * Waits for the lease of that name, then runs `work` under it, again and again until the signal aborts. The signals that `work` is given
+ * abort as soon as this process cannot be sure that it still holds the lease; `work` is then run again when it does.
+ * Rejects with what `work` rejects with, having released the lease.
+ */
+export const underLease = async (
+  deps: LeaseDeps,
+  name: string,
+  signal: AbortSignal,
+  work: (held: Held) => Promise<void>,
+): Promise<void> => {
+  while (!signal.aborted) {
+    const askedMs = deps.clock.monotonic();
+    const lease = await deps.leases.acquire(name, deps.worker, LEASE_TTL_MS);
+    if (lease === undefined) {
+      await deps.clock.sleep(ASK_EVERY_MS, signal);
+      continue;
+    }
+    await runUnder(deps, lease, askedMs + LEASE_TTL_MS, signal, work);
+  }
+};
+
+/** `surelyUntilMs`: the keeper counts from the moment at which it heard of the call, which is not before the call was made. */
+const runUnder = async (
+  deps: LeaseDeps,
+  lease: Lease,
+  surelyUntilMs: number,
+  signal: AbortSignal,
+  work: (held: Held) => Promise<void>,
+): Promise<void> => {
+  const lost = new AbortController();
+  const ended = new AbortController();
+  const both = AbortSignal.any([signal, lost.signal]);
+  // Every lane and timer of the work may listen.
+  setMaxListeners(0, both);
+  const renewing = keepRenewed(deps, lease, surelyUntilMs, ended.signal).then((kept) => {
+    if (kept) return;
+    deps.logger.warn({ lease: lease.name, fence: lease.fence }, 'lease lost');
+    lost.abort();
+  });
+  try {
+    await work({ fence: lease.fence, signal: both, lost: lost.signal });
+  } finally {
+    ended.abort();
+    await renewing;
+    // Where the keeper is away the lease ends by itself.
+    await deps.leases.release(lease).catch(() => {});
+  }
+};
+
+/** Out: false once the lease is lost or may be, true where the signal ended it before. */
+const keepRenewed = async (deps: LeaseDeps, lease: Lease, surelyUntilMs: number, signal: AbortSignal): Promise<boolean> => {
+  const { clock, leases } = deps;
+  let untilMs = surelyUntilMs;
+  for (;;) {
+    await clock.sleep(Math.min(RENEW_EVERY_MS, untilMs - clock.monotonic()), signal);
+    if (signal.aborted) return true;
+    const askedMs = clock.monotonic();
+    const answered = new AbortController();
+    const answer = await Promise.race([
+      leases.renew(lease, LEASE_TTL_MS).then(
+        (renewed) => (renewed === undefined ? 'lost' : 'renewed'),
+        () => 'unanswered' as const,
+      ),
+      clock.sleep(untilMs - askedMs, AbortSignal.any([signal, answered.signal])).then(() => 'unanswered' as const),
+    ]);
+    answered.abort();
+    if (signal.aborted) return true;
+    if (answer === 'lost') return false;
+    if (answer === 'renewed') untilMs = askedMs + LEASE_TTL_MS;
+    else if (clock.monotonic() >= untilMs) return false;
+  }
+};
+
+/** A worker that runs in one process only: the one that holds the lease of its name. */
+export const leasedWorker = (deps: LeaseDeps, name: string, run: (held: Held) => Promise<void>): Worker => ({
+  name,
+  run: (signal) => underLease(deps, name, signal, run),
+});
+
+/** The name of the lease that each process which delivers holds, so that others can tell whether its attempts are under way. */
+export const workerLease = (worker: string): string => `worker-${worker}`;
