@@ -20,7 +20,6 @@ const drivers = {
   qrcode: '^src/adapters/render/',
   'sanitize-html': '^src/adapters/render/',
   htmlparser2: '^src/adapters/render/',
-  tinypool: '^src/adapters/render/workers/',
   pdfmake: '^src/adapters/render/pdf/',
   fontkit: '^src/adapters/render/pdf/',
   'bidi-js': '^src/adapters/render/pdf/',
@@ -77,19 +76,19 @@ module.exports = {
       to: { path: '^src/', pathNot: ['^src/domain/(schema|stored)\\.ts$'] },
     },
     {
-      name: 'documents-in-threads',
+      name: 'documents-in-processes',
       severity: 'error',
       comment:
-        'what makes documents is loaded by the worker thread alone: in the main thread it would cost memory, and a fault in it the process',
+        'what makes documents is loaded by the document process alone: in the service it would cost memory, and a fault in it the service',
       from: { path: '^src/', pathNot: ['^src/adapters/render/(pdf|excel)/', '^src/adapters/render/workers/worker\\.ts$'] },
       to: { path: '^src/adapters/render/(pdf|excel)/', dependencyTypesNot: ['type-only'] },
     },
     {
-      name: 'the-thread-apart',
+      name: 'programs-apart',
       severity: 'error',
-      comment: 'the worker is started by its file name, never imported',
+      comment: 'a program of a document process or of its guard is started by its file name, never imported',
       from: { path: '^src/' },
-      to: { path: '^src/adapters/render/workers/worker\\.ts$' },
+      to: { path: '^src/adapters/render/workers/(worker|process-main|guard)\\.ts$' },
     },
     ...Object.entries(drivers).map(([driver, home]) => ({
       name: `one-home-for-${driver}`,

@@ -84,13 +84,13 @@ export const defaultLimits = {
   pdfTimeoutMs: 60_000,
   excelTimeoutMs: 120_000,
   /** Documents that are made at once; fewer where the machine has fewer cores to spare. */
-  generatorThreadsMax: 2,
-  /** Documents that wait for a thread, and for how long. */
+  generatorProcessesMax: 2,
+  /** Documents that wait for a process, and for how long. */
   generatorQueueMax: 32,
   generatorQueueWaitMs: 30_000,
-  /** Of the heap of one thread. */
+  /** Of one document process, beyond what the program itself takes. */
   generatorMemoryMbMax: 512,
-  /** After which an idle thread ends. */
+  /** After which an idle process ends. */
   generatorIdleMs: 60_000,
 
   // Lists
@@ -162,7 +162,7 @@ export const configurableLimits = [
   'documentImagesTimeoutMs',
   'pdfTimeoutMs',
   'excelTimeoutMs',
-  'generatorThreadsMax',
+  'generatorProcessesMax',
   'generatorQueueMax',
   'generatorQueueWaitMs',
   'generatorMemoryMbMax',

@@ -20,7 +20,7 @@ export const queueFull = (waiting: number, maxWaiting: number): DomainError =>
     },
   );
 
-export const noThreadInTime = (actualWaitMs: number, maxWaitMs: number): DomainError =>
+export const noProcessInTime = (actualWaitMs: number, maxWaitMs: number): DomainError =>
   new DomainError(
     'GENERATOR_BUSY',
     `Too many documents are being made: this one waited for ${n(actualWaitMs)} ms, the maximum is ${n(maxWaitMs)}. Try again in ${RETRY_AFTER_S} seconds.`,

@@ -1,4 +1,4 @@
-/** Documents made in their threads by the libraries themselves: the same bytes each time, damaged pictures, and nothing of them in the main thread. */
+/** Documents made in their processes by the libraries themselves: the same bytes each time, damaged pictures, and nothing of them in the service. */
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ const codeOf = (made: Promise<unknown>): Promise<string | undefined> =>
   );
 
 await t.test(
-  'both formats are made, the same bytes each time, in any thread, and the main thread holds none of their libraries',
+  'both formats are made, the same bytes each time, in any process, and the service holds none of their libraries',
   async (t) => {
     const input = inputOf([text], { definitions, variables: { name: 'Ada' } });
     const [first, second] = [open(t).generator, open(t).generator];
@@ -79,7 +79,7 @@ await t.test(
     }
     const loaded = Object.keys(createRequire(import.meta.url).cache);
     t.ok(
-      loaded.some((file) => file.includes('/piscina/')),
+      loaded.some((file) => file.includes('/node_modules/')),
       'the list shows what is loaded',
     );
     t.same(
@@ -164,7 +164,7 @@ await t.test('a layout that takes too long or too much memory is ended, and the 
   t.equal(await codeOf(poor.generator.make(short, 'excel', noImages, metadata, never)), undefined);
 });
 
-await t.test('a folder of fonts is read in the thread', async (t) => {
+await t.test('a folder of fonts is read in the process', async (t) => {
   const fontsDir = join(temporaryDirectory(t), 'fonts');
   mkdirSync(fontsDir, { recursive: true });
   const { generator, logger } = open(t, { fontsDir });

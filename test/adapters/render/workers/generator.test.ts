@@ -1,8 +1,11 @@
-/** Threads for documents: each kind of fault ends one document and no more, and everything is bounded. */
+/** Document processes: each kind of fault ends one document and no more, and everything is bounded. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { getPriority } from 'node:os';
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../../src/adapters/clock/system.js';
 import { openGenerator, type GeneratorOptions } from '../../../../src/adapters/render/workers/generator.js';
-import { openPool } from '../../../../src/adapters/render/workers/pool.js';
+import { openPool, type JobOutcome } from '../../../../src/adapters/render/workers/pool.js';
 import { DomainError } from '../../../../src/domain/errors.js';
 import type { JsonObject } from '../../../../src/domain/json.js';
 import { defaultLimits } from '../../../../src/domain/limits.js';
@@ -56,13 +59,42 @@ const open = (
   return { generator, logger, ask };
 };
 
+const openedPool = (t: Test, { processesMax, idleMs = 60_000 }: Readonly<{ processesMax: number; idleMs?: number }>) => {
+  const pool = openPool({
+    file: hostileWorker,
+    settings: undefined,
+    processesMax,
+    queueMax: 9,
+    queueWaitMs: 60_000,
+    memoryMbMax: 64,
+    idleMs,
+    clock: systemClock(),
+    onStrayFault: () => undefined,
+  });
+  t.teardown(() => pool.close());
+  const ask = (act: string): Promise<JobOutcome> =>
+    pool.run({ kind: 'make', input: inputOf(act), images: noImages }, { timeoutMs: 100_000, signal: never });
+  return { pool, ask };
+};
+
+/** A service that has given one job to a document process. */
+const serviceFile = new URL('./service-to-kill.js', import.meta.url);
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
 /** A promise that is looked at later, and may have been rejected by then. */
 const awaited = <Value>(promise: Promise<Value>): Promise<Value> => {
   promise.catch(() => undefined);
   return promise;
 };
 
-/** What the caller is told; the thread takes the next document all the same. */
+/** What the caller is told; another process takes the next document. */
 const refusalOf = async (t: Test, generator: Generator, refused: Promise<unknown>): Promise<DomainError> => {
   const fault = await refused.then(
     () => undefined,
@@ -74,7 +106,7 @@ const refusalOf = async (t: Test, generator: Generator, refused: Promise<unknown
   return fault;
 };
 
-await t.test('a refusal crosses the thread whole', async (t) => {
+await t.test('a refusal crosses to the service whole', async (t) => {
   const { generator, ask } = open(t);
   const fault = await refusalOf(t, generator, ask('refuse'));
   t.match(fault, {
@@ -84,12 +116,15 @@ await t.test('a refusal crosses the thread whole', async (t) => {
   });
 });
 
-await t.test('a thread that ends, and an error in a callback that nobody awaits, fail one document', async (t) => {
+await t.test('a process that ends, and an error in a callback that nobody awaits, fail one document', async (t) => {
   const { generator, ask, logger } = open(t);
-  for (const act of ['exit', 'throw-later', 'unknown act']) {
+  const acts = ['exit', 'abort', 'leave', 'throw-later', 'unknown act', 'no-answer-to-clone'];
+  for (const act of acts) {
     t.match(await refusalOf(t, generator, ask(act)), { code: 'GENERATION_FAILED', message: /^the PDF could not be made/ }, act);
   }
-  t.equal(logger.lines.filter(({ message }) => message === 'a document ended its thread').length, 3);
+  t.equal(logger.lines.filter(({ message }) => message === 'a document ended its process').length, acts.length);
+  t.match(logger.lines.map(({ fields }) => fields['exitCode']).join(), /7/, 'how the process ended is in the log');
+  t.match(logger.lines.map(({ fields }) => fields['signal']).join(), /SIGABRT/);
   t.notMatch(JSON.stringify(logger.lines), /secret|no such act/, 'the log has no word of the document');
   t.match(logger.lines.map(({ fields }) => fields['at']).join(), /hostile-worker/, 'and says where it was');
 });
@@ -97,8 +132,8 @@ await t.test('a thread that ends, and an error in a callback that nobody awaits,
 await t.test('a callback that fails after its document is done harms no other', async (t) => {
   const { generator, ask, logger } = open(t);
   t.same(await ask('throw-when-done'), []);
-  t.same(await ask('slow'), ['slow'], 'not even the one that was in the same thread by then');
-  await eventually('the thread ends', () => logger.lines.some(({ message }) => message === 'a thread for documents ended'));
+  t.same(await ask('slow'), ['slow'], 'not even the one that was in the same process by then');
+  await eventually('the process ends', () => logger.lines.some(({ message }) => message === 'a document process ended'));
   t.equal((await generator.make(inputOf('answer'), 'pdf', noImages, metadata, never)).length, 0);
 });
 
@@ -122,13 +157,53 @@ await t.test('a layout that does not end is ended at its deadline, with both num
   t.equal(clock.waiting(), 0, 'no timer is left');
 });
 
-await t.test('a document that takes all memory fails, and the process lives', async (t) => {
+await t.test('a document that takes all memory fails, in the heap and outside of it, and the service lives', async (t) => {
   const { generator, ask } = open(t, { limits: { generatorMemoryMbMax: 64 } });
-  t.match(await refusalOf(t, generator, ask('bomb')), {
-    code: 'GENERATION_FAILED',
-    message: /more than 64 MB of memory/,
-    details: { relatedInfo: { maxMemoryMb: 64 } },
-  });
+  for (const act of ['bomb', 'buffers', 'bomb'])
+    t.match(await refusalOf(t, generator, ask(act)), {
+      code: 'GENERATION_FAILED',
+      message: /more than 64 MB of memory/,
+      details: { relatedInfo: { maxMemoryMb: 64 } },
+    });
+});
+
+await t.test('a process that is killed from outside in the middle of a job is replaced once, then its document fails', async (t) => {
+  const { pool, ask } = openedPool(t, { processesMax: 1 });
+  t.match(await ask('answer'), { kind: 'done' });
+  for (const act of ['wait-for-ever', 'spin']) {
+    const outcome = ask(act);
+    for (const killed of [1, 2]) {
+      const pid = await eventually(`process ${killed} runs`, () => pool.pids()[0]);
+      process.kill(pid, 'SIGKILL');
+      await eventually(`process ${killed} is gone`, () => !pool.pids().includes(pid));
+    }
+    t.match(await outcome, { kind: 'died', trace: { signal: 'SIGKILL' } }, act);
+    t.match(await ask('answer'), { kind: 'done' });
+  }
+  const idle = pool.pids()[0]!;
+  process.kill(idle, 'SIGKILL');
+  t.match(await ask('answer'), { kind: 'done' }, 'nor does the death of an idle process harm a job');
+  t.not(pool.pids()[0], idle);
+});
+
+await t.test('signals to the whole group end no document', async (t) => {
+  const { pool, ask } = openedPool(t, { processesMax: 1 });
+  t.match(await ask('answer'), { kind: 'done' });
+  const [pid] = pool.pids();
+  const slow = ask('slow');
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(pid!, signal);
+  t.match(await slow, { kind: 'done' });
+  t.same(pool.pids(), [pid]);
+});
+
+await t.test('the processes end with the service, even one that spins', async (t) => {
+  for (const act of ['spin', 'wait-for-ever']) {
+    const service = fork(serviceFile, [act], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const [pid] = (await once(service, 'message')) as [number];
+    t.ok(isAlive(pid));
+    service.kill('SIGKILL');
+    await eventually(`${act}: the process ends`, () => !isAlive(pid));
+  }
 });
 
 await t.test('the queue is bounded in length and in time, and served in order', async (t) => {
@@ -151,9 +226,9 @@ await t.test('the queue is bounded in length and in time, and served in order', 
   t.match(await second, { message: 'the caller left' });
   const fourth = ask('sources').then(() => order.push('fourth'));
   hold.abort(new Error('enough'));
-  await t.rejects(held, { message: 'enough' }, 'a spinning thread ends when its caller leaves');
+  await t.rejects(held, { message: 'enough' }, 'a spinning process ends when its caller leaves');
   await Promise.all([third, fourth]);
-  t.same(order, ['third', 'fourth'], 'what waited is made by a new thread');
+  t.same(order, ['third', 'fourth'], 'what waited is made by a new process');
 
   const again = new AbortController();
   const spinning = ask('spin', again.signal).catch(() => undefined);
@@ -184,7 +259,7 @@ await t.test('a caller that has left already starts nothing', async (t) => {
   await t.rejects(ask('spin', AbortSignal.abort(new Error('left'))), { message: 'left' });
 });
 
-await t.test('images stay readable for the caller, and a thread sees no setting of the process', async (t) => {
+await t.test('images stay readable for the caller, and a process sees no setting of the service', async (t) => {
   const { generator, ask } = open(t);
   const whole = Buffer.alloc(64, 1);
   const images = new Map<string, LoadedImage>([
@@ -198,41 +273,32 @@ await t.test('images stay readable for the caller, and a thread sees no setting 
   t.same(
     names.filter((name) => !name.startsWith('_TAPJS_')),
     [],
-    'but for what the test runner itself puts into every thread',
+    'but for what the test runner itself puts into every process',
   );
 });
 
-await t.test('threads are few, start with the first job, and end when none has come for a while', async (t) => {
-  const clock = systemClock();
-  const pool = openPool({
-    file: hostileWorker,
-    workerData: undefined,
-    threadsMax: 2,
-    queueMax: 9,
-    queueWaitMs: 60_000,
-    memoryMbMax: 64,
-    idleMs: 20,
-    clock,
-    onStrayFault: () => undefined,
-  });
-  t.teardown(() => pool.close());
-  t.equal(pool.threads(), 0);
-  const answers = await Promise.all(
-    Array.from({ length: 6 }, () => {
-      const answer = pool.run(() => ({ data: { kind: 'make', input: inputOf('answer'), images: noImages }, transfer: [] }), {
-        timeoutMs: 60_000,
-        signal: never,
-      });
-      t.ok(pool.threads() <= 2);
-      return answer;
-    }),
-  );
-  t.same([...new Set(answers.map(({ kind }) => kind))], ['done']);
-  await eventually('idle threads end', () => pool.threads() === 0);
+await t.test('processes are few, start with the first job, give way to the service, and end when none has come for a while', async (t) => {
+  const { pool, ask } = openedPool(t, { processesMax: 2, idleMs: 200 });
+  t.same(pool.pids(), []);
+  const jobs = Array.from({ length: 6 }, () => ask('slow'));
+  await eventually('both run', () => pool.pids().length === 2);
+  for (const pid of pool.pids()) t.equal(getPriority(pid), 10);
+  t.same([...new Set((await Promise.all(jobs)).map(({ kind }) => kind))], ['done']);
+  t.equal(pool.pids().length, 2, 'the same two did them all');
+  await eventually('idle processes end', () => pool.pids().length === 0);
 });
 
-await t.test('a thread that cannot start fails its document at once', async (t) => {
+await t.test('a process that has grown large does no second document', async (t) => {
+  const { pool, ask } = openedPool(t, { processesMax: 1 });
+  t.match(await ask('answer'), { kind: 'done' });
+  const [small] = pool.pids();
+  t.match(await ask('grow'), { kind: 'done' });
+  await eventually('it ends', () => !pool.pids().includes(small!));
+  t.match(await ask('answer'), { kind: 'done' });
+});
+
+await t.test('a process that cannot start fails its document at once', async (t) => {
   const { generator, logger } = open(t, { workerFile: new URL('./no-such-worker.js', import.meta.url), clock: fakeClock() });
   await t.rejects(generator.imageSources(inputOf('answer'), 'pdf', never), { code: 'GENERATION_FAILED' });
-  t.ok(logger.lines.some(({ message }) => message === 'a thread for documents ended'));
+  t.ok(logger.lines.some(({ message }) => message === 'a document process ended'));
 });

@@ -1,10 +1,12 @@
-/** A thread that does to the pool what no document should be able to do: what the variables of the job say. */
+/** A process that does to the pool what no document should be able to do: what the variables of the job say. */
 import { DomainError } from '../../../../src/domain/errors.js';
 import { refused, type DocumentJob } from '../../../../src/adapters/render/workers/jobs.js';
 
 export const hostileWorker = new URL('./hostile-worker.js', import.meta.url);
 
-export default async (job: DocumentJob): Promise<unknown> => {
+export default () => hostile;
+
+const hostile = async (job: DocumentJob): Promise<unknown> => {
   const act = String(job.input.variables['act']);
   switch (act) {
     case 'answer':
@@ -20,8 +22,21 @@ export default async (job: DocumentJob): Promise<unknown> => {
       for (;;);
     case 'bomb':
       return bomb();
+    case 'buffers':
+      return fillBuffers();
+    case 'grow':
+      kept.push(Buffer.alloc(100 * 1024 * 1024, 1));
+      return { kind: 'image-sources', sources: [] };
     case 'exit':
       return process.exit(7);
+    case 'abort':
+      return process.abort();
+    case 'leave':
+      return process.disconnect();
+    case 'wait-for-ever':
+      return new Promise(() => {});
+    case 'no-answer-to-clone':
+      return { kind: 'image-sources', sources: [() => 'a function'] };
     case 'refuse':
       return refused(
         new DomainError('ERR_LIMIT_001', 'the PDF has 31 pages, the maximum is 30', { relatedInfo: { actualPages: 31, maxPages: 30 } }),
@@ -44,6 +59,16 @@ export default async (job: DocumentJob): Promise<unknown> => {
     default:
       throw new Error(`no such act: ${act}`);
   }
+};
+
+const kept: Buffer[] = [];
+
+const BLOCK_BYTES = 16 * 1024 * 1024;
+
+/** Takes memory outside of the heap, and spins where it gets no more. */
+const fillBuffers = (): never => {
+  const held: Buffer[] = [];
+  for (;;) held.push(Buffer.alloc(BLOCK_BYTES, held.length));
 };
 
 const bomb = (): number => {
