@@ -56,7 +56,7 @@ export const deliverEmailWorker = (deps: ProcessorDeps): Worker => ({
             { stream: work.pointer.stream, deliveries: work.deliveries, err: asError(fault) },
             'delivery fault, will be tried again',
           );
-          work.retryAt(deps.clock.now() + pauseAfterFault(work.deliveries));
+          void work.retryAt(deps.clock.now() + pauseAfterFault(work.deliveries));
         },
       });
     } finally {
@@ -100,7 +100,7 @@ const deliver = async (deps: ProcessorDeps, floor: Floor, work: Work): Promise<v
   };
   const outcome = await floor.deadlines.within((cutOff) => deps.mailer.send(message, { signal: cutOff }));
   await record(deps, floor, stream, begun, outcomeCommand(deps, attempt, pending, outcome));
-  work.ack();
+  await work.ack();
   deps.logger.info(
     {
       stream,

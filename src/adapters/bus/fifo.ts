@@ -4,6 +4,7 @@ export type Fifo<Item> = Readonly<{
   push: (item: Item) => void;
   /** The oldest item, taken out; undefined where there is none. */
   shift: () => Item | undefined;
+  isEmpty: () => boolean;
 }>;
 
 /** Taken items leave a gap at the front, which is cut off when it is this long and half of the whole. */
@@ -13,6 +14,7 @@ export const fifo = <Item>(): Fifo<Item> => {
   let items: (Item | undefined)[] = [];
   let head = 0;
   return {
+    isEmpty: () => head === items.length,
     push: (item) => void items.push(item),
     shift: () => {
       if (head === items.length) return undefined;

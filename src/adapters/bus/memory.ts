@@ -1,7 +1,7 @@
 /** Pointers to work within one process: a queue for each processor and priority, bounded, gone with the process. */
 import { setMaxListeners } from 'node:events';
 import type { Bus, Pointer, Priority, Work } from '../../domain/ports/bus.js';
-import { priorities } from '../../domain/ports/bus.js';
+import { priorities, priorityShares } from '../../domain/ports/bus.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { fifo, type Fifo } from './fifo.js';
@@ -14,7 +14,9 @@ type Queue = {
   readonly waiting: Readonly<Record<Priority, Fifo<Entry>>>;
   /** Known pointers of each priority: what fills the room. */
   readonly taken: Record<Priority, number>;
-  /** Consumers that found nothing to do; each looks again when work comes or a place in flight becomes free. */
+  /** How much each priority is owed of what is taken next. */
+  readonly credits: Record<Priority, number>;
+  /** Consumers that found nothing to do; each looks again when work comes or less is in flight. */
   readonly sleepers: Set<() => void>;
   readonly roomWaiters: Set<Readonly<{ priority: Priority; resolve: () => void }>>;
 };
@@ -89,7 +91,7 @@ export const openMemoryBus = ({ clock, pointersMax, logger: log }: MemoryBusOpti
     });
   };
 
-  /** The work of one entry; `settled` frees the consumer's place in flight. */
+  /** The work of one entry; `settled` lets its consumer take another. */
   const workOf = (queue: Queue, entry: Entry, settled: () => void): Work => {
     entry.deliveries += 1;
     let open = true;
@@ -102,8 +104,8 @@ export const openMemoryBus = ({ clock, pointersMax, logger: log }: MemoryBusOpti
     return {
       pointer: entry.pointer,
       deliveries: entry.deliveries,
-      ack: () => settle(() => forget(queue, entry)),
-      retryAt: (atMs) =>
+      ack: async () => settle(() => forget(queue, entry)),
+      retryAt: async (atMs) =>
         settle(() => {
           // It keeps its room while it waits, so a retry can never be refused.
           // The time of day may be set while it waits: what is waited for is the distance from now.
@@ -111,7 +113,7 @@ export const openMemoryBus = ({ clock, pointersMax, logger: log }: MemoryBusOpti
             if (!closed.signal.aborted) enqueue(queue, entry);
           });
         }),
-      park: (reason) =>
+      park: async (reason) =>
         settle(() => {
           log?.error({ id: entry.pointer.id, stream: entry.pointer.stream, deliveries: entry.deliveries, reason }, 'work was parked');
           forget(queue, entry);
@@ -162,6 +164,7 @@ const newQueue = (): Queue => ({
   known: new Map(),
   waiting: { high: fifo(), normal: fifo(), low: fifo() },
   taken: { high: 0, normal: 0, low: 0 },
+  credits: { high: 0, normal: 0, low: 0 },
   sleepers: new Set(),
   roomWaiters: new Set(),
 });
@@ -173,10 +176,20 @@ const wake = (queue: Queue): void => {
   for (const resolve of sleepers) resolve();
 };
 
-const nextOf = (queue: Queue): Entry | undefined => {
+/** Smooth weighted round robin: each priority that waits earns its share, the one that is owed most is taken and pays for all. */
+const nextOf = ({ waiting, credits }: Queue): Entry | undefined => {
+  let next: Priority | undefined;
+  let shares = 0;
   for (const priority of priorities) {
-    const entry = queue.waiting[priority].shift();
-    if (entry !== undefined) return entry;
+    if (waiting[priority].isEmpty()) {
+      credits[priority] = 0;
+      continue;
+    }
+    credits[priority] += priorityShares[priority];
+    shares += priorityShares[priority];
+    if (next === undefined || credits[priority] > credits[next]) next = priority;
   }
-  return undefined;
+  if (next === undefined) return undefined;
+  credits[next] -= shares;
+  return waiting[next].shift();
 };

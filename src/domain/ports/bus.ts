@@ -1,38 +1,49 @@
 /**
- * Pointers to work, a hint only: a bus that loses everything delays work and loses none,
- * for the relay finds open work again.
+ * Pointers to work, a hint only: a bus that loses everything delays work and loses none, for due work is found again; one that repeats
+ * a pointer does no harm, for the stream says what is left to do.
  */
 
 export type Priority = 'high' | 'normal' | 'low';
-/** In the order in which work is taken. */
 export const priorities: readonly Priority[] = ['high', 'normal', 'low'];
 
-/** `id` removes doubles: a pointer whose id is waiting or in work is not taken again. */
+/**
+ * While work of several priorities waits, each is given about this share of what is taken: the higher comes sooner, and none starves.
+ * It is no order: neither between priorities nor within one.
+ */
+export const priorityShares: Readonly<Record<Priority, number>> = { high: 8, normal: 3, low: 1 };
+
+/**
+ * `id` is a hint against doubles: a bus may refuse to take a pointer whose id it knows, and may forget the id too soon or remember it too
+ * long. Who must be sure that a pointer is taken anew gives it a new id.
+ */
 export type Pointer = Readonly<{ id: string; stream: string; priority: Priority }>;
 
 export type Work = Readonly<{
   pointer: Pointer;
-  /** 1 on the first delivery. */
+  /** 1 on the first delivery; at least that, where the bus cannot count exactly. */
   deliveries: number;
-  /** The work is done; exactly one of the three is called, once. */
-  ack: () => void;
-  /** Deliver the pointer again at that time (milliseconds since the epoch). */
-  retryAt: (atMs: number) => void;
+  /**
+   * The work is done; exactly one of the three is called, once. Each resolves when the bus has heard of it, and rejects where the bus
+   * cannot be reached: then the pointer comes again by itself.
+   */
+  ack: () => Promise<void>;
+  /** Deliver the pointer again at that time (milliseconds since the epoch): after the pause that lies between now and then. */
+  retryAt: (atMs: number) => Promise<void>;
   /** Never deliver it again; the reason goes to the log. */
-  park: (reason: string) => void;
+  park: (reason: string) => Promise<void>;
 }>;
 
 export type Bus = Readonly<{
   /**
    * Takes the pointers for `processor` and answers those it had no room for (bounded read-ahead per priority);
-   * a double counts as taken.
+   * one that it took for a double counts as taken.
    */
   publish: (processor: string, pointers: readonly Pointer[]) => Promise<readonly Pointer[]>;
   /** Resolves when at least half of the room for that priority is free, or the signal aborts. */
   whenRoom: (processor: string, priority: Priority, signal: AbortSignal) => Promise<void>;
   /**
-   * Work for `processor`, higher priorities first, at most `maxInFlight` not yet acknowledged.
-   * Ends when the signal aborts; what was given out may still be acknowledged after that.
+   * Work for `processor`, at least once each, at most `maxInFlight` not yet acknowledged. Ends when the signal aborts; what was given out
+   * may still be acknowledged after that. Work that nobody acknowledges comes again, to whoever consumes then.
    */
   consume: (processor: string, options: Readonly<{ maxInFlight: number; signal: AbortSignal }>) => AsyncIterable<Work>;
   /** Pointers waiting or in flight. */

@@ -1,5 +1,6 @@
 /** The in-process bus against the contract of every bus, and what is its own. */
 import t from 'tap';
+import { priorities } from '../../../src/domain/ports/bus.js';
 import { openMemoryBus } from '../../../src/adapters/bus/memory.js';
 import { systemClock } from '../../../src/adapters/clock/system.js';
 import { fifo } from '../../../src/adapters/bus/fifo.js';
@@ -7,15 +8,15 @@ import { busSuite } from '../../contracts/bus-suite.js';
 import { fakeClock } from '../../support/fake-clock.js';
 
 const clock = fakeClock();
-busSuite(t, { open: async (options) => openMemoryBus({ clock, ...options }), now: clock.now, pass: clock.advance });
+busSuite(t, { open: async (options) => openMemoryBus({ clock, ...options }), now: clock.now, pass: clock.advance, shift: clock.shift });
 
 void t.test('closing ends the waits for retries and takes no more', async (t) => {
   const clock = fakeClock();
   const bus = openMemoryBus({ clock, pointersMax: 10 });
   await bus.publish('p', [{ id: 'a', stream: 's', priority: 'low' }]);
   for await (const work of bus.consume('p', { maxInFlight: 1, signal: new AbortController().signal })) {
-    work.retryAt(clock.now() + 60_000);
-    t.throws(() => work.ack(), /settled twice/);
+    await work.retryAt(clock.now() + 60_000);
+    await t.rejects(work.ack(), /settled twice/);
     break;
   }
   t.equal(clock.waiting(), 1);
@@ -37,13 +38,53 @@ void t.test('many retries wait at once without a warning', async (t) => {
   );
   const stopping = new AbortController();
   for await (const work of bus.consume('p', { maxInFlight: 1, signal: stopping.signal })) {
-    work.retryAt(Number.POSITIVE_INFINITY);
+    await work.retryAt(Number.POSITIVE_INFINITY);
     if (work.pointer.id === '49') stopping.abort();
   }
   t.equal(await bus.depth('p'), 50);
   await bus.close();
   await new Promise((resolve) => setImmediate(resolve));
   t.same(warnings, []);
+});
+
+void t.test('a pointer whose id is waiting or in work is not taken again; afterwards it is new', async (t) => {
+  const bus = openMemoryBus({ clock, pointersMax: 10 });
+  const double = { id: 'a', stream: 's', priority: 'low' } as const;
+  await bus.publish('p', [double, double]);
+  t.equal(await bus.depth('p'), 1);
+  const work = bus.consume('p', { maxInFlight: 5, signal: new AbortController().signal })[Symbol.asyncIterator]();
+  const first = (await work.next()).value!;
+  await bus.publish('p', [double]);
+  t.equal(await bus.depth('p'), 1);
+  await first.ack();
+  await bus.publish('p', [double]);
+  t.equal((await work.next()).value!.deliveries, 1);
+  await bus.close();
+});
+
+void t.test('within a priority pointers come in the order in which they were taken, and shares are exact', async (t) => {
+  const bus = openMemoryBus({ clock, pointersMax: 1_000 });
+  const pointers = priorities.flatMap((priority) =>
+    Array.from({ length: 60 }, (_, at) => ({ id: `${priority}-${at}`, stream: 's', priority })),
+  );
+  await bus.publish('p', pointers);
+  const taken: string[] = [];
+  for await (const { pointer } of bus.consume('p', { maxInFlight: 1_000, signal: new AbortController().signal })) {
+    taken.push(pointer.id);
+    if (taken.length === 60) break;
+  }
+  for (const [priority, count] of [
+    ['high', 40],
+    ['normal', 15],
+    ['low', 5],
+  ] as const) {
+    const own = taken.filter((id) => id.startsWith(priority));
+    t.same(
+      own,
+      Array.from({ length: count }, (_, at) => `${priority}-${at}`),
+    );
+  }
+  await bus.close();
 });
 
 void t.test('the queue keeps its order over many turns and gives its memory back', async (t) => {
