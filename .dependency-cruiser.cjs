@@ -2,9 +2,9 @@
 const room = (from, allowed) => ({
   name: `${from}-imports`,
   severity: 'error',
-  comment: `src/${from} may import only ${allowed.join(', ') || 'itself'}`,
+  comment: `src/${from} may import only ${[...allowed, 'shared'].join(', ')}`,
   from: { path: `^src/${from}/` },
-  to: { path: '^src/', pathNot: [from, ...allowed].map((folder) => `^src/${folder}`) },
+  to: { path: '^src/', pathNot: [from, ...allowed, 'shared'].map((folder) => `^src/${folder}/`) },
 });
 
 const drivers = {
@@ -29,7 +29,7 @@ const drivers = {
   undici: '^src/adapters/outbound-http/',
   'ipaddr.js': '^src/adapters/outbound-http/',
   'file-type': '^src/adapters/media-types/',
-  'lru-cache': '^src/(adapters/render|commands)/',
+  'lru-cache': '^src/shared/',
   commander: '^src/(main\\.ts|cli/)',
   'cli-progress': '^src/cli/',
 };
@@ -37,6 +37,7 @@ const drivers = {
 module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    room('shared', []),
     room('domain', []),
     room('event-log', ['domain']),
     room('api', ['domain']),

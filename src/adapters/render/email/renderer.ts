@@ -1,8 +1,8 @@
 /** The renderer port: compiled template revisions, kept while they are in use. */
-import { LRUCache } from 'lru-cache';
 import type { Limits } from '../../../domain/limits.js';
 import type { CompiledEmail, Renderer } from '../../../domain/ports/renderer.js';
 import type { EmailTemplateContent } from '../../../domain/template/schema.js';
+import { boundedCache } from '../../../shared/bounded-cache.js';
 import { compile } from './compile.js';
 
 const REVISIONS_MAX = 1_000;
@@ -10,10 +10,9 @@ const SOURCE_CHARS_MAX = 64 * 1024 * 1024;
 
 /** In: the limits in force. Out: a renderer that compiles each revision once and forgets those not used for longest. */
 export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer => {
-  const compiled = new LRUCache<string, { render: CompiledEmail; sizeChars: number }>({
-    max: REVISIONS_MAX,
-    maxSize: SOURCE_CHARS_MAX,
-    sizeCalculation: ({ sizeChars }) => Math.max(sizeChars, 1),
+  const compiled = boundedCache<string, { render: CompiledEmail; sizeChars: number }>({
+    entriesMax: REVISIONS_MAX,
+    size: { max: SOURCE_CHARS_MAX, of: ({ sizeChars }) => Math.max(sizeChars, 1) },
   });
   const loading = new Map<string, Promise<CompiledEmail>>();
 

@@ -1,5 +1,6 @@
 /** The document that pdfmake writes into, with fonts that are parsed once for all documents and pictures that are embedded one after the other. */
 import pdfDocument from 'pdfmake/js/PDFDocument.js';
+import { boundedCache, type BoundedCache } from '../../../shared/bounded-cache.js';
 import type { FontDescriptor } from './fonts.js';
 import { faceOf, fontBytes, roboto, type Face } from './fonts-files.js';
 
@@ -21,12 +22,12 @@ const makerOf = (file: string): EmbeddedFontMaker => {
 const WORDS_MAX = 5_000;
 const WORD_CHARS_MAX = 40;
 /** Words as they were laid out, by file: most words of a document stood in the one before. */
-const wordsByFile = new Map<string, Map<string, object>>();
+const wordsByFile = new Map<string, BoundedCache<string, object>>();
 
 /** A function from a word (with the space after it) to its glyphs, the same for every document and in every order. */
 const layoutOf = (font: EmbeddedFont, file: string): ((word: string) => object) => {
   const face = faceOf(file) as Face & { _glyphs: object };
-  const words = wordsByFile.get(file) ?? new Map<string, object>();
+  const words = wordsByFile.get(file) ?? boundedCache<string, object>({ entriesMax: WORDS_MAX });
   wordsByFile.set(file, words);
   return (word) => {
     const known = words.get(word);
@@ -35,7 +36,6 @@ const layoutOf = (font: EmbeddedFont, file: string): ((word: string) => object) 
     // those of the word itself: from a word or a document before, they would be another's, and other bytes.
     face._glyphs = {};
     const laid = font.layoutRun(word);
-    if (words.size >= WORDS_MAX) words.clear();
     if (word.length <= WORD_CHARS_MAX) words.set(word, laid);
     return laid;
   };

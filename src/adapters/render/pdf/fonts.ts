@@ -1,5 +1,6 @@
 /** Which font shows which part of a text, so that no character is drawn as an empty box; right-to-left text in runs that can be put in order line by line. */
 import { DomainError } from '../../../domain/errors.js';
+import { boundedCache } from '../../../shared/bounded-cache.js';
 import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './bidi.js';
 import { builtInFamilies, faceOf, hanFamilies, roboto, pictographs, scriptFamilies, symbols, type FontFamily } from './fonts-files.js';
 import { textLine, type TextLine } from './fonts-line.js';
@@ -134,14 +135,11 @@ const CHOICES_MAX = 20_000;
 const NON_JOINER = '\u200c';
 
 const makeChooser = (candidates: readonly Candidate[]): FontChooser => {
-  const known = new Map<string, readonly Choice[]>();
+  const known = boundedCache<string, readonly Choice[]>({ entriesMax: CHOICES_MAX });
   return (grapheme, previous, field) => {
     const neighbour = previous?.isSticky === true ? previous : undefined;
     const key = neighbour === undefined ? grapheme : `${neighbour.font}\n${grapheme}`;
-    const found = known.get(key) ?? choicesOf(grapheme, neighbour, candidates, field);
-    if (known.size >= CHOICES_MAX) known.clear();
-    known.set(key, found);
-    return found;
+    return known.getOrMake(key, () => choicesOf(grapheme, neighbour, candidates, field));
   };
 };
 

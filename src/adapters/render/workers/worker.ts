@@ -1,11 +1,11 @@
 /** Makes documents in their process: the only place that loads the libraries for PDF and Excel, each when it is first needed. */
 import { DomainError } from '../../../domain/errors.js';
-import { LRUCache } from 'lru-cache';
 import type { Limits } from '../../../domain/limits.js';
 import type { DocumentInput } from '../../../domain/ports/generator.js';
 import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../../domain/rendering/expand/expand.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import type { Fonts } from '../pdf/fonts.js';
+import { boundedCache } from '../../../shared/bounded-cache.js';
 import { refused, type DocumentAnswer, type DocumentJob, type WorkerSettings } from './jobs.js';
 
 const REVISIONS_MAX = 100;
@@ -44,14 +44,8 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
 
 /** Keeps what is compiled by the key that names a revision for ever. */
 const compilerOf = (limits: Limits): ((input: DocumentInput) => CompiledDocument) => {
-  const compiled = new LRUCache<string, CompiledDocument>({ max: REVISIONS_MAX });
-  return ({ cacheKey, content }) => {
-    const known = compiled.get(cacheKey);
-    if (known !== undefined) return known;
-    const made = compileDocument(content, limits);
-    compiled.set(cacheKey, made);
-    return made;
-  };
+  const compiled = boundedCache<string, CompiledDocument>({ entriesMax: REVISIONS_MAX });
+  return ({ cacheKey, content }) => compiled.getOrMake(cacheKey, () => compileDocument(content, limits));
 };
 
 /** In: the settings, then a job. Out: its answer; a refusal is one. Whatever else goes wrong rejects, which ends the process. */

@@ -1,6 +1,7 @@
 /** Values in the reader's language: the `format` of a variable or a column, with the meaning of ECMA-402. */
 import type { Json } from '../../json.js';
 import type { ValueFormat } from '../../template/schema.js';
+import { boundedCache } from '../../../shared/bounded-cache.js';
 import { toNumber } from './conditions.js';
 import { parseDate, type Instant } from './dates.js';
 import { formatWithPattern } from './date-patterns.js';
@@ -12,7 +13,7 @@ export type Language = Readonly<{ /** BCP 47 */ locale: string; /** IANA name */
 export type Formatter = (value: Json | undefined) => string;
 
 const CACHE_MAX = 500;
-const cache = new Map<string, Formatter>();
+const cache = boundedCache<string, Formatter>({ entriesMax: CACHE_MAX });
 
 /**
  * In: a format, and the template's language for what the format leaves open. Out: the function that writes a value so.
@@ -31,12 +32,7 @@ export const formatterOf = (format: ValueFormat, language: Language): Formatter 
     format.locale ?? language.locale,
     format.timeZone ?? language.timeZone,
   ]);
-  const known = cache.get(key);
-  if (known !== undefined) return known;
-  const made = makeFormatter(format, language);
-  if (cache.size >= CACHE_MAX) cache.delete(cache.keys().next().value ?? '');
-  cache.set(key, made);
-  return made;
+  return cache.getOrMake(key, () => makeFormatter(format, language));
 };
 
 const makeFormatter = (format: ValueFormat, language: Language): Formatter => {
