@@ -45,6 +45,8 @@ export type EventMetadata = Readonly<{
   correlationId: string;
   /** The event or request that led to this one directly. */
   causationId: string;
+  /** The fence of the lease under which it was appended; absent where there was none. */
+  fence?: number;
   /** The key that seals what is personal in the stream; every event of a stream that has one names it. */
   keyId?: string;
   /** SHA-256 of the file that holds `data` where it is too large for the event. */

@@ -28,7 +28,15 @@ export const tailOf = ({ revision, hash, metadata }: Pick<Recorded, 'revision' |
 });
 
 /** On whose behalf, when and why events are appended. `at` is ISO 8601 in UTC. */
-export type Cause = Readonly<{ teamId: string; actor: string; correlationId: string; causationId: string; at: string }>;
+export type Cause = Readonly<{
+  teamId: string;
+  actor: string;
+  correlationId: string;
+  causationId: string;
+  at: string;
+  /** Of the lease under which the writer works. */
+  fence?: number;
+}>;
 
 export type EventLog = Readonly<{
   /** The events of a stream from a revision on (default 0), in order. */
@@ -227,12 +235,12 @@ const encodeAll = async (
 type PayloadFiles = Pick<EventMetadata, 'dataFile' | 'sealedFile'>;
 
 const metadataOf = (eventId: string, cause: Cause, keyId: string | undefined, files: PayloadFiles | undefined): EventMetadata => {
-  const { at: occurredAt, teamId, actor, correlationId, causationId } = cause;
+  const { at: occurredAt, teamId, actor, correlationId, causationId, fence } = cause;
   const metadata =
     keyId === undefined
       ? { eventId, teamId, occurredAt, actor, correlationId, causationId }
       : { eventId, teamId, occurredAt, actor, correlationId, causationId, keyId };
-  return files === undefined ? metadata : { ...metadata, ...files };
+  return files === undefined && fence === undefined ? metadata : { ...metadata, ...files, ...(fence === undefined ? {} : { fence }) };
 };
 
 const isSmallEnough = ({ eventPayloadInlineBytesMax: max }: Limits, data: string, sealed: Uint8Array | undefined): boolean =>

@@ -367,3 +367,14 @@ void t.test('whichever keys are destroyed and whoever reads, the sealed part is 
     { numRuns: 60 },
   );
 });
+
+void t.test('the fence of a lease stands in the metadata, and only where there is a lease', async (t) => {
+  const { eventLog, store } = world();
+  const tail = await eventLog.append(stream, startOf(stream), history.slice(0, 1), cause);
+  await eventLog.append(stream, tail, history.slice(1, 2), { ...cause, fence: 7 });
+  t.same(
+    (await eventLog.load(stream)).map(({ metadata }) => metadata.fence),
+    [undefined, 7],
+  );
+  t.notOk(store.events[0]!.metadata.includes('fence'));
+});
