@@ -1,10 +1,10 @@
 /** What is derived from the master key, each under a purpose of its own (HKDF, RFC 5869). */
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { keySizeBytes } from './sealing.js';
 
 export type MasterKey = Readonly<{
   /** Wraps the keys of the table. */
-  wrapping: Buffer;
+  wrapping: KeyObject;
   /** Tells whether a database was made with this master key; says nothing about the key itself. */
   check: Buffer;
   fingerprint: (purpose: string, text: string) => string;
@@ -18,18 +18,18 @@ export const deriveFrom = (masterKey: Buffer): MasterKey => {
   if (masterKey.byteLength !== keySizeBytes)
     throw new RangeError(`the master key has ${masterKey.byteLength} bytes, it needs ${keySizeBytes}`);
   const derive = (info: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), info, keySizeBytes));
-  const fingerprintKeys = new Map<string, Buffer>();
+  const fingerprintKeys = new Map<string, KeyObject>();
 
-  const fingerprintKey = (purpose: string): Buffer => {
+  const fingerprintKey = (purpose: string): KeyObject => {
     const known = fingerprintKeys.get(purpose);
     if (known !== undefined) return known;
-    const key = derive(`sealpost fingerprint ${purpose}`);
+    const key = createSecretKey(derive(`sealpost fingerprint ${purpose}`));
     if (fingerprintKeys.size < purposesKept) fingerprintKeys.set(purpose, key);
     return key;
   };
 
   return {
-    wrapping: derive('sealpost key wrapping'),
+    wrapping: createSecretKey(derive('sealpost key wrapping')),
     check: derive('sealpost master key check'),
     fingerprint: (purpose, text) => createHmac('sha256', fingerprintKey(purpose)).update(text).digest('hex'),
   };

@@ -1,4 +1,5 @@
 /** Sealing keys in a SQLite file of their own, wrapped by the master key, so that a backup of the log carries none. */
+import type { KeyObject } from 'node:crypto';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import type { Keys, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import { busyTimeoutMs, openDatabase, type Database } from '../sqlite/database.js';
@@ -96,7 +97,7 @@ const openedRowsMax = 8;
  * Emails that are made together have their keys in one row, and are delivered together: the rows opened last are kept open. What
  * stands in the database is compared each time, so a key that was destroyed, by whatever process, is not found here either.
  */
-const openedRows = (wrapping: Buffer) => {
+const openedRows = (wrapping: KeyObject) => {
   const opened = new Map<number, Readonly<{ wrapped: Buffer; keyAt: ReturnType<typeof openRow> }>>();
   return {
     open: (row: number, wrapped: Buffer): ReturnType<typeof openRow> => {

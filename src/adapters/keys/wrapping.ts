@@ -3,7 +3,7 @@
  * that stands before them. Each key can be overwritten without touching its neighbours, and a row is unwrapped in one stroke.
  * No tag is needed here: what a key has sealed carries its own, so a changed or exchanged key opens nothing.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from 'node:crypto';
 import { keySizeBytes } from './sealing.js';
 
 /** As many as one page of the database holds in one row. */
@@ -15,7 +15,7 @@ const DESTROYED = Buffer.alloc(keySizeBytes);
 const startOf = (index: number): number => counterSizeBytes + index * keySizeBytes;
 
 /** Fresh keys, and the row that holds them wrapped. */
-export const makeKeys = (wrappingKey: Buffer): Readonly<{ keys: readonly Buffer[]; wrapped: Buffer }> => {
+export const makeKeys = (wrappingKey: KeyObject): Readonly<{ keys: readonly Buffer[]; wrapped: Buffer }> => {
   const counter = randomBytes(counterSizeBytes);
   const plain = randomBytes(keysPerRow * keySizeBytes);
   const wrapped = Buffer.concat([counter, createCipheriv('aes-256-ctr', wrappingKey, counter).update(plain)], wrappedRowSizeBytes);
@@ -26,7 +26,7 @@ export const makeKeys = (wrappingKey: Buffer): Readonly<{ keys: readonly Buffer[
 };
 
 /** In: a row. Out: its key at `index` (32 bytes), undefined where that is destroyed. */
-export const openRow = (wrappingKey: Buffer, wrapped: Buffer): ((index: number) => Buffer | undefined) => {
+export const openRow = (wrappingKey: KeyObject, wrapped: Buffer): ((index: number) => Buffer | undefined) => {
   const plain = createDecipheriv('aes-256-ctr', wrappingKey, wrapped.subarray(0, counterSizeBytes)).update(
     wrapped.subarray(counterSizeBytes),
   );
