@@ -65,6 +65,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     keys,
     files,
     ids,
+    clock,
     limits,
     onUnreadable: ({ stream, position, storedType, unreadable }) =>
       logger.error({ stream, position, storedType, err: unreadable }, 'an event cannot be read; readers of the whole log go on without it'),

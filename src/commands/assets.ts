@@ -9,7 +9,7 @@ import { kindOf, nameFor } from '../domain/asset/kind.js';
 import type { AssetRecord } from '../api/assets.js';
 import type { AssetUsage } from '../domain/asset/state.js';
 import { assetDecider, assetNotFound, assetListing, type AssetState } from '../domain/asset/state.js';
-import { DomainError } from '../domain/errors.js';
+import { AppendUnknown, DomainError } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
 import { safeFilename } from '../domain/filename.js';
 import { assetStream, assertDefined, parseAssetId, type AssetId, type TeamId } from '../domain/ids.js';
@@ -81,8 +81,8 @@ const uploadAsset = async (
   try {
     await deps.eventLog.append(assetStream(id), startOf(assetStream(id), keyId), events, cause);
   } catch (fault) {
-    // What was put for an asset that did not come to be belongs to nobody.
-    await deps.files.delete(file);
+    // What was put for an asset that certainly did not come to be belongs to nobody; where that is not known, it may be the asset's.
+    if (!(fault instanceof AppendUnknown)) await deps.files.delete(file);
     throw fault;
   }
   return assetListing(id, events.reduce(assetDecider.evolve, undefined as AssetState)!, description);

@@ -1,13 +1,13 @@
 /** Load, fold, decide, append: the one way in which a command changes a stream. */
 import type { Decider } from '../domain/decider.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import { startOf, tailOf, type Cause, type EventLog, type Tail } from '../event-log/event-log.js';
+import { startOf, versionOf, type Cause, type EventLog, type StreamVersion } from '../event-log/event-log.js';
 import type { DomainEvent, Recorded } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 
 /** A stream folded, and where it ends. `teamId` is that of its first event; undefined where there is none. */
-export type Loaded<State> = Readonly<{ state: State; tail: Tail; teamId: string | undefined }>;
+export type Loaded<State> = Readonly<{ state: State; version: StreamVersion; teamId: string | undefined }>;
 
 type Fold<Event, State> = Readonly<{ evolve: (state: State, event: Event) => State; initialState: State }>;
 
@@ -21,14 +21,14 @@ const foldOnto = <Event extends DomainEvent, State>(
   if (last === undefined) return loaded;
   return {
     state: recorded.reduce((state, { event }) => evolve(state, event as Event), loaded.state),
-    tail: tailOf(last),
+    version: versionOf(last),
     teamId: loaded.teamId ?? recorded[0]!.metadata.teamId,
   };
 };
 
 const nothing = <State>(stream: StreamName, initialState: State): Loaded<State> => ({
   state: initialState,
-  tail: startOf(stream),
+  version: startOf(stream),
   teamId: undefined,
 });
 
@@ -52,8 +52,8 @@ export const cachedLoader = <Event extends DomainEvent, State>(
 
   const read = async (stream: StreamName): Promise<Loaded<State>> => {
     const known = states.get(stream) ?? nothing(stream, fold.initialState);
-    const news = await eventLog.load(stream, known.tail.revision + 1);
-    if (known.tail.revision < 0 && news.length === 0) return known;
+    const news = await eventLog.load(stream, known.version.revision + 1);
+    if (known.version.revision < 0 && news.length === 0) return known;
     const loaded = foldOnto(fold, known, news);
     // Taken out and put in again: the first in the map is the one used longest ago.
     states.delete(stream);
@@ -64,7 +64,7 @@ export const cachedLoader = <Event extends DomainEvent, State>(
 
   return (stream) => {
     const known = states.get(stream);
-    if (known === undefined || !eventLog.endsAt(stream, known.tail.revision)) return read(stream);
+    if (known === undefined || !eventLog.endsAt(stream, known.version.revision)) return read(stream);
     // Where there is no room left a use is noted, for the one used longest ago goes next.
     if (states.size >= statesMax) {
       states.delete(stream);
@@ -94,8 +94,8 @@ export const handle = async <Command, Event extends DomainEvent, State>(
     const events = decider.decide(command, loaded.state);
     if (events.length === 0) return { ...loaded, events };
     try {
-      const tail = await eventLog.append(stream, loaded.tail, events, cause);
-      return { state: events.reduce(decider.evolve, loaded.state), tail, teamId: loaded.teamId ?? cause.teamId, events };
+      const version = await eventLog.append(stream, loaded.version, events, cause);
+      return { state: events.reduce(decider.evolve, loaded.state), version, teamId: loaded.teamId ?? cause.teamId, events };
     } catch (fault) {
       if (!(fault instanceof WrongExpectedRevision)) throw fault;
       if (conflicts >= CONFLICTS_MAX) {

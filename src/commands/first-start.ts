@@ -61,7 +61,7 @@ export const firstStart = async (deps: CommandDeps, samples: Samples): Promise<C
   if (team.state === undefined) {
     await deps.eventLog.append(
       teamStream(teamId),
-      team.tail,
+      team.version,
       [{ type: 'TeamCreated', data: { at: cause.at, billing: 'unmetered', settings: initialSettings } }],
       cause,
     );

@@ -9,7 +9,7 @@ import { emailDecider } from '../domain/email/decider.js';
 import type { EmailAccepted } from '../domain/email/events.js';
 import { sendResponse } from './email-answers.js';
 import type { SendEmailRequest, SendEmailResponse } from '../api/emails.js';
-import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
+import { AppendUnknown, DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
 import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
@@ -37,8 +37,8 @@ export const sendEmail = async (
   try {
     await deps.eventLog.append(stream, startOf(stream, keyId), [event], cause);
   } catch (fault) {
-    // What was put for an email that did not come to be belongs to nobody.
-    for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
+    // What was put for an email that certainly did not come to be belongs to nobody; where that is not known, it may be the email's.
+    if (!(fault instanceof AppendUnknown)) for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
     // Another request with the same key was faster: its answer is the answer.
     const replayed = fault instanceof WrongExpectedRevision && fingerprint !== undefined ? await replay(deps, id, fingerprint) : undefined;
     if (replayed === undefined) throw fault;

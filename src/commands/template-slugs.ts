@@ -3,14 +3,14 @@ import type { Caller } from './api.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import type { Cause, Tail } from '../event-log/event-log.js';
+import type { Cause, StreamVersion } from '../event-log/event-log.js';
 import type { StreamName } from '../domain/ids.js';
 import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
 
 /** A slug and the template that wants it. `usedBy`: whether that template lives and has the slug now. */
 export type SlugWish = Readonly<{ slug: string; stream: StreamName; templateId: string; usedBy: (ownerId: string) => Promise<boolean> }>;
 
-export type SlugClaim = Readonly<{ stream: StreamName; templateId: string; tail: Tail }>;
+export type SlugClaim = Readonly<{ stream: StreamName; templateId: string; version: StreamVersion }>;
 
 const fold = { evolve: evolveSlug, initialState: undefined as SlugState };
 
@@ -20,10 +20,10 @@ const fold = { evolve: evolveSlug, initialState: undefined as SlugState };
  */
 export const claimSlug = async (deps: CommandDeps, caller: Caller, { slug, stream, templateId, usedBy }: SlugWish): Promise<SlugClaim> => {
   const cause = causeOf(deps, caller);
-  const { state: owner, tail } = await loadState(deps.eventLog, stream, fold);
-  if (owner === templateId) return { stream, templateId, tail };
+  const { state: owner, version } = await loadState(deps.eventLog, stream, fold);
+  if (owner === templateId) return { stream, templateId, version };
   if (owner !== undefined && (await usedBy(owner))) throw slugTaken(slug);
-  const claimed = await appendClaim(deps, { stream, templateId, tail }, cause);
+  const claimed = await appendClaim(deps, { stream, templateId, version }, cause);
   if (claimed === undefined) throw slugTaken(slug);
   return claimed;
 };
@@ -33,10 +33,10 @@ export const confirmSlug = async (deps: CommandDeps, caller: Caller, claim: Slug
   (await appendClaim(deps, claim, causeOf(deps, caller))) !== undefined;
 
 /** undefined where another was faster. */
-const appendClaim = async (deps: CommandDeps, { stream, templateId, tail }: SlugClaim, cause: Cause): Promise<SlugClaim | undefined> => {
+const appendClaim = async (deps: CommandDeps, { stream, templateId, version }: SlugClaim, cause: Cause): Promise<SlugClaim | undefined> => {
   const event = { type: 'TemplateSlugClaimed' as const, data: { at: cause.at, templateId } };
   try {
-    return { stream, templateId, tail: await deps.eventLog.append(stream, tail, [event], cause) };
+    return { stream, templateId, version: await deps.eventLog.append(stream, version, [event], cause) };
   } catch (fault) {
     if (fault instanceof WrongExpectedRevision) return undefined;
     throw fault;

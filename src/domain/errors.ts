@@ -83,6 +83,15 @@ export class DomainError extends Error {
   }
 }
 
+/** Nobody knows whether the events are in the log: they may have been written, or may be written later. Nothing may be undone for it. */
+export class AppendUnknown extends Error {
+  override readonly name = 'AppendUnknown';
+
+  constructor(stream: string, cause: Error) {
+    super(`whether the append to ${stream} was written is not known: ${cause.message}`, { cause });
+  }
+}
+
 /** The stream was not at the revision that the writer had read; load it again and decide again. */
 export class WrongExpectedRevision extends Error {
   override readonly name = 'WrongExpectedRevision';

@@ -9,8 +9,7 @@ import { emailDecider, pendingRecipients, type EmailCommand } from '../domain/em
 import type { EmailEvent } from '../domain/email/events.js';
 import { openAttempt, type Email } from '../domain/email/state.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import { tailOf, type Cause, type Tail } from '../event-log/event-log.js';
-import type { Recorded } from '../domain/events.js';
+import { versionOf, type Cause, type StreamVersion } from '../event-log/event-log.js';
 import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
@@ -21,7 +20,6 @@ import type { Company, InlineImage } from '../domain/ports/renderer.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { openDeadlines, type Deadlines } from './deadlines.js';
 import { causeOfWork, DELIVER_EMAIL, type ProcessorDeps } from './deps.js';
-import { openGather, type Gather } from './gather.js';
 import { runLanes } from './lanes.js';
 
 const RETRY_AFTER_FAULT_MS = 1_000;
@@ -35,21 +33,12 @@ export const deliverEmailWorker = (deps: ProcessorDeps): Worker => ({
   name: DELIVER_EMAIL,
   run: async (signal) => {
     const deadlines = openDeadlines(deps.clock, deps.limits.deliveryDeadlineMs, deps.cutOff);
-    const gather = openGather();
-    let busy = 0;
-    const floor: Floor = { signal, deadlines, together: () => gather.together(busy) };
+    const floor: Floor = { signal, deadlines };
     try {
       await runLanes(deps.bus.consume(DELIVER_EMAIL, { maxInFlight: deps.deliveriesMax, signal }), {
         keyOf: ({ pointer }) => pointer.stream,
         lanes: deps.limits.lanes,
-        handle: async (work) => {
-          busy += 1;
-          try {
-            await deliver(deps, floor, work);
-          } finally {
-            busy -= 1;
-          }
-        },
+        handle: (work) => deliver(deps, floor, work),
         onFault: (work, fault) => {
           // Nothing was recorded, or only the attempt: the stream says how to go on.
           deps.logger.error(
@@ -70,17 +59,14 @@ type Floor = Readonly<{
   /** Aborts when the worker is to stop. */
   signal: AbortSignal;
   deadlines: Deadlines;
-  /** Awaited before an append. */
-  together: () => ReturnType<Gather['together']>;
 }>;
 
 const asError = (fault: unknown): Error => (fault instanceof Error ? fault : new Error('not an Error'));
 
-type Open = Readonly<{ email: Email; tail: Tail; cause: Cause }>;
+type Open = Readonly<{ email: Email; version: StreamVersion; cause: Cause }>;
 
 const deliver = async (deps: ProcessorDeps, floor: Floor, work: Work): Promise<void> => {
   const stream = work.pointer.stream as StreamName;
-  await floor.together();
   if (floor.signal.aborted) return work.retryAt(deps.clock.now());
   const begun = await begin(deps, stream);
   if (begun === undefined) return work.ack();
@@ -118,13 +104,7 @@ const now = (deps: ProcessorDeps): string => isoTime(deps.clock.now());
 
 /** Records the attempt; undefined where there is nothing to do (any more). */
 const begin = async (deps: ProcessorDeps, stream: StreamName): Promise<Open | undefined> => {
-  const recalled = deps.eventLog.recall(stream);
-  const open = recalled && (await beginAfter(deps, stream, recalled));
-  // What is at hand may be short of what another process appended: then nothing was begun.
-  return open ?? beginAfter(deps, stream, await deps.eventLog.load(stream));
-};
-
-const beginAfter = async (deps: ProcessorDeps, stream: StreamName, recorded: readonly Recorded[]): Promise<Open | undefined> => {
+  const recorded = await deps.eventLog.load(stream);
   const first = recorded[0];
   const last = recorded.at(-1);
   if (first === undefined || last === undefined) return undefined;
@@ -145,16 +125,16 @@ const beginAfter = async (deps: ProcessorDeps, stream: StreamName, recorded: rea
   };
   const events = emailDecider.decide(command, email);
   if (events.length === 0) return undefined;
-  let tail: Tail;
+  let version: StreamVersion;
   try {
-    tail = await deps.eventLog.append(stream, tailOf(last), events, cause);
+    version = await deps.eventLog.append(stream, versionOf(last), events, cause);
   } catch (fault) {
     // Somebody else changed the email in this moment; what they wrote makes its own pointer where there is work left.
     if (fault instanceof WrongExpectedRevision) return undefined;
     throw fault;
   }
   const begun = events.reduce(emailDecider.evolve, email);
-  return begun === undefined || openAttempt(begun) === undefined ? undefined : { email: begun, tail, cause };
+  return begun === undefined || openAttempt(begun) === undefined ? undefined : { email: begun, version, cause };
 };
 
 type Message = Readonly<{ from: string; raw: Buffer }>;
@@ -234,10 +214,9 @@ const record = async (deps: ProcessorDeps, floor: Floor, stream: StreamName, beg
   const events = emailDecider.decide(command, begun.email);
   if (events.length === 0) return;
   const cause = { ...begun.cause, at: now(deps) };
-  await floor.together();
   for (;;) {
     try {
-      await deps.eventLog.append(stream, begun.tail, events, cause);
+      await deps.eventLog.append(stream, begun.version, events, cause);
       return;
     } catch (fault) {
       if (fault instanceof WrongExpectedRevision) {

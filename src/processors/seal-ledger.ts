@@ -21,11 +21,11 @@ export const sealLedgerWorker = (deps: SealDeps): Worker => ({
 /** Seals everything up to now in segments of a bounded size. Out: how many seals were appended. */
 export const sealOnce = async (deps: SealDeps, signal: AbortSignal): Promise<number> => {
   const loaded = await loadState(deps.eventLog, LEDGER_STREAM, { evolve: evolveLedger, initialState: undefined as LedgerState });
-  let tail = loaded.tail;
+  let version = loaded.version;
   let seals = 0;
   const cause = causeOfWork(deps, 'seal-ledger', { teamId: '', correlationId: 'seal-ledger', causationId: 'seal-ledger' });
   for await (const seal of sealSegments(deps.store, loaded.state, deps.limits.ledgerSealEveryEvents, signal)) {
-    tail = await deps.eventLog.append(LEDGER_STREAM, tail, [{ type: 'LedgerSealed', data: { at: cause.at, ...seal } }], cause);
+    version = await deps.eventLog.append(LEDGER_STREAM, version, [{ type: 'LedgerSealed', data: { at: cause.at, ...seal } }], cause);
     seals += 1;
   }
   return seals;

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { AssetId } from '../../src/domain/ids.js';
 import { assetStream, assertDefined, parseAssetId } from '../../src/domain/ids.js';
+import { AppendUnknown } from '../../src/domain/errors.js';
 import { loadAsset } from '../../src/commands/assets.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { caller, openWorld, OTHER_TEAM, stranger, TEAM } from '../support/command-world.js';
@@ -165,6 +166,21 @@ void t.test('a deletion that is cut off between erasing and recording is ended b
     (await events(assetStream(id))).map(({ type }) => type),
     ['AssetUploaded', 'AssetDeleted'],
   );
+});
+
+void t.test('where nobody knows whether an upload is in the log its bytes stay; where it certainly is not they go', async (t) => {
+  const { commands, store, files, clock } = await openWorld();
+  store.loseAnswers(['written']);
+  store.beforeAppend(() => store.failReads(Infinity));
+  let fault: unknown;
+  void commands.uploadAsset(caller, upload, empty).catch((error: unknown) => (fault = error));
+  while (fault === undefined) await clock.advance(10_000);
+  t.ok(fault instanceof AppendUnknown);
+  t.equal(files.stored.size, 1);
+  store.failReads(0);
+  store.beforeAppend(() => Promise.reject(new Error('disk full')));
+  await t.rejects(commands.uploadAsset(caller, upload, empty), { message: 'disk full' });
+  t.equal(files.stored.size, 1);
 });
 
 void t.test('two deletions at once delete once', async (t) => {

@@ -35,16 +35,16 @@ void t.test('whoever loses decides again on what the other wrote', async (t) => 
 void t.test('the answer is the state after, with its end, its team and its events', async (t) => {
   const { deps } = await openWorld();
   const first = await handle(deps.eventLog, stream, counter, 5, cause);
-  t.match(first, { state: 5, tail: { revision: 0 }, teamId: TEAM_ID, events: [{ data: { position: 5 } }] });
+  t.match(first, { state: 5, version: { revision: 0 }, teamId: TEAM_ID, events: [{ data: { position: 5 } }] });
   t.match(await handle(deps.eventLog, stream, counter, 0, { ...cause, teamId: 'other' }), {
     state: 5,
-    tail: first.tail,
+    version: first.version,
     teamId: TEAM_ID,
     events: [],
   });
   t.match(
     await handle(deps.eventLog, stream, counter, 2, { ...cause, teamId: 'other' }),
-    { state: 7, tail: { revision: 1 }, teamId: TEAM_ID },
+    { state: 7, version: { revision: 1 }, teamId: TEAM_ID },
     'a stream belongs to the team of its first event',
   );
 });
@@ -96,10 +96,10 @@ void t.test('a kept state is never older than the call, and only the new part is
     },
   };
   const load = cachedLoader(watched, counter, 10);
-  t.match(await load(stream), { state: 0, tail: { revision: -1 }, teamId: undefined });
+  t.match(await load(stream), { state: 0, version: { revision: -1 }, teamId: undefined });
   for (const expected of [1, 2, 3]) {
     await handle(elsewhere().eventLog, stream, counter, 1, cause);
-    t.match(await load(stream), { state: expected, tail: { revision: expected - 1 }, teamId: TEAM_ID });
+    t.match(await load(stream), { state: expected, version: { revision: expected - 1 }, teamId: TEAM_ID });
     t.equal((await load(stream)).state, expected);
   }
   t.same(asked, [0, 0, 1, 2], 'nothing is read where nothing came after');

@@ -6,7 +6,7 @@ import { emailStream, assertDefined, parseEmailId, teamStream } from '../../src/
 import { changeTeam } from '../../src/commands/teams.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { loadAttachments } from '../../src/commands/attachments.js';
-import type { ErrorCode } from '../../src/domain/errors.js';
+import { AppendUnknown, type ErrorCode } from '../../src/domain/errors.js';
 import { at, T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { caller, openWorld, schemaSaying, simple, stranger, TEAM, welcome, withTemplate, type World } from '../support/command-world.js';
@@ -347,6 +347,30 @@ void t.test('a disk that refuses is no answer, and leaves nothing behind', async
   t.equal(queuedEvents(world.store.events), 0);
   t.equal(world.files.stored.size, 0);
   t.equal((await world.commands.sendEmail(caller, simple())).body.status, 'queued');
+});
+
+void t.test('an email whose append lost its answer is accepted, with its attachments', async (t) => {
+  for (const deed of ['written', 'not written'] as const) {
+    const world = await withTemplate();
+    world.store.loseAnswers([deed]);
+    const { body } = await world.commands.sendEmail(caller, simple({ attachments: [file(10)] }));
+    t.equal(body.status, 'queued');
+    t.equal(queuedEvents(world.store.events), 1);
+    t.equal(world.files.stored.size, 1);
+  }
+});
+
+void t.test('where nobody knows whether the email is in the log its attachments stay', async (t) => {
+  const world = await withTemplate();
+  await world.commands.sendEmail(caller, simple());
+  world.store.loseAnswers(['written']);
+  world.store.beforeAppend(() => world.store.failReads(Infinity));
+  let fault: unknown;
+  void world.commands.sendEmail(caller, simple({ attachments: [file(10)] })).catch((error: unknown) => (fault = error));
+  while (fault === undefined) await world.clock.advance(10_000);
+  t.ok(fault instanceof AppendUnknown);
+  t.equal(queuedEvents(world.store.events), 2);
+  t.equal(world.files.stored.size, 1);
 });
 
 void t.test('the template is compiled once a revision, and what was pinned renders the same later', async (t) => {

@@ -2,7 +2,7 @@
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { tailOf } from '../../src/event-log/event-log.js';
+import { versionOf } from '../../src/event-log/event-log.js';
 import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.js';
 import type { EmailRecord } from '../../src/api/emails.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
@@ -233,7 +233,7 @@ await t.test('a deletion that died half way is finished by the next start', asyn
   };
   await first.stop();
   const half = await start(t, dataDir, clock, { SEALPOST_ROLES: 'http' });
-  await half.engine.eventLog.append(streamOf(id), tailOf(last), [{ type: 'EmailDeleted', data: { at: cause.at } }], cause);
+  await half.engine.eventLog.append(streamOf(id), versionOf(last), [{ type: 'EmailDeleted', data: { at: cause.at } }], cause);
   t.not(await half.engine.eventLog.existingKey(streamOf(id)), undefined);
   await half.stop();
 

@@ -1,15 +1,16 @@
 /** The log over its ports: sealing, destroyed keys, what is too large, what was written last, conflicts. */
 import fc from 'fast-check';
 import t from 'tap';
-import { openEventLog, startOf, type Cause, type EventLog, type Tail } from '../../src/event-log/event-log.js';
+import { openEventLog, startOf, type Cause, type EventLog, type StreamVersion } from '../../src/event-log/event-log.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { UnreadableEvent } from '../../src/event-log/codec.js';
 import type { Recorded } from '../../src/domain/events.js';
 import { chainHash, chainStart } from '../../src/event-log/hash-chain.js';
-import { WrongExpectedRevision } from '../../src/domain/errors.js';
+import { AppendUnknown, WrongExpectedRevision } from '../../src/domain/errors.js';
 import { emailStream, assertDefined, parseEmailId, type StreamName } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { accepted, at, attempted, content, EMAIL_ID, queued, sent, T0, TEAM_ID } from '../support/email-facts.js';
+import { fakeClock } from '../support/fake-clock.js';
 import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from '../support/memory-ports.js';
 
 const stream = emailStream(assertDefined(parseEmailId(EMAIL_ID), 'email id'));
@@ -23,6 +24,7 @@ const world = (inlineBytesMax = 1_000) => {
     keys: memoryKeys(),
     files: memoryFiles(),
     ids: countingIds(),
+    clock: fakeClock(),
     limits: { ...defaultLimits, eventPayloadInlineBytesMax: inlineBytesMax },
   };
   const appended: unknown[] = [];
@@ -253,9 +255,9 @@ void t.test('an event that is not of its schema is not written, one that is unkn
 });
 
 void t.test('an event that cannot be read stops no reader of the whole log, and is told of once', async (t) => {
-  const { store, keys, files, ids, limits } = world();
+  const { store, keys, files, ids, clock, limits } = world();
   const told: unknown[] = [];
-  const eventLog = openEventLog({ store, keys, files, ids, limits, onUnreadable: ({ position }) => void told.push(position) });
+  const eventLog = openEventLog({ store, keys, files, ids, clock, limits, onUnreadable: ({ position }) => void told.push(position) });
   const names = Array.from({ length: 6 }, (_, index) => `email-${index}` as StreamName);
   for (const name of names) await eventLog.append(name, startOf(name), [queued], cause);
   const spoil = (index: number, change: Partial<(typeof store.events)[number]>): void => {
@@ -282,19 +284,19 @@ void t.test('an event that cannot be read stops no reader of the whole log, and 
 });
 
 void t.test('a port that fails is no unreadable event: the reader is told', async (t) => {
-  const { store, keys, files, ids, limits } = world();
-  const eventLog = openEventLog({ store, keys, files, ids, limits });
+  const { store, keys, files, ids, clock, limits } = world();
+  const eventLog = openEventLog({ store, keys, files, ids, clock, limits });
   await eventLog.append(stream, startOf(stream), [queued], cause);
   await eventLog.append(other, startOf(other), [wide(5_000)], cause);
   const failing = () => Promise.reject(new Error('the disk refuses'));
-  const noKeys = openEventLog({ store, keys: { ...keys, getMany: failing }, files, ids, limits });
-  const noFiles = openEventLog({ store, keys, files: { ...files, get: failing }, ids, limits });
+  const noKeys = openEventLog({ store, keys: { ...keys, getMany: failing }, files, ids, clock, limits });
+  const noFiles = openEventLog({ store, keys, files: { ...files, get: failing }, ids, clock, limits });
   for (const reader of [noKeys, noFiles]) await t.rejects(all(reader), { message: 'the disk refuses' });
 });
 
 void t.test('a subscriber gets what was there and what comes, and ends with its signal', async (t) => {
   const { eventLog } = world();
-  let tail: Tail = await eventLog.append(stream, startOf(stream), [queued], cause);
+  let tail: StreamVersion = await eventLog.append(stream, startOf(stream), [queued], cause);
   const stop = new AbortController();
   const seen: Recorded[] = [];
   const reading = (async () => {
@@ -309,29 +311,46 @@ void t.test('a subscriber gets what was there and what comes, and ends with its 
   t.equal(tail.revision, 1);
 });
 
-void t.test(
-  'an email that was begun here is recalled until more is appended or its key destroyed, and only while somebody follows the log',
-  async (t) => {
-    const { eventLog, open } = world();
-    const alone = open();
-    const third = 'email-3' as StreamName;
-    await alone.append(third, startOf(third), [queued], cause);
-    t.equal(alone.recall(third), undefined, 'nobody follows');
-    const tail = await eventLog.append(stream, startOf(stream), [queued], cause);
-    const recalled = eventLog.recall(stream);
-    t.strictSame(eventsOf(recalled!), [queued]);
-    t.match(recalled, [{ stream, revision: 0, position: 2, hash: tail.hash }]);
-    await eventLog.append(stream, tail, [attempted(1, T0)], cause);
-    t.equal(eventLog.recall(stream), undefined);
-    await eventLog.append(other, startOf(other), [queued], cause);
-    await t.rejects(eventLog.append(other, { ...startOf(other), revision: 7 }, [attempted(1, T0)], cause), WrongExpectedRevision);
-    t.equal(eventLog.recall(other), undefined, 'what is at hand was not enough once');
-    const fourth = 'email-4' as StreamName;
-    await eventLog.append(fourth, startOf(fourth), [queued], cause);
-    await eventLog.destroyKey(fourth);
-    t.equal(eventLog.recall(fourth), undefined);
-  },
-);
+void t.test('an append whose answer is lost is found again, or made again, once', async (t) => {
+  const no = 'not written' as const;
+  for (const deeds of [['written'], [no], [no, 'written'], [no, no], [no, no, no, 'written']] as const) {
+    const { store, appended, clock, eventLog } = world();
+    store.loseAnswers(deeds);
+    let version: StreamVersion | undefined;
+    void eventLog.append(stream, startOf(stream), history, cause).then((after) => (version = after));
+    while (version === undefined) await clock.advance(10_000);
+    t.match(version, { revision: 2, hash: store.events[2]!.hash, keyId: '1' });
+    t.strictSame(eventsOf(await eventLog.load(stream)), history);
+    t.equal(store.events.length, 3);
+    t.equal(appended.length, 1);
+  }
+});
+
+void t.test('where it cannot be found out what became of an append, that is said, and nothing of it is known to be undone', async (t) => {
+  const { store, clock, eventLog } = world();
+  store.loseAnswers(['written']);
+  store.failReads(Infinity);
+  const appending = eventLog.append(stream, startOf(stream), history, cause).catch((fault: unknown) => fault);
+  let fault: unknown;
+  void appending.then((end) => (fault = end));
+  while (fault === undefined) await clock.advance(10_000);
+  t.ok(fault instanceof AppendUnknown);
+  t.match(fault, { message: /the connection was lost|no connection/ });
+  t.equal(store.events.length, 3);
+});
+
+void t.test('an answer that is lost while another was faster is a conflict', async (t) => {
+  const { store, eventLog, open } = world();
+  store.loseAnswers(['not written']);
+  store.beforeAppend(async () => {
+    store.beforeAppend(undefined);
+    store.loseAnswers([]);
+    await open().append(stream, startOf(stream), [queued], cause);
+    store.loseAnswers(['not written']);
+  });
+  await t.rejects(eventLog.append(stream, startOf(stream), history, cause), WrongExpectedRevision);
+  t.equal(store.events.length, 1);
+});
 
 void t.test('whichever keys are destroyed and whoever reads, the sealed part is there exactly while its key is', async () => {
   const streams = Array.from({ length: 4 }, (_, index) => `email-${index}` as StreamName);

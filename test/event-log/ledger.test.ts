@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 const world = async (emails: number, sealEvery = 10) => {
   const store = memoryEventStore();
   const limits = { ...defaultLimits, ledgerSealEveryEvents: sealEvery };
-  const eventLog = openEventLog({ store, keys: memoryKeys(), files: memoryFiles(), ids: countingIds(), limits });
+  const eventLog = openEventLog({ store, keys: memoryKeys(), files: memoryFiles(), ids: countingIds(), clock: fakeClock(), limits });
   const streams = Array.from({ length: emails }, (_, index) => `email-${index}` as StreamName);
   const tails = await Promise.all(streams.map((stream) => eventLog.append(stream, startOf(stream), [queued], cause)));
   for (const [index, stream] of streams.entries()) await eventLog.append(stream, tails[index]!, [attempted(1, at(1))], cause);

@@ -279,7 +279,6 @@ void t.test('of two processes one sends', async (t) => {
 void t.test('what this process remembers of an email does not outweigh what another has appended', async (t) => {
   const world = await openProcessorWorld(t);
   const [cancelled, tried] = [await world.send(), await world.send()];
-  t.ok(world.deps.eventLog.recall(emailStream(cancelled)), 'both are at hand');
   const elsewhere = world.elsewhere();
   await handle(elsewhere.eventLog, emailStream(cancelled), emailDecider, { type: 'DeleteEmail', at: T0 }, causeOf(elsewhere, caller));
   const attempt = { type: 'AttemptDelivery' as const, at: T0, host: HOST, worker: 'worker-2', deadlineAt: at(600), exclusive: true };

@@ -51,7 +51,7 @@ export const openWorld = async (limits: Partial<Limits> = {}): Promise<World> =>
   const [store, keys, files, ids] = [memoryEventStore(), memoryKeys(), memoryFiles(), countingIds()];
   const bounds: Limits = { ...defaultLimits, ...limits };
   const open = (): CommandDeps => {
-    const eventLog = openEventLog({ store, keys, files, ids, limits: bounds });
+    const eventLog = openEventLog({ store, keys, files, ids, clock, limits: bounds });
     return makeCommandDeps({
       eventLog,
       keys,

@@ -1,9 +1,8 @@
 /** Small honest ports in memory: they keep the promises of the port files, and hold nothing back from the test that looks into them. */
 import { createHash, createHmac } from 'node:crypto';
 import { sealingKey } from '../../src/adapters/keys/sealing.js';
-import { WrongExpectedRevision } from '../../src/domain/errors.js';
 import { splitStream } from '../../src/domain/ids.js';
-import type { EventBatch, EventStore, StoredEvent } from '../../src/domain/ports/event-store.js';
+import type { AppendOutcome, EventBatch, EventStore, StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Files } from '../../src/domain/ports/files.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Keys } from '../../src/domain/ports/keys.js';
@@ -15,15 +14,23 @@ export type MemoryEventStore = EventStore &
     events: StoredEvent[];
     /** Called before each append takes effect: a test may hold it back there, or let another be faster. */
     beforeAppend: (hook: ((stream: string) => Promise<void> | void) | undefined) => void;
+    /** The next appends have their answer lost, each after its events were written, or without them being. */
+    loseAnswers: (deeds: readonly ('written' | 'not written')[]) => void;
+    /** The next readings of a stream fail. */
+    failReads: (count: number) => void;
     /** How often a stream was read. */
     reads: () => number;
   }>;
+
+const lostAnswer: AppendOutcome = { kind: 'unknown', cause: new Error('the connection was lost') };
 
 export const memoryEventStore = (): MemoryEventStore => {
   const events: StoredEvent[] = [];
   const waiting = new Set<() => void>();
   let hook: ((stream: string) => Promise<void> | void) | undefined;
   let reads = 0;
+  let lost: ('written' | 'not written')[] = [];
+  let failing = 0;
 
   const last = (stream: string): StoredEvent | undefined => events.findLast((event) => event.stream === stream);
   /** As many as `size`, and in the end the position up to which all was looked at. */
@@ -53,21 +60,39 @@ export const memoryEventStore = (): MemoryEventStore => {
     beforeAppend: (next) => {
       hook = next;
     },
+    loseAnswers: (deeds) => {
+      lost = [...deeds];
+    },
+    failReads: (count) => {
+      failing = count;
+    },
     append: async (stream, expectedRevision, toAppend) => {
       if (toAppend.length === 0) throw new RangeError('an append needs at least one event');
       await hook?.(stream);
+      const deed = lost.shift();
+      if (deed === 'not written') return lostAnswer;
       const actual = last(stream)?.revision ?? -1;
-      if (actual !== expectedRevision) throw new WrongExpectedRevision(stream, expectedRevision, actual);
+      const standing = events
+        .filter((event) => event.stream === stream)
+        .slice(expectedRevision + 1, expectedRevision + 1 + toAppend.length);
+      if (standing.length === toAppend.length && standing.every(({ eventId }, index) => eventId === toAppend[index]!.eventId))
+        return { kind: 'done', revision: expectedRevision + toAppend.length, position: standing.at(-1)!.position };
+      if (actual !== expectedRevision) return { kind: 'conflict', actualRevision: actual };
       for (const event of toAppend) {
         events.push({ ...event, stream, revision: (last(stream)?.revision ?? -1) + 1, position: head() + 1 });
       }
       for (const wake of [...waiting]) wake();
-      return { revision: expectedRevision + toAppend.length, position: head() };
+      return deed === undefined ? { kind: 'done', revision: expectedRevision + toAppend.length, position: head() } : lostAnswer;
     },
     readStream: async (stream, fromRevision = 0) => {
       reads += 1;
+      if (failing > 0) {
+        failing -= 1;
+        throw new Error('no connection');
+      }
       return events.filter((event) => event.stream === stream && event.revision >= fromRevision);
     },
+    positions: 'dense',
     endsAt: (stream, revision) => last(stream)?.revision === revision,
     readLast: async (stream) => last(stream),
     readAll: (after, { kinds, batchSize = 1_000 } = {}) => batches(after, head(), kinds, batchSize),

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { openSqliteReadModels } from '../../src/adapters/read-models/sqlite.js';
-import { openEventLog, startOf, type EventLog, type Tail } from '../../src/event-log/event-log.js';
+import { openEventLog, startOf, type EventLog, type StreamVersion } from '../../src/event-log/event-log.js';
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';
 import type { StreamName } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
@@ -11,6 +11,7 @@ import type { Projection } from '../../src/projections/projection.js';
 import { emptyDesk, project } from '../../src/projections/runner.js';
 import { temporaryDirectory } from './data-directory.js';
 import { T0, TEAM_ID } from './email-facts.js';
+import { fakeClock } from './fake-clock.js';
 import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from './memory-ports.js';
 
 export const openDocuments = (t: Test): ReadModels => {
@@ -32,9 +33,10 @@ export const openLogOfTest = (): LogOfTest => {
     keys: memoryKeys(),
     files: memoryFiles(),
     ids: countingIds(),
+    clock: fakeClock(),
     limits: defaultLimits,
   });
-  const tails = new Map<string, Tail>();
+  const tails = new Map<string, StreamVersion>();
   return {
     eventLog,
     append: async (name, events, teamId = TEAM_ID) => {

@@ -8,13 +8,12 @@ export type HeadWatch = Readonly<{
   /** The newest position that this process knows of. */
   head: () => number;
   /** This process has committed up to `position`. */
-  moved: (position: number) => void;
+  notify: (position: number) => void;
   /** Resolves with true when the head is beyond `position`, with false when the signal aborts or the store is closed; rejects where the log cannot be read. */
   beyond: (position: number, signal: AbortSignal) => Promise<boolean>;
-  /** Keeps the watch going until the answer is called. */
-  hold: () => () => void;
-  /** True while anybody keeps it going. */
-  isHeld: () => boolean;
+  /** Keeps the watch going until the function that it gives is called. */
+  subscribe: () => () => void;
+  hasSubscribers: () => boolean;
   closed: () => boolean;
   close: () => void;
 }>;
@@ -24,7 +23,7 @@ const pollEveryMs = 15;
 export const createHeadWatch = (table: Pick<LogTable, 'head' | 'foreignCommits'>): HeadWatch => {
   let head = table.head();
   let version = table.foreignCommits();
-  let holders = 0;
+  let subscribers = 0;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   const waiting = new Set<(error?: unknown) => void>();
@@ -32,10 +31,10 @@ export const createHeadWatch = (table: Pick<LogTable, 'head' | 'foreignCommits'>
   const wake = (error?: unknown): void => {
     const woken = [...waiting];
     waiting.clear();
-    for (const notify of woken) notify(error);
+    for (const resume of woken) resume(error);
   };
 
-  const moved = (position: number): void => {
+  const notify = (position: number): void => {
     if (position <= head) return;
     head = position;
     wake();
@@ -47,7 +46,7 @@ export const createHeadWatch = (table: Pick<LogTable, 'head' | 'foreignCommits'>
       if (now === version) return;
       // The version is noted before the head is read: what is committed in between is seen twice, never missed.
       version = now;
-      moved(table.head());
+      notify(table.head());
     } catch (error) {
       wake(error);
     }
@@ -60,14 +59,14 @@ export const createHeadWatch = (table: Pick<LogTable, 'head' | 'foreignCommits'>
 
   return {
     head: () => head,
-    moved,
-    hold: () => {
-      holders += 1;
-      if (!closed) moved(table.head());
+    notify,
+    subscribe: () => {
+      subscribers += 1;
+      if (!closed) notify(table.head());
       if (timer === undefined && !closed) timer = setInterval(poll, pollEveryMs).unref();
       return () => {
-        holders -= 1;
-        if (holders === 0) stop();
+        subscribers -= 1;
+        if (subscribers === 0) stop();
       };
     },
     beyond: (position, signal) =>
@@ -84,7 +83,7 @@ export const createHeadWatch = (table: Pick<LogTable, 'head' | 'foreignCommits'>
         signal.addEventListener('abort', onAbort, { once: true });
         waiting.add(settle);
       }),
-    isHeld: () => holders > 0,
+    hasSubscribers: () => subscribers > 0,
     closed: () => closed,
     close: () => {
       closed = true;

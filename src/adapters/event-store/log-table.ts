@@ -1,7 +1,5 @@
 /** The table of events and every statement on it. */
-import { WrongExpectedRevision } from '../../domain/errors.js';
-import type { AppendResult, EventBatch, EventToStore, StoredEvent } from '../../domain/ports/event-store.js';
-import type { Applied } from '../sqlite/group-commit.js';
+import type { AppendOutcome, EventBatch, EventToStore, StoredEvent } from '../../domain/ports/event-store.js';
 import { inTransaction, type Database, type Statement } from '../sqlite/database.js';
 
 export type Append = Readonly<{ stream: string; expectedRevision: number; events: readonly EventToStore[] }>;
@@ -11,11 +9,9 @@ export type LogTable = Readonly<{
   /** Rises whenever another connection has committed; our own commits leave it alone. */
   foreignCommits: () => number;
   /** Inside a transaction: the events take the positions after `head`, and `written` is called for each. */
-  append: (append: Append, head: number, written: (event: StoredEvent) => void) => Applied<AppendResult>;
+  append: (append: Append, head: number, written: (event: StoredEvent) => void) => AppendOutcome;
   stream: (stream: string, fromRevision: number) => StoredEvent[];
   last: (stream: string) => StoredEvent | undefined;
-  /** Throws where there is none. */
-  at: (position: number) => StoredEvent;
   /** At most `limit` events after `after` up to `upTo`. A filtered page looks at a bounded number of rows and may be empty. */
   page: (range: Readonly<{ after: number; upTo: number; limit: number }>, kinds: readonly string[] | undefined) => EventBatch;
 }>;
@@ -68,16 +64,24 @@ export const openLogTable = (database: Database): LogTable => {
   const selectLast = database
     .prepare<[string], Row>(`SELECT ${columns} FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1`)
     .raw(true);
-  const selectAt = database.prepare<[number], Row>(`SELECT ${columns} FROM events WHERE position = ?`).raw(true);
   const selectPage = pageStatements(database);
+
+  /** The outcome of an append whose events stand there already, by their ids; undefined where they do not. */
+  const standing = ({ stream, expectedRevision, events }: Append): AppendOutcome | undefined => {
+    const there = selectStream.all(stream, expectedRevision + 1).map(toEvent);
+    const last = there[events.length - 1];
+    if (last === undefined || events.some(({ eventId }, index) => there[index]!.eventId !== eventId)) return undefined;
+    return { kind: 'done', revision: last.revision, position: last.position };
+  };
 
   return {
     head: () => selectHead.get() ?? 0,
     foreignCommits: () => selectVersion.get() ?? 0,
-    append: ({ stream, expectedRevision, events }, head, written) => {
+    append: (append, head, written) => {
+      const { stream, expectedRevision, events } = append;
       if (expectedRevision >= 0) {
         const actual = selectRevision.get(stream) ?? -1;
-        if (actual !== expectedRevision) return { refused: new WrongExpectedRevision(stream, expectedRevision, actual) };
+        if (actual !== expectedRevision) return standing(append) ?? { kind: 'conflict', actualRevision: actual };
       }
       let revision = expectedRevision;
       let position = head;
@@ -88,18 +92,13 @@ export const openLogTable = (database: Database): LogTable => {
         const eventId = idIn(metadata) === event.eventId ? null : event.eventId;
         const { changes } = insert.run(position, stream, revision, type, data, metadata, sealed ?? null, hash, eventId);
         // Only the first can be taken: revisions have no gaps.
-        if (changes === 0) return { refused: new WrongExpectedRevision(stream, expectedRevision, selectRevision.get(stream) ?? -1) };
+        if (changes === 0) return standing(append) ?? { kind: 'conflict', actualRevision: selectRevision.get(stream) ?? -1 };
         written({ ...event, stream, revision, position });
       }
-      return { result: { revision, position } };
+      return { kind: 'done', revision, position };
     },
     stream: (stream, fromRevision) => selectStream.all(stream, fromRevision).map(toEvent),
     last: (stream) => selectLast.all(stream).map(toEvent)[0],
-    at: (position) => {
-      const row = selectAt.get(position);
-      if (row === undefined) throw new Error(`the log has no event at position ${position}`);
-      return toEvent(row);
-    },
     page: ({ after, upTo, limit }, kinds) => {
       const scanTo = kinds === undefined ? upTo : Math.min(upTo, after + limit * rowsScannedPerEvent);
       const events = selectPage(kinds?.length)

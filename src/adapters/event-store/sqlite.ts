@@ -1,13 +1,13 @@
 /** The log of events in one SQLite file: the only owner of its table, shared with other processes on the same file. */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AppendResult, EventBatch, EventStore, ReadAllOptions, StoredEvent } from '../../domain/ports/event-store.js';
+import type { AppendOutcome, EventBatch, EventStore, ReadAllOptions, StoredEvent } from '../../domain/ports/event-store.js';
 import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
 import { createHeadWatch } from './head-watch.js';
 import { openLogTable, type Append, type LogTable } from './log-table.js';
 import { createStreamEnds } from './ends.js';
 import { isLong, readAhead } from './read-ahead.js';
-import { createTail, type Matches } from './tail.js';
+import { createRecentEvents, type Matches } from './recent-events.js';
 
 const batchSizeDefault = 1_000;
 
@@ -18,14 +18,14 @@ export const openSqliteEventStore = ({ file }: Readonly<{ file: string }>): Even
 /** The event store on an open database, which it closes with itself. */
 export const eventStoreOn = (database: Database): EventStore => {
   const table = openLogTable(database);
-  const tail = createTail(table.at);
+  const recent = createRecentEvents();
   const watch = createHeadWatch(table);
   const ends = createStreamEnds(table);
-  /** Written by the group under way; they go into the tail when it is durable. */
+  /** Written by the group under way; they become recent events when it is durable. */
   let written: StoredEvent[] = [];
   let head = 0;
 
-  const commits = groupCommit<Append, AppendResult>({
+  const commits = groupCommit<Append, AppendOutcome>({
     database,
     weight: ({ events }) => events.length,
     begun: () => {
@@ -33,16 +33,18 @@ export const eventStoreOn = (database: Database): EventStore => {
       head = table.head();
     },
     apply: (append) => {
-      const applied = table.append(append, head, (event) => void written.push(event));
-      if ('result' in applied) head = applied.result.position;
-      return applied;
+      const outcome = table.append(append, head, (event) => void written.push(event));
+      // Events that stood there already have an older position.
+      if (outcome.kind === 'done') head = Math.max(head, outcome.position);
+      return outcome;
     },
     committed: () => {
       for (const event of written) ends.wrote(event.stream, event.revision);
-      // Where nobody listens in this process, the newest events are kept for nobody.
-      if (watch.isHeld()) for (const event of written) tail.push(event);
-      watch.moved(head);
+      // Where nothing subscribes in this process, recent events are not cached.
+      if (watch.hasSubscribers()) for (const event of written) recent.push(event);
+      watch.notify(head);
     },
+    unknown: (cause) => ({ kind: 'unknown', cause }),
   });
 
   return {
@@ -52,6 +54,7 @@ export const eventStoreOn = (database: Database): EventStore => {
         return Promise.reject(new RangeError('the expected revision is -1 or more'));
       return commits.run({ stream, expectedRevision, events });
     },
+    positions: 'dense',
     endsAt: ends.endsAt,
     readStream: async (stream, fromRevision = 0) => {
       if (fromRevision === 0) return table.stream(stream, 0);
@@ -66,14 +69,14 @@ export const eventStoreOn = (database: Database): EventStore => {
     readAll: (after, options = {}) => readTo(database, table, after, options),
     subscribeAll: async function* (after, { kinds, batchSize = batchSizeDefault, signal }) {
       const matches = matcher(kinds);
-      const release = watch.hold();
+      const unsubscribe = watch.subscribe();
       try {
         for (let cursor = after; !signal.aborted && !watch.closed();) {
           if (watch.head() <= cursor) {
             if (!(await watch.beyond(cursor, signal))) return;
             continue;
           }
-          const near = tail.after(cursor, batchSize, matches);
+          const near = recent.after(cursor, batchSize, matches);
           const page = near ?? table.page({ after: cursor, upTo: watch.head(), limit: batchSize }, kinds);
           cursor = page.position;
           yield page;
@@ -81,7 +84,7 @@ export const eventStoreOn = (database: Database): EventStore => {
           if (near === undefined || page.events.length === batchSize) await turn();
         }
       } finally {
-        release();
+        unsubscribe();
       }
     },
     close: async () => {

@@ -57,7 +57,7 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
   const commits = groupCommit<Change, readonly NewKey[]>({
     database,
     weight: (change) => (change.kind === 'make' ? 1 : change.ids.length),
-    apply: (change) => ({ result: change.kind === 'make' ? make() : destroy(change.ids) }),
+    apply: (change) => (change.kind === 'make' ? make() : destroy(change.ids)),
   });
   const pool = keyPool(() => commits.run({ kind: 'make' }), keysPerRow / 2);
   const emptyLog = logTruncation(database);

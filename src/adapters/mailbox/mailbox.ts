@@ -49,12 +49,12 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
           table.insert(change);
           const trimmed = table.keepNewest(options.messagesMax);
           if (trimmed > 0) truncation.soon();
-          return { result: 1 };
+          return 1;
         }
         case 'clear':
-          return { result: table.deleteAll() };
+          return table.deleteAll();
         case 'forget':
-          return { result: table.deleteBefore(change.before) };
+          return table.deleteBefore(change.before);
       }
     },
   });

@@ -1,23 +1,25 @@
-/** Lets concurrent writes share one durable commit: what arrives in one turn of the event loop is committed together. */
-import type { Database } from './database.js';
-
-/** A refused request is rejected alone and must have written nothing; the others of its group are committed. */
-export type Applied<Result> = Readonly<{ result: Result }> | Readonly<{ refused: Error }>;
+/**
+ * Lets concurrent writes share one durable commit. A commit waits for the disk and costs about the same for one write as for many:
+ * what arrives in one turn of the event loop is committed together, and the more the last commit took, the more turns the next one waits.
+ */
+import { isSqliteError, type Database } from './database.js';
 
 export type GroupCommitOptions<Request, Result> = Readonly<{
   database: Database;
   /** Writes one request inside the group's transaction. Throwing rolls the whole group back and rejects all of it. */
-  apply: (request: Request) => Applied<Result>;
+  apply: (request: Request) => Result;
   /** How much a request adds to its group, e.g. its number of events. */
   weight: (request: Request) => number;
   /** Called inside the transaction before the first request of a group. */
   begun?: () => void;
   /** Called when the group is durable, before its promises resolve. */
   committed?: () => void;
+  /** The result of each request of a group of which nobody knows whether it is durable; where absent they are rejected with the cause. */
+  unknown?: (cause: Error) => Result;
 }>;
 
 export type GroupCommit<Request, Result> = Readonly<{
-  /** Resolves when the request is durable; rejects with the refusal, or with the cause where the disk refused the group. */
+  /** Resolves when the request is durable; rejects with the cause, nothing written, where the disk refused the group. */
   run: (request: Request) => Promise<Result>;
   /** Commits what waits, then refuses what comes. */
   close: () => void;
@@ -25,8 +27,16 @@ export type GroupCommit<Request, Result> = Readonly<{
 
 /** A group is closed when its weight reaches this, so that one commit does not hold up the event loop. */
 const weightMax = 500;
+/** So many requests are committed without further waiting. */
+const requestsEnough = 32;
+/** For each so many requests of the last group the next one waits a turn. */
+const requestsPerTurn = 4;
+const turnsMax = 8;
 /** Requests that wait; beyond it the caller is told to come again. */
 const waitingMax = 200_000;
+
+/** A commit that fails so has not written its last page, or has not begun: the transaction is undone for certain. */
+const certainCodes = ['SQLITE_BUSY', 'SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_READONLY'];
 
 type Waiting<Request, Result> = Readonly<{
   request: Request;
@@ -35,11 +45,11 @@ type Waiting<Request, Result> = Readonly<{
 }>;
 
 export const groupCommit = <Request, Result>(options: GroupCommitOptions<Request, Result>): GroupCommit<Request, Result> => {
-  const { database, apply, weight } = options;
-  const begin = database.prepare('BEGIN IMMEDIATE');
-  const commit = database.prepare('COMMIT');
+  const { weight } = options;
+  const write = writer(options);
   let waiting: Waiting<Request, Result>[] = [];
-  let scheduled = false;
+  let lastGroup = 0;
+  let turnsLeft = 0;
   let closed = false;
 
   const takeGroup = (): Waiting<Request, Result>[] => {
@@ -47,44 +57,25 @@ export const groupCommit = <Request, Result>(options: GroupCommitOptions<Request
     for (let total = 0; taken < waiting.length && total < weightMax; taken += 1) total += weight(waiting[taken]!.request);
     const group = waiting;
     waiting = taken === group.length ? [] : group.splice(taken);
+    lastGroup = taken;
     return group;
   };
 
-  const write = (group: readonly Waiting<Request, Result>[]): Applied<Result>[] => {
-    begin.run();
-    options.begun?.();
-    const outcomes = group.map(({ request }) => apply(request));
-    commit.run();
-    return outcomes;
-  };
-
   const flush = (): void => {
-    scheduled = false;
     const group = takeGroup();
     if (waiting.length > 0) schedule();
-    if (group.length === 0) return;
-    let outcomes: Applied<Result>[];
-    try {
-      // A rollback that the disk refused is made up for before anything new is written.
-      if (database.inTransaction) database.exec('ROLLBACK');
-      outcomes = write(group);
-    } catch (error) {
-      rollBack(database);
-      for (const { reject } of group) reject(error);
-      return;
-    }
-    options.committed?.();
-    group.forEach(({ resolve, reject }, index) => {
-      const outcome = outcomes[index]!;
-      if ('refused' in outcome) reject(outcome.refused);
-      else resolve(outcome.result);
-    });
+    if (group.length > 0) write(group);
+  };
+
+  const turn = (): void => {
+    turnsLeft -= 1;
+    if (turnsLeft <= 0 || waiting.length >= requestsEnough) flush();
+    else setImmediate(turn);
   };
 
   const schedule = (): void => {
-    if (scheduled) return;
-    scheduled = true;
-    setImmediate(flush);
+    turnsLeft = 1 + Math.min(turnsMax, Math.floor(lastGroup / requestsPerTurn));
+    setImmediate(turn);
   };
 
   return {
@@ -93,12 +84,40 @@ export const groupCommit = <Request, Result>(options: GroupCommitOptions<Request
         if (closed) return reject(new Error('the store is closed'));
         if (waiting.length >= waitingMax) return reject(new Error(`more than ${waitingMax} writes are waiting`));
         waiting.push({ request, resolve, reject });
-        schedule();
+        if (waiting.length === 1) schedule();
       }),
     close: () => {
       while (waiting.length > 0) flush();
       closed = true;
     },
+  };
+};
+
+/** Writes a group and settles its promises. */
+const writer = <Request, Result>({ database, apply, begun, committed, unknown }: GroupCommitOptions<Request, Result>) => {
+  const begin = database.prepare('BEGIN IMMEDIATE');
+  const commit = database.prepare('COMMIT');
+
+  return (group: readonly Waiting<Request, Result>[]): void => {
+    let results: Result[];
+    let committing = false;
+    try {
+      // A rollback that the disk refused is made up for before anything new is written.
+      if (database.inTransaction) database.exec('ROLLBACK');
+      begin.run();
+      begun?.();
+      results = group.map(({ request }) => apply(request));
+      committing = true;
+      commit.run();
+    } catch (error) {
+      rollBack(database);
+      const isCertain = !committing || certainCodes.some((code) => isSqliteError(error, code));
+      if (isCertain || unknown === undefined) for (const { reject } of group) reject(error);
+      else for (const { resolve } of group) resolve(unknown(error instanceof Error ? error : new Error('not an Error', { cause: error })));
+      return;
+    }
+    committed?.();
+    group.forEach(({ resolve }, index) => resolve(results[index]!));
   };
 };
 

@@ -22,7 +22,13 @@ export type EventToStore = Readonly<{
 /** One event as it is read. `revision` counts from 0 in its stream. */
 export type StoredEvent = EventToStore & Readonly<{ stream: string; revision: number; position: Position }>;
 
-export type AppendResult = Readonly<{ revision: number; position: Position }>;
+export type AppendOutcome =
+  /** Durable. `revision` and `position` are those of the last event. */
+  | Readonly<{ kind: 'done'; revision: number; position: Position }>
+  /** Nothing was written: the stream is at another revision, -1 where there is none. */
+  | Readonly<{ kind: 'conflict'; actualRevision: number }>
+  /** The answer was lost: the events are written, or not, or will be. */
+  | Readonly<{ kind: 'unknown'; cause: Error }>;
 
 /** Events in order; everything up to `position` has been looked at. A filtered reader gets batches without events, so that its checkpoint moves. */
 export type EventBatch = Readonly<{ events: readonly StoredEvent[]; position: Position }>;
@@ -37,13 +43,11 @@ export type ReadAllOptions = Readonly<{
 
 export type EventStore = Readonly<{
   /**
-   * Appends all events or none, after revision `expectedRevision` (-1: the stream must not exist).
-   * Resolves only when the events survive a power loss, with the revision and position of the last one;
-   * concurrent calls share a commit. Positions are given in commit order.
-   * Rejects with WrongExpectedRevision, having written nothing, where the stream is elsewhere;
-   * rejects with the cause, having written nothing, where the disk refuses, and works again when it recovers.
+   * Appends all events or none, after revision `expectedRevision` (-1: the stream must not exist). `done` means that they survive a
+   * power loss; an append whose events, by their ids, stand there already is done too. Concurrent calls may share a commit.
+   * Rejects only where it is certain that nothing was written, and works again when the fault is mended.
    */
-  append: (stream: string, expectedRevision: number, events: readonly EventToStore[]) => Promise<AppendResult>;
+  append: (stream: string, expectedRevision: number, events: readonly EventToStore[]) => Promise<AppendOutcome>;
   /** The events of a stream in order from revision `fromRevision` (default 0); empty where there are none. */
   readStream: (stream: string, fromRevision?: number) => Promise<readonly StoredEvent[]>;
   /**
@@ -66,5 +70,7 @@ export type EventStore = Readonly<{
   subscribeAll: (after: Position, options: ReadAllOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<EventBatch>;
   /** The position of the newest event in the log, 0 where it is empty. */
   head: () => Promise<Position>;
+  /** Whether each position is followed by the next whole number, so that a gap is a removed event. Only verification looks at it. */
+  positions: 'dense' | 'sparse';
   close: () => Promise<void>;
 }>;

@@ -11,7 +11,8 @@ let next = 0;
 const appendSome = async (): Promise<void> => {
   while (next < 2_000) {
     next += 1;
-    appended.push((await store.append(`email-${name}${next}`, -1, [anEvent(name)])).position);
+    const outcome = await store.append(`email-${name}${next}`, -1, [anEvent(name)]);
+    if (outcome.kind === 'done') appended.push(outcome.position);
   }
 };
 await Promise.all(Array.from({ length: 8 }, appendSome));

@@ -1,0 +1,16 @@
+/** Where a stream ends, as an append needs to know it. */
+import { chainStart } from './hash-chain.js';
+import type { Recorded } from '../domain/events.js';
+
+/** The expected revision of the next append, the hash that it continues, and the key of the stream where it has one. */
+export type StreamVersion = Readonly<{ revision: number; hash: string; keyId: string | undefined }>;
+
+/** `keyId`: a key that was made for the stream before its first event, for files that belong to it. */
+export const startOf = (stream: string, keyId?: string): StreamVersion => ({ revision: -1, hash: chainStart(stream), keyId });
+
+/** The version of a stream whose last event is given. */
+export const versionOf = ({ revision, hash, metadata }: Pick<Recorded, 'revision' | 'hash' | 'metadata'>): StreamVersion => ({
+  revision,
+  hash,
+  keyId: metadata.keyId,
+});
