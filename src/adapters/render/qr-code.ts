@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import QRCode, { type QRCodeSegment } from 'qrcode';
 import { pixels } from '../../domain/rendering/css.js';
-import { luminanceOf, rgbOf, type Rgb } from './email/dark-colors.js';
+import { luminanceOf, rgbOf, type Rgb } from './colors.js';
 import { writePng, type Rgba } from './png.js';
 
 export const errorCorrections = ['l', 'm', 'q', 'h'] as const;

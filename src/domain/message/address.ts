@@ -1,5 +1,5 @@
 /** Reads one bare email address (RFC 5321 Mailbox, RFC 5322 addr-spec) and brings it into the one form that is used everywhere. */
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import { defaultLimits } from '../limits.js';
 
 export type ParsedAddress = Readonly<{ ok: true; address: string; localPart: string; domain: string }>;
@@ -93,9 +93,8 @@ const parseDomain = (typed: string): Part => {
   if (typed === '') return refused('nothing stands after the @');
   if (typed.startsWith('[')) return refused('the domain is an address literal; a domain name is needed');
   if (!DOMAIN_TYPED.test(typed)) return refused('the domain holds a character that no domain name has');
-  // A label that is already encoded must decode too.
-  const ascii = ASCII_ONLY.test(typed) && !/(^|\.)xn--/i.test(typed) ? typed.toLowerCase() : domainToASCII(typed);
-  if (ascii === '') return refused('the domain is not a valid internationalised domain name');
+  const ascii = ASCII_ONLY.test(typed) ? typed.toLowerCase() : domainToASCII(typed);
+  if (ascii === '' || !ascii.split('.').every(isDecodable)) return refused('the domain is not a valid internationalised domain name');
 
   const labels = ascii.split('.');
   for (const label of labels) {
@@ -108,6 +107,13 @@ const parseDomain = (typed: string): Part => {
   if (labels.length === 1 && ascii !== 'localhost') return refused('the domain has no dot');
   if (/^\d+$/.test(labels.at(-1)!)) return refused('the domain ends in a number, as an IP address does');
   return { ok: true, text: ascii };
+};
+
+/** An A-label (RFC 5890) is the encoding of what it decodes to; some versions of Node answer others as they came. */
+const isDecodable = (label: string): boolean => {
+  if (!label.startsWith('xn--')) return true;
+  const decoded = domainToUnicode(label);
+  return decoded !== label && domainToASCII(decoded) === label;
 };
 
 const tooLong = (length: number): string => `the address is ${length} octets long; at most ${defaultLimits.addressOctetsMax} are allowed`;

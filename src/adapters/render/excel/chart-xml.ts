@@ -1,6 +1,6 @@
 /** A chart as a part of the package (ECMA-376, DrawingML charts): it refers to the cells that hold its numbers and keeps a copy of them. */
 import type { ChartSeries, ChartType, ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
-import { rgbHex } from './colors.js';
+import { rgbHex } from '../colors.js';
 import { columnLetters, quotedName } from './sheet.js';
 import { escapeXml, XML_HEAD } from './xml.js';
 

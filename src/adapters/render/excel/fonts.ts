@@ -2,7 +2,7 @@
 import type { Font } from 'exceljs';
 import type { TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import type { TreeElement } from '../rich-tree.js';
-import { argb } from './colors.js';
+import { argb } from '../colors.js';
 
 export type RunFont = Partial<Font>;
 

@@ -3,7 +3,7 @@ import type { RichText } from 'exceljs';
 import type { HorizontalAlign, Html } from '../../../domain/rendering/expand/expanded.js';
 import { safeLink } from '../../../domain/rendering/urls.js';
 import { parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
-import { argb } from './colors.js';
+import { argb } from '../colors.js';
 import { fontOf, type RunFont } from './fonts.js';
 
 export type Paragraph = Readonly<{

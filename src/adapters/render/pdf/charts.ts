@@ -5,7 +5,7 @@ import { drawBars, drawLines, drawStacks, type Series } from './charts-marks.js'
 import { SLICES_MAX, drawRound, slicePalette, slicesOf, type Area } from './charts-round.js';
 import { LABEL_PT, TEXT_COLOR, TITLE_COLOR, chartText, fitted, n, textElement, type ChartText } from './charts-text.js';
 import type { Fonts } from './fonts.js';
-import { pdfColor } from './colors.js';
+import { pdfColor } from '../colors.js';
 
 /** `locale`: BCP 47, for numbers and Han characters. */
 export type ChartPlace = Readonly<{ fonts: Fonts; locale: string }>;

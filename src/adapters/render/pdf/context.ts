@@ -1,6 +1,6 @@
 /** What a component renderer knows of the place where it draws. */
 import type { Border, TextStyle } from '../../../domain/rendering/expand/expanded.js';
-import { pdfColor } from './colors.js';
+import { pdfColor } from '../colors.js';
 import type { Fonts } from './fonts.js';
 import type { Alignment, Dash, Margin, Node, Tag } from './nodes.js';
 

@@ -5,7 +5,7 @@ import type { ExpandedDocument, ExpandedMargin, ExpandedPage, ExpandedSection } 
 import { fileTooLarge, tooManyPages } from '../../../domain/rendering/limit-errors.js';
 import type { PageFormat } from '../../../domain/attachment-template/schema.js';
 import { padded } from './components/blocks.js';
-import { pdfColor } from './colors.js';
+import { pdfColor } from '../colors.js';
 import { GAP_PT, lineFactor, spaced, withStyle, type Context } from './context.js';
 import { openFonts, type Fonts } from './fonts.js';
 import type { Node, SectionNode, Tag } from './nodes.js';

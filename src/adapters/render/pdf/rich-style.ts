@@ -1,7 +1,7 @@
 /** How the elements and styles of rich text change the text inside them. */
 import { safeLink } from '../../../domain/rendering/urls.js';
 import type { TreeElement } from '../rich-tree.js';
-import { pdfColor } from './colors.js';
+import { pdfColor } from '../colors.js';
 import { boundedSize, type Context } from './context.js';
 import type { Run } from './nodes.js';
 

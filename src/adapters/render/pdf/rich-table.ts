@@ -1,6 +1,6 @@
 /** Tables that authors write in rich text: spans, widths, header rows, borders and backgrounds of cells. */
 import type { TreeElement, TreeNode } from '../rich-tree.js';
-import { pdfColor } from './colors.js';
+import { pdfColor } from '../colors.js';
 import { LINE_COLOR, lookOf, spaced, type Context } from './context.js';
 import { inlineStyle, lengthOf, type Inline } from './rich-style.js';
 import type { Alignment, Node, TableCell, TableLayout, Tag } from './nodes.js';

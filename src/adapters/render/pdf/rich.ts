@@ -2,7 +2,7 @@
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { asList, parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { blockAlign, LINE_COLOR, lookOf, narrower, spaced, type Context } from './context.js';
-import { pdfColor } from './colors.js';
+import { pdfColor } from '../colors.js';
 import { indentOf, inlineOf, inlineStyle, lengthOf, runOf, type Inline } from './rich-style.js';
 import { richTable } from './rich-table.js';
 import type { Alignment, Node, Run, Tag, TextNode } from './nodes.js';

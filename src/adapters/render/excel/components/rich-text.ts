@@ -1,5 +1,5 @@
 /** Rich text as rows: each paragraph a cell merged over the sheet's columns, headings larger, tables inside it as cells. */
-import { argb } from '../colors.js';
+import { argb } from '../../colors.js';
 import type { ComponentDrawer } from '../component.js';
 import { tooManyColumns, tooManyRows } from '../../../../domain/rendering/limit-errors.js';
 import { fontOfStyle, type RunFont } from '../fonts.js';

@@ -1,7 +1,7 @@
 /** How the cells of a table look; the same look is always the same object, so that the writer writes each style once. */
 import type { Borders, Fill } from 'exceljs';
 import type { Border, ExpandedTable, HorizontalAlign, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
-import { argb } from '../colors.js';
+import { argb } from '../../colors.js';
 import { fontOfStyle, type RunFont } from '../fonts.js';
 import type { CellStyle } from '../sheet.js';
 

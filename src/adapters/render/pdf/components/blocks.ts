@@ -7,7 +7,7 @@ import type {
   ExpandedSpacer,
   Width,
 } from '../../../../domain/rendering/expand/expanded.js';
-import { pdfColor } from '../colors.js';
+import { pdfColor } from '../../colors.js';
 import { dashOf, LINE_COLOR, lookOf, narrower, withStyle, type ComponentRenderer, type Context } from '../context.js';
 import { LIST_INDENT_PT, listNodes, richNodes } from '../rich.js';
 import type { Node, Tag } from '../nodes.js';

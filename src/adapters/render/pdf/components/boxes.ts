@@ -1,6 +1,6 @@
 /** Components that hold others: container and columns. */
 import type { Expanded, ExpandedColumns, ExpandedContainer, Width } from '../../../../domain/rendering/expand/expanded.js';
-import { pdfColor } from '../colors.js';
+import { pdfColor } from '../../colors.js';
 import { dashOf, type Context } from '../context.js';
 import type { Area, Margin, Node, Vector } from '../nodes.js';
 import { pointsOf } from './blocks.js';

@@ -1,6 +1,6 @@
 /** Tables of data: header rows that come again on each sheet, widths, alignment, stripes, lines and a footer. */
 import type { Box, ExpandedColumn, ExpandedTable, Html } from '../../../../domain/rendering/expand/expanded.js';
-import { pdfColor } from '../colors.js';
+import { pdfColor } from '../../colors.js';
 import { dashOf, LINE_COLOR, lookOf, MUTED_COLOR, narrower, type ComponentRenderer, type Context } from '../context.js';
 import { padded } from './blocks.js';
 import { cellNodes } from '../rich.js';

@@ -1,7 +1,7 @@
 /** A timeline: one event below the other, a dot and a line beside them. */
 import type { ExpandedTimeline, TimelineItem } from '../../../../domain/rendering/expand/expanded.js';
 import { progressOf, type Progress } from '../../../../domain/rendering/expand/timeline-progress.js';
-import { pdfColor } from '../colors.js';
+import { pdfColor } from '../../colors.js';
 import { LINE_COLOR, MUTED_COLOR, narrower, type ComponentRenderer, type Context } from '../context.js';
 import type { Area, Node, Tag, Vector } from '../nodes.js';
 import { plainNodes } from '../rich.js';
