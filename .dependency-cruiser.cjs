@@ -16,7 +16,7 @@ const drivers = {
   'smtp-server': '^src/adapters/mailbox/',
   'postal-mime': '^src/adapters/mailbox/',
   acorn: '^src/domain/rendering/expression/',
-  eta: '^src/adapters/render/',
+  eta: '^src/(adapters/render/email/compile|http/dashboard/template)\\.ts',
   qrcode: '^src/adapters/render/',
   'sanitize-html': '^src/adapters/render/',
   htmlparser2: '^src/adapters/render/',

@@ -43,6 +43,18 @@ const createKey = async (...args: readonly string[]): Promise<KeyRecord> => {
   return JSON.parse(stdout) as KeyRecord;
 };
 
+const LEAD_MS_MAX = 60_000;
+
+/** A key that expires soon, but not before the command that makes it has started, however busy the machine is. */
+const expiringKey = async (leadMs = 2_000): Promise<KeyRecord> => {
+  try {
+    return await createKey('--name', 'expiring', '--expires', new Date(Date.now() + leadMs).toISOString());
+  } catch (fault) {
+    if (leadMs > LEAD_MS_MAX || !/expired from the start/.test(String(fault))) throw fault;
+    return expiringKey(2 * leadMs);
+  }
+};
+
 await t.test('key create: every option holds in the server at once', async (t) => {
   const all = await createKey('--name', 'all');
   t.match(all, { name: 'all', rateLimit: null, expiresAt: null });
@@ -53,18 +65,25 @@ await t.test('key create: every option holds in the server at once', async (t) =
   t.match(await call(narrow.key, 'POST', '/api/emails/send', sendBody()), { status: 403, body: { code: 'FORBIDDEN' } });
   const second = await call(narrow.key, 'GET', '/api/emails');
   t.equal(second.headers.get('x-ratelimit-limit'), '3');
-  await call(narrow.key, 'GET', '/api/templates');
-  const fourth = await call(narrow.key, 'GET', '/api/emails');
-  t.match(fourth, { status: 429, body: { code: 'RATE_LIMIT_EXCEEDED', retryAfter: Number } });
-  t.ok(Number(fourth.headers.get('retry-after')) > 0);
+  // How many calls are answered before the first refusal depends on the minute in which each of them falls.
+  const refused = await eventually('the fourth call within a minute is refused', async () => {
+    const answer = await call(narrow.key, 'GET', '/api/templates');
+    return answer.status !== 200 && answer;
+  });
+  t.match(refused, { status: 429, body: { code: 'RATE_LIMIT_EXCEEDED', retryAfter: Number } });
+  t.ok(Number(refused.headers.get('retry-after')) > 0);
 
-  const expiring = await createKey('--name', 'expiring', '--expires', new Date(Date.now() + 2_500).toISOString());
+  const expiring = await expiringKey();
   t.type(expiring.expiresAt, 'string');
   t.match(
-    await eventually('the key expires', async () => {
-      const answer = await call(expiring.key, 'GET', '/api/emails');
-      return answer.status !== 200 && answer;
-    }),
+    await eventually(
+      'the key expires',
+      async () => {
+        const answer = await call(expiring.key, 'GET', '/api/emails');
+        return answer.status !== 200 && answer;
+      },
+      2 * LEAD_MS_MAX,
+    ),
     { status: 401, body: { code: 'API_KEY_EXPIRED' } },
   );
 

@@ -1,7 +1,8 @@
 /** The page at `/`: what runs here, and where to go next. */
 import { createHash } from 'node:crypto';
 import type { App, HttpDeps } from '../context.js';
-import { ICON, escapeHtml } from '../dashboard/page.js';
+import { ICON } from '../dashboard/page.js';
+import { pageTemplate } from '../dashboard/template.js';
 import { isLocal } from '../hooks/loopback-only.js';
 import { firstMailCurl } from '../first-mail.js';
 
@@ -25,35 +26,42 @@ pre { margin: 10px 0 0; padding: 14px 16px; border: 1px solid var(--line); borde
 const styleHash = createHash('sha256').update(style).digest('base64');
 const CSP = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-const card = (href: string, title: string, text: string): string =>
-  `<li><a href="${href}"><strong>${title}</strong><span>${text}</span></a></li>`;
+type Card = Readonly<{ href: string; title: string; text: string; isShown: boolean }>;
 
-const page = (curl: string, withMailbox: boolean): string => `<!doctype html>
+const cardsOf = (withMailbox: boolean): readonly Card[] => [
+  { href: '/docs', title: 'API reference', text: 'Every endpoint, with examples that run', isShown: true },
+  { href: '/mailbox', title: 'Mailbox', text: 'Look at the mails that were sent', isShown: withMailbox },
+  { href: '/openapi.json', title: 'OpenAPI 3.1', text: 'The same for programs', isShown: true },
+  { href: '/health/ready', title: 'Health', text: 'State of every worker', isShown: true },
+];
+
+const fill = pageTemplate<{ curl: string; cards: readonly Card[]; icon: string; style: string }>(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>sealpost</title>
-<link rel="icon" href="${ICON}">
-<style>${style}</style>
+<link rel="icon" href="<%~ it.icon %>">
+<style><%~ it.style %></style>
 </head>
 <body>
 <main>
-<h1><img src="${ICON}" alt="" width="36" height="36">sealpost</h1>
+<h1><img src="<%~ it.icon %>" alt="" width="36" height="36">sealpost</h1>
 <p>Transactional email whose log is its ledger.</p>
 <ul>
-${card('/docs', 'API reference', 'Every endpoint, with examples that run')}
-${withMailbox ? card('/mailbox', 'Mailbox', 'Look at the mails that were sent') : ''}
-${card('/openapi.json', 'OpenAPI 3.1', 'The same for programs')}
-${card('/health/ready', 'Health', 'State of every worker')}
+<% for (const { href, title, text, isShown } of it.cards) { %>\
+<% if (isShown) { %><li><a href="<%= href %>"><strong><%= title %></strong><span><%= text %></span></a></li><% } %>
+<% } %>\
 </ul>
 <h2>Send a first email</h2>
-<pre>${escapeHtml(curl)}</pre>
+<pre><%= it.curl %></pre>
 </main>
 </body>
 </html>
-`;
+`);
+
+const page = (curl: string, withMailbox: boolean): string => fill({ curl, cards: cardsOf(withMailbox), icon: ICON, style });
 
 /** Registers `/`. The mailbox is linked where the reader can reach it. */
 export const landingRoutes = (app: App, deps: Pick<HttpDeps, 'settings' | 'mailbox'>): void => {
