@@ -175,9 +175,9 @@ export const memoryFiles = (): MemoryFiles => {
   };
 };
 
-/** The same ids in every run: the n-th is n. */
-export const countingIds = (): Ids => {
-  let count = 0;
+/** The same ids in every run: the n-th after `begun` is n. */
+export const countingIds = (begun = 0): Ids => {
+  let count = begun;
   return {
     uuid: () => `00000000-0000-7000-8000-${String((count += 1)).padStart(12, '0')}`,
     bytes: (sizeBytes) => {

@@ -1,0 +1,71 @@
+/** Queries over documents in memory, as every store of read models answers them. */
+import type { CollectionSpec, Condition, Document, Query } from '../../../src/domain/ports/read-models.js';
+
+type Scalar = string | number;
+
+const scalarOf = (document: Document, field: string): Scalar | undefined => {
+  const value = document[field];
+  return typeof value === 'string' || typeof value === 'number' ? value : undefined;
+};
+
+/** Numbers stand before strings. */
+const compare = (a: Scalar, b: Scalar): number => {
+  if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
+  return a < b ? -1 : a > b ? 1 : 0;
+};
+
+const holds = (value: Scalar | undefined, { eq, gte, lt, lte }: Condition): boolean => {
+  if (eq === undefined && gte === undefined && lt === undefined && lte === undefined) return true;
+  return (
+    value !== undefined &&
+    (eq === undefined || value === eq) &&
+    (gte === undefined || compare(value, gte) >= 0) &&
+    (lt === undefined || compare(value, lt) < 0) &&
+    (lte === undefined || compare(value, lte) <= 0)
+  );
+};
+
+/** Throws RangeError for a field that is not declared. */
+export const checkDeclared = (spec: CollectionSpec, { where, sort }: Pick<Query, 'where' | 'sort'>): void => {
+  for (const field of [...Object.keys(where), ...(sort === undefined ? [] : [sort.field])]) {
+    if (field !== 'seq' && !spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
+  }
+};
+
+/** The documents that match, in no order. */
+export const matching = (
+  spec: CollectionSpec,
+  documents: Iterable<Document>,
+  { where, search }: Pick<Query, 'where' | 'search'>,
+): Document[] => {
+  const conditions = Object.entries(where);
+  const phrase = search?.toLowerCase();
+  const found: Document[] = [];
+  for (const document of documents) {
+    if (!conditions.every(([field, condition]) => holds(scalarOf(document, field), condition))) continue;
+    const text = spec.search === undefined ? undefined : document[spec.search];
+    if (phrase !== undefined && !(typeof text === 'string' && text.toLowerCase().includes(phrase))) continue;
+    found.push(document);
+  }
+  return found;
+};
+
+/** The page of those documents that the query asks for. */
+export const pageOf = (documents: readonly Document[], { sort, search, after, skip = 0, limit }: Query): readonly Document[] => {
+  const { field, direction } =
+    search === undefined ? (sort ?? { field: 'seq', direction: 'desc' as const }) : { field: 'seq', direction: 'desc' as const };
+  const sign = direction === 'asc' ? 1 : -1;
+  const valueOf = (document: Document): Scalar | undefined => (field === 'seq' ? document.seq : scalarOf(document, field));
+  const order = (a: Readonly<{ value: Scalar; seq: number }>, b: Readonly<{ value: Scalar; seq: number }>): number =>
+    sign * (compare(a.value, b.value) || a.seq - b.seq);
+  const start = after === undefined ? undefined : { value: field === 'seq' ? after.seq : after.value, seq: after.seq };
+  return documents
+    .flatMap((document) => {
+      const value = valueOf(document);
+      return value === undefined ? [] : [{ value, seq: document.seq, document }];
+    })
+    .filter((place) => start === undefined || order(start, place) < 0)
+    .sort(order)
+    .slice(skip, skip + limit)
+    .map(({ document }) => document);
+};
