@@ -3,7 +3,7 @@ import { chainHash, chainStart } from './hash-chain.js';
 import { evolveLedger, sealOf, type LedgerState, type Seal } from './ledger.js';
 import { LEDGER_STREAM } from '../domain/ids.js';
 import { decodeEvent } from './codec.js';
-import type { EventStore, StoredEvent } from '../domain/ports/event-store.js';
+import type { EventStore, Position, StoredEvent } from '../domain/ports/event-store.js';
 import type { LedgerEvent } from '../domain/team/events.js';
 
 export type Finding = Readonly<{
@@ -25,9 +25,10 @@ export type Verification = Readonly<{
 /** A root that was noted elsewhere: what proves that nothing was cut off the end, or rewritten with all its seals. */
 export type NotedRoot = Readonly<{ position: number; root: string }>;
 
-type Walk = {
-  readonly tails: Map<string, { revision: number; hash: string }>;
-  position: number;
+type Progress = {
+  readonly isDense: boolean;
+  readonly versions: Map<string, { revision: number; hash: string }>;
+  position: Position;
   events: number;
   seals: number;
   ledger: LedgerState;
@@ -37,29 +38,37 @@ type Walk = {
 
 /** Reads the whole log once. `onProgress` gets the number of events so far. */
 export const verifyLog = async (
-  store: Pick<EventStore, 'readAll' | 'head'>,
+  store: Pick<EventStore, 'readAll' | 'head' | 'positions'>,
   noted: NotedRoot | undefined,
   onProgress: (events: number) => void = () => {},
 ): Promise<Verification> => {
-  const walk: Walk = { tails: new Map(), position: 0, events: 0, seals: 0, ledger: undefined, unsealed: [] };
+  const progress: Progress = {
+    isDense: store.positions === 'dense',
+    versions: new Map(),
+    position: 0,
+    events: 0,
+    seals: 0,
+    ledger: undefined,
+    unsealed: [],
+  };
   let seen: Seal | undefined;
   const result = (finding: Finding | undefined): Verification => ({
-    events: walk.events,
-    streams: walk.tails.size,
-    seals: walk.seals,
-    head: walk.position,
-    seal: walk.ledger,
+    events: progress.events,
+    streams: progress.versions.size,
+    seals: progress.seals,
+    head: progress.position,
+    seal: progress.ledger,
     finding,
   });
   for await (const batch of store.readAll(0)) {
     for (const event of batch.events) {
-      const finding = step(walk, event);
+      const finding = step(progress, event);
       if (finding !== undefined) return result(finding);
-      if (noted !== undefined && walk.ledger?.position === noted.position) seen = walk.ledger;
+      if (noted !== undefined && progress.ledger?.position === noted.position) seen = progress.ledger;
     }
-    onProgress(walk.events);
+    onProgress(progress.events);
   }
-  return result(noted === undefined ? undefined : checkNoted(noted, seen, walk.position));
+  return result(noted === undefined ? undefined : checkNoted(noted, seen, progress.position));
 };
 
 const checkNoted = (noted: NotedRoot, seen: Seal | undefined, head: number): Finding | undefined => {
@@ -80,44 +89,48 @@ const checkNoted = (noted: NotedRoot, seen: Seal | undefined, head: number): Fin
       };
 };
 
-const step = (walk: Walk, event: StoredEvent): Finding | undefined => {
+const step = (progress: Progress, event: StoredEvent): Finding | undefined => {
   const at = (kind: Finding['kind'], message: string): Finding => ({ kind, position: event.position, stream: event.stream, message });
-  if (event.position !== walk.position + 1) {
-    return at(
-      'removed',
-      `position ${walk.position + 1} is missing: the log goes on with ${event.position} (${event.stream} revision ${event.revision})`,
-    );
-  }
-  const tail = walk.tails.get(event.stream) ?? { revision: -1, hash: chainStart(event.stream) };
-  const broken = checkChain(tail, event, at);
+  const misplaced = checkPosition(progress, event, at);
+  if (misplaced !== undefined) return misplaced;
+  const version = progress.versions.get(event.stream) ?? { revision: -1, hash: chainStart(event.stream) };
+  const broken = checkChain(version, event, at);
   if (broken !== undefined) return broken;
-  walk.tails.set(event.stream, { revision: event.revision, hash: event.hash });
-  walk.position = event.position;
-  walk.events += 1;
-  walk.unsealed.push({ position: event.position, hash: event.hash });
-  return event.stream === LEDGER_STREAM ? checkSeal(walk, event, at) : undefined;
+  progress.versions.set(event.stream, { revision: event.revision, hash: event.hash });
+  progress.position = event.position;
+  progress.events += 1;
+  progress.unsealed.push({ position: event.position, hash: event.hash });
+  return event.stream === LEDGER_STREAM ? checkSeal(progress, event, at) : undefined;
+};
+
+/** In a dense log a gap is a removed event; in any other only the order tells. */
+const checkPosition = ({ isDense, position }: Progress, event: StoredEvent, at: At): Finding | undefined => {
+  const what = `${event.position} (${event.stream} revision ${event.revision})`;
+  if (isDense && event.position !== position + 1) return at('removed', `position ${position + 1} is missing: the log goes on with ${what}`);
+  if (event.position <= position) return at('moved', `position ${what} stands after position ${position}`);
+  return undefined;
 };
 
 type At = (kind: Finding['kind'], message: string) => Finding;
 
-const checkChain = (tail: { revision: number; hash: string }, event: StoredEvent, at: At): Finding | undefined => {
-  const place = `position ${event.position} (${event.stream} revision ${event.revision})`;
-  if (event.revision <= tail.revision) return at('inserted', `${place} repeats a revision: it was slipped in or moved`);
-  if (event.revision > tail.revision + 1)
-    return at('removed', `${place} follows revision ${tail.revision}: what stood between was removed or moved`);
-  if (chainHash(tail.hash, event.stream, event.revision, event) === event.hash) return undefined;
-  return at('changed', `${place} is not what its hash says: it was changed, moved here, or slipped in`);
+const checkChain = (version: { revision: number; hash: string }, event: StoredEvent, at: At): Finding | undefined => {
+  const where = `position ${event.position} (${event.stream} revision ${event.revision})`;
+  if (event.revision <= version.revision) return at('inserted', `${where} repeats a revision: it was slipped in or moved`);
+  if (event.revision > version.revision + 1)
+    return at('removed', `${where} follows revision ${version.revision}: what stood between was removed or moved`);
+  if (chainHash(version.hash, event.stream, event.revision, event) === event.hash) return undefined;
+  return at('changed', `${where} is not what its hash says: it was changed, moved here, or slipped in`);
 };
 
-const checkSeal = (walk: Walk, event: StoredEvent, at: At): Finding | undefined => {
+const checkSeal = (progress: Progress, event: StoredEvent, at: At): Finding | undefined => {
   const decoded = readSeal(event);
   if (decoded === undefined) return at('inserted', `the ledger holds a ${event.type} that is no seal`);
   const { position, count, root } = decoded.data;
-  const from = walk.ledger?.position ?? 0;
-  const covered = walk.unsealed.filter((entry) => entry.position <= position);
+  const from = progress.ledger?.position ?? 0;
+  const covered = progress.unsealed.filter((entry) => entry.position <= position);
   if (
     sealOf(
-      walk.ledger,
+      progress.ledger,
       covered.map(({ hash }) => hash),
       position,
     ).root !== root ||
@@ -125,12 +138,12 @@ const checkSeal = (walk: Walk, event: StoredEvent, at: At): Finding | undefined 
   ) {
     return at(
       'seal-broken',
-      `the events from ${from + 1} to ${position} are not those that the seal at position ${event.position} covers: their chain was rewritten`,
+      `the events after position ${from} up to ${position} are not those that the seal at position ${event.position} covers: their chain was rewritten`,
     );
   }
-  walk.ledger = evolveLedger(walk.ledger, decoded);
-  walk.unsealed = walk.unsealed.filter((entry) => entry.position > position);
-  walk.seals += 1;
+  progress.ledger = evolveLedger(progress.ledger, decoded);
+  progress.unsealed = progress.unsealed.filter((entry) => entry.position > position);
+  progress.seals += 1;
   return undefined;
 };
 

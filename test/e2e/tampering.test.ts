@@ -94,6 +94,7 @@ await t.test('an event that repeats a revision, in a store that does not refuse 
   for await (const batch of store.readAll(0)) events.push(...batch.events);
   const repeated = { ...events[1]!, position: events.length + 1 };
   const lax = {
+    positions: 'dense' as const,
     head: async () => repeated.position,
     readAll: async function* () {
       yield { events: [...events, repeated], position: repeated.position };

@@ -134,6 +134,38 @@ void t.test('a removed, moved or inserted event is found', async (t) => {
   );
 });
 
+/** The same log in a store whose positions have gaps. */
+const sparse = async () => {
+  const { store, eventLog, seal } = await world(6);
+  const spread = (position: number): number => position * 7 + (position % 3);
+  const readAll: typeof store.readAll = async function* (after, options) {
+    for await (const { events, position } of store.readAll(0, options)) {
+      const spreadOut = events.map((event) => ({ ...event, position: spread(event.position) }));
+      yield { events: spreadOut.filter((event) => event.position > after), position: spread(position) };
+    }
+  };
+  const gappy = { positions: 'sparse' as const, readAll, head: async () => spread(await store.head()) };
+  const limits = { ...defaultLimits, ledgerSealEveryEvents: 10 };
+  await sealOnce({ eventLog, store: gappy, limits, clock: fakeClock(), logger: memoryLog() }, never);
+  return { store, gappy, seal };
+};
+
+void t.test('gaps between positions are no finding where the store has them, and what was removed is found still', async (t) => {
+  const { store, gappy } = await sparse();
+  const sound = await verifyLog(gappy, undefined);
+  t.match(sound, { events: 14, seals: 2, finding: undefined });
+  t.equal((await verifyLog(gappy, sound.seal)).finding, undefined);
+  t.match((await verifyLog(store, undefined)).finding, { kind: 'seal-broken' }, 'the seals name the positions that the store gives');
+  const all = [...store.events];
+  const without = (index: number): void => void store.events.splice(0, store.events.length, ...all.toSpliced(index, 1));
+  without(2);
+  t.match((await verifyLog(gappy, undefined)).finding, { kind: 'removed', stream: 'email-2' }, 'in the middle of a stream');
+  without(8);
+  t.match((await verifyLog(gappy, undefined)).finding, { kind: 'seal-broken', stream: 'ledger' }, 'at the end of a stream');
+  store.events.splice(0, store.events.length, all[1]!, all[0]!, ...all.slice(2));
+  t.match((await verifyLog(gappy, undefined)).finding, { kind: 'moved' }, 'out of order');
+});
+
 void t.test('a chain that was made anew from the forgery on breaks the seal over it', async (t) => {
   const { finding } = await forged((events) =>
     rechained(events.with(7, { ...events[7]!, data: events[7]!.data.replace('mx.example.net', 'mx.example.com') })),
