@@ -14,10 +14,10 @@ import { machineWithDisk } from './support/machine.js';
 import { seeded } from './support/pairs.js';
 import { report, type Figure } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
+import { DAY_MS } from '../src/domain/time.js';
 
 const EMAILS_IN_LIST = 1_000_000;
 const BATCH = 5_000;
-const DAY_MS = 86_400_000;
 const DAYS = 30;
 const START_MS = Date.parse('2026-10-22T00:00:00Z');
 const SEED = 4;

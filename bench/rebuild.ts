@@ -14,6 +14,7 @@ import { machineWithDisk } from './support/machine.js';
 import { compareMeasures, interval, median, seeded, type Measure, type PairsResult } from './support/pairs.js';
 import { figuresOf, report } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
+import { DAY_MS } from '../src/domain/time.js';
 
 /** Events per second of a rebuild, as a share of those of the scan. */
 const TARGET = 0.35;
@@ -24,7 +25,6 @@ const EVENTS_PER_EMAIL = 4;
 const EVENTS = EMAILS_IN_LOG * EVENTS_PER_EMAIL;
 /** So many emails are under way at a time, so that their events lie between each other in the log. */
 const UNDER_WAY = 250;
-const DAY_MS = 86_400_000;
 const START_MS = Date.parse('2026-11-01T00:00:00Z');
 const SEED = 3;
 

@@ -1,5 +1,5 @@
 /** `sealpost key …`: makes and revokes API keys, beside a running server too. */
-import { makeCommands } from '../commands/index.js';
+import { createApiKey, revokeApiKey } from '../commands/api-keys.js';
 import { systemCaller } from '../commands/first-start.js';
 import { permissions, type Permission } from '../domain/api-key/permissions.js';
 import { parseApiKeyId } from '../domain/ids.js';
@@ -21,7 +21,7 @@ export const createKey = (options: CreateKeyOptions): Promise<void> =>
     }
     if (options.expires !== undefined && Number.isNaN(Date.parse(options.expires)))
       throw new Error(`--expires ${options.expires} is not an ISO 8601 time such as 2030-01-31T00:00:00Z`);
-    const created = await makeCommands(engine).createApiKey(systemCaller(teamId, 'cli', 'cli'), {
+    const created = await createApiKey(engine, systemCaller(teamId, 'cli', 'cli'), {
       name: options.name,
       permissions: granted,
       ...(rateLimit === undefined ? {} : { rateLimit }),
@@ -36,7 +36,7 @@ export const revokeKey = (id: string): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const parsed = parseApiKeyId(id);
     if (parsed === undefined) throw new Error(`${id} is not the id of a key; ids look like key_ followed by 22 characters`);
-    const revoked = await makeCommands(engine).revokeApiKey(systemCaller(teamId, 'cli', 'cli'), parsed);
+    const revoked = await revokeApiKey(engine, systemCaller(teamId, 'cli', 'cli'), parsed);
     print(`Key ${revoked.id} (${revoked.name}) is revoked.`);
   });
 

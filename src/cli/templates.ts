@@ -2,50 +2,45 @@
 import { readFileSync } from 'node:fs';
 import { Value } from '@sinclair/typebox/value';
 import type { TObject } from '@sinclair/typebox';
-import type { Caller, Commands } from '../commands/api.js';
-import { makeCommands } from '../commands/index.js';
+import { importAttachmentTemplate } from '../commands/attachment-templates.js';
+import type { Caller } from '../commands/caller.js';
+import type { CommandDeps } from '../commands/deps.js';
+import { createTemplate, findTemplate, publishTemplate, updateTemplate } from '../commands/templates.js';
 import { systemCaller } from '../commands/first-start.js';
 import { ImportAttachmentTemplateRequestSchema, type ImportAttachmentTemplateRequest } from '../api/attachment-templates.js';
 import { CreateTemplateRequestSchema, type CreateTemplateRequest } from '../api/templates.js';
-import { DomainError } from '../domain/errors.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
 
 export const importTemplate = (file: string): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const given = read(file);
-    const commands = makeCommands(engine);
     const caller = systemCaller(teamId, 'cli', 'cli');
     if (isAttachment(given))
       await importAttachment(
-        commands,
+        engine,
         caller,
         checked<ImportAttachmentTemplateRequest>(ImportAttachmentTemplateRequestSchema, withoutPublish(given), file),
       );
-    else await importEmail(commands, caller, checked<CreateTemplateRequest>(CreateTemplateRequestSchema, given, file));
+    else await importEmail(engine, caller, checked<CreateTemplateRequest>(CreateTemplateRequestSchema, given, file));
   });
 
-const importEmail = async (commands: Commands, caller: Caller, request: CreateTemplateRequest): Promise<void> => {
-  const known = request.slug === undefined ? undefined : await commands.getTemplate(caller, request.slug).catch(absent);
+const importEmail = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest): Promise<void> => {
+  const known = request.slug === undefined ? undefined : await findTemplate(deps, caller.teamId, request.slug);
   const { publish: _, ...changes } = request;
   if (known === undefined) {
-    const created = await commands.createTemplate(caller, { ...request, publish: true });
+    const created = await createTemplate(deps, caller, { ...request, publish: true });
     return print(`Template ${created.slug} (${created.id}) is created and published as version 1.`);
   }
-  await commands.updateTemplate(caller, known.id, changes);
-  const published = await commands.publishTemplate(caller, known.id);
+  await updateTemplate(deps, caller, known.id, changes);
+  const published = await publishTemplate(deps, caller, known.id);
   print(`Template ${published.slug} (${published.id}) is published as version ${published.publishedVersion}.`);
 };
 
-const importAttachment = async (commands: Commands, caller: Caller, request: ImportAttachmentTemplateRequest): Promise<void> => {
-  const { template, created } = await commands.importAttachmentTemplate(caller, request);
+const importAttachment = async (deps: CommandDeps, caller: Caller, request: ImportAttachmentTemplateRequest): Promise<void> => {
+  const { template, created } = await importAttachmentTemplate(deps, caller, request);
   const name = `Attachment template ${template.slug} (${template.shortId})`;
   print(`${name} is ${created ? 'created and ' : ''}published as version ${template.publishedVersion}.`);
-};
-
-const absent = (fault: unknown): undefined => {
-  if (fault instanceof DomainError && fault.code === 'TEMPLATE_NOT_FOUND') return undefined;
-  throw fault;
 };
 
 const read = (file: string): unknown => {

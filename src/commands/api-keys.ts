@@ -1,61 +1,55 @@
 /** Commands on API keys, and the admission of a call by its key. */
-import type { Authenticated, Caller, Commands } from './api.js';
+import type { Authenticated, Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle, loadState, type Loaded } from './command-handler.js';
-import type { CreateApiKeyRequest } from '../api/api-keys.js';
+import { handle, loadState } from './command-handler.js';
+import { ownedBy } from './owned-by.js';
+import { isoMoment } from './remembered.js';
+import type { ApiKeyRecord, CreateApiKeyRequest, CreatedApiKey } from '../api/api-keys.js';
 import {
   admitApiKey,
   apiKeyDecider,
   apiKeyListing,
+  apiKeyUnknown,
   formatApiKey,
   API_KEY_PREFIX,
   isUseWorthNoting,
   readApiKey,
   type ApiKey,
-  type ApiKeyState,
 } from '../domain/api-key/state.js';
 import { DomainError } from '../domain/errors.js';
 import { apiKeyStream, assertDefined, parseTeamId, type ApiKeyId, type TeamId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 
-const unknown = (): DomainError => new DomainError('API_KEY_UNKNOWN', 'There is no API key with this id. GET /api/api-keys lists yours.');
+export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
+  const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);
+  ownedBy(caller.teamId, apiKeyUnknown)(loaded);
+  return apiKeyListing(id, loaded.state!, isoTime(deps.clock.now()));
+};
 
-const ownedBy =
-  (teamId: TeamId) =>
-  ({ state, teamId: owner }: Loaded<ApiKeyState>): void => {
-    if (state === undefined || owner !== teamId) throw unknown();
-  };
+export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
+  const cause = causeOf(deps, caller);
+  const { state } = await handle(
+    deps.eventLog,
+    apiKeyStream(id),
+    apiKeyDecider,
+    { type: 'RevokeApiKey', at: cause.at },
+    cause,
+    ownedBy(caller.teamId, apiKeyUnknown),
+  );
+  return apiKeyListing(id, state!, cause.at);
+};
 
-export const apiKeyCommands = (deps: CommandDeps): Pick<Commands, 'authenticate' | 'createApiKey' | 'getApiKey' | 'revokeApiKey'> => ({
-  authenticate: (token) => authenticate(deps, token),
-  createApiKey: (caller, request) => createApiKey(deps, caller, request),
-  getApiKey: async (caller, id) => {
-    const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);
-    ownedBy(caller.teamId)(loaded);
-    return apiKeyListing(id, loaded.state!, isoTime(deps.clock.now()));
-  },
-  revokeApiKey: async (caller, id) => {
-    const cause = causeOf(deps, caller);
-    const { state } = await handle(
-      deps.eventLog,
-      apiKeyStream(id),
-      apiKeyDecider,
-      { type: 'RevokeApiKey', at: cause.at },
-      cause,
-      ownedBy(caller.teamId),
-    );
-    return apiKeyListing(id, state!, cause.at);
-  },
-});
-
-/** The log is asked on each call, so a key that any process revoked is refused from that moment on. */
-const authenticate = async (deps: CommandDeps, token: string): Promise<Authenticated> => {
+/**
+ * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED.
+ * The log is asked on each call, so a key that any process revoked is refused from that moment on.
+ */
+export const authenticate = async (deps: CommandDeps, token: string): Promise<Authenticated> => {
   const read = readApiKey(token);
   if (read === undefined) {
     throw new DomainError('INVALID_API_KEY', `The bearer token is no API key: it must be ${API_KEY_PREFIX} followed by 43 characters.`);
   }
   const { state, teamId } = await deps.apiKey(apiKeyStream(read.id));
-  const at = isoTime(deps.clock.now());
+  const at = isoMoment(deps.clock.now());
   const key = admitApiKey(state, read.hash, at);
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
   if (isUseWorthNoting(key, at)) await noteUse(deps, read.id, team, at);
@@ -67,7 +61,7 @@ const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: stri
   await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'UseApiKey', at }, cause);
 };
 
-const createApiKey = async (deps: CommandDeps, caller: Caller, request: CreateApiKeyRequest) => {
+export const createApiKey = async (deps: CommandDeps, caller: Caller, request: CreateApiKeyRequest): Promise<CreatedApiKey> => {
   const missing = request.permissions.filter((permission) => !caller.permissions.includes(permission));
   if (missing.length > 0) {
     throw new DomainError('FORBIDDEN', `A key can grant only what it may do itself; the calling key lacks ${missing.join(', ')}.`);

@@ -1,15 +1,17 @@
 /** Commands on the gallery: upload, read, delete. The bytes are sealed under the asset's own key and go with it. */
 import { hash } from 'node:crypto';
-import type { Caller, Commands, Upload } from './api.js';
+import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle, loadState, type Loaded } from './command-handler.js';
+import { handle, loadState } from './command-handler.js';
+import { ownedBy, ownedState } from './owned-by.js';
+import type { Deleted } from '../api/common.js';
 import { checkAssetSizes } from '../domain/asset/errors.js';
 import type { AssetUploaded } from '../domain/asset/events.js';
 import { kindOf, nameFor } from '../domain/asset/kind.js';
 import type { AssetRecord } from '../api/assets.js';
 import type { AssetUsage } from '../domain/asset/state.js';
 import { assetDecider, assetNotFound, assetListing, type AssetState } from '../domain/asset/state.js';
-import { AppendUnknown, DomainError } from '../domain/errors.js';
+import { AppendUnknown, invalid } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
 import { safeFilename } from '../domain/filename.js';
 import { assetStream, assertDefined, parseAssetId, type AssetId, type TeamId } from '../domain/ids.js';
@@ -36,39 +38,36 @@ export const loadAsset = async (
 };
 
 const living = async (deps: Pick<CommandDeps, 'eventLog'>, teamId: TeamId, id: AssetId) => {
-  const { state, teamId: owner } = await loadState(deps.eventLog, assetStream(id), assetDecider);
-  if (state === undefined || state.deletedAt !== null || state.description === undefined || owner !== teamId) return undefined;
-  return { ...state, description: state.description };
+  const asset = ownedState(teamId, await loadState(deps.eventLog, assetStream(id), assetDecider));
+  return asset?.description === undefined ? undefined : { ...asset, description: asset.description };
 };
 
-export const assetCommands = (deps: CommandDeps): Pick<Commands, 'uploadAsset' | 'getAsset' | 'assetContent' | 'deleteAsset'> => ({
-  uploadAsset: (caller, upload, usage) => uploadAsset(deps, caller, upload, usage),
-  getAsset: async (caller, id) => {
-    const asset = await living(deps, caller.teamId, id);
-    if (asset === undefined) throw assetNotFound();
-    return assetListing(id, asset, asset.description);
-  },
-  assetContent: async (caller, id) => {
-    const asset = await loadAsset(deps, caller.teamId, id);
-    if (asset === undefined) throw assetNotFound();
-    return asset;
-  },
-  deleteAsset: async (caller, id) => {
-    await deleteAsset(deps, caller, id);
-    return { id, deleted: true };
-  },
-});
+export const getAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<AssetRecord> => {
+  const asset = await living(deps, caller.teamId, id);
+  if (asset === undefined) throw assetNotFound();
+  return assetListing(id, asset, asset.description);
+};
 
-const uploadAsset = async (
+export const assetContent = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<LoadedAsset> => {
+  const asset = await loadAsset(deps, caller.teamId, id);
+  if (asset === undefined) throw assetNotFound();
+  return asset;
+};
+
+/** A file as it came, under the name that the caller gave it. */
+export type Upload = Readonly<{ filename: string; bytes: Buffer }>;
+
+/** `usage`: what the team's gallery holds; the route asks the read model first. */
+export const uploadAsset = async (
   deps: CommandDeps,
   caller: Caller,
   { filename: given, bytes }: Upload,
   usage: AssetUsage,
 ): Promise<AssetRecord> => {
-  if (bytes.byteLength === 0) throw invalid('file', 'is empty');
+  if (bytes.byteLength === 0) throw invalid('upload', 'file', 'is empty');
   checkAssetSizes(bytes.byteLength, usage, deps.limits);
   const named = safeFilename(given);
-  if (named === '') throw invalid('filename', 'has no visible character');
+  if (named === '') throw invalid('upload', 'filename', 'has no visible character');
   const { contentType, size } = kindOf(bytes, await deps.mediaTypes.of(bytes), named);
   const description = { filename: nameFor(named, contentType, deps.limits.filenameCharsMax), sha256: hash('sha256', bytes) };
 
@@ -88,22 +87,18 @@ const uploadAsset = async (
   return assetListing(id, events.reduce(assetDecider.evolve, undefined as AssetState)!, description);
 };
 
-const invalid = (field: string, message: string): DomainError =>
-  new DomainError('VALIDATION_ERROR', `The upload is invalid: \`${field}\` ${message}.`, { errors: [{ field, message }] });
-
 /**
  * The bytes and the key go first, then it is recorded: what the log calls deleted is gone. Where the program dies in between,
  * the asset is still listed without its content, and deleting it again ends what was begun.
  */
-const deleteAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<void> => {
+export const deleteAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<Deleted> => {
   const stream = assetStream(id);
-  const owned = ({ state, teamId }: Loaded<AssetState>): void => {
-    if (state === undefined || state.deletedAt !== null || teamId !== caller.teamId) throw assetNotFound();
-  };
+  const owned = ownedBy(caller.teamId, assetNotFound);
   const loaded = await loadState(deps.eventLog, stream, assetDecider);
   owned(loaded);
   await deps.files.delete(loaded.state!.file);
   await deps.eventLog.destroyKey(stream);
   const cause = causeOf(deps, caller);
   await handle(deps.eventLog, stream, assetDecider, { type: 'DeleteAsset', at: cause.at }, cause, owned);
+  return { id, deleted: true };
 };

@@ -1,8 +1,9 @@
 /** Commands on attachment templates: create, import, change, publish, delete, read, preview. */
-import type { Caller, Commands, DocumentPreview, DocumentPreviewRequest, Imported } from './api.js';
+import type { Caller } from './caller.js';
+import { remembered } from './remembered.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
-import { attachmentTemplateRecord, attachmentTemplateVersions } from './template-answers.js';
+import { attachmentTemplateRecord, versionsOfAttachmentTemplate } from './template-answers.js';
 import {
   changeOf,
   createOf,
@@ -17,10 +18,12 @@ import {
 import { slugOf } from './template-slugs.js';
 import type {
   AttachmentTemplateRecord,
+  AttachmentTemplateVersion,
   CreateAttachmentTemplateRequest,
   ImportAttachmentTemplateRequest,
+  UpdateAttachmentTemplateRequest,
 } from '../api/attachment-templates.js';
-import type { AttachmentTemplateContent } from '../domain/attachment-template/schema.js';
+import type { AttachmentTemplateContent, OutputFormat } from '../domain/attachment-template/schema.js';
 import { parseShortId, SHORT_ID_SIZE_BYTES, shortIdOf } from '../domain/attachment-template/short-id.js';
 import {
   attachmentTemplateDecider,
@@ -29,7 +32,7 @@ import {
   resolveAttachmentVersion,
   type AttachmentTemplate,
 } from '../domain/attachment-template/state.js';
-import { DomainError } from '../domain/errors.js';
+import { invalid } from '../domain/errors.js';
 import {
   attachmentTemplateIdOf,
   attachmentTemplateSlugStream,
@@ -39,6 +42,8 @@ import {
   type AttachmentTemplateId,
   type TeamId,
 } from '../domain/ids.js';
+import type { Deleted } from '../api/common.js';
+import type { JsonObject } from '../domain/json.js';
 import { checkAttachmentTemplate } from '../domain/rendering/check/attachment.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
 import { emptyCompany } from '../domain/team/state.js';
@@ -56,7 +61,7 @@ const kind: TemplateKindOf<AttachmentTemplateId, AttachmentDraft, Pick<Attachmen
     return shortId === undefined ? parseAttachmentTemplateId(reference) : attachmentTemplateIdOf(teamId, shortId);
   },
   stream: attachmentTemplateStream,
-  slugStream: attachmentTemplateSlugStream,
+  slugStream: remembered(1_000, (teamId, slug) => `${teamId} ${slug}`, attachmentTemplateSlugStream),
   load: (deps, id) => deps.attachmentTemplate(attachmentTemplateStream(id)),
 };
 
@@ -77,30 +82,40 @@ export const attachmentContentAt = async (
 /** Names that revision for ever. */
 export const attachmentCacheKey = (id: AttachmentTemplateId, revision: number): string => `${id}:${revision}`;
 
-export const attachmentTemplateCommands = (
+export type Imported<Template> = Readonly<{ template: Template; created: boolean }>;
+
+/** Without a format the first one of the template, without a version the draft; default values stand in for variables that are not given. */
+export type DocumentPreviewRequest = Readonly<{ variables: JsonObject; format?: OutputFormat; version?: string | number }>;
+/** `name` is that of the template, without an extension. */
+export type DocumentPreview = Readonly<{ bytes: Uint8Array; format: OutputFormat; name: string }>;
+
+/** `reference`: id, short id or slug, on each of these. */
+export const getAttachmentTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<AttachmentTemplateRecord> =>
+  recordOf(await mustFindOf(kind, deps, caller, reference));
+
+export const updateAttachmentTemplate = async (
   deps: CommandDeps,
-): Pick<
-  Commands,
-  | 'createAttachmentTemplate'
-  | 'importAttachmentTemplate'
-  | 'getAttachmentTemplate'
-  | 'updateAttachmentTemplate'
-  | 'deleteAttachmentTemplate'
-  | 'publishAttachmentTemplate'
-  | 'attachmentTemplateVersions'
-  | 'previewAttachmentTemplate'
-> => ({
-  createAttachmentTemplate: (caller, request) => create(deps, caller, request),
-  importAttachmentTemplate: (caller, request) => importTemplate(deps, caller, request),
-  getAttachmentTemplate: async (caller, reference) => recordOf(await mustFindOf(kind, deps, caller, reference)),
-  updateAttachmentTemplate: async (caller, reference, { slug, ...changes }) =>
-    recordOf(await changeOf(kind, deps, caller, reference, { slug, changed: (draft) => checkedDraft(deps, { ...draft, ...changes }) })),
-  deleteAttachmentTemplate: async (caller, reference) => ({ id: await deleteOf(kind, deps, caller, reference), deleted: true }),
-  publishAttachmentTemplate: async (caller, reference) => recordOf(await publishOf(kind, deps, caller, reference)),
-  attachmentTemplateVersions: async (caller, reference) =>
-    attachmentTemplateVersions((await mustFindOf(kind, deps, caller, reference)).template),
-  previewAttachmentTemplate: (caller, reference, request, signal) => preview(deps, caller, reference, { ...request, signal }),
+  caller: Caller,
+  reference: string,
+  { slug, ...changes }: UpdateAttachmentTemplateRequest,
+): Promise<AttachmentTemplateRecord> => {
+  const changed = (draft: AttachmentDraft): AttachmentDraft => checkedDraft(deps, { ...draft, ...changes });
+  return recordOf(await changeOf(kind, deps, caller, reference, { slug, changed }));
+};
+
+export const deleteAttachmentTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<Deleted> => ({
+  id: await deleteOf(kind, deps, caller, reference),
+  deleted: true,
 });
+
+export const publishAttachmentTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<AttachmentTemplateRecord> =>
+  recordOf(await publishOf(kind, deps, caller, reference));
+
+export const attachmentTemplateVersions = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+): Promise<AttachmentTemplateVersion[]> => versionsOfAttachmentTemplate((await mustFindOf(kind, deps, caller, reference)).template);
 
 const recordOf = ({ id, template }: KnownAttachmentTemplate): AttachmentTemplateRecord => attachmentTemplateRecord(id, template);
 
@@ -114,7 +129,11 @@ const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): AttachmentDraft
   return { ...draft, variables: [...content.variables], schema: { outputFormats: [...outputFormats], pages: [...pages] } };
 };
 
-const create = async (deps: CommandDeps, caller: Caller, request: CreateAttachmentTemplateRequest): Promise<AttachmentTemplateRecord> => {
+export const createAttachmentTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: CreateAttachmentTemplateRequest,
+): Promise<AttachmentTemplateRecord> => {
   const draft = checkedDraft(deps, {
     name: request.name,
     description: request.description ?? '',
@@ -137,7 +156,8 @@ const freeId = async (deps: CommandDeps, teamId: TeamId): Promise<Readonly<{ id:
   }
 };
 
-const importTemplate = async (
+/** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
+export const importAttachmentTemplate = async (
   deps: CommandDeps,
   caller: Caller,
   request: ImportAttachmentTemplateRequest,
@@ -148,7 +168,13 @@ const importTemplate = async (
   const known = slug === undefined ? undefined : await findAttachmentTemplate(deps, caller.teamId, slug);
   if (known === undefined)
     return {
-      template: await create(deps, caller, { ...given, ...(slug === undefined ? {} : { slug }), name, schema, publish: true }),
+      template: await createAttachmentTemplate(deps, caller, {
+        ...given,
+        ...(slug === undefined ? {} : { slug }),
+        name,
+        schema,
+        publish: true,
+      }),
       created: true,
     };
   await changeOf(kind, deps, caller, known.id, {
@@ -163,25 +189,23 @@ const refuseOtherFormats = (outputFormats: readonly string[] | undefined, schema
   if (outputFormats === undefined) return;
   const own = typeof schema === 'object' && schema !== null && 'outputFormats' in schema ? schema.outputFormats : undefined;
   if (!Array.isArray(own) || JSON.stringify(own) === JSON.stringify(outputFormats)) return;
-  const message = 'must be the same as schema.outputFormats, or absent';
-  throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`outputFormats\` ${message}.`, {
-    errors: [{ field: 'outputFormats', message }],
-  });
+  throw invalid('request body', 'outputFormats', 'must be the same as schema.outputFormats, or absent');
 };
 
-const preview = async (
+/** Rejects with what the generator rejects with, IMAGE_NOT_AVAILABLE, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_NOT_PUBLISHED. */
+export const previewAttachmentTemplate = async (
   deps: CommandDeps,
   caller: Caller,
   reference: string,
-  { variables, format, version, signal }: DocumentPreviewRequest & Readonly<{ signal: AbortSignal }>,
+  { variables, format, version }: DocumentPreviewRequest,
+  signal: AbortSignal,
 ): Promise<DocumentPreview> => {
   const { id, template } = await mustFindOf(kind, deps, caller, reference);
   const { revision, name } = resolveAttachmentVersion(template, version ?? 'draft');
   const content = await attachmentContentAt(deps, id, revision);
   const wanted = format ?? content.schema.outputFormats[0]!;
   if (!content.schema.outputFormats.includes(wanted)) {
-    const message = `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`;
-    throw new DomainError('VALIDATION_ERROR', `The query is invalid: \`format\` ${message}.`, { errors: [{ field: 'format', message }] });
+    throw invalid('query', 'format', `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`);
   }
   const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
   const bytes = await makeDocument(deps, {

@@ -1,5 +1,5 @@
 /** Attachments of a send call: made, fetched or decoded, measured, sealed under the email's key and put into files; and back. */
-import type { Caller } from './api.js';
+import type { Caller } from './caller.js';
 import { loadAsset } from './assets.js';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from './attachment-templates.js';
 import type { CommandDeps } from './deps.js';
@@ -21,6 +21,7 @@ import type { Language } from '../domain/rendering/scope/formats.js';
 import { compilePreparation } from '../domain/rendering/fill/prepare-values.js';
 import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
 import { resolveAttachmentVersion } from '../domain/attachment-template/state.js';
+import { DAY_MS } from '../domain/time.js';
 
 export type ReadyAttachment = Readonly<{ filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>;
 
@@ -257,8 +258,6 @@ const nameOf = (given: string, field: string, { limits }: CommandDeps, { variabl
 
 /** What the sealed bytes of the attachment at that index are bound to. */
 export const attachmentContext = (index: number): string => `attachment:${index}`;
-
-const DAY_MS = 86_400_000;
 
 /** Puts the sealed bytes; they are durable when it resolves. `dueAtMs`: when the email leaves, from which the days of generated files count. */
 export const storeAttachments = async (

@@ -7,6 +7,7 @@ import { checkHeader } from '../domain/message/compose.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Recipient } from '../domain/recipient.js';
 import type { RecipientRole } from '../domain/email/status.js';
+import { DAY_MS } from '../domain/time.js';
 
 /** The recipients of a request in the order to, cc, bcc, with addresses as they will be used. */
 export type CheckedRequest = Readonly<{
@@ -105,8 +106,6 @@ const headerFaults = (headers: Readonly<Record<string, string>>, limits: Limits)
   }
   return faults;
 };
-
-const DAY_MS = 86_400_000;
 
 const scheduleFaults = (scheduledAt: string | undefined, nowMs: number, limits: Limits): readonly FieldError[] => {
   if (scheduledAt === undefined) return [];

@@ -1,5 +1,6 @@
 /** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
-import type { Caller } from './api.js';
+import type { Caller } from './caller.js';
+import { isoMoment } from './remembered.js';
 import { cachedLoader, type Loaded } from './command-handler.js';
 import { attachmentTemplateDecider, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
 import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
@@ -7,7 +8,7 @@ import type { Cause, EventLog } from '../event-log/event-log.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Clock } from '../domain/ports/clock.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Generator } from '../domain/ports/generator.js';
 import type { Ids } from '../domain/ports/ids.js';
@@ -60,5 +61,5 @@ export const causeOf = (deps: Pick<CommandPorts, 'clock'>, caller: Caller): Caus
   actor: caller.actor,
   correlationId: caller.correlationId,
   causationId: caller.correlationId,
-  at: isoTime(deps.clock.now()),
+  at: isoMoment(deps.clock.now()),
 });

@@ -1,10 +1,10 @@
 /** What the calls on emails answer. */
+import { isoMoment } from './remembered.js';
 import type { EmailRecord, RetryEmailResponse, SendEmailResponse } from '../api/emails.js';
 import type { EmailAccepted } from '../domain/email/events.js';
 import type { Email } from '../domain/email/state.js';
 import type { RecipientRole } from '../domain/email/status.js';
 import type { EmailId } from '../domain/ids.js';
-import { isoTime } from '../domain/ports/clock.js';
 
 /** From the queue to the host at normal load. */
 const TYPICAL_DELIVERY_MS = 5_000;
@@ -16,7 +16,7 @@ const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'schedul
   recipientCount: event.data.roles.length,
   attachmentCount: event.data.attachmentCount,
   queuedAt: event.data.at,
-  estimatedDeliveryAt: isoTime(Date.parse(dueAt) + TYPICAL_DELIVERY_MS),
+  estimatedDeliveryAt: isoMoment(Date.parse(dueAt) + TYPICAL_DELIVERY_MS),
 });
 
 /** The answer to the send call, made of its event alone: a replay gives the same bytes for ever. */

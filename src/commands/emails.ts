@@ -1,50 +1,41 @@
 /** Commands on emails that are there: read, retry, delete, archive. */
-import type { Answer, Caller, Commands, Idempotency } from './api.js';
+import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle, loadState, type Loaded } from './command-handler.js';
-import { keyReused, sendEmail } from './send-email.js';
-import { emailDecider, notFound } from '../domain/email/decider.js';
+import { handle, loadState } from './command-handler.js';
+import { keyReused, type Answer, type Idempotency } from './idempotency.js';
+import { ownedBy } from './owned-by.js';
+import { emailDecider, emailNotFound } from '../domain/email/decider.js';
 import { emailRecord, retryResponse } from './email-answers.js';
-import type { RetryEmailResponse } from '../api/emails.js';
+import type { Deleted } from '../api/common.js';
+import type { BulkDeleteResponse, EmailRecord, RetryEmailResponse } from '../api/emails.js';
 import type { Email, EmailState } from '../domain/email/state.js';
 import { DomainError } from '../domain/errors.js';
 import type { Cause } from '../event-log/event-log.js';
-import { emailStream, type EmailId, type TeamId } from '../domain/ids.js';
+import { emailStream, type EmailId } from '../domain/ids.js';
+import { DAY_MS } from '../domain/time.js';
 
-const DAY_MS = 86_400_000;
+/** Folds the stream: what was just written is there. */
+export const getEmail = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<EmailRecord> => {
+  const loaded = await loadState(deps.eventLog, emailStream(id), emailDecider);
+  ownedBy(caller.teamId, emailNotFound)(loaded);
+  return emailRecord(id, loaded.state!);
+};
 
-/** Throws EMAIL_NOT_FOUND for an unknown, a deleted and another team's email alike. */
-const ownedBy =
-  (teamId: TeamId) =>
-  ({ state, teamId: owner }: Loaded<EmailState>): void => {
-    if (state === undefined || state.deletedAt !== null || owner !== teamId) throw notFound();
-  };
-
-export const emailCommands = (
+/** Exactly the ids given; the route resolves a filter to ids through the read model first. */
+export const deleteEmails = async (
   deps: CommandDeps,
-): Pick<Commands, 'sendEmail' | 'getEmail' | 'retryEmail' | 'deleteEmail' | 'deleteEmails'> => ({
-  sendEmail: (caller, request, idempotency) => sendEmail(deps, caller, request, idempotency),
-  getEmail: async (caller, id) => {
-    const loaded = await loadState(deps.eventLog, emailStream(id), emailDecider);
-    ownedBy(caller.teamId)(loaded);
-    return emailRecord(id, loaded.state!);
-  },
-  retryEmail: (caller, id, idempotency) => retryEmail(deps, caller, id, idempotency),
-  deleteEmail: async (caller, id) => {
-    await deleteEmail(deps, caller, id);
-    return { id, deleted: true };
-  },
-  deleteEmails: async (caller, ids) => {
-    const counts = { deleted: 0, notFound: 0, inProgress: 0 };
-    const distinct = [...new Set(ids)];
-    // Side by side they share commits, and the one that clears destroyed keys out of the file.
-    for (let from = 0; from < distinct.length; from += DELETED_AT_ONCE) {
-      const ends = await Promise.all(distinct.slice(from, from + DELETED_AT_ONCE).map((id) => tryDelete(deps, caller, id)));
-      for (const end of ends) counts[end] += 1;
-    }
-    return counts;
-  },
-});
+  caller: Caller,
+  ids: readonly EmailId[],
+): Promise<Omit<BulkDeleteResponse, 'remaining'>> => {
+  const counts = { deleted: 0, notFound: 0, inProgress: 0 };
+  const distinct = [...new Set(ids)];
+  // Side by side they share commits, and the one that clears destroyed keys out of the file.
+  for (let from = 0; from < distinct.length; from += DELETED_AT_ONCE) {
+    const ends = await Promise.all(distinct.slice(from, from + DELETED_AT_ONCE).map((id) => tryDelete(deps, caller, id)));
+    for (const end of ends) counts[end] += 1;
+  }
+  return counts;
+};
 
 const DELETED_AT_ONCE = 64;
 
@@ -59,11 +50,11 @@ const tryDelete = async (deps: CommandDeps, caller: Caller, id: EmailId): Promis
   }
 };
 
-const retryEmail = async (
+export const retryEmail = async (
   deps: CommandDeps,
   caller: Caller,
   id: EmailId,
-  idempotency: Idempotency | undefined,
+  idempotency?: Idempotency,
 ): Promise<Answer<RetryEmailResponse>> => {
   const cause = causeOf(deps, caller);
   const idempotencyKey = idempotency && deps.keys.fingerprint('idempotency-key', idempotency.key);
@@ -77,16 +68,24 @@ const retryEmail = async (
       email !== undefined && earlier(email) !== undefined ? [] : emailDecider.decide(command, email),
   };
   const command = { type: 'RetryEmail' as const, at: cause.at, idempotencyKey, fingerprint };
-  const { state, events } = await handle(deps.eventLog, emailStream(id), decider, command, cause, ownedBy(caller.teamId));
+  const { state, events } = await handle(deps.eventLog, emailStream(id), decider, command, cause, ownedBy(caller.teamId, emailNotFound));
   const retry = earlier(state!) ?? state!.retries.at(-1)!;
   if (events.length === 0 && retry.fingerprint !== fingerprint) throw keyReused();
   return { body: retryResponse(id, retry), replayed: events.length === 0 };
 };
 
-const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<void> => {
+export const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<Deleted> => {
   const cause = causeOf(deps, caller);
-  await handle(deps.eventLog, emailStream(id), emailDecider, { type: 'DeleteEmail', at: cause.at }, cause, ownedBy(caller.teamId));
+  await handle(
+    deps.eventLog,
+    emailStream(id),
+    emailDecider,
+    { type: 'DeleteEmail', at: cause.at },
+    cause,
+    ownedBy(caller.teamId, emailNotFound),
+  );
   await archiveEmail(deps, id, cause);
+  return { id, deleted: true };
 };
 
 /**

@@ -1,8 +1,10 @@
 /** What the first start does, once: the first team, its sample templates, and its first key. */
-import { makeCommands } from './index.js';
-import type { Caller } from './api.js';
+import { createApiKey } from './api-keys.js';
+import { createAttachmentTemplate, findAttachmentTemplate } from './attachment-templates.js';
+import type { Caller } from './caller.js';
 import type { CommandDeps } from './deps.js';
 import { loadState } from './command-handler.js';
+import { createTemplate, findTemplate } from './templates.js';
 import { permissions } from '../domain/api-key/permissions.js';
 import type { CreatedApiKey } from '../api/api-keys.js';
 import { WrongExpectedRevision } from '../domain/errors.js';
@@ -66,17 +68,16 @@ export const firstStart = async (deps: CommandDeps, samples: Samples): Promise<C
       cause,
     );
   }
-  const commands = makeCommands(deps);
   const caller = systemCaller(teamId, 'system', 'first-start');
   for (const sample of samples.emails) {
-    const known = await commands.getTemplate(caller, sample.slug ?? '').catch(() => undefined);
-    if (known === undefined) await commands.createTemplate(caller, { ...sample, publish: true });
+    const known = await findTemplate(deps, teamId, sample.slug ?? '');
+    if (known === undefined) await createTemplate(deps, caller, { ...sample, publish: true });
   }
   for (const sample of samples.attachments) {
-    const known = await commands.getAttachmentTemplate(caller, sample.slug ?? '').catch(() => undefined);
-    if (known === undefined) await commands.createAttachmentTemplate(caller, { ...sample, publish: true });
+    const known = await findAttachmentTemplate(deps, teamId, sample.slug ?? '');
+    if (known === undefined) await createAttachmentTemplate(deps, caller, { ...sample, publish: true });
   }
-  const key = await commands.createApiKey(caller, { name: 'First key', permissions: [...permissions] });
+  const key = await createApiKey(deps, caller, { name: 'First key', permissions: [...permissions] });
   try {
     await deps.eventLog.append(
       INSTANCE_STREAM,

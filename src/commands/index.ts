@@ -1,16 +1,67 @@
-/** All commands over one set of ports. */
-import type { Commands } from './api.js';
-import { apiKeyCommands } from './api-keys.js';
-import { assetCommands } from './assets.js';
-import { attachmentTemplateCommands } from './attachment-templates.js';
+/** Every command, bound once to the ports it works on: what HTTP calls. Each may reject with DomainError; nothing is written then. */
+import { authenticate, createApiKey, getApiKey, revokeApiKey } from './api-keys.js';
+import { assetContent, deleteAsset, getAsset, uploadAsset } from './assets.js';
+import {
+  attachmentTemplateVersions,
+  createAttachmentTemplate,
+  deleteAttachmentTemplate,
+  getAttachmentTemplate,
+  importAttachmentTemplate,
+  previewAttachmentTemplate,
+  publishAttachmentTemplate,
+  updateAttachmentTemplate,
+} from './attachment-templates.js';
 import type { CommandDeps } from './deps.js';
-import { emailCommands } from './emails.js';
-import { templateCommands } from './templates.js';
+import { deleteEmail, deleteEmails, getEmail, retryEmail } from './emails.js';
+import { sendEmail } from './send-email.js';
+import {
+  createTemplate,
+  deleteTemplate,
+  getTemplate,
+  previewTemplate,
+  publishTemplate,
+  templateVersions,
+  updateTemplate,
+} from './templates.js';
 
-export const makeCommands = (deps: CommandDeps): Commands => ({
-  ...emailCommands(deps),
-  ...templateCommands(deps),
-  ...attachmentTemplateCommands(deps),
-  ...assetCommands(deps),
-  ...apiKeyCommands(deps),
-});
+const commands = {
+  authenticate,
+  sendEmail,
+  getEmail,
+  retryEmail,
+  deleteEmail,
+  deleteEmails,
+  createTemplate,
+  getTemplate,
+  updateTemplate,
+  deleteTemplate,
+  publishTemplate,
+  templateVersions,
+  previewTemplate,
+  createAttachmentTemplate,
+  importAttachmentTemplate,
+  getAttachmentTemplate,
+  updateAttachmentTemplate,
+  deleteAttachmentTemplate,
+  publishAttachmentTemplate,
+  attachmentTemplateVersions,
+  previewAttachmentTemplate,
+  uploadAsset,
+  getAsset,
+  assetContent,
+  deleteAsset,
+  createApiKey,
+  getApiKey,
+  revokeApiKey,
+} as const;
+
+type Bound<Command> = Command extends (deps: CommandDeps, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;
+
+export type Commands = { readonly [Name in keyof typeof commands]: Bound<(typeof commands)[Name]> };
+
+type Unbound = (deps: CommandDeps, ...args: never[]) => unknown;
+
+export const makeCommands = (deps: CommandDeps): Commands => {
+  const bound = Object.entries<Unbound>(commands).map(([name, command]) => [name, command.bind(undefined, deps)]);
+  return Object.fromEntries(bound) as Commands;
+};

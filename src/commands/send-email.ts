@@ -1,5 +1,7 @@
 /** Accepts one email: checks all, renders once to check, pins what the mail depends on, and appends it. */
-import type { Answer, Caller, Idempotency } from './api.js';
+import type { Caller } from './caller.js';
+import { keyReused, type Answer, type Idempotency } from './idempotency.js';
+import { isoMoment } from './remembered.js';
 import { noAttachments, prepareAttachments, storeAttachments } from './attachments.js';
 import { checkRequest } from './check-request.js';
 import { causeOf, type CommandDeps } from './deps.js';
@@ -13,7 +15,6 @@ import { AppendUnknown, DomainError, WrongExpectedRevision } from '../domain/err
 import { startOf } from '../event-log/event-log.js';
 import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
-import { isoTime } from '../domain/ports/clock.js';
 import { resolveVersion } from '../domain/template/state.js';
 
 const ENDPOINT = 'POST /api/emails/send';
@@ -59,9 +60,6 @@ const replay = async (deps: CommandDeps, id: EmailId, fingerprint: string): Prom
   return { body: sendResponse(id, first), replayed: true };
 };
 
-export const keyReused = (): DomainError =>
-  new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Repeat that body, or take a new key.');
-
 /** `keyId`: the key that sealed its attachments, and is to seal the event too. */
 type Prepared = Readonly<{ event: EmailAccepted; keyId: string | undefined }>;
 
@@ -80,7 +78,7 @@ const prepare = async (
   const { state: team } = await deps.team(teamStream(caller.teamId));
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
 
-  const at = isoTime(nowMs);
+  const at = isoMoment(nowMs);
   const { company } = team.settings;
   const variables = request.variables as JsonObject;
   const environment = { at: checked.scheduledAt ?? at, company };

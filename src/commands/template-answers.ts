@@ -24,8 +24,8 @@ const versionsOf = <Shown, Answer>(
   answer: (version: PublishedVersion<Shown>, current: boolean) => Answer,
 ): Answer[] => published.map((version) => answer(version, version.version === published.at(-1)?.version)).reverse();
 
-export const templateVersions = (template: Template): TemplateVersion[] =>
+export const versionsOfTemplate = (template: Template): TemplateVersion[] =>
   versionsOf(template, ({ version, name, subject, publishedAt }, current) => ({ version, name, subject, publishedAt, current }));
 
-export const attachmentTemplateVersions = (template: AttachmentTemplate): AttachmentTemplateVersion[] =>
+export const versionsOfAttachmentTemplate = (template: AttachmentTemplate): AttachmentTemplateVersion[] =>
   versionsOf(template, ({ version, name, publishedAt }, current) => ({ version, name, publishedAt, current }));

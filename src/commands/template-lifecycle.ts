@@ -1,5 +1,5 @@
 /** What is done alike to every kind of template: found by a reference, created, changed, published, deleted. */
-import type { Caller } from './api.js';
+import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, type Loaded } from './command-handler.js';
 import { claimSlug, confirmSlug, releaseSlug, slugTaken, type SlugWish } from './template-slugs.js';

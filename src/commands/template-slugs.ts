@@ -1,5 +1,5 @@
 /** Who owns a slug: claimed before a template takes it, confirmed afterwards, released when it is given up. */
-import type { Caller } from './api.js';
+import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';

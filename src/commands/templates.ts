@@ -1,10 +1,11 @@
 /** Commands on email templates: create, change, publish, delete, read, preview. */
-import type { Caller, Commands } from './api.js';
+import type { Caller } from './caller.js';
+import { remembered } from './remembered.js';
 import { requireAddress } from './check-request.js';
 import { loadAsset } from './assets.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { withInlineImages } from './inline-images.js';
-import { templateRecord, templateVersions } from './template-answers.js';
+import { templateRecord, versionsOfTemplate } from './template-answers.js';
 import {
   changeOf,
   createOf,
@@ -17,7 +18,7 @@ import {
   type TemplateKindOf,
 } from './template-lifecycle.js';
 import { slugOf } from './template-slugs.js';
-import { DomainError } from '../domain/errors.js';
+import { invalid } from '../domain/errors.js';
 import {
   assertDefined,
   parseTemplateId,
@@ -31,7 +32,15 @@ import type { JsonObject } from '../domain/json.js';
 import { checkEmailTemplate } from '../domain/rendering/check/check.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
 import type { EmailDraft } from '../domain/template/events.js';
-import type { CreateTemplateRequest } from '../api/templates.js';
+import type { Deleted } from '../api/common.js';
+import type {
+  CreateTemplateRequest,
+  PreviewRequest,
+  PreviewResponse,
+  TemplateRecord,
+  TemplateVersion,
+  UpdateTemplateRequest,
+} from '../api/templates.js';
 import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE, type EmailTemplateContent } from '../domain/template/schema.js';
 import type { Recipient } from '../domain/recipient.js';
 import { resolveVersion, templateDecider, templateRules, type Template } from '../domain/template/state.js';
@@ -45,7 +54,8 @@ const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'su
   parseId: parseTemplateId,
   idOf: (_, reference) => parseTemplateId(reference),
   stream: templateStream,
-  slugStream: templateSlugStream,
+  // The same slugs are asked for with each email, and the digest of one takes 10 µs.
+  slugStream: remembered(1_000, (teamId, slug) => `${teamId} ${slug}`, templateSlugStream),
   load: (deps, id) => deps.template(templateStream(id)),
 };
 
@@ -70,43 +80,56 @@ export const draftAt = (deps: Pick<CommandDeps, 'eventLog'>, id: TemplateId, rev
 export const compiledTemplate = (deps: Pick<CommandDeps, 'eventLog' | 'renderer'>, id: TemplateId, revision: number) =>
   deps.renderer.email(`${id}:${revision}`, async () => contentOf(await draftAt(deps, id, revision)));
 
-export const templateCommands = (
+/** `reference`: id or slug, on each of these. */
+export const getTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateRecord> =>
+  recordOf(await mustFindOf(kind, deps, caller, reference));
+
+export const updateTemplate = async (
   deps: CommandDeps,
-): Pick<
-  Commands,
-  'createTemplate' | 'getTemplate' | 'updateTemplate' | 'deleteTemplate' | 'publishTemplate' | 'templateVersions' | 'previewTemplate'
-> => ({
-  createTemplate: (caller, request) => create(deps, caller, request),
-  getTemplate: async (caller, reference) => recordOf(await mustFindOf(kind, deps, caller, reference)),
-  updateTemplate: async (caller, reference, { slug, ...changes }) => {
-    refuseReserved(slug);
-    return recordOf(
-      await changeOf(kind, deps, caller, reference, { slug, changed: (draft) => checkedDraft(deps, { ...draft, ...changes }) }),
-    );
-  },
-  deleteTemplate: async (caller, reference) => ({ id: await deleteOf(kind, deps, caller, reference), deleted: true }),
-  publishTemplate: async (caller, reference) => recordOf(await publishOf(kind, deps, caller, reference)),
-  templateVersions: async (caller, reference) => templateVersions((await mustFindOf(kind, deps, caller, reference)).template),
-  previewTemplate: async (caller, reference, { variables, version }) => {
-    const { id, template } = await mustFindOf(kind, deps, caller, reference);
-    const { revision } = resolveVersion(template, version ?? 'draft');
-    const render = await compiledTemplate(deps, id, revision);
-    const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
-    const at = causeOf(deps, caller).at;
-    const { variables: definitions } = contentOf(await draftAt(deps, id, revision));
-    const { subject, html, text, inline } = render({
-      variables: previewVariables(definitions, (variables ?? {}) as JsonObject),
-      environment: { at, company },
-    });
-    const shown = await withInlineImages(html, inline, {
-      loadAsset: (assetId) => loadAsset(deps, caller.teamId, assetId),
-      totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax,
-    });
-    return { subject, html: shown, text, sizeBytes: Buffer.byteLength(html) };
-  },
+  caller: Caller,
+  reference: string,
+  { slug, ...changes }: UpdateTemplateRequest,
+): Promise<TemplateRecord> => {
+  refuseReserved(slug);
+  const changed = (draft: EmailDraft): EmailDraft => checkedDraft(deps, { ...draft, ...changes });
+  return recordOf(await changeOf(kind, deps, caller, reference, { slug, changed }));
+};
+
+export const deleteTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<Deleted> => ({
+  id: await deleteOf(kind, deps, caller, reference),
+  deleted: true,
 });
 
-const recordOf = ({ id, template }: KnownTemplate) => templateRecord(id, template);
+export const publishTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateRecord> =>
+  recordOf(await publishOf(kind, deps, caller, reference));
+
+export const templateVersions = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateVersion[]> =>
+  versionsOfTemplate((await mustFindOf(kind, deps, caller, reference)).template);
+
+export const previewTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  { variables, version }: PreviewRequest,
+): Promise<PreviewResponse> => {
+  const { id, template } = await mustFindOf(kind, deps, caller, reference);
+  const { revision } = resolveVersion(template, version ?? 'draft');
+  const render = await compiledTemplate(deps, id, revision);
+  const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
+  const at = causeOf(deps, caller).at;
+  const { variables: definitions } = contentOf(await draftAt(deps, id, revision));
+  const { subject, html, text, inline } = render({
+    variables: previewVariables(definitions, (variables ?? {}) as JsonObject),
+    environment: { at, company },
+  });
+  const shown = await withInlineImages(html, inline, {
+    loadAsset: (assetId) => loadAsset(deps, caller.teamId, assetId),
+    totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax,
+  });
+  return { subject, html: shown, text, sizeBytes: Buffer.byteLength(html) };
+};
+
+const recordOf = ({ id, template }: KnownTemplate): TemplateRecord => templateRecord(id, template);
 
 /** Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
 const checkedDraft = (
@@ -128,11 +151,10 @@ const RESERVED_SLUG = 'attachment';
 
 const refuseReserved = (slug: string | undefined): void => {
   if (slug !== RESERVED_SLUG) return;
-  const message = `must not be "${RESERVED_SLUG}", which is an address of its own`;
-  throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`slug\` ${message}.`, { errors: [{ field: 'slug', message }] });
+  throw invalid('request body', 'slug', `must not be "${RESERVED_SLUG}", which is an address of its own`);
 };
 
-const create = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest) => {
+export const createTemplate = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest): Promise<TemplateRecord> => {
   refuseReserved(request.slug);
   const id = assertDefined(parseTemplateId(deps.ids.uuid()), 'template id');
   const draft = checkedDraft(deps, {

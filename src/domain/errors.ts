@@ -83,6 +83,22 @@ export class DomainError extends Error {
   }
 }
 
+/**
+ * One fault of a request: `part` of it holds the field, and `message` goes on from the field's name ("must be …").
+ * The empty field is the part itself.
+ */
+export const invalid = (part: 'request body' | 'body' | 'query' | 'upload', field: string, message: string): DomainError =>
+  new DomainError('VALIDATION_ERROR', `The ${part} is invalid: ${field === '' ? 'it' : `\`${field}\``} ${message}.`, {
+    errors: [{ field, message }],
+  });
+
+/** One fault at a place of a template or of its variables. */
+export const invalidAt = (field: string, message: string, relatedInfo?: ErrorDetails['relatedInfo']): DomainError =>
+  new DomainError('VALIDATION_ERROR', `${field} ${message}`, {
+    errors: [{ field, message }],
+    ...(relatedInfo === undefined ? {} : { relatedInfo }),
+  });
+
 /** Nobody knows whether the events are in the log: they may have been written, or may be written later. Nothing may be undone for it. */
 export class AppendUnknown extends Error {
   override readonly name = 'AppendUnknown';

@@ -1,6 +1,5 @@
 /** Branded ids, made only by the parsers here, and the ids that are derived from others. */
 import { hash as digestOf } from 'node:crypto';
-import { boundedCache } from '../shared/bounded-cache.js';
 
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
@@ -78,12 +77,7 @@ export const apiKeyStream = (id: ApiKeyId): StreamName => `apiKey-${id}` as Stre
 export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName;
 type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
 
-const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => {
-  const parts = `${kind} ${teamId} ${slug}`;
-  return slugStreams.getOrMake(parts, () => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName);
-};
-/** The same slugs are asked for with each email, and the digest of one takes 10 µs. A team's id holds no blank. */
-const slugStreams = boundedCache<string, StreamName>({ entriesMax: 1_000 });
+const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;
 
 /** Holds which template owns a slug; its id is derived, so two claims of one slug meet in one stream. Each kind of template has its own slugs. */
 export const templateSlugStream = (teamId: TeamId, slug: string): StreamName => slugStream('templateSlug', teamId, slug);

@@ -1,7 +1,8 @@
 /** What the server is built from, and what Fastify's types learn about our routes and requests. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
-import type { Caller, Commands } from '../commands/api.js';
+import type { Caller } from '../commands/caller.js';
+import type { Commands } from '../commands/index.js';
 import type { Permission } from '../domain/api-key/permissions.js';
 import type { ErrorCode } from '../domain/errors.js';
 import type { Limits } from '../domain/limits.js';

@@ -1,6 +1,6 @@
 /** The values that the query of a list stands for. */
 import type { EmailListQuery, PagingQuery } from '../api/queries.js';
-import { DomainError } from '../domain/errors.js';
+import { invalid } from '../domain/errors.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { EmailFilter, Paging } from '../projections/query-types.js';
@@ -33,7 +33,7 @@ export const momentOf = (field: string, text: string, edge: 'start' | 'end'): st
   if (day === undefined || !isRealDay(day) || Number.isNaN(ms)) {
     const message =
       'must be an ISO 8601 date, or a time with a zone, e.g. 2030-01-31 or 2030-01-31T09:30:00Z (a plus sign is written %2B in a query)';
-    throw new DomainError('VALIDATION_ERROR', `The query is invalid: \`${field}\` ${message}.`, { errors: [{ field, message }] });
+    throw invalid('query', field, message);
   }
   return isoTime(ms);
 };

@@ -3,10 +3,9 @@ import { isoTime } from '../domain/ports/clock.js';
 import type { Mailbox } from '../domain/ports/mailbox.js';
 import type { Worker } from '../domain/ports/worker.js';
 import type { ProcessorDeps } from './deps.js';
+import { DAY_MS } from '../domain/time.js';
 
 const SWEEP_EVERY_MS = 60 * 60_000;
-const DAY_MS = 86_400_000;
-
 export const sweepWorker = (
   deps: Pick<ProcessorDeps, 'clock' | 'files' | 'limits' | 'logger'> & Readonly<{ mailbox: Mailbox | undefined }>,
 ): Worker => ({

@@ -5,8 +5,7 @@ import { assetsProjection } from './assets.js';
 import { emailsProjection } from './emails.js';
 import type { Projection } from './projection.js';
 import { attachmentTemplatesProjection, templatesProjection } from './templates.js';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../domain/time.js';
 
 export const makeProjections = (limits: Limits): readonly Projection[] => [
   emailsProjection(limits.retentionDays * DAY_MS),

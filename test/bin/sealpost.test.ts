@@ -13,7 +13,10 @@ await t.test('an older Node is told what to do', async (t) => {
   const { status, stdout, stderr } = run('20.20.2');
   t.equal(status, 1);
   t.equal(stdout, '');
-  t.match(stderr, /^sealpost: this is Node 20\.20\.2, and sealpost needs Node 22 or newer: start it with `npm start` or `npx sealpost`[^\n]*\n$/);
+  t.match(
+    stderr,
+    /^sealpost: this is Node 20\.20\.2, and sealpost needs Node 22 or newer: start it with `npm start` or `npx sealpost`[^\n]*\n$/,
+  );
 });
 
 await t.test('the oldest supported one runs it', async (t) => {

@@ -12,10 +12,9 @@ import { fakeClock, type FakeClock } from '../support/fake-clock.js';
 import { runCommand } from '../support/server-process.js';
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
+import { DAY_MS } from '../../src/domain/time.js';
 
 t.setTimeout(170_000);
-
-const DAY_MS = 86_400_000;
 
 /** Every personal thing of an email is made of a word of its own, so that finding the word anywhere tells on whom. */
 const personal = (mark: string) => ({

@@ -1,5 +1,6 @@
 /** Commands, queries and a mailbox in memory, as far as the HTTP server needs them: they answer, record and refuse on demand. */
-import type { Authenticated, Commands } from '../../src/commands/api.js';
+import type { Authenticated } from '../../src/commands/caller.js';
+import type { Commands } from '../../src/commands/index.js';
 import type { AssetRecord } from '../../src/api/assets.js';
 import type { ApiKeyRecord } from '../../src/api/api-keys.js';
 import type { Permission } from '../../src/domain/api-key/permissions.js';

@@ -1,6 +1,6 @@
 /** Timers: the schedule, the next attempt, a dialogue that was cut off, the archive; and a clock that is only as true as its read model. */
 import t from 'tap';
-import { archiveEmail, emailCommands } from '../../src/commands/emails.js';
+import { archiveEmail, deleteEmail } from '../../src/commands/emails.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { emailStream } from '../../src/domain/ids.js';
 import { deliverEmailWorker } from '../../src/processors/deliver-email.js';
@@ -92,7 +92,7 @@ void t.test(
     await world.publish(old);
     await world.reaches(old, 'sent');
     const dying = { ...world.deps, eventLog: { ...world.deps.eventLog, destroyKey: () => Promise.reject(new Error('died')) } };
-    await t.rejects(emailCommands(dying).deleteEmail(caller, gone), { message: 'died' });
+    await t.rejects(deleteEmail(dying, caller, gone), { message: 'died' });
     t.same(await typesOf(world, gone), ['EmailQueued', 'EmailCancelled', 'EmailDeleted']);
     await world.settled();
 

@@ -3,9 +3,9 @@ import { signatureMediaTypes } from '../../src/adapters/media-types/signatures.j
 import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
-import type { Caller, Commands } from '../../src/commands/api.js';
+import type { Caller } from '../../src/commands/caller.js';
 import { makeCommandDeps, type CommandDeps } from '../../src/commands/deps.js';
-import { makeCommands } from '../../src/commands/index.js';
+import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { permissions } from '../../src/domain/api-key/permissions.js';
 import type { SendEmailRequest } from '../../src/api/emails.js';
 import { openEventLog, startOf } from '../../src/event-log/event-log.js';

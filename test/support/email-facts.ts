@@ -1,13 +1,14 @@
 /** Facts of one email, as constants: the events that tests of the email give, written out. */
 import type { RecipientOutcome } from '../../src/domain/ports/mailer.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from '../../src/domain/email/events.js';
+import { DAY_MS } from '../../src/domain/time.js';
 
 export const EMAIL_ID = '0198f000-0000-7000-8000-00000000000a';
 export const TEMPLATE_ID = '0198f000-0000-7000-8000-00000000000b';
 export const TEAM_ID = '0198f000-0000-7000-8000-00000000000c';
 export const HOST = 'mx.example.net';
 export const WORKER = 'worker-1';
-export const DAY_MS = 86_400_000;
+export { DAY_MS };
 export const RETENTION_MS = 30 * DAY_MS;
 export const T0 = '2030-01-01T12:00:00.000Z';
 

@@ -33,6 +33,9 @@ export type ApiKeyCommand =
   | Readonly<{ type: 'UseApiKey'; at: string }>
   | Readonly<{ type: 'RevokeApiKey'; at: string }>;
 
+export const apiKeyUnknown = (): DomainError =>
+  new DomainError('API_KEY_UNKNOWN', 'There is no API key with this id. GET /api/api-keys lists yours.');
+
 const decide = (command: ApiKeyCommand, key: ApiKeyState): readonly ApiKeyEvent[] => {
   switch (command.type) {
     case 'CreateApiKey':
@@ -40,7 +43,7 @@ const decide = (command: ApiKeyCommand, key: ApiKeyState): readonly ApiKeyEvent[
     case 'UseApiKey':
       return key !== undefined && isUseWorthNoting(key, command.at) ? [{ type: 'ApiKeyUsed', data: { at: command.at } }] : [];
     case 'RevokeApiKey':
-      if (key === undefined) throw new DomainError('API_KEY_UNKNOWN', 'There is no API key with this id. GET /api/api-keys lists yours.');
+      if (key === undefined) throw apiKeyUnknown();
       return key.revokedAt === null ? [{ type: 'ApiKeyRevoked', data: { at: command.at } }] : [];
   }
 };

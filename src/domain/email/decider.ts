@@ -46,7 +46,7 @@ const none: readonly EmailEvent[] = [];
 
 const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[] => {
   if (command.type === 'AcceptEmail') return email === undefined ? accept(command) : none;
-  if (email === undefined) throw notFound();
+  if (email === undefined) throw emailNotFound();
   switch (command.type) {
     case 'ReleaseEmail':
       return email.status === 'scheduled' && email.scheduledAt !== null && email.scheduledAt <= command.at
@@ -67,7 +67,7 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
   }
 };
 
-export const notFound = (): DomainError =>
+export const emailNotFound = (): DomainError =>
   new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id. Ids are answered by POST /api/emails/send.');
 
 type Of<Type extends EmailCommand['type']> = Extract<EmailCommand, { type: Type }>;
@@ -165,7 +165,7 @@ const giveUp = (
 };
 
 const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Email): readonly EmailEvent[] => {
-  if (email.deletedAt !== null) throw notFound();
+  if (email.deletedAt !== null) throw emailNotFound();
   if (email.archivedAt !== null) {
     throw new DomainError(
       'EMAIL_ARCHIVED',
@@ -192,7 +192,7 @@ const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Ema
 };
 
 const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailEvent[] => {
-  if (email.deletedAt !== null) throw notFound();
+  if (email.deletedAt !== null) throw emailNotFound();
   switch (email.status) {
     case 'processing':
       throw new DomainError('EMAIL_IN_PROGRESS', 'This email is being delivered right now; delete it when the delivery has ended.');

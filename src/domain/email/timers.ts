@@ -1,4 +1,5 @@
 /** What is still to be done for an email, and when: the content of its timer. */
+import { isoTime } from '../ports/clock.js';
 import type { EmailSummary } from './summary.js';
 
 /** `deliver`: at once; `scheduled`, `deferred`, `processing` (should its dialogue be cut off) and `archive`: at a moment. */
@@ -7,11 +8,9 @@ export type EmailTimerKind = (typeof emailTimerKinds)[number];
 
 export type EmailTimer = Readonly<{ kind: EmailTimerKind; dueAt: string }>;
 
-const isoPlus = (iso: string, ms: number): string => new Date(Date.parse(iso) + ms).toISOString();
-
 /** Retention counts from the day an email left, or should have: a schedule weeks ahead does not shorten it. */
 export const archiveDueAt = (email: EmailSummary, retentionMs: number): string =>
-  isoPlus(email.scheduledAt ?? email.createdAt, retentionMs);
+  isoTime(Date.parse(email.scheduledAt ?? email.createdAt) + retentionMs);
 
 /** undefined once nothing is left to do: the email is archived. */
 export const emailTimer = (email: EmailSummary, retentionMs: number): EmailTimer | undefined => {

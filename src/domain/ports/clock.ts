@@ -13,14 +13,4 @@ export type Clock = Readonly<{
 }>;
 
 /** ISO 8601 in UTC with milliseconds, the only form in which times enter events. */
-export const isoTime = (ms: number): string => {
-  if (ms === last.ms) return last.text;
-  [last, former] = [ms === former.ms ? former : { ms, text: new Date(ms).toISOString() }, last];
-  return last.text;
-};
-
-/** Many ask for the same two moments, now and a little later, within one millisecond. */
-let [last, former] = [
-  { ms: NaN, text: '' },
-  { ms: NaN, text: '' },
-];
+export const isoTime = (ms: number): string => new Date(ms).toISOString();

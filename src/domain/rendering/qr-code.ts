@@ -1,5 +1,5 @@
 /** How much a QR code holds (ISO/IEC 18004, version 40). */
-import { DomainError } from '../errors.js';
+import { invalidAt } from '../errors.js';
 
 export type ErrorCorrection = 'L' | 'M' | 'Q' | 'H';
 
@@ -14,7 +14,7 @@ export const fitsQrCode = (text: string, level: ErrorCorrection, field: string):
   if (actual <= max) return;
   const at = `${field}.props.value`;
   const message = `has ${actual} ${unit}, a QR code of error correction ${level} holds ${max}`;
-  throw new DomainError('VALIDATION_ERROR', `${at} ${message}`, { errors: [{ field: at, message }], relatedInfo: { actual, max } });
+  throw invalidAt(at, message, { actual, max });
 };
 
 const measure = (text: string, level: ErrorCorrection): readonly [number, number, string] => {

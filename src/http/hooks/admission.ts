@@ -1,6 +1,6 @@
 /** Decides, before a body is read, whether a request is let in: transport, key, rate, permission; the cheapest checks first. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Authenticated } from '../../commands/api.js';
+import type { Authenticated } from '../../commands/caller.js';
 import type { Permission } from '../../domain/api-key/permissions.js';
 import { DomainError } from '../../domain/errors.js';
 import { addressRateLimits, generalRateLimit } from '../../domain/limits.js';

@@ -1,6 +1,6 @@
 /** The Idempotency-Key header: checked before the body is read, handed to the command with the body. */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import type { Answer, Idempotency } from '../../commands/api.js';
+import type { Answer, Idempotency } from '../../commands/idempotency.js';
 import { DomainError } from '../../domain/errors.js';
 
 const HEADER = 'idempotency-key';

@@ -1,5 +1,5 @@
 /** Which windows a request is counted in: by API key and endpoint, or by remote address where no key is known. */
-import type { Authenticated } from '../../commands/api.js';
+import type { Authenticated } from '../../commands/caller.js';
 import { addressRateLimits, generalRateLimit, rateLimits } from '../../domain/limits.js';
 import type { Window } from '../../domain/ports/limiter.js';
 

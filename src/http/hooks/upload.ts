@@ -1,7 +1,7 @@
 /** Reads the one file of a multipart/form-data request (RFC 7578), bounded while it streams. */
 import multipart from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
-import type { Upload } from '../../commands/api.js';
+import type { Upload } from '../../commands/assets.js';
 import { DomainError } from '../../domain/errors.js';
 import type { App } from '../context.js';
 

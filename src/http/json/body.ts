@@ -1,7 +1,7 @@
 /** The only body parser: JSON in UTF-8, within bounds, without what could harm its readers. */
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { FastifyRequest } from 'fastify';
-import { DomainError } from '../../domain/errors.js';
+import { DomainError, invalid } from '../../domain/errors.js';
 import type { Limits } from '../../domain/limits.js';
 import { inspectJson, mayHide } from './inspect.js';
 import { jsonFaultAt, placeOf } from './fault.js';
@@ -69,9 +69,7 @@ export const parseJsonBody = (bytes: Buffer, limits: Limits): unknown => {
     throw parseFault(text);
   }
   const found = mayHide(text) ? inspectJson(value) : undefined;
-  if (found !== undefined) {
-    throw new DomainError('VALIDATION_ERROR', `The body is invalid: \`${found.field}\` ${found.message}.`, { errors: [found] });
-  }
+  if (found !== undefined) throw invalid('body', found.field, found.message);
   return value;
 };
 

@@ -5,9 +5,9 @@ import { AssetRecordSchema, CreateAssetRequestSchema, type CreateAssetRequest } 
 import { assetNotFound } from '../../domain/asset/state.js';
 import { decodeBase64 } from '../../domain/base64.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
-import { DomainError } from '../../domain/errors.js';
+import { invalid } from '../../domain/errors.js';
 import { parseAssetId, type AssetId } from '../../domain/ids.js';
-import type { Upload } from '../../commands/api.js';
+import type { Upload } from '../../commands/assets.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { disposition } from '../hooks/disposition.js';
 import { readUpload, registerUploads } from '../hooks/upload.js';
@@ -35,10 +35,7 @@ const assetIdOf = (text: string): AssetId => {
 const decoded = ({ filename, content }: CreateAssetRequest): Upload => {
   const bytes = decodeBase64(content);
   if (bytes !== undefined) return { filename, bytes };
-  const message = 'must be base64 (RFC 4648, section 4) with its padding';
-  throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`content\` ${message}.`, {
-    errors: [{ field: 'content', message }],
-  });
+  throw invalid('request body', 'content', 'must be base64 (RFC 4648, section 4) with its padding');
 };
 
 const uploadRoute = (app: App, deps: Deps): void => {

@@ -12,7 +12,7 @@ import {
 } from '../../api/attachment-templates.js';
 import type { OutputFormat } from '../../domain/attachment-template/schema.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
-import { DomainError } from '../../domain/errors.js';
+import { DomainError, invalid } from '../../domain/errors.js';
 import { safeFilename } from '../../domain/filename.js';
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.js';
 import type { Limits } from '../../domain/limits.js';
@@ -225,8 +225,7 @@ const given = ({ format, version }: Omit<DocumentPreviewQuery, 'variables'>) => 
   ...(version === undefined ? {} : { version }),
 });
 
-const invalidVariables = (message: string): DomainError =>
-  new DomainError('VALIDATION_ERROR', `The query is invalid: \`variables\` ${message}.`, { errors: [{ field: 'variables', message }] });
+const invalidVariables = (message: string): DomainError => invalid('query', 'variables', message);
 
 /** Read with the same care as a body. Throws VALIDATION_ERROR. */
 const variablesOf = (text: string, limits: Limits): JsonObject => {

@@ -12,11 +12,11 @@ import {
   type BulkDeleteResponse,
 } from '../../api/emails.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
-import { DomainError, type FieldError } from '../../domain/errors.js';
+import { DomainError, invalid } from '../../domain/errors.js';
 import { parseEmailId, type EmailId } from '../../domain/ids.js';
 import { isoTime } from '../../domain/ports/clock.js';
 import type { EmailFilter } from '../../projections/query-types.js';
-import type { Caller } from '../../commands/api.js';
+import type { Caller } from '../../commands/caller.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
 import { coerceQuery } from '../hooks/validation.js';
@@ -38,9 +38,6 @@ const emailIdOf = (text: string): EmailId => {
 
 const params = idParams('Email log id');
 
-const invalid = (errors: readonly FieldError[]): DomainError =>
-  new DomainError('VALIDATION_ERROR', `The request body is invalid: it ${errors[0]?.message ?? ''}.`, { errors });
-
 /** `before` excludes its own moment, `endDate` of the read models includes it. */
 const filterOf = (body: BulkDeleteRequest): EmailFilter => ({
   ...(body.status === undefined ? {} : { status: body.status }),
@@ -52,12 +49,12 @@ const filterOf = (body: BulkDeleteRequest): EmailFilter => ({
 const bulkDelete = async (deps: Deps, caller: Caller, body: BulkDeleteRequest): Promise<BulkDeleteResponse> => {
   const filter = filterOf(body);
   const filtered = Object.keys(filter).length > 0;
-  if (body.ids !== undefined && filtered) throw invalid([{ field: '', message: 'must have either `ids` or a filter, not both' }]);
+  if (body.ids !== undefined && filtered) throw invalid('request body', '', 'must have either `ids` or a filter, not both');
   if (body.ids !== undefined) {
     const ids = [...new Set(body.ids.map(emailIdOf))];
     return { ...(await deps.commands.deleteEmails(caller, ids)), remaining: false };
   }
-  if (!filtered) throw invalid([{ field: '', message: 'must have `ids`, or at least one of `status`, `before` and `templateId`' }]);
+  if (!filtered) throw invalid('request body', '', 'must have `ids`, or at least one of `status`, `before` and `templateId`');
   await deps.queries.settle(caller.teamId, SETTLE_MS);
   const max = deps.limits.bulkDeleteIdsMax;
   const found = await deps.queries.emailIds(caller.teamId, filter, max + 1);

@@ -1,7 +1,7 @@
 /** Attachment templates: what their events add up to, their short ids, and where in them a picture stands. */
 import fc from 'fast-check';
 import t from 'tap';
-import { attachmentTemplateRecord, attachmentTemplateVersions } from '../../../src/commands/template-answers.js';
+import { attachmentTemplateRecord, versionsOfAttachmentTemplate } from '../../../src/commands/template-answers.js';
 import { imageFieldOf } from '../../../src/domain/attachment-template/image-field.js';
 import type { AttachmentTemplateContent, DocumentComponent } from '../../../src/domain/attachment-template/schema.js';
 import { parseShortId, SHORT_ID_SIZE_BYTES, shortIdOf } from '../../../src/domain/attachment-template/short-id.js';
@@ -70,7 +70,7 @@ void t.test('created with its short id; changed, published and resolved as every
     saved(3, { ...draft, name: 'Third' }, at(4)),
   );
   t.equal(live.state.template!.shortId, SHORT_ID);
-  t.strictSame(attachmentTemplateVersions(live.state.template!), [
+  t.strictSame(versionsOfAttachmentTemplate(live.state.template!), [
     { version: 2, name: 'Bill', publishedAt: at(3), current: true },
     { version: 1, name: 'Invoice', publishedAt: at(1), current: false },
   ]);

@@ -1,7 +1,7 @@
 /** Templates: create, draft, publish, versions, delete; and who owns a slug. */
 import fc from 'fast-check';
 import t from 'tap';
-import { templateRecord, templateVersions } from '../../../src/commands/template-answers.js';
+import { templateRecord, versionsOfTemplate } from '../../../src/commands/template-answers.js';
 import { assertDefined, parseTemplateId } from '../../../src/domain/ids.js';
 import type { EmailDraft, TemplateEvent } from '../../../src/domain/template/events.js';
 import { evolveSlug } from '../../../src/domain/template/lifecycle.js';
@@ -109,7 +109,7 @@ void t.test('versions: newest first, and each keeps its own name, subject and se
     published(2, 2, at(3)),
     saved(3, { ...draft, name: 'Third' }, at(4)),
   );
-  t.strictSame(templateVersions(state.template!), [
+  t.strictSame(versionsOfTemplate(state.template!), [
     { version: 2, name: 'Welcome back', subject: 'Again {{name}}', publishedAt: at(3), current: true },
     { version: 1, name: 'Welcome', subject: 'Hello {{name}}', publishedAt: at(1), current: false },
   ]);

@@ -1,5 +1,5 @@
 /** Components of a document that stand for themselves: texts, lists, pictures, codes, lines and room. */
-import { DomainError } from '../../errors.js';
+import { invalidAt, type DomainError } from '../../errors.js';
 import { safeDocumentImage, safeLink } from '../urls.js';
 import { colorOf, compileBox, compilePoints, compileTextStyle, compileWidth, compileWord, defined } from './style.js';
 import type { CompileComponent } from './expander.js';
@@ -123,7 +123,7 @@ const compileSrc = (text: string, field: string, scope: Scope): ((state: State) 
 const refusedAddress = (field: string, address: string): DomainError => {
   const at = `${field}.props.src`;
   const message = `must be the address of a picture (https://, http://, asset: and the id of an asset, or a data URI of a PNG, JPEG, GIF, WebP or SVG), got "${shorten(address, 40)}"`;
-  return new DomainError('VALIDATION_ERROR', `${at} ${message}`, { errors: [{ field: at, message }] });
+  return invalidAt(at, message);
 };
 
 export const divider: CompileComponent = ({ id, props = {} }, field, scope) => {

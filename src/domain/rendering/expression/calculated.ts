@@ -1,5 +1,5 @@
 /** Calculated variables: what they depend on, in which order they are calculated, and the values they add to a call. */
-import { DomainError } from '../../errors.js';
+import { DomainError, invalidAt } from '../../errors.js';
 import type { Json, JsonObject } from '../../json.js';
 import type { VariableDefinition } from '../../template/schema.js';
 import { constants as constantNames } from '../scope/constants.js';
@@ -153,7 +153,4 @@ const named = <T>(name: string, calculate: () => T): T => {
 };
 
 const failed = (path: string, message: string, cause?: ExpressionError): DomainError =>
-  new DomainError('VALIDATION_ERROR', `variables.${path} ${message}`, {
-    errors: [{ field: `variables.${path}`, message }],
-    ...(cause === undefined ? {} : { relatedInfo: { reason: cause.reason, at: cause.at } }),
-  });
+  invalidAt(`variables.${path}`, message, cause && { reason: cause.reason, at: cause.at });

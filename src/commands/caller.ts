@@ -1,0 +1,15 @@
+/** Who calls a command. */
+import type { Permission } from '../domain/api-key/permissions.js';
+import type { ApiKeyId, TeamId } from '../domain/ids.js';
+
+/** Who calls, on whose behalf, and under which request: becomes the metadata of every event that the call causes. */
+export type Caller = Readonly<{
+  teamId: TeamId;
+  /** `apiKey:<id>`, `cli`, `system`. */
+  actor: string;
+  permissions: readonly Permission[];
+  correlationId: string;
+}>;
+
+/** A caller that came with an API key. */
+export type Authenticated = Readonly<{ teamId: TeamId; keyId: ApiKeyId; permissions: readonly Permission[]; rateLimit: number | null }>;
