@@ -20,7 +20,7 @@ const drivers = {
   qrcode: '^src/adapters/render/',
   'sanitize-html': '^src/adapters/render/',
   htmlparser2: '^src/adapters/render/',
-  pdfmake: '^src/adapters/render/pdf/',
+  pdfmake: '^src/adapters/render/pdf/pdfmake-(internals|parts)\\.',
   fontkit: '^src/adapters/render/pdf/',
   'bidi-js': '^src/adapters/render/pdf/',
   exceljs: '^src/adapters/render/excel/',

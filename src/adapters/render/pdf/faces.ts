@@ -1,23 +1,11 @@
 /** The document that pdfmake writes into, with fonts that are parsed once for all documents and pictures that are embedded one after the other. */
-import pdfDocument from 'pdfmake/js/PDFDocument.js';
 import { boundedCache, type BoundedCache } from '../../../shared/bounded-cache.js';
 import type { FontDescriptor } from './fonts.js';
-import { faceOf, fontBytes, roboto, type Face } from './fonts-files.js';
+import { faceOf, fontBytes, roboto } from './fonts-files.js';
+import { fontMakerOf, forgetGlyphs, PdfmakeDocument, type EmbeddedFont, type EmbeddedFontMaker } from './pdfmake-internals.js';
 
-/** As pdfkit makes it; `layoutRun` gives glyphs and places of a word. */
-type EmbeddedFont = { layoutRun: (word: string) => object; layoutCached?: (word: string) => object };
-type EmbeddedFontMaker = new (document: object, face: Face, id: string) => EmbeddedFont;
-
-const PdfmakeDocument = pdfDocument.default;
-
-/** The class that embeds a font; the package does not export it, so it is asked of a font of a document that is never written. */
 let maker: EmbeddedFontMaker | undefined;
-const makerOf = (file: string): EmbeddedFontMaker => {
-  if (maker !== undefined) return maker;
-  const probe = new PdfmakeDocument({}, {}, {}, {}, { autoFirstPage: false, font: null });
-  maker = probe.font(fontBytes(file))._font?.constructor as EmbeddedFontMaker;
-  return maker;
-};
+const makerOf = (file: string): EmbeddedFontMaker => (maker ??= fontMakerOf(fontBytes(file)));
 
 const WORDS_MAX = 5_000;
 const WORD_CHARS_MAX = 40;
@@ -26,7 +14,7 @@ const wordsByFile = new Map<string, BoundedCache<string, object>>();
 
 /** A function from a word (with the space after it) to its glyphs, the same for every document and in every order. */
 const layoutOf = (font: EmbeddedFont, file: string): ((word: string) => object) => {
-  const face = faceOf(file) as Face & { _glyphs: object };
+  const face = faceOf(file);
   const words = wordsByFile.get(file) ?? boundedCache<string, object>({ entriesMax: WORDS_MAX });
   wordsByFile.set(file, words);
   return (word) => {
@@ -34,7 +22,7 @@ const layoutOf = (font: EmbeddedFont, file: string): ((word: string) => object) 
     if (known !== undefined) return known;
     // A glyph remembers the characters that it was first drawn for, and the file tells them to who copies its text. Here they are always
     // those of the word itself: from a word or a document before, they would be another's, and other bytes.
-    face._glyphs = {};
+    forgetGlyphs(face);
     const laid = font.layoutRun(word);
     if (word.length <= WORD_CHARS_MAX) words.set(word, laid);
     return laid;

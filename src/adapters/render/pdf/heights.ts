@@ -1,18 +1,6 @@
 /** How high a measured node can become at most: rows that are kept together must fit on one sheet, for pdfmake drops what does not. */
 
-/** As pdfmake leaves nodes once they are measured, as far as it is asked here. */
-export type Measured = Readonly<{
-  _inlines?: readonly Readonly<{ width: number; height: number; lineEnd?: boolean }>[];
-  _margin?: readonly [left: number, top: number, right: number, bottom: number] | null;
-  _height?: number;
-  _minHeight?: number;
-  stack?: readonly Measured[];
-  ul?: readonly Measured[];
-  ol?: readonly Measured[];
-  image?: unknown;
-  svg?: unknown;
-  canvas?: unknown;
-}>;
+import type { Measured } from './pdfmake-internals.js';
 
 /** In: a node and the room it has, in points. Out: a height that it never exceeds; Infinity for what is not told before it is laid out. */
 export const heightBound = (node: Measured, width: number): number => {

@@ -1,12 +1,16 @@
 /** The layout of pdfmake with what it lacks: areas drawn behind blocks, tables that stay on the sheet, text that knows what it is. */
-import columnCalculator from 'pdfmake/js/columnCalculator.js';
-import layoutBuilder, { type BrokenLine, type MeasuredTable } from 'pdfmake/js/LayoutBuilder.js';
-import svgMeasure from 'pdfmake/js/SVGMeasure.js';
-import layouts from 'pdfmake/js/tableLayouts.js';
-import { heightBound, type Measured } from './heights.js';
+import { heightBound } from './heights.js';
 import type { Area, Node, StackNode, Vector } from './nodes.js';
-
-const LayoutBuilder = layoutBuilder.default;
+import {
+  buildColumnWidths,
+  LayoutBuilder,
+  SvgMeasure,
+  tableLayouts,
+  type BrokenLine,
+  type Measured,
+  type MeasuredList,
+  type MeasuredTable,
+} from './pdfmake-internals.js';
 
 /** A part of a block lower than this at the foot of a sheet holds no text, only its padding. */
 const SLIVER_PT = 12;
@@ -15,8 +19,8 @@ export class DocumentLayout extends LayoutBuilder<Node> {
   private aligned = 0;
 
   constructor() {
-    super({ width: 1, height: 1 }, { left: 0, top: 0, right: 0, bottom: 0 }, new svgMeasure.default());
-    this.registerTableLayouts(layouts.tableLayouts);
+    super({ width: 1, height: 1 }, { left: 0, top: 0, right: 0, bottom: 0 }, new SvgMeasure());
+    this.registerTableLayouts(tableLayouts);
   }
 
   override processNode(node: Node, isVerticalAlignmentAllowed?: boolean): void {
@@ -92,7 +96,7 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     const headerRows = table.headerRows ?? 0;
     if (headerRows === 0) return;
     const context = this.writer.context();
-    columnCalculator.default.buildColumnWidths(table.widths, available, _offsets.total);
+    buildColumnWidths(table.widths, available, _offsets.total);
     const heightOf = (rows: number): number =>
       table.body
         .slice(0, rows)
@@ -122,12 +126,6 @@ export class DocumentLayout extends LayoutBuilder<Node> {
   }
 }
 
-/** As pdfmake leaves a list once it is measured. */
-type MeasuredList = Readonly<{
-  ul: readonly Readonly<{ listMarker?: { canvas?: { y: number }[] } }>[];
-  _gapSize: Readonly<{ height: number; lineHeight: number }>;
-}>;
-
 /** Letters stand in the middle of their line (see print.ts), and so do the dots beside them. */
 const lowerMarkers = (node: Node): void => {
   const {
@@ -152,14 +150,14 @@ const fill = (widths: MeasuredTable['table']['widths'], available: number): void
 };
 
 type Start = Readonly<{ page: number; x: number; y: number; width: number }>;
-type Place = Area & Readonly<{ page: number }>;
+type PageArea = Area & Readonly<{ page: number }>;
 
 const areasOf = (
   start: Start,
   endPage: number,
   endY: number,
   sheet: (page: number) => { top: number; bottom: number },
-): readonly Place[] => {
+): readonly PageArea[] => {
   const areas: { page: number; y: number; height: number }[] = [];
   for (let page = start.page; page <= endPage; page++) {
     const { top, bottom } = sheet(page);

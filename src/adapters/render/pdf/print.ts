@@ -1,13 +1,11 @@
 /** Prints nodes to a PDF file: layout, drawing and the structure that screen readers follow. No address of a template is opened here. */
-import renderer, { type DrawnPicture } from 'pdfmake/js/Renderer.js';
-import type { StructureElement } from 'pdfmake/js/PDFDocument.js';
-import type { BrokenLine, LaidPage } from 'pdfmake/js/LayoutBuilder.js';
 import { DomainError } from '../../../domain/errors.js';
 import { orderLine, readText } from './bidi-lines.js';
 import { PrintedDocument, type DocumentOptions } from './faces.js';
 import { DocumentLayout } from './layout.js';
 import { unusable } from './unusable.js';
 import type { SectionNode, Tag, TextLook } from './nodes.js';
+import { Renderer, type BrokenLine, type DrawnPicture, type LaidPage, type StructureElement } from './pdfmake-internals.js';
 
 export type PrintJob = DocumentOptions &
   Readonly<{
@@ -35,7 +33,7 @@ const isMarker = ({ type, item }: LaidPage['items'][number]): boolean => type ==
 const ancestor = (tag: Tag | undefined, type: Tag['type']): Tag | undefined =>
   tag === undefined || tag.type === type ? tag : ancestor(tag.parent, type);
 
-class TaggedRenderer extends renderer.default {
+class TaggedRenderer extends Renderer {
   private readonly document: PrintedDocument;
   private readonly root: StructureElement;
   private readonly elements = new Map<Tag, StructureElement>();

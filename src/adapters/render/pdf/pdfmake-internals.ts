@@ -1,0 +1,58 @@
+/**
+ * All that is touched of pdfmake's inside: its classes that are extended, and what it leaves on nodes, fonts and faces. The package
+ * promises none of it; pdfmake-internals.test.ts fails where an update changes any of it. The types stand in pdfmake-parts.d.ts.
+ */
+import columnCalculator from 'pdfmake/js/columnCalculator.js';
+import layoutBuilder from 'pdfmake/js/LayoutBuilder.js';
+import pdfDocument from 'pdfmake/js/PDFDocument.js';
+import renderer from 'pdfmake/js/Renderer.js';
+import svgMeasure from 'pdfmake/js/SVGMeasure.js';
+import layouts from 'pdfmake/js/tableLayouts.js';
+import type { Face } from './fonts-files.js';
+
+export type { BrokenLine, LaidPage, MeasuredTable } from 'pdfmake/js/LayoutBuilder.js';
+export type { StructureElement } from 'pdfmake/js/PDFDocument.js';
+export type { DrawnPicture } from 'pdfmake/js/Renderer.js';
+
+export const PdfmakeDocument = pdfDocument.default;
+export const LayoutBuilder = layoutBuilder.default;
+export const Renderer = renderer.default;
+export const SvgMeasure = svgMeasure.default;
+export const { tableLayouts } = layouts;
+/** Sets `_calcWidth` of each width. */
+export const { buildColumnWidths } = columnCalculator.default;
+
+/** A font as pdfkit embeds it; `layoutRun` gives glyphs and places of a word, `layoutCached` is where pdfkit asks for them. */
+export type EmbeddedFont = { layoutRun: (word: string) => object; layoutCached?: (word: string) => object };
+export type EmbeddedFontMaker = new (document: object, face: Face, id: string) => EmbeddedFont;
+
+/** The class that embeds a font: no package exports it, so it is asked of a font of a document that is never written. */
+export const fontMakerOf = (file: Uint8Array): EmbeddedFontMaker => {
+  const probe = new PdfmakeDocument({}, {}, {}, {}, { autoFirstPage: false, font: null });
+  return probe.font(file)._font?.constructor as EmbeddedFontMaker;
+};
+
+/** Forgets the glyphs that the face has made, which remember the characters that each was first drawn for. */
+export const forgetGlyphs = (face: Face): void => {
+  (face as Face & { _glyphs: object })._glyphs = {};
+};
+
+/** As a node stands once it is measured, as far as its height is asked for. */
+export type Measured = Readonly<{
+  _inlines?: readonly Readonly<{ width: number; height: number; lineEnd?: boolean }>[];
+  _margin?: readonly [left: number, top: number, right: number, bottom: number] | null;
+  _height?: number;
+  _minHeight?: number;
+  stack?: readonly Measured[];
+  ul?: readonly Measured[];
+  ol?: readonly Measured[];
+  image?: unknown;
+  svg?: unknown;
+  canvas?: unknown;
+}>;
+
+/** As a list stands once it is measured. */
+export type MeasuredList = Readonly<{
+  ul: readonly Readonly<{ listMarker?: { canvas?: { y: number }[] } }>[];
+  _gapSize: Readonly<{ height: number; lineHeight: number }>;
+}>;
