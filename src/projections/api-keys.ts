@@ -21,6 +21,6 @@ export const apiKeysProjection: Projection = {
     const key = apiKeyDecider.evolve(before?.key, event as ApiKeyEvent);
     if (key === undefined) return [];
     const document: ApiKeyDocument = { id, seq: before?.seq ?? position, position, team: before?.team ?? metadata.teamId, key };
-    return [{ collection: API_KEYS, id, document }];
+    return [{ collection: API_KEYS, id, position, document }];
   }),
 };

@@ -19,7 +19,7 @@ export const assetsProjection: Projection = {
   // Usage stands first: where writes are not atomic, an asset that is written says that it is counted.
   collections: [
     { name: ASSET_USAGE, version: 1, fields: [], indexes: [] },
-    { name: ASSETS, version: 1, fields: ['team'], indexes: [['team']], search: 'text', searchScope: 'team' },
+    { name: ASSETS, version: 1, fields: ['team'], indexes: [['team']], search: { field: 'text', within: 'team' } },
   ],
   kinds: ['asset'],
   opens: ['AssetUploaded'],
@@ -34,7 +34,7 @@ export const assetsProjection: Projection = {
     const before = find(ASSETS, id) as AssetDocument | undefined;
     const item = itemOf(id, recorded);
     const document: AssetDocument | undefined = item && { id, seq: position, position, team: metadata.teamId, text: item.filename, item };
-    return [...usageAfter(recorded, find, before?.item, item), { collection: ASSETS, id, document }];
+    return [...usageAfter(recorded, find, before?.item, item), { collection: ASSETS, id, position, document }];
   }),
 };
 
@@ -60,5 +60,5 @@ const usageAfter = (
     sizeBytes: (known?.usage.sizeBytes ?? 0) + (after?.sizeBytes ?? 0) - (before?.sizeBytes ?? 0),
   };
   const document: AssetUsageDocument = { id, seq: known?.seq ?? position, position, usage };
-  return [{ collection: ASSET_USAGE, id, document }];
+  return [{ collection: ASSET_USAGE, id, position, document }];
 };

@@ -74,13 +74,14 @@ export const foldEmails = (batch: readonly Recorded[], find: Find, retentionMs: 
   }
   const changes: Change[] = [];
   for (const [id, counting] of counts) {
-    if (counting.position > 0) changes.push({ collection: EMAIL_COUNTS, id, document: countsDocument(id, counting) });
+    if (counting.position > 0)
+      changes.push({ collection: EMAIL_COUNTS, id, position: counting.position, document: countsDocument(id, counting) });
   }
   for (const email of emails.values()) {
     if (email.position === 0) continue;
     changes.push(
-      { collection: EMAIL_TIMERS, id: email.id, document: timerDocument(email, retentionMs) },
-      { collection: EMAILS, id: email.id, document: emailDocument(email, retentionMs) },
+      { collection: EMAIL_TIMERS, id: email.id, position: email.position, document: timerDocument(email, retentionMs) },
+      { collection: EMAILS, id: email.id, position: email.position, document: emailDocument(email, retentionMs) },
     );
   }
   return changes;

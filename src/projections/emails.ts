@@ -18,15 +18,13 @@ export const emailsProjection = (retentionMs: number): Projection => ({
       fields: ['team', 'status', 'templateId', 'createdAt', 'phase', 'priority', 'dueAt'],
       indexes: [
         ['team', 'createdAt'],
-        // With the template at its end, so that both filters together open no email that fails one of them.
-        ['team', 'status', 'createdAt', 'seq', 'templateId'],
+        ['team', 'status', 'createdAt'],
         ['team', 'templateId', 'createdAt'],
+        ['team', 'status', 'templateId', 'createdAt'],
         ['phase', 'priority'],
         ['phase', 'dueAt'],
       ],
-      search: 'text',
-      searchScope: 'team',
-      searchRange: 'createdAt',
+      search: { field: 'text', within: 'team' },
     },
   ],
   few: [EMAIL_COUNTS],

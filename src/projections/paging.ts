@@ -1,6 +1,6 @@
 /** Pages of a list: by number, or by a cursor that stays in its place while rows arrive. */
 import { DomainError } from '../domain/errors.js';
-import type { Document, ReadModels, Place, Query } from '../domain/ports/read-models.js';
+import type { Document, ReadModels, Cursor, Query } from '../domain/ports/read-models.js';
 import type { Page, Paging } from './query-types.js';
 
 export type ListQuery = Readonly<{
@@ -77,7 +77,7 @@ const writeCursor = (document: Document, collection: string, field: string): str
   );
 };
 
-const readCursor = (cursor: string, collection: string, field: string): Place => {
+const readCursor = (cursor: string, collection: string, field: string): Cursor => {
   let parsed: unknown;
   try {
     parsed = JSON.parse(Buffer.from(cursor, 'base64url').toString());

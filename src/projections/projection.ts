@@ -2,8 +2,8 @@
 import type { EventType, Recorded } from '../domain/events.js';
 import type { CollectionSpec, Document } from '../domain/ports/read-models.js';
 
-/** A document to put, or to remove where undefined. */
-export type Change = Readonly<{ collection: string; id: string; document: Document | undefined }>;
+/** A document to put, or to remove where undefined, by the event at that position. */
+export type Change = Readonly<{ collection: string; id: string; position: number; document: Document | undefined }>;
 
 export type Reference = Readonly<{ collection: string; id: string }>;
 

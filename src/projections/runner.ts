@@ -213,7 +213,7 @@ const writesOf = (projection: Projection, changes: readonly Change[]): readonly 
       {
         collection: name,
         put: own.flatMap(({ document }) => (document === undefined ? [] : [document])),
-        remove: own.flatMap(({ id, document }) => (document === undefined ? [id] : [])),
+        remove: own.flatMap(({ id, position, document }) => (document === undefined ? [{ id, position }] : [])),
       },
     ];
   });

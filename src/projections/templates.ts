@@ -33,7 +33,7 @@ type ListRules<Draft extends TemplateDraft, Shown, Item extends ListItem> = Read
 
 const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListItem>(rules: ListRules<Draft, Shown, Item>): Projection => ({
   name: rules.name,
-  collections: [{ name: rules.name, version: 1, fields: ['team'], indexes: [['team']], search: 'text', searchScope: 'team' }],
+  collections: [{ name: rules.name, version: 1, fields: ['team'], indexes: [['team']], search: { field: 'text', within: 'team' } }],
   kinds: [rules.kind],
   opens: [],
   reads: (batch) => batch.map(({ stream }) => ({ collection: rules.name, id: splitStream(stream).id })),
@@ -41,13 +41,14 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
     const { id } = splitStream(stream);
     const before = find(rules.name, id) as ListDocument<Item, TemplateStateOf<Draft, Shown>> | undefined;
     const state = slimState(rules, rules.decider.evolve(before?.state ?? rules.decider.initialState, event as TemplateEvent));
-    if (state.template !== undefined && state.template.deletedAt !== null) return [{ collection: rules.name, id, document: undefined }];
+    if (state.template !== undefined && state.template.deletedAt !== null)
+      return [{ collection: rules.name, id, position, document: undefined }];
     const common = { id, seq: before?.seq ?? position, position, state };
     // The first event has no draft yet: its document has no team, so no list finds it before the draft is there.
-    if (state.template === undefined) return [{ collection: rules.name, id, document: common as Document }];
+    if (state.template === undefined) return [{ collection: rules.name, id, position, document: common as Document }];
     const item = rules.item(id, state.template);
     const document = { ...common, item, team: metadata.teamId, text: `${item.name}\n${item.slug}\n${item.description}` };
-    return [{ collection: rules.name, id, document: document as ListDocument<Item, TemplateStateOf<Draft, Shown>> }];
+    return [{ collection: rules.name, id, position, document: document as ListDocument<Item, TemplateStateOf<Draft, Shown>> }];
   }),
 });
 

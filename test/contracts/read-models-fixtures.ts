@@ -1,4 +1,4 @@
-/** Documents and collections that the suites of the documents port share. */
+/** Documents and collections that the suites of the read-models port share. */
 import type { Test } from 'tap';
 import type { CollectionSpec, Document, ReadModels, ProjectionStore } from '../../src/domain/ports/read-models.js';
 
@@ -15,12 +15,11 @@ export const emailsSpec: CollectionSpec = {
   fields: ['teamId', 'status', 'createdAt', 'cost'],
   indexes: [
     ['teamId', 'createdAt'],
-    ['teamId', 'status', 'createdAt', 'seq', 'cost'],
+    ['teamId', 'status', 'createdAt'],
     ['teamId', 'cost', 'createdAt'],
+    ['teamId', 'status', 'cost', 'createdAt'],
   ],
-  search: 'text',
-  searchScope: 'teamId',
-  searchRange: 'createdAt',
+  search: { field: 'text', within: 'teamId' },
 };
 export const timersSpec: CollectionSpec = { name: 'timers', version: 1, fields: ['dueAt'], indexes: [['dueAt']] };
 
@@ -34,15 +33,21 @@ export const anEmail = (seq: number, more: Readonly<Record<string, string | numb
   ...more,
 });
 
-/** Writes documents and moves the checkpoint by one. */
+/** What a query answers of a document, however often it was written. */
+export const withoutPosition = ({ position: _, ...rest }: Document): Readonly<Record<string, unknown>> => rest;
+
+/** Writes documents, and removes others, as the next event would: all at the position to which it moves the checkpoint. Out: as they were put. */
 export const put = async (
   store: ProjectionStore,
   documents: readonly Document[],
   remove: readonly string[] = [],
   collection = 'emails',
-): Promise<void> => {
+): Promise<readonly Document[]> => {
   const from = await store.checkpoint();
-  await store.write([{ collection, put: documents, remove }], from, from.position + 1);
+  const position = from.position + 1;
+  const written = documents.map((document) => ({ ...document, position }));
+  await store.write([{ collection, put: written, remove: remove.map((id) => ({ id, position })) }], from, position);
+  return written;
 };
 
 /** Opens stores of fresh places, and closes them with the test. */

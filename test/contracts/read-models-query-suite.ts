@@ -70,8 +70,7 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
       { where: { teamId: { eq: 'team-1' } }, sort: { field: 'cost', direction: 'asc' } },
       { where: { teamId: { eq: 'team-1' }, status: { eq: 'queued' } }, sort: { field: 'cost', direction: 'desc' } },
       { where: {}, sort: { field: 'createdAt', direction: 'desc' } },
-      { where: {}, search: 'number' },
-      { where: { status: { eq: 'queued' } }, search: 'number' },
+      { where: { teamId: { eq: 'team-1' }, status: { eq: 'queued' } }, search: 'number' },
       { where: { teamId: { eq: 'team-1' } }, search: 'number' },
     ];
     for (const order of orders) {
@@ -106,9 +105,9 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     t.equal(await documents.count('emails', { where: {} }, 100), 30);
     t.equal(await documents.count('emails', { where: {} }, 12), 12);
     t.equal(await documents.count('emails', { where: { status: { eq: 'sent' } } }, 100), 10);
-    t.equal(await documents.count('emails', { where: {}, search: 'berta' }, 100), 25);
-    t.equal(await documents.count('emails', { where: {}, search: 'berta' }, 7), 7);
-    t.equal(await documents.count('emails', { where: { status: { eq: 'sent' } }, search: 'berta' }, 100), 5);
+    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 100), 25);
+    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 7), 7);
+    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-1' }, status: { eq: 'sent' } }, search: 'berta' }, 100), 5);
     t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-9' } }, search: 'berta' }, 100), 0);
   });
 
@@ -129,7 +128,7 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
       t,
       texts.map((text, index) => anEmail(index + 1, { text })),
     );
-    const found = (search: string): Promise<number[]> => seqs(documents, { search });
+    const found = (search: string): Promise<number[]> => seqs(documents, { where: { teamId: { eq: 'team-1' } }, search });
     t.same(await found('100%'), [1]);
     t.same(await found('"sure"'), [1]);
     t.same(await found('SURE'), [2, 1]);
@@ -171,12 +170,10 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
         .map(({ seq }) => seq)
         .reverse();
     const wheres: Query['where'][] = [
-      {},
       { teamId: { eq: 'team-1' } },
       { teamId: { eq: 'team-2' } },
       { teamId: { eq: 'team-2' }, status: { eq: 'sent' } },
-      { status: { eq: 'queued' } },
-      { status: { eq: 'complained' } },
+      { teamId: { eq: 'team-1' }, status: { eq: 'queued' } },
       { teamId: { eq: 'team-1' }, status: { eq: 'complained' } },
       { teamId: { eq: 'nobody' } },
     ];
@@ -223,8 +220,10 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
         { cost: { eq: 3 }, createdAt: { gte: from, lte: to } },
         { status: { eq: 'sent' }, cost: { eq: 2 }, createdAt: { lt: to } },
         { status: { eq: 'bounced' }, createdAt: { gte: from } },
+        { seq: { gte: 50_000, lt: 300_000 } },
+        { seq: { lte: emails[9_000]!.seq }, status: { eq: 'sent' } },
       ];
-      for (const scope of [{ teamId: { eq: 'team-1' } }, { teamId: { eq: 'team-2' } }, { teamId: {} }]) {
+      for (const scope of [{ teamId: { eq: 'team-1' } }, { teamId: { eq: 'team-2' } }]) {
         const isMain = scope.teamId.eq === 'team-1';
         for (const where of wheres.slice(0, isMain ? undefined : 6).map((one) => ({ ...scope, ...one }))) {
           for (const search of isMain ? ['example', 'berta', 'order 7', 'apart'] : ['example', 'apart']) {
@@ -270,16 +269,16 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     const store = await documents.projection('emails', [emailsSpec]);
     const emails = mixedEmails(6_000);
     await put(store, emails);
-    const moved = [10, 3_000, 5_990].map((index): Document => ({ ...emails[index]!, createdAt: '2031-01-01T00:00:00.000Z' }));
+    const moved = [10, 3_000, 5_991].map((index): Document => ({ ...emails[index]!, createdAt: '2031-01-01T00:00:00.000Z' }));
     await put(store, moved);
     await put(store, mixedEmails(8_000).slice(6_000));
     await harness.settle();
-    const search = 'example';
-    t.same(await seqs(documents, { where: { createdAt: { gte: '2030-01-01' } }, search }), moved.map(({ seq }) => seq).reverse());
+    const [team1, search] = [{ teamId: { eq: 'team-1' } }, 'example'];
+    t.same(await seqs(documents, { where: { ...team1, createdAt: { gte: '2030-01-01' } }, search }), moved.map(({ seq }) => seq).reverse());
     const elsewhere = mixedEmails(8_000).filter(
-      (email) => typeof email['createdAt'] === 'string' && !moved.some(({ seq }) => seq === email.seq),
+      (email) => email['teamId'] === 'team-1' && typeof email['createdAt'] === 'string' && !moved.some(({ seq }) => seq === email.seq),
     );
-    const stayed = await seqs(documents, { where: { createdAt: { lt: '2030-01-01' } }, search, limit: 30_000 });
+    const stayed = await seqs(documents, { where: { ...team1, createdAt: { lt: '2030-01-01' } }, search, limit: 30_000 });
     t.equal(
       stayed.join(),
       elsewhere
@@ -291,9 +290,28 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     const { createdAt: _, ...timeless }: Document = moved[1]!;
     await put(store, [timeless as Document]);
     await harness.settle();
-    t.same(await seqs(documents, { where: { createdAt: { gte: '2030-01-01' } }, search }), [moved[2]!.seq, moved[0]!.seq]);
-    const unscoped = await seqs(documents, { where: { status: { eq: String(moved[1]!['status']) } }, search, limit: 30_000 });
+    t.same(await seqs(documents, { where: { ...team1, createdAt: { gte: '2030-01-01' } }, search }), [moved[2]!.seq, moved[0]!.seq]);
+    const unscoped = await seqs(documents, { where: { ...team1, status: { eq: String(moved[1]!['status']) } }, search, limit: 30_000 });
     t.ok(unscoped.includes(moved[1]!.seq), 'without a moment it is found by other filters');
+  });
+
+  void t.test('positions may lie anywhere up to 2^53: a search finds the newest first', async (t) => {
+    const wide = [3, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 40 + 5, 2 ** 41, 2 ** 52 + 1, Number.MAX_SAFE_INTEGER];
+    const emails = wide.flatMap((seq, index) => [
+      { ...anEmail(seq, { text: `anna ${index}`, status: index % 2 === 0 ? 'sent' : 'queued' }), createdAt: '2026-01-01T00:00:00.000Z' },
+      ...(seq < 2 ** 50
+        ? [{ ...anEmail(seq + 5, { text: `anna ${index}`, teamId: 'team-2' }), createdAt: '2026-01-01T00:00:00.000Z' }]
+        : []),
+    ]);
+    const many = Array.from({ length: 1_500 }, (_, index) => anEmail(2 ** 50 + index, { teamId: 'team-3', text: 'filling' }));
+    const documents = await filled(t, [...emails, ...many]);
+    const newest = [...wide].reverse();
+    const where = { teamId: { eq: 'team-1' } };
+    t.same(await seqs(documents, { where, search: 'anna' }), newest);
+    t.same(await seqs(documents, { where, search: 'anna', limit: 3 }), newest.slice(0, 3));
+    t.same(await seqs(documents, { where, search: 'anna', limit: 3, after: { value: 2 ** 41, seq: 2 ** 41 } }), newest.slice(3, 6));
+    t.same(await seqs(documents, { where, sort: { field: 'createdAt', direction: 'desc' } }), newest);
+    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-2' } }, search: 'anna' }, 100), 6);
   });
 
   void t.test('a list of two filters finds every row, whichever of them is the rarer', async (t) => {

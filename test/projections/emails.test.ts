@@ -242,14 +242,18 @@ void t.test('a document that was changed behind the back of the projection is fo
   t.match(await compareWithRebuild(projection, { eventLog, documents }), { checkpoint: 2, documents: 5, difference: undefined });
   const store = await documents.projection(projection.name, projection.collections);
   const email = (await store.getMany(EMAILS, [EMAIL_ID])).get(EMAIL_ID)!;
-  await store.write([{ collection: EMAILS, put: [{ ...email, subject: 'Order 18' }], remove: [] }], await store.checkpoint(), 2);
+  await store.write(
+    [{ collection: EMAILS, put: [{ ...email, position: 3, subject: 'Order 18' }], remove: [] }],
+    await store.checkpoint(),
+    3,
+  );
   t.match((await compareWithRebuild(projection, { eventLog, documents })).difference, {
     collection: EMAILS,
     id: EMAIL_ID,
     live: { subject: 'Order 18' },
     rebuilt: { subject: 'Order 17' },
   });
-  await store.write([{ collection: EMAILS, put: [], remove: [EMAIL_ID] }], await store.checkpoint(), 2);
+  await store.write([{ collection: EMAILS, put: [], remove: [{ id: EMAIL_ID, position: 4 }] }], await store.checkpoint(), 4);
   t.match((await compareWithRebuild(projection, { eventLog, documents })).difference, {
     id: EMAIL_ID,
     live: undefined,

@@ -10,6 +10,15 @@ import { inTransaction, openDatabase } from '../sqlite/database.js';
 
 export type Projection = Readonly<{ name: string; generation: number; specs: readonly CollectionSpec[] }>;
 
+/** How the tables of a generation are laid out; a generation of another layout is made anew, like one of other specs. */
+const LAYOUT = 2;
+/** As it stands in the catalog; before layout 2 the specs stood alone. */
+const shapeText = (specs: readonly CollectionSpec[]): string => JSON.stringify({ layout: LAYOUT, specs });
+const specsOf = (shape: string): readonly CollectionSpec[] => {
+  const parsed = JSON.parse(shape) as readonly CollectionSpec[] | Readonly<{ specs: readonly CollectionSpec[] }>;
+  return 'specs' in parsed ? parsed.specs : parsed;
+};
+
 export type Catalog = Readonly<{
   /** As of now; looked up again only when something changed, here or in another process. */
   projection: (name: string) => Projection | undefined;
@@ -51,11 +60,11 @@ export const openCatalog = (file: string): Catalog => {
      ON CONFLICT (name) DO UPDATE SET generation = excluded.generation, last_generation = excluded.last_generation, specs = excluded.specs`,
   );
   let version: number | undefined;
-  let projections = new Map<string, Projection>();
+  let projections = new Map<string, Projection & Readonly<{ shape: string }>>();
   let byCollection = new Map<string, Projection>();
 
   const reload = (): void => {
-    const all = selectAll.all().map((row): Projection => ({ ...row, specs: JSON.parse(row.specs) as CollectionSpec[] }));
+    const all = selectAll.all().map(({ name, generation, specs }) => ({ name, generation, specs: specsOf(specs), shape: specs }));
     projections = new Map(all.map((projection) => [projection.name, projection]));
     byCollection = new Map(all.flatMap((projection) => projection.specs.map((spec) => [spec.name, projection])));
   };
@@ -83,7 +92,7 @@ export const openCatalog = (file: string): Catalog => {
       inTransaction(database, () => {
         reload();
         const known = projections.get(name);
-        if (known !== undefined && JSON.stringify(known.specs) === JSON.stringify(specs)) return;
+        if (known?.shape === shapeText(specs)) return;
         for (const spec of specs) {
           const owner = byCollection.get(spec.name);
           if (owner !== undefined && owner.name !== name)
@@ -91,7 +100,7 @@ export const openCatalog = (file: string): Catalog => {
         }
         const generation = known === undefined ? 1 : take.get(name)!;
         create(fileOf(name, generation));
-        upsert.run(name, generation, generation, JSON.stringify(specs));
+        upsert.run(name, generation, generation, shapeText(specs));
       });
       reload();
       return projections.get(name)!;

@@ -1,15 +1,16 @@
 /** One collection in one generation: a table with a column for each declared field, its indexes, its search index. */
-import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
+import type { CollectionSpec, Document, Removal } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
 import { columnOf, tableOf } from './names.js';
-import { scopeFieldOf } from './scopes.js';
 import { createSearchTable, openSearchIndex, type Entry } from './search-index.js';
 
 export type Collection = Readonly<{
+  /** Changes nothing where the document there has folded that position or a later one. */
   put: (row: Row) => void;
-  remove: (id: string) => void;
+  /** The same. */
+  remove: (removal: Removal) => void;
   /** Inside a transaction, after its last write. */
-  settle: () => void;
+  flush: () => void;
   /** Inside a transaction: puts into the search index whatever still waits for it. */
   indexAll: () => void;
   /** As queries answer it, without the searched text. */
@@ -23,18 +24,18 @@ export type Collection = Readonly<{
 type Value = string | number | null;
 
 /** A document as it is stored: whole as JSON text without what is searched, that text, and the value of each declared field. */
-export type Row = readonly [seq: number, id: string, doc: string, text: string | null, ...fields: Value[]];
+export type Row = readonly [seq: number, id: string, position: number, doc: string, text: string | null, ...fields: Value[]];
 
 export const rowOf = (document: Document, spec: CollectionSpec): Row => {
   const { doc, text } = split(document, spec);
-  return [document.seq, document.id, doc, text, ...spec.fields.map((field) => fieldValue(document, field))];
+  return [document.seq, document.id, document.position, doc, text, ...spec.fields.map((field) => fieldValue(document, field))];
 };
 
 /** Columns of fields have no type: a string stays a string, a number a number. The implicit row id at the end of every index is `seq`. */
 export const createCollection = (database: Database, spec: CollectionSpec): void => {
   const fields = spec.fields.map((field) => `, ${columnOf(field)}`).join('');
   database.exec(
-    `CREATE TABLE ${tableOf(spec.name)} (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc TEXT NOT NULL, text TEXT${fields})`,
+    `CREATE TABLE ${tableOf(spec.name)} (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, position INTEGER NOT NULL, doc TEXT NOT NULL, text TEXT${fields})`,
   );
   if (spec.search !== undefined) createSearchTable(database, spec.name);
 };
@@ -48,18 +49,19 @@ export const createIndexes = (database: Database, spec: CollectionSpec): void =>
 /** `inBulk`: an empty collection, with one writer who has much to put and nobody who searches meanwhile. */
 export const openCollection = (database: Database, spec: CollectionSpec, inBulk: boolean): Collection => {
   const table = tableOf(spec.name);
-  const search = spec.search === undefined ? undefined : openSearchIndex(database, spec, inBulk);
-  const scopeAt = scopeFieldOf(spec) === undefined ? -1 : spec.fields.indexOf(scopeFieldOf(spec)!);
-  /** What the search index goes by, beside the text: places in the row's columns. */
-  const indexedAt = [0, scopeAt + 1, spec.searchRange === undefined ? 0 : spec.fields.indexOf(spec.searchRange) + 1];
+  const search = openSearchIndex(database, spec, inBulk);
+  const tenantAt = spec.search === undefined ? -1 : spec.fields.indexOf(spec.search.within);
   const columns = spec.fields.map((field) => `, ${columnOf(field)}`).join('');
-  const selectRow = database.prepare<[number], Value[]>(`SELECT id, text${columns} FROM ${table} WHERE seq = ?`).raw(true);
+  const selectRow = database.prepare<[number], [id: string, ...Value[]]>(`SELECT id, text${columns} FROM ${table} WHERE seq = ?`).raw(true);
   const insert = database.prepare(
-    `INSERT INTO ${table} (seq, id, doc, text${columns}) VALUES (?, ?, ?, ?${', ?'.repeat(spec.fields.length)}) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO ${table} (seq, id, position, doc, text${columns}) VALUES (?, ?, ?, ?, ?${', ?'.repeat(spec.fields.length)}) ON CONFLICT (id) DO NOTHING`,
   );
   const update = changedColumns(database, spec);
-  const selectId = database.prepare<[string], number>(`SELECT seq FROM ${table} WHERE id = ?`).pluck();
-  const removeRow = database.prepare(`DELETE FROM ${table} WHERE seq = ?`);
+  const removeRow = database
+    .prepare<[string, number], [seq: number, ...Value[]]>(
+      `DELETE FROM ${table} WHERE id = ? AND position < ? RETURNING seq, text${columns}`,
+    )
+    .raw(true);
   const selectDocument = database.prepare<[string], string>(`SELECT doc FROM ${table} WHERE id = ?`).pluck();
   const selectWhole = database.prepare<[string], [string, string | null]>(`SELECT doc, text FROM ${table} WHERE id = ?`).raw(true);
   const selectPage = database
@@ -68,30 +70,32 @@ export const openCollection = (database: Database, spec: CollectionSpec, inBulk:
 
   const whole = ([doc, text]: [string, string | null]): Document => {
     const document = JSON.parse(doc) as Document;
-    return spec.search === undefined || text === null ? document : { ...document, [spec.search]: text };
+    return spec.search === undefined || text === null ? document : { ...document, [spec.search.field]: text };
   };
 
-  /** In: what stands, or is to stand, in the columns after `id`. */
-  const entryOf = ([text, ...values]: readonly Value[]): Entry | undefined =>
-    typeof text === 'string' ? { text, scope: values[scopeAt] ?? null } : undefined;
+  /** In: what stands, or is to stand, in the columns from `text` on. */
+  const entryOf = ([text, ...values]: readonly Value[]): Entry | undefined => {
+    const tenant = values[tenantAt] ?? null;
+    return typeof text === 'string' && tenant !== null ? { text, tenant } : undefined;
+  };
 
-  const remove = (id: string): void => {
-    const seq = selectId.get(id);
-    if (seq === undefined) return;
-    const [, ...old] = selectRow.get(seq)!;
+  const remove = ({ id, position }: Removal): boolean => {
+    const removed = removeRow.get(id, position);
+    if (removed === undefined) return false;
+    const [seq, ...old] = removed;
     const entry = entryOf(old);
     if (entry !== undefined) search?.remove(seq, entry);
-    removeRow.run(seq);
+    return true;
   };
 
   /** The only writer of a collection that was empty need not look for what is newer than all it has put. */
   let newest = 0;
 
   const add = (row: Row): void => {
-    const [seq, id, , ...columns] = row;
+    const [seq, id, position, , ...columns] = row;
     if (insert.run(row).changes === 0) {
       // The id was made anew by another event: the newest stands.
-      remove(id);
+      if (!remove({ id, position })) return;
       insert.run(row);
     }
     const entry = entryOf(columns);
@@ -100,7 +104,7 @@ export const openCollection = (database: Database, spec: CollectionSpec, inBulk:
 
   return {
     put: (row) => {
-      const [seq, id, doc, ...now] = row;
+      const [seq, id, position, doc, ...now] = row;
       const isNew = inBulk && seq > newest;
       if (isNew) newest = seq;
       const known = isNew ? undefined : selectRow.get(seq);
@@ -108,14 +112,14 @@ export const openCollection = (database: Database, spec: CollectionSpec, inBulk:
       const [oldId, ...old] = known;
       if (oldId !== id)
         throw new Error(`two documents of ${spec.name} have the same seq ${seq}: one event makes one document in a collection`);
-      update(seq, doc, now, old);
-      if (search === undefined || indexedAt.every((at) => now[at] === old[at])) return;
+      if (!update(seq, position, doc, now, old) || search === undefined) return;
       const [oldEntry, entry] = [entryOf(old), entryOf(now)];
+      if (oldEntry?.text === entry?.text && oldEntry?.tenant === entry?.tenant) return;
       if (oldEntry !== undefined) search.remove(seq, oldEntry);
       if (entry !== undefined) search.add(seq, entry);
     },
-    remove,
-    settle: () => search?.settle(),
+    remove: (removal) => void remove(removal),
+    flush: () => search?.flush(),
     indexAll: () => search?.indexAll(),
     get: (id) => {
       const doc = selectDocument.get(id);
@@ -131,10 +135,10 @@ export const openCollection = (database: Database, spec: CollectionSpec, inBulk:
 
 /** The stored text of a document, and apart from it the text that is searched. */
 const split = (document: Document, { search }: CollectionSpec): { doc: string; text: string | null } => {
-  const text = search === undefined ? undefined : document[search];
+  const text = search === undefined ? undefined : document[search.field];
   if (search === undefined || text === undefined) return { doc: JSON.stringify(document), text: null };
-  if (typeof text !== 'string') throw new TypeError(`the field ${search}, which is searched, must be a string`);
-  return { doc: JSON.stringify({ ...document, [search]: undefined }), text };
+  if (typeof text !== 'string') throw new TypeError(`the field ${search.field}, which is searched, must be a string`);
+  return { doc: JSON.stringify({ ...document, [search.field]: undefined }), text };
 };
 
 const fieldValue = (document: Document, field: string): Value => {
@@ -145,20 +149,23 @@ const fieldValue = (document: Document, field: string): Value => {
 
 const statementsKept = 128;
 
-/** Writes only the columns that changed, for an index is rewritten for each of its columns that is named, changed or not. */
+/**
+ * Writes only the columns that changed, for an index is rewritten for each of its columns that is named, changed or not.
+ * Out: false where the row has folded that position or a later one, and was left as it is.
+ */
 const changedColumns = (database: Database, spec: CollectionSpec) => {
   const names = ['text', ...spec.fields.map(columnOf)];
   const statements = new Map<string, Statement>();
-  return (seq: number, doc: string, now: readonly Value[], old: readonly Value[]): void => {
+  return (seq: number, position: number, doc: string, now: readonly Value[], old: readonly Value[]): boolean => {
     const changed = names.map((_, index) => index).filter((index) => now[index] !== old[index]);
     const key = changed.join();
     let statement = statements.get(key);
     if (statement === undefined) {
       if (statements.size >= statementsKept) statements.clear();
-      const assignments = ['doc = ?', ...changed.map((index) => `${names[index]} = ?`)].join(', ');
-      statement = database.prepare(`UPDATE ${tableOf(spec.name)} SET ${assignments} WHERE seq = ?`);
+      const assignments = ['position = ?', 'doc = ?', ...changed.map((index) => `${names[index]} = ?`)].join(', ');
+      statement = database.prepare(`UPDATE ${tableOf(spec.name)} SET ${assignments} WHERE seq = ? AND position < ?`);
       statements.set(key, statement);
     }
-    statement.run(doc, ...changed.map((index) => now[index]), seq);
+    return statement.run(position, doc, ...changed.map((index) => now[index]), seq, position).changes > 0;
   };
 };

@@ -1,11 +1,9 @@
 /** Answers queries on one collection, with or without a search. */
 import type { CollectionSpec, Counted, Document, Query, SearchedQuery } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
-import { openIndexChoice } from './index-choice.js';
 import { tableOf } from './names.js';
 import { allOf, conditionsOf, orderOf, whereClause } from './query.js';
-import type { Found, Wanted } from './search-walk.js';
-import { openSearcher, type SearchQuery } from './searcher.js';
+import { openSearcher, type SearchLimits, type SearchQuery, type SearchResult } from './searcher.js';
 
 export type Finder = Readonly<{
   find: (query: Query) => Document[];
@@ -13,16 +11,15 @@ export type Finder = Readonly<{
   findCounted: (query: SearchedQuery, max: number) => Counted;
 }>;
 
-/** What a search may take until it counts no further, in the units of a walk through hits: some 5 to 10 ms. */
-const countEffortMax = 12_000;
+/** So many hits are tested at most to count beyond the page: some 5 to 10 ms. */
+const countedHitsMax = 4_000;
 
 const statementsKept = 256;
 
 export const openFinder = (database: Database, spec: CollectionSpec): Finder => {
   const table = tableOf(spec.name);
   const prepare = statementCache(database);
-  const chooseIndex = openIndexChoice(spec, prepare);
-  const searcher = spec.search === undefined ? undefined : openSearcher(database, spec, prepare, chooseIndex);
+  const searcher = spec.search === undefined ? undefined : openSearcher(database, spec, prepare);
   const documents = (sql: string, values: readonly unknown[]): Document[] =>
     (
       prepare(sql)
@@ -30,18 +27,17 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
         .all(...values) as string[]
     ).map((doc) => JSON.parse(doc) as Document);
 
-  const search = (query: SearchQuery, wanted: Wanted): Found => {
+  const search = (query: SearchQuery, limits: SearchLimits): SearchResult => {
     if (searcher === undefined) throw new RangeError(`${spec.name} has no search`);
-    return searcher(query, wanted);
+    return searcher(query, limits);
   };
-  const searchUpTo = (query: SearchQuery, most: number): readonly number[] =>
-    search(query, { least: most, most, effortMax: Infinity }).seqs;
+  const searchUpTo = (query: SearchQuery, most: number): readonly number[] => search(query, { least: most, most, hitsMax: Infinity }).seqs;
   const bySeqs = (seqs: readonly number[]): Document[] => seqs.flatMap((seq) => documents(`SELECT doc FROM ${table} WHERE seq = ?`, [seq]));
 
   const countRows = (given: Query['where'], max: number): number => {
     const where = conditionsOf(spec, given);
     const isBounded = max !== Number.MAX_SAFE_INTEGER;
-    const rows = `${table} AS d${chooseIndex(given, { readsAll: !isBounded })}${whereClause(where)}`;
+    const rows = `${table} AS d${whereClause(where)}`;
     // Without a bound SQLite counts twice as fast.
     if (!isBounded)
       return prepare(`SELECT count(*) FROM ${rows}`)
@@ -58,16 +54,16 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
       if (query.search !== undefined) return bySeqs(searchUpTo(query, skip + query.limit).slice(skip));
       const { order, from } = orderOf(spec, query);
       const where = allOf(conditionsOf(spec, query.where), from);
-      const rows = `${table} AS d${query.sort === undefined ? '' : chooseIndex(query.where, { sortField: query.sort.field })}${whereClause(where)}`;
+      const rows = `${table} AS d${whereClause(where)}`;
       return documents(`SELECT d.doc FROM ${rows} ORDER BY ${order} LIMIT ? OFFSET ?`, [...where.values, query.limit, skip]);
     },
     count: (query, max) => (query.search === undefined ? countRows(query.where, max) : searchUpTo(query, max).length),
     findCounted: (query, max) => {
       const { skip = 0, limit, after, ...fromTop } = query;
-      // What comes after a place is found from there, yet all is counted.
+      // What comes after a cursor is found from there, yet all is counted.
       const least = after === undefined ? skip + limit : 0;
       const most = Math.max(least, max);
-      const { seqs, isWhole } = search(fromTop, { least, most, effortMax: countEffortMax });
+      const { seqs, isWhole } = search(fromTop, { least, most, hitsMax: countedHitsMax });
       const page = after === undefined ? seqs.slice(skip, least) : searchUpTo(query, skip + limit).slice(skip);
       return { documents: bySeqs(page), count: Math.max(seqs.length, page.length), isLowerBound: !isWhole || seqs.length === most };
     },

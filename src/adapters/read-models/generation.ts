@@ -7,6 +7,7 @@ import {
   type CollectionSpec,
   type CollectionWrites,
   type Document,
+  type Removal,
 } from '../../domain/ports/read-models.js';
 import { inTransaction, openDatabase, type Database } from '../sqlite/database.js';
 import { createCollection, createIndexes, openCollection, rowOf, type Collection, type Row } from './collection.js';
@@ -46,7 +47,7 @@ export const openGeneration = ({ file, number, specs }: GenerationFile): Generat
   generationOn(openDatabase({ file, ...liveSettings, mustExist: true }), { file, number, specs });
 
 /** What one write puts and removes in one collection, as it is stored. */
-export type RowWrites = Readonly<{ collection: string; put: readonly Row[]; remove: readonly string[] }>;
+export type RowWrites = Readonly<{ collection: string; put: readonly Row[]; remove: readonly Removal[] }>;
 
 export type NewGeneration = Pick<Generation, 'getMany' | 'close'> &
   Readonly<{
@@ -104,8 +105,8 @@ const getMany = (collection: Collection, ids: readonly string[]): ReadonlyMap<st
 
 const apply = (collection: Collection, { put, remove }: RowWrites): void => {
   for (const row of put) collection.put(row);
-  for (const id of remove) collection.remove(id);
-  collection.settle();
+  for (const removal of remove) collection.remove(removal);
+  collection.flush();
 };
 
 /** In: writes of documents. Out: the same as rows, for collections of those specs. */

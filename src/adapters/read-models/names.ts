@@ -3,9 +3,9 @@ import type { CollectionSpec } from '../../domain/ports/read-models.js';
 
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
 
-/** Throws RangeError where a name of the projection or of its specs is not letters, digits and underscores. */
+/** Throws RangeError where a name of the projection or of its specs is not letters, digits and underscores, or is used without being declared. */
 export const checkNames = (projection: string, specs: readonly CollectionSpec[]): void => {
-  const fields = specs.flatMap((spec) => [...spec.fields, ...(spec.search === undefined ? [] : [spec.search])]);
+  const fields = specs.flatMap((spec) => [...spec.fields, ...(spec.search === undefined ? [] : [spec.search.field])]);
   for (const name of [projection, ...specs.map((spec) => spec.name), ...fields]) {
     if (!NAME.test(name)) throw new RangeError(`"${name}" is no name for a projection, a collection or a field`);
   }
@@ -13,20 +13,14 @@ export const checkNames = (projection: string, specs: readonly CollectionSpec[])
     const undeclared = spec.indexes.flat().find((field) => field !== 'seq' && !spec.fields.includes(field));
     if (undeclared !== undefined)
       throw new RangeError(`the collection ${spec.name} has an index on ${undeclared}, which is no field of it`);
-    for (const field of [spec.searchScope, spec.searchRange]) {
-      if (field !== undefined && !spec.fields.includes(field))
-        throw new RangeError(`the collection ${spec.name} searches by ${field}, which is no field of it`);
-    }
+    if (spec.search !== undefined && !spec.fields.includes(spec.search.within))
+      throw new RangeError(`the collection ${spec.name} searches within ${spec.search.within}, which is no field of it`);
   }
 };
 
 export const tableOf = (collection: string): string => `c_${collection}`;
-/** The name of the index that stands at that place in `indexes`. */
-export const indexOf = (collection: string, number: number): string => `${tableOf(collection)}_${number}`;
 export const searchTableOf = (collection: string): string => `s_${collection}`;
 /** Holds which documents wait to be put into the search index. */
 export const waitingTableOf = (collection: string): string => `w_${collection}`;
-/** Holds between which values a field lies in each block of the search index. */
-export const zoneTableOf = (collection: string): string => `z_${collection}`;
 /** The prefix keeps fields apart from our own columns and from SQL's words; `seq` is a column of every collection. */
 export const columnOf = (field: string): string => (field === 'seq' ? field : `f_${field}`);

@@ -5,17 +5,15 @@ import { columnOf } from './names.js';
 export type Fragment = Readonly<{ sql: string; values: readonly (string | number | bigint)[] }>;
 
 const operators = { eq: '=', gte: '>=', lt: '<', lte: '<=' } as const satisfies Record<keyof Condition, string>;
-export const operatorNames = Object.keys(operators) as (keyof Condition)[];
+const operatorNames = Object.keys(operators) as (keyof Condition)[];
 
-/**
- * Conditions on the row `d`; an empty text where there are none. `unsought` names a field whose conditions are only
- * tested, and lead to no place in an index. Throws RangeError for a field that is not declared.
- */
-export const conditionsOf = (spec: CollectionSpec, where: Query['where'], unsought?: string): Fragment => {
+/** Conditions on the row `d`; an empty text where there are none. Throws RangeError for a field that is not declared. */
+export const conditionsOf = (spec: CollectionSpec, where: Query['where']): Fragment => {
   const sql: string[] = [];
   const values: (string | number)[] = [];
   for (const [field, condition] of Object.entries(where)) {
-    const column = `${field === unsought ? '+' : ''}d.${columnOf(declared(spec, field))}`;
+    // A bound on `seq` is only tested: the plus keeps SQLite from going through the table in place of an index.
+    const column = field === 'seq' ? '+d.seq' : `d.${columnOf(declared(spec, field))}`;
     for (const name of operatorNames) {
       const value = condition[name];
       if (value === undefined) continue;
@@ -26,7 +24,7 @@ export const conditionsOf = (spec: CollectionSpec, where: Query['where'], unsoug
   return { sql: sql.join(' AND '), values };
 };
 
-/** The order of a query, and the condition that continues it after a place. Documents without the sort field have no place in it and are left out. */
+/** The order of a query, and the condition that continues it after a cursor. Documents without the sort field are left out. */
 export const orderOf = (spec: CollectionSpec, { sort, after }: Query): Readonly<{ order: string; from: Fragment }> => {
   if (sort === undefined || sort.field === 'seq') {
     const direction = sort?.direction ?? 'desc';

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { CheckpointMoved, type Document, type Rebuild } from '../../domain/ports/read-models.js';
 import { holdLock } from '../sqlite/lock.js';
 import type { Catalog } from './catalog.js';
-import { startFiller, type Filler } from './filler.js';
+import { startRebuildWriter, type RebuildWriter } from './rebuild-writer.js';
 import type { LiveGenerations } from './live-generations.js';
 
 export type RebuildOptions = Readonly<{
@@ -70,12 +70,12 @@ export const startRebuild = (options: RebuildOptions): Rebuild => {
 };
 
 /** The new generation, and the number of the live one that it is to replace. We hold the lock: every other generation was left by a crash. */
-const newGeneration = (catalog: Catalog, name: string): { replaced: number; fresh: Filler } => {
+const newGeneration = (catalog: Catalog, name: string): { replaced: number; fresh: RebuildWriter } => {
   const number = catalog.nextGeneration(name);
   const projection = catalog.projection(name);
   if (projection === undefined) throw new Error(`there is no projection ${name}`);
   catalog.deleteGenerations(name, (generation) => generation !== projection.generation);
-  const fresh = startFiller({ file: catalog.fileOf(name, number), number, specs: projection.specs });
+  const fresh = startRebuildWriter({ file: catalog.fileOf(name, number), number, specs: projection.specs });
   return { replaced: projection.generation, fresh };
 };
 

@@ -1,33 +1,31 @@
 /**
- * The substring index of one collection: FTS5 with the trigram tokenizer, whose row id is the scope and `seq` of the document.
- * It holds no text of its own (the collection's row has it), so an entry is taken out by naming what went in.
- * FTS5 is dear in small transactions: documents wait in a small table, whose texts a search looks through, and are
- * put into the index together.
+ * The substring index of one collection: FTS5 with the trigram tokenizer. It holds no text of its own (the collection's row has it),
+ * so an entry is taken out by naming what went in. Small transactions are expensive in FTS5: documents wait in a small table, whose
+ * texts a search looks through, and are put into the index together.
  */
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
 import type { Database } from '../sqlite/database.js';
 import { searchTableOf, tableOf, waitingTableOf } from './names.js';
-import { createScopeTable, openScopes, rowIdOf, startOfScope } from './scopes.js';
-import { createZoneTable, wideningOf } from './zones.js';
+import { createPartitionTable, openTenantPartitions, rowIdSql, type Tenant } from './tenant-partitions.js';
 
 /** What the index has of a document; two equal entries are indexed alike. */
-export type Entry = Readonly<{ text: string; scope: string | number | null }>;
+export type Entry = Readonly<{ text: string; tenant: Tenant }>;
 
 /** All of it inside a transaction. */
 export type SearchIndex = Readonly<{
   add: (seq: number, entry: Entry) => void;
   remove: (seq: number, entry: Entry) => void;
   /** At the end of a transaction, when the rows are as they shall be: indexes those that wait, where they have become many. */
-  settle: () => void;
+  flush: () => void;
   /** Indexes all that wait. */
   indexAll: () => void;
 }>;
 
 /** A search looks through so many texts in about a millisecond. */
 const waitingMax = 1_000;
-/** Where nobody searches: FTS5 writes a segment after each stroke, so strokes are long, yet none is left that takes long when all else is done; */
+/** In bulk nobody searches: FTS5 writes a segment after each flush, so flushes are large, yet the last one must not take long when all else is done; */
 const waitingMaxInBulk = 16_000;
-/** and what it gathers in memory before it writes one is much: the more, the fewer merges. */
+/** and it collects much in memory before it writes a segment: the more, the fewer merges. */
 const memoryBytesInBulk = 32 * 1024 * 1024;
 const memoryBytesDefault = 1024 * 1024;
 
@@ -40,45 +38,46 @@ export const createSearchTable = (database: Database, collection: string): void 
   database.exec(`CREATE VIRTUAL TABLE ${table} USING fts5(text, content='', columnsize=0, tokenize='trigram')`);
   database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('secure-delete', 1)`);
   database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('automerge', ${segmentsPerMerge})`);
-  createScopeTable(database, collection);
-  createZoneTable(database, collection);
+  createPartitionTable(database, collection);
   database.exec(`CREATE TABLE ${waitingTableOf(collection)} (seq INTEGER PRIMARY KEY)`);
 };
 
 /** `inBulk`: many are put into the index together, and no search needs to be quick meanwhile; inside a transaction, until `indexAll`. */
-export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk = false): SearchIndex => {
-  const table = searchTableOf(spec.name);
+export const openSearchIndex = (database: Database, { name, search }: CollectionSpec, inBulk = false): SearchIndex | undefined => {
+  if (search === undefined) return undefined;
+  const table = searchTableOf(name);
   const setMemory = (sizeBytes: number): void =>
     void database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('hashsize', ${sizeBytes})`);
   if (inBulk) setMemory(memoryBytesInBulk);
-  const waiting = waitingTableOf(spec.name);
-  const scopes = openScopes(database, spec);
+  const waiting = waitingTableOf(name);
+  const partitions = openTenantPartitions(database, name);
   const wait = database.prepare(`INSERT INTO ${waiting} (seq) VALUES (?)`);
   const stopWaiting = database.prepare(`DELETE FROM ${waiting} WHERE seq = ?`);
   const remove = database.prepare(`INSERT INTO ${table} (${table}, rowid, text) VALUES ('delete', ?, ?)`);
   const countWaiting = database.prepare<[], number>(`SELECT count(*) FROM ${waiting}`).pluck();
-  const isWaiting = `d.seq IN (SELECT seq FROM ${waiting})`;
-  const index = database.prepare(insertFrom(spec, isWaiting));
-  const widening = wideningOf(spec, isWaiting);
-  const widen = widening === undefined ? undefined : database.prepare(widening);
+  // In the order of row ids, for FTS5 begins a segment anew where one is lower than that before.
+  const index = database.prepare(
+    `INSERT INTO ${table} (rowid, text) SELECT ${rowIdSql(name, search.within)} AS row, d.text FROM ${tableOf(name)} AS d
+     WHERE d.seq IN (SELECT seq FROM ${waiting}) ORDER BY row`,
+  );
   const clear = database.prepare(`DELETE FROM ${waiting}`);
   let added = 0;
   const indexWaiting = (): void => {
     index.run();
-    widen?.run();
     clear.run();
     added = 0;
   };
   return {
-    add: (seq, { scope }) => {
-      scopes.numberOf(scope);
+    add: (seq, { tenant }) => {
+      // Makes the partition, whose number the statement above looks up.
+      partitions.rowId(tenant, seq);
       wait.run(seq);
       added += 1;
     },
-    remove: (seq, { scope, text }) => {
-      if (stopWaiting.run(seq).changes === 0) remove.run(startOfScope(scopes.numberOf(scope)) + BigInt(seq), text);
+    remove: (seq, { tenant, text }) => {
+      if (stopWaiting.run(seq).changes === 0) remove.run(partitions.rowId(tenant, seq), text);
     },
-    settle: () => {
+    flush: () => {
       if (inBulk ? added >= waitingMaxInBulk : countWaiting.get()! >= waitingMax) indexWaiting();
     },
     indexAll: () => {
@@ -87,10 +86,6 @@ export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk
     },
   };
 };
-
-/** Puts rows `d` of the collection into the index, `which` is a condition on them; their scopes have numbers. By row id, for FTS5 begins a segment anew where one is lower than that before. */
-const insertFrom = (spec: CollectionSpec, which: string): string =>
-  `INSERT INTO ${searchTableOf(spec.name)} (rowid, text) SELECT ${rowIdOf(spec)} AS place, d.text FROM ${tableOf(spec.name)} AS d WHERE ${which} ORDER BY place`;
 
 /** A phrase in FTS5's syntax: everything in it is literal. Undefined where it is too short to have a trigram. */
 export const matchPhrase = (phrase: string): string | undefined =>
@@ -103,5 +98,5 @@ export const containing = (phrase: string): ((text: string) => boolean) => {
   return (text) => fold(text).includes(folded);
 };
 
-/** A capital sigma is lowered by its place in the word, which a substring does not know. */
+/** A capital sigma is lowered by its position in the word, which a substring does not know. */
 const fold = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');

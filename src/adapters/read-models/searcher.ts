@@ -1,102 +1,139 @@
-/** Finds the newest documents whose text holds a phrase and that pass filters. */
+/**
+ * Finds the newest documents of one tenant whose text holds a phrase and that pass filters. Where few documents pass the filters their
+ * texts are looked through; else the hits of the search index are read in windows, newest first, and each is tested by the filters.
+ */
 import type { CollectionSpec, Query } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
-import type { IndexChoice } from './index-choice.js';
-import { searchTableOf } from './names.js';
-import { conditionsOf } from './query.js';
-import { openScopes, startOfScope } from './scopes.js';
+import { searchTableOf, tableOf, waitingTableOf } from './names.js';
+import { allOf, conditionsOf, whereClause, type Fragment } from './query.js';
 import { containing, matchPhrase } from './search-index.js';
-import { openTexts } from './search-texts.js';
-import { openWalk, type Found, type Wanted } from './search-walk.js';
-import { zonesWithin } from './zones.js';
+import { blockSize, openTenantPartitions, type Partition, type Tenant } from './tenant-partitions.js';
 
 export type SearchQuery = Pick<Query, 'where' | 'search' | 'after'>;
-/** Finds what is wanted, newest first. */
-export type Searcher = (query: SearchQuery, wanted: Wanted) => Found;
 
-/** Above every `seq` that a row id can hold. */
-const seqEnd = 2 ** 40 - 1;
+/** At least `least` are found where there are so many; beyond that at most `most`, and no more once `hitsMax` hits were tested. */
+export type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
 
-export const openSearcher = (
-  database: Database,
-  spec: CollectionSpec,
-  prepare: (sql: string) => Statement,
-  chooseIndex: IndexChoice,
-): Searcher => {
-  const scopes = openScopes(database, spec);
-  const { amongFew, amongWaiting, textOf } = openTexts(spec, prepare);
-  const walk = openWalk(spec, prepare, textOf);
+/** `isWhole` is false where the search stopped at `hitsMax`. */
+export type SearchResult = Readonly<{ seqs: readonly number[]; isWhole: boolean }>;
 
-  /** The hits of the search index in one scope from `first` on and below `end`, newest first. A lazy one keeps a statement open. */
-  const hitsInScope = (match: string, scope: number) => {
-    const start = startOfScope(scope);
-    const statement = prepare(
-      `SELECT rowid - ? FROM ${searchTableOf(spec.name)} WHERE ${searchTableOf(spec.name)} MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?`,
-    ).pluck() as Statement<[bigint, string, bigint, bigint, number], number>;
-    const bound = (first: number, end: number, limit: number) => [start, match, start + BigInt(first), start + BigInt(end), limit] as const;
-    return {
-      lazy: (first: number, end: number): Iterator<number> => statement.iterate(...bound(first, end, -1)),
-      some: (first: number, end: number, limit: number): number[] => statement.all(...bound(first, end, limit)),
-    };
+export type Searcher = (query: SearchQuery, limits: SearchLimits) => SearchResult;
+
+/** Where the filters leave at most so many documents, their texts are looked through without the search index. */
+const filteredMax = 2_000;
+/** Hits that are read and tested in one statement: few at first, for often a page is full soon. */
+const windowMin = 256;
+const windowMax = 8_192;
+
+/** The parts of a search that its steps share; `seq` lies from `first` on and below `end`. `filters` are all, `tests` those that the range of row ids does not answer. */
+type Search = Readonly<{ match: string; phrase: string; filters: Fragment; tests: Fragment; first: number; end: number; tenant: Tenant }>;
+
+export const openSearcher = (database: Database, spec: CollectionSpec, prepare: (sql: string) => Statement): Searcher => {
+  const { search } = spec;
+  if (search === undefined) throw new RangeError(`${spec.name} has no search`);
+  const partitions = openTenantPartitions(database, spec.name);
+  const texts = openTexts(spec, prepare);
+  const readHits = openHits(spec, prepare);
+
+  const throughHits = (given: Search, { least, most, hitsMax }: SearchLimits): SearchResult => {
+    const seqs: number[] = [];
+    let tested = 0;
+    for (const partition of partitions.ofTenant(given.tenant)) {
+      let end = given.end;
+      for (let size = windowMin; ; size = Math.min(2 * size, windowMax)) {
+        if (seqs.length >= most) return { seqs: seqs.slice(0, most), isWhole: true };
+        if (tested >= hitsMax && seqs.length >= least) return { seqs, isWhole: false };
+        const window = readHits({ ...given, end }, partition, size);
+        for (const [seq, passes] of window) if (passes === 1) seqs.push(seq);
+        tested += window.length;
+        if (window.length < size) break;
+        end = window.at(-1)![0];
+      }
+    }
+    return { seqs: seqs.slice(0, most), isWhole: true };
   };
 
-  const hitsOf = (match: string, numbers: readonly number[]) => {
-    const each = numbers.map((number) => hitsInScope(match, number));
-    if (each.length === 1) return each[0]!;
-    const some = (first: number, end: number, limit: number): number[] =>
-      each
-        .flatMap((one) => one.some(first, end, limit))
-        .sort((a, b) => b - a)
-        .slice(0, limit < 0 ? undefined : limit);
-    return { some, lazy: (first: number, end: number): Iterator<number> => some(first, end, -1).values() };
-  };
-
-  const scopeNumbers = (where: Query['where']): readonly number[] => {
-    const only = spec.searchScope === undefined ? null : where[spec.searchScope]?.eq;
-    if (only === undefined) return scopes.all();
-    const number = scopes.known(only);
-    return number === undefined ? [] : [number];
-  };
-
-  return ({ where, search: phrase = '', after }, wanted) => {
+  return ({ where, search: phrase = '', after }, limits) => {
+    const tenant = where[search.within]?.eq;
+    if (tenant === undefined) throw new RangeError(`a search of ${spec.name} names its ${search.within}`);
     const match = matchPhrase(phrase);
-    const numbers = match === undefined ? [] : scopeNumbers(where);
-    if (match === undefined || numbers.length === 0) return { seqs: [], isWhole: true };
-    const [contains, before] = [containing(phrase), after?.seq ?? seqEnd];
-    const filters = conditionsOf(spec, where);
-    const otherFilters = conditionsOf(spec, withoutScope(spec, where));
-    const hits = hitsOf(match, numbers);
-    const waiting = amongWaiting(filters, before, contains);
-    if (otherFilters.sql === '') return merged(waiting, { seqs: hits.some(0, before, wanted.most), isWhole: true }, wanted.most);
-    const index = chooseIndex(where);
-    const few = amongFew(filters, index, before, contains, wanted.most);
+    if (match === undefined) return { seqs: [], isWhole: true };
+    const { first, end } = seqRange(where, after?.seq);
+    const { [search.within]: own, seq: _, ...others } = where;
+    const { eq: _eq, ...bounds } = own ?? {};
+    const tests = conditionsOf(spec, { [search.within]: bounds, ...others });
+    const given: Search = { match, phrase, filters: conditionsOf(spec, where), tests, first, end, tenant };
+    const few = tests.sql === '' ? undefined : texts.amongFew(given, limits.most);
     if (few !== undefined) return { seqs: few, isWhole: true };
-    const { searchRange } = spec;
-    const zoneFilters = conditionsOf(spec, where, searchRange);
-    const insideFilters =
-      searchRange === undefined ? otherFilters : conditionsOf(spec, { ...withoutScope(spec, where), [searchRange]: {} });
-    const zones = searchRange === undefined ? [] : zonesWithin(spec, prepare, where[searchRange] ?? {}, before);
-    const whole = { first: 0, end: before, bounds: undefined, isInside: false };
-    const request = {
-      before,
-      zoneFilters,
-      otherFilters,
-      insideFilters,
-      index,
-      contains,
-      hits,
-      zones: searchRange === undefined ? [whole] : zones,
-    };
-    return merged(waiting, walk(request, wanted), wanted.most);
+    return merged(texts.amongWaiting(given), throughHits(given, limits), limits.most);
   };
 };
 
-const withoutScope = (spec: CollectionSpec, where: Query['where']): Query['where'] => {
-  if (spec.searchScope === undefined || where[spec.searchScope] === undefined) return where;
-  const { eq: _scope, ...rest } = where[spec.searchScope]!;
-  return { ...where, [spec.searchScope]: rest };
+/** The `seq` of a document that holds the phrase, and 1 where it passes the tests. */
+type Hit = readonly [seq: number, passes: number | null];
+
+/** Reads at most `size` hits of a partition, newest first. */
+const openHits = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
+  const table = searchTableOf(spec.name);
+  return ({ match, tests, first, end: before }: Search, { firstRowId, firstSeq }: Partition, size: number): readonly Hit[] => {
+    const low = Math.max(first, firstSeq);
+    const high = Math.min(before, firstSeq + blockSize);
+    if (low >= high) return [];
+    const rowOf = (seq: number): bigint => firstRowId + BigInt(seq - firstSeq);
+    const passes = tests.sql === '' ? '1' : `(SELECT 1 FROM ${tableOf(spec.name)} AS d WHERE d.seq = hit.seq AND ${tests.sql})`;
+    const statement = prepare(
+      `SELECT hit.seq, ${passes} FROM (SELECT rowid - ? AS seq FROM ${table} WHERE ${table} MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?) AS hit`,
+    ).raw(true);
+    return statement.all(...tests.values, firstRowId - BigInt(firstSeq), match, rowOf(low), rowOf(high), size) as Hit[];
+  };
 };
 
-/** Those that wait may stand anywhere among the others, and among those that a walk has found. */
-const merged = (waiting: readonly number[], { seqs, isWhole }: Found, most: number): Found =>
+/** Looks for a phrase in the texts of documents themselves. */
+const openTexts = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
+  const table = tableOf(spec.name);
+  const selectText = prepare(`SELECT text FROM ${table} WHERE seq = ?`).pluck() as Statement<[number], string | null>;
+
+  /** Of those that pass the filters; undefined where too many pass to look through. */
+  const amongFew = ({ filters, phrase, first, end }: Search, most: number): number[] | undefined => {
+    const seqs = prepare(`SELECT d.seq FROM ${table} AS d${whereClause(filters)} LIMIT ?`)
+      .pluck()
+      .all(...filters.values, filteredMax + 1) as number[];
+    if (seqs.length > filteredMax) return undefined;
+    const contains = containing(phrase);
+    const found: number[] = [];
+    for (const seq of seqs.sort((a, b) => b - a)) {
+      if (found.length === most) break;
+      if (seq >= first && seq < end && contains(selectText.get(seq) ?? '')) found.push(seq);
+    }
+    return found;
+  };
+
+  /** Of those that wait for the search index. */
+  const amongWaiting = ({ filters, phrase, first, end }: Search): number[] => {
+    const where = allOf({ sql: 'w.seq >= ? AND w.seq < ?', values: [first, end] }, filters);
+    const contains = containing(phrase);
+    const rows = prepare(
+      `SELECT d.seq, d.text FROM ${waitingTableOf(spec.name)} AS w CROSS JOIN ${table} AS d ON d.seq = w.seq${whereClause(where)}`,
+    )
+      .raw(true)
+      .all(...where.values) as [number, string | null][];
+    return rows.filter(([, text]) => text !== null && contains(text)).map(([seq]) => seq);
+  };
+
+  return { amongFew, amongWaiting };
+};
+
+/** Where `seq` may lie: `after` is the last one that was shown. */
+const seqRange = (where: Query['where'], after: number | undefined): Readonly<{ first: number; end: number }> => {
+  const { eq, gte, lt, lte } = where['seq'] ?? {};
+  const numbers = (...bounds: readonly (string | number | undefined)[]): number[] =>
+    bounds.flatMap((bound) => (typeof bound === 'number' ? bound : []));
+  return {
+    first: Math.max(0, ...numbers(eq, gte)),
+    end: Math.min(Infinity, ...numbers(lt, after), ...numbers(eq, lte).map((bound) => bound + 1)),
+  };
+};
+
+/** Those that wait may stand anywhere among the others, and another process may have indexed some of them in between. */
+const merged = (waiting: readonly number[], { seqs, isWhole }: SearchResult, most: number): SearchResult =>
   waiting.length === 0 ? { seqs, isWhole } : { seqs: [...new Set([...waiting, ...seqs])].sort((a, b) => b - a).slice(0, most), isWhole };

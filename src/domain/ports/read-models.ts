@@ -9,8 +9,10 @@ export type Document = JsonObject & Readonly<{ id: string; seq: number; position
 
 /**
  * A declared collection. `fields` are the top-level fields that queries filter and sort by (strings or numbers, absent allowed);
- * `indexes` lists the field orders to index, each is extended by `seq` where it does not name it itself. `search` names the top-level field that holds
- * the text (string) for substring search; it is kept in the search index only, not in the document.
+ * `indexes` lists the field orders to index, each is extended by `seq` where it does not name it itself. Filters that are used
+ * together stand in one index, so that no engine has to choose by how often a value occurs.
+ * `search` names the top-level field that holds the text (string) for substring search; queries do not answer it. `within` is a declared
+ * field (the team) that every search fixes by `eq`: a search never goes through the hits of another value.
  * A change of shape takes a new `version`: the collection is then rebuilt.
  */
 export type CollectionSpec = Readonly<{
@@ -18,34 +20,36 @@ export type CollectionSpec = Readonly<{
   version: number;
   fields: readonly string[];
   indexes: readonly (readonly string[])[];
-  search?: string;
-  /** A declared field, such as the team: a search that fixes it by `eq` never walks through the hits of others. */
-  searchScope?: string;
-  /** A declared field that rises with `seq`, or nearly so, such as the time of creation: a search that bounds it looks only where such documents lie. */
-  searchRange?: string;
+  search?: Readonly<{ field: string; within: string }>;
 }>;
 
 export type Condition = Readonly<{ eq?: string | number; gte?: string | number; lt?: string | number; lte?: string | number }>;
 
 export type Query = Readonly<{
-  /** All conditions hold; keys are declared fields. */
+  /** All conditions hold; keys are declared fields, or `seq`. */
   where: Readonly<Record<string, Condition>>;
-  /** Case-insensitive substring (at least 3 characters) of the searched text. With it the order is `seq`, descending. */
+  /**
+   * Case-insensitive substring (at least 3 characters) of the searched text; `where` then fixes the field `within` by `eq`. The order is
+   * `seq`, descending.
+   */
   search?: string;
   /** A declared field; ties are broken by `seq` in the same direction. Default: `seq`. */
   sort?: Readonly<{ field: string; direction: 'asc' | 'desc' }>;
   limit: number;
-  /** Continue after this place in the order (keyset): as fast as the first page. */
-  after?: Place;
+  /** Continue after this document in the order (keyset): as fast as the first page. */
+  after?: Cursor;
   /** Rows to pass over; for page numbers. */
   skip?: number;
 }>;
 
 /** Where a document stands in an order: its value in the sort field (or its `seq`) and its `seq`. */
-export type Place = Readonly<{ value: string | number; seq: number }>;
+export type Cursor = Readonly<{ value: string | number; seq: number }>;
+
+/** A document that is to be removed, and the position of the event that removes it. */
+export type Removal = Readonly<{ id: string; position: number }>;
 
 /** What one write puts and removes, in one collection. */
-export type CollectionWrites = Readonly<{ collection: string; put: readonly Document[]; remove: readonly string[] }>;
+export type CollectionWrites = Readonly<{ collection: string; put: readonly Document[]; remove: readonly Removal[] }>;
 
 /** The progress of a projection. `generation` changes when a rebuild has put other collections in the place of the old. */
 export type Checkpoint = Readonly<{ position: number; generation: number }>;
@@ -60,7 +64,10 @@ export type ProjectionStore = Readonly<{
   checkpoint: () => Promise<Checkpoint>;
   getMany: (collection: string, ids: readonly string[]) => Promise<ReadonlyMap<string, Document>>;
   /**
-   * Writes in the order given, then moves the checkpoint from `from` to position `to`; all or nothing.
+   * Writes in the order given, the checkpoint last: from `from` to position `to`, between which all positions in `writes` lie. A crash
+   * may tear it anywhere: then a first part is written, the checkpoint has not moved, and the same events are folded and written again.
+   * Each put and each removal is conditional at the server: it changes nothing where the document there, or what is left of a removed
+   * one, has folded the same position or a later one. So a writer that was frozen, and wakes after another has gone on, harms nothing.
    * Rejects with CheckpointMoved where the checkpoint is not `from`.
    */
   write: (writes: readonly CollectionWrites[], from: Checkpoint, to: number) => Promise<void>;
@@ -81,15 +88,13 @@ export type ReadModels = Readonly<{
   count: (collection: string, query: Pick<Query, 'where' | 'search'>, max: number) => Promise<number>;
   /**
    * One page of a search, as `find`, and how many documents it finds in all, wherever the page begins. Beyond what the page
-   * takes they are counted no further than `max`, and no further than a bounded effort reaches: where hits are many and the
-   * filters let few of them pass, counting would walk through them all. The effort is counted in steps, so the same
-   * documents give the same answer.
+   * takes they are counted no further than `max`, and no further than a bounded number of hits (or time) allows.
    */
   findCounted: (collection: string, query: SearchedQuery, max: number) => Promise<Counted>;
   /**
    * Empty collections beside the live ones. `commit` puts them in the place of the live ones in one step
    * (checkpoint included, generation raised) and gives the freed pages back, so that nothing of the old stays in any file;
-   * `discard` drops them. `scan` walks a collection of either side in id order, for comparison.
+   * `discard` drops them. `scan` reads a collection of either side in id order, for comparison.
    */
   rebuild: (name: string) => Promise<Rebuild>;
   close: () => Promise<void>;

@@ -2,9 +2,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { openIndexChoice } from '../../../src/adapters/read-models/index-choice.js';
 import { openSqliteReadModels } from '../../../src/adapters/read-models/sqlite.js';
 import { openDatabase } from '../../../src/adapters/sqlite/database.js';
+import { CheckpointMoved } from '../../../src/domain/ports/read-models.js';
 import { anEmail, emailsSpec, put, timersSpec } from '../../contracts/read-models-fixtures.js';
 import { documentsSuite } from '../../contracts/read-models-suite.js';
 import { filesHolding, temporaryDirectory } from '../../support/data-directory.js';
@@ -18,6 +18,39 @@ void t.test('the contract', async (t) => {
   });
 });
 
+void t.test('a write that is refused has written nothing', async (t) => {
+  const documents = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
+  t.teardown(() => documents.close());
+  const store = await documents.projection('emails', [emailsSpec]);
+  const start = await store.checkpoint();
+  await put(store, [anEmail(1)]);
+  const now = await store.checkpoint();
+  const writes = [{ collection: 'emails', put: [{ ...anEmail(2), position: 8 }], remove: [{ id: 'id-0001', position: 8 }] }];
+  await t.rejects(store.write(writes, start, 9), CheckpointMoved);
+  const sameSeq = { ...anEmail(1), id: 'another', position: 8 };
+  await t.rejects(store.write([{ collection: 'emails', put: [{ ...anEmail(3), position: 8 }, sameSeq], remove: [] }, ...writes], now, 9));
+  t.same(await store.checkpoint(), now);
+  t.same(
+    (await documents.find('emails', { where: {}, limit: 9 })).map(({ id }) => id),
+    ['id-0001'],
+  );
+});
+
+void t.test('files of a layout that is not ours are made anew', async (t) => {
+  const directory = temporaryDirectory(t);
+  const open = () => openSqliteReadModels({ file: join(directory, 'documents.db') });
+  const before = open();
+  await put(await before.projection('timers', [timersSpec]), [{ id: 't', seq: 1, position: 1 }], [], 'timers');
+  await before.close();
+  const catalog = openDatabase({ file: join(directory, 'documents.db'), synchronous: 'full' });
+  catalog.prepare('UPDATE projections SET specs = ?').run(JSON.stringify([timersSpec]));
+  catalog.close();
+  const after = open();
+  t.teardown(() => after.close());
+  t.same(await (await after.projection('timers', [timersSpec])).checkpoint(), { position: 0, generation: 2 });
+  t.equal(await after.get('timers', 't'), undefined);
+});
+
 void t.test('a rebuild leaves nothing of the old in any file, beside processes that have it open', async (t) => {
   const directory = temporaryDirectory(t);
   const open = () => openSqliteReadModels({ file: join(directory, 'documents.db') });
@@ -28,7 +61,7 @@ void t.test('a rebuild leaves nothing of the old in any file, beside processes t
     anEmail(index + 1, { text: `secretperson${index}@example.com`, to: 'topsecretname' }),
   );
   await put(live, emails);
-  t.equal(await reader.count('emails', { where: {}, search: 'secretperson' }, 1_000), 500);
+  t.equal(await reader.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'secretperson' }, 1_000), 500);
   t.ok(filesHolding(directory, 'secretperson').length > 0);
   const rebuild = await rebuilder.rebuild('emails');
   await put(
@@ -37,7 +70,7 @@ void t.test('a rebuild leaves nothing of the old in any file, beside processes t
   );
   await rebuild.commit();
   t.same(filesHolding(directory, 'secret'), []);
-  t.equal(await reader.count('emails', { where: {}, search: 'secretperson' }, 1_000), 0);
+  t.equal(await reader.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'secretperson' }, 1_000), 0);
   await put(live, [anEmail(900)]);
   t.same(
     readdirSync(directory).filter((name) => /\.\d+\.db$/.test(name)),
@@ -146,38 +179,4 @@ void t.test('counting gives up where few of many hits pass, yet the page is whol
     [both, both.length, false],
     'a page that needs them finds them all',
   );
-});
-
-void t.test('of several indexes that of the rare value is taken, else one that holds all that is asked for', async (t) => {
-  const directory = temporaryDirectory(t);
-  const spec = {
-    ...timersSpec,
-    fields: ['status', 'kind', 'dueAt'],
-    indexes: [['dueAt'], ['kind', 'dueAt'], ['status', 'dueAt', 'seq', 'kind']],
-  };
-  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
-  const rows = Array.from({ length: 4_000 }, (_, index) => ({
-    id: `${index}`,
-    seq: index + 1,
-    position: 1,
-    status: index % 2 === 0 ? 'open' : 'done',
-    kind: index === 7 ? 'rare' : 'usual',
-    dueAt: index,
-  }));
-  await put(await documents.projection('timers', [spec]), rows, [], 'timers');
-  await documents.close();
-  const database = openDatabase({ file: join(directory, 'documents.timers.1.db'), synchronous: 'normal' });
-  t.teardown(() => void database.close());
-  const choose = openIndexChoice(spec, (sql) => database.prepare(sql));
-  const [open, rare, usual] = [{ status: { eq: 'open' } }, { kind: { eq: 'rare' } }, { kind: { eq: 'usual' } }];
-  t.equal(choose({ ...open, ...rare }, { sortField: 'dueAt' }), ' INDEXED BY c_timers_1');
-  t.equal(choose({ ...open, ...usual }, { sortField: 'dueAt' }), ' INDEXED BY c_timers_2');
-  t.equal(choose({ ...open, ...usual, dueAt: { gte: 3_900 } }), ' INDEXED BY c_timers_1', 'few in the range');
-  t.equal(
-    choose({ ...open, ...usual, dueAt: { gte: 3_900 } }, { readsAll: true }),
-    ' INDEXED BY c_timers_2',
-    'where all are read, no document is opened',
-  );
-  t.equal(choose(usual, { sortField: 'dueAt' }), '', 'the planner has no choice');
-  t.equal(choose({ ...open, ...usual }, { sortField: 'seq' }), '', 'no index has that order');
 });

@@ -25,8 +25,10 @@ const holds = (value: Scalar | undefined, { eq, gte, lt, lte }: Condition): bool
   );
 };
 
-/** Throws RangeError for a field that is not declared. */
-export const checkDeclared = (spec: CollectionSpec, { where, sort }: Pick<Query, 'where' | 'sort'>): void => {
+/** Throws RangeError for a field that is not declared, and for a search that does not say within which value. */
+export const checkDeclared = (spec: CollectionSpec, { where, sort, search }: Pick<Query, 'where' | 'sort' | 'search'>): void => {
+  if (search !== undefined && (spec.search === undefined || where[spec.search.within]?.eq === undefined))
+    throw new RangeError(`a search of ${spec.name} names the value that it searches within`);
   for (const field of [...Object.keys(where), ...(sort === undefined ? [] : [sort.field])]) {
     if (field !== 'seq' && !spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
   }
@@ -43,7 +45,7 @@ export const matching = (
   const found: Document[] = [];
   for (const document of documents) {
     if (!conditions.every(([field, condition]) => holds(scalarOf(document, field), condition))) continue;
-    const text = spec.search === undefined ? undefined : document[spec.search];
+    const text = spec.search === undefined ? undefined : document[spec.search.field];
     if (phrase !== undefined && !(typeof text === 'string' && text.toLowerCase().includes(phrase))) continue;
     found.push(document);
   }

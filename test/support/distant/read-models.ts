@@ -44,7 +44,8 @@ const checkSpecs = (server: ReadModelServer, projection: string, specs: readonly
   for (const name of [projection, ...specs.flatMap(({ name, fields }) => [name, ...fields])]) {
     if (!NAME.test(name)) throw new RangeError(`"${name}" is no name for a projection, a collection or a field`);
   }
-  for (const { name, fields, indexes } of specs) {
+  for (const { name, fields, indexes, search } of specs) {
+    if (search !== undefined && !fields.includes(search.within)) throw new RangeError(`${name} searches within ${search.within}`);
     for (const field of indexes.flat())
       if (field !== 'seq' && !fields.includes(field)) throw new RangeError(`${name} has an index on ${field}`);
     for (const [other, known] of server.projections) {
@@ -77,7 +78,7 @@ const checkStep = (specs: readonly CollectionSpec[], { collection, document }: S
     if (value !== undefined && value !== null && typeof value !== 'string' && typeof value !== 'number')
       throw new TypeError(`${field} of ${document.id} is neither a string nor a number`);
   }
-  const text = spec.search === undefined ? undefined : document[spec.search];
+  const text = spec.search === undefined ? undefined : document[spec.search.field];
   if (text !== undefined && typeof text !== 'string') throw new TypeError(`the searched text of ${document.id} is no string`);
 };
 
@@ -102,10 +103,10 @@ const generationNumbered = ({ live, rebuilt }: Projected, number: number): Gener
   return found;
 };
 
-const stepsOf = (writes: readonly CollectionWrites[], to: number): readonly Step[] =>
+const stepsOf = (writes: readonly CollectionWrites[]): readonly Step[] =>
   writes.flatMap(({ collection, put, remove }) => [
     ...put.map((document) => ({ collection, id: document.id, document, position: document.position })),
-    ...remove.map((id) => ({ collection, id, document: undefined, position: to })),
+    ...remove.map(({ id, position }) => ({ collection, id, document: undefined, position })),
   ]);
 
 const copyOf = ({ text }: Kept): Document => JSON.parse(text) as Document;
@@ -124,7 +125,7 @@ const storeOf = (network: Network, projected: Projected, side: () => Generation)
       return found;
     }),
   write: async (writes, from, to) => {
-    const steps = stepsOf(writes, to);
+    const steps = stepsOf(writes);
     for (const step of steps) checkStep(projected.specs, step);
     for (let at = 0; at < steps.length;) {
       const length = network.faults.strikes('read-models.torn')
@@ -181,7 +182,7 @@ export const openDistantReadModels = (server: ReadModelServer, network: Network)
   };
   const shown = ({ search }: CollectionSpec, document: Document): Document => {
     const copy = JSON.parse(JSON.stringify(document)) as Record<string, unknown>;
-    if (search !== undefined) delete copy[search];
+    if (search !== undefined) delete copy[search.field];
     return copy as Document;
   };
 

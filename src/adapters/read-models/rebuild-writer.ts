@@ -1,10 +1,10 @@
-/** Fills a new generation in a thread of its own, so that its pages and indexes are written while the next events are read and folded. */
+/** Writes a new generation in a thread of its own, so that its pages and indexes are written while the next events are read and folded. */
 import { Worker } from 'node:worker_threads';
 import type { Checkpoint, Document, ProjectionStore } from '../../domain/ports/read-models.js';
-import type { Answer, Request } from './filler-thread.js';
+import type { Answer, Request } from './rebuild-writer-thread.js';
 import { assertUnmoved, rowWrites, type GenerationFile } from './generation.js';
 
-export type Filler = Readonly<{
+export type RebuildWriter = Readonly<{
   number: number;
   /** `write` resolves when the thread has taken the writes, which are few ahead of the file; a fault of theirs rejects what is asked for next. */
   store: ProjectionStore;
@@ -20,9 +20,9 @@ const writesAheadMax = 3;
 
 type Waiting = Readonly<{ resolve: (found: readonly Document[]) => void; reject: (fault: Error) => void }>;
 
-export const startFiller = (place: GenerationFile): Filler => {
-  const { number, specs } = place;
-  const worker = new Worker(new URL('./filler-thread.js', import.meta.url), { workerData: place });
+export const startRebuildWriter = (generation: GenerationFile): RebuildWriter => {
+  const { number, specs } = generation;
+  const worker = new Worker(new URL('./rebuild-writer-thread.js', import.meta.url), { workerData: generation });
   /** Requests are answered in their order. */
   const waiting: Waiting[] = [];
   const ahead: Promise<unknown>[] = [];
@@ -39,7 +39,7 @@ export const startFiller = (place: GenerationFile): Filler => {
   });
   worker.on('error', fail);
   worker.on('messageerror', fail);
-  worker.on('exit', () => fail(new Error('the thread that fills the documents has ended')));
+  worker.on('exit', () => fail(new Error('the thread that writes the new generation has ended')));
 
   const ask = (request: Request): Promise<readonly Document[]> =>
     new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The thread that fills a new generation: does what it is asked, in order, and answers each request; after a fault it does nothing more. */
+/** The thread that writes a new generation: does what it is asked, in order, and answers each request; after a fault it does nothing more. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Document } from '../../domain/ports/read-models.js';
 import { openNewGeneration, type GenerationFile, type NewGeneration, type RowWrites } from './generation.js';

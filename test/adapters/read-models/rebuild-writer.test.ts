@@ -1,4 +1,4 @@
-/** The thread that fills a new generation: what goes wrong there is known to whoever writes, and leaves the live side alone. */
+/** The thread that writes a new generation: what goes wrong there is known to whoever writes, and leaves the live side alone. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -40,7 +40,7 @@ void t.test('a fault of a write rejects what is asked for next, and the rebuild 
   );
 });
 
-void t.test('more texts than are indexed in one stroke, some changed or gone since: all is found, and nothing else', async (t) => {
+void t.test('more texts than are indexed in one flush, some changed or gone since: all is found, and nothing else', async (t) => {
   const documents = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
   t.teardown(() => documents.close());
   await documents.projection('emails', [emailsSpec]);
