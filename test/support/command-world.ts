@@ -16,15 +16,8 @@ import { emptyCompany } from '../../src/domain/team/state.js';
 import type { CreateTemplateRequest, TemplateRecord } from '../../src/api/templates.js';
 import { T0 } from './email-facts.js';
 import { fakeClock, type FakeClock } from './fake-clock.js';
-import {
-  countingIds,
-  memoryEventStore,
-  memoryFiles,
-  memoryKeys,
-  type MemoryEventStore,
-  type MemoryFiles,
-  type MemoryKeys,
-} from './memory-ports.js';
+import { countingIds, type MemoryEventStore, type MemoryFiles, type MemoryKeys } from './memory-ports.js';
+import { openStoresOfTest } from './ports-of-tests.js';
 
 export const TEAM = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team id');
 export const OTHER_TEAM = assertDefined(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team id');
@@ -48,7 +41,8 @@ export type World = Readonly<{
 
 export const openWorld = async (limits: Partial<Limits> = {}): Promise<World> => {
   const clock = fakeClock(Date.parse(T0));
-  const [store, keys, files, ids] = [memoryEventStore(), memoryKeys(), memoryFiles(), countingIds()];
+  const { store, keys, files } = openStoresOfTest();
+  const ids = countingIds();
   const bounds: Limits = { ...defaultLimits, ...limits };
   const open = (): CommandDeps => {
     const eventLog = openEventLog({ store, keys, files, ids, clock, limits: bounds });

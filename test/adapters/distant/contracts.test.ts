@@ -3,6 +3,8 @@ import t, { type Test } from 'tap';
 import { busSuite } from '../../contracts/bus-suite.js';
 import { keysSuite } from '../../contracts/keys-suite.js';
 import { leaseSuite } from '../../contracts/lease-suite.js';
+import { documentsSuite } from '../../contracts/read-models-suite.js';
+import { openDistantReadModels, readModelServer } from '../../support/distant/read-models.js';
 import { limiterSuite } from '../../contracts/limiter-suite.js';
 import { openMemoryLimiter } from '../../../src/adapters/limiter/memory.js';
 import { busServer, openDistantBus } from '../../support/distant/bus.js';
@@ -60,6 +62,10 @@ for (const { name, latency } of modes) {
       settle: close,
       close,
     });
+  });
+  suite('read models', (t) => {
+    const server = placed(readModelServer);
+    documentsSuite(t, { open: async (place) => openDistantReadModels(server(place), network()), settle: close, close });
   });
   suite('bus', (t) => {
     const open = async ({ pointersMax }: { pointersMax: number }) =>

@@ -12,6 +12,8 @@ export type EventServer = Readonly<{
   /** Everything in the log; a test may tamper with it. */
   events: StoredEvent[];
   stream: (name: string) => readonly StoredEvent[];
+  /** The names of the streams of that kind, in the order in which they began. */
+  streamsOf: (kind: string) => readonly string[];
   append: (stream: string, expectedRevision: number, events: readonly EventToStore[]) => AppendOutcome;
   head: () => number;
   /** Calls back once, when anything is appended. Out: a function that takes the wish back. */
@@ -55,6 +57,7 @@ export const eventServer = ({ random }: Pick<Scheduler, 'random'>, begun: readon
     append,
     head,
     stream: (name) => streams.get(name) ?? [],
+    streamsOf: (kind) => [...streams.keys()].filter((name) => splitStream(name).kind === kind),
     onceAppended: (callback) => {
       waiting.add(callback);
       return () => void waiting.delete(callback);

@@ -41,7 +41,10 @@ const generationOf = (specs: readonly CollectionSpec[], number: number): Generat
 });
 
 const checkSpecs = (server: ReadModelServer, projection: string, specs: readonly CollectionSpec[]): void => {
-  for (const name of [projection, ...specs.flatMap(({ name, fields }) => [name, ...fields])]) {
+  for (const name of [
+    projection,
+    ...specs.flatMap(({ name, fields, search }) => [name, ...fields, ...(search === undefined ? [] : [search.field])]),
+  ]) {
     if (!NAME.test(name)) throw new RangeError(`"${name}" is no name for a projection, a collection or a field`);
   }
   for (const { name, fields, indexes, search } of specs) {

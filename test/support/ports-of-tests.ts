@@ -1,0 +1,33 @@
+/** On which ports tests of commands, processors and projections run: those in memory and in SQLite, or distant servers. */
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { openMemoryBus } from '../../src/adapters/bus/memory.js';
+import { openSqliteReadModels } from '../../src/adapters/read-models/sqlite.js';
+import type { Bus } from '../../src/domain/ports/bus.js';
+import type { Clock } from '../../src/domain/ports/clock.js';
+import type { Logger } from '../../src/domain/ports/logger.js';
+import type { ReadModels } from '../../src/domain/ports/read-models.js';
+import { temporaryDirectory } from './data-directory.js';
+import { distantBus, distantEventStore, distantFiles, distantKeys, distantReadModels } from './distant/ports-of-tests.js';
+import { memoryEventStore, memoryFiles, memoryKeys, type MemoryEventStore, type MemoryFiles, type MemoryKeys } from './memory-ports.js';
+
+let isDistant = false;
+
+/** From now on every world of this process stands on distant servers. */
+export const useDistantPorts = (): void => {
+  isDistant = true;
+};
+
+export const openStoresOfTest = (): Readonly<{ store: MemoryEventStore; keys: MemoryKeys; files: MemoryFiles }> =>
+  isDistant
+    ? { store: distantEventStore(), keys: distantKeys(), files: distantFiles() }
+    : { store: memoryEventStore(), keys: memoryKeys(), files: memoryFiles() };
+
+export const openBusOfTest = (options: Readonly<{ clock: Clock; pointersMax: number; logger: Logger }>): Bus =>
+  isDistant ? distantBus(options) : openMemoryBus(options);
+
+export const openReadModelsOfTest = (t: Test): ReadModels => {
+  const models = isDistant ? distantReadModels() : openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
+  t.teardown(() => models.close());
+  return models;
+};
