@@ -6,11 +6,10 @@ export const partRules: readonly PartRule[] = [
   { part: 'render', pattern: /\/src\/(adapters\/render|domain\/rendering)\// },
   { part: 'compose', pattern: /\/src\/domain\/message\/(compose|body|header|encoded-text)\.js/ },
   { part: 'SMTP', pattern: /\/src\/adapters\/mail\/|\/node_modules\/nodemailer\// },
-  { part: 'project', pattern: /\/src\/(projections|adapters\/documents)\// },
+  { part: 'project', pattern: /\/src\/(projections|adapters\/read-models)\// },
   {
     part: 'append',
-    pattern:
-      /\/src\/(domain\/(event-log|event-codec|hash-chain)\.js|adapters\/(event-store|keys|files)\/|adapters\/sqlite\/group-commit\.js)/,
+    pattern: /\/src\/(event-log\/|adapters\/(event-store|keys|files)\/|adapters\/sqlite\/group-commit\.js)/,
   },
   { part: 'dispatch', pattern: /\/src\/(processors|adapters\/bus|domain\/email)\/|\/node_modules\/rxjs\// },
   {

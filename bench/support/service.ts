@@ -31,13 +31,16 @@ export type ServiceOptions = Readonly<{
 }>;
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+/** Started as users start it: its first line has the options of Node that hold its memory. */
+const bin = fileURLToPath(new URL('../../../bin/sealpost.js', import.meta.url));
 
 /** Starts the service and waits until it listens. Logs warnings only: the limits write no log either. */
 export const startService = async ({ directory, env = {}, nodeOptions = [] }: ServiceOptions): Promise<Service> => {
   mkdirSync(directory, { recursive: true });
   const program = startProgram({
-    command: process.execPath,
-    args: [...nodeOptions, main, 'serve'],
+    ...(nodeOptions.length === 0
+      ? { command: bin, args: ['serve'] }
+      : { command: process.execPath, args: [...nodeOptions, main, 'serve'] }),
     env: { PORT: '0', SEALPOST_DATA_DIR: join(directory, 'data'), SEALPOST_LOG_LEVEL: 'warn', ...env },
     side: 'system',
   });
