@@ -4,32 +4,39 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { openMemoryBus } from './adapters/bus/memory.js';
+import { openSqliteLeases } from './adapters/lease/sqlite.js';
 import { openMemoryLimiter } from './adapters/limiter/memory.js';
 import { openSmtpMailer } from './adapters/mail/smtp.js';
 import { openMailbox, type OpenMailbox } from './adapters/mailbox/mailbox.js';
 import { holdLock } from './adapters/sqlite/lock.js';
+import type { CreatedApiKey } from './api/api-keys.js';
 import { firstStart } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
 import { ConfigError, type Config } from './config.js';
-import type { CreatedApiKey } from './api/api-keys.js';
-import type { TeamId } from './domain/ids.js';
-import { splitStream } from './domain/ids.js';
+import type { Bus } from './domain/ports/bus.js';
+import type { Leases } from './domain/ports/lease.js';
+import type { Limiter } from './domain/ports/limiter.js';
 import type { Mailer } from './domain/ports/mailer.js';
 import type { Worker } from './domain/ports/worker.js';
+import { timersOf } from './domain/timers.js';
 import { openEngine, type Engine, type EngineOptions } from './engine.js';
+import type { HttpDeps } from './http/context.js';
 import { buildServer } from './http/server.js';
-import { deliverEmailWorker } from './processors/deliver-email.js';
 import type { ProcessorDeps } from './processors/deps.js';
+import { dueWorkWorker } from './processors/due-work.js';
+import { makeProcessors } from './processors/index.js';
+import { underLease, type LeaseDeps } from './processors/lease.js';
+import { openOverflow } from './processors/overflow.js';
 import { relayWorker } from './processors/relay.js';
 import { sealLedgerWorker } from './processors/seal-ledger.js';
 import { sweepWorker } from './processors/sweep.js';
-import { wakeWorker } from './processors/wake.js';
-import { EMAILS } from './projections/emails.js';
 import { makeProjections } from './projections/index.js';
+import { caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-writes.js';
 import { makeQueries } from './projections/queries.js';
 import { makeRunner, type Runner } from './projections/runner.js';
 import { samples } from './samples/index.js';
-import { makeSupervisor } from './supervisor.js';
+import { openServing } from './serving.js';
+import { makeSupervisor, type Supervisor } from './supervisor.js';
 import { version } from './version.js';
 
 export type App = Readonly<{
@@ -52,87 +59,32 @@ export type AppOptions = Omit<EngineOptions, 'onAppended'> & Readonly<{ mailer?:
 
 /** Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError where another process has the role. */
 export const startApp = async (config: Config, options: AppOptions = {}): Promise<App> => {
-  const has = (role: Config['roles'][number]): boolean => config.roles.includes(role);
-  const lock = has('process') ? holdLock({ file: join(config.dataDir, 'process.lock') }) : { release: () => {} };
-  if (lock === undefined) {
-    throw new ConfigError(`Another sealpost already delivers from ${config.dataDir}; stop it, or set SEALPOST_ROLES=http for this one.`);
-  }
-  const written = lastWrites();
-  const engine = await openEngine(config, { ...options, onAppended: written.note });
-  const { clock, logger, limits } = engine;
+  const lock = holdProcessLock(config);
+  const writes = openOwnWrites();
+  const engine = await openEngine(config, { ...options, onAppended: writes.note });
   const firstKey = await firstStart(engine, samples);
-  const runners = await openRunners(engine, !has('project'));
-  const mailbox =
-    config.smtp.url === undefined
-      ? await openMailbox({
-          file: join(config.dataDir, 'mailbox.db'),
-          clock,
-          ids: engine.ids,
-          messagesMax: limits.mailboxMessagesMax,
-          logger,
-        })
-      : undefined;
-  const mailer = options.mailer ?? openMailer(config, mailbox, engine);
-  const bus = openMemoryBus({ clock, pointersMax: limits.busPointersMax, logger });
-  const limiter = openMemoryLimiter({ clock });
+  const surroundings = await openSurroundings(config, options, engine);
+  const leasing: LeaseDeps = { ...engine, leases: surroundings.leases, worker: engine.ids.uuid() };
+  const runners = await openRunners(engine, leasing);
   const cutOff = new AbortController();
   setMaxListeners(0, cutOff.signal);
-  const processing: ProcessorDeps = {
-    ...engine,
-    workCollection: EMAILS,
-    workCaughtUp: (position, signal) => runners.get('emails')!.caughtUp(position, signal),
-    bus,
-    mailer,
-    schedule: { delaysMs: config.retryDelaysMs },
-    worker: engine.ids.uuid(),
-    // The lock on the data directory: no other process can hold a dialogue.
-    exclusive: true,
-    deliveriesMax: limits.lanes,
-    cutOff: cutOff.signal,
-  };
-  const supervisor = makeSupervisor({ clock, logger });
-  const processors: readonly Worker[] = has('process')
-    ? [
-        relayWorker(processing),
-        deliverEmailWorker(processing),
-        wakeWorker(processing),
-        sealLedgerWorker({ ...processing, store: engine.store }),
-        sweepWorker({ ...processing, mailbox: mailbox?.mailbox }),
-      ]
-    : [];
-  const projectors = has('project') ? [...runners.values()].map(({ worker }) => worker) : [];
-  supervisor.start([...projectors, ...processors]);
+
+  const supervisor = makeSupervisor(engine);
+  const serving = openServing(leasing);
+  const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, cutOff: cutOff.signal });
+  supervisor.start([...workers.projecting, ...workers.processing, ...(config.roles.includes('http') ? [serving.worker] : [])]);
+  if (config.roles.includes('http')) await serving.whenSeen;
 
   let accepting = true;
-  const settle = (teamId: TeamId, withinMs: number): Promise<void> => settled(runners, written.of(teamId), withinMs);
-  const server = await buildServer({
-    settings: httpSettings(config),
-    limits,
-    clock,
-    ids: engine.ids,
-    logger,
-    limiter,
-    commands: makeCommands(engine),
-    queries: makeQueries({ documents: engine.documents, clock, limits, settle: has('project') ? settle : async () => {} }),
-    ...(mailbox === undefined ? {} : { mailbox: mailbox.mailbox }),
-    health: { accepting: () => accepting, workers: supervisor.health },
-    version,
-  });
-
+  const server = await buildServer(
+    httpDeps(config, { ...engine, ...surroundings, runners, writes, health: { accepting: () => accepting, workers: supervisor.health } }),
+  );
   const shutDown = async (): Promise<void> => {
     accepting = false;
-    const deadline = AbortSignal.timeout(limits.shutdownDeadlineMs);
-    await closeServer(server, limits.shutdownDeadlineMs / 3);
-    await supervisor.stop(
-      processors.map(({ name }) => name),
-      deadline,
-    );
-    cutOff.abort();
-    await supervisor.stop(undefined, deadline);
-    await mailer.close();
-    await mailbox?.close();
-    await bus.close();
-    await limiter.close();
+    const deadline = AbortSignal.timeout(engine.limits.shutdownDeadlineMs);
+    await closeServer(server, engine.limits.shutdownDeadlineMs / 3);
+    await stopWorkers(supervisor, workers.processing, cutOff, deadline);
+    await surroundings.close();
     await engine.close();
     lock.release();
   };
@@ -141,7 +93,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     server,
     engine,
     firstKey,
-    mailbox: mailbox !== undefined,
+    mailbox: surroundings.mailbox !== undefined,
     whenCaughtUp: async () => {
       const head = await engine.eventLog.head();
       const never = new AbortController().signal;
@@ -151,21 +103,117 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   };
 };
 
+/** The bus is in this process, so only one may deliver from a data directory. */
+const holdProcessLock = ({ roles, dataDir }: Config): Readonly<{ release: () => void }> => {
+  if (!roles.includes('process')) return { release: () => {} };
+  const lock = holdLock({ file: join(dataDir, 'process.lock') });
+  if (lock !== undefined) return lock;
+  throw new ConfigError(`Another sealpost already delivers from ${dataDir}; stop it, or set SEALPOST_ROLES=http for this one.`);
+};
+
+/** What a running service needs beside its stores. */
+type Surroundings = Readonly<{
+  leases: Leases;
+  mailbox: OpenMailbox | undefined;
+  mailer: Mailer;
+  bus: Bus;
+  limiter: Limiter;
+  close: () => Promise<void>;
+}>;
+
+const openSurroundings = async (config: Config, options: AppOptions, engine: Engine): Promise<Surroundings> => {
+  const { clock, ids, limits, logger } = engine;
+  const leases = openSqliteLeases({ file: join(config.dataDir, 'leases.db'), clock, freshName: ids.uuid });
+  const mailbox =
+    config.smtp.url === undefined
+      ? await openMailbox({ file: join(config.dataDir, 'mailbox.db'), clock, ids, messagesMax: limits.mailboxMessagesMax, logger })
+      : undefined;
+  const mailer = options.mailer ?? openMailer(config, mailbox, engine);
+  const bus = openMemoryBus({ clock, pointersMax: limits.busPointersMax, logger });
+  const limiter = openMemoryLimiter({ clock });
+  return {
+    leases,
+    mailbox,
+    mailer,
+    bus,
+    limiter,
+    close: async () => {
+      await mailer.close();
+      await mailbox?.close();
+      await bus.close();
+      await limiter.close();
+      await leases.close();
+    },
+  };
+};
+
+type Runners = ReadonlyMap<string, Runner>;
+
+const openRunners = async (engine: Engine, leasing: LeaseDeps): Promise<Runners> => {
+  const runners = new Map<string, Runner>();
+  for (const projection of makeProjections(engine.limits)) {
+    const store = await engine.documents.projection(projection.name, projection.collections);
+    const pause = (signal: AbortSignal): Promise<void> => wait(PROJECTION_PAUSE_MS, undefined, { signal }).catch(() => {});
+    const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
+      underLease(leasing, `project-${projection.name}`, signal, (held) => work(held.signal));
+    runners.set(projection.name, makeRunner(projection, { eventLog: engine.eventLog, store, pause, lead }));
+  }
+  return runners;
+};
+
+type WorkerParts = Engine & Surroundings & LeaseDeps & Readonly<{ runners: Runners; cutOff: AbortSignal }>;
+
+const makeWorkers = (config: Config, parts: WorkerParts): Readonly<{ projecting: readonly Worker[]; processing: readonly Worker[] }> => {
+  const { runners, limits } = parts;
+  const deps: ProcessorDeps = {
+    ...parts,
+    timersCaughtUp: (kind, position, signal) => feederOf(runners, limits, timersOf(kind)).caughtUp(position, signal),
+    inFlightMax: limits.lanes,
+  };
+  const processors = makeProcessors({ ...parts, schedule: { delaysMs: config.retryDelaysMs } });
+  const overflow = openOverflow();
+  return {
+    projecting: config.roles.includes('project') ? [...runners.values()].map(({ worker }) => worker) : [],
+    processing: config.roles.includes('process')
+      ? [
+          relayWorker(deps, processors, overflow),
+          dueWorkWorker(deps, processors, overflow),
+          ...processors.map(({ worker }) => worker(deps)),
+          sealLedgerWorker(parts),
+          sweepWorker({ ...parts, mailbox: parts.mailbox?.mailbox }),
+        ]
+      : [],
+  };
+};
+
+/** The runner of the projection that feeds a collection. */
+const feederOf = (runners: Runners, limits: Engine['limits'], collection: string): Runner => {
+  const feeder = makeProjections(limits).find(({ collections }) => collections.some(({ name }) => name === collection));
+  const runner = feeder && runners.get(feeder.name);
+  if (runner === undefined) throw new Error(`no projection feeds ${collection}`);
+  return runner;
+};
+
+/** Deliveries end first, and what they wrote is projected before the projections end. */
+const stopWorkers = async (
+  supervisor: Supervisor,
+  processing: readonly Worker[],
+  cutOff: AbortController,
+  deadline: AbortSignal,
+): Promise<void> => {
+  await supervisor.stop(
+    processing.map(({ name }) => name),
+    deadline,
+  );
+  cutOff.abort();
+  await supervisor.stop(undefined, deadline);
+};
+
 /** Answers the requests under way. Node checks no time-outs once a server closes, so what a client never ends is cut off here. */
 const closeServer = async (server: FastifyInstance, withinMs: number): Promise<void> => {
   const cut = setTimeout(() => server.server.closeAllConnections(), withinMs);
   await server.close();
   clearTimeout(cut);
-};
-
-const openRunners = async (engine: Engine, elsewhere: boolean): Promise<ReadonlyMap<string, Runner>> => {
-  const runners = new Map<string, Runner>();
-  for (const projection of makeProjections(engine.limits)) {
-    const store = await engine.documents.projection(projection.name, projection.collections);
-    const pause = (signal: AbortSignal): Promise<void> => wait(PROJECTION_PAUSE_MS, undefined, { signal }).catch(() => {});
-    runners.set(projection.name, makeRunner(projection, { eventLog: engine.eventLog, store, pause, elsewhere }));
-  }
-  return runners;
 };
 
 const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }: Engine): Mailer => {
@@ -179,37 +227,25 @@ const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }
   });
 };
 
-const httpSettings = ({ publicUrl, host, port, requireHttps, trustProxy, tls, logLevel }: Config) => ({
-  publicUrl,
-  host,
-  port,
-  requireHttps,
-  trustProxy,
-  logLevel,
-  ...(tls === undefined ? {} : { tls }),
-});
+type ServingParts = Engine & Surroundings & Readonly<{ runners: Runners; writes: OwnWrites; health: HttpDeps['health'] }>;
 
-/** The position of the newest event that this process appended, by team and kind of stream. */
-const lastWrites = () => {
-  const positions = new Map<string, Map<string, number>>();
+const httpDeps = (config: Config, { runners, writes, mailbox, ...parts }: ServingParts): HttpDeps => {
+  const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
+  const { documents, clock, limits, ids, logger, limiter, health } = parts;
+  const settle: Parameters<typeof makeQueries>[0]['settle'] = config.roles.includes('project')
+    ? (teamId, withinMs) => caughtUpWith(runners.values(), writes.of(teamId), withinMs)
+    : async () => {};
   return {
-    note: (stream: string, teamId: string, position: number): void => {
-      let byKind = positions.get(teamId);
-      if (byKind === undefined) positions.set(teamId, (byKind = new Map()));
-      byKind.set(splitStream(stream).kind, position);
-    },
-    of: (teamId: string): ReadonlyMap<string, number> => positions.get(teamId) ?? new Map<string, number>(),
+    settings: { publicUrl, host, port, requireHttps, trustProxy, logLevel, ...(tls === undefined ? {} : { tls }) },
+    limits,
+    clock,
+    ids,
+    logger,
+    limiter,
+    commands: makeCommands(parts),
+    queries: makeQueries({ documents, clock, limits, settle }),
+    ...(mailbox === undefined ? {} : { mailbox: mailbox.mailbox }),
+    health,
+    version,
   };
-};
-
-/** Waits for each read model to have the events of its own kind; what is not there in time is shown by the next request. */
-const settled = async (runners: ReadonlyMap<string, Runner>, written: ReadonlyMap<string, number>, withinMs: number): Promise<void> => {
-  const behind = [...runners.values()].flatMap((runner) => {
-    const positions = runner.kinds.map((kind) => written.get(kind) ?? 0);
-    const position = Math.max(0, ...positions);
-    return runner.position() < position ? [{ runner, position }] : [];
-  });
-  if (behind.length === 0) return;
-  const signal = AbortSignal.timeout(withinMs);
-  await Promise.all(behind.map(({ runner, position }) => runner.caughtUp(position, signal)));
 };

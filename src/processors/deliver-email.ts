@@ -1,82 +1,64 @@
-/**
- * Delivers one email: records the attempt, speaks SMTP, records what came of it, acknowledges. Every step is safe to repeat;
- * after a crash the attempt without an outcome is visible and is made again with the same Message-ID.
- */
-import { handle } from '../commands/command-handler.js';
+/** Delivers an email by SMTP; its state says what is to be sent and to whom. */
 import { loadAttachments, type ReadyAttachment } from '../commands/attachments.js';
+import type { CommandDeps } from '../commands/deps.js';
 import { compiledTemplate } from '../commands/templates.js';
-import { emailDecider, pendingRecipients, type EmailCommand } from '../domain/email/decider.js';
-import type { EmailEvent } from '../domain/email/events.js';
-import { openAttempt, type Email } from '../domain/email/state.js';
-import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import { versionOf, type Cause, type StreamVersion } from '../event-log/event-log.js';
+import { emailDecider, pendingRecipients, type EmailCommand, type RetrySchedule } from '../domain/email/decider.js';
+import { attemptUnderWay, openAttempt, type Email, type EmailState } from '../domain/email/state.js';
+import { DomainError } from '../domain/errors.js';
 import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
 import { isoTime } from '../domain/ports/clock.js';
-import type { Work } from '../domain/ports/bus.js';
-import type { DeliveryOutcome } from '../domain/ports/mailer.js';
+import type { DeliveryOutcome, Mailer } from '../domain/ports/mailer.js';
 import type { Company, InlineImage } from '../domain/ports/renderer.js';
-import type { Worker } from '../domain/ports/worker.js';
-import { openDeadlines, type Deadlines } from './deadlines.js';
-import { causeOfWork, DELIVER_EMAIL, type ProcessorDeps } from './deps.js';
-import { runLanes } from './lanes.js';
+import type { Context, Outcome, Processor } from './declaration.js';
+import { makeProcessor } from './processor.js';
 
-const RETRY_AFTER_FAULT_MS = 1_000;
-const RETRY_AFTER_FAULT_MAX_MS = 5 * 60_000;
+export const DELIVER_EMAIL = 'deliver-email';
 
-/** A fault of ours (a disk, a bug) is met again after growing pauses: the mail is kept, and the log says that it is stuck. */
-const pauseAfterFault = (deliveries: number): number =>
-  Math.min(RETRY_AFTER_FAULT_MS * 2 ** Math.min(deliveries - 1, 20), RETRY_AFTER_FAULT_MAX_MS);
+export type DeliveryDeps = CommandDeps & Readonly<{ mailer: Mailer; schedule: RetrySchedule }>;
 
-export const deliverEmailWorker = (deps: ProcessorDeps): Worker => ({
-  name: DELIVER_EMAIL,
-  run: async (signal) => {
-    const deadlines = openDeadlines(deps.clock, deps.limits.deliveryDeadlineMs, deps.cutOff);
-    const floor: Floor = { signal, deadlines };
-    try {
-      await runLanes(deps.bus.consume(DELIVER_EMAIL, { maxInFlight: deps.deliveriesMax, signal }), {
-        keyOf: ({ pointer }) => pointer.stream,
-        lanes: deps.limits.lanes,
-        handle: (work) => deliver(deps, floor, work),
-        onFault: (work, fault) => {
-          // Nothing was recorded, or only the attempt: the stream says how to go on.
-          deps.logger.error(
-            { stream: work.pointer.stream, deliveries: work.deliveries, err: asError(fault) },
-            'delivery fault, will be tried again',
-          );
-          void work.retryAt(deps.clock.now() + pauseAfterFault(work.deliveries));
-        },
-      });
-    } finally {
-      deadlines.close();
-    }
-  },
-});
+export const deliverEmail = (deps: DeliveryDeps): Processor =>
+  makeProcessor<'email', EmailState, EmailCommand>({
+    name: DELIVER_EMAIL,
+    kind: 'email',
+    decider: emailDecider,
+    startedBy: {
+      EmailQueued: ({ data }) => data.priority,
+      EmailReleased: ({ data }) => data.priority,
+      EmailRetried: ({ data }) => data.priority,
+      EmailScheduled: null,
+      DeliveryAttempted: null,
+      EmailSent: null,
+      EmailDeferred: null,
+      EmailBounced: null,
+      EmailFailed: null,
+      EmailDelivered: null,
+      EmailCancelled: null,
+      EmailDeleted: null,
+      EmailArchived: null,
+    },
+    timers: [
+      { kind: 'deliver', read: 'started' },
+      { kind: 'deferred', read: 'due' },
+      { kind: 'processing', read: 'under-way' },
+    ],
+    deadlineMs: deps.limits.deliveryDeadlineMs,
+    attempts: {
+      underWay: (email) => attemptUnderWay(email)?.worker,
+      begin: (attempt) => ({ type: 'AttemptDelivery', host: deps.mailer.host, ...attempt }),
+    },
+    act: (context) => deliver(deps, context),
+  });
 
-/** What the lanes share. */
-type Floor = Readonly<{
-  /** Aborts when the worker is to stop. */
-  signal: AbortSignal;
-  deadlines: Deadlines;
-}>;
-
-const asError = (fault: unknown): Error => (fault instanceof Error ? fault : new Error('not an Error'));
-
-type Open = Readonly<{ email: Email; version: StreamVersion; cause: Cause }>;
-
-const deliver = async (deps: ProcessorDeps, floor: Floor, work: Work): Promise<void> => {
-  const stream = work.pointer.stream as StreamName;
-  if (floor.signal.aborted) return work.retryAt(deps.clock.now());
-  const begun = await begin(deps, stream);
-  if (begun === undefined) return work.ack();
-  const { email } = begun;
-  const attempt = openAttempt(email)!.attempt;
+const deliver = async (deps: DeliveryDeps, { stream, state: email, signal }: Context<Email>): Promise<Outcome<EmailCommand>> => {
+  const { attempt } = assertDefined(openAttempt(email), 'attempt');
   const prepared = await messageOf(deps, stream, email);
   if ('reason' in prepared) {
-    await record(deps, floor, stream, begun, { type: 'GiveUp', attempt, at: now(deps), ...prepared });
-    deps.logger.warn({ stream, attempt, reason: prepared.reason }, 'email failed');
-    return work.ack();
+    return {
+      command: { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), ...prepared },
+      line: { level: 'warn', fields: { attempt, reason: prepared.reason }, message: 'email failed' },
+    };
   }
   const pending = pendingRecipients(email);
   const message = {
@@ -84,64 +66,38 @@ const deliver = async (deps: ProcessorDeps, floor: Floor, work: Work): Promise<v
     messageId: email.accepted.messageId,
     raw: prepared.raw,
   };
-  const outcome = await floor.deadlines.within((cutOff) => deps.mailer.send(message, { signal: cutOff }));
-  await record(deps, floor, stream, begun, outcomeCommand(deps, attempt, pending, outcome));
-  await work.ack();
-  deps.logger.info(
-    {
-      stream,
-      attempt,
-      recipients: pending.length,
-      accepted: outcome.recipients.filter(({ result }) => result === 'accepted').length,
-      rule: outcome.recipients.find(({ result }) => result !== 'accepted')?.rule,
-      durationMs: Math.round(outcome.durationMs),
-    },
-    'delivery attempt',
-  );
+  const outcome = await deps.mailer.send(message, { signal });
+  return { command: outcomeCommand(deps, attempt, pending, outcome), line: outcomeLine(attempt, pending, outcome) };
 };
 
-const now = (deps: ProcessorDeps): string => isoTime(deps.clock.now());
+const outcomeLine = (attempt: number, pending: readonly number[], { recipients, durationMs }: DeliveryOutcome) => ({
+  level: 'info' as const,
+  fields: {
+    attempt,
+    recipients: pending.length,
+    accepted: recipients.filter(({ result }) => result === 'accepted').length,
+    rule: recipients.find(({ result }) => result !== 'accepted')?.rule,
+    durationMs: Math.round(durationMs),
+  },
+  message: 'delivery attempt',
+});
 
-/** Records the attempt; undefined where there is nothing to do (any more). */
-const begin = async (deps: ProcessorDeps, stream: StreamName): Promise<Open | undefined> => {
-  const recorded = await deps.eventLog.load(stream);
-  const first = recorded[0];
-  const last = recorded.at(-1);
-  if (first === undefined || last === undefined) return undefined;
-  const email = recorded.reduce((state: Email | undefined, { event }) => emailDecider.evolve(state, event as EmailEvent), undefined);
-  const cause = causeOfWork(deps, DELIVER_EMAIL, {
-    teamId: first.metadata.teamId,
-    correlationId: first.metadata.correlationId,
-    causationId: last.metadata.eventId,
-  });
-  const deadlineAt = isoTime(deps.clock.now() + deps.limits.deliveryDeadlineMs);
-  const command = {
-    type: 'AttemptDelivery' as const,
-    at: cause.at,
-    host: deps.mailer.host,
-    worker: deps.worker,
-    deadlineAt,
-    exclusive: deps.exclusive,
-  };
-  const events = emailDecider.decide(command, email);
-  if (events.length === 0) return undefined;
-  let version: StreamVersion;
-  try {
-    version = await deps.eventLog.append(stream, versionOf(last), events, cause);
-  } catch (fault) {
-    // Somebody else changed the email in this moment; what they wrote makes its own pointer where there is work left.
-    if (fault instanceof WrongExpectedRevision) return undefined;
-    throw fault;
-  }
-  const begun = events.reduce(emailDecider.evolve, email);
-  return begun === undefined || openAttempt(begun) === undefined ? undefined : { email: begun, version, cause };
-};
+const outcomeCommand = (deps: DeliveryDeps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome): EmailCommand => ({
+  type: 'RecordOutcome',
+  attempt,
+  at: isoTime(deps.clock.now()),
+  host: outcome.host,
+  durationMs: outcome.durationMs,
+  outcomes: outcome.recipients.map((result, index) => ({ ...result, recipient: pending[index]! })),
+  final: deps.mailer.final,
+  schedule: deps.schedule,
+});
 
 type Message = Readonly<{ from: string; raw: Buffer }>;
 type Unsendable = Readonly<{ reason: 'rendering' | 'content-lost'; text: string }>;
 
 /** The finished mail, made from what was pinned at acceptance. */
-const messageOf = async (deps: ProcessorDeps, stream: StreamName, email: Email): Promise<Message | Unsendable> => {
+const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): Promise<Message | Unsendable> => {
   const { accepted, content } = email;
   if (content === undefined) return { reason: 'content-lost', text: 'the personal data of this email is destroyed' };
   let attachments: readonly ReadyAttachment[] | undefined = [];
@@ -194,38 +150,3 @@ const drawn = (image: InlineImage): readonly MessageAttachment[] =>
   'bytes' in image
     ? [{ filename: 'qr-code.png', contentType: image.contentType, contentId: image.contentId, content: Buffer.from(image.bytes) }]
     : [];
-
-const outcomeCommand = (deps: ProcessorDeps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome): EmailCommand => ({
-  type: 'RecordOutcome',
-  attempt,
-  at: now(deps),
-  host: outcome.host,
-  durationMs: outcome.durationMs,
-  outcomes: outcome.recipients.map((result, index) => ({ ...result, recipient: pending[index]! })),
-  final: deps.mailer.final,
-  schedule: deps.schedule,
-});
-
-/**
- * Appends what came of the attempt. A disk that refuses now may take it later, and forgetting it would send the mail twice:
- * so this goes on until it succeeds or the program stops.
- */
-const record = async (deps: ProcessorDeps, floor: Floor, stream: StreamName, begun: Open, command: EmailCommand): Promise<void> => {
-  const events = emailDecider.decide(command, begun.email);
-  if (events.length === 0) return;
-  const cause = { ...begun.cause, at: now(deps) };
-  for (;;) {
-    try {
-      await deps.eventLog.append(stream, begun.version, events, cause);
-      return;
-    } catch (fault) {
-      if (fault instanceof WrongExpectedRevision) {
-        await handle(deps.eventLog, stream, emailDecider, command, cause);
-        return;
-      }
-      if (floor.signal.aborted) throw fault;
-      deps.logger.error({ stream, err: asError(fault) }, 'the outcome of a delivery could not be recorded, trying again');
-      await deps.clock.sleep(RETRY_AFTER_FAULT_MS, floor.signal);
-    }
-  }
-};

@@ -3,7 +3,6 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../domain/ports/clock.js';
 import type { Lease, Leases } from '../domain/ports/lease.js';
 import type { Logger } from '../domain/ports/logger.js';
-import type { Worker } from '../domain/ports/worker.js';
 
 export type LeaseDeps = Readonly<{
   leases: Leases;
@@ -33,21 +32,30 @@ export type Held = Readonly<{
  * abort as soon as this process cannot be sure that it still holds the lease; `work` is then run again when it does.
  * Rejects with what `work` rejects with, having released the lease.
  */
-export const underLease = async (
+export const underLease = (deps: LeaseDeps, name: string, signal: AbortSignal, work: (held: Held) => Promise<void>): Promise<void> =>
+  underAnyLease(deps, [name], signal, work);
+
+/** The same, under the first of those names that is free. */
+export const underAnyLease = async (
   deps: LeaseDeps,
-  name: string,
+  names: readonly string[],
   signal: AbortSignal,
   work: (held: Held) => Promise<void>,
 ): Promise<void> => {
   while (!signal.aborted) {
-    const askedMs = deps.clock.monotonic();
-    const lease = await deps.leases.acquire(name, deps.worker, LEASE_TTL_MS);
-    if (lease === undefined) {
-      await deps.clock.sleep(ASK_EVERY_MS, signal);
-      continue;
-    }
-    await runUnder(deps, lease, askedMs + LEASE_TTL_MS, signal, work);
+    const acquired = await acquireAny(deps, names);
+    if (acquired === undefined) await deps.clock.sleep(ASK_EVERY_MS, signal);
+    else await runUnder(deps, acquired.lease, acquired.surelyUntilMs, signal, work);
   }
+};
+
+const acquireAny = async ({ leases, clock, worker }: LeaseDeps, names: readonly string[]) => {
+  for (const name of names) {
+    const askedMs = clock.monotonic();
+    const lease = await leases.acquire(name, worker, LEASE_TTL_MS);
+    if (lease !== undefined) return { lease, surelyUntilMs: askedMs + LEASE_TTL_MS };
+  }
+  return undefined;
 };
 
 /** `surelyUntilMs`: the keeper counts from the moment at which it heard of the call, which is not before the call was made. */
@@ -102,11 +110,5 @@ const keepRenewed = async (deps: LeaseDeps, lease: Lease, surelyUntilMs: number,
   }
 };
 
-/** A worker that runs in one process only: the one that holds the lease of its name. */
-export const leasedWorker = (deps: LeaseDeps, name: string, run: (held: Held) => Promise<void>): Worker => ({
-  name,
-  run: (signal) => underLease(deps, name, signal, run),
-});
-
-/** The name of the lease that each process which delivers holds, so that others can tell whether its attempts are under way. */
-export const workerLease = (worker: string): string => `worker-${worker}`;
+/** The name of the lease that a worker of a processor holds, so that others can tell whether its attempts are under way. */
+export const workerLease = (processor: string, worker: string): string => `worker-${worker}-${processor}`;

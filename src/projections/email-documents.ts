@@ -2,10 +2,11 @@
 import type { EmailStatus } from '../domain/email/status.js';
 import type { EmailSummary } from '../domain/email/summary.js';
 import type { Document } from '../domain/ports/read-models.js';
+import { timersOf } from '../domain/timers.js';
 
 export const EMAILS = 'emails';
 export const EMAIL_COUNTS = 'emailCounts';
-export const EMAIL_TIMERS = 'emailTimers';
+export const EMAIL_TIMERS = timersOf('email');
 
 /** `team` is absent from a deleted email, so no list finds it; `phase` and `dueAt` are absent where nothing is left to do. */
 export type EmailDocument = Document &

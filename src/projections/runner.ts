@@ -16,8 +16,8 @@ export type RunnerDeps = Readonly<{
   store: ProjectionStore;
   /** Awaited between batches, so that under load many events share one write, and those of one email one document. Ends early at the signal. */
   pause: (signal: AbortSignal) => Promise<void>;
-  /** True where the worker runs in another process: how far it is then stands in the checkpoint alone. */
-  elsewhere?: boolean;
+  /** Runs the worker's work while this process is the one that projects; default: at once. */
+  lead?: (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
 }>;
 
 export type Runner = Readonly<{
@@ -36,7 +36,10 @@ const CACHED_DOCUMENTS_MAX = 8_192;
 export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => {
   const { kinds } = projection;
   const waiting = new Set<() => void>();
+  const { lead = (signal, work) => work(signal) } = deps;
   let reached = 0;
+  /** Where another process projects, how far it is stands in the checkpoint alone. */
+  let leading = false;
   /** Ends the pause under way: somebody waits for what comes after it. */
   let hurry = (): void => {};
 
@@ -47,12 +50,16 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
     await deps.pause(AbortSignal.any([signal, over.signal]));
   };
 
+  const wakeAll = (): void => {
+    for (const wake of [...waiting]) wake();
+  };
+
   const follow = async (signal: AbortSignal): Promise<void> => {
     const desk = emptyDesk();
     let checkpoint = await deps.store.checkpoint();
     const advance = (position: number): void => {
       reached = position;
-      for (const wake of [...waiting]) wake();
+      wakeAll();
     };
     advance(checkpoint.position);
     for await (const { events, position } of deps.eventLog.subscribeAll(checkpoint.position, { kinds, signal })) {
@@ -66,28 +73,39 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
     }
   };
 
+  const followOn = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        await follow(signal);
+      } catch (fault) {
+        // Another process projects too, or a rebuild was switched in: go on from where the documents are now.
+        if (!(fault instanceof CheckpointMoved)) throw fault;
+      }
+    }
+  };
+
   return {
     worker: {
       name: `project-${projection.name}`,
-      run: async (signal) => {
-        while (!signal.aborted) {
+      run: (stop) =>
+        lead(stop, async (signal) => {
+          leading = true;
           try {
-            await follow(signal);
-          } catch (fault) {
-            // Another process projects too, or a rebuild was switched in: go on from where the documents are now.
-            if (!(fault instanceof CheckpointMoved)) throw fault;
+            await followOn(signal);
+          } finally {
+            leading = false;
+            wakeAll();
           }
-        }
-      },
+        }),
     },
     kinds,
     position: () => reached,
     caughtUp: async (position, signal) => {
       while (reached < position && !signal.aborted) {
-        if (deps.elsewhere === true) reached = (await deps.store.checkpoint()).position;
+        if (!leading) reached = (await deps.store.checkpoint()).position;
         const next = await firstAfter(deps.eventLog, reached, kinds);
         if (next === undefined || next > position) return;
-        if (reached < next) await (deps.elsewhere === true ? deps.pause(signal) : progressed(waiting, hurry, signal));
+        if (reached < next) await (leading ? progressed(waiting, hurry, signal) : deps.pause(signal));
       }
     },
   };

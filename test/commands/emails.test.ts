@@ -27,7 +27,7 @@ const attempt = (world: World, id: EmailId): Promise<void> => {
     host: HOST,
     worker: 'w',
     deadlineAt: new Date(now + 600_000).toISOString(),
-    exclusive: true,
+    workerGone: true,
   });
 };
 /** One delivery with that end, of an email with one recipient. */

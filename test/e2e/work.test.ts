@@ -133,26 +133,39 @@ await t.test('a retry that was waiting for its time before a restart is made aft
 const emailsOf = (messageIds: readonly string[]): readonly string[] =>
   messageIds.map((messageId) => messageId.slice(1, messageId.indexOf('@'))).sort();
 
-await t.test('higher priorities overtake', async (t) => {
+await t.test('higher priorities overtake, and lower ones are given their share', async (t) => {
   const mailer = gatedMailer();
   const app = await start(t, temporaryDirectory(t), mailer, { SEALPOST_LIMIT_LANES: '1' });
   await sendMany(app, 1);
   await eventually('the one lane is taken', () => mailer.begun.length === 1);
-  const low = await sendMany(app, 5, 'low');
-  const normal = await sendMany(app, 5, 'normal');
-  const high = await sendMany(app, 5, 'high');
+  const waiting = { low: await sendMany(app, 5, 'low'), normal: await sendMany(app, 5, 'normal'), high: await sendMany(app, 15, 'high') };
   await whenFollowed(app);
   mailer.release(EVERYTHING);
-  await eventually('all have left', () => mailer.begun.length === 16);
+  await eventually('all have left', () => mailer.begun.length === 26);
+  const begun = mailer.begun.slice(1).flatMap((messageId) => emailsOf([messageId]));
+  t.same(
+    begun.toSorted(),
+    Object.values(waiting)
+      .flatMap((messageIds) => emailsOf(messageIds))
+      .toSorted(),
+  );
   // Requests that are under way together are accepted in any order; the log says in which.
   const accepted = (await storedEvents(app.engine))
     .filter(({ type }) => type.startsWith('EmailQueued'))
     .map(({ stream }) => stream.slice('email-'.length));
-  const inOrder = (messageIds: readonly string[]) => emailsOf(messageIds).toSorted((a, b) => accepted.indexOf(a) - accepted.indexOf(b));
-  t.same(
-    mailer.begun.slice(1).flatMap((messageId) => emailsOf([messageId])),
-    [...inOrder(high), ...inOrder(normal), ...inOrder(low)],
-  );
+  for (const [priority, ofTwelve] of [
+    ['high', 8],
+    ['normal', 3],
+    ['low', 1],
+  ] as const) {
+    const own = begun.filter((id) => emailsOf(waiting[priority]).includes(id));
+    t.same(
+      own,
+      own.toSorted((a, b) => accepted.indexOf(a) - accepted.indexOf(b)),
+      'within a priority in the order of acceptance',
+    );
+    t.equal(begun.slice(0, 12).filter((id) => own.includes(id)).length, ofTwelve, `${priority}: its share of the first twelve`);
+  }
 });
 
 /** The emails of which the log has such an event. */

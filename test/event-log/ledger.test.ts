@@ -10,7 +10,7 @@ import { verifyLog } from '../../src/event-log/verification.js';
 import { sealOnce } from '../../src/processors/seal-ledger.js';
 import { attempted, at, queued, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
-import { countingIds, memoryEventStore, memoryFiles, memoryKeys, memoryLog } from '../support/memory-ports.js';
+import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from '../support/memory-ports.js';
 
 const cause: Cause = { teamId: TEAM_ID, actor: 'system', correlationId: 'c', causationId: 'c', at: T0 };
 const never = new AbortController().signal;
@@ -23,7 +23,7 @@ const world = async (emails: number, sealEvery = 10) => {
   const streams = Array.from({ length: emails }, (_, index) => `email-${index}` as StreamName);
   const tails = await Promise.all(streams.map((stream) => eventLog.append(stream, startOf(stream), [queued], cause)));
   for (const [index, stream] of streams.entries()) await eventLog.append(stream, tails[index]!, [attempted(1, at(1))], cause);
-  return { store, eventLog, seal: () => sealOnce({ eventLog, store, limits, clock: fakeClock(), logger: memoryLog() }, never) };
+  return { store, eventLog, seal: () => sealOnce({ eventLog, store, limits, clock: fakeClock() }, never) };
 };
 
 const segments = async (store: Parameters<typeof sealSegments>[0], last: Seal | undefined, max: number): Promise<Seal[]> => {
@@ -146,7 +146,7 @@ const sparse = async () => {
   };
   const gappy = { positions: 'sparse' as const, readAll, head: async () => spread(await store.head()) };
   const limits = { ...defaultLimits, ledgerSealEveryEvents: 10 };
-  await sealOnce({ eventLog, store: gappy, limits, clock: fakeClock(), logger: memoryLog() }, never);
+  await sealOnce({ eventLog, store: gappy, limits, clock: fakeClock() }, never);
   return { store, gappy, seal };
 };
 

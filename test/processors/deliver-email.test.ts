@@ -1,15 +1,16 @@
 /** Delivery: attempt recorded, mail sent, outcome recorded, work acknowledged; and what happens where any of it goes wrong. */
 import t from 'tap';
+import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { handle } from '../../src/commands/command-handler.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
-import { DELIVER_EMAIL } from '../../src/processors/deps.js';
-import { deliverEmailWorker } from '../../src/processors/deliver-email.js';
+import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
+import { workerLease } from '../../src/processors/lease.js';
 import { emailStream } from '../../src/domain/ids.js';
 import { at, HOST, T0 } from '../support/email-facts.js';
 import { caller, schemaSaying, welcome } from '../support/command-world.js';
-import { answers, openProcessorWorld, until } from '../support/processor-world.js';
+import { answers, deliverEmailWorker, openProcessorWorld, until } from '../support/processor-world.js';
 
 const depthZero = (world: Awaited<ReturnType<typeof openProcessorWorld>>) =>
   until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
@@ -264,24 +265,106 @@ void t.test('a fault before the attempt is recorded leads to another try after a
 });
 
 void t.test('of two processes one sends', async (t) => {
-  const world = await openProcessorWorld(t, { exclusive: false });
+  const world = await openProcessorWorld(t);
   const id = await world.send();
   const other = await openProcessorWorld(t);
   world.run(deliverEmailWorker(world.processing));
   world.run(deliverEmailWorker({ ...world.processing, ...world.elsewhere(), bus: other.bus, worker: 'worker-2' }));
   await Promise.all([world.publish(id), other.bus.publish(DELIVER_EMAIL, [world.point(id)])]);
   await world.reaches(id, 'sent');
-  await depthZero(world);
+  for (const { bus } of [world, other]) {
+    await until(async () => {
+      await world.clock.advance(1_000);
+      await other.clock.advance(1_000);
+      return (await bus.depth(DELIVER_EMAIL)) === 0;
+    }, 'both have acknowledged');
+  }
   t.equal(world.mailer.sent.length, 1);
   t.equal((await world.events(emailStream(id))).length, 3);
 });
+
+void t.test('a pointer to an attempt whose worker lives comes back when its lease would end; the mail is sent once', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send();
+  let finish = (): void => {};
+  world.mailer.next.push((message) => new Promise((resolve) => (finish = () => resolve(answers('accepted')(message)))));
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(id);
+  await world.reaches(id, 'processing');
+  const { bus } = await openProcessorWorld(t);
+  const again: number[] = [];
+  const watched = {
+    ...bus,
+    consume: async function* (...options: Parameters<typeof bus.consume>) {
+      for await (const work of bus.consume(...options)) {
+        yield { ...work, retryAt: (atMs: number) => (again.push(atMs - world.clock.now()), work.retryAt(atMs)) };
+      }
+    },
+  };
+  world.run(deliverEmailWorker({ ...world.processing, bus: watched, worker: 'worker-2' }));
+  await bus.publish(DELIVER_EMAIL, [world.point(id)]);
+  await until(() => again.length === 1, 'it comes back');
+  t.ok(again[0]! > 0 && again[0]! <= 15_000, `after ${again[0]!} ms: seconds, not the ten minutes of a deadline`);
+  finish();
+  await world.reaches(id, 'sent');
+  t.equal(world.mailer.sent.length, 1);
+  t.equal((await world.commands.getEmail(caller, id)).attempts.length, 1);
+});
+
+void t.test(
+  'a redelivered pointer of a worker that died while another watched leads to the mail as soon as its lease is over',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send();
+    world.mailer.next.push(() => new Promise(() => {}));
+    const keeper = world.keeper.open();
+    const frozen = { ...keeper, renew: () => new Promise<never>(() => {}) };
+    void deliverEmailWorker({ ...world.processing, leases: frozen }).run(new AbortController().signal);
+    await world.publish(id);
+    await world.reaches(id, 'processing');
+    t.ok(await keeper.read(workerLease(DELIVER_EMAIL, world.processing.worker)));
+    const { bus } = await openProcessorWorld(t);
+    const startedMs = world.clock.now();
+    const second = openMemoryBus({ clock: world.clock, pointersMax: 10 });
+    t.teardown(() => second.close());
+    await bus.close();
+    world.run(deliverEmailWorker({ ...world.processing, bus: second, worker: 'worker-2' }));
+    await second.publish(DELIVER_EMAIL, [world.point(id)]);
+    await until(async () => {
+      await world.clock.advance(500);
+      return world.mailer.sent.length === 2;
+    }, 'it is sent by another');
+    t.ok(world.clock.now() - startedMs <= 16_000, `after ${world.clock.now() - startedMs} ms`);
+    await world.reaches(id, 'sent');
+  },
+);
+
+void t.test(
+  'an attempt of our own that met a fault goes on as it is: no attempt more is recorded, and the mail is never given up',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send();
+    for (let fault = 0; fault < 20; fault += 1) world.mailer.next.push(() => Promise.reject(new Error('a bug')));
+    world.run(deliverEmailWorker(world.processing));
+    await world.publish(id);
+    await until(async () => {
+      await world.clock.advance(60_000);
+      return world.mailer.sent.length === 21;
+    }, 'it is tried again and again');
+    await world.reaches(id, 'sent');
+    t.same(
+      (await world.events(emailStream(id))).map(({ type }) => type),
+      ['EmailQueued', 'DeliveryAttempted', 'EmailSent'],
+    );
+  },
+);
 
 void t.test('what this process remembers of an email does not outweigh what another has appended', async (t) => {
   const world = await openProcessorWorld(t);
   const [cancelled, tried] = [await world.send(), await world.send()];
   const elsewhere = world.elsewhere();
   await handle(elsewhere.eventLog, emailStream(cancelled), emailDecider, { type: 'DeleteEmail', at: T0 }, causeOf(elsewhere, caller));
-  const attempt = { type: 'AttemptDelivery' as const, at: T0, host: HOST, worker: 'worker-2', deadlineAt: at(600), exclusive: true };
+  const attempt = { type: 'AttemptDelivery' as const, at: T0, host: HOST, worker: 'worker-2', deadlineAt: at(600), workerGone: false };
   await handle(elsewhere.eventLog, emailStream(tried), emailDecider, attempt, causeOf(elsewhere, caller));
   world.run(deliverEmailWorker(world.processing));
   await world.publish(cancelled, tried);
@@ -295,7 +378,7 @@ void t.test('what this process remembers of an email does not outweigh what anot
 });
 
 void t.test('a stop lets the dialogues under way end and begins no other', async (t) => {
-  const world = await openProcessorWorld(t, { deliveriesMax: 1 });
+  const world = await openProcessorWorld(t, { inFlightMax: 1 });
   const [first, second] = [await world.send(), await world.send()];
   let finish: (() => void) | undefined;
   world.mailer.next.push((message) => new Promise((resolve) => (finish = () => resolve(answers('accepted')(message)))));
@@ -321,6 +404,7 @@ void t.test('after a crash in a dialogue the attempt is visible, and is made aga
   await world.publish(id);
   await until(() => world.mailer.sent.length === 1, 'the dialogue has begun');
   const { bus } = await openProcessorWorld(t);
+  world.keeper.kill(world.processing.worker);
   world.run(deliverEmailWorker({ ...world.processing, ...world.elsewhere(), bus, worker: 'worker-2' }));
   await bus.publish(DELIVER_EMAIL, [world.point(id)]);
   await world.reaches(id, 'sent');

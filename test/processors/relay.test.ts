@@ -1,12 +1,11 @@
 /** The relay: new work goes to the bus, and what the bus had no room for, lost, or never saw is found again. */
 import t from 'tap';
-import { deliverEmailWorker } from '../../src/processors/deliver-email.js';
-import { DELIVER_EMAIL } from '../../src/processors/deps.js';
-import { pointerOf, relayWorker } from '../../src/processors/relay.js';
+import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
+import { pointerOf } from '../../src/processors/deps.js';
 import { emailStream, type EmailId } from '../../src/domain/ids.js';
 import type { Bus, Pointer } from '../../src/domain/ports/bus.js';
 import { caller } from '../support/command-world.js';
-import { answers, openProcessorWorld, until, type ProcessorWorld } from '../support/processor-world.js';
+import { answers, deliverEmailWorker, openProcessorWorld, relayAndTimers, until, type ProcessorWorld } from '../support/processor-world.js';
 
 const depth = (world: ProcessorWorld): Promise<number> => world.bus.depth(DELIVER_EMAIL);
 
@@ -42,7 +41,7 @@ void t.test('the same work at the same place of the log has the same id', async 
 void t.test('an accepted email comes to the bus with its priority; a scheduled one does not', async (t) => {
   const world = await openProcessorWorld(t);
   const { bus, published } = watched(world.bus);
-  world.run(relayWorker({ ...world.processing, bus }));
+  world.run(relayAndTimers({ ...world.processing, bus }));
   await until(() => world.clock.waiting() >= 3, 'it has looked for what was open before');
   const high = await world.send({ priority: 'high' });
   const low = await world.send({ priority: 'low' });
@@ -65,9 +64,9 @@ void t.test('what was open before the start is found, each priority by itself', 
   const ids: EmailId[] = [];
   for (const priority of ['low', 'normal', 'high'] as const) ids.push(await world.send({ priority }));
   await world.settled();
-  world.run(relayWorker(world.processing));
+  world.run(relayAndTimers(world.processing));
   await until(async () => (await depth(world)) === 3, 'three pointers');
-  world.run(deliverEmailWorker({ ...world.processing, deliveriesMax: 1 }));
+  world.run(deliverEmailWorker({ ...world.processing, inFlightMax: 1 }));
   for (const id of ids) await world.reaches(id, 'sent');
   t.same(
     world.mailer.sent.map(({ messageId }) => messageId.slice(1, 37)),
@@ -78,12 +77,12 @@ void t.test('what was open before the start is found, each priority by itself', 
 
 void t.test('where the bus is full nothing is lost: all is delivered, once, in the order in which it came', async (t) => {
   const world = await openProcessorWorld(t, { pointersMax: 4 });
-  world.run(relayWorker(world.processing));
+  world.run(relayAndTimers(world.processing));
   const ids: EmailId[] = [];
   for (let index = 0; index < 30; index += 1) ids.push(await world.send());
   await world.settled();
   t.ok((await depth(world)) <= 4);
-  world.run(deliverEmailWorker({ ...world.processing, deliveriesMax: 1 }));
+  world.run(deliverEmailWorker({ ...world.processing, inFlightMax: 1 }));
   await inTime(world, () => world.mailer.sent.length >= 30, 'all are sent');
   for (const id of ids) await world.reaches(id, 'sent');
   t.same(world.mailer.sent.map(({ messageId }) => messageId.slice(1, 37)).sort(), [...ids].sort(), 'each once');
@@ -91,12 +90,12 @@ void t.test('where the bus is full nothing is lost: all is delivered, once, in t
 
 void t.test('a full bus of one priority does not hold up another', async (t) => {
   const world = await openProcessorWorld(t, { pointersMax: 2 });
-  world.run(relayWorker(world.processing));
+  world.run(relayAndTimers(world.processing));
   for (let index = 0; index < 10; index += 1) await world.send({ priority: 'low' });
   const urgent = await world.send({ priority: 'high' });
   await world.settled();
   await inTime(world, async () => (await depth(world)) === 3, 'two of low, and the urgent one');
-  world.run(deliverEmailWorker({ ...world.processing, deliveriesMax: 1 }));
+  world.run(deliverEmailWorker({ ...world.processing, inFlightMax: 1 }));
   await world.reaches(urgent, 'sent');
   t.equal(world.mailer.sent[0]!.messageId, `<${urgent}@example.com>`);
   await inTime(world, () => world.mailer.sent.length === 11, 'then the others');
@@ -105,18 +104,18 @@ void t.test('a full bus of one priority does not hold up another', async (t) => 
 void t.test('a bus that forgets everything delays work and loses none: the next start finds it', async (t) => {
   const world = await openProcessorWorld(t);
   const forgetful: Bus = { ...world.bus, publish: async () => [] };
-  const { stop } = world.run(relayWorker({ ...world.processing, bus: forgetful }));
+  const { stop } = world.run(relayAndTimers({ ...world.processing, bus: forgetful }));
   const id = await world.send();
   await world.settled();
   await until(() => world.clock.waiting() >= 3, 'it has looked');
   await stop();
   t.equal(await depth(world), 0);
-  world.run(relayWorker(world.processing));
+  world.run(relayAndTimers(world.processing));
   world.run(deliverEmailWorker(world.processing));
   await world.reaches(id, 'sent');
 });
 
-void t.test('a dialogue of an earlier run is taken up at the start, where no other run can hold it', async (t) => {
+void t.test('a dialogue of an earlier run is taken up at the start, where that run holds its lease no more', async (t) => {
   const world = await openProcessorWorld(t);
   const id = await world.send();
   world.mailer.next.push(() => new Promise(() => {}));
@@ -125,8 +124,9 @@ void t.test('a dialogue of an earlier run is taken up at the start, where no oth
   await world.reaches(id, 'processing');
   await world.settled();
   const next = await openProcessorWorld(t);
+  world.keeper.kill(world.processing.worker);
   const processing = { ...world.processing, bus: next.bus, worker: 'worker-2' };
-  world.run(relayWorker(processing));
+  world.run(relayAndTimers(processing));
   world.run(deliverEmailWorker(processing));
   await world.reaches(id, 'sent');
   t.equal(world.mailer.sent.length, 2);
@@ -135,7 +135,7 @@ void t.test('a dialogue of an earlier run is taken up at the start, where no oth
 void t.test('a retry comes to the bus as well, with the priority of its email', async (t) => {
   const world = await openProcessorWorld(t);
   const { bus, published } = watched(world.bus);
-  world.run(relayWorker({ ...world.processing, bus }));
+  world.run(relayAndTimers({ ...world.processing, bus }));
   world.run(deliverEmailWorker({ ...world.processing, bus }));
   await until(() => world.clock.waiting() >= 3, 'it has looked');
   world.mailer.next.push(answers('refused'));
@@ -152,7 +152,7 @@ void t.test('a retry comes to the bus as well, with the priority of its email', 
 
 void t.test('it stops at once', async (t) => {
   const world = await openProcessorWorld(t);
-  const { stop, done } = world.run(relayWorker(world.processing));
+  const { stop, done } = world.run(relayAndTimers(world.processing));
   await until(() => world.clock.waiting() >= 3, 'it waits');
   await stop();
   await t.resolves(done);

@@ -43,7 +43,7 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
     case 'DeleteEmail':
       return { type: kind, at: at(now) };
     case 'AttemptDelivery':
-      return { type: kind, at: at(now), host: HOST, worker: flag ? 'a' : 'b', deadlineAt: at(now + 600), exclusive: older };
+      return { type: kind, at: at(now), host: HOST, worker: flag ? 'a' : 'b', deadlineAt: at(now + 600), workerGone: older };
     case 'RecordOutcome':
       return {
         type: kind,

@@ -8,12 +8,18 @@ import type { Bus, Pointer } from '../../src/domain/ports/bus.js';
 import type { ReadModels } from '../../src/domain/ports/read-models.js';
 import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../../src/domain/ports/mailer.js';
 import type { Worker } from '../../src/domain/ports/worker.js';
-import { DELIVER_EMAIL, type ProcessorDeps } from '../../src/processors/deps.js';
-import { EMAILS } from '../../src/projections/emails.js';
+import { DELIVER_EMAIL, deliverEmail, type DeliveryDeps } from '../../src/processors/deliver-email.js';
+import type { Processor } from '../../src/processors/declaration.js';
+import type { ProcessorDeps } from '../../src/processors/deps.js';
+import { dueWorkWorker } from '../../src/processors/due-work.js';
+import { makeProcessors } from '../../src/processors/index.js';
+import { openOverflow } from '../../src/processors/overflow.js';
+import { relayWorker } from '../../src/processors/relay.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeRunner } from '../../src/projections/runner.js';
 import { HOST, said, type Result } from './email-facts.js';
 import { caller, simple, withTemplate, type World } from './command-world.js';
+import { leaseKeeper, type LeaseKeeper } from './memory-leases.js';
 import { memoryLog, type MemoryLog } from './memory-ports.js';
 import { openDocuments } from './projected.js';
 
@@ -51,7 +57,9 @@ const fakeMailer = (final: boolean): FakeMailer => {
 
 export type ProcessorWorld = World &
   Readonly<{
-    processing: ProcessorDeps;
+    processing: Processing;
+    /** Who holds the leases of this world. */
+    keeper: LeaseKeeper;
     mailer: FakeMailer;
     bus: Bus;
     logger: MemoryLog;
@@ -76,12 +84,41 @@ export const until = async (holds: () => boolean | Promise<boolean>, what: strin
   throw new Error(`never came true: ${what}`);
 };
 
+/** What the processors of the program are made of. */
+export type Processing = ProcessorDeps & DeliveryDeps;
+
+export const deliverEmailWorker = (deps: Processing): Worker => deliverEmail(deps).worker(deps);
+
+/** All workers of the program that bring work to the bus, and those that do it, except those named. */
+export const workersOf = (deps: Processing, processors: readonly Processor[], without: readonly string[] = []): Worker => {
+  const overflow = openOverflow();
+  const all = [
+    relayWorker(deps, processors, overflow),
+    dueWorkWorker(deps, processors, overflow),
+    ...processors.map(({ worker }) => worker(deps)),
+  ];
+  return {
+    name: 'all',
+    run: async (signal) => {
+      await Promise.all(all.filter(({ name }) => !without.includes(name)).map((worker) => worker.run(signal)));
+    },
+  };
+};
+
+/** The relay and the reader of timers of deliveries. */
+export const relayAndTimers = (deps: Processing): Worker => {
+  const processors = [deliverEmail(deps)];
+  return workersOf(deps, processors, [DELIVER_EMAIL]);
+};
+
+/** The reader of timers, and the processors that only time starts. */
+export const timersAndTheirWork = (deps: Processing): Worker => workersOf(deps, makeProcessors(deps), ['relay', DELIVER_EMAIL]);
+
 export type ProcessorOptions = Readonly<{
   final?: boolean;
-  exclusive?: boolean;
   limits?: Partial<Limits>;
   pointersMax?: number;
-  deliveriesMax?: number;
+  inFlightMax?: number;
   worker?: string;
   delaysMs?: readonly number[];
 }>;
@@ -112,24 +149,25 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
   });
   run(runner.worker);
   const cutOff = new AbortController();
-  const processing: ProcessorDeps = {
+  const keeper = leaseKeeper(world.clock);
+  const processing: Processing = {
     ...world.deps,
     documents,
-    workCollection: EMAILS,
-    workCaughtUp: runner.caughtUp,
+    timersCaughtUp: (_kind, position, signal) => runner.caughtUp(position, signal),
+    leases: keeper.open(),
     bus,
     mailer,
     logger,
     schedule: { delaysMs: options.delaysMs ?? [60_000, 300_000] },
     worker: options.worker ?? 'worker-1',
-    exclusive: options.exclusive ?? true,
-    deliveriesMax: options.deliveriesMax ?? 8,
+    inFlightMax: options.inFlightMax ?? 8,
     cutOff: cutOff.signal,
   };
   const point = (id: EmailId, position = 0): Pointer => ({ id: `email-${id}@${position}`, stream: emailStream(id), priority: 'normal' });
   return {
     ...world,
     processing,
+    keeper,
     mailer,
     bus,
     logger,

@@ -22,8 +22,8 @@ export type EmailCommand =
       host: string;
       worker: string;
       deadlineAt: string;
-      /** True where no other run of the program can hold a dialogue of this engine. */
-      exclusive: boolean;
+      /** True where the worker of the attempt under way has ended without an outcome. */
+      workerGone: boolean;
     }>
   | Readonly<{
       type: 'RecordOutcome';
@@ -80,10 +80,7 @@ const accept = ({ accepted, scheduledAt, content }: Of<'AcceptEmail'>): readonly
 const attempt = (command: Of<'AttemptDelivery'>, email: Email): readonly EmailEvent[] => {
   const open = openAttempt(email);
   const due = email.status === 'queued' && (email.nextAttemptAt === null || email.nextAttemptAt <= command.at);
-  const cutOff =
-    email.status === 'processing' &&
-    open !== undefined &&
-    (open.deadlineAt <= command.at || (command.exclusive && open.worker !== command.worker));
+  const cutOff = email.status === 'processing' && open !== undefined && (open.deadlineAt <= command.at || command.workerGone);
   if (!due && !cutOff) return none;
   const since = email.retries.at(-1)?.at ?? email.createdAt;
   const interruptions = email.attempts.filter(({ ended, startedAt }) => ended?.outcome === 'interrupted' && startedAt >= since).length;

@@ -54,6 +54,9 @@ export const openAttempt = (email: Email): AttemptState | undefined => {
   return last !== undefined && last.ended === null ? last : undefined;
 };
 
+/** The same, of an email that says so itself: another status means that the attempt has ended in whatever way. */
+export const attemptUnderWay = (email: Email): AttemptState | undefined => (email.status === 'processing' ? openAttempt(email) : undefined);
+
 /** Pure and total: events that need a first one are ignored where there is none. */
 export const evolveEmail = (state: EmailState, event: EmailEvent): EmailState => {
   if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') return begin(event);

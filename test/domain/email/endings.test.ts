@@ -36,7 +36,7 @@ const attempt = (when: string): EmailCommand => ({
   host: HOST,
   worker: WORKER,
   deadlineAt: at(600),
-  exclusive: false,
+  workerGone: false,
 });
 const record = (number: number, when: string, outcomes: readonly (readonly [number, Result])[]): EmailCommand => ({
   type: 'RecordOutcome',

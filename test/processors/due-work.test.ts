@@ -1,15 +1,21 @@
-/** Timers: the schedule, the next attempt, a dialogue that was cut off, the archive; and a clock that is only as true as its read model. */
+/** Timers: the schedule, the next attempt, a dialogue that was cut off, the archive; and timers that are only as true as their read model. */
 import t from 'tap';
+import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import { archiveEmail, deleteEmail } from '../../src/commands/emails.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { emailStream } from '../../src/domain/ids.js';
-import { deliverEmailWorker } from '../../src/processors/deliver-email.js';
-import { DELIVER_EMAIL } from '../../src/processors/deps.js';
-import { relayWorker } from '../../src/processors/relay.js';
-import { wakeWorker } from '../../src/processors/wake.js';
-import { at, DAY_MS } from '../support/email-facts.js';
+import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
+import { at, DAY_MS, T0 } from '../support/email-facts.js';
 import { caller } from '../support/command-world.js';
-import { answers, openProcessorWorld, until, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  answers,
+  deliverEmailWorker,
+  openProcessorWorld,
+  relayAndTimers,
+  timersAndTheirWork,
+  until,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 
 const typesOf = async (world: ProcessorWorld, id: Parameters<typeof emailStream>[0]): Promise<readonly string[]> =>
   (await world.events(emailStream(id))).map(({ type }) => type);
@@ -20,24 +26,31 @@ void t.test('a scheduled email is released when its time comes, once', async (t)
   const world = await openProcessorWorld(t);
   const id = await world.send({ scheduledAt: at(60) });
   await world.settled();
-  world.run(wakeWorker(world.processing));
-  await looked(world, 1);
+  world.run(timersAndTheirWork(world.processing));
   await world.clock.advance(59_500);
-  await looked(world, 1);
   t.same(await typesOf(world, id), ['EmailScheduled']);
   await world.clock.advance(500);
-  await world.reaches(id, 'queued');
+  await until(async () => {
+    await world.clock.advance(500);
+    return (await world.commands.getEmail(caller, id)).status === 'queued';
+  }, 'it is released');
   await world.settled();
   for (let look = 0; look < 20; look += 1) await world.clock.advance(500);
   t.same(await typesOf(world, id), ['EmailScheduled', 'EmailReleased']);
-  const released = (await world.deps.eventLog.load(emailStream(id)))[1]!;
-  t.match(released, { event: { data: { at: at(60) } }, metadata: { teamId: caller.teamId, actor: 'processor:wake', correlationId: id } });
+  const [scheduled, released] = await world.deps.eventLog.load(emailStream(id));
+  t.ok(Date.parse(released!.metadata.occurredAt) - Date.parse(at(60)) <= 1_000, 'within two looks');
+  t.match(released!.metadata, {
+    teamId: caller.teamId,
+    actor: 'processor:release-email',
+    correlationId: 'request-1',
+    causationId: scheduled!.metadata.eventId,
+    fence: Number,
+  });
 });
 
 void t.test('a deferred email is attempted again by the schedule until its attempts are spent', async (t) => {
   const world = await openProcessorWorld(t);
-  world.run(wakeWorker(world.processing));
-  world.run(relayWorker(world.processing));
+  world.run(relayAndTimers(world.processing));
   world.run(deliverEmailWorker(world.processing));
   world.mailer.next.push(answers('deferred'), answers('deferred'), answers('deferred'));
   const id = await world.send();
@@ -62,25 +75,51 @@ void t.test('a deferred email is attempted again by the schedule until its attem
   t.equal(new Set(world.mailer.sent.map(({ messageId }) => messageId)).size, 1);
 });
 
-void t.test('a dialogue of another process that was cut off is taken up after its deadline', async (t) => {
-  const world = await openProcessorWorld(t, { exclusive: false });
+void t.test('a dialogue of another process is left alone while that holds its lease, and taken up when it does no more', async (t) => {
+  const world = await openProcessorWorld(t);
   const id = await world.send();
   world.mailer.next.push(() => new Promise(() => {}));
   void deliverEmailWorker(world.processing).run(new AbortController().signal);
   await world.publish(id);
   await world.reaches(id, 'processing');
   await world.settled();
-  const { bus } = await openProcessorWorld(t);
-  const other = { ...world.processing, bus, worker: 'worker-2' };
+  const second = openMemoryBus({ clock: world.clock, pointersMax: 10 });
+  t.teardown(() => second.close());
+  const other = { ...world.processing, bus: second, worker: 'worker-2' };
   world.run(deliverEmailWorker(other));
-  world.run(wakeWorker(other));
-  await world.clock.set(Date.parse(at(0)) + world.deps.limits.deliveryDeadlineMs - 1);
+  world.run(relayAndTimers(other));
+  await world.clock.advance(60_000);
   t.equal(world.mailer.sent.length, 1);
+  world.keeper.kill(world.processing.worker);
+  const killedMs = world.clock.now();
   await until(async () => {
     await world.clock.advance(500);
     return world.mailer.sent.length === 2;
   }, 'it is taken up');
+  t.ok(world.clock.now() - killedMs <= 31_000, `after ${world.clock.now() - killedMs} ms`);
   await world.reaches(id, 'sent');
+});
+
+void t.test('setting the clock forward cuts off no dialogue', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send();
+  let aborted = false;
+  let finish = (): void => {};
+  world.mailer.next.push((message, signal) => {
+    signal.addEventListener('abort', () => (aborted = true));
+    return new Promise((resolve) => (finish = () => resolve(answers('accepted')(message))));
+  });
+  world.run(deliverEmailWorker(world.processing));
+  world.run(relayAndTimers(world.processing));
+  await world.reaches(id, 'processing');
+  world.clock.shift(86_400_000);
+  await world.settled();
+  await world.clock.advance(20_000);
+  t.notOk(aborted);
+  finish();
+  await world.reaches(id, 'sent');
+  await world.clock.advance(20_000);
+  t.equal(world.mailer.sent.length, 1);
 });
 
 void t.test(
@@ -96,7 +135,7 @@ void t.test(
     t.same(await typesOf(world, gone), ['EmailQueued', 'EmailCancelled', 'EmailDeleted']);
     await world.settled();
 
-    world.run(wakeWorker(world.processing));
+    world.run(timersAndTheirWork(world.processing));
     await until(async () => (await typesOf(world, gone)).includes('EmailArchived'), 'the deletion is finished');
     const archived = (await world.deps.eventLog.load(emailStream(gone))).at(-1)!;
     t.equal(archived.metadata.teamId, caller.teamId, 'an event has a team, that of a deleted email too');
@@ -118,7 +157,7 @@ void t.test('a read model that is behind does no harm: the command looks at the 
   const stale = await world.documents.find('emails', { where: {}, limit: 10 });
   await world.commands.deleteEmail(caller, id);
   world.run(
-    wakeWorker({
+    timersAndTheirWork({
       ...world.processing,
       documents: { find: async (_collection, { where }) => (where['phase']?.eq === 'scheduled' ? stale : []) },
     }),
@@ -132,18 +171,20 @@ void t.test('a read model that is behind does no harm: the command looks at the 
   );
 });
 
-void t.test('a timer that fails is logged and tried again, and holds up no other', async (t) => {
+void t.test('a timer whose work fails is logged and tried again, and holds up no other', async (t) => {
   const world = await openProcessorWorld(t);
   const [bad, good] = [await world.send({ scheduledAt: at(60) }), await world.send({ scheduledAt: at(61) })];
   await world.settled();
   world.store.beforeAppend((stream) => (stream === emailStream(bad) ? Promise.reject(new Error('disk full')) : undefined));
-  world.run(wakeWorker(world.processing));
-  await looked(world, 1);
-  await world.clock.set(Date.parse(at(62)));
-  await world.reaches(good, 'queued');
+  world.run(timersAndTheirWork(world.processing));
+  await until(async () => {
+    await world.clock.advance(500);
+    return (await world.commands.getEmail(caller, good)).status === 'queued';
+  }, 'the other is released');
+  await until(() => world.logger.lines.some(({ level }) => level === 'error'), 'the fault is logged');
   t.match(
     world.logger.lines.find(({ level }) => level === 'error'),
-    { fields: { stream: emailStream(bad), phase: 'scheduled' } },
+    { fields: { stream: emailStream(bad), processor: 'release-email' } },
   );
   world.store.beforeAppend(undefined);
   await until(async () => {
@@ -152,49 +193,45 @@ void t.test('a timer that fails is logged and tried again, and holds up no other
   }, 'it is tried again');
 });
 
-void t.test('of thirty thousand timers each look takes a bounded number, and all are fired', async (t) => {
-  const world = await openProcessorWorld(t);
+void t.test('thirty thousand timers are read only as the bus has room, each once, in the order of their times', async (t) => {
+  const world = await openProcessorWorld(t, { pointersMax: 1_000 });
   const asked: number[] = [];
-  let left = 30_000;
-  const rows = Array.from({ length: left }, (_, index) => ({
+  const rows = Array.from({ length: 30_000 }, (_, index) => ({
     id: `${index}`,
     seq: index,
     position: index,
-    phase: 'deferred',
+    kind: 'deferred',
     priority: 'normal',
-    dueAt: at(0),
-    stream: `email-${index}`,
-    owner: caller.teamId,
+    // Ten have the same time.
+    dueAt: new Date(Date.parse(T0) - 86_400_000 + Math.floor(index / 10)).toISOString(),
+    key: `email-${index}`,
+    team: caller.teamId,
   }));
-  const fired = new Set<string>();
   const documents: Pick<ProcessorWorld['documents'], 'find'> = {
-    find: async (_collection, { where, limit }) => {
-      if (where['phase']?.eq === 'deferred') asked.push(limit);
-      return where['phase']?.eq === 'deferred' ? rows.filter(({ stream }) => !fired.has(stream)).slice(0, limit) : [];
+    find: async (collection, { where, after, limit }) => {
+      if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal') return [];
+      asked.push(limit);
+      const from =
+        after === undefined ? 0 : rows.findIndex(({ dueAt, seq }) => dueAt > after.value || (dueAt === after.value && seq > after.seq));
+      return from < 0 ? [] : rows.slice(from, from + limit);
     },
   };
-  const bus: ProcessorWorld['bus'] = {
-    ...world.bus,
-    publish: async (_processor, pointers) => {
-      for (const { stream } of pointers) {
-        fired.add(stream);
-        left -= 1;
-      }
-      return [];
-    },
-  };
-  world.run(wakeWorker({ ...world.processing, documents, bus }));
-  await until(async () => {
-    await world.clock.advance(500);
-    return left === 0;
-  }, 'all are fired');
-  t.equal(fired.size, 30_000);
-  t.ok(Math.max(...asked) <= 10_500, `at most ${Math.max(...asked)} were asked for at once`);
-  t.ok(
-    asked.every((limit, index) => index === 0 || limit - asked[index - 1]! <= 500),
-    'no look fires more than 500',
+  world.run(relayAndTimers({ ...world.processing, documents }));
+  const taken: string[] = [];
+  let depthMax = 0;
+  for await (const work of world.bus.consume(DELIVER_EMAIL, { maxInFlight: 100, signal: new AbortController().signal })) {
+    taken.push(work.pointer.stream);
+    if (taken.length % 500 === 0) depthMax = Math.max(depthMax, await world.bus.depth(DELIVER_EMAIL));
+    await work.ack();
+    if (taken.length === rows.length) break;
+  }
+  t.strictSame(
+    taken,
+    rows.map(({ key }) => key),
   );
-  t.equal(await world.bus.depth(DELIVER_EMAIL), 0);
+  t.ok(depthMax <= 1_000, `${depthMax} at once`);
+  t.ok(asked.length <= 130, `${asked.length} reads`);
+  t.ok(asked.every((limit) => limit <= 500));
 });
 
 void t.test('the archive asks the stream, not the timer', async (t) => {

@@ -1,0 +1,85 @@
+/** What a processor is: which stream, what starts its work, who decides, and what it does in the world. The rest is the same for all. */
+import type { Decider } from '../domain/decider.js';
+import type { DomainEvent, EventOfKind, StreamKind } from '../domain/events.js';
+import type { StreamName } from '../domain/ids.js';
+import type { Priority } from '../domain/ports/bus.js';
+import type { LogFields } from '../domain/ports/logger.js';
+import type { Worker } from '../domain/ports/worker.js';
+import type { Cause } from '../event-log/event-log.js';
+import type { ProcessorDeps } from './deps.js';
+
+/** For each type of event of the kind: the priority of the work that it starts at once, null where it starts none. */
+export type StartedBy<Kind extends StreamKind> = {
+  readonly [Event in EventOfKind<Kind> as Event['type']]: ((event: Event) => Priority) | null;
+};
+
+/**
+ * A kind of timer that leads to this work. `due`: when its time has come. `started`: an event has started the work already, and the timer
+ * finds it again where the bus had no room for it or lost it. `under-way`: whatever its time, at every start and every now and then, for
+ * the worker that had begun may be gone.
+ */
+export type TimerUse = Readonly<{ kind: string; read: 'due' | 'started' | 'under-way' }>;
+
+/** What a new attempt is told. Times are ISO 8601. */
+export type NewAttempt = Readonly<{
+  at: string;
+  worker: string;
+  /** The call in the world is cut off at this moment. */
+  deadlineAt: string;
+  /** The worker of the attempt that the state shows as under way has ended without an outcome. */
+  workerGone: boolean;
+}>;
+
+/** For work that must be seen to have begun before it is done: an attempt without an outcome shows what a crash has cut off. */
+export type Attempts<State, Command> = Readonly<{
+  /** The worker of the attempt under way, undefined where there is none. */
+  underWay: (state: State) => string | undefined;
+  /** The command that records that an attempt begins. */
+  begin: (attempt: NewAttempt) => Command;
+}>;
+
+export type Context<State> = Readonly<{
+  stream: StreamName;
+  state: State;
+  cause: Cause;
+  /** Aborts when the time of the call is over, or when the program must stop. */
+  signal: AbortSignal;
+}>;
+
+export type Outcome<Command> = Readonly<{
+  /** Records what came of it; absent where there is nothing to be recorded. */
+  command?: Command;
+  /** The line in the log, beside the stream; written when all is done. */
+  line?: Readonly<{ level: 'info' | 'warn'; fields: LogFields; message: string }>;
+}>;
+
+export type Declaration<Kind extends StreamKind, State, Command> = Readonly<{
+  /** Of its queue on the bus, of its worker, and of the actor of its events. */
+  name: string;
+  kind: Kind;
+  decider: Decider<Command, EventOfKind<Kind>, State>;
+  startedBy: StartedBy<Kind>;
+  timers: readonly TimerUse[];
+  /** How long a call in the world may take. */
+  deadlineMs: number;
+  /** Absent where doing it twice does no harm and nobody needs to see that it has begun. */
+  attempts?: Attempts<NonNullable<State>, Command>;
+  /**
+   * Does the one thing in the world. An expected failure is an outcome; a rejection is a fault of ours: the pointer comes again after a
+   * growing pause, and the same attempt goes on.
+   */
+  act: (context: Context<NonNullable<State>>) => Promise<Outcome<Command>>;
+}>;
+
+/** A declaration as those see it who work for all of them: the relay, the reader of timers, the composition root. */
+export type Processor = Readonly<{
+  name: string;
+  kind: StreamKind;
+  /** True where some event starts its work. */
+  isStarted: boolean;
+  /** The priority of the work that an event of its kind starts. */
+  startedBy: (event: DomainEvent) => Priority | undefined;
+  timers: readonly TimerUse[];
+  /** The worker that does its work. */
+  worker: (deps: ProcessorDeps) => Worker;
+}>;

@@ -1,0 +1,50 @@
+/** What the time does to an email: a scheduled one is released, an old or deleted one is archived. */
+import type { CommandDeps } from '../commands/deps.js';
+import { archiveEmail } from '../commands/emails.js';
+import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
+import type { EmailState } from '../domain/email/state.js';
+import { assertDefined, parseEmailId, splitStream } from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
+import type { Declaration, Processor, StartedBy } from './declaration.js';
+import { makeProcessor } from './processor.js';
+
+/** No event starts this work: each waits for its time. */
+const byTimeOnly: StartedBy<'email'> = {
+  EmailQueued: null,
+  EmailScheduled: null,
+  EmailReleased: null,
+  DeliveryAttempted: null,
+  EmailSent: null,
+  EmailDeferred: null,
+  EmailBounced: null,
+  EmailFailed: null,
+  EmailDelivered: null,
+  EmailRetried: null,
+  EmailCancelled: null,
+  EmailDeleted: null,
+  EmailArchived: null,
+};
+
+const timed = (declaration: Pick<Declaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>): Processor =>
+  makeProcessor({ kind: 'email', decider: emailDecider, startedBy: byTimeOnly, deadlineMs: DEADLINE_MS, ...declaration });
+
+/** Of a command: nothing outside our own stores is called. */
+const DEADLINE_MS = 60_000;
+
+export const releaseEmail = (deps: Pick<CommandDeps, 'clock'>): Processor =>
+  timed({
+    name: 'release-email',
+    timers: [{ kind: 'scheduled', read: 'due' }],
+    act: async () => ({ command: { type: 'ReleaseEmail', at: isoTime(deps.clock.now()) } }),
+  });
+
+/** The command itself looks whether it is time, destroys what is personal, and records that. */
+export const archiveEmailInTime = (deps: Pick<CommandDeps, 'eventLog' | 'files' | 'limits'>): Processor =>
+  timed({
+    name: 'archive-email',
+    timers: [{ kind: 'archive', read: 'due' }],
+    act: async ({ stream, cause }) => {
+      await archiveEmail(deps, assertDefined(parseEmailId(splitStream(stream).id), 'email id'), cause);
+      return {};
+    },
+  });

@@ -1,0 +1,12 @@
+/** All processors. */
+import type { Processor } from './declaration.js';
+import { deliverEmail, type DeliveryDeps } from './deliver-email.js';
+import { archiveEmailInTime, releaseEmail } from './email-timers.js';
+
+export type ProcessorPorts = DeliveryDeps;
+
+export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
+  deliverEmail(deps),
+  releaseEmail(deps),
+  archiveEmailInTime(deps),
+];

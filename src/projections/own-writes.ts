@@ -1,0 +1,34 @@
+/** Reading one's own writes in lists: what this process appended, and the wait until the read models have it. */
+import { splitStream, type TeamId } from '../domain/ids.js';
+import type { Runner } from './runner.js';
+
+export type OwnWrites = Readonly<{
+  /** Told of each append of this process. */
+  note: (stream: string, teamId: string, position: number) => void;
+  /** The position of the newest event that this process appended for the team, by kind of stream. */
+  of: (teamId: TeamId) => ReadonlyMap<string, number>;
+}>;
+
+export const openOwnWrites = (): OwnWrites => {
+  const positions = new Map<string, Map<string, number>>();
+  return {
+    note: (stream, teamId, position) => {
+      let byKind = positions.get(teamId);
+      if (byKind === undefined) positions.set(teamId, (byKind = new Map()));
+      byKind.set(splitStream(stream).kind, position);
+    },
+    of: (teamId) => positions.get(teamId) ?? new Map<string, number>(),
+  };
+};
+
+/** Waits for each read model to have the events of its own kinds; what is not there in time is shown by the next request. */
+export const caughtUpWith = async (runners: Iterable<Runner>, written: ReadonlyMap<string, number>, withinMs: number): Promise<void> => {
+  const behind = [...runners].flatMap((runner) => {
+    const positions = runner.kinds.map((kind) => written.get(kind) ?? 0);
+    const position = Math.max(0, ...positions);
+    return runner.position() < position ? [{ runner, position }] : [];
+  });
+  if (behind.length === 0) return;
+  const signal = AbortSignal.timeout(withinMs);
+  await Promise.all(behind.map(({ runner, position }) => runner.caughtUp(position, signal)));
+};
