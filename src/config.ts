@@ -75,14 +75,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
     masterKey,
     masterKeyFile: join(dataDir, 'master.key'),
-    urls: {
-      eventStore: portUrl('SEALPOST_EVENT_STORE_URL', text('SEALPOST_EVENT_STORE_URL'), `sqlite:${join(dataDir, 'events.db')}`, ['sqlite']),
-      documents: portUrl('SEALPOST_DOCUMENTS_URL', text('SEALPOST_DOCUMENTS_URL'), `sqlite:${join(dataDir, 'documents.db')}`, ['sqlite']),
-      bus: portUrl('SEALPOST_BUS_URL', text('SEALPOST_BUS_URL'), 'memory:', ['memory']),
-      limiter: portUrl('SEALPOST_LIMITER_URL', text('SEALPOST_LIMITER_URL'), 'memory:', ['memory']),
-      keys: portUrl('SEALPOST_KEYS_URL', text('SEALPOST_KEYS_URL'), `sqlite:${join(dataDir, 'keys.db')}`, ['sqlite']),
-      files: portUrl('SEALPOST_FILES_URL', text('SEALPOST_FILES_URL'), `dir:${join(dataDir, 'files')}`, ['dir']),
-    },
+    urls: readUrls(text, dataDir),
     smtp: readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL')),
     dkim: readDkim(text),
     retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
@@ -90,15 +83,28 @@ export const readConfig = (environment: Environment = process.env): Config => {
     tls,
     requireHttps,
     trustProxy,
-    limits: {
-      ...defaultLimits,
-      ...Object.fromEntries(
-        configurableLimits.map((name) => [name, integer(limitSetting(name), withDefault(limitSetting(name)), 1, Number.MAX_SAFE_INTEGER)]),
-      ),
-      retentionDays: integer('SEALPOST_RETENTION_DAYS', withDefault('SEALPOST_RETENTION_DAYS'), 1, 3_650),
-    },
+    limits: readLimits(withDefault),
   };
 };
+
+type ReadText = (name: SettingName) => string | undefined;
+
+const readUrls = (text: ReadText, dataDir: string): Config['urls'] => ({
+  eventStore: portUrl('SEALPOST_EVENT_STORE_URL', text('SEALPOST_EVENT_STORE_URL'), `sqlite:${join(dataDir, 'events.db')}`, ['sqlite']),
+  documents: portUrl('SEALPOST_DOCUMENTS_URL', text('SEALPOST_DOCUMENTS_URL'), `sqlite:${join(dataDir, 'documents.db')}`, ['sqlite']),
+  bus: portUrl('SEALPOST_BUS_URL', text('SEALPOST_BUS_URL'), 'memory:', ['memory']),
+  limiter: portUrl('SEALPOST_LIMITER_URL', text('SEALPOST_LIMITER_URL'), 'memory:', ['memory']),
+  keys: portUrl('SEALPOST_KEYS_URL', text('SEALPOST_KEYS_URL'), `sqlite:${join(dataDir, 'keys.db')}`, ['sqlite']),
+  files: portUrl('SEALPOST_FILES_URL', text('SEALPOST_FILES_URL'), `dir:${join(dataDir, 'files')}`, ['dir']),
+});
+
+const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
+  ...defaultLimits,
+  ...Object.fromEntries(
+    configurableLimits.map((name) => [name, integer(limitSetting(name), withDefault(limitSetting(name)), 1, Number.MAX_SAFE_INTEGER)]),
+  ),
+  retentionDays: integer('SEALPOST_RETENTION_DAYS', withDefault('SEALPOST_RETENTION_DAYS'), 1, 3_650),
+});
 
 const PREFIX = 'SEALPOST_';
 

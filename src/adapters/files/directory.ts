@@ -21,12 +21,7 @@ const abandonedAfterMs = 24 * 60 * 60 * 1000;
 
 /** In: the directory, made where there is none. The functions reject with RangeError where a hash is not 64 hex digits. */
 export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }>): Files => {
-  const path = (hash: string): string => {
-    if (!HASH.test(hash)) throw new RangeError('a file is named by 64 hexadecimal digits in lower case');
-    return join(directory, hash.slice(0, 2), hash.slice(2));
-  };
-  const until = (hash: string): string => `${path(hash)}.until`;
-  const note = (hash: string, expiresAt: string): string => join(directory, 'expiring', expiresAt.slice(0, 10), hash);
+  const { path, until, note } = pathsIn(directory);
   // Of two that work on one hash in this process, the second waits. Two processes do not meet on one hash,
   // for what is put was sealed under a nonce of its own.
   const alone = oneAtATime();
@@ -69,13 +64,7 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
       });
       return hash;
     },
-    get: async (hash) => {
-      const bytes = await readBytes(path(hash));
-      if (bytes !== undefined && createHash('sha256').update(bytes).digest('hex') !== hash) {
-        throw new Error(`the file ${hash} is damaged: its content has another hash`);
-      }
-      return bytes;
-    },
+    get: async (hash) => readChecked(path(hash), hash),
     delete: (hash) => alone(hash, () => deleteFile(hash)),
     sweep: async (now) => {
       const limit = isoTimeOf(now);
@@ -88,6 +77,27 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
       return deleted;
     },
   };
+};
+
+/** Where the file of a hash stands, its expiry, and the note for the sweep. */
+const pathsIn = (directory: string) => {
+  const path = (hash: string): string => {
+    if (!HASH.test(hash)) throw new RangeError('a file is named by 64 hexadecimal digits in lower case');
+    return join(directory, hash.slice(0, 2), hash.slice(2));
+  };
+  return {
+    path,
+    until: (hash: string): string => `${path(hash)}.until`,
+    note: (hash: string, expiresAt: string): string => join(directory, 'expiring', expiresAt.slice(0, 10), hash),
+  };
+};
+
+/** Rejects where the content is not the one that the hash names. */
+const readChecked = async (file: string, hash: string): Promise<Buffer | undefined> => {
+  const bytes = await readBytes(file);
+  if (bytes !== undefined && createHash('sha256').update(bytes).digest('hex') !== hash)
+    throw new Error(`the file ${hash} is damaged: its content has another hash`);
+  return bytes;
 };
 
 /** In: an ISO time in any form. Out: the same in UTC with milliseconds, so that texts compare as times do. */

@@ -50,126 +50,140 @@ const quitMs = 1_000;
 
 type Waiter = Readonly<{ fresh: boolean; take: (pooled: PooledConnection | undefined) => void; refuse: (error: Error) => void }>;
 
-export const openSmtpPool = ({ server, connectionsMax, messagesPerConnectionMax, timeouts }: SmtpPoolOptions): SmtpPool => {
+/** What the functions of one pool share. */
+type PoolState = Readonly<{
+  options: SmtpPoolOptions;
   /** Newest last: the one used last is used next, so that what is not needed grows idle. */
-  const idle: PooledConnection[] = [];
-  const waiters: Waiter[] = [];
+  idle: PooledConnection[];
+  waiters: Waiter[];
+}> & {
   /** Connections open or being opened. */
-  let places = 0;
-  let closed: Readonly<{ promise: Promise<void>; resolve: () => void }> | undefined;
+  slots: number;
+  closed: Readonly<{ promise: Promise<void>; resolve: () => void }> | undefined;
+};
 
-  const leave = (): void => {
-    places -= 1;
-    if (places === 0) closed?.resolve();
-    serve();
-  };
-
-  const take = (): PooledConnection | undefined => {
-    const pooled = idle.pop();
-    if (pooled !== undefined) clearTimeout(pooled.idleTimer);
-    return pooled;
-  };
-
-  /** Gives what is free to who waits longest; `undefined` means: there is a place, open one. */
-  const serve = (): void => {
-    while (waiters.length > 0 && closed === undefined) {
-      const waiter = waiters[0]!;
-      const pooled = waiter.fresh ? undefined : take();
-      if (pooled === undefined && places >= connectionsMax) {
-        // A place is made for a fresh one at the cost of an idle one; `leave` comes back here.
-        const oldest = idle.shift();
-        if (oldest !== undefined) cut(oldest);
-        return;
-      }
-      waiters.shift();
-      if (pooled === undefined) places += 1;
-      waiter.take(pooled);
-    }
-  };
-
-  const wait = (fresh: boolean, signal: AbortSignal): Promise<PooledConnection | undefined> =>
-    new Promise((resolve, reject) => {
-      const end = (): void => signal.removeEventListener('abort', onAbort);
-      const waiter: Waiter = {
-        fresh,
-        take: (pooled) => {
-          end();
-          resolve(pooled);
-        },
-        refuse: (error) => {
-          end();
-          reject(error);
-        },
-      };
-      const onAbort = (): void => {
-        const index = waiters.indexOf(waiter);
-        if (index >= 0) waiters.splice(index, 1);
-        waiter.refuse(abortError(signal));
-      };
-      signal.addEventListener('abort', onAbort);
-      waiters.push(waiter);
-      serve();
-    });
-
-  const open = async (signal: AbortSignal): Promise<PooledConnection> => {
-    const connection = new SMTPConnection(connectionOptions(server, timeouts));
-    const pooled: PooledConnection = { connection, used: 0, idleTimer: undefined, ended: false };
-    connection.once('end', () => {
-      pooled.ended = true;
-      clearTimeout(pooled.idleTimer);
-      const index = idle.indexOf(pooled);
-      if (index >= 0) idle.splice(index, 1);
-      leave();
-    });
-    try {
-      await handshake(connection, server, signal);
-      return pooled;
-    } catch (error) {
-      connection.close();
-      throw error;
-    }
-  };
-
-  const cut = (pooled: PooledConnection): void => {
-    clearTimeout(pooled.idleTimer);
-    pooled.connection.close();
-  };
-
-  const quit = (pooled: PooledConnection): void => {
-    clearTimeout(pooled.idleTimer);
-    pooled.connection.quit();
-    pooled.idleTimer = setTimeout(() => pooled.connection.close(), quitMs);
-  };
-
+export const openSmtpPool = (options: SmtpPoolOptions): SmtpPool => {
+  const state: PoolState = { options, idle: [], waiters: [], slots: 0, closed: undefined };
   return {
     acquire: async ({ fresh, signal }) => {
-      if (closed !== undefined) throw new PoolClosed();
+      if (state.closed !== undefined) throw new PoolClosed();
       if (signal.aborted) throw abortError(signal);
-      const pooled = (!fresh && waiters.length === 0 ? take() : undefined) ?? (await wait(fresh, signal));
-      return pooled ?? (await open(signal));
+      const pooled = (!fresh && state.waiters.length === 0 ? takeIdle(state) : undefined) ?? (await wait(state, fresh, signal));
+      return pooled ?? (await open(state, signal));
     },
-    release: (pooled) => {
-      if (pooled.ended) return;
-      if (closed !== undefined || pooled.used >= messagesPerConnectionMax) return quit(pooled);
-      pooled.idleTimer = setTimeout(() => {
-        idle.splice(idle.indexOf(pooled), 1);
-        quit(pooled);
-      }, timeouts.idleMs).unref();
-      idle.push(pooled);
-      serve();
-    },
+    release: (pooled) => release(state, pooled),
     discard: cut,
-    close: () => {
-      if (closed !== undefined) return closed.promise;
-      let resolve = (): void => undefined;
-      const promise = new Promise<void>((done) => (resolve = done));
-      closed = { promise, resolve };
-      for (const waiter of waiters.splice(0)) waiter.refuse(new PoolClosed());
-      for (const pooled of idle.splice(0)) quit(pooled);
-      if (places === 0) resolve();
-      return promise;
-    },
+    close: () => close(state),
   };
+};
+
+const takeIdle = ({ idle }: PoolState): PooledConnection | undefined => {
+  const pooled = idle.pop();
+  if (pooled !== undefined) clearTimeout(pooled.idleTimer);
+  return pooled;
+};
+
+const freeSlot = (state: PoolState): void => {
+  state.slots -= 1;
+  if (state.slots === 0) state.closed?.resolve();
+  serve(state);
+};
+
+/** Gives what is free to who waits longest; `undefined` means: a slot is taken for it, open a connection. */
+const serve = (state: PoolState): void => {
+  const { waiters, idle, options } = state;
+  while (waiters.length > 0 && state.closed === undefined) {
+    const waiter = waiters[0]!;
+    const pooled = waiter.fresh ? undefined : takeIdle(state);
+    if (pooled === undefined && state.slots >= options.connectionsMax) {
+      // An idle connection gives up its slot for a fresh one; `freeSlot` comes back here.
+      const oldest = idle.shift();
+      if (oldest !== undefined) cut(oldest);
+      return;
+    }
+    waiters.shift();
+    if (pooled === undefined) state.slots += 1;
+    waiter.take(pooled);
+  }
+};
+
+const wait = (state: PoolState, fresh: boolean, signal: AbortSignal): Promise<PooledConnection | undefined> =>
+  new Promise((resolve, reject) => {
+    const { waiters } = state;
+    const end = (): void => signal.removeEventListener('abort', onAbort);
+    const waiter: Waiter = {
+      fresh,
+      take: (pooled) => {
+        end();
+        resolve(pooled);
+      },
+      refuse: (error) => {
+        end();
+        reject(error);
+      },
+    };
+    const onAbort = (): void => {
+      const index = waiters.indexOf(waiter);
+      if (index >= 0) waiters.splice(index, 1);
+      waiter.refuse(abortError(signal));
+    };
+    signal.addEventListener('abort', onAbort);
+    waiters.push(waiter);
+    serve(state);
+  });
+
+const open = async (state: PoolState, signal: AbortSignal): Promise<PooledConnection> => {
+  const { idle, options } = state;
+  const connection = new SMTPConnection(connectionOptions(options.server, options.timeouts));
+  const pooled: PooledConnection = { connection, used: 0, idleTimer: undefined, ended: false };
+  connection.once('end', () => {
+    pooled.ended = true;
+    clearTimeout(pooled.idleTimer);
+    const index = idle.indexOf(pooled);
+    if (index >= 0) idle.splice(index, 1);
+    freeSlot(state);
+  });
+  try {
+    await handshake(connection, options.server, signal);
+    return pooled;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+};
+
+const release = (state: PoolState, pooled: PooledConnection): void => {
+  const { idle, options } = state;
+  if (pooled.ended) return;
+  if (state.closed !== undefined || pooled.used >= options.messagesPerConnectionMax) return quit(pooled);
+  pooled.idleTimer = setTimeout(() => {
+    idle.splice(idle.indexOf(pooled), 1);
+    quit(pooled);
+  }, options.timeouts.idleMs).unref();
+  idle.push(pooled);
+  serve(state);
+};
+
+const close = (state: PoolState): Promise<void> => {
+  if (state.closed !== undefined) return state.closed.promise;
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => (resolve = done));
+  state.closed = { promise, resolve };
+  for (const waiter of state.waiters.splice(0)) waiter.refuse(new PoolClosed());
+  for (const pooled of state.idle.splice(0)) quit(pooled);
+  if (state.slots === 0) resolve();
+  return promise;
+};
+
+const cut = (pooled: PooledConnection): void => {
+  clearTimeout(pooled.idleTimer);
+  pooled.connection.close();
+};
+
+const quit = (pooled: PooledConnection): void => {
+  clearTimeout(pooled.idleTimer);
+  pooled.connection.quit();
+  pooled.idleTimer = setTimeout(() => pooled.connection.close(), quitMs);
 };
 
 const abortError = (signal: AbortSignal): Error =>

@@ -5,7 +5,7 @@ import type { DeliveryOutcome, Mailer, OutgoingMessage, RecipientOutcome } from 
 import { openDkimSigner, type DkimOptions } from './dkim.js';
 import { FinishedMessage } from './finished-message.js';
 import { faultOutcome, outcomesOfError, outcomesOfSuccess, type SmtpFailure } from './outcomes.js';
-import { openSmtpPool, PoolClosed, type PooledConnection, type SmtpTimeouts } from './smtp-pool.js';
+import { openSmtpPool, PoolClosed, type PooledConnection, type SmtpPool, type SmtpTimeouts } from './smtp-pool.js';
 import { parseSmtpUrl } from './smtp-url.js';
 
 export type SmtpMailerOptions = Readonly<{
@@ -59,20 +59,13 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
       }
       const reused = pooled.used > 0;
       const result = await transact(pooled, { from: message.envelope.from, to, raw }, signal);
-      settle(pooled, result);
+      giveBack(pool, pooled, result);
       if (result.kind === 'sent') return outcomesOfSuccess(to, result.info.response, result.info.rejectedErrors ?? []);
       if (result.kind === 'aborted') return all(faultOutcome('aborted', 'the attempt was ended in the middle of the dialogue'));
       if (reused && !fresh && wasStale(result.failure)) continue;
       return outcomesOfError(to, result.failure);
     }
     throw new Error('unreachable: the second attempt always answers');
-  };
-
-  const settle = (pooled: PooledConnection, result: Transaction): void => {
-    if (result.kind === 'sent') return pool.release(pooled);
-    if (result.kind === 'aborted' || !sessionIsUsable(result.failure.error) || pooled.ended) return pool.discard(pooled);
-    // The server judged the message and the session goes on: cleared, it serves the next.
-    pooled.connection.reset((error) => (error ? pool.discard(pooled) : pool.release(pooled)));
   };
 
   return {
@@ -91,6 +84,14 @@ type Transaction =
   | Readonly<{ kind: 'sent'; info: SMTPConnectionSendInfo }>
   | Readonly<{ kind: 'failed'; failure: SmtpFailure }>
   | Readonly<{ kind: 'aborted' }>;
+
+/** A session that may go on serves the next message; every other connection is closed. */
+const giveBack = (pool: SmtpPool, pooled: PooledConnection, result: Transaction): void => {
+  if (result.kind === 'sent') return pool.release(pooled);
+  if (result.kind === 'aborted' || !sessionIsUsable(result.failure.error) || pooled.ended) return pool.discard(pooled);
+  // The server judged the message and the session goes on: cleared, it serves the next.
+  pooled.connection.reset((error) => (error ? pool.discard(pooled) : pool.release(pooled)));
+};
 
 const transact = (
   pooled: PooledConnection,

@@ -43,20 +43,7 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
   const commits = groupCommit<Change, number>({
     database,
     weight: () => 1,
-    apply: (change) => {
-      switch (change.kind) {
-        case 'keep': {
-          table.insert(change);
-          const trimmed = table.keepNewest(options.messagesMax);
-          if (trimmed > 0) truncation.soon();
-          return 1;
-        }
-        case 'clear':
-          return table.deleteAll();
-        case 'forget':
-          return table.deleteBefore(change.before);
-      }
-    },
+    apply: (change) => applied(change, table, { messagesMax: options.messagesMax, trimmed: truncation.soon }),
   });
 
   const erase = async (change: Change): Promise<number> => {
@@ -81,31 +68,8 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
     throw error;
   });
 
-  const mailbox: Mailbox = {
-    list: async ({ page, limit }) => ({ entries: table.page(limit, (page - 1) * limit).map(entryOf), total: table.total() }),
-    get: async (id) => {
-      const row = table.find(id);
-      const raw = table.raw(id);
-      if (row === undefined || raw === undefined) return undefined;
-      const parsed = await parsedMessage(raw);
-      return {
-        ...entryOf(row),
-        envelope: JSON.parse(row.envelope) as Envelope,
-        ...parsed,
-        attachments: parsed.attachments.map(({ attachment }) => attachment),
-      };
-    },
-    raw: async (id) => table.raw(id),
-    attachment: async (id, index) => {
-      const raw = table.raw(id);
-      return raw === undefined ? undefined : (await parsedMessage(raw)).attachments[index];
-    },
-    clear: () => erase({ kind: 'clear' }),
-    forgetBefore: (before) => erase({ kind: 'forget', before }),
-  };
-
   return {
-    mailbox,
+    mailbox: mailboxOf(table, erase),
     smtpUrl: receiver.url,
     close: async () => {
       await receiver.close();
@@ -115,6 +79,49 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
     },
   };
 };
+
+type MessageTable = ReturnType<typeof openMessageTable>;
+
+/** How many messages were kept or deleted; `trimmed` is called where older messages gave way to a new one. */
+const applied = (
+  change: Change,
+  table: MessageTable,
+  { messagesMax, trimmed }: Readonly<{ messagesMax: number; trimmed: () => void }>,
+): number => {
+  switch (change.kind) {
+    case 'keep':
+      table.insert(change);
+      if (table.keepNewest(messagesMax) > 0) trimmed();
+      return 1;
+    case 'clear':
+      return table.deleteAll();
+    case 'forget':
+      return table.deleteBefore(change.before);
+  }
+};
+
+const mailboxOf = (table: MessageTable, erase: (change: Change) => Promise<number>): Mailbox => ({
+  list: async ({ page, limit }) => ({ entries: table.page(limit, (page - 1) * limit).map(entryOf), total: table.total() }),
+  get: async (id) => {
+    const row = table.find(id);
+    const raw = table.raw(id);
+    if (row === undefined || raw === undefined) return undefined;
+    const parsed = await parsedMessage(raw);
+    return {
+      ...entryOf(row),
+      envelope: JSON.parse(row.envelope) as Envelope,
+      ...parsed,
+      attachments: parsed.attachments.map(({ attachment }) => attachment),
+    };
+  },
+  raw: async (id) => table.raw(id),
+  attachment: async (id, index) => {
+    const raw = table.raw(id);
+    return raw === undefined ? undefined : (await parsedMessage(raw)).attachments[index];
+  },
+  clear: () => erase({ kind: 'clear' }),
+  forgetBefore: (before) => erase({ kind: 'forget', before }),
+});
 
 const entryOf = (row: MessageRow): MailboxEntry => ({
   id: row.id,

@@ -26,6 +26,11 @@ const apiKeyIdOf = (text: string): ApiKeyId => {
 
 /** Registers the routes under /api/api-keys. */
 export const apiKeyRoutes = (app: App, deps: Deps): void => {
+  collectionRoutes(app, deps);
+  keyRoutes(app, deps);
+};
+
+const collectionRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/api-keys',
     {
@@ -65,7 +70,9 @@ export const apiKeyRoutes = (app: App, deps: Deps): void => {
       return created;
     },
   );
+};
 
+const keyRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/api-keys/:id',
     {

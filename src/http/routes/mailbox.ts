@@ -83,7 +83,9 @@ const listRoutes = (app: App, mailbox: Mailbox): void => {
     },
     async () => ({ deleted: await mailbox.clear() }),
   );
+};
 
+const messageRoutes = (app: App, mailbox: Mailbox): void => {
   app.get(
     '/mailbox/messages/:id',
     {
@@ -173,6 +175,7 @@ const pageRoutes = (app: App, mailbox: Mailbox, curl: string): void => {
 /** Registers everything under /mailbox. `curl`: a command line that sends a first mail, shown while the mailbox is empty. */
 export const mailboxRoutes = (app: App, mailbox: Mailbox, curl: string): void => {
   listRoutes(app, mailbox);
+  messageRoutes(app, mailbox);
   fileRoutes(app, mailbox);
   pageRoutes(app, mailbox, curl);
 };

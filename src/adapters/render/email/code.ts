@@ -60,18 +60,22 @@ export const literalOf = (terms: readonly Term[]): string | undefined =>
 const BREAK = /(?:<\/(?:td|th|tr|table|style|head|p|h[1-6])>|<tr>)+/g;
 const breakable = (term: Term): Term => (typeof term === 'string' ? term.replace(BREAK, '$&\n') : term);
 
+const createNames = (prefix: string): ((kind: string) => string) => {
+  let names = 0;
+  return (kind) => {
+    names += 1;
+    return `${prefix}${kind}${names}`;
+  };
+};
+
 /** `prefix` keeps the names of two sources apart that are put together; without `withText` nothing is written for the text. */
 export const createCode = (prefix = '', withText = true): Code => {
   const constants = new Map<string, string>();
   const lines: string[] = [];
   const pending: { h: Term[]; t: Term[] } = { h: [], t: [] };
   const scopes: Map<string, string>[] = [new Map()];
-  let names = 0;
+  const name = createNames(prefix);
 
-  const name = (kind: string): string => {
-    names += 1;
-    return `${prefix}${kind}${names}`;
-  };
   const flush = (): void => {
     for (const output of ['h', 't'] as const) {
       if (pending[output].length > 0) lines.push(`${output}+=${concat(pending[output])};`);

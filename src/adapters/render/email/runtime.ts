@@ -18,6 +18,11 @@ import { heading, moment, table, wrap } from './text-layout.js';
 
 const NONE: readonly Json[] = [];
 
+type Row = readonly string[];
+
+const textTable = (rows: readonly Row[], aligns: string, header: Row | undefined, footer: Row | undefined): string =>
+  table(rows, { aligns, header, footer });
+
 /** By the names that the source uses. */
 export const runtimeOf = (limits: Limits) => ({
   E: escape.escapeHtml,
@@ -74,12 +79,7 @@ export const runtimeOf = (limits: Limits) => ({
   PROGRESS: progressOf,
   LINES: (...lines: readonly string[]): string => lines.filter((line) => line !== '').join('<br>'),
   MOMENT: moment,
-  TABLE: (
-    rows: readonly (readonly string[])[],
-    aligns: string,
-    header: readonly string[] | undefined,
-    footer: readonly string[] | undefined,
-  ): string => table(rows, { aligns, header, footer }),
+  TABLE: textTable,
 });
 
 export type Runtime = ReturnType<typeof runtimeOf>;

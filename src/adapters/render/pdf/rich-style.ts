@@ -3,7 +3,7 @@ import { safeLink } from '../../../domain/rendering/urls.js';
 import type { TreeElement } from '../rich-tree.js';
 import { pdfColor } from '../colors.js';
 import { boundedSize, type Context } from './context.js';
-import type { Run } from './nodes.js';
+import type { Alignment, Run } from './nodes.js';
 
 /** The look of text at one place of the tree. */
 export type Inline = Readonly<{
@@ -251,4 +251,13 @@ export const indentOf = ({ tag, style }: TreeElement, { fontSize, width }: Conte
   if (tag === 'table' || tag === 'img' || tag === 'ul' || tag === 'ol') return 0;
   const left = (lengthOf(style.get('margin-left'), fontSize, width) ?? 0) + (lengthOf(style.get('padding-left'), fontSize, width) ?? 0);
   return Math.min(Math.max(left, 0), width / 2);
+};
+
+const ALIGNMENTS: readonly Alignment[] = ['left', 'center', 'right', 'justify'];
+
+/** How an element aligns its text, where it says so. */
+export const alignOf = ({ tag, attributes, style }: TreeElement): Alignment | undefined => {
+  const word = tag === 'center' ? 'center' : (style.get('text-align') ?? attributes['align'])?.toLowerCase();
+  if (word === undefined && (attributes['dir'] === 'rtl' || style.get('direction') === 'rtl')) return 'right';
+  return word === 'start' ? 'left' : word === 'end' ? 'right' : ALIGNMENTS.find((alignment) => alignment === word);
 };

@@ -3,9 +3,10 @@ import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { asList, parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
 import { blockAlign, LINE_COLOR, lookOf, narrower, spaced, type Context } from './context.js';
 import { pdfColor } from '../colors.js';
-import { indentOf, inlineOf, inlineStyle, lengthOf, runOf, type Inline } from './rich-style.js';
+import { alignOf, indentOf, inlineOf, inlineStyle, lengthOf, runOf, type Inline } from './rich-style.js';
+import { listNode } from './rich-lists.js';
 import { richTable } from './rich-table.js';
-import type { Alignment, Node, Run, Tag, TextNode } from './nodes.js';
+import type { Node, Run, Tag, TextNode } from './nodes.js';
 import { pictureNode } from './picture-node.js';
 import { shapedRuns } from './shape.js';
 
@@ -143,14 +144,6 @@ const paragraphOf = (runs: readonly Run[], context: Context, type: Tag['type']):
 
 const withoutSpaces = ({ preserveLeadingSpaces: _leading, preserveTrailingSpaces: _trailing, ...run }: Run): Run => run;
 
-const ALIGNMENTS: readonly Alignment[] = ['left', 'center', 'right', 'justify'];
-
-const alignOf = ({ tag, attributes, style }: TreeElement): Alignment | undefined => {
-  const word = tag === 'center' ? 'center' : (style.get('text-align') ?? attributes['align'])?.toLowerCase();
-  if (word === undefined && (attributes['dir'] === 'rtl' || style.get('direction') === 'rtl')) return 'right';
-  return word === 'start' ? 'left' : word === 'end' ? 'right' : ALIGNMENTS.find((alignment) => alignment === word);
-};
-
 const block = (node: TreeElement, outer: Inline, surroundings: Context): readonly Node[] => {
   const indent = indentOf(node, surroundings);
   const context: Context = { ...narrower(indent, surroundings), align: alignOf(node) ?? surroundings.align };
@@ -162,7 +155,7 @@ const block = (node: TreeElement, outer: Inline, surroundings: Context): readonl
   switch (node.tag) {
     case 'ul':
     case 'ol':
-      return [spaced(listNode(node, inline, context), below)];
+      return [spaced(listNode(node, inline, context, blocks), below)];
     case 'table':
       return [spaced(richTable(node, inline, context, blocks), below)];
     case 'img':
@@ -274,57 +267,4 @@ const imageNodes = ({ attributes, style }: TreeElement, inline: Inline, context:
   const width = lengthOf(style.get('width') ?? attributes['width'], context.fontSize, context.width);
   const height = lengthOf(style.get('height') ?? attributes['height'], context.fontSize, context.height);
   return [spaced(pictureNode(picture, { width, height, alt, link: inline.link, align: blockAlign(context) }, context), below)];
-};
-
-/** What stands in a list, ordered or not; items that are lists themselves belong to the item before. */
-const listNode = (node: TreeElement, inline: Inline, context: Context): Node => {
-  const list: Tag = { type: 'L', parent: context.tag };
-  const items = node.children
-    .filter((child): child is TreeElement => child.kind === 'element')
-    .map((item): Node => {
-      const body: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
-      const inner = blocks(item.tag === 'li' ? item.children : [item], inlineStyle(item, inline, context), {
-        ...narrower(LIST_INDENT_PT, context),
-        tag: body,
-        align: alignOf(item) ?? context.align,
-      });
-      const value = integer(item.attributes['value']);
-      const [only] = inner;
-      const content: Node =
-        inner.length === 1 && only !== undefined ? only : { stack: inner.length === 0 ? [{ text: '', ...lookOf(context) }] : inner };
-      return { ...spaced(content, inline.fontSize * 0.2), ...(value === undefined ? {} : { counter: value }) };
-    });
-  const type = markerOf(node, context);
-  const look = { fontSize: inline.fontSize, color: context.color, ...(inline.color === context.color ? {} : { color: inline.color }) };
-  const marker = type === undefined ? {} : { type };
-  if (node.tag === 'ul') return { ul: items, ...look, ...marker };
-  const start = integer(node.attributes['start']);
-  return {
-    ol: items,
-    ...look,
-    ...marker,
-    ...(start === undefined ? {} : { start }),
-    ...('reversed' in node.attributes ? { reversed: true } : {}),
-  };
-};
-
-export const LIST_INDENT_PT = 18;
-
-const integer = (text: string | undefined): number | undefined =>
-  text !== undefined && /^-?\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
-
-const markers: Readonly<Record<string, string>> = { a: 'lower-alpha', A: 'upper-alpha', i: 'lower-roman', I: 'upper-roman', 1: 'decimal' };
-const MARKERS = new Set(['disc', 'circle', 'square', 'none', 'decimal', 'lower-alpha', 'upper-alpha', 'lower-roman', 'upper-roman']);
-
-const markerOf = ({ tag, attributes, style }: TreeElement, context: Context): string | undefined => {
-  const named = (style.get('list-style-type') ?? style.get('list-style') ?? '')
-    .toLowerCase()
-    .replace('latin', 'alpha')
-    .split(' ')
-    .find((word) => MARKERS.has(word));
-  const type = attributes['type'];
-  if (named !== undefined) return named;
-  if (type !== undefined)
-    return Object.hasOwn(markers, type) ? markers[type] : MARKERS.has(type.toLowerCase()) ? type.toLowerCase() : undefined;
-  return tag === 'ul' && context.tag?.type === 'LBody' ? 'circle' : undefined;
 };

@@ -73,6 +73,20 @@ const compileNode = (node: Expression, context: Context): Step => {
   return made;
 };
 
+/** What an expression does that holds a node of a kind that is never compiled. */
+const refusals = {
+  ArrowFunctionExpression: 'holds a function outside a method of arrays such as map, filter or reduce',
+  FunctionExpression: 'holds a function: write it with an arrow, as in items.map(item => item.price)',
+  ClassExpression: 'holds a class',
+  SequenceExpression: 'holds several expressions with "," between them',
+  ThisExpression: 'uses "this"',
+  TaggedTemplateExpression: 'calls a function with a template',
+  MetaProperty: 'uses "new.target" or "import.meta"',
+  ImportExpression: 'uses "import"',
+  AwaitExpression: 'uses "await"',
+  YieldExpression: 'uses "yield"',
+} as const;
+
 /** Every kind of node is named here: what is not compiled is refused, and a kind that is new to the parser does not type-check. */
 const stepOf = (node: Expression, context: Context): Step => {
   const { start } = node;
@@ -109,30 +123,21 @@ const stepOf = (node: Expression, context: Context): Step => {
       return logicalStep(node.operator, step(node.left), step(node.right), start);
     case 'ConditionalExpression':
       return conditionalStep(step(node.test), step(node.consequent), step(node.alternate), start);
-    case 'ArrowFunctionExpression':
-      return notAllowed('holds a function outside a method of arrays such as map, filter or reduce', node);
-    case 'FunctionExpression':
-      return notAllowed('holds a function: write it with an arrow, as in items.map(item => item.price)', node);
-    case 'ClassExpression':
-      return notAllowed('holds a class', node);
     case 'AssignmentExpression':
       return notAllowed(`assigns a value with "${node.operator}"${node.operator === '=' ? '; to compare, write "==="' : ''}`, node);
     case 'UpdateExpression':
       return notAllowed(`changes a value with "${node.operator}"`, node);
+    case 'ArrowFunctionExpression':
+    case 'FunctionExpression':
+    case 'ClassExpression':
     case 'SequenceExpression':
-      return notAllowed('holds several expressions with "," between them', node);
     case 'ThisExpression':
-      return notAllowed('uses "this"', node);
     case 'TaggedTemplateExpression':
-      return notAllowed('calls a function with a template', node);
     case 'MetaProperty':
-      return notAllowed('uses "new.target" or "import.meta"', node);
     case 'ImportExpression':
-      return notAllowed('uses "import"', node);
     case 'AwaitExpression':
-      return notAllowed('uses "await"', node);
     case 'YieldExpression':
-      return notAllowed('uses "yield"', node);
+      return notAllowed(refusals[node.type], node);
   }
 };
 

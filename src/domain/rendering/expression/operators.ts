@@ -19,68 +19,8 @@ export const binaryStep = (operator: BinaryOperator, left: Step, right: Step, at
 };
 
 const binaryOf = (operator: BinaryOperator, at: number): Binary => {
-  switch (operator) {
-    case '+':
-      return add;
-    case '-':
-      return arithmetic((a, b) => a - b);
-    case '*':
-      return arithmetic((a, b) => a * b);
-    case '/':
-      return arithmetic((a, b) => a / b);
-    case '%':
-      return arithmetic((a, b) => a % b);
-    case '**':
-      return arithmetic((a, b) => a ** b);
-    case '&':
-      return arithmetic((a, b) => a & b);
-    case '|':
-      return arithmetic((a, b) => a | b);
-    case '^':
-      return arithmetic((a, b) => a ^ b);
-    case '<<':
-      return arithmetic((a, b) => a << b);
-    case '>>':
-      return arithmetic((a, b) => a >> b);
-    case '>>>':
-      return arithmetic((a, b) => a >>> b);
-    case '===':
-      return (_run, a, b) => a === b;
-    case '!==':
-      return (_run, a, b) => a !== b;
-    case '==':
-      return looselyEqual;
-    case '!=':
-      return (run, a, b, place) => !looselyEqual(run, a, b, place);
-    case '<':
-      return ordered(
-        (a, b) => a < b,
-        (a, b) => a < b,
-      );
-    case '<=':
-      return ordered(
-        (a, b) => a <= b,
-        (a, b) => a <= b,
-      );
-    case '>':
-      return ordered(
-        (a, b) => a > b,
-        (a, b) => a > b,
-      );
-    case '>=':
-      return ordered(
-        (a, b) => a >= b,
-        (a, b) => a >= b,
-      );
-    case 'in':
-      return (run, a, b, place) => hasMember(run, textOf(run, a, place), b, place);
-    case 'instanceof':
-      throw new ExpressionError(
-        'NOT_ALLOWED',
-        'uses "instanceof", which expressions do not have; "typeof" and Array.isArray(…) are there',
-        at,
-      );
-  }
+  if (operator !== 'instanceof') return binaries[operator];
+  throw new ExpressionError('NOT_ALLOWED', 'uses "instanceof", which expressions do not have; "typeof" and Array.isArray(…) are there', at);
 };
 
 const arithmetic =
@@ -114,6 +54,42 @@ const looselyEqual: Binary = (run, left, right, at) => {
   const a = primitiveOf(run, left, 'default', at);
   const b = primitiveOf(run, right, 'default', at);
   return typeof a === typeof b ? a === b : numberOf(run, a, at) === numberOf(run, b, at);
+};
+
+const binaries: Readonly<Record<Exclude<BinaryOperator, 'instanceof'>, Binary>> = {
+  '+': add,
+  '-': arithmetic((a, b) => a - b),
+  '*': arithmetic((a, b) => a * b),
+  '/': arithmetic((a, b) => a / b),
+  '%': arithmetic((a, b) => a % b),
+  '**': arithmetic((a, b) => a ** b),
+  '&': arithmetic((a, b) => a & b),
+  '|': arithmetic((a, b) => a | b),
+  '^': arithmetic((a, b) => a ^ b),
+  '<<': arithmetic((a, b) => a << b),
+  '>>': arithmetic((a, b) => a >> b),
+  '>>>': arithmetic((a, b) => a >>> b),
+  '===': (_run, a, b) => a === b,
+  '!==': (_run, a, b) => a !== b,
+  '==': looselyEqual,
+  '!=': (run, a, b, place) => !looselyEqual(run, a, b, place),
+  '<': ordered(
+    (a, b) => a < b,
+    (a, b) => a < b,
+  ),
+  '<=': ordered(
+    (a, b) => a <= b,
+    (a, b) => a <= b,
+  ),
+  '>': ordered(
+    (a, b) => a > b,
+    (a, b) => a > b,
+  ),
+  '>=': ordered(
+    (a, b) => a >= b,
+    (a, b) => a >= b,
+  ),
+  in: (run, a, b, place) => hasMember(run, textOf(run, a, place), b, place),
 };
 
 /** The step of `operator argument`. Throws NOT_ALLOWED for void and delete. */

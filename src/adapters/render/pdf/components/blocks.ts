@@ -9,7 +9,8 @@ import type {
 } from '../../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../../colors.js';
 import { dashOf, LINE_COLOR, lookOf, narrower, withStyle, type ComponentRenderer, type Context } from '../context.js';
-import { LIST_INDENT_PT, listNodes, richNodes } from '../rich.js';
+import { listNodes, richNodes } from '../rich.js';
+import { LIST_INDENT_PT } from '../rich-lists.js';
 import type { Node, Tag } from '../nodes.js';
 
 export const richText: ComponentRenderer<ExpandedRichText> = ({ html, style, padding }, outer) => {
