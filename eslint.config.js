@@ -45,6 +45,7 @@ export default tseslint.config(
       'src/adapters/read-models/{catalog,collection}.ts',
       'src/app.ts',
       'src/commands/send-email.ts',
+      'src/projections/runner.ts',
     ],
     rules: { 'max-lines-per-function': 'off' },
   },
