@@ -2,8 +2,15 @@
 import { assetEventSchemas, type AssetEvent } from './asset/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
-import { teamEventSchemas, type InstanceEvent, type LedgerEvent, type TeamEvent } from './team/events.js';
-import { templateEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './template/events.js';
+import {
+  instanceEventSchemas,
+  ledgerEventSchemas,
+  teamEventSchemas,
+  type InstanceEvent,
+  type LedgerEvent,
+  type TeamEvent,
+} from './team/events.js';
+import { templateEventSchemas, templateSlugEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './template/events.js';
 
 /** The events of each kind of stream; a kind is the part of a stream's name before the first hyphen. */
 export type StreamKinds = {
@@ -30,9 +37,12 @@ export type ByEventType<Kind extends StreamKind, Entry> = { readonly [Type in Ev
 export const eventSchemas = {
   ...emailEventSchemas,
   ...templateEventSchemas,
+  ...templateSlugEventSchemas,
   ...assetEventSchemas,
   ...apiKeyEventSchemas,
   ...teamEventSchemas,
+  ...instanceEventSchemas,
+  ...ledgerEventSchemas,
 } as const;
 
 /** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */

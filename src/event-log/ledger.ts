@@ -8,11 +8,12 @@ export type Seal = Readonly<{ position: number; count: number; root: string }>;
 /** The newest seal; undefined before the first. */
 export type LedgerState = Seal | undefined;
 
-export const evolveLedger = (_state: LedgerState, event: LedgerEvent): LedgerState => ({
-  position: event.data.position,
-  count: event.data.count,
-  root: event.data.root,
-});
+export const evolveLedger = (_state: LedgerState, event: LedgerEvent): LedgerState => {
+  switch (event.type) {
+    case 'LedgerSealed':
+      return { position: event.data.position, count: event.data.count, root: event.data.root };
+  }
+};
 
 /** The seal over a segment: its events' hashes in the total order, bound to the seal before. */
 export const sealOf = (previous: LedgerState, hashes: readonly string[], position: number): Seal => ({

@@ -3,7 +3,7 @@ import type { ApiKeyEvent } from '../domain/api-key/events.js';
 import { apiKeyDecider, type ApiKey } from '../domain/api-key/state.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
-import { eventByEvent, type Projection } from './projection.js';
+import { eventByEvent, eventsRead, type Projection } from './projection.js';
 
 export const API_KEYS = 'apiKeys';
 
@@ -12,8 +12,11 @@ export type ApiKeyDocument = Document & Readonly<{ team: string; key: ApiKey }>;
 export const apiKeysProjection: Projection = {
   name: 'apiKeys',
   collections: [{ name: API_KEYS, version: 1, fields: ['team'], indexes: [['team']] }],
-  kinds: ['apiKey'],
-  opens: [],
+  ...eventsRead('apiKey', {
+    ApiKeyCreated: 'data',
+    ApiKeyUsed: 'data',
+    ApiKeyRevoked: 'data',
+  }),
   reads: (batch) => batch.map(({ stream }) => ({ collection: API_KEYS, id: splitStream(stream).id })),
   fold: eventByEvent(({ event, stream, position, metadata }, find) => {
     const { id } = splitStream(stream);

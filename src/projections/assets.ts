@@ -4,7 +4,7 @@ import { assetDecider, assetListing, type AssetListing, type AssetUsage } from '
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
-import { eventByEvent, type Change, type Find, type Projection } from './projection.js';
+import { eventByEvent, eventsRead, type Change, type Find, type Projection } from './projection.js';
 
 export const ASSETS = 'assets';
 export const ASSET_USAGE = 'assetUsage';
@@ -21,8 +21,10 @@ export const assetsProjection: Projection = {
     { name: ASSET_USAGE, version: 1, fields: [], indexes: [] },
     { name: ASSETS, version: 1, fields: ['team'], indexes: [['team']], search: { field: 'text', within: 'team' } },
   ],
-  kinds: ['asset'],
-  opens: ['AssetUploaded'],
+  ...eventsRead('asset', {
+    AssetUploaded: 'envelope',
+    AssetDeleted: 'data',
+  }),
   reads: (batch) =>
     batch.flatMap(({ stream, metadata }) => [
       { collection: ASSET_USAGE, id: metadata.teamId },

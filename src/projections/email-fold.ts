@@ -1,6 +1,6 @@
 /** How events become the documents of emails and of their counts: each document is made once for all the events of a batch. */
 import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
-import { advanceSummary, beginSummary, type Draft, type EmailSummary } from '../domain/email/summary.js';
+import { advanceSummary, beginSummary, type Draft, type EmailProgress, type EmailSummary } from '../domain/email/summary.js';
 import { emailTimer } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
@@ -104,9 +104,8 @@ const advance = (email: Folding, recorded: Recorded, counts: Map<string, Countin
     email.fixed = accepted(event, { id: email.id, seq: position, team: teamId, owner: teamId, stream });
   } else {
     if (email.fixed === undefined || email.summary === undefined) return;
-    advanceSummary(email.summary, event);
-    if (event.type === 'EmailDeleted') email.fixed = unlisted(withoutPersonal(email.fixed));
-    else if (event.type === 'EmailArchived') email.fixed = withoutPersonal(email.fixed);
+    email.summary = advanceSummary(email.summary, event);
+    email.fixed = fixedAfter(email.fixed, event);
   }
   email.position = position;
   const to = cellOf(email.fixed, email.summary.status);
@@ -119,6 +118,26 @@ const advance = (email: Folding, recorded: Recorded, counts: Map<string, Countin
   }
   // Neither in a list nor with anything left to do: what comes after finds no email.
   if (email.fixed.team === undefined && email.summary.archivedAt !== null) email.fixed = undefined;
+};
+
+/** Deleting an email takes it out of every list, and what is personal goes with it. */
+const fixedAfter = (fixed: Fixed, event: EmailProgress): Fixed => {
+  switch (event.type) {
+    case 'EmailDeleted':
+      return unlisted(withoutPersonal(fixed));
+    case 'EmailArchived':
+      return withoutPersonal(fixed);
+    case 'EmailReleased':
+    case 'DeliveryAttempted':
+    case 'EmailSent':
+    case 'EmailDeferred':
+    case 'EmailBounced':
+    case 'EmailFailed':
+    case 'EmailDelivered':
+    case 'EmailRetried':
+    case 'EmailCancelled':
+      return fixed;
+  }
 };
 
 const accepted = (

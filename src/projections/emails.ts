@@ -1,7 +1,7 @@
 /** The list of emails with what is still to be done for each, and how many there are of each status and template on each day. */
 import { countsId, dayOf, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
 import { foldEmails, readsOfEmails } from './email-fold.js';
-import type { Projection } from './projection.js';
+import { eventsRead, type Projection } from './projection.js';
 import { timersSpec } from './timers.js';
 
 export { dayOf, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailCountsDocument, type EmailDocument } from './email-documents.js';
@@ -28,8 +28,21 @@ export const emailsProjection = (retentionMs: number): Projection => ({
     },
   ],
   few: [EMAIL_COUNTS],
-  kinds: ['email'],
-  opens: ['EmailQueued', 'EmailScheduled'],
+  ...eventsRead('email', {
+    EmailQueued: 'envelope',
+    EmailScheduled: 'envelope',
+    EmailReleased: 'data',
+    DeliveryAttempted: 'data',
+    EmailSent: 'data',
+    EmailDeferred: 'data',
+    EmailBounced: 'data',
+    EmailFailed: 'data',
+    EmailDelivered: 'data',
+    EmailRetried: 'data',
+    EmailCancelled: 'data',
+    EmailDeleted: 'data',
+    EmailArchived: 'data',
+  }),
   reads: readsOfEmails,
   related: (document) => {
     const email = document as EmailDocument;

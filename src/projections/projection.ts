@@ -1,5 +1,5 @@
 /** What a projection is: declared collections, and a pure step from documents and an event to documents. */
-import type { EventType, Recorded } from '../domain/events.js';
+import type { ByEventType, EventType, Recorded, StreamKind } from '../domain/events.js';
 import type { CollectionSpec, Document } from '../domain/ports/read-models.js';
 
 /** A document to put, or to remove where undefined, by the event at that position. */
@@ -14,7 +14,7 @@ export type Projection = Readonly<{
   /** Those of few documents, which most batches touch: a rebuild remembers which of them there are, and asks for no other. */
   few?: readonly string[];
   /** The kinds of stream it reads. */
-  kinds: readonly string[];
+  kinds: readonly StreamKind[];
   /** The types of event of whose sealed part it looks at the envelope; of others it is not opened. */
   opens: readonly EventType[];
   /** The documents that the events of a batch may touch, known from the events alone. */
@@ -27,6 +27,18 @@ export type Projection = Readonly<{
    */
   fold: (batch: readonly Recorded[], find: Find) => readonly Change[];
 }>;
+
+/**
+ * What a projection reads of each type of event of a kind: its data alone, or the envelope of its sealed part too. A new type does not
+ * compile until each projection of its kind says so here.
+ */
+export const eventsRead = <Kind extends StreamKind>(
+  kind: Kind,
+  parts: ByEventType<Kind, 'data' | 'envelope'>,
+): Pick<Projection, 'kinds' | 'opens'> => ({
+  kinds: [kind],
+  opens: (Object.keys(parts) as (keyof typeof parts)[]).filter((type) => parts[type] === 'envelope'),
+});
 
 export type Find = (collection: string, id: string) => Document | undefined;
 

@@ -10,7 +10,7 @@ import type { Document } from '../domain/ports/read-models.js';
 import type { TemplateDraft, TemplateEvent } from '../domain/template/events.js';
 import type { TemplateDecider, TemplateOf, TemplateStateOf } from '../domain/template/lifecycle.js';
 import { templateDecider, templateListing, type TemplateListing, type TemplateState } from '../domain/template/state.js';
-import { eventByEvent, type Projection } from './projection.js';
+import { eventByEvent, eventsRead, type Projection } from './projection.js';
 
 export const TEMPLATES = 'templates';
 export const ATTACHMENT_TEMPLATES = 'attachmentTemplates';
@@ -25,7 +25,7 @@ export type AttachmentTemplateDocument = ListDocument<AttachmentTemplateListing,
 /** How the templates of one kind are listed. `slim` takes out of a draft what its list does not show. */
 type ListRules<Draft extends TemplateDraft, Shown, Item extends ListItem> = Readonly<{
   name: string;
-  kind: string;
+  kind: 'template' | 'attachmentTemplate';
   decider: TemplateDecider<Draft, Shown>;
   slim: (draft: Draft) => Draft;
   item: (id: string, template: TemplateOf<Draft, Shown>) => Item;
@@ -34,8 +34,13 @@ type ListRules<Draft extends TemplateDraft, Shown, Item extends ListItem> = Read
 const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListItem>(rules: ListRules<Draft, Shown, Item>): Projection => ({
   name: rules.name,
   collections: [{ name: rules.name, version: 1, fields: ['team'], indexes: [['team']], search: { field: 'text', within: 'team' } }],
-  kinds: [rules.kind],
-  opens: [],
+  ...eventsRead(rules.kind, {
+    TemplateCreated: 'data',
+    TemplateDraftSaved: 'data',
+    TemplatePublished: 'data',
+    TemplateSlugChanged: 'data',
+    TemplateDeleted: 'data',
+  }),
   reads: (batch) => batch.map(({ stream }) => ({ collection: rules.name, id: splitStream(stream).id })),
   fold: eventByEvent(({ event, stream, position, metadata }, find) => {
     const { id } = splitStream(stream);

@@ -60,7 +60,8 @@ export const projectIn = async (
   { sizes = [1_000], forgetful = false }: Readonly<{ sizes?: readonly number[]; forgetful?: boolean }> = {},
 ): Promise<void> => {
   const store = await documents.projection(projection.name, projection.collections);
-  const own = recorded.filter(({ stream }) => projection.kinds.includes(stream.split('-')[0]!));
+  const kinds: readonly string[] = projection.kinds;
+  const own = recorded.filter(({ stream }) => kinds.includes(stream.split('-')[0]!));
   let checkpoint = await store.checkpoint();
   let desk = emptyDesk();
   let done = own.filter(({ position }) => position <= checkpoint.position).length;

@@ -1,7 +1,7 @@
 /** The facts of one API key. The key itself is nowhere: only the SHA-256 of its 256 random bits. */
-import { Type, type Static } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { nullable } from '../schema.js';
-import { text } from '../stored.js';
+import { text, type EventsOf } from '../stored.js';
 
 const optionalText = nullable(text);
 
@@ -26,5 +26,4 @@ export const apiKeyEventSchemas = {
   ApiKeyRevoked: { data: Type.Object({ at: text }) },
 } as const;
 
-type Schemas = typeof apiKeyEventSchemas;
-export type ApiKeyEvent = { [Name in keyof Schemas]: Readonly<{ type: Name; data: Static<Schemas[Name]['data']> }> }[keyof Schemas];
+export type ApiKeyEvent = EventsOf<typeof apiKeyEventSchemas>;

@@ -1,6 +1,6 @@
 /** The facts of one file of the gallery. Its name and a hash of its content may tell of a person: they are sealed, as its bytes are. */
 import { Type, type Static } from '@sinclair/typebox';
-import { text } from '../stored.js';
+import { text, type EventsOf } from '../stored.js';
 
 const Description = Type.Object({
   filename: text,
@@ -27,12 +27,5 @@ export const assetEventSchemas = {
   AssetDeleted: { data: Type.Object({ at: text }) },
 } as const;
 
-type Schemas = typeof assetEventSchemas;
-export type AssetEvent =
-  | Readonly<{
-      type: 'AssetUploaded';
-      data: Static<Schemas['AssetUploaded']['data']>;
-      /** undefined once the key is destroyed */ sealed: AssetDescription | undefined;
-    }>
-  | Readonly<{ type: 'AssetDeleted'; data: Static<Schemas['AssetDeleted']['data']> }>;
+export type AssetEvent = EventsOf<typeof assetEventSchemas>;
 export type AssetUploaded = Extract<AssetEvent, { type: 'AssetUploaded' }>;

@@ -1,7 +1,7 @@
 /** The facts of one email. `data` is what statistics may know; `sealed` is personal and goes with the key of the stream. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../schema.js';
-import { StoredRecipient, text } from '../stored.js';
+import { StoredRecipient, text, type EventsOf } from '../stored.js';
 
 /** Frozen: what was ever written. */
 const storedPriority = oneOf(['high', 'normal', 'low']);
@@ -125,15 +125,6 @@ export const emailEventSchemas = {
   EmailArchived: { data: Type.Object({ at: text }) },
 } as const;
 
-type Schemas = typeof emailEventSchemas;
-type EventOf<Name extends keyof Schemas> = Readonly<{
-  type: Name;
-  data: Static<Schemas[Name]['data']>;
-}> &
-  (Schemas[Name] extends { sealed: infer Sealed extends TSchema }
-    ? Readonly<{ /** undefined once the key is destroyed */ sealed: Static<Sealed> | undefined }>
-    : unknown);
-
-export type EmailEvent = { [Name in keyof Schemas]: EventOf<Name> }[keyof Schemas];
+export type EmailEvent = EventsOf<typeof emailEventSchemas>;
 export type EmailAccepted = Extract<EmailEvent, { type: 'EmailQueued' | 'EmailScheduled' }>;
 export type DeliveryOutcomeEvent = Extract<EmailEvent, { type: 'EmailSent' | 'EmailDeferred' | 'EmailBounced' | 'EmailFailed' }>;

@@ -62,9 +62,7 @@ export const evolveEmail = (state: EmailState, event: EmailEvent): EmailState =>
   if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') return begin(event);
   if (state === undefined) return undefined;
   const next: Draft<Email> = { ...state };
-  advanceSummary(next, event);
-  advanceDetails(next, event);
-  return next;
+  return advanceDetails(advanceSummary(next, event), event);
 };
 
 const begin = (event: EmailAccepted): Email =>
@@ -78,42 +76,37 @@ const begin = (event: EmailAccepted): Email =>
     failureReason: null,
   });
 
-/** The fields beside the summary that an event changes. */
-const advanceDetails = (email: Draft<Email>, event: EmailProgress): void => {
+/** The fields beside the summary that an event changes, in a copy that the caller owns. */
+const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
   switch (event.type) {
     case 'DeliveryAttempted':
       email.attempts = attempted(email, event.data);
-      return;
+      return email;
     case 'EmailSent':
-      endAttempt(email, event, 'sent');
-      return;
+      return endAttempt(email, event, 'sent');
     case 'EmailDeferred':
-      endAttempt(email, event, 'deferred');
       email.deferrals += 1;
-      return;
+      return endAttempt(email, event, 'deferred');
     case 'EmailBounced':
-      endAttempt(email, event, 'bounced');
       email.failureReason = 'bounced';
-      return;
+      return endAttempt(email, event, 'bounced');
     case 'EmailFailed':
-      endAttempt(email, event, 'failed');
       email.failureReason = event.data.reason;
-      return;
+      return endAttempt(email, event, 'failed');
     case 'EmailRetried': {
       const { retryCount, at, idempotencyKey, fingerprint } = event.data;
       email.deferrals = 0;
       email.failureReason = null;
       email.retries = [...email.retries, { retryCount, at, idempotencyKey, fingerprint }];
-      return;
+      return email;
     }
     case 'EmailArchived':
-      dropPersonal(email);
-      return;
+      return dropPersonal(email);
     case 'EmailReleased':
     case 'EmailDelivered':
     case 'EmailCancelled':
     case 'EmailDeleted':
-      return;
+      return email;
   }
 };
 
@@ -126,7 +119,7 @@ const attempted = (email: Email, data: Extract<EmailEvent, { type: 'DeliveryAtte
   ];
 };
 
-const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: 'sent' | 'deferred' | 'bounced' | 'failed'): void => {
+const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: 'sent' | 'deferred' | 'bounced' | 'failed'): Email => {
   const { attempt: number, at, durationMs, outcomes } = event.data;
   const replies = [...email.replies];
   outcomes.forEach(({ recipient, replyCode, enhancedCode, rule }, index) => {
@@ -148,13 +141,15 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
   };
   email.replies = replies;
   email.attempts = email.attempts.map((attempt) => (attempt.attempt === number ? { ...attempt, ended } : attempt));
+  return email;
 };
 
 /** What an archived email keeps is the same whether its key was there during the fold or not. */
-const dropPersonal = (email: Draft<Email>): void => {
+const dropPersonal = (email: Draft<Email>): Email => {
   email.content = undefined;
   email.replies = email.replies.map((reply) => ({ ...reply, reply: null }));
   email.attempts = email.attempts.map((attempt) =>
     attempt.ended === null ? attempt : { ...attempt, ended: { ...attempt.ended, reply: null } },
   );
+  return email;
 };

@@ -49,60 +49,54 @@ export type EmailProgress = Exclude<EmailEvent, EmailAccepted>;
 export type Draft<State> = { -readonly [Field in keyof State]: State[Field] };
 
 /**
- * In: a copy of where it stood, which is brought to where it stands after the event. A copy is written to field by field, for
- * this runs for each event of each email, and an object put together from several costs ten times as much.
+ * In: where the email stood, in a copy that the caller owns. Out: that copy, brought to where it stands after the event. Its fields are
+ * written one by one, for this runs for each event of each email, and an object put together from several costs ten times as much.
  */
-export const advanceSummary = (summary: Draft<EmailSummary>, event: EmailProgress): void => {
+export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Summary, event: EmailProgress): Summary => {
   const { at } = event.data;
   summary.updatedAt = at;
   switch (event.type) {
     case 'EmailReleased':
       summary.status = 'queued';
       summary.queuedAt = at;
-      return;
+      return summary;
     case 'DeliveryAttempted':
       summary.status = 'processing';
       summary.processingAt = at;
       summary.nextAttemptAt = null;
       summary.dialogueDeadlineAt = event.data.deadlineAt;
-      return;
+      return summary;
     case 'EmailSent':
-      endDialogue(summary, event.data.outcomes, 'failed');
-      markSent(summary, at);
-      return;
+      return markSent(endDialogue(summary, event.data.outcomes, 'failed'), at);
     case 'EmailDeferred':
-      endDialogue(summary, event.data.outcomes, 'queued');
-      summary.status = 'queued';
+      endDialogue(summary, event.data.outcomes, 'queued').status = 'queued';
       summary.nextAttemptAt = event.data.nextAttemptAt;
-      return;
+      return summary;
     case 'EmailBounced':
-      endDialogue(summary, event.data.outcomes, 'failed');
-      summary.status = 'bounced';
-      return;
+      endDialogue(summary, event.data.outcomes, 'failed').status = 'bounced';
+      return summary;
     case 'EmailFailed':
-      endDialogue(summary, event.data.outcomes, 'failed');
-      summary.status = 'failed';
-      return;
+      endDialogue(summary, event.data.outcomes, 'failed').status = 'failed';
+      return summary;
     case 'EmailDelivered':
-      markDelivered(summary, event.data.recipients, at);
-      return;
+      return markDelivered(summary, event.data.recipients, at);
     case 'EmailRetried':
       summary.status = 'queued';
       summary.queuedAt = at;
       summary.nextAttemptAt = null;
       summary.recipientStatuses = replaced(summary, 'failed', 'queued');
-      return;
+      return summary;
     case 'EmailCancelled':
       summary.status = 'cancelled';
       summary.nextAttemptAt = null;
       summary.recipientStatuses = replaced(summary, 'queued', 'cancelled');
-      return;
+      return summary;
     case 'EmailDeleted':
       summary.deletedAt = at;
-      return;
+      return summary;
     case 'EmailArchived':
       summary.archivedAt = at;
-      return;
+      return summary;
   }
 };
 
@@ -111,7 +105,7 @@ const replaced = (email: EmailSummary, from: RecipientStatus, to: RecipientStatu
 
 type Outcomes = readonly Readonly<{ recipient: number; result: 'accepted' | 'deferred' | 'bounced' | 'refused' }>[];
 
-const endDialogue = (summary: Draft<EmailSummary>, outcomes: Outcomes, deferred: 'queued' | 'failed'): void => {
+const endDialogue = <Summary extends Draft<EmailSummary>>(summary: Summary, outcomes: Outcomes, deferred: 'queued' | 'failed'): Summary => {
   const recipientStatuses = [...summary.recipientStatuses];
   for (const { recipient, result } of outcomes) {
     if (recipientStatuses[recipient] !== undefined) recipientStatuses[recipient] = statusAfter(result, deferred);
@@ -119,14 +113,16 @@ const endDialogue = (summary: Draft<EmailSummary>, outcomes: Outcomes, deferred:
   summary.recipientStatuses = recipientStatuses;
   summary.nextAttemptAt = null;
   summary.dialogueDeadlineAt = null;
+  return summary;
 };
 
 /** Where all who got it are known to have it already, the email is delivered: no later event will say so. */
-const markSent = (summary: Draft<EmailSummary>, at: string): void => {
+const markSent = <Summary extends Draft<EmailSummary>>(summary: Summary, at: string): Summary => {
   summary.sentAt = at;
   const delivered = summary.recipientStatuses.includes('delivered') && !summary.recipientStatuses.includes('sent');
   summary.status = delivered ? 'delivered' : 'sent';
   if (delivered) summary.deliveredAt = at;
+  return summary;
 };
 
 const statusAfter = (result: Outcomes[number]['result'], deferred: 'queued' | 'failed'): RecipientStatus => {
@@ -143,11 +139,12 @@ const statusAfter = (result: Outcomes[number]['result'], deferred: 'queued' | 'f
 };
 
 /** An email is delivered when nobody who may still get it is left. */
-const markDelivered = (summary: Draft<EmailSummary>, indexes: readonly number[], at: string): void => {
+const markDelivered = <Summary extends Draft<EmailSummary>>(summary: Summary, indexes: readonly number[], at: string): Summary => {
   summary.recipientStatuses = summary.recipientStatuses.map((status, index) =>
     status === 'sent' && indexes.includes(index) ? 'delivered' : status,
   );
-  if (summary.recipientStatuses.some((status) => status === 'sent' || status === 'queued')) return;
+  if (summary.recipientStatuses.some((status) => status === 'sent' || status === 'queued')) return summary;
   summary.status = 'delivered';
   summary.deliveredAt = at;
+  return summary;
 };

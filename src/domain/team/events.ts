@@ -1,7 +1,7 @@
 /** The facts of a team, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf } from '../schema.js';
-import { StoredRecipient, text } from '../stored.js';
+import { StoredRecipient, text, type EventsOf } from '../stored.js';
 
 /** What the company constants of templates say; empty where not set. */
 const Company = Type.Object({
@@ -34,14 +34,18 @@ export const teamEventSchemas = {
     }),
   },
   TeamSettingsChanged: { data: Type.Object({ at: text, settings: Settings }) },
+} as const;
+
+export const instanceEventSchemas = {
   /** The first start is done; it is never done again. */
   InstanceInitialised: { data: Type.Object({ at: text, teamId: text }) },
+} as const;
+
+export const ledgerEventSchemas = {
   /** `root` covers every event after the previous seal up to and including `position`, and all seals before. */
   LedgerSealed: { data: Type.Object({ at: text, position: Type.Integer(), count: Type.Integer(), root: text }) },
 } as const;
 
-type Schemas = typeof teamEventSchemas;
-type EventOf<Name extends keyof Schemas> = Readonly<{ type: Name; data: Static<Schemas[Name]['data']> }>;
-export type TeamEvent = EventOf<'TeamCreated'> | EventOf<'TeamSettingsChanged'>;
-export type InstanceEvent = EventOf<'InstanceInitialised'>;
-export type LedgerEvent = EventOf<'LedgerSealed'>;
+export type TeamEvent = EventsOf<typeof teamEventSchemas>;
+export type InstanceEvent = EventsOf<typeof instanceEventSchemas>;
+export type LedgerEvent = EventsOf<typeof ledgerEventSchemas>;

@@ -1,7 +1,7 @@
 /** The facts of one template, of an email or of an attachment, and of the slugs that name templates. */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf } from '../schema.js';
-import { StoredRecipient, text } from '../stored.js';
+import { StoredRecipient, text, type EventsOf } from '../stored.js';
 
 /** Frozen: what was ever written. */
 export const templateKinds = ['email', 'attachment'] as const;
@@ -39,12 +39,12 @@ export const templateEventSchemas = {
   TemplatePublished: { data: Type.Object({ at: text, version: Type.Integer(), revision: Type.Integer() }) },
   TemplateSlugChanged: { data: Type.Object({ at: text, slug: text }) },
   TemplateDeleted: { data: Type.Object({ at: text }) },
+} as const;
+
+export const templateSlugEventSchemas = {
   TemplateSlugClaimed: { data: Type.Object({ at: text, templateId: text }) },
   TemplateSlugReleased: { data: Type.Object({ at: text, templateId: text }) },
 } as const;
 
-type Schemas = typeof templateEventSchemas;
-type EventOf<Name extends keyof Schemas> = Readonly<{ type: Name; data: Static<Schemas[Name]['data']> }>;
-
-export type TemplateSlugEvent = EventOf<'TemplateSlugClaimed'> | EventOf<'TemplateSlugReleased'>;
-export type TemplateEvent = Exclude<{ [Name in keyof Schemas]: EventOf<Name> }[keyof Schemas], TemplateSlugEvent>;
+export type TemplateEvent = EventsOf<typeof templateEventSchemas>;
+export type TemplateSlugEvent = EventsOf<typeof templateSlugEventSchemas>;

@@ -1,0 +1,74 @@
+/** A new type of event does not compile until every fold, table and projection of its kind of stream says what it means there. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import ts from 'typescript';
+
+/** Compiled tests lie in build/test/domain. */
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** The same sources, where these kinds of stream have one event more each. */
+const withNewEvents = (schemasOf: Readonly<Record<string, string>>, folders: readonly string[]): ts.Program => {
+  const host: ts.ParseConfigFileHost = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: ({ messageText }) => t.fail(String(messageText)) };
+  const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(`${root}tsconfig.json`, { noEmit: true }, host)!;
+  const { tsBuildInfoFile: _file, incremental: _incremental, ...plain } = options;
+  const compilerHost = ts.createCompilerHost(plain);
+  const changed = new Map(
+    Object.entries(schemasOf).map(([kind, schemas]) => {
+      const file = `${root}src/domain/${kind}/events.ts`;
+      const begin = `export const ${schemas} = {`;
+      const text = readFileSync(file, 'utf8');
+      t.ok(text.includes(begin), `${file} declares ${schemas}`);
+      return [file, text.replace(begin, `${begin} NewOf_${schemas}: { data: Type.Object({ at: text }) },`)];
+    }),
+  );
+  const { readFile } = compilerHost;
+  compilerHost.readFile = (name) => changed.get(name) ?? readFile(name);
+  return ts.createProgram(
+    fileNames.filter((name) => folders.some((folder) => name.startsWith(`${root}src/${folder}/`))),
+    plain,
+    compilerHost,
+  );
+};
+
+const program = withNewEvents({ email: 'emailEventSchemas', asset: 'assetEventSchemas', template: 'templateEventSchemas' }, [
+  'event-log',
+  'projections',
+  'processors',
+]);
+
+const compiles = (file: string): boolean => {
+  const source = program.getSourceFile(`${root}src/${file}`);
+  if (source === undefined) throw new Error(`there is no ${file}`);
+  return program.getSemanticDiagnostics(source).length === 0;
+};
+
+/** Where a new event must be given its meaning. */
+const asked = [
+  'domain/email/state.ts',
+  'domain/email/summary.ts',
+  'domain/asset/state.ts',
+  'domain/template/lifecycle.ts',
+  'event-log/codec.ts',
+  'projections/email-fold.ts',
+  'projections/emails.ts',
+  'projections/assets.ts',
+  'projections/templates.ts',
+  'processors/deliver-email.ts',
+  'processors/email-timers.ts',
+];
+
+void t.test('the compiler names each of them', async (t) => {
+  for (const file of asked) t.notOk(compiles(file), file);
+});
+
+void t.test('and the event itself is no fault', async (t) => {
+  for (const file of [
+    'domain/email/events.ts',
+    'domain/asset/events.ts',
+    'domain/template/events.ts',
+    'domain/events.ts',
+    'event-log/ledger.ts',
+  ])
+    t.ok(compiles(file), file);
+});
