@@ -35,7 +35,7 @@ export const checkingRuntimeOf = (limits: Limits): Runtime => ({
     const asset = assetAddress(address);
     return asset === undefined ? address + NO_IMAGE : addAsset(inline, asset, limits);
   },
-  QR: (value, inline, place) => addQrCode(inline, value, place, { limits, draws: false }),
+  QR: (value, inline, options) => addQrCode(inline, value, options, { limits, draws: false }),
   COMPONENT: asItIs,
   PATH: asItIs,
   QUERY: asItIs,

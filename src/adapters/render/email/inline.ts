@@ -8,7 +8,7 @@ import { drawQrCode, layQrCode, qrContentId, surelyFitsQr, type QrLook } from '.
 export type Inline = InlineImage[];
 
 /** Where a code stands in the template, for messages: the id of its component, and the path of the value it shows. */
-export type QrPlace = QrLook & Readonly<{ id: string; field: string }>;
+export type QrOptions = QrLook & Readonly<{ id: string; field: string }>;
 
 /**
  * Adds a QR code and answers its `cid:` address. Throws VALIDATION_ERROR where the value is too much for a code of that
@@ -17,17 +17,17 @@ export type QrPlace = QrLook & Readonly<{ id: string; field: string }>;
 export const addQrCode = (
   inline: Inline,
   value: string,
-  place: QrPlace,
+  options: QrOptions,
   { limits, draws }: Readonly<{ limits: Limits; draws: boolean }>,
 ): string => {
-  const contentId = qrContentId(value, place);
+  const contentId = qrContentId(value, options);
   if (inline.some((image) => image.contentId === contentId)) return `cid:${contentId}`;
   checkCount(inline, limits);
   let bytes: Uint8Array = NOTHING;
-  if (draws || !surelyFitsQr(value, place)) {
-    const code = layQrCode(value, place);
-    if ('fault' in code) throw unreadable(code.fault, place);
-    if (draws) bytes = drawQrCode(code, place);
+  if (draws || !surelyFitsQr(value, options)) {
+    const code = layQrCode(value, options);
+    if ('fault' in code) throw unreadable(code.fault, options);
+    if (draws) bytes = drawQrCode(code, options);
   }
   inline.push({ contentId, contentType: 'image/png', bytes });
   return `cid:${contentId}`;
@@ -50,5 +50,5 @@ const checkCount = ({ length }: Inline, { inlineImagesMax }: Limits): void => {
   if (length >= inlineImagesMax) throw tooManyInlineImages(length + 1, inlineImagesMax);
 };
 
-const unreadable = (fault: string, { id, field }: QrPlace): DomainError =>
+const unreadable = (fault: string, { id, field }: QrOptions): DomainError =>
   new DomainError('VALIDATION_ERROR', `the QR code "${id}" ${fault}`, { errors: [{ field, message: `${fault} (the QR code "${id}")` }] });

@@ -10,15 +10,15 @@ import { textOf } from './values.js';
 
 /** A paragraph to come: its pieces, and what its lines begin with. */
 type Paragraph = Readonly<{ terms: readonly Term[]; kind: 'plain' | 'h1' | 'h2' | 'h4' | 'pre' | 'item'; first: string; rest: string }>;
-type Walk = { readonly paragraphs: Paragraph[]; terms: Term[]; kind: Paragraph['kind']; first: string; rest: string };
+type TextState = { readonly paragraphs: Paragraph[]; terms: Term[]; kind: Paragraph['kind']; first: string; rest: string };
 
 /** Writes the elements as paragraphs, each followed by an empty line (the items of a list by a line break). */
 export const writeRichText = (nodes: readonly RichNode[], context: Context, format?: ValueFormat): void => {
-  const walk: Walk = { paragraphs: [], terms: [], kind: 'plain', first: '', rest: '' };
-  visit(nodes, walk, context, format);
-  close(walk);
-  walk.paragraphs.forEach((paragraph, at) => {
-    const next = walk.paragraphs[at + 1];
+  const state: TextState = { paragraphs: [], terms: [], kind: 'plain', first: '', rest: '' };
+  visit(nodes, state, context, format);
+  close(state);
+  state.paragraphs.forEach((paragraph, at) => {
+    const next = state.paragraphs[at + 1];
     const close = paragraph.kind === 'h4' || (paragraph.kind === 'item' && next?.kind === 'item');
     const gap = close && next !== undefined ? '\n' : '\n\n';
     context.code.text(layOut(paragraph), gap);
@@ -27,10 +27,10 @@ export const writeRichText = (nodes: readonly RichNode[], context: Context, form
 
 /** The elements on one line: for cells and labels. */
 export const inlineText = (nodes: readonly RichNode[], context: Context, format?: ValueFormat): readonly Term[] => {
-  const walk: Walk = { paragraphs: [], terms: [], kind: 'plain', first: '', rest: '' };
-  visit(nodes, walk, context, format);
-  close(walk);
-  const terms = walk.paragraphs.flatMap(({ terms }, at) => (at === 0 ? terms : [', ', ...terms]));
+  const state: TextState = { paragraphs: [], terms: [], kind: 'plain', first: '', rest: '' };
+  visit(nodes, state, context, format);
+  close(state);
+  const terms = state.paragraphs.flatMap(({ terms }, at) => (at === 0 ? terms : [', ', ...terms]));
   return terms.map((term) => (typeof term === 'string' ? term.replace(/^\n$/, ', ') : term));
 };
 
@@ -88,34 +88,34 @@ const BLOCKS = new Set([
   'figcaption',
 ]);
 
-const visit = (nodes: readonly RichNode[], walk: Walk, context: Context, format: ValueFormat | undefined): void => {
+const visit = (nodes: readonly RichNode[], state: TextState, context: Context, format: ValueFormat | undefined): void => {
   for (const node of nodes) {
-    if (node.kind === 'text') addText(textOf(node.text, context, format), walk);
-    else if (BLOCKS.has(node.tag)) visitBlock(node, walk, context, format);
-    else visitInline(node, walk, context, format);
+    if (node.kind === 'text') addText(textOf(node.text, context, format), state);
+    else if (BLOCKS.has(node.tag)) visitBlock(node, state, context, format);
+    else visitInline(node, state, context, format);
   }
 };
 
-const visitInline = (node: RichElement, walk: Walk, context: Context, format: ValueFormat | undefined): void => {
+const visitInline = (node: RichElement, state: TextState, context: Context, format: ValueFormat | undefined): void => {
   switch (node.tag) {
     case 'br':
-      walk.terms.push('\n');
+      state.terms.push('\n');
       return;
     case 'img':
-      return addText(textOf(node.attributes.get('alt') ?? [], context), walk);
+      return addText(textOf(node.attributes.get('alt') ?? [], context), state);
     case 'td':
     case 'th':
-      if (walk.terms.length > 0) walk.terms.push('  ');
-      return visit(node.children, walk, context, format);
+      if (state.terms.length > 0) state.terms.push('  ');
+      return visit(node.children, state, context, format);
     case 'a': {
-      const start = walk.terms.length;
-      visit(node.children, walk, context, format);
+      const start = state.terms.length;
+      visit(node.children, state, context, format);
       const href = node.attributes.get('href');
-      if (href !== undefined) walk.terms.push(...linkTail(walk.terms.slice(start), href, context));
+      if (href !== undefined) state.terms.push(...linkTail(state.terms.slice(start), href, context));
       return;
     }
   }
-  visit(node.children, walk, context, format);
+  visit(node.children, state, context, format);
 };
 
 /** ` (address)` after the text of a link, or nothing where the text says it already or there is nowhere to go. */
@@ -134,82 +134,82 @@ export const linkTail = (text: readonly Term[], href: TemplatedText, context: Co
 const withoutScheme = (address: readonly Term[]): readonly Term[] =>
   address.map((term, at) => (at === 0 && typeof term === 'string' ? term.replace(/^(?:mailto|tel):/i, '') : term));
 
-const visitBlock = (node: RichElement, walk: Walk, context: Context, format: ValueFormat | undefined): void => {
-  close(walk);
-  const { first, rest, kind } = walk;
+const visitBlock = (node: RichElement, state: TextState, context: Context, format: ValueFormat | undefined): void => {
+  close(state);
+  const { first, rest, kind } = state;
   switch (node.tag) {
     case 'hr':
-      walk.terms.push('-'.repeat(40));
+      state.terms.push('-'.repeat(40));
       break;
     case 'h1':
-      walk.kind = 'h1';
+      state.kind = 'h1';
       break;
     case 'h2':
     case 'h3':
-      walk.kind = 'h2';
+      state.kind = 'h2';
       break;
     case 'h4':
     case 'h5':
     case 'h6':
-      walk.kind = 'h4';
+      state.kind = 'h4';
       break;
     case 'pre':
-      walk.kind = 'pre';
+      state.kind = 'pre';
       break;
     case 'blockquote':
-      walk.first = `${rest}> `;
-      walk.rest = `${rest}> `;
+      state.first = `${rest}> `;
+      state.rest = `${rest}> `;
       break;
     case 'dd':
-      walk.first = `${rest}    `;
-      walk.rest = `${rest}    `;
+      state.first = `${rest}    `;
+      state.rest = `${rest}    `;
       break;
     case 'ul':
     case 'ol':
-      visitItems(node, walk, context, format);
+      visitItems(node, state, context, format);
       return;
   }
-  visit(node.children, walk, context, format);
-  close(walk);
-  Object.assign(walk, { first, rest, kind });
+  visit(node.children, state, context, format);
+  close(state);
+  Object.assign(state, { first, rest, kind });
 };
 
-const visitItems = (list: RichElement, walk: Walk, context: Context, format: ValueFormat | undefined): void => {
-  const { first, rest, kind } = walk;
+const visitItems = (list: RichElement, state: TextState, context: Context, format: ValueFormat | undefined): void => {
+  const { first, rest, kind } = state;
   let number = 0;
   for (const item of list.children) {
     if (item.kind === 'text') continue;
     number += 1;
     const bullet = list.tag === 'ol' ? `${number}. ` : '- ';
-    Object.assign(walk, { kind: 'item', first: `${rest}${bullet}`, rest: rest + ' '.repeat(bullet.length) });
-    visit(item.children, walk, context, format);
-    close(walk);
+    Object.assign(state, { kind: 'item', first: `${rest}${bullet}`, rest: rest + ' '.repeat(bullet.length) });
+    visit(item.children, state, context, format);
+    close(state);
   }
-  Object.assign(walk, { first, rest, kind });
+  Object.assign(state, { first, rest, kind });
 };
 
 /** Blanks as HTML has them: runs are one, none at the ends of a line. */
-const addText = (terms: readonly Term[], walk: Walk): void => {
+const addText = (terms: readonly Term[], state: TextState): void => {
   for (const term of terms) {
-    if (typeof term !== 'string' || walk.kind === 'pre') {
-      walk.terms.push(term);
+    if (typeof term !== 'string' || state.kind === 'pre') {
+      state.terms.push(term);
       continue;
     }
     const text = term.replace(/[ \t\r\n\f]+/g, ' ').replaceAll('\u00a0', ' ');
-    const before = walk.terms.at(-1);
+    const before = state.terms.at(-1);
     const atStart = before === undefined || (typeof before === 'string' && /\s$/.test(before));
     const piece = atStart ? text.trimStart() : text;
-    if (piece !== '') walk.terms.push(piece);
+    if (piece !== '') state.terms.push(piece);
   }
 };
 
-const close = (walk: Walk): void => {
-  const last = walk.terms.at(-1);
-  if (typeof last === 'string' && walk.kind !== 'pre') walk.terms[walk.terms.length - 1] = last.trimEnd();
-  const { terms, kind, first, rest } = walk;
-  walk.terms = [];
+const close = (state: TextState): void => {
+  const last = state.terms.at(-1);
+  if (typeof last === 'string' && state.kind !== 'pre') state.terms[state.terms.length - 1] = last.trimEnd();
+  const { terms, kind, first, rest } = state;
+  state.terms = [];
   if (literalOf(terms)?.trim() === '') return;
-  walk.paragraphs.push({ terms, kind, first, rest });
+  state.paragraphs.push({ terms, kind, first, rest });
   // The bullet stands before the first paragraph of an item only.
-  walk.first = rest;
+  state.first = rest;
 };

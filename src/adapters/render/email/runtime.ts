@@ -12,7 +12,7 @@ import { progressOf } from '../../../domain/rendering/expand/timeline-progress.j
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
 import { writeValue } from '../../../domain/rendering/scope/values.js';
 import * as escape from './escape.js';
-import { addAsset, addQrCode, type Inline, type QrPlace } from './inline.js';
+import { addAsset, addQrCode, type Inline, type QrOptions } from './inline.js';
 import { qrAlt, qrSizePx } from '../qr-code.js';
 import { heading, moment, table, wrap } from './text-layout.js';
 
@@ -50,7 +50,7 @@ export const runtimeOf = (limits: Limits) => ({
     return asset === undefined ? escape.imageAttribute(address) : addAsset(inline, asset, limits);
   },
   ASSET: (address: string, inline: Inline): string => addAsset(inline, address, limits),
-  QR: (value: string, inline: Inline, place: QrPlace): string => addQrCode(inline, value, place, { limits, draws: true }),
+  QR: (value: string, inline: Inline, options: QrOptions): string => addQrCode(inline, value, options, { limits, draws: true }),
   QR_SIZE: (size: string): string => String(qrSizePx(size)),
   QR_ALT: qrAlt,
   COMPONENT: escape.urlComponent,

@@ -40,7 +40,7 @@ export const makeWorkbook = async (
     );
     textRows += prepared.reduce((sum, { kind, rows }) => sum + (kind === 'text' ? rows : 0), 0);
     if (textRows > limits.excelRowsMax) throw tooManyRows(textRows, limits.excelRowsMax);
-    extras.push(await writeSheet(workbook, { plan, prepared, language: document.language.locale, number: extras.length + 1 }, sink.settle));
+    extras.push(await writeSheet(workbook, { plan, prepared, language: document.language.locale, number: extras.length + 1 }, sink.flush));
   }
   await workbook.commit();
   const parts = openPackage(sink.bytes());
@@ -66,7 +66,7 @@ type SheetWork = Readonly<{ plan: SheetPlan; prepared: readonly Prepared[]; lang
 const writeSheet = async (
   workbook: ExcelJS.stream.xlsx.WorkbookWriter,
   { plan, prepared, language, number }: SheetWork,
-  settle: () => Promise<void>,
+  flush: () => Promise<void>,
 ): Promise<SheetExtras> => {
   const arrangement = arrange(prepared);
   const worksheet = workbook.addWorksheet(plan.name, {
@@ -75,7 +75,7 @@ const writeSheet = async (
     headerFooter: printedMargins(plan.page),
   });
   worksheet.columns = arrangement.widths.map((width) => ({ width }));
-  const sheet = openSheet(worksheet, { name: plan.name, widths: arrangement.widths, settle });
+  const sheet = openSheet(worksheet, { name: plan.name, widths: arrangement.widths, flush });
   for (const { component, gap } of arrangement.blocks) {
     sheet.skip(gap, GAP_POINTS);
     await component.draw(sheet);
@@ -91,7 +91,7 @@ const viewOf = ({ frozenRow }: Arrangement, locale: string): Partial<ExcelJS.Wor
   return frozenRow === undefined ? { state: 'normal', rightToLeft } : { state: 'frozen', xSplit: 0, ySplit: frozenRow, rightToLeft };
 };
 
-type Sink = Readonly<{ stream: Writable; settle: () => Promise<void>; bytes: () => Uint8Array }>;
+type Sink = Readonly<{ stream: Writable; flush: () => Promise<void>; bytes: () => Uint8Array }>;
 
 /** Takes the file as it grows, and no more of it than the limit allows. */
 const createSink = (maxSizeBytes: number): Sink => {
@@ -109,7 +109,7 @@ const createSink = (maxSizeBytes: number): Sink => {
   });
   return {
     stream,
-    settle: async () => {
+    flush: async () => {
       check();
       await setImmediate();
     },

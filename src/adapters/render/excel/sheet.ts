@@ -30,7 +30,7 @@ export type Sheet = Readonly<{
   draw: (drawing: Drawing) => void;
   filter: (range: string) => void;
   /** Lets the package take what was written; rejects where it has grown too large. */
-  settle: () => Promise<void>;
+  flush: () => Promise<void>;
 }>;
 
 export type OpenSheet = Sheet & Readonly<{ links: readonly Link[]; drawings: readonly Drawing[] }>;
@@ -41,10 +41,10 @@ const LINKS_MAX = 65_530;
 /** A longer address makes Excel call the whole file damaged. */
 export const LINK_CHARS_MAX = 2_079;
 
-/** In: a worksheet of the streaming writer; `settle` as the sheet passes it on. */
+/** In: a worksheet of the streaming writer; `flush` as the sheet passes it on. */
 export const openSheet = (
   worksheet: Worksheet,
-  { name, widths, settle }: Readonly<{ name: string; widths: readonly number[]; settle: () => Promise<void> }>,
+  { name, widths, flush }: Readonly<{ name: string; widths: readonly number[]; flush: () => Promise<void> }>,
 ): OpenSheet => {
   const links: Link[] = [];
   const drawings: Drawing[] = [];
@@ -93,7 +93,7 @@ export const openSheet = (
     filter: (range) => {
       worksheet.autoFilter = range;
     },
-    settle,
+    flush,
   };
 };
 

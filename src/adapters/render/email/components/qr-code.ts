@@ -6,7 +6,7 @@ import { hasPlaceholder, type TemplatedText } from '../../../../domain/rendering
 import { INLINE, js, literalOf, quote, type Term } from '../code.js';
 import type { ComponentRenderer, Context } from '../context.js';
 import { escapeHtml } from '../escape.js';
-import type { QrPlace } from '../inline.js';
+import type { QrOptions } from '../inline.js';
 import { errorCorrections, layQrCode, qrAlt, qrSizePx } from '../../qr-code.js';
 import { writeLine } from '../rich-text.js';
 import { aligned, attributeSafe, classAttribute, colorClass, css, word } from '../style.js';
@@ -19,19 +19,24 @@ export const qrCode: ComponentRenderer = (component, context) => {
   const value = templated(String(props['value']), context);
   const literal = literalOf(textOf(value, context));
   if (literal === '') return;
-  const place = placeOf(props, component.id, value, context);
+  const options = optionsOf(props, component.id, value, context);
   if (literal !== undefined) {
-    checkLiteral(literal, place);
-    return draw(props, { value, literal, expression: quote(literal), place }, context);
+    checkLiteral(literal, options);
+    return draw(props, { value, literal, expression: quote(literal), options }, context);
   }
   const expression = code.remember(plainOf(value, context));
-  code.block(`if(${expression}!=="")`, () => draw(props, { value, literal, expression, place }, context));
+  code.block(`if(${expression}!=="")`, () => draw(props, { value, literal, expression, options }, context));
 };
 
-type Shown = Readonly<{ value: TemplatedText; literal: string | undefined; /** Of the whole value. */ expression: string; place: Place }>;
-type Place = Readonly<{ [Name in keyof QrPlace]: Term }>;
+type Shown = Readonly<{
+  value: TemplatedText;
+  literal: string | undefined;
+  /** Of the whole value. */ expression: string;
+  options: OptionTerms;
+}>;
+type OptionTerms = Readonly<{ [Name in keyof QrOptions]: Term }>;
 
-const placeOf = (props: JsonObject, id: string, value: TemplatedText, context: Context): Place => {
+const optionsOf = (props: JsonObject, id: string, value: TemplatedText, context: Context): OptionTerms => {
   const first = value.find((part) => typeof part !== 'string');
   return {
     size: css('length', props['size'], '160px', context),
@@ -47,12 +52,12 @@ const placeOf = (props: JsonObject, id: string, value: TemplatedText, context: C
 const lowerCased = (value: Json | undefined): Json | undefined =>
   typeof value === 'string' && !hasPlaceholder(value) ? value.toLowerCase() : value;
 
-const draw = (props: JsonObject, { value, literal, expression, place }: Shown, context: Context): void => {
+const draw = (props: JsonObject, { value, literal, expression, options }: Shown, context: Context): void => {
   const { code, type } = context;
-  const size = typeof place.size === 'string' ? String(qrSizePx(place.size)) : js(code.remember(`QR_SIZE(${place.size.js})`));
-  const members = Object.entries(place).map(([name, term]) => `${name}:${typeof term === 'string' ? quote(term) : term.js}`);
+  const size = typeof options.size === 'string' ? String(qrSizePx(options.size)) : js(code.remember(`QR_SIZE(${options.size.js})`));
+  const members = Object.entries(options).map(([name, term]) => `${name}:${typeof term === 'string' ? quote(term) : term.js}`);
   const look = `{${members.join(',')}}`;
-  const source = `QR(${expression},${INLINE},${Object.values(place).every((term) => typeof term === 'string') ? code.constant(look) : look})`;
+  const source = `QR(${expression},${INLINE},${Object.values(options).every((term) => typeof term === 'string') ? code.constant(look) : look})`;
   const alt = literal === undefined ? js(`E(QR_ALT(${expression}))`) : escapeHtml(qrAlt(literal));
   code.html('<tr><td', ...alignAttribute(aligned(props, type.align, context)), ` style="padding:${gap(context)}">`);
   code.html(
@@ -80,7 +85,7 @@ const draw = (props: JsonObject, { value, literal, expression, place }: Shown, c
 };
 
 /** What can be known when the template is saved is said then. */
-const checkLiteral = (value: string, { size, level, color, background, id }: Place): void => {
+const checkLiteral = (value: string, { size, level, color, background, id }: OptionTerms): void => {
   if (typeof size !== 'string' || typeof level !== 'string' || typeof color !== 'string' || typeof background !== 'string') return;
   const code = layQrCode(value, { size, level, color, background });
   if (!('fault' in code)) return;

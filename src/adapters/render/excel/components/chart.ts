@@ -32,7 +32,7 @@ export const chart: ComponentDrawer<'chart'> = (component, { limits }) => {
       sheet.draw({ kind: 'chart', place: { row, column: 0, offset: 0, width, height }, title: component.title, xml });
       sheet.skip(chartRows + ROWS_BETWEEN, ROW_POINTS);
       writeNumbers(component, sheet, limits);
-      await sheet.settle();
+      await sheet.flush();
     },
   };
 };

@@ -28,7 +28,7 @@ export const richText: ComponentDrawer<'rich-text'> = ({ html, style: own, field
     widths: Array.from({ length: columns }, () => undefined),
     draw: async (sheet) => {
       for (const row of rows) draw(row, look, sheet);
-      await sheet.settle();
+      await sheet.flush();
     },
   };
 };

@@ -18,7 +18,7 @@ const AUTO_CHARS = { min: 8, max: 60 } as const;
 /** Room for what a formula gives. */
 const FORMULA_CHARS = 12;
 /** Rows after which the package takes what was written. */
-const SETTLE_EVERY_ROWS = 1_000;
+const FLUSH_EVERY_ROWS = 1_000;
 const EMPTY_ROW_POINTS = 20;
 const HEADER_POINTS = 19;
 
@@ -101,7 +101,7 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
     const row = rows[at] ?? [];
     const cells = columns.map((column, index) => bodyCell(row[index], column, index, body));
     sheet.writeRow(cells, heightOf(cells, looks, sheet));
-    if (at % SETTLE_EVERY_ROWS === SETTLE_EVERY_ROWS - 1) await sheet.settle();
+    if (at % FLUSH_EVERY_ROWS === FLUSH_EVERY_ROWS - 1) await sheet.flush();
   }
   if (hasFooter) {
     const cells = columns.map((column, at) => footerCell(column, at, body));
@@ -110,7 +110,7 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
   if (component.autoFilter && hasHeader && rows.length > 0) {
     sheet.filter(`A${headerRow}:${columnLetters(columns.length)}${body.last}`);
   }
-  await sheet.settle();
+  await sheet.flush();
 };
 
 const LINE_POINTS_PER_FONT_POINT = 1.36;
