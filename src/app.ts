@@ -61,7 +61,8 @@ export type AppOptions = Omit<EngineOptions, 'onAppended'> & Readonly<{ mailer?:
 export const startApp = async (config: Config, options: AppOptions = {}): Promise<App> => {
   const lock = holdProcessLock(config);
   const writes = openOwnWrites();
-  const engine = await openEngine(config, { ...options, onAppended: writes.note });
+  let servesAlone = async (): Promise<boolean> => false;
+  const engine = await openEngine(config, { ...options, onAppended: writes.note, servesAlone: () => servesAlone() });
   const firstKey = await firstStart(engine, samples);
   const surroundings = await openSurroundings(config, options, engine);
   const leasing: LeaseDeps = { ...engine, leases: surroundings.leases, worker: engine.ids.uuid() };
@@ -70,7 +71,8 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   setMaxListeners(0, cutOff.signal);
 
   const supervisor = makeSupervisor(engine);
-  const serving = openServing(leasing);
+  const serving = openServing(leasing, engine.followStates);
+  servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, cutOff: cutOff.signal });
   supervisor.start([...workers.projecting, ...workers.processing, ...(config.roles.includes('http') ? [serving.worker] : [])]);
   if (config.roles.includes('http')) await serving.whenSeen;

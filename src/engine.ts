@@ -37,6 +37,8 @@ export type EngineOptions = Readonly<{
   /** Stands between the program and its log: how tests let the disk refuse. */
   wrapStore?: (store: EventStore) => EventStore;
   onAppended?: EventLogPorts['onAppended'];
+  /** Whether no other process serves requests from these stores; where absent that is not known. */
+  servesAlone?: () => Promise<boolean>;
 }>;
 
 const pathOf = (url: string): string => url.slice(url.indexOf(':') + 1);
@@ -72,7 +74,20 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     ...(onAppended === undefined ? {} : { onAppended }),
   });
   return {
-    ...makeCommandDeps({ eventLog, keys, files, renderer, generator, clock, outbound, mediaTypes: signatureMediaTypes(), ids, limits }),
+    ...makeCommandDeps({
+      store,
+      servesAlone: options.servesAlone ?? (async () => false),
+      eventLog,
+      keys,
+      files,
+      renderer,
+      generator,
+      clock,
+      outbound,
+      mediaTypes: signatureMediaTypes(),
+      ids,
+      limits,
+    }),
     keys,
     store,
     documents,

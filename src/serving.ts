@@ -15,7 +15,11 @@ export type Serving = Readonly<{
   alone: () => Promise<boolean>;
 }>;
 
-export const openServing = (deps: LeaseDeps): Serving => {
+/**
+ * `follow` is what lets this process serve states from memory; it runs under the lease, so that a process which the others cannot see
+ * reads the log for each state.
+ */
+export const openServing = (deps: LeaseDeps, follow: (signal: AbortSignal) => Promise<void>): Serving => {
   let seen = (): void => {};
   const whenSeen = new Promise<void>((resolve) => (seen = resolve));
   return {
@@ -25,7 +29,7 @@ export const openServing = (deps: LeaseDeps): Serving => {
       run: (stop) =>
         underAnyLease(deps, names, stop, async ({ signal }) => {
           seen();
-          await deps.clock.sleep(Number.POSITIVE_INFINITY, signal);
+          await follow(signal);
         }),
     },
     alone: async () => {

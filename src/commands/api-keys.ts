@@ -36,12 +36,14 @@ export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKey
     cause,
     ownedBy(caller.teamId, apiKeyUnknown),
   );
+  // Whoever is told that the key is revoked may rely on it.
+  await deps.whenHeldEverywhere();
   return apiKeyListing(id, state!, cause.at);
 };
 
 /**
  * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED.
- * The log is asked on each call, so a key that any process revoked is refused from that moment on.
+ * A key that another process revoked is refused within the bound of the state cache; that process answers no sooner.
  */
 export const authenticate = async (deps: CommandDeps, token: string): Promise<Authenticated> => {
   const read = readApiKey(token);

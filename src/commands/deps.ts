@@ -1,7 +1,8 @@
 /** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
 import type { Caller } from './caller.js';
 import { isoMoment } from './remembered.js';
-import { cachedLoader, type Loaded } from './command-handler.js';
+import type { Loaded } from './command-handler.js';
+import { openStateCache } from './state-cache.js';
 import { attachmentTemplateDecider, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
 import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
 import type { Cause, EventLog } from '../event-log/event-log.js';
@@ -9,6 +10,7 @@ import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { Clock } from '../domain/ports/clock.js';
+import type { EventStore } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Generator } from '../domain/ports/generator.js';
 import type { Ids } from '../domain/ports/ids.js';
@@ -37,6 +39,10 @@ type Load<State> = (stream: StreamName) => MaybePromise<Loaded<State>>;
 
 export type CommandDeps = CommandPorts &
   Readonly<{
+    /** Follows the log until the signal aborts, so that the states below are served from memory. */
+    followStates: (signal: AbortSignal) => Promise<void>;
+    /** Resolves when what was appended before the call holds in every process that serves. */
+    whenHeldEverywhere: () => Promise<void>;
     template: Load<TemplateState>;
     attachmentTemplate: Load<AttachmentTemplateState>;
     slug: Load<SlugState>;
@@ -46,14 +52,29 @@ export type CommandDeps = CommandPorts &
 
 const STATES_MAX = 1_000;
 
-export const makeCommandDeps = (ports: CommandPorts): CommandDeps => ({
-  ...ports,
-  template: cachedLoader(ports.eventLog, templateDecider, STATES_MAX),
-  attachmentTemplate: cachedLoader(ports.eventLog, attachmentTemplateDecider, STATES_MAX),
-  slug: cachedLoader(ports.eventLog, { evolve: evolveSlug, initialState: undefined }, STATES_MAX),
-  team: cachedLoader(ports.eventLog, { evolve: evolveTeam, initialState: undefined }, STATES_MAX),
-  apiKey: cachedLoader(ports.eventLog, apiKeyDecider, STATES_MAX * 10),
-});
+export type StatePorts = Readonly<{
+  store: Pick<EventStore, 'head' | 'subscribeAll'>;
+  /** Whether no other process serves requests from these stores; false where that is not known. */
+  servesAlone: () => Promise<boolean>;
+}>;
+
+export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts & StatePorts): CommandDeps => {
+  const freshnessMs = ports.limits.stateFreshnessMs;
+  const states = openStateCache({ eventLog: ports.eventLog, store, clock: ports.clock, freshnessMs });
+  return {
+    ...ports,
+    eventLog: states.eventLog,
+    template: states.loader(templateDecider, STATES_MAX),
+    attachmentTemplate: states.loader(attachmentTemplateDecider, STATES_MAX),
+    slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),
+    team: states.loader({ evolve: evolveTeam, initialState: undefined }, STATES_MAX),
+    apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
+    followStates: states.follow,
+    whenHeldEverywhere: async () => {
+      if (!(await servesAlone())) await ports.clock.sleep(freshnessMs, new AbortController().signal);
+    },
+  };
+};
 
 /** In: who calls. Out: the metadata of the events that the call causes, at the moment of now. */
 export const causeOf = (deps: Pick<CommandPorts, 'clock'>, caller: Caller): Cause => ({

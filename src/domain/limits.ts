@@ -112,6 +112,8 @@ export const defaultLimits = {
   eventPayloadInlineBytesMax: 256 * 1024,
   ledgerSealEveryEvents: 10_000,
   ledgerSealEveryMs: 60_000,
+  /** How old a key, a team, a template or a slug may be that is served from memory. */
+  stateFreshnessMs: 1_000,
 
   // Work
   lanes: 64,
@@ -171,6 +173,7 @@ export const configurableLimits = [
   'listTotalMax',
   'ledgerSealEveryEvents',
   'ledgerSealEveryMs',
+  'stateFreshnessMs',
   'lanes',
   'busPointersMax',
   'deliveryDeadlineMs',

@@ -24,8 +24,6 @@ export type { Cause } from './encoding.js';
 export type EventLog = Readonly<{
   /** The events of a stream from a revision on (default 0), in order. Rejects with UnreadableEvent where one cannot be read. */
   load: (stream: StreamName, fromRevision?: number) => Promise<readonly Recorded[]>;
-  /** As that of the store: true where nothing comes after that revision, as far as it can tell without reading. */
-  endsAt: (stream: StreamName, revision: number) => boolean;
   /**
    * Appends after `version`, all or nothing. Resolves with the version after, once the events are durable. Rejects with
    * WrongExpectedRevision where the stream is elsewhere, with AppendUnknown where it cannot be found out whether they were written,
@@ -89,7 +87,6 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
       const last = encoded.at(-1)!;
       return { revision: done.revision, hash: last.toStore.hash, keyId: last.metadata.keyId };
     },
-    endsAt: store.endsAt,
     readAll: (after, { decrypt, ...options } = {}) => readers.decoded(store.readAll(after, options), decrypt),
     subscribeAll: (after, { decrypt, ...options }) => readers.subscribed(store.subscribeAll(after, options), decrypt),
     head: store.head,

@@ -111,7 +111,7 @@ await t.test('key create: what is wrong is said in a sentence', async (t) => {
   }
 });
 
-await t.test('key revoke holds in the server at once', async (t) => {
+await t.test('key revoke holds in the server when it answers', async (t) => {
   const { id, key } = await createKey('--name', 'short-lived');
   t.equal((await call(key, 'GET', '/api/emails')).status, 200);
   const revoked = await run('key', 'revoke', id);

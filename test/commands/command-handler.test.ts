@@ -1,6 +1,6 @@
-/** Load, fold, decide, append: what happens when two decide at once; and the states that are kept between calls. */
+/** Load, fold, decide, append: what happens when two decide at once. */
 import t from 'tap';
-import { cachedLoader, handle, loadState } from '../../src/commands/command-handler.js';
+import { handle, loadState } from '../../src/commands/command-handler.js';
 import { DomainError, WrongExpectedRevision } from '../../src/domain/errors.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
 import type { LedgerEvent } from '../../src/domain/team/events.js';
@@ -83,50 +83,4 @@ void t.test('it gives up where others are faster every time, and passes on what 
   appends = 0;
   await t.rejects(handle(losing(new Error('disk full')), stream, counter, 1, cause), { message: 'disk full' });
   t.equal(appends, 1);
-});
-
-void t.test('a kept state is never older than the call, and only the new part is read', async (t) => {
-  const { deps, elsewhere } = await openWorld();
-  const asked: number[] = [];
-  const watched: EventLog = {
-    ...deps.eventLog,
-    load: (name, from = 0) => {
-      asked.push(from);
-      return deps.eventLog.load(name, from);
-    },
-  };
-  const load = cachedLoader(watched, counter, 10);
-  t.match(await load(stream), { state: 0, version: { revision: -1 }, teamId: undefined });
-  for (const expected of [1, 2, 3]) {
-    await handle(elsewhere().eventLog, stream, counter, 1, cause);
-    t.match(await load(stream), { state: expected, version: { revision: expected - 1 }, teamId: TEAM_ID });
-    t.equal((await load(stream)).state, expected);
-  }
-  t.same(asked, [0, 0, 1, 2], 'nothing is read where nothing came after');
-});
-
-void t.test('of more states than there is room for, those used last are kept', async (t) => {
-  const { deps } = await openWorld();
-  const names = ['counter-1', 'counter-2', 'counter-3'] as StreamName[];
-  for (const name of names) await handle(deps.eventLog, name, counter, 1, cause);
-  const whole: string[] = [];
-  const load = cachedLoader(
-    {
-      ...deps.eventLog,
-      load: (name, from = 0) => {
-        if (from === 0) whole.push(name);
-        return deps.eventLog.load(name, from);
-      },
-    },
-    counter,
-    2,
-  );
-  await load(names[0]!);
-  await load(names[1]!);
-  await load(names[0]!);
-  await load(names[2]!);
-  await load(names[0]!);
-  t.same(whole, ['counter-1', 'counter-2', 'counter-3'], 'the first was used in between, so the second had to go');
-  await load(names[1]!);
-  t.equal(whole.at(-1), 'counter-2');
 });

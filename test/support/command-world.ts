@@ -39,7 +39,8 @@ export type World = Readonly<{
   elsewhere: () => CommandDeps;
 }>;
 
-export const openWorld = async (limits: Partial<Limits> = {}): Promise<World> => {
+/** `servesAlone`: whether no other process is said to serve. */
+export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = async (): Promise<boolean> => true): Promise<World> => {
   const clock = fakeClock(Date.parse(T0));
   const { store, keys, files } = openStoresOfTest();
   const ids = countingIds();
@@ -47,6 +48,8 @@ export const openWorld = async (limits: Partial<Limits> = {}): Promise<World> =>
   const open = (): CommandDeps => {
     const eventLog = openEventLog({ store, keys, files, ids, clock, limits: bounds });
     return makeCommandDeps({
+      store,
+      servesAlone,
       eventLog,
       keys,
       files,

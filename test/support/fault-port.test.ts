@@ -11,7 +11,6 @@ const store: EventStore = {
   },
   positions: 'dense',
   readStream: async () => [],
-  endsAt: () => false,
   readLast: async () => undefined,
   readAll: async function* () {
     yield { events: [], position: 1 };

@@ -52,20 +52,7 @@ export const faultPort = <Port extends object>(port: Port, { failCall, error, on
 
 /** The functions of our ports that do not answer with a promise. */
 const iterators = new Set(['readAll', 'subscribeAll', 'consume', 'scan']);
-const synchronousNames = new Set([
-  'endsAt',
-  'fingerprint',
-  'seal',
-  'open',
-  'now',
-  'uuid',
-  'bytes',
-  'debug',
-  'info',
-  'warn',
-  'error',
-  'child',
-]);
+const synchronousNames = new Set(['fingerprint', 'seal', 'open', 'now', 'uuid', 'bytes', 'debug', 'info', 'warn', 'error', 'child']);
 
 const asynchronous = (fail: (deed: () => unknown) => unknown, deed: () => unknown, synchronous: boolean): unknown => {
   if (synchronous) return fail(deed);

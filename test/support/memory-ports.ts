@@ -93,7 +93,6 @@ export const memoryEventStore = (): MemoryEventStore => {
       return events.filter((event) => event.stream === stream && event.revision >= fromRevision);
     },
     positions: 'dense',
-    endsAt: (stream, revision) => last(stream)?.revision === revision,
     readLast: async (stream) => last(stream),
     readAll: (after, { kinds, batchSize = 1_000 } = {}) => batches(after, head(), kinds, batchSize),
     subscribeAll: async function* (after, { kinds, batchSize = 1_000, signal }) {

@@ -5,7 +5,6 @@ import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
 import { createHeadWatch } from './head-watch.js';
 import { openLogTable, type Append, type LogTable } from './log-table.js';
-import { createStreamEnds } from './ends.js';
 import { isLong, readAhead } from './read-ahead.js';
 import { createRecentEvents, type Matches } from './recent-events.js';
 
@@ -20,7 +19,6 @@ export const eventStoreOn = (database: Database): EventStore => {
   const table = openLogTable(database);
   const recent = createRecentEvents();
   const watch = createHeadWatch(table);
-  const ends = createStreamEnds(table);
   /** Written by the group under way; they become recent events when it is durable. */
   let written: StoredEvent[] = [];
   let head = 0;
@@ -39,7 +37,6 @@ export const eventStoreOn = (database: Database): EventStore => {
       return outcome;
     },
     committed: () => {
-      for (const event of written) ends.wrote(event.stream, event.revision);
       // Where nothing subscribes in this process, recent events are not cached.
       if (watch.hasSubscribers()) for (const event of written) recent.push(event);
       watch.notify(head);
@@ -55,15 +52,7 @@ export const eventStoreOn = (database: Database): EventStore => {
       return commits.run({ stream, expectedRevision, events });
     },
     positions: 'dense',
-    endsAt: ends.endsAt,
-    readStream: async (stream, fromRevision = 0) => {
-      if (fromRevision === 0) return table.stream(stream, 0);
-      if (ends.endsAt(stream, fromRevision - 1)) return [];
-      // Read after the look at other processes' commits: what is noted is never older than that look.
-      const events = table.stream(stream, fromRevision);
-      ends.note(stream, events.at(-1)?.revision ?? fromRevision - 1);
-      return events;
-    },
+    readStream: async (stream, fromRevision = 0) => table.stream(stream, fromRevision),
     readLast: async (stream) => table.last(stream),
     head: async () => table.head(),
     readAll: (after, options = {}) => readTo(database, table, after, options),

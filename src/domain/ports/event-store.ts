@@ -50,11 +50,6 @@ export type EventStore = Readonly<{
   append: (stream: string, expectedRevision: number, events: readonly EventToStore[]) => Promise<AppendOutcome>;
   /** The events of a stream in order from revision `fromRevision` (default 0); empty where there are none. */
   readStream: (stream: string, fromRevision?: number) => Promise<readonly StoredEvent[]>;
-  /**
-   * True where the stream ends with that revision, as far as the store can tell without reading: what another process appends may
-   * show a turn of the event loop later. False says nothing.
-   */
-  endsAt: (stream: string, revision: number) => boolean;
   /** The last event of a stream, or undefined where there is none. */
   readLast: (stream: string) => Promise<StoredEvent | undefined>;
   /**

@@ -132,7 +132,6 @@ export const openDistantEventStore = (server: EventServer, network: Network): Ev
 
   return {
     positions: 'sparse',
-    endsAt: () => false,
     append: async (stream, expectedRevision, events) => {
       if (events.length === 0 || expectedRevision < -1) throw new RangeError('an append needs an event and a revision from -1 on');
       if (closed.signal.aborted) throw new Error('the event store is closed');

@@ -37,7 +37,6 @@ export const distantEventStore = (): MemoryEventStore => {
   return {
     ...store,
     events: server.events,
-    endsAt: (stream, revision) => server.stream(stream).at(-1)?.revision === revision,
     reads: () => reads,
     beforeAppend: (next) => {
       hook = next;

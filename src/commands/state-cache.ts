@@ -1,0 +1,212 @@
+/**
+ * States that are read far more often than they change: keys, teams, templates, slugs. They are served from memory where a live
+ * subscription is known to have been at the head of the log within the bound; where it is behind, the stream is read.
+ */
+import { emptyLoaded, foldOnto, type Fold, type Loaded } from './command-handler.js';
+import { AppendUnknown, WrongExpectedRevision } from '../domain/errors.js';
+import type { DomainEvent } from '../domain/events.js';
+import { splitStream, type StreamName } from '../domain/ids.js';
+import type { MaybePromise } from '../domain/maybe-promise.js';
+import type { Clock } from '../domain/ports/clock.js';
+import type { EventStore, Position } from '../domain/ports/event-store.js';
+import type { EventLog } from '../event-log/event-log.js';
+import { boundedCache } from '../shared/bounded-cache.js';
+
+export type StateCachePorts = Readonly<{
+  eventLog: EventLog;
+  store: Pick<EventStore, 'head' | 'subscribeAll'>;
+  clock: Pick<Clock, 'monotonic'>;
+  /** A state from memory holds everything of before that many milliseconds. */
+  freshnessMs: number;
+}>;
+
+export type StateCache = Readonly<{
+  /** Loads states of one kind and keeps `statesMax` of them, those used last. */
+  loader: <Event extends DomainEvent, State>(
+    fold: Fold<Event, State>,
+    statesMax: number,
+  ) => (stream: StreamName) => MaybePromise<Loaded<State>>;
+  /** The log, whose appends hold here at once. */
+  eventLog: EventLog;
+  /** Follows the log until the signal aborts; without it every state is read. */
+  follow: (signal: AbortSignal) => Promise<void>;
+}>;
+
+/** The kinds of stream whose states are kept. */
+const KINDS = ['apiKey', 'team', 'template', 'attachmentTemplate', 'templateSlug', 'attachmentTemplateSlug'] as const;
+const kinds: ReadonlySet<string> = new Set(KINDS);
+
+export const openStateCache = (ports: StateCachePorts): StateCache => {
+  const freshness = openFreshness(ports);
+  const changes = openChanges();
+  return {
+    loader: (fold, statesMax) => loaderOf(ports.eventLog, fold, statesMax, freshness, changes),
+    eventLog: { ...ports.eventLog, append: notingAppends(ports.eventLog, changes) },
+    follow: async (signal) => {
+      await freshness.begin(changes.clear);
+      try {
+        for await (const { events, position } of ports.store.subscribeAll(freshness.position(), { kinds: KINDS, signal })) {
+          for (const { stream, revision } of events) changes.note(stream, revision);
+          freshness.reached(position);
+        }
+      } finally {
+        freshness.end();
+      }
+    },
+  };
+};
+
+type Entry<State> = { readonly loaded: Loaded<State>; isCurrent: boolean };
+
+const loaderOf = <Event extends DomainEvent, State>(
+  eventLog: EventLog,
+  fold: Fold<Event, State>,
+  statesMax: number,
+  freshness: Freshness,
+  changes: Changes,
+): ((stream: StreamName) => MaybePromise<Loaded<State>>) => {
+  const states = boundedCache<StreamName, Entry<State>>({ entriesMax: statesMax });
+  changes.listen({
+    changed: (stream, revision) => {
+      const known = states.get(stream);
+      if (known !== undefined && known.loaded.version.revision < revision) known.isCurrent = false;
+    },
+    cleared: states.clear,
+  });
+
+  const read = async (stream: StreamName, known: Loaded<State>): Promise<Loaded<State>> => {
+    const generation = changes.generation();
+    const news = await eventLog.load(stream, known.version.revision + 1);
+    const loaded = foldOnto(fold, known, news);
+    // What was read before the subscription began (again) may lack what it does not tell of.
+    if (loaded.version.revision < 0 || generation !== changes.generation()) return loaded;
+    states.set(stream, { loaded, isCurrent: loaded.version.revision >= changes.newest(stream) });
+    return loaded;
+  };
+
+  return (stream) => {
+    const known = states.get(stream);
+    if (known !== undefined && known.isCurrent && freshness.isFresh()) return known.loaded;
+    return read(stream, known?.loaded ?? emptyLoaded(stream, fold.initialState));
+  };
+};
+
+type Listener = Readonly<{ changed: (stream: StreamName, revision: number) => void; cleared: () => void }>;
+
+type Changes = Readonly<{
+  listen: (listener: Listener) => void;
+  /** The stream has gone on to that revision. */
+  note: (stream: string, revision: number) => void;
+  /** The newest revision that was noted, -1 where none was. */
+  newest: (stream: StreamName) => number;
+  clear: () => void;
+  /** How often all was cleared. */
+  generation: () => number;
+}>;
+
+/** A reading that is older than what was noted is noticed for that many streams, those noted last. */
+const NOTED_MAX = 4_096;
+
+const openChanges = (): Changes => {
+  const listeners: Listener[] = [];
+  const noted = boundedCache<string, number>({ entriesMax: NOTED_MAX });
+  let generation = 0;
+  return {
+    listen: (listener) => void listeners.push(listener),
+    note: (stream, revision) => {
+      // Own appends and the subscription tell of the same events, in any order.
+      if (revision <= (noted.get(stream) ?? -1)) return;
+      noted.set(stream, revision);
+      for (const { changed } of listeners) changed(stream as StreamName, revision);
+    },
+    newest: (stream) => noted.get(stream) ?? -1,
+    clear: () => {
+      generation += 1;
+      noted.clear();
+      for (const { cleared } of listeners) cleared();
+    },
+    generation: () => generation,
+  };
+};
+
+/** What this process appends is noted before the append resolves. */
+const notingAppends =
+  (eventLog: EventLog, changes: Changes): EventLog['append'] =>
+  (stream, version, events, cause) => {
+    const appended = eventLog.append(stream, version, events, cause);
+    if (!kinds.has(splitStream(stream).kind)) return appended;
+    return appended.then(
+      (after) => {
+        changes.note(stream, after.revision);
+        return after;
+      },
+      (fault: unknown) => {
+        if (fault instanceof WrongExpectedRevision) changes.note(stream, fault.actual);
+        // The events may come to be at any time: until they do, or others, the state is read.
+        if (fault instanceof AppendUnknown) changes.note(stream, version.revision + events.length);
+        throw fault;
+      },
+    );
+  };
+
+type Freshness = Readonly<{
+  /** Notes where the log ends now; `clear` is called for what was read before. */
+  begin: (clear: () => void) => Promise<void>;
+  /** Where the subscription begins. */
+  position: () => Position;
+  reached: (position: Position) => void;
+  end: () => void;
+  isFresh: () => boolean;
+}>;
+
+/** The head of the log is asked for at most twice within the bound, and only while states are asked for. */
+const openFreshness = ({ store, clock, freshnessMs }: StateCachePorts): Freshness => {
+  /** Everything of before this moment has been noted. */
+  let asOfMs = Number.NEGATIVE_INFINITY;
+  let position: Position = 0;
+  let isFollowing = false;
+  /** Where the log ended at a moment; the subscription is not there yet. */
+  let ahead: Readonly<{ position: Position; atMs: number }> | undefined;
+  let isAsking = false;
+
+  const settle = (): void => {
+    if (ahead === undefined || position < ahead.position) return;
+    asOfMs = Math.max(asOfMs, ahead.atMs);
+    ahead = undefined;
+  };
+
+  const ask = async (atMs: number): Promise<void> => {
+    isAsking = true;
+    try {
+      ahead = { position: await store.head(), atMs };
+      settle();
+    } catch {
+      // Where the head is not known the states are read, and reading tells what is wrong.
+    } finally {
+      isAsking = false;
+    }
+  };
+
+  return {
+    begin: async (clear) => {
+      const atMs = clock.monotonic();
+      position = await store.head();
+      clear();
+      [asOfMs, ahead, isFollowing] = [atMs, undefined, true];
+    },
+    position: () => position,
+    reached: (reached) => {
+      position = reached;
+      settle();
+    },
+    end: () => {
+      isFollowing = false;
+    },
+    isFresh: () => {
+      if (!isFollowing) return false;
+      const nowMs = clock.monotonic();
+      if (nowMs - asOfMs > freshnessMs / 2 && ahead === undefined && !isAsking) void ask(nowMs);
+      return nowMs - asOfMs < freshnessMs;
+    },
+  };
+};
