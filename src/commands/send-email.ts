@@ -3,12 +3,12 @@ import type { Caller } from './caller.js';
 import { keyReused, type Answer, type Idempotency } from './idempotency.js';
 import { isoMoment } from './remembered.js';
 import { noAttachments, prepareAttachments, storeAttachments } from './attachments.js';
-import { checkRequest } from './check-request.js';
+import { checkRequest, type CheckedRequest } from './check-request.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { readAttachments } from './given-attachments.js';
 import { compiledTemplate, findTemplate, type KnownTemplate } from './templates.js';
 import { emailDecider } from '../domain/email/decider.js';
-import type { EmailAccepted } from '../domain/email/events.js';
+import type { EmailAccepted, EmailContent } from '../domain/email/events.js';
 import { sendResponse } from './email-answers.js';
 import type { SendEmailRequest, SendEmailResponse } from '../api/emails.js';
 import { AppendUnknown, DomainError, WrongExpectedRevision } from '../domain/errors.js';
@@ -92,12 +92,9 @@ const prepare = async (
     ? await prepareAttachments(deps, caller, given, { variables, environment, assetIds })
     : noAttachments;
   const sealing = files.length === 0 ? undefined : await deps.eventLog.newKey();
-  const attachments =
-    sealing === undefined
-      ? []
-      : await storeAttachments(deps, sealing.key, files, checked.scheduledAt === undefined ? nowMs : Date.parse(checked.scheduledAt));
-
-  const data: EmailAccepted['data'] = {
+  const dueAtMs = checked.scheduledAt === undefined ? nowMs : Date.parse(checked.scheduledAt);
+  const attachments = sealing === undefined ? [] : await storeAttachments(deps, sealing.key, files, dueAtMs);
+  const accepted: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
     templateId: known.id,
     templateName: name,
@@ -112,20 +109,27 @@ const prepare = async (
     ...(generated === undefined ? {} : { generated }),
     ...(fingerprint === undefined ? {} : { fingerprint }),
   };
-  const content = {
-    from,
-    recipients: [...checked.recipients],
-    subject,
-    variables: request.variables,
-    headers: checked.headers,
-    metadata: request.metadata ?? {},
-    attachments,
-    ...(checked.replyTo === undefined ? {} : { replyTo: checked.replyTo }),
-    ...(request.subject === undefined ? {} : { subjectOverride: request.subject }),
-  };
-  const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted: data, scheduledAt: checked.scheduledAt, content }, undefined);
+  const content = contentOf(request, checked, { from, subject, attachments });
+  const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted, scheduledAt: checked.scheduledAt, content }, undefined);
   return { event: event as EmailAccepted, keyId: sealing?.id };
 };
+
+/** The sealed part of the event: what was asked for, and what was made ready for it. */
+const contentOf = (
+  request: SendEmailRequest,
+  checked: CheckedRequest,
+  ready: Pick<EmailContent, 'from' | 'subject' | 'attachments'>,
+): EmailContent => ({
+  from: ready.from,
+  recipients: [...checked.recipients],
+  subject: ready.subject,
+  variables: request.variables,
+  headers: checked.headers,
+  metadata: request.metadata ?? {},
+  attachments: ready.attachments,
+  ...(checked.replyTo === undefined ? {} : { replyTo: checked.replyTo }),
+  ...(request.subject === undefined ? {} : { subjectOverride: request.subject }),
+});
 
 const templateOf = async (deps: CommandDeps, caller: Caller, reference: string): Promise<KnownTemplate> => {
   const known = await findTemplate(deps, caller.teamId, reference);

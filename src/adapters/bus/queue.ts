@@ -1,0 +1,134 @@
+/** The pointers of one processor: those that wait, by priority, those that wait for their time, and those in work. */
+import { priorities, priorityShares, type Pointer, type Priority, type Work } from '../../domain/ports/bus.js';
+import { fifo, type Fifo } from './fifo.js';
+
+/** A pointer that is known: waiting for its turn, waiting for its time, or in work. */
+export type Entry = { readonly pointer: Pointer; deliveries: number };
+
+export type Queue = {
+  readonly known: Map<string, Entry>;
+  readonly waiting: Readonly<Record<Priority, Fifo<Entry>>>;
+  /** Known pointers of each priority: what fills the room. */
+  readonly taken: Record<Priority, number>;
+  /** Room for known pointers of one priority. */
+  readonly pointersMax: number;
+  /** How much each priority is owed of what is taken next. */
+  readonly credits: Record<Priority, number>;
+  /** Consumers that found nothing to do; each looks again when work comes or less is in flight. */
+  readonly sleepers: Set<() => void>;
+  readonly roomWaiters: Set<Readonly<{ priority: Priority; resolve: () => void }>>;
+};
+
+export const newQueue = (pointersMax: number): Queue => ({
+  known: new Map(),
+  waiting: { high: fifo(), normal: fifo(), low: fifo() },
+  taken: { high: 0, normal: 0, low: 0 },
+  pointersMax,
+  credits: { high: 0, normal: 0, low: 0 },
+  sleepers: new Set(),
+  roomWaiters: new Set(),
+});
+
+/** Lets every consumer look again. */
+export const wake = ({ sleepers }: Queue): void => {
+  if (sleepers.size === 0) return;
+  const woken = [...sleepers];
+  sleepers.clear();
+  for (const resolve of woken) resolve();
+};
+
+export const enqueue = (queue: Queue, entry: Entry): void => {
+  queue.waiting[entry.pointer.priority].push(entry);
+  wake(queue);
+};
+
+/** Takes the pointers that it does not know yet. Out: those it has no room for. */
+export const add = (queue: Queue, pointers: readonly Pointer[]): readonly Pointer[] => {
+  const refused: Pointer[] = [];
+  for (const pointer of pointers) {
+    if (queue.known.has(pointer.id)) continue;
+    if (queue.taken[pointer.priority] >= queue.pointersMax) {
+      refused.push(pointer);
+      continue;
+    }
+    const entry: Entry = { pointer, deliveries: 0 };
+    queue.known.set(pointer.id, entry);
+    queue.taken[pointer.priority] += 1;
+    enqueue(queue, entry);
+  }
+  return refused;
+};
+
+export const forget = (queue: Queue, { pointer }: Entry): void => {
+  queue.known.delete(pointer.id);
+  queue.taken[pointer.priority] -= 1;
+  if (queue.roomWaiters.size === 0 || !hasRoom(queue, pointer.priority)) return;
+  for (const waiter of queue.roomWaiters) if (waiter.priority === pointer.priority) waiter.resolve();
+};
+
+const hasRoom = ({ taken, pointersMax }: Queue, priority: Priority): boolean => taken[priority] <= pointersMax / 2;
+
+/** Resolves when at least half of the room for that priority is free, or one of the signals aborts. */
+export const waitForRoom = (queue: Queue, priority: Priority, signals: readonly AbortSignal[]): Promise<void> =>
+  new Promise((resolve) => {
+    if (signals.some(({ aborted }) => aborted) || hasRoom(queue, priority)) return resolve();
+    const waiter = {
+      priority,
+      resolve: () => {
+        queue.roomWaiters.delete(waiter);
+        for (const signal of signals) signal.removeEventListener('abort', waiter.resolve);
+        resolve();
+      },
+    };
+    queue.roomWaiters.add(waiter);
+    for (const signal of signals) signal.addEventListener('abort', waiter.resolve);
+  });
+
+/** Smooth weighted round robin: each priority that waits earns its share, the one that is owed most is taken and pays for all. */
+export const take = ({ waiting, credits }: Queue): Entry | undefined => {
+  let next: Priority | undefined;
+  let shares = 0;
+  for (const priority of priorities) {
+    if (waiting[priority].isEmpty()) {
+      credits[priority] = 0;
+      continue;
+    }
+    credits[priority] += priorityShares[priority];
+    shares += priorityShares[priority];
+    if (next === undefined || credits[priority] > credits[next]) next = priority;
+  }
+  if (next === undefined) return undefined;
+  credits[next] -= shares;
+  return waiting[next].shift();
+};
+
+type ConsumeOptions = Readonly<{
+  maxInFlight: number;
+  signal: AbortSignal;
+  closed: AbortSignal;
+  /** The work of one entry; `done` lets its consumer take another. */
+  workOf: (entry: Entry, done: () => void) => Work;
+}>;
+
+/** Gives out work until a signal aborts, at most `maxInFlight` at once. */
+export async function* consumeFrom(queue: Queue, { maxInFlight, signal, closed, workOf }: ConsumeOptions): AsyncGenerator<Work> {
+  const onAbort = (): void => wake(queue);
+  signal.addEventListener('abort', onAbort);
+  let inFlight = 0;
+  try {
+    while (!signal.aborted && !closed.aborted) {
+      const entry = inFlight < maxInFlight ? take(queue) : undefined;
+      if (entry === undefined) {
+        await new Promise<void>((resolve) => void queue.sleepers.add(resolve));
+        continue;
+      }
+      inFlight += 1;
+      yield workOf(entry, () => {
+        inFlight -= 1;
+        wake(queue);
+      });
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
