@@ -7,7 +7,7 @@ import type { ReadModels } from '../src/domain/ports/read-models.js';
 import type { EmailFilter, Queries } from '../src/projections/query-types.js';
 import { emailsProjection } from '../src/projections/emails.js';
 import { makeQueries } from '../src/projections/queries.js';
-import { emptyDesk, project } from '../src/projections/runner.js';
+import { openUnitOfWork } from '../src/projections/unit-of-work.js';
 import { lifeOf, teamA } from './support/email-life.js';
 import { percentile } from './support/load.js';
 import { machineWithDisk } from './support/machine.js';
@@ -36,7 +36,7 @@ const fillDocuments = async (documents: ReadModels): Promise<number> => {
   await documents.projection(projection.name, projection.collections);
   const rebuild = await documents.rebuild(projection.name);
   const random = seeded(SEED);
-  const desk = emptyDesk();
+  const work = openUnitOfWork(projection, rebuild.store);
   let checkpoint = await rebuild.store.checkpoint();
   let position = 0;
   let ofTeamA = 0;
@@ -62,7 +62,8 @@ const fillDocuments = async (documents: ReadModels): Promise<number> => {
         });
       });
     }
-    checkpoint = await project(projection, rebuild.store, desk, recorded, checkpoint);
+    await work.fold(recorded);
+    checkpoint = await work.write(checkpoint, position);
   }
   await rebuild.commit();
   return ofTeamA;

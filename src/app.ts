@@ -158,7 +158,7 @@ const openRunners = async (engine: Engine, leasing: LeaseDeps): Promise<Runners>
     const pause = (signal: AbortSignal): Promise<void> => wait(PROJECTION_PAUSE_MS, undefined, { signal }).catch(() => {});
     const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
       underLease(leasing, `project-${projection.name}`, signal, (held) => work(held.signal));
-    runners.set(projection.name, makeRunner(projection, { eventLog: engine.eventLog, store, pause, lead }));
+    runners.set(projection.name, makeRunner(projection, { eventLog: engine.eventLog, clock: engine.clock, store, pause, lead }));
   }
   return runners;
 };

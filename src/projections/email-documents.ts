@@ -8,7 +8,7 @@ export const EMAILS = 'emails';
 export const EMAIL_COUNTS = 'emailCounts';
 export const EMAIL_TIMERS = timersOf('email');
 
-/** `team` is absent from a deleted email, so no list finds it; `phase` and `dueAt` are absent where nothing is left to do. */
+/** `team` is absent from a deleted email, so no list finds it. */
 export type EmailDocument = Document &
   Readonly<{
     team?: string;
@@ -19,16 +19,15 @@ export type EmailDocument = Document &
     templateName: string;
     priority: string;
     createdAt: string;
-    phase?: string;
-    dueAt?: string;
     subject?: string;
     summary: EmailSummary;
     /** Subject, addresses and names, line by line; absent once archived. */
     text?: string;
   }>;
 
-/** One day of one team: how many emails there are, by `status|templateId`. */
-export type EmailCountsDocument = Document & Readonly<{ team: string; day: string; cells: Readonly<Record<string, number>> }>;
+/** One day of one team: how many emails there are, by `status|templateId`; the `seq` of each of its emails lies from `first` to `last`. */
+export type EmailCountsDocument = Document &
+  Readonly<{ team: string; day: string; first: number; last: number; cells: Readonly<Record<string, number>> }>;
 
 /** What lists show of an email. */
 export type EmailListing = {

@@ -1,60 +1,54 @@
-/** What a projection is: declared collections, and a pure step from documents and an event to documents. */
-import type { ByEventType, EventType, Recorded, StreamKind } from '../domain/events.js';
+/**
+ * What a projection is: a declaration of its collections, the kinds of stream it reads, and what each type of event does there. Pure and
+ * total: it refuses no event, reads no clock, and gives the same documents however the events are cut into batches.
+ */
+import type { DomainEvent, EventOfKind, EventType, Recorded, StreamKind } from '../domain/events.js';
 import type { CollectionSpec, Document } from '../domain/ports/read-models.js';
 
-/** A document to put, or to remove where undefined, by the event at that position. */
-export type Change = Readonly<{ collection: string; id: string; position: number; document: Document | undefined }>;
+/**
+ * What one event does to one document: the document after it, or undefined where it is removed. It is applied only where the document
+ * has not folded that event yet. The document belongs to the unit of work, so it may be changed in place; its `position` is set by the unit of work.
+ */
+export type Step = Readonly<{ collection: string; id: string; next: (document: Document | undefined) => Document | undefined }>;
 
 export type Reference = Readonly<{ collection: string; id: string }>;
 
-export type Projection = Readonly<{
-  name: string;
-  /** In the order in which they are written: one that is derived from changes of another stands before it. */
-  collections: readonly CollectionSpec[];
-  /** Those of few documents, which most batches touch: a rebuild remembers which of them there are, and asks for no other. */
-  few?: readonly string[];
-  /** The kinds of stream it reads. */
-  kinds: readonly StreamKind[];
-  /** The types of event of whose sealed part it looks at the envelope; of others it is not opened. */
-  opens: readonly EventType[];
-  /** The documents that the events of a batch may touch, known from the events alone. */
-  reads: (batch: readonly Recorded[]) => readonly Reference[];
-  /** Further documents that an event on this one may touch. */
-  related?: (document: Document) => readonly Reference[];
-  /**
-   * In: events in order and a look at the documents that `reads` and `related` named. Out: the changes, one for each document. Pure and
-   * total: it refuses no event, reads no clock, and gives the same documents however the events are cut into batches.
-   */
-  fold: (batch: readonly Recorded[], find: Find) => readonly Change[];
+/**
+ * In: an event, and the document of its stream in the main collection, which may be changed in place; undefined where there is none.
+ * It is called only where that document has not folded the event yet. Out: the steps, that of the main collection among them.
+ */
+export type Handler<Event extends DomainEvent> = (recorded: Recorded<Event>, document: Document | undefined) => readonly Step[];
+
+/** An entry for each type of event of those kinds: a new type does not compile until every projection says what it does with it. */
+export type Handlers<Kind extends StreamKind> = Readonly<{
+  [Type in EventOfKind<Kind>['type']]: Handler<Extract<EventOfKind<Kind>, { type: Type }>> | 'ignored';
 }>;
 
-/**
- * What a projection reads of each type of event of a kind: its data alone, or the envelope of its sealed part too. A new type does not
- * compile until each projection of its kind says so here.
- */
-export const eventsRead = <Kind extends StreamKind>(
-  kind: Kind,
-  parts: ByEventType<Kind, 'data' | 'envelope'>,
-): Pick<Projection, 'kinds' | 'opens'> => ({
-  kinds: [kind],
-  opens: (Object.keys(parts) as (keyof typeof parts)[]).filter((type) => parts[type] === 'envelope'),
-});
+type Declared = Readonly<{
+  name: string;
+  /**
+   * In the order in which they are written. The main collection stands last: where a write is torn, a document of it that is written says
+   * that all that is derived from the same events is written too.
+   */
+  collections: readonly CollectionSpec[];
+  /** The collection that has one document for each stream; its id is that of the stream. */
+  main: string;
+  /** The types of event of whose sealed part it looks at the envelope; of others it is not decrypted. */
+  decrypts: readonly EventType[];
+  /** The documents beside the main one that a step of this event looks at. In: the main document as it is before the batch. */
+  related?: (recorded: Recorded, document: Document | undefined) => readonly Reference[];
+}>;
 
-export type Find = (collection: string, id: string) => Document | undefined;
+export type Projection = Declared &
+  Readonly<{
+    kinds: readonly StreamKind[];
+    /** Looked up by the type of an event, which its handler then takes as its own. */
+    on: Readonly<Record<string, AnyHandler | 'ignored'>>;
+  }>;
 
-export const keyOf = (collection: string, id: string): string => `${collection}\n${id}`;
+/** A method is compared by its parameters in both directions, so each handler of one type of event is one of these. */
+type AnyHandler = { handle(recorded: Recorded, document: Document | undefined): readonly Step[] }['handle'];
 
-/** The fold of a projection whose step takes one event at a time. */
-export const eventByEvent =
-  (step: (recorded: Recorded, find: Find) => readonly Change[]): Projection['fold'] =>
-  (batch, find) => {
-    const changed = new Map<string, Change>();
-    const findChanged: Find = (collection, id) => {
-      const change = changed.get(keyOf(collection, id));
-      return change === undefined ? find(collection, id) : change.document;
-    };
-    for (const recorded of batch) {
-      for (const change of step(recorded, findChanged)) changed.set(keyOf(change.collection, change.id), change);
-    }
-    return [...changed.values()];
-  };
+export const declareProjection = <Kind extends StreamKind>(
+  declared: Declared & Readonly<{ kinds: readonly Kind[]; on: Handlers<Kind> }>,
+): Projection => declared;

@@ -3,7 +3,7 @@ import { apiKeyListing } from '../domain/api-key/state.js';
 import { assertDefined, parseApiKeyId, parseEmailId, type TeamId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
-import type { Condition, ReadModels } from '../domain/ports/read-models.js';
+import type { Condition, Query, ReadModels } from '../domain/ports/read-models.js';
 import type { EmailFilter, Queries } from './query-types.js';
 import { API_KEYS, type ApiKeyDocument } from './api-keys.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
@@ -25,7 +25,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       deps.documents,
       {
         collection: EMAILS,
-        where: whereOf(teamId, filter),
+        where: await whereInOrder(deps, teamId, filter),
         search: filter.search,
         searchTotalMax: deps.limits.searchTotalMax,
         sortField: 'createdAt',
@@ -38,7 +38,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   emailIds: async (teamId, given, limit) => {
     const filter = inUtc(given);
     const found = await deps.documents.find(EMAILS, {
-      where: whereOf(teamId, filter),
+      where: await whereInOrder(deps, teamId, filter),
       ...(filter.search === undefined ? { sort: { field: 'createdAt', direction: 'desc' as const } } : { search: filter.search }),
       limit,
     });
@@ -94,6 +94,17 @@ const whereOf = (teamId: TeamId, { status, templateId, startDate, endDate }: Ema
     ? {}
     : { createdAt: { ...(startDate === undefined ? {} : { gte: startDate }), ...(endDate === undefined ? {} : { lte: endDate }) } }),
 });
+
+/** A search goes by `seq`: where days are given, it looks only between the first and the last email of those days. */
+const whereInOrder = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Query['where']> => {
+  const where = whereOf(teamId, filter);
+  const { startDate, endDate } = filter;
+  if (filter.search === undefined || (startDate === undefined && endDate === undefined)) return where;
+  const days = await daysBetween(deps, teamId, startDate && dayOf(startDate), endDate && dayOf(endDate));
+  const gte = days.reduce((least, { first }) => Math.min(least, first), Number.MAX_SAFE_INTEGER);
+  const lte = days.reduce((most, { last }) => Math.max(most, last), 0);
+  return { ...where, seq: { gte, lte } };
+};
 
 /** What a team has of a collection of which it has few, all or those that the search finds. */
 const allOf = (deps: QueryDeps, collection: string, teamId: TeamId, search?: string): ListQuery => ({

@@ -1,42 +1,38 @@
-/** Fills the documents of a projection from nothing, beside the live ones; and compares the two. */
+/** Makes the documents of a projection from nothing, beside the live ones; and compares the two. */
 import type { EventLog } from '../event-log/event-log.js';
 import type { Document, ReadModels, Rebuild } from '../domain/ports/read-models.js';
 import type { Projection } from './projection.js';
-import { emptyDesk, foldBatch, writePending } from './runner.js';
+import { openUnitOfWork } from './unit-of-work.js';
 
 const BATCH_SIZE = 1_000;
 /** Most events of an email follow its first closely: its document is written once for them all. */
-const PENDING_DOCUMENTS_MAX = 2_048;
+const CHANGED_DOCUMENTS_MAX = 4_096;
 
-/** Folds every event up to `upTo` (default: the head of now) into the shadow. Out: how many events there were. */
-export const fill = async (
+type ProjectOptions = Readonly<{ upTo?: number; onProgress?: (position: number) => void }>;
+
+/** Folds every event up to `upTo` (default: the head of now) into the collections of a rebuild. Out: how many events there were. */
+export const projectInto = async (
   projection: Projection,
   eventLog: Pick<EventLog, 'readAll'>,
-  rebuild: Rebuild,
-  options: Readonly<{ upTo?: number; onProgress?: (position: number) => void }> = {},
+  { store }: Pick<Rebuild, 'store'>,
+  { upTo = Number.MAX_SAFE_INTEGER, onProgress }: ProjectOptions = {},
 ): Promise<number> => {
-  const { upTo = Number.MAX_SAFE_INTEGER, onProgress } = options;
-  let checkpoint = await rebuild.store.checkpoint();
-  const desk = emptyDesk(checkpoint.position === 0 ? projection.few : []);
-  let position = checkpoint.position;
-  let events = 0;
-  const { kinds, opens: decrypt } = projection;
-  for await (const { events: batch, position: lookedAt } of eventLog.readAll(position, { kinds, decrypt, batchSize: BATCH_SIZE })) {
-    if (batch.length === 0) {
-      onProgress?.(lookedAt);
-      continue;
-    }
-    const wanted = batch.at(-1)!.position <= upTo ? batch : batch.filter((recorded) => recorded.position <= upTo);
-    if (wanted.length === 0) break;
-    await foldBatch(projection, rebuild.store, desk, wanted);
-    position = wanted.at(-1)!.position;
-    events += wanted.length;
-    if (desk.pending.size >= PENDING_DOCUMENTS_MAX) checkpoint = await writePending(projection, rebuild.store, desk, checkpoint, position);
-    onProgress?.(position);
-    if (wanted.length < batch.length) break;
+  const { kinds, decrypts: decrypt } = projection;
+  const work = openUnitOfWork(projection, store);
+  let checkpoint = await store.checkpoint();
+  let seen = checkpoint.position;
+  let count = 0;
+  for await (const { events, position } of eventLog.readAll(seen, { kinds, decrypt, batchSize: BATCH_SIZE })) {
+    const wanted = position <= upTo ? events : events.filter((recorded) => recorded.position <= upTo);
+    await work.fold(wanted);
+    count += wanted.length;
+    seen = Math.min(position, upTo);
+    if (work.changed() >= CHANGED_DOCUMENTS_MAX) checkpoint = await work.write(checkpoint, seen);
+    onProgress?.(seen);
+    if (position >= upTo) break;
   }
-  if (position > checkpoint.position) await writePending(projection, rebuild.store, desk, checkpoint, position);
-  return events;
+  if (seen > checkpoint.position) await work.write(checkpoint, seen);
+  return count;
 };
 
 export type RebuildOutcome = Readonly<{ events: number; durationMs: number }>;
@@ -50,7 +46,7 @@ export const rebuildProjection = async (
   await documents.projection(projection.name, projection.collections);
   const rebuild = await documents.rebuild(projection.name);
   try {
-    const events = await fill(projection, eventLog, rebuild, onProgress === undefined ? {} : { onProgress });
+    const events = await projectInto(projection, eventLog, rebuild, onProgress === undefined ? {} : { onProgress });
     await rebuild.commit();
     return events;
   } catch (fault) {
@@ -71,7 +67,7 @@ export const compareWithRebuild = async (
   const { position } = await live.checkpoint();
   const rebuild = await documents.rebuild(projection.name);
   try {
-    await fill(projection, eventLog, rebuild, { upTo: position, ...(onProgress === undefined ? {} : { onProgress }) });
+    await projectInto(projection, eventLog, rebuild, { upTo: position, ...(onProgress === undefined ? {} : { onProgress }) });
     let compared = 0;
     for (const { name } of projection.collections) {
       for await (const [liveDocument, rebuilt] of merged(rebuild.scan(name, 'live'), rebuild.scan(name, 'rebuilt'))) {

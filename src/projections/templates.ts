@@ -5,12 +5,13 @@ import {
   type AttachmentTemplateListing,
   type AttachmentTemplateState,
 } from '../domain/attachment-template/state.js';
+import type { Recorded } from '../domain/events.js';
 import { assertDefined, parseAttachmentTemplateId, parseTemplateId, splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
 import type { TemplateDraft, TemplateEvent } from '../domain/template/events.js';
 import type { TemplateDecider, TemplateOf, TemplateStateOf } from '../domain/template/lifecycle.js';
 import { templateDecider, templateListing, type TemplateListing, type TemplateState } from '../domain/template/state.js';
-import { eventByEvent, eventsRead, type Projection } from './projection.js';
+import { declareProjection, type Handler, type Handlers, type Projection } from './projection.js';
 
 export const TEMPLATES = 'templates';
 export const ATTACHMENT_TEMPLATES = 'attachmentTemplates';
@@ -31,30 +32,41 @@ type ListRules<Draft extends TemplateDraft, Shown, Item extends ListItem> = Read
   item: (id: string, template: TemplateOf<Draft, Shown>) => Item;
 }>;
 
-const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListItem>(rules: ListRules<Draft, Shown, Item>): Projection => ({
-  name: rules.name,
-  collections: [{ name: rules.name, version: 1, fields: ['team'], indexes: [['team']], search: { field: 'text', within: 'team' } }],
-  ...eventsRead(rules.kind, {
-    TemplateCreated: 'data',
-    TemplateDraftSaved: 'data',
-    TemplatePublished: 'data',
-    TemplateSlugChanged: 'data',
-    TemplateDeleted: 'data',
-  }),
-  reads: (batch) => batch.map(({ stream }) => ({ collection: rules.name, id: splitStream(stream).id })),
-  fold: eventByEvent(({ event, stream, position, metadata }, find) => {
-    const { id } = splitStream(stream);
-    const before = find(rules.name, id) as ListDocument<Item, TemplateStateOf<Draft, Shown>> | undefined;
-    const state = slimState(rules, rules.decider.evolve(before?.state ?? rules.decider.initialState, event as TemplateEvent));
-    if (state.template !== undefined && state.template.deletedAt !== null)
-      return [{ collection: rules.name, id, position, document: undefined }];
+const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListItem>(rules: ListRules<Draft, Shown, Item>): Projection => {
+  type ListedDocument = ListDocument<Item, TemplateStateOf<Draft, Shown>>;
+  const after = (
+    { event, position, metadata }: Recorded<TemplateEvent>,
+    id: string,
+    before: ListedDocument | undefined,
+  ): Document | undefined => {
+    const state = slimState(rules, rules.decider.evolve(before?.state ?? rules.decider.initialState, event));
+    if (state.template !== undefined && state.template.deletedAt !== null) return undefined;
     const common = { id, seq: before?.seq ?? position, position, state };
     // The first event has no draft yet: its document has no team, so no list finds it before the draft is there.
-    if (state.template === undefined) return [{ collection: rules.name, id, position, document: common as Document }];
+    if (state.template === undefined) return common as Document;
     const item = rules.item(id, state.template);
-    const document = { ...common, item, team: metadata.teamId, text: `${item.name}\n${item.slug}\n${item.description}` };
-    return [{ collection: rules.name, id, position, document: document as ListDocument<Item, TemplateStateOf<Draft, Shown>> }];
-  }),
+    return { ...common, item, team: metadata.teamId, text: `${item.name}\n${item.slug}\n${item.description}` } as ListedDocument;
+  };
+  const step: Handler<TemplateEvent> = (recorded, document) => {
+    const { id } = splitStream(recorded.stream);
+    return [{ collection: rules.name, id, next: () => after(recorded, id, document as ListedDocument | undefined) }];
+  };
+  return declareProjection({
+    name: rules.name,
+    collections: [{ name: rules.name, version: 1, fields: ['team'], indexes: [['team']], search: { field: 'text', within: 'team' } }],
+    main: rules.name,
+    kinds: [rules.kind],
+    decrypts: [],
+    on: templateHandlers(step),
+  });
+};
+
+const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | 'attachmentTemplate'> => ({
+  TemplateCreated: step,
+  TemplateDraftSaved: step,
+  TemplatePublished: step,
+  TemplateSlugChanged: step,
+  TemplateDeleted: step,
 });
 
 const slimState = <Draft extends TemplateDraft, Shown>(

@@ -51,7 +51,6 @@ const asked = [
   'domain/template/lifecycle.ts',
   'event-log/codec.ts',
   'projections/email-fold.ts',
-  'projections/emails.ts',
   'projections/assets.ts',
   'projections/templates.ts',
   'processors/deliver-email.ts',

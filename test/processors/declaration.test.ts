@@ -9,8 +9,7 @@ import { timersOf } from '../../src/domain/timers.js';
 import { startOf } from '../../src/event-log/event-log.js';
 import type { Processor } from '../../src/processors/declaration.js';
 import { makeProcessor } from '../../src/processors/processor.js';
-import type { Projection } from '../../src/projections/projection.js';
-import { eventByEvent } from '../../src/projections/projection.js';
+import { declareProjection, type Handler } from '../../src/projections/projection.js';
 import { makeRunner } from '../../src/projections/runner.js';
 import { timersSpec } from '../../src/projections/timers.js';
 import { caller } from '../support/command-world.js';
@@ -59,28 +58,31 @@ const retireKey = (world: World, deps: Processing): Processor =>
   });
 
 /** The timers of keys, by a projection of their own. */
-const expiries: Projection = {
+const setExpiry: Handler<Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>> = ({ event, stream, position, metadata }) => {
+  const { id } = splitStream(stream);
+  const { expiresAt: dueAt } = event.data;
+  if (dueAt === null) return [];
+  const timer = { id, seq: position, position, kind: 'expiry', key: stream, dueAt, priority: 'normal', team: metadata.teamId };
+  return [{ collection: TIMERS, id, next: () => timer }];
+};
+
+const expiries = declareProjection({
   name: 'expiries',
   collections: [timersSpec(TIMERS)],
+  main: TIMERS,
   kinds: ['apiKey'],
-  opens: [],
-  reads: (batch) => batch.map(({ stream }) => ({ collection: TIMERS, id: splitStream(stream).id })),
-  fold: eventByEvent(({ event, stream, position, metadata }) => {
-    const { id } = splitStream(stream);
-    const key = event as ApiKeyEvent;
-    if (key.type === 'ApiKeyUsed') return [];
-    if (key.type === 'ApiKeyRevoked') return [{ collection: TIMERS, id, position, document: undefined }];
-    const { expiresAt } = key.data;
-    if (expiresAt === null) return [];
-    const timer = { kind: 'expiry', key: stream, dueAt: expiresAt, priority: 'normal', team: metadata.teamId };
-    return [{ collection: TIMERS, id, position, document: { id, seq: position, position, ...timer } }];
-  }),
-};
+  decrypts: [],
+  on: {
+    ApiKeyCreated: setExpiry,
+    ApiKeyUsed: 'ignored',
+    ApiKeyRevoked: ({ stream }) => [{ collection: TIMERS, id: splitStream(stream).id, next: () => undefined }],
+  },
+});
 
 const openKeyWorld = async (t: Test) => {
   const processors = await openProcessorWorld(t);
   const store = await processors.documents.projection(expiries.name, expiries.collections);
-  const runner = makeRunner(expiries, { eventLog: processors.deps.eventLog, store, pause: async () => {} });
+  const runner = makeRunner(expiries, { eventLog: processors.deps.eventLog, clock: processors.deps.clock, store, pause: async () => {} });
   processors.run(runner.worker);
   const deps: Processing = { ...processors.processing, timersCaughtUp: (_kind, position, signal) => runner.caughtUp(position, signal) };
   const world: World = { told: [], refuses: 0 };

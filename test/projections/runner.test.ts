@@ -1,24 +1,27 @@
 /** Projections kept up with the log: they follow it, tell how far they are, and go on when a rebuild is put in their place. */
 import t from 'tap';
-import { CheckpointMoved, type ProjectionStore } from '../../src/domain/ports/read-models.js';
+import type { DomainEvent } from '../../src/domain/events.js';
+import type { ProjectionStore } from '../../src/domain/ports/read-models.js';
 import { EMAILS, emailsProjection } from '../../src/projections/emails.js';
 import { rebuildProjection } from '../../src/projections/rebuild.js';
-import { emptyDesk, makeRunner, project } from '../../src/projections/runner.js';
+import { BATCH_SIZE, makeRunner, type Runner } from '../../src/projections/runner.js';
 import { attempted, queued, queuedFor, RETENTION_MS, T0 } from '../support/email-facts.js';
 import { documentsOf, openDocuments, openLogOfTest } from '../support/projected.js';
 
 const projection = emailsProjection(RETENTION_MS);
 const never = new AbortController().signal;
 const streamOf = (index: number): string => `email-0198f000-0000-7000-8000-${String(index).padStart(12, '0')}`;
-const pause = async (): Promise<void> => {};
 
 const running = async (t: Parameters<typeof openDocuments>[0]) => {
   const documents = openDocuments(t);
   const world = openLogOfTest();
   const store = await documents.projection(projection.name, projection.collections);
+  const elapsed = { ms: 0, pauses: 0 };
+  const pause = async (): Promise<void> => void (elapsed.pauses += 1);
   const start = (over: ProjectionStore = store) => {
     const stop = new AbortController();
-    const runner = makeRunner(projection, { eventLog: world.eventLog, store: over, pause });
+    const clock = { monotonic: () => elapsed.ms };
+    const runner = makeRunner(projection, { eventLog: world.eventLog, store: over, clock, pause });
     const done = runner.worker.run(stop.signal);
     return {
       runner,
@@ -29,7 +32,7 @@ const running = async (t: Parameters<typeof openDocuments>[0]) => {
       },
     };
   };
-  return { documents, world, store, start };
+  return { documents, world, store, start, elapsed };
 };
 
 void t.test('it follows the log, and says when it has what it was asked for', async (t) => {
@@ -117,12 +120,37 @@ void t.test('a fault of the store ends the run, for the supervisor to see, and n
   t.equal((await documentsOf(documents, projection))[EMAILS]!.length, 1);
 });
 
-void t.test('a batch is written only from the checkpoint that was read', async (t) => {
-  const { world, store } = await running(t);
+void t.test('a full batch is followed by the next without a pause', async (t) => {
+  const { world, start, elapsed } = await running(t);
+  const count = 4 * BATCH_SIZE;
+  await world.append(streamOf(1), [queued, ...Array.from({ length: count - 1 }, (_, n) => attempted(n + 1, T0))]);
+  const { runner, stop } = start();
+  while (runner.position() < count) await new Promise(setImmediate);
+  t.equal(elapsed.pauses, 0);
+  await world.append(streamOf(2), [queuedFor('to')]);
+  while (elapsed.pauses === 0) await new Promise(setImmediate);
+  t.equal(runner.position(), count + 1);
+  await stop();
+});
+
+void t.test('the checkpoint moves over events that do not concern the projection, and a start does not read them again', async (t) => {
+  const { world, store, start, elapsed } = await running(t);
+  const seal = (position: number): DomainEvent => ({ type: 'LedgerSealed', data: { at: T0, position, count: 1, root: 'x' } });
+  const reached = async (runner: Runner, position: number): Promise<void> => {
+    while (runner.position() < position) await new Promise(setImmediate);
+  };
+  const first = start();
   await world.append(streamOf(1), [queued]);
-  const recorded = await world.recorded();
-  const from = await store.checkpoint();
-  const to = await project(projection, store, emptyDesk(), recorded, from);
-  t.same(to, { position: 1, generation: from.generation });
-  await t.rejects(project(projection, store, emptyDesk(), recorded, from), CheckpointMoved);
+  await reached(first.runner, 1);
+  await world.append('ledger', [seal(1)]);
+  await reached(first.runner, 2);
+  t.equal((await store.checkpoint()).position, 1, 'at most once a second');
+  elapsed.ms += 1_000;
+  await world.append('ledger', [seal(2)]);
+  await reached(first.runner, 3);
+  t.equal((await store.checkpoint()).position, 3);
+  await world.append('ledger', [seal(3)]);
+  await reached(first.runner, 4);
+  await first.stop();
+  t.equal((await store.checkpoint()).position, 4, 'and when it stops');
 });

@@ -131,7 +131,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
   const bus = openMemoryBus({ clock: world.clock, pointersMax: options.pointersMax ?? 1_000, logger });
   const [emails] = makeProjections(world.deps.limits);
   const store = await documents.projection(emails!.name, emails!.collections);
-  const runner = makeRunner(emails!, { eventLog: world.deps.eventLog, store, pause: async () => {} });
+  const runner = makeRunner(emails!, { eventLog: world.deps.eventLog, clock: world.clock, store, pause: async () => {} });
   const stops: (() => Promise<void>)[] = [];
   const run: ProcessorWorld['run'] = (worker) => {
     const stopping = new AbortController();

@@ -6,9 +6,9 @@ import { openEventLog, startOf, type EventLog, type StreamVersion } from '../../
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';
 import type { StreamName } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
-import type { Document, ReadModels } from '../../src/domain/ports/read-models.js';
+import type { Document, ProjectionStore, ReadModels } from '../../src/domain/ports/read-models.js';
 import type { Projection } from '../../src/projections/projection.js';
-import { emptyDesk, project } from '../../src/projections/runner.js';
+import { openUnitOfWork } from '../../src/projections/unit-of-work.js';
 import { temporaryDirectory } from './data-directory.js';
 import { T0, TEAM_ID } from './email-facts.js';
 import { fakeClock } from './fake-clock.js';
@@ -63,14 +63,43 @@ export const projectIn = async (
   const kinds: readonly string[] = projection.kinds;
   const own = recorded.filter(({ stream }) => kinds.includes(stream.split('-')[0]!));
   let checkpoint = await store.checkpoint();
-  let desk = emptyDesk();
+  let work = openUnitOfWork(projection, store);
   let done = own.filter(({ position }) => position <= checkpoint.position).length;
   for (let index = 0; done < own.length; index += 1) {
     const size = sizes[Math.min(index, sizes.length - 1)]!;
-    checkpoint = await project(projection, store, desk, own.slice(done, done + size), checkpoint);
+    const batch = own.slice(done, done + size);
+    await work.fold(batch);
+    checkpoint = await work.write(checkpoint, batch.at(-1)!.position);
     done += size;
-    if (forgetful) desk = emptyDesk();
+    if (forgetful) work = openUnitOfWork(projection, store);
   }
+};
+
+/** Folds the events and writes the first `count` puts and removals, as a crash would leave them: the checkpoint stays. Out: how many there were. */
+export const tearWrite = async (
+  documents: ReadModels,
+  projection: Projection,
+  recorded: readonly Recorded[],
+  count: number,
+): Promise<number> => {
+  const store = await documents.projection(projection.name, projection.collections);
+  let all = 0;
+  const torn: ProjectionStore = {
+    ...store,
+    write: async (writes, from) => {
+      let left = count;
+      for (const { collection, put, remove } of writes) {
+        all += put.length + remove.length;
+        const [puts, removals] = [put.slice(0, left), remove.slice(0, Math.max(0, left - put.length))];
+        left -= puts.length + removals.length;
+        await store.write([{ collection, put: puts, remove: removals }], from, from.position);
+      }
+    },
+  };
+  const work = openUnitOfWork(projection, torn);
+  await work.fold(recorded);
+  await work.write(await store.checkpoint(), recorded.at(-1)!.position);
+  return all;
 };
 
 /** Every document of a projection, by collection, as it stands in the store. */

@@ -15,6 +15,9 @@ export type RebuildWriter = Readonly<{
   close: () => Promise<void>;
 }>;
 
+/** So many ids are known of a collection at most; one with more is asked for all. */
+const knownIdsMax = 20_000;
+
 /** Writes that the thread has not done yet: bounds the documents that are held for it. */
 const writesAheadMax = 3;
 
@@ -26,6 +29,7 @@ export const startRebuildWriter = (generation: GenerationFile): RebuildWriter =>
   /** Requests are answered in their order. */
   const waiting: Waiting[] = [];
   const ahead: Promise<unknown>[] = [];
+  const ids = openKnownIds(specs.map(({ name }) => name));
   let fault: Error | undefined;
   let checkpoint: Checkpoint = { position: 0, generation: number };
 
@@ -52,11 +56,15 @@ export const startRebuildWriter = (generation: GenerationFile): RebuildWriter =>
     number,
     store: {
       checkpoint: async () => checkpoint,
-      getMany: async (collection, ids) =>
-        new Map((await ask({ kind: 'getMany', collection, ids })).map((document) => [document.id, document])),
+      getMany: async (collection, wanted) => {
+        const possible = ids.possible(collection, wanted);
+        if (possible.length === 0 && fault === undefined) return new Map();
+        return new Map((await ask({ kind: 'getMany', collection, ids: possible })).map((document) => [document.id, document]));
+      },
       write: async (writes, from, position) => {
         if (fault !== undefined) throw fault;
         assertUnmoved(checkpoint, from);
+        for (const { collection, put } of writes) ids.add(collection, put);
         const done = ask({ kind: 'write', writes: rowWrites(writes, specs), position });
         // Its fault is kept for whoever asks next.
         done.catch(() => {});
@@ -70,6 +78,22 @@ export const startRebuildWriter = (generation: GenerationFile): RebuildWriter =>
     close: async () => {
       await ask({ kind: 'close' }).catch(() => {});
       await worker.terminate();
+    },
+  };
+};
+
+/** The ids that were ever put, of collections that have few: nothing else need be asked for, for they were empty. */
+const openKnownIds = (collections: readonly string[]) => {
+  const known = new Map(collections.map((name) => [name, new Set<string>()]));
+  return {
+    possible: (collection: string, wanted: readonly string[]): readonly string[] => {
+      const ids = known.get(collection);
+      return ids === undefined ? wanted : wanted.filter((id) => ids.has(id));
+    },
+    add: (collection: string, put: readonly Document[]): void => {
+      const ids = known.get(collection);
+      for (const { id } of put) ids?.add(id);
+      if (ids !== undefined && ids.size > knownIdsMax) known.delete(collection);
     },
   };
 };

@@ -13,24 +13,42 @@ export const archiveDueAt = (email: EmailSummary, retentionMs: number): string =
   isoTime(Date.parse(email.scheduledAt ?? email.createdAt) + retentionMs);
 
 /** undefined once nothing is left to do: the email is archived. */
-export const emailTimer = (email: EmailSummary, retentionMs: number): EmailTimer | undefined => {
+export const emailTimerKind = (email: EmailSummary): EmailTimerKind | undefined => {
   if (email.archivedAt !== null) return undefined;
-  if (email.deletedAt !== null) return { kind: 'archive', dueAt: email.deletedAt };
+  if (email.deletedAt !== null) return 'archive';
   switch (email.status) {
     case 'scheduled':
-      return { kind: 'scheduled', dueAt: email.scheduledAt ?? email.createdAt };
+      return 'scheduled';
     case 'queued':
-      return email.nextAttemptAt === null
-        ? { kind: 'deliver', dueAt: email.queuedAt ?? email.createdAt }
-        : { kind: 'deferred', dueAt: email.nextAttemptAt };
+      return email.nextAttemptAt === null ? 'deliver' : 'deferred';
     case 'processing':
-      return { kind: 'processing', dueAt: email.dialogueDeadlineAt ?? email.updatedAt };
+      return 'processing';
     case 'sent':
     case 'delivered':
     case 'failed':
     case 'bounced':
     case 'complained':
     case 'cancelled':
-      return { kind: 'archive', dueAt: archiveDueAt(email, retentionMs) };
+      return 'archive';
+  }
+};
+
+export const emailTimer = (email: EmailSummary, retentionMs: number): EmailTimer | undefined => {
+  const kind = emailTimerKind(email);
+  return kind && { kind, dueAt: dueAtOf(kind, email, retentionMs) };
+};
+
+const dueAtOf = (kind: EmailTimerKind, email: EmailSummary, retentionMs: number): string => {
+  switch (kind) {
+    case 'scheduled':
+      return email.scheduledAt ?? email.createdAt;
+    case 'deliver':
+      return email.queuedAt ?? email.createdAt;
+    case 'deferred':
+      return email.nextAttemptAt ?? email.updatedAt;
+    case 'processing':
+      return email.dialogueDeadlineAt ?? email.updatedAt;
+    case 'archive':
+      return email.deletedAt ?? archiveDueAt(email, retentionMs);
   }
 };
