@@ -147,8 +147,8 @@ await t.test('a layout that does not end is ended at its deadline, with both num
   await clock.advance(2);
   t.match(await refusalOf(t, generator, pdf), {
     code: 'GENERATION_TIMEOUT',
-    message: 'the PDF was not finished after 60,001 ms, the maximum is 60,000 ms; put less into it',
-    details: { relatedInfo: { actualMs: 60_001, maxMs: 60_000 } },
+    message: 'the PDF was not finished after 60,000 ms, the maximum is 60,000 ms; put less into it',
+    details: { relatedInfo: { actualMs: 60_000, maxMs: 60_000 } },
   });
   const workbook = awaited(generator.imageSources(inputOf('spin'), 'excel', never));
   await clock.whenWaiting(1);
