@@ -23,7 +23,7 @@ export type Config = Readonly<{
   /** The master key as given; undefined: it is kept in `masterKeyFile`, and made there where that is allowed. */
   masterKey: string | undefined;
   masterKeyFile: string;
-  urls: Readonly<{ eventStore: string; documents: string; bus: string; limiter: string; keys: string; files: string }>;
+  urls: Readonly<{ eventStore: string; readModels: string; bus: string; limiter: string; keys: string; files: string }>;
   smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
   retryDelaysMs: readonly number[];
@@ -91,7 +91,7 @@ type ReadText = (name: SettingName) => string | undefined;
 
 const readUrls = (text: ReadText, dataDir: string): Config['urls'] => ({
   eventStore: portUrl('SEALPOST_EVENT_STORE_URL', text('SEALPOST_EVENT_STORE_URL'), `sqlite:${join(dataDir, 'events.db')}`, ['sqlite']),
-  documents: portUrl('SEALPOST_DOCUMENTS_URL', text('SEALPOST_DOCUMENTS_URL'), `sqlite:${join(dataDir, 'documents.db')}`, ['sqlite']),
+  readModels: portUrl('SEALPOST_READ_MODELS_URL', text('SEALPOST_READ_MODELS_URL'), `sqlite:${join(dataDir, 'documents.db')}`, ['sqlite']),
   bus: portUrl('SEALPOST_BUS_URL', text('SEALPOST_BUS_URL'), 'memory:', ['memory']),
   limiter: portUrl('SEALPOST_LIMITER_URL', text('SEALPOST_LIMITER_URL'), 'memory:', ['memory']),
   keys: portUrl('SEALPOST_KEYS_URL', text('SEALPOST_KEYS_URL'), `sqlite:${join(dataDir, 'keys.db')}`, ['sqlite']),
@@ -108,9 +108,14 @@ const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
 
 const PREFIX = 'SEALPOST_';
 
+/** Former names of settings. */
+const renamedSettings: Readonly<Record<string, SettingName>> = { SEALPOST_DOCUMENTS_URL: 'SEALPOST_READ_MODELS_URL' };
+
 const refuseUnknown = (environment: Environment): void => {
   for (const name of Object.keys(environment)) {
     if (!name.startsWith(PREFIX) || name in settings) continue;
+    const renamed = renamedSettings[name];
+    if (renamed !== undefined) throw new ConfigError(`${name} is now called ${renamed}; set that instead, to the same value.`);
     const near = nearest(name, Object.keys(settings));
     throw new ConfigError(
       `${name} is not a setting of sealpost.${near === undefined ? '' : ` Did you mean ${near}?`} .env.example lists all.`,

@@ -56,7 +56,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const opened = openSqliteEventStore({ file: pathOf(config.urls.eventStore) });
   const store = options.wrapStore?.(opened) ?? opened;
   const keys = openSqliteKeys({ file: keysFile, masterKey });
-  const documents = openSqliteReadModels({ file: pathOf(config.urls.documents) });
+  const documents = openSqliteReadModels({ file: pathOf(config.urls.readModels) });
   const files = openDirectoryFiles({ directory: pathOf(config.urls.files) });
   const renderer = openRenderer({ limits });
   const generator = openGenerator({ limits, clock, logger, ...(config.fontsDir === undefined ? {} : { fontsDir: config.fontsDir }) });

@@ -64,7 +64,7 @@ const named = {
     'Age in days at which an email is archived: its key is destroyed, and with it everything personal.',
   ),
   SEALPOST_EVENT_STORE_URL: setting('Data', undefined, 'The log. Default: sqlite:<data directory>/events.db', 'sqlite:./data/events.db'),
-  SEALPOST_DOCUMENTS_URL: setting(
+  SEALPOST_READ_MODELS_URL: setting(
     'Data',
     undefined,
     'The read models. Default: sqlite:<data directory>/documents.db',

@@ -31,7 +31,7 @@ await t.test('the defaults', async (t) => {
     masterKeyFile: join(data, 'master.key'),
     urls: {
       eventStore: `sqlite:${data}/events.db`,
-      documents: `sqlite:${data}/documents.db`,
+      readModels: `sqlite:${data}/documents.db`,
       bus: 'memory:',
       limiter: 'memory:',
       keys: `sqlite:${data}/keys.db`,
@@ -122,6 +122,7 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_LIMIT_RECIPIENTS_MAX: '0' }, /^SEALPOST_LIMIT_RECIPIENTS_MAX=0/],
     [{ SEALPOST_RETRY_DELAYS: '60,soon' }, /^SEALPOST_RETRY_DELAYS=soon/],
     [{ SEALPOST_RETRY_DELAYS: '60,,60' }, /^SEALPOST_RETRY_DELAYS=/],
+    [{ SEALPOST_DOCUMENTS_URL: 'sqlite:./data/documents.db' }, /^SEALPOST_DOCUMENTS_URL is now called SEALPOST_READ_MODELS_URL;/],
     [{ SEALPOST_RETRY_DELAYS: Array(21).fill('1').join(',') }, /^SEALPOST_RETRY_DELAYS holds 21 pauses; at most 20/],
     [{ SEALPOST_SMTP_FINAL: 'true' }, /^SEALPOST_SMTP_FINAL is set without SEALPOST_SMTP_URL/],
     [{ SEALPOST_SMTP_URL: 'http://x' }, /^SEALPOST_SMTP_URL must begin with smtp:\/\//],
@@ -154,7 +155,7 @@ await t.test('each fault stops the start with a sentence that names the setting'
 
 await t.test('a fault never shows a secret', async (t) => {
   for (const environment of [
-    { SEALPOST_DOCUMENTS_URL: 'mongodb://user:hunter2@h/db' },
+    { SEALPOST_READ_MODELS_URL: 'mongodb://user:hunter2@h/db' },
     { SEALPOST_SMTP_URL: 'imap://user:hunter2@h' },
     { SEALPOST_MASTER_KEY: 'hunter2', SEALPOST_MASTER_KEY_FILE: 'x' },
   ]) {
