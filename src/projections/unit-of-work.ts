@@ -48,7 +48,7 @@ export const openUnitOfWork = (projection: Projection, store: ProjectionStore): 
 
   return {
     fold: async (events) => {
-      await readMissing(projection, store, cache, changes, events);
+      await readMissing(projection, { store, cache, changes }, events);
       for (const recorded of events) {
         const handle = on[recorded.event.type];
         if (handle === undefined || handle === 'ignored') continue;
@@ -70,43 +70,55 @@ export const openUnitOfWork = (projection: Projection, store: ProjectionStore): 
   };
 };
 
+type Stock = Readonly<{ store: ProjectionStore; cache: ByCollection<Document>; changes: ByCollection<Change> }>;
+
 /**
  * Reads what the events may touch and nobody has at hand: the main document of each stream that did not begin with these events, and
  * what the projection names beside it. A document that is not read is taken for absent, and the store's own condition protects it.
+ * What another writer has sent may have arrived: a main document that lies ahead, or is gone, belongs to documents beside it that lie ahead
+ * too, and not to those that were read before. So all are read again, the main ones first, for they are written last.
  */
-const readMissing = async (
-  { main, related }: Projection,
-  store: ProjectionStore,
-  cache: ByCollection<Document>,
-  changes: ByCollection<Change>,
-  events: readonly Recorded[],
-): Promise<void> => {
-  const read = async (missing: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> => {
-    for (const [collection, ids] of missing) {
-      for (const [id, document] of await store.getMany(collection, [...ids])) cache.get(collection)!.set(id, document);
-    }
-  };
-  const isMissing = (collection: string, id: string): boolean => !changes.get(collection)!.has(id) && !cache.get(collection)!.has(id);
-  const mains = new Set<string>();
-  for (const { stream, revision } of events) {
-    if (revision === 0) continue;
-    const { id } = splitStream(stream);
-    if (isMissing(main, id)) mains.add(id);
-  }
-  if (mains.size > 0) await read(new Map([[main, mains]]));
+const readMissing = async ({ main, related }: Projection, stock: Stock, events: readonly Recorded[]): Promise<void> => {
+  const mains = await readMains(main, stock, events);
   if (related === undefined) return;
+  const { cache, changes } = stock;
+  const from = events[0]?.position ?? 0;
+  const isAhead = (id: string): boolean => (cache.get(main)!.get(id)?.position ?? Infinity) >= from;
+  if ([...mains].some(isAhead)) {
+    for (const documents of cache.values()) documents.clear();
+    await readMains(main, stock, events);
+  }
   const others = new Map<string, Set<string>>();
   for (const recorded of events) {
     const { id: mainId } = splitStream(recorded.stream);
     const change = changes.get(main)!.get(mainId);
     for (const { collection, id } of related(recorded, change === undefined ? cache.get(main)!.get(mainId) : change.document)) {
-      if (!isMissing(collection, id)) continue;
+      if (!isMissing(stock, collection, id)) continue;
       const ids = others.get(collection);
       if (ids === undefined) others.set(collection, new Set([id]));
       else ids.add(id);
     }
   }
-  await read(others);
+  for (const [collection, ids] of others) await read(stock, collection, ids);
+};
+
+/** Out: the ids that were not at hand. */
+const readMains = async (main: string, stock: Stock, events: readonly Recorded[]): Promise<ReadonlySet<string>> => {
+  const missing = new Set<string>();
+  for (const { stream, revision } of events) {
+    if (revision === 0) continue;
+    const { id } = splitStream(stream);
+    if (isMissing(stock, main, id)) missing.add(id);
+  }
+  if (missing.size > 0) await read(stock, main, missing);
+  return missing;
+};
+
+const isMissing = ({ cache, changes }: Stock, collection: string, id: string): boolean =>
+  !changes.get(collection)!.has(id) && !cache.get(collection)!.has(id);
+
+const read = async ({ store, cache }: Stock, collection: string, ids: ReadonlySet<string>): Promise<void> => {
+  for (const [id, document] of await store.getMany(collection, [...ids])) cache.get(collection)!.set(id, document);
 };
 
 const writesOf = (collection: string, changed: ReadonlyMap<string, Change>): readonly CollectionWrites[] => {

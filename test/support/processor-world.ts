@@ -1,6 +1,5 @@
 /** Processors over the world of commands: a read model that follows, the bus in memory, a mailer that does as it is told, a clock that is moved. */
 import type { Test } from 'tap';
-import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import type { SendEmailRequest } from '../../src/api/emails.js';
 import { emailStream, assertDefined, parseEmailId, type EmailId } from '../../src/domain/ids.js';
 import type { Limits } from '../../src/domain/limits.js';
@@ -21,6 +20,7 @@ import { HOST, said, type Result } from './email-facts.js';
 import { caller, simple, withTemplate, type World } from './command-world.js';
 import { leaseKeeper, type LeaseKeeper } from './memory-leases.js';
 import { memoryLog, type MemoryLog } from './memory-ports.js';
+import { openBusOfTest } from './ports-of-tests.js';
 import { openDocuments } from './projected.js';
 
 export type FakeMailer = Mailer &
@@ -128,7 +128,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
   const logger = memoryLog();
   const documents = openDocuments(t);
   const mailer = fakeMailer(options.final ?? false);
-  const bus = openMemoryBus({ clock: world.clock, pointersMax: options.pointersMax ?? 1_000, logger });
+  const bus = openBusOfTest({ clock: world.clock, pointersMax: options.pointersMax ?? 1_000, logger });
   const [emails] = makeProjections(world.deps.limits);
   const store = await documents.projection(emails!.name, emails!.collections);
   const runner = makeRunner(emails!, { eventLog: world.deps.eventLog, clock: world.clock, store, pause: async () => {} });

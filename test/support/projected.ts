@@ -1,7 +1,4 @@
 /** Read models over a log in memory, in real SQLite documents: events in, documents out, in batches as the test cuts them. */
-import { join } from 'node:path';
-import type { Test } from 'tap';
-import { openSqliteReadModels } from '../../src/adapters/read-models/sqlite.js';
 import { openEventLog, startOf, type EventLog, type StreamVersion } from '../../src/event-log/event-log.js';
 import type { DomainEvent, Recorded } from '../../src/domain/events.js';
 import type { StreamName } from '../../src/domain/ids.js';
@@ -9,16 +6,12 @@ import { defaultLimits } from '../../src/domain/limits.js';
 import type { Document, ProjectionStore, ReadModels } from '../../src/domain/ports/read-models.js';
 import type { Projection } from '../../src/projections/projection.js';
 import { openUnitOfWork } from '../../src/projections/unit-of-work.js';
-import { temporaryDirectory } from './data-directory.js';
 import { T0, TEAM_ID } from './email-facts.js';
 import { fakeClock } from './fake-clock.js';
-import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from './memory-ports.js';
+import { countingIds } from './memory-ports.js';
+import { openStoresOfTest } from './ports-of-tests.js';
 
-export const openDocuments = (t: Test): ReadModels => {
-  const documents = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
-  t.teardown(() => documents.close());
-  return documents;
-};
+export { openReadModelsOfTest as openDocuments } from './ports-of-tests.js';
 
 export type LogOfTest = Readonly<{
   eventLog: EventLog;
@@ -29,9 +22,7 @@ export type LogOfTest = Readonly<{
 
 export const openLogOfTest = (): LogOfTest => {
   const eventLog = openEventLog({
-    store: memoryEventStore(),
-    keys: memoryKeys(),
-    files: memoryFiles(),
+    ...openStoresOfTest(),
     ids: countingIds(),
     clock: fakeClock(),
     limits: defaultLimits,

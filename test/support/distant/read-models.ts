@@ -27,8 +27,9 @@ type Projected = { specs: readonly CollectionSpec[]; live: Generation; rebuilt: 
 
 type Step = Readonly<{ collection: string; id: string; document: Document | undefined; position: number }>;
 
-export type ReadModelServer = Readonly<{ projections: Map<string, Projected> }>;
-export const readModelServer = (): ReadModelServer => ({ projections: new Map() });
+/** `isConditional`: false plants the fault that an older write overwrites a later one. */
+export type ReadModelServer = Readonly<{ projections: Map<string, Projected>; isConditional: boolean }>;
+export const readModelServer = ({ isConditional = true } = {}): ReadModelServer => ({ projections: new Map(), isConditional });
 
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
 const versionOf = (specs: readonly CollectionSpec[]): string => specs.map(({ name, version }) => `${name}:${version}`).join();
@@ -86,10 +87,10 @@ const checkStep = (specs: readonly CollectionSpec[], { collection, document }: S
 };
 
 /** The condition of the port: what has folded a later or the same position stays as it is. */
-const carryOut = (generation: Generation, steps: readonly Step[]): void => {
+const carryOut = (generation: Generation, steps: readonly Step[], isConditional: boolean): void => {
   for (const { collection, id, document, position } of steps) {
     const kept = generation.collections.get(collection)!;
-    if ((kept.get(id)?.position ?? -1) >= position) continue;
+    if (isConditional && (kept.get(id)?.position ?? -1) >= position) continue;
     kept.set(id, { text: document === undefined ? '' : JSON.stringify(document), document, position });
   }
 };
@@ -114,7 +115,9 @@ const stepsOf = (writes: readonly CollectionWrites[]): readonly Step[] =>
 
 const copyOf = ({ text }: Kept): Document => JSON.parse(text) as Document;
 
-const storeOf = (network: Network, projected: Projected, side: () => Generation): ProjectionStore => ({
+type Opened = Readonly<{ projected: Projected; isConditional: boolean }>;
+
+const storeOf = (network: Network, { projected, isConditional }: Opened, side: () => Generation): ProjectionStore => ({
   checkpoint: () => ask(network, 'read-models.read', () => ({ position: side().position, generation: side().number })),
   getMany: (collection, ids) =>
     ask(network, 'read-models.read', () => {
@@ -135,14 +138,15 @@ const storeOf = (network: Network, projected: Projected, side: () => Generation)
         ? network.scheduler.random.between(1, steps.length - at)
         : steps.length - at;
       const part = steps.slice(at, at + length);
-      await ask(network, 'read-models.write', () => carryOut(generationNumbered(projected, from.generation), part));
+      await ask(network, 'read-models.write', () => carryOut(generationNumbered(projected, from.generation), part, isConditional));
       at += length;
     }
     await ask(network, 'read-models.checkpoint', () => moveCheckpoint(projected, from, to));
   },
 });
 
-const rebuildOf = (network: Network, projected: Projected): Rebuild => {
+const rebuildOf = (network: Network, opened: Opened): Rebuild => {
+  const { projected } = opened;
   if (projected.rebuilt !== undefined) throw new Error('a rebuild is under way');
   const { specs, live: begunBeside } = projected;
   const rebuilt = generationOf(specs, (projected.generations += 1));
@@ -151,7 +155,7 @@ const rebuildOf = (network: Network, projected: Projected): Rebuild => {
     if (projected.rebuilt === rebuilt) projected.rebuilt = undefined;
   };
   return {
-    store: storeOf(network, projected, () => rebuilt),
+    store: storeOf(network, opened, () => rebuilt),
     scan: async function* (collection, side) {
       const documents = await ask(network, 'read-models.read', () => {
         const { collections } = side === 'live' ? projected.live : rebuilt;
@@ -192,7 +196,7 @@ export const openDistantReadModels = (server: ReadModelServer, network: Network)
   return {
     projection: async (name, specs) => {
       const projected = await ask(network, 'read-models.read', () => openProjection(server, name, specs));
-      return storeOf(network, projected, () => projected.live);
+      return storeOf(network, { projected, isConditional: server.isConditional }, () => projected.live);
     },
     get: (collection, id) =>
       ask(network, 'read-models.read', () => {
@@ -219,14 +223,17 @@ export const openDistantReadModels = (server: ReadModelServer, network: Network)
         const all = matching(spec, documents(), query);
         const page = pageOf(all, query);
         const taken = page.length === 0 ? 0 : (query.skip ?? 0) + page.length;
-        const count = Math.min(all.length, Math.max(max, taken));
-        return { documents: page.map((document) => shown(spec, document)), count, isLowerBound: count < all.length || count >= max };
+        // A page that is not full is the last: then all were counted.
+        const isLast = page.length < query.limit;
+        const count = isLast ? all.length : Math.min(all.length, Math.max(max, taken));
+        const isLowerBound = !isLast && (count < all.length || count >= max);
+        return { documents: page.map((document) => shown(spec, document)), count, isLowerBound };
       }),
     rebuild: (name) =>
       ask(network, 'read-models.read', () => {
         const projected = server.projections.get(name);
         if (projected === undefined) throw new RangeError(`there is no projection ${name}`);
-        return rebuildOf(network, projected);
+        return rebuildOf(network, { projected, isConditional: server.isConditional });
       }),
     close: async () => {},
   };

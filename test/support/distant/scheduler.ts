@@ -204,7 +204,7 @@ export const clockOf = (scheduler: Scheduler, machine: Machine | undefined): Clo
         signal.removeEventListener('abort', end);
         resolve();
       };
-      const cancel = scheduler.at(scheduler.now() + ms, machine, end);
+      const cancel = ms === Infinity ? (): void => {} : scheduler.at(scheduler.now() + ms, machine, end);
       signal.addEventListener('abort', end);
     }),
 });
