@@ -1,6 +1,6 @@
 /**
  * Between events as the code knows them and as they are stored. The stored name carries its version; the code knows only
- * the newest shape, and older ones are lifted on read. Structure is checked on read, business rules are not.
+ * the newest shape, and older ones are upcast on read. Structure is checked on read, business rules are not.
  */
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
 import type { TObject, TSchema } from '@sinclair/typebox';
@@ -40,14 +40,14 @@ export const current: { readonly [Type in EventType]: string } = {
 };
 
 type Payload = { data: unknown; sealed: unknown };
-/** How a stored name is read: the type it is today, and what lifts its payload to today's shape. */
-type Reader = Readonly<{ type: EventType; lift: (payload: Payload) => Payload }>;
+/** How a stored name is read: the type it is today, and what turns its payload into today's shape. */
+type Upcaster = Readonly<{ type: EventType; upcast: (payload: Payload) => Payload }>;
 
 const asIs = (payload: Payload): Payload => payload;
 
 /** Every name ever written. A name is never taken away. */
-export const readers: Readonly<Record<string, Reader>> = Object.fromEntries(
-  (Object.keys(current) as EventType[]).map((type) => [current[type], { type, lift: asIs }]),
+export const upcasters: Readonly<Record<string, Upcaster>> = Object.fromEntries(
+  (Object.keys(current) as EventType[]).map((type) => [current[type], { type, upcast: asIs }]),
 );
 
 /** How much is read of a sealed part that is sealed as envelope and rest. */
@@ -117,24 +117,24 @@ const sealedText = (sealed: Readonly<Record<string, unknown>>, envelopeFields: r
 };
 
 /**
- * In: a stored name, its data as JSON text, its opened sealed part (undefined: there is none, or its key is destroyed), whole or
+ * In: a stored name, its data as JSON text, its decrypted sealed part (undefined: there is none, or its key is destroyed), whole or
  * at least the first line of it where only the envelope is wanted: the event then has nothing else of a sealed part that has one.
  * Throws UnreadableEvent for an unknown name or a wrong shape.
  */
 export const decodeEvent = (storedType: string, data: string, sealed: string | undefined, part: SealedPart = 'whole'): DomainEvent => {
-  const reader = Object.hasOwn(readers, storedType) ? readers[storedType] : undefined;
-  if (reader === undefined) throw new UnreadableEvent(`unknown event ${storedType}: was the log written by a newer version?`);
-  const { type } = reader;
+  const upcaster = Object.hasOwn(upcasters, storedType) ? upcasters[storedType] : undefined;
+  if (upcaster === undefined) throw new UnreadableEvent(`unknown event ${storedType}: was the log written by a newer version?`);
+  const { type } = upcaster;
   const checks = checksOf(type);
-  const lifted = reader.lift({
+  const upcast = upcaster.upcast({
     data: parse(data, storedType),
     sealed: sealed === undefined ? undefined : parseSealed(sealed, storedType, checks, part),
   });
-  assertShape(checks.data, lifted.data, storedType);
-  if (checks.sealed === undefined) return { type, data: lifted.data } as DomainEvent;
+  assertShape(checks.data, upcast.data, storedType);
+  if (checks.sealed === undefined) return { type, data: upcast.data } as DomainEvent;
   const check = part === 'envelope' && checks.envelope !== undefined ? checks.envelope.check : checks.sealed;
-  if (lifted.sealed !== undefined) assertShape(check, lifted.sealed, `${storedType} (sealed)`);
-  return { type, data: lifted.data, sealed: lifted.sealed } as DomainEvent;
+  if (upcast.sealed !== undefined) assertShape(check, upcast.sealed, `${storedType} (sealed)`);
+  return { type, data: upcast.data, sealed: upcast.sealed } as DomainEvent;
 };
 
 const parseSealed = (text: string, storedType: string, { envelope }: Checks, part: SealedPart): unknown => {
@@ -150,4 +150,4 @@ export const decodeMetadata = (text: string): EventMetadata => JSON.parse(text) 
 
 /** Every stored name that is read as one of those types. */
 export const namesOf = (types: readonly EventType[]): ReadonlySet<string> =>
-  new Set(Object.entries(readers).flatMap(([name, { type }]) => (types.includes(type) ? [name] : [])));
+  new Set(Object.entries(upcasters).flatMap(([name, { type }]) => (types.includes(type) ? [name] : [])));

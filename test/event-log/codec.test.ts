@@ -3,7 +3,15 @@ import fc from 'fast-check';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { current, decodeEvent, decodeMetadata, encodeEvent, encodeMetadata, readers, UnreadableEvent } from '../../src/event-log/codec.js';
+import {
+  current,
+  decodeEvent,
+  decodeMetadata,
+  encodeEvent,
+  encodeMetadata,
+  upcasters,
+  UnreadableEvent,
+} from '../../src/event-log/codec.js';
 import { eventSchemas, type DomainEvent, type EventMetadata } from '../../src/domain/events.js';
 
 /** What stood in the log, and the event that it is today. */
@@ -22,7 +30,7 @@ const decode = ({ stored }: Golden): DomainEvent => decodeEvent(stored.type, JSO
 
 void t.test('every name that is written or read has its golden file, and every file its reader', async (t) => {
   t.same(Object.keys(current).sort(), Object.keys(eventSchemas).sort());
-  const names = [...new Set([...Object.values(current), ...Object.keys(readers)])].sort();
+  const names = [...new Set([...Object.values(current), ...Object.keys(upcasters)])].sort();
   t.same([...goldens.keys()].sort(), names);
   for (const [name, { stored }] of goldens) t.equal(stored.type, name, 'the file is called as the event is');
 });

@@ -50,6 +50,32 @@ export const openLogTable = (database: Database): LogTable => {
   prepareSchema(database);
   const selectHead = database.prepare<[], number>('SELECT coalesce(max(position), 0) FROM events').pluck();
   const selectVersion = database.prepare<[], number>('PRAGMA data_version').pluck();
+  const selectStream = database
+    .prepare<[string, number], Row>(`SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision`)
+    .raw(true);
+  const selectLast = database
+    .prepare<[string], Row>(`SELECT ${columns} FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1`)
+    .raw(true);
+  const selectPage = pageStatements(database);
+  const stream = (name: string, fromRevision: number): StoredEvent[] => selectStream.all(name, fromRevision).map(toEvent);
+
+  return {
+    head: () => selectHead.get() ?? 0,
+    foreignCommits: () => selectVersion.get() ?? 0,
+    append: appender(database, stream),
+    stream,
+    last: (name) => selectLast.all(name).map(toEvent)[0],
+    page: ({ after, upTo, limit }, kinds) => {
+      const scanTo = kinds === undefined ? upTo : Math.min(upTo, after + limit * rowsScannedPerEvent);
+      const events = selectPage(kinds?.length)
+        .all(after, scanTo, ...(kinds ?? []).flatMap(rangeOfKind), limit)
+        .map(toEvent);
+      return { events, position: events.length < limit ? scanTo : events.at(-1)!.position };
+    },
+  };
+};
+
+const appender = (database: Database, readStream: LogTable['stream']): LogTable['append'] => {
   const selectRevision = database
     .prepare<[string], number>('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1')
     .pluck();
@@ -58,54 +84,33 @@ export const openLogTable = (database: Database): LogTable => {
     `INSERT INTO events (position, stream, revision, type, data, metadata, sealed, hash, event_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (stream, revision) DO NOTHING`,
   );
-  const selectStream = database
-    .prepare<[string, number], Row>(`SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision`)
-    .raw(true);
-  const selectLast = database
-    .prepare<[string], Row>(`SELECT ${columns} FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1`)
-    .raw(true);
-  const selectPage = pageStatements(database);
+  const actualRevision = (stream: string): number => selectRevision.get(stream) ?? -1;
 
-  /** The outcome of an append whose events stand there already, by their ids; undefined where they do not. */
-  const standing = ({ stream, expectedRevision, events }: Append): AppendOutcome | undefined => {
-    const there = selectStream.all(stream, expectedRevision + 1).map(toEvent);
+  /** Where the events stand there already, by their ids, they are appended; else the stream is elsewhere. */
+  const refused = ({ stream, expectedRevision, events }: Append): AppendOutcome => {
+    const there = readStream(stream, expectedRevision + 1);
     const last = there[events.length - 1];
-    if (last === undefined || events.some(({ eventId }, index) => there[index]!.eventId !== eventId)) return undefined;
+    if (last === undefined || events.some(({ eventId }, index) => there[index]!.eventId !== eventId))
+      return { kind: 'conflict', actualRevision: actualRevision(stream) };
     return { kind: 'done', revision: last.revision, position: last.position };
   };
 
-  return {
-    head: () => selectHead.get() ?? 0,
-    foreignCommits: () => selectVersion.get() ?? 0,
-    append: (append, head, written) => {
-      const { stream, expectedRevision, events } = append;
-      if (expectedRevision >= 0) {
-        const actual = selectRevision.get(stream) ?? -1;
-        if (actual !== expectedRevision) return standing(append) ?? { kind: 'conflict', actualRevision: actual };
-      }
-      let revision = expectedRevision;
-      let position = head;
-      for (const event of events) {
-        const { type, data, metadata, sealed, hash } = event;
-        revision += 1;
-        position += 1;
-        const eventId = idIn(metadata) === event.eventId ? null : event.eventId;
-        const { changes } = insert.run(position, stream, revision, type, data, metadata, sealed ?? null, hash, eventId);
-        // Only the first can be taken: revisions have no gaps.
-        if (changes === 0) return standing(append) ?? { kind: 'conflict', actualRevision: selectRevision.get(stream) ?? -1 };
-        written({ ...event, stream, revision, position });
-      }
-      return { kind: 'done', revision, position };
-    },
-    stream: (stream, fromRevision) => selectStream.all(stream, fromRevision).map(toEvent),
-    last: (stream) => selectLast.all(stream).map(toEvent)[0],
-    page: ({ after, upTo, limit }, kinds) => {
-      const scanTo = kinds === undefined ? upTo : Math.min(upTo, after + limit * rowsScannedPerEvent);
-      const events = selectPage(kinds?.length)
-        .all(after, scanTo, ...(kinds ?? []).flatMap(rangeOfKind), limit)
-        .map(toEvent);
-      return { events, position: events.length < limit ? scanTo : events.at(-1)!.position };
-    },
+  return (append, head, written) => {
+    const { stream, expectedRevision, events } = append;
+    if (expectedRevision >= 0 && actualRevision(stream) !== expectedRevision) return refused(append);
+    let revision = expectedRevision;
+    let position = head;
+    for (const event of events) {
+      const { type, data, metadata, sealed, hash } = event;
+      revision += 1;
+      position += 1;
+      const eventId = idIn(metadata) === event.eventId ? null : event.eventId;
+      const { changes } = insert.run(position, stream, revision, type, data, metadata, sealed ?? null, hash, eventId);
+      // Only the first can be taken: revisions have no gaps.
+      if (changes === 0) return refused(append);
+      written({ ...event, stream, revision, position });
+    }
+    return { kind: 'done', revision, position };
   };
 };
 

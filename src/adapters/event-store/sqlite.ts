@@ -1,12 +1,12 @@
 /** The log of events in one SQLite file: the only owner of its table, shared with other processes on the same file. */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AppendOutcome, EventBatch, EventStore, ReadAllOptions, StoredEvent } from '../../domain/ports/event-store.js';
+import type { AppendOutcome, EventBatch, EventStore, Position, ReadAllOptions, StoredEvent } from '../../domain/ports/event-store.js';
 import { openDatabase, type Database } from '../sqlite/database.js';
-import { groupCommit } from '../sqlite/group-commit.js';
-import { createHeadWatch } from './head-watch.js';
+import { groupCommit, type GroupCommit } from '../sqlite/group-commit.js';
+import { createHeadWatch, type HeadWatch } from './head-watch.js';
 import { openLogTable, type Append, type LogTable } from './log-table.js';
 import { isLong, readAhead } from './read-ahead.js';
-import { createRecentEvents, type Matches } from './recent-events.js';
+import { createRecentEvents, type Matches, type RecentEvents } from './recent-events.js';
 
 const batchSizeDefault = 1_000;
 
@@ -19,11 +19,34 @@ export const eventStoreOn = (database: Database): EventStore => {
   const table = openLogTable(database);
   const recent = createRecentEvents();
   const watch = createHeadWatch(table);
-  /** Written by the group under way; they become recent events when it is durable. */
+  const commits = appendCommits(database, table, recent, watch);
+  return {
+    append: (stream, expectedRevision, events) => {
+      if (events.length === 0) return Promise.reject(new RangeError('an append needs at least one event'));
+      if (!Number.isInteger(expectedRevision) || expectedRevision < -1)
+        return Promise.reject(new RangeError('the expected revision is -1 or more'));
+      return commits.run({ stream, expectedRevision, events });
+    },
+    positions: 'dense',
+    readStream: async (stream, fromRevision = 0) => table.stream(stream, fromRevision),
+    readLast: async (stream) => table.last(stream),
+    head: async () => table.head(),
+    readAll: (after, options = {}) => readTo(database, table, after, options),
+    subscribeAll: (after, options) => subscribed(table, recent, watch, after, options),
+    close: async () => {
+      commits.close();
+      watch.close();
+      database.close();
+    },
+  };
+};
+
+/** Appends of one turn of the event loop or a few share a commit; what is durable becomes a recent event and wakes the subscribers. */
+const appendCommits = (database: Database, table: LogTable, recent: RecentEvents, watch: HeadWatch): GroupCommit<Append, AppendOutcome> => {
+  /** Of the group under way. */
   let written: StoredEvent[] = [];
   let head = 0;
-
-  const commits = groupCommit<Append, AppendOutcome>({
+  return groupCommit<Append, AppendOutcome>({
     database,
     weight: ({ events }) => events.length,
     begun: () => {
@@ -41,47 +64,38 @@ export const eventStoreOn = (database: Database): EventStore => {
       if (watch.hasSubscribers()) for (const event of written) recent.push(event);
       watch.notify(head);
     },
-    unknown: (cause) => ({ kind: 'unknown', cause }),
+    unknown: (cause) => {
+      watch.look();
+      return { kind: 'unknown', cause };
+    },
   });
+};
 
-  return {
-    append: (stream, expectedRevision, events) => {
-      if (events.length === 0) return Promise.reject(new RangeError('an append needs at least one event'));
-      if (!Number.isInteger(expectedRevision) || expectedRevision < -1)
-        return Promise.reject(new RangeError('the expected revision is -1 or more'));
-      return commits.run({ stream, expectedRevision, events });
-    },
-    positions: 'dense',
-    readStream: async (stream, fromRevision = 0) => table.stream(stream, fromRevision),
-    readLast: async (stream) => table.last(stream),
-    head: async () => table.head(),
-    readAll: (after, options = {}) => readTo(database, table, after, options),
-    subscribeAll: async function* (after, { kinds, batchSize = batchSizeDefault, signal }) {
-      const matches = matcher(kinds);
-      const unsubscribe = watch.subscribe();
-      try {
-        for (let cursor = after; !signal.aborted && !watch.closed();) {
-          if (watch.head() <= cursor) {
-            if (!(await watch.beyond(cursor, signal))) return;
-            continue;
-          }
-          const near = recent.after(cursor, batchSize, matches);
-          const page = near ?? table.page({ after: cursor, upTo: watch.head(), limit: batchSize }, kinds);
-          cursor = page.position;
-          yield page;
-          // A subscriber that catches up reads page after page: others get their turn in between.
-          if (near === undefined || page.events.length === batchSize) await turn();
-        }
-      } finally {
-        unsubscribe();
+const subscribed = async function* (
+  table: LogTable,
+  recent: RecentEvents,
+  watch: HeadWatch,
+  after: Position,
+  { kinds, batchSize = batchSizeDefault, signal }: ReadAllOptions & Readonly<{ signal: AbortSignal }>,
+): AsyncGenerator<EventBatch> {
+  const matches = matcher(kinds);
+  const unsubscribe = watch.subscribe();
+  try {
+    for (let cursor = after; !signal.aborted && !watch.closed();) {
+      if (watch.head() <= cursor) {
+        if (!(await watch.beyond(cursor, signal))) return;
+        continue;
       }
-    },
-    close: async () => {
-      commits.close();
-      watch.close();
-      database.close();
-    },
-  };
+      const near = recent.after(cursor, batchSize, matches);
+      const page = near ?? table.page({ after: cursor, upTo: watch.head(), limit: batchSize }, kinds);
+      cursor = page.position;
+      yield page;
+      // A subscriber that catches up reads page after page: others get their turn in between.
+      if (near === undefined || page.events.length === batchSize) await turn();
+    }
+  } finally {
+    unsubscribe();
+  }
 };
 
 const readTo = async function* (database: Database, table: LogTable, after: number, options: ReadAllOptions): AsyncGenerator<EventBatch> {
