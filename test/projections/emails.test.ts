@@ -196,7 +196,7 @@ const recount = (emails: readonly Document[]): Record<string, Record<string, num
   return days;
 };
 
-void t.test('whatever happens, in whatever batches: the same documents, and the counts are those of the documents', async (t) => {
+void t.test('whatever happens, in whatever batches: the same documents, and the counts are those of the documents', async () => {
   const scene = fc.record({
     stories: fc.array(told, { minLength: 1, maxLength: 6 }),
     turns: fc.array(fc.nat(5), { minLength: 1, maxLength: 30 }),
