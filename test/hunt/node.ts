@@ -1,0 +1,155 @@
+/** One process of the service over the distant servers: it is started, crashes or stands still, and is started again. */
+import { makeCommandDeps, type CommandDeps } from '../../src/commands/deps.js';
+import { makeCommands } from '../../src/commands/index.js';
+import type { Commands } from '../../src/commands/index.js';
+import { decodeMetadata } from '../../src/event-log/codec.js';
+import type { EventStore } from '../../src/domain/ports/event-store.js';
+import { openEventLog } from '../../src/event-log/event-log.js';
+import type { Logger } from '../../src/domain/ports/logger.js';
+import type { ReadModels } from '../../src/domain/ports/read-models.js';
+import type { Generator } from '../../src/domain/ports/generator.js';
+import type { OutboundHttp } from '../../src/domain/ports/outbound-http.js';
+import type { ProcessorDeps } from '../../src/processors/deps.js';
+import { dueWorkWorker } from '../../src/processors/due-work.js';
+import { makeProcessors } from '../../src/processors/index.js';
+import { underLease, workerLease, type LeaseDeps } from '../../src/processors/lease.js';
+import { openOverflow } from '../../src/processors/overflow.js';
+import { relayWorker } from '../../src/processors/relay.js';
+import { sealLedgerWorker } from '../../src/processors/seal-ledger.js';
+import { sweepWorker } from '../../src/processors/sweep.js';
+import { makeRunner, type Runner } from '../../src/projections/runner.js';
+import { openServing } from '../../src/serving.js';
+import { makeSupervisor } from '../../src/supervisor.js';
+import { openDistantBus } from '../support/distant/bus.js';
+import { openDistantEventStore } from '../support/distant/event-store.js';
+import { openDistantFiles } from '../support/distant/files.js';
+import { openDistantLeases } from '../support/distant/lease.js';
+import { openDistantKeys } from '../support/distant/keys.js';
+import type { Network } from '../support/distant/network.js';
+import { openDistantReadModels } from '../support/distant/read-models.js';
+import { clockOf, machineNamed, type Machine } from '../support/distant/scheduler.js';
+import { plainRenderer } from './renderer.js';
+import { limits, projections, type World } from './world.js';
+
+export type Node = Readonly<{
+  machine: Machine;
+  worker: string;
+  deps: CommandDeps;
+  commands: Commands;
+  /** Whether it answers requests. */
+  isServing: () => boolean;
+  documents: ReadModels;
+  /** Starts everything that runs beside the requests. */
+  start: () => Promise<void>;
+  /** From now on nothing that it still does has an effect. */
+  crash: () => void;
+}>;
+
+const nobody = (): never => {
+  throw new Error('no history asks for this');
+};
+const noGenerator: Generator = { imageSources: nobody, make: nobody, close: async () => {} };
+const noOutbound: OutboundHttp = { get: nobody, close: async () => {} } as unknown as OutboundHttp;
+
+const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
+
+/** Whether a process appends under a fence that is not that of the lease which it holds. */
+const watchFences = ({ leases, broken }: World, worker: string, store: EventStore): EventStore => ({
+  ...store,
+  append: (stream, expectedRevision, events) => {
+    for (const { metadata, type } of events) {
+      const { fence, actor } = decodeMetadata(metadata);
+      const name = actor.slice(actor.indexOf(':') + 1);
+      const row = leases.rows.get(name) ?? leases.rows.get(workerLease(name, worker));
+      if (fence !== undefined && row?.holder === worker && row.fence !== fence)
+        broken.push(`fence: ${actor} appends ${type} under fence ${fence}, and holds its lease under ${row.fence}`);
+    }
+    return store.append(stream, expectedRevision, events);
+  },
+});
+
+/** A name is given once: a process that is started again has another. */
+export const openNode = (world: World, name: string): Node => {
+  const { scheduler, faults, plant, ids } = world;
+  const machine = machineNamed(name);
+  const network: Network = { scheduler, faults, machine };
+  const clock = clockOf(scheduler, machine);
+  const worker = ids.uuid();
+  const store = watchFences(world, worker, plant.eventStore(openDistantEventStore(world.events, network)));
+  const keys = plant.keys(openDistantKeys(world.keys, network));
+  const files = openDistantFiles(world.files, network);
+  const documents = plant.readModels(openDistantReadModels(world.models, network));
+  const bus = plant.bus(openDistantBus(world.bus, network));
+  const eventLog = openEventLog({ store, keys, files, ids, clock, limits });
+  const leases = plant.leases(openDistantLeases(world.leases, network));
+  const leasing: LeaseDeps = { leases, clock, logger: silent, worker };
+  let servesAlone = async (): Promise<boolean> => false;
+  const deps = makeCommandDeps({
+    store,
+    servesAlone: () => servesAlone(),
+    eventLog,
+    keys,
+    files,
+    renderer: plainRenderer(),
+    generator: noGenerator,
+    outbound: noOutbound,
+    mediaTypes: { ofBytes: nobody } as never,
+    clock,
+    ids,
+    limits,
+  });
+  const cutOff = new AbortController();
+  const serving = openServing(leasing, deps.followStates);
+  servesAlone = serving.alone;
+  let isServing = false;
+  void serving.whenSeen.then(() => (isServing = true));
+
+  const start = async (): Promise<void> => {
+    const runners: Runner[] = [];
+    for (const projection of projections) {
+      const models = await documents.projection(projection.name, projection.collections);
+      const pause = (signal: AbortSignal): Promise<void> => clock.sleep(20, signal);
+      const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
+        underLease(leasing, `project-${projection.name}`, signal, (held) => work(held.signal));
+      runners.push(makeRunner(projection, { eventLog, clock, store: models, pause, lead }));
+    }
+    const processing: ProcessorDeps = {
+      ...deps,
+      ...leasing,
+      documents,
+      bus,
+      // The emails' projection comes first, and feeds the only timers there are.
+      timersCaughtUp: (_kind, position, signal) => runners[0]!.caughtUp(position, signal),
+      inFlightMax: limits.lanes,
+      cutOff: cutOff.signal,
+    };
+    const processors = makeProcessors({
+      ...deps,
+      mailer: plant.mailer(world.sink.mailerOf(network, worker)),
+      schedule: { delaysMs: [60_000, 300_000] },
+    });
+    const overflow = openOverflow();
+    makeSupervisor({ clock, logger: silent }).start([
+      serving.worker,
+      ...runners.map((runner) => runner.worker),
+      relayWorker(processing, processors, overflow),
+      dueWorkWorker(processing, processors, overflow),
+      ...processors.map((processor) => processor.worker(processing)),
+      sealLedgerWorker({ ...processing, store }),
+      sweepWorker({ ...processing, files, mailbox: undefined }),
+    ]);
+  };
+
+  return {
+    machine,
+    worker,
+    deps,
+    documents,
+    commands: makeCommands(deps),
+    isServing: () => machine.alive && isServing,
+    start,
+    crash: () => {
+      machine.alive = false;
+    },
+  };
+};
