@@ -2,7 +2,7 @@
 import type { EventStore, EventToStore } from '../../src/domain/ports/event-store.js';
 import type { Bus } from '../../src/domain/ports/bus.js';
 import type { Keys } from '../../src/domain/ports/keys.js';
-import type { Lease, Leases } from '../../src/domain/ports/lease.js';
+import type { Leases } from '../../src/domain/ports/lease.js';
 import type { Mailer } from '../../src/domain/ports/mailer.js';
 import type { ReadModels, ProjectionStore } from '../../src/domain/ports/read-models.js';
 
