@@ -23,8 +23,11 @@ type CountsDraft = {
 };
 
 /** The counts of the day of each email; those of one that begins here are known from its first event. */
-export const relatedToEmail = ({ event, revision, metadata }: Recorded, document: Document | undefined): readonly Reference[] => {
-  if (revision === 0 && 'at' in event.data) return [{ collection: EMAIL_COUNTS, id: countsId(metadata.teamId, dayOf(event.data.at)) }];
+export const relatedToEmail = (recorded: Recorded, document: Document | undefined): readonly Reference[] => {
+  const { data } = recorded.event;
+  // Metadata is parsed when it is asked for: of the first event alone.
+  if (recorded.revision === 0 && 'at' in data)
+    return [{ collection: EMAIL_COUNTS, id: countsId(recorded.metadata.teamId, dayOf(data.at)) }];
   if (document === undefined) return [];
   const { owner, createdAt } = document as EmailDocument;
   return [{ collection: EMAIL_COUNTS, id: countsId(owner, dayOf(createdAt)) }];
@@ -110,13 +113,13 @@ const removePersonal = (email: EmailDraft, by: 'EmailDeleted' | 'EmailArchived')
 const timerStep = (email: EmailDraft, retentionMs: number): Step => ({
   collection: EMAIL_TIMERS,
   id: email.id,
-  next: (): TimerDocument | undefined => {
-    const timer = emailTimer(email.summary, retentionMs);
-    if (timer === undefined) return undefined;
-    const { id, seq, position, stream, priority, owner } = email;
-    return { id, seq, position, kind: timer.kind, key: stream, dueAt: timer.dueAt, priority, team: owner };
-  },
+  document: timerOf(email, retentionMs),
 });
+
+const timerOf = ({ id, seq, position, stream, priority, owner, summary }: EmailDraft, retentionMs: number): TimerDocument | undefined => {
+  const timer = emailTimer(summary, retentionMs);
+  return timer && { id, seq, position, kind: timer.kind, key: stream, dueAt: timer.dueAt, priority, team: owner };
+};
 
 /** Where an email counts: under its status of now and its template, as long as lists show it. */
 const cellOf = ({ team, status, templateId }: EmailDocument): string | undefined =>

@@ -6,10 +6,12 @@ import type { DomainEvent, EventOfKind, EventType, Recorded, StreamKind } from '
 import type { CollectionSpec, Document } from '../domain/ports/read-models.js';
 
 /**
- * What one event does to one document: the document after it, or undefined where it is removed. It is applied only where the document
- * has not folded that event yet. The document belongs to the unit of work, so it may be changed in place; its `position` is set by the unit of work.
+ * What one event does to one document; it is applied only where the document has not folded that event yet. `next` makes it of the
+ * document before, which may be changed in place; `document` says it without looking at that. undefined removes it. Its `position`
+ * is set by the unit of work.
  */
-export type Step = Readonly<{ collection: string; id: string; next: (document: Document | undefined) => Document | undefined }>;
+export type Step = Readonly<{ collection: string; id: string }> &
+  (Readonly<{ next: (document: Document | undefined) => Document | undefined }> | Readonly<{ document: Document | undefined }>);
 
 export type Reference = Readonly<{ collection: string; id: string }>;
 

@@ -13,7 +13,7 @@ export type RecentEvents = Readonly<{
   after: (after: number, limit: number, matches: Matches | undefined) => EventBatch | undefined;
 }>;
 
-const boundsDefault = { countMax: 2_048, bytesMax: 4 * 1024 * 1024 };
+const boundsDefault = { countMax: 1_024, bytesMax: 2 * 1024 * 1024 };
 /** What an event takes beside its texts and bytes. */
 const eventOverheadBytes = 256;
 

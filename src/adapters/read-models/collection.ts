@@ -23,6 +23,10 @@ export type Collection = Readonly<{
 
 type Value = string | number | null;
 
+/** Where the text stands in a row, and in what is selected of one that is stored; the declared fields follow it. */
+const TEXT_AT = 4;
+const TEXT_SELECTED_AT = 1;
+
 /** A document as it is stored: whole as JSON text without what is searched, that text, and the value of each declared field. */
 export type Row = readonly [seq: number, id: string, position: number, doc: string, text: string | null, ...fields: Value[]];
 
@@ -73,18 +77,18 @@ export const openCollection = (database: Database, spec: CollectionSpec, inBulk:
     return spec.search === undefined || text === null ? document : { ...document, [spec.search.field]: text };
   };
 
-  /** In: what stands, or is to stand, in the columns from `text` on. */
-  const entryOf = ([text, ...values]: readonly Value[]): Entry | undefined => {
-    const tenant = values[tenantAt] ?? null;
+  /** In: values, and where the text is among them. */
+  const entryOf = (values: readonly Value[], textAt: number): Entry | undefined => {
+    if (search === undefined) return undefined;
+    const [text, tenant = null] = [values[textAt], values[textAt + 1 + tenantAt]];
     return typeof text === 'string' && tenant !== null ? { text, tenant } : undefined;
   };
 
   const remove = ({ id, position }: Removal): boolean => {
     const removed = removeRow.get(id, position);
     if (removed === undefined) return false;
-    const [seq, ...old] = removed;
-    const entry = entryOf(old);
-    if (entry !== undefined) search?.remove(seq, entry);
+    const entry = entryOf(removed, TEXT_SELECTED_AT);
+    if (entry !== undefined) search?.remove(removed[0], entry);
     return true;
   };
 
@@ -92,28 +96,27 @@ export const openCollection = (database: Database, spec: CollectionSpec, inBulk:
   let newest = 0;
 
   const add = (row: Row): void => {
-    const [seq, id, position, , ...columns] = row;
+    const [seq, id, position] = row;
     if (insert.run(row).changes === 0) {
       // The id was made anew by another event: the newest stands.
       if (!remove({ id, position })) return;
       insert.run(row);
     }
-    const entry = entryOf(columns);
+    const entry = entryOf(row, TEXT_AT);
     if (entry !== undefined) search?.add(seq, entry);
   };
 
   return {
     put: (row) => {
-      const [seq, id, position, doc, ...now] = row;
+      const [seq, id] = row;
       const isNew = inBulk && seq > newest;
       if (isNew) newest = seq;
       const known = isNew ? undefined : selectRow.get(seq);
       if (known === undefined) return add(row);
-      const [oldId, ...old] = known;
-      if (oldId !== id)
+      if (known[0] !== id)
         throw new Error(`two documents of ${spec.name} have the same seq ${seq}: one event makes one document in a collection`);
-      if (!update(seq, position, doc, now, old) || search === undefined) return;
-      const [oldEntry, entry] = [entryOf(old), entryOf(now)];
+      if (!update(row, known) || search === undefined) return;
+      const [oldEntry, entry] = [entryOf(known, TEXT_SELECTED_AT), entryOf(row, TEXT_AT)];
       if (oldEntry?.text === entry?.text && oldEntry?.tenant === entry?.tenant) return;
       if (oldEntry !== undefined) search.remove(seq, oldEntry);
       if (entry !== undefined) search.add(seq, entry);
@@ -151,21 +154,29 @@ const statementsKept = 128;
 
 /**
  * Writes only the columns that changed, for an index is rewritten for each of its columns that is named, changed or not.
- * Out: false where the row has folded that position or a later one, and was left as it is.
+ * In: the row as it is to be, and what was selected of it as it is. Out: false where it has folded that position or a later one,
+ * and was left as it is.
  */
 const changedColumns = (database: Database, spec: CollectionSpec) => {
   const names = ['text', ...spec.fields.map(columnOf)];
   const statements = new Map<string, Statement>();
-  return (seq: number, position: number, doc: string, now: readonly Value[], old: readonly Value[]): boolean => {
-    const changed = names.map((_, index) => index).filter((index) => now[index] !== old[index]);
-    const key = changed.join();
-    let statement = statements.get(key);
+  return (row: Row, selected: readonly Value[]): boolean => {
+    const [seq, , position, doc] = row;
+    const values: Value[] = [position, doc];
+    let assignments = 'position = ?, doc = ?';
+    for (const [at, name] of names.entries()) {
+      const value = row[TEXT_AT + at]!;
+      if (value === selected[TEXT_SELECTED_AT + at]) continue;
+      assignments += `, ${name} = ?`;
+      values.push(value);
+    }
+    let statement = statements.get(assignments);
     if (statement === undefined) {
       if (statements.size >= statementsKept) statements.clear();
-      const assignments = ['position = ?', 'doc = ?', ...changed.map((index) => `${names[index]} = ?`)].join(', ');
       statement = database.prepare(`UPDATE ${tableOf(spec.name)} SET ${assignments} WHERE seq = ? AND position < ?`);
-      statements.set(key, statement);
+      statements.set(assignments, statement);
     }
-    return statement.run(position, doc, ...changed.map((index) => now[index]), seq, position).changes > 0;
+    values.push(seq, position);
+    return statement.run(values).changes > 0;
   };
 };

@@ -64,7 +64,6 @@ export const openNewGeneration = (place: GenerationFile): NewGeneration => {
   // One transaction from the first write to the last: what is changed again and again is written to the disk once.
   database.exec('BEGIN');
   createTables(database, place.specs);
-  for (const spec of place.specs) createIndexes(database, spec);
   const collections = openCollections(database, place.specs, true);
   const updatePosition = database.prepare('UPDATE checkpoint SET position = ?');
   return {
@@ -76,6 +75,7 @@ export const openNewGeneration = (place: GenerationFile): NewGeneration => {
     },
     finish: () => {
       for (const collection of collections.values()) collection.indexAll();
+      for (const spec of place.specs) createIndexes(database, spec);
       database.exec('COMMIT');
       database.close();
       sync(place.file);
