@@ -223,8 +223,8 @@ export const openDistantReadModels = (server: ReadModelServer, network: Network)
         const all = matching(spec, documents(), query);
         const page = pageOf(all, query);
         const taken = page.length === 0 ? 0 : (query.skip ?? 0) + page.length;
-        // A page that is not full is the last: then all were counted.
-        const isLast = page.length < query.limit;
+        // A page that is not full is the last; without a cursor all before it were counted.
+        const isLast = page.length < query.limit && query.after === undefined;
         const count = isLast ? all.length : Math.min(all.length, Math.max(max, taken));
         const isLowerBound = !isLast && (count < all.length || count >= max);
         return { documents: page.map((document) => shown(spec, document)), count, isLowerBound };
