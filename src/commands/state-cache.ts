@@ -26,7 +26,7 @@ export type StateCache = Readonly<{
     fold: Fold<Event, State>,
     statesMax: number,
   ) => (stream: StreamName) => MaybePromise<Loaded<State>>;
-  /** The log, whose appends hold here at once. */
+  /** The log: what is appended or read through it holds here at once. */
   eventLog: EventLog;
   /** Follows the log until the signal aborts; without it every state is read. */
   follow: (signal: AbortSignal) => Promise<void>;
@@ -41,7 +41,7 @@ export const openStateCache = (ports: StateCachePorts): StateCache => {
   const changes = openChanges();
   return {
     loader: (fold, statesMax) => loaderOf(ports.eventLog, fold, statesMax, freshness, changes),
-    eventLog: { ...ports.eventLog, append: notingAppends(ports.eventLog, changes) },
+    eventLog: { ...ports.eventLog, append: notingAppends(ports.eventLog, changes), load: notingLoads(ports.eventLog, changes) },
     follow: async (signal) => {
       await freshness.begin(changes.clear);
       try {
@@ -128,6 +128,16 @@ const openChanges = (): Changes => {
     generation: () => generation,
   };
 };
+
+/** What a command has read it may answer by, so no state from memory is older; the subscription may tell of it later. */
+const notingLoads =
+  (eventLog: EventLog, changes: Changes): EventLog['load'] =>
+  async (stream, fromRevision) => {
+    const recorded = await eventLog.load(stream, fromRevision);
+    const last = recorded.at(-1);
+    if (last !== undefined && kinds.has(splitStream(stream).kind)) changes.note(stream, last.revision);
+    return recorded;
+  };
 
 /** What this process appends is noted before the append resolves. */
 const notingAppends =

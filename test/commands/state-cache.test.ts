@@ -231,3 +231,15 @@ void t.test('a revocation is answered when it holds everywhere: at once where no
   await beside.clock.advance(1);
   t.equal(held, true);
 });
+
+void t.test('what a command has read holds at once: it may have found that there is nothing left to do', async (t) => {
+  const { load, cache, elsewhereLog, follow, holdSubscription } = await openCache(t);
+  await follow();
+  await count(cache.eventLog);
+  t.match(await load(stream), { state: 1 });
+  holdSubscription(new Promise(() => {}));
+  await count(elsewhereLog);
+  t.match(load(stream), { state: 1 }, 'nobody has told yet');
+  await handle(cache.eventLog, stream, { ...counter, decide: () => [] }, 0, cause);
+  t.match(await load(stream), { state: 2 });
+});
