@@ -28,9 +28,9 @@ export type Held = Readonly<{
 }>;
 
 /**
- * Waits for the lease of that name, then runs `work` under it, again and again until the signal aborts. The signals that `work` is given
- * abort as soon as this process cannot be sure that it still holds the lease; `work` is then run again when it does.
- * Rejects with what `work` rejects with, having released the lease.
+ * Waits for the lease of that name, then runs `work` under it. The signals that `work` is given abort as soon as this process cannot be
+ * sure that it still holds the lease; `work` is then run again when it does. Resolves when the signal has aborted, or when `work` has ended
+ * by itself: whoever started it decides after which pause it begins again. Rejects with what `work` rejects with, having released the lease.
  */
 export const underLease = (deps: LeaseDeps, name: string, signal: AbortSignal, work: (held: Held) => Promise<void>): Promise<void> =>
   underAnyLease(deps, [name], signal, work);
@@ -45,7 +45,7 @@ export const underAnyLease = async (
   while (!signal.aborted) {
     const acquired = await acquireAny(deps, names);
     if (acquired === undefined) await deps.clock.sleep(ASK_EVERY_MS, signal);
-    else await runUnder(deps, acquired.lease, acquired.surelyUntilMs, signal, work);
+    else if ((await runUnder(deps, acquired.lease, acquired.surelyUntilMs, signal, work)) === 'ended') return;
   }
 };
 
@@ -58,14 +58,14 @@ const acquireAny = async ({ leases, clock, worker }: LeaseDeps, names: readonly 
   return undefined;
 };
 
-/** `surelyUntilMs`: the keeper counts from the moment at which it heard of the call, which is not before the call was made. */
+/** Out: why the work has ended. `surelyUntilMs`: the keeper counts from the moment at which it heard of the call, which is not before the call was made. */
 const runUnder = async (
   deps: LeaseDeps,
   lease: Lease,
   surelyUntilMs: number,
   signal: AbortSignal,
   work: (held: Held) => Promise<void>,
-): Promise<void> => {
+): Promise<'ended' | 'lost'> => {
   const lost = new AbortController();
   const ended = new AbortController();
   const both = AbortSignal.any([signal, lost.signal]);
@@ -78,6 +78,7 @@ const runUnder = async (
   });
   try {
     await work({ fence: lease.fence, signal: both, lost: lost.signal });
+    return lost.signal.aborted ? 'lost' : 'ended';
   } finally {
     ended.abort();
     await renewing;

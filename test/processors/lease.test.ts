@@ -99,3 +99,11 @@ void t.test('a fault of the work is reported, and the lease is free for the next
   await t.rejects(work.done, { message: 'broken' });
   t.equal(await keeper.open().read('relay'), undefined);
 });
+
+void t.test('work that ends by itself is not begun again at once, and the lease is free for the next', async (t) => {
+  const { keeper, deps } = world();
+  const work = started(deps('a'), async () => {});
+  await work.done;
+  t.equal(work.runs.length, 1, 'whoever started it decides about the pause');
+  t.equal(await keeper.open().read('relay'), undefined);
+});
