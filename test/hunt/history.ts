@@ -130,7 +130,7 @@ const grow = async ({ world }: Cluster): Promise<void> => {
   for (const pauseMs of [0, 1_000, 5_000, 5_000, 30_000, 60_000, 600_000, 60_000, 600_000, 600_000, 600_000]) {
     world.scheduler.jump(pauseMs);
     await runUntil(world, world.scheduler.now() + RUN_MS);
-    if (emailsOf(world).every(({ email }) => email.archivedAt !== null)) return;
+    if (isAtRest(world) && emailsOf(world).every(({ email }) => email.archivedAt !== null)) return;
   }
 };
 

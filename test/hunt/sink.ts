@@ -52,7 +52,9 @@ export const makeSink = (scheduler: Scheduler, hasLost: (dialogue: Dialogue) => 
     envelope.to.map((recipient) => {
       const key = `${messageId} ${recipient}`;
       const before = byRecipient.get(key);
-      if (before !== undefined && !before.isAbandoned && !hasLost(before))
+      // Of two dialogues the one that began first may be heard last.
+      const earlier = before !== undefined && before.startMs > dialogue.startMs ? dialogue : before;
+      if (before !== undefined && earlier !== undefined && !earlier.isAbandoned && !hasLost(earlier))
         doubles.push(`${key}: at ${before.startMs} by ${before.machine.name} and at ${dialogue.startMs} by ${dialogue.machine.name}`);
       const result = draw();
       if (result === 'accepted') {

@@ -18,6 +18,8 @@ export const useDistantPorts = (): void => {
   isDistant = true;
 };
 
+export const onDistantPorts = (): boolean => isDistant;
+
 export const openStoresOfTest = (): Readonly<{ store: MemoryEventStore; keys: MemoryKeys; files: MemoryFiles }> =>
   isDistant
     ? { store: distantEventStore(), keys: distantKeys(), files: distantFiles() }
