@@ -31,10 +31,10 @@ const WALKED_PAGES = 9_000;
 const PAGE_SIZE = 100;
 
 /** The documents as the projection makes them of made-up events, written as a rebuild writes them. Answers how many are of team A. */
-const fillDocuments = async (documents: ReadModels): Promise<number> => {
+const fillDocuments = async (readModels: ReadModels): Promise<number> => {
   const projection = emailsProjection(defaultLimits.retentionDays * DAY_MS);
-  await documents.projection(projection.name, projection.collections);
-  const rebuild = await documents.rebuild(projection.name);
+  await readModels.projection(projection.name, projection.collections);
+  const rebuild = await readModels.rebuild(projection.name);
   const random = seeded(SEED);
   const work = openUnitOfWork(projection, rebuild.store);
   let checkpoint = await rebuild.store.checkpoint();
@@ -234,15 +234,15 @@ const measure = async (queries: Queries, emails: number): Promise<readonly Figur
 };
 
 const figures = await withDirectory(async (directory) => {
-  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  const readModels = openSqliteReadModels({ file: join(directory, 'documents.db') });
   try {
     console.log(`writing ${EMAILS_IN_LIST} documents …`);
-    const emails = await fillDocuments(documents);
+    const emails = await fillDocuments(readModels);
     const clock = { now: () => START_MS + DAYS * DAY_MS, monotonic: () => START_MS, sleep: () => Promise.resolve() };
-    const queries = makeQueries({ documents, clock, limits: defaultLimits, settle: () => Promise.resolve() });
+    const queries = makeQueries({ readModels, clock, limits: defaultLimits, awaitOwnWrites: () => Promise.resolve() });
     return await measure(queries, emails);
   } finally {
-    await documents.close();
+    await readModels.close();
   }
 });
 report({ name: 'lists', figures, machine: machineWithDisk(), details: { emails: EMAILS_IN_LIST, calls: CALLS } });

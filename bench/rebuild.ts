@@ -54,10 +54,10 @@ const write = async ({ eventLog }: Engine): Promise<void> => {
   }
 };
 
-const checkRebuilt = async ({ documents }: Engine): Promise<void> => {
+const checkRebuilt = async ({ readModels }: Engine): Promise<void> => {
   let found = 0;
   for (const team of [teamA, teamB])
-    found += await documents.count(EMAILS, { where: { team: { eq: team }, status: { eq: 'delivered' } } }, EMAILS_IN_LOG);
+    found += await readModels.count(EMAILS, { where: { team: { eq: team }, status: { eq: 'delivered' } } }, EMAILS_IN_LOG);
   if (found !== EMAILS_IN_LOG) throw new Error(`the rebuilt read model has ${found} delivered emails, the log ${EMAILS_IN_LOG}`);
 };
 

@@ -154,7 +154,7 @@ type Runners = ReadonlyMap<string, Runner>;
 const openRunners = async (engine: Engine, leasing: LeaseDeps): Promise<Runners> => {
   const runners = new Map<string, Runner>();
   for (const projection of makeProjections(engine.limits)) {
-    const store = await engine.documents.projection(projection.name, projection.collections);
+    const store = await engine.readModels.projection(projection.name, projection.collections);
     const pause = (signal: AbortSignal): Promise<void> => wait(PROJECTION_PAUSE_MS, undefined, { signal }).catch(() => {});
     const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
       underLease(leasing, `project-${projection.name}`, signal, (held) => work(held.signal));
@@ -233,8 +233,8 @@ type ServingParts = Engine & Surroundings & Readonly<{ runners: Runners; writes:
 
 const httpDeps = (config: Config, { runners, writes, mailbox, ...parts }: ServingParts): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
-  const { documents, clock, limits, ids, logger, limiter, health } = parts;
-  const settle: Parameters<typeof makeQueries>[0]['settle'] = config.roles.includes('project')
+  const { readModels, clock, limits, ids, logger, limiter, health } = parts;
+  const awaitOwnWrites: Parameters<typeof makeQueries>[0]['awaitOwnWrites'] = config.roles.includes('project')
     ? (teamId, withinMs) => caughtUpWith(runners.values(), writes.of(teamId), withinMs)
     : async () => {};
   return {
@@ -245,7 +245,7 @@ const httpDeps = (config: Config, { runners, writes, mailbox, ...parts }: Servin
     logger,
     limiter,
     commands: makeCommands(parts),
-    queries: makeQueries({ documents, clock, limits, settle }),
+    queries: makeQueries({ readModels, clock, limits, awaitOwnWrites }),
     ...(mailbox === undefined ? {} : { mailbox: mailbox.mailbox }),
     health,
     version,

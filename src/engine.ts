@@ -25,7 +25,7 @@ export type Engine = CommandDeps &
   Readonly<{
     store: EventStore;
     keys: Keys;
-    documents: ReadModels;
+    readModels: ReadModels;
     logger: Logger;
     /** Closes what was opened, in the reverse order. */
     close: () => Promise<void>;
@@ -56,7 +56,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const opened = openSqliteEventStore({ file: pathOf(config.urls.eventStore) });
   const store = options.wrapStore?.(opened) ?? opened;
   const keys = openSqliteKeys({ file: keysFile, masterKey });
-  const documents = openSqliteReadModels({ file: pathOf(config.urls.readModels) });
+  const readModels = openSqliteReadModels({ file: pathOf(config.urls.readModels) });
   const files = openDirectoryFiles({ directory: pathOf(config.urls.files) });
   const renderer = openRenderer({ limits });
   const generator = openGenerator({ limits, clock, logger, ...(config.fontsDir === undefined ? {} : { fontsDir: config.fontsDir }) });
@@ -90,13 +90,13 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     }),
     keys,
     store,
-    documents,
+    readModels,
     logger,
     close: async () => {
       await generator.close();
       await outbound.close();
       await renderer.close();
-      await documents.close();
+      await readModels.close();
       await store.close();
       await keys.close();
     },

@@ -14,7 +14,7 @@ export type TimerDocument = Document & Readonly<{ kind: string; key: string; due
 
 export type ProcessorDeps = Readonly<{
   eventLog: EventLog;
-  documents: Pick<ReadModels, 'find'>;
+  readModels: Pick<ReadModels, 'find'>;
   /** Resolves when the timers of that kind of stream have everything up to that position, or the signal aborts. */
   timersCaughtUp: (kind: StreamKind, position: number, signal: AbortSignal) => Promise<void>;
   bus: Bus;

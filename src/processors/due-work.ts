@@ -102,7 +102,7 @@ const publishUpTo = async (
   let cursor = from;
   while (!signal.aborted) {
     await deps.bus.whenRoom(processor, priority, signal);
-    const found = (await deps.documents.find(timersOf(kind), {
+    const found = (await deps.readModels.find(timersOf(kind), {
       where: { kind: { eq: timer.kind }, priority: { eq: priority }, ...(dueAt === undefined ? {} : { dueAt: { lte: dueAt } }) },
       sort: { field: 'dueAt', direction: 'asc' },
       ...(cursor === undefined ? {} : { after: cursor }),

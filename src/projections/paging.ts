@@ -19,7 +19,7 @@ export type Total = Readonly<{ total: number; isLowerBound: boolean }>;
 
 /** Reads one page and says where the next begins. */
 export const readPage = async <Found extends Document, Item>(
-  documents: ReadModels,
+  readModels: ReadModels,
   query: ListQuery,
   { page, limit, cursor }: Paging,
   itemOf: (document: Found) => Item,
@@ -30,7 +30,7 @@ export const readPage = async <Found extends Document, Item>(
   // One more than the page holds tells whether others follow.
   const part = { where: query.where, ...place, limit: limit + 1 };
   const { rows, total, isLowerBound } =
-    search === undefined ? await listed(documents, query, part) : await searched(documents, query, { ...part, search });
+    search === undefined ? await listed(readModels, query, part) : await searched(readModels, query, { ...part, search });
   const found = rows as readonly Found[];
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
@@ -50,17 +50,17 @@ export const readPage = async <Found extends Document, Item>(
 type Part = Omit<Query, 'search' | 'sort'>;
 type Listed = Total & Readonly<{ rows: readonly Document[] }>;
 
-const listed = async (documents: ReadModels, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<Listed> => {
-  const rows = await documents.find(collection, { ...part, sort: { field: sortField, direction: 'desc' } });
+const listed = async (readModels: ReadModels, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<Listed> => {
+  const rows = await readModels.find(collection, { ...part, sort: { field: sortField, direction: 'desc' } });
   return { rows, ...(totalOfLast(part, rows) ?? (await total())) };
 };
 
 const searched = async (
-  documents: ReadModels,
+  readModels: ReadModels,
   { collection, searchTotalMax }: ListQuery,
   part: Part & Readonly<{ search: string }>,
 ): Promise<Listed> => {
-  const { documents: rows, count, isLowerBound } = await documents.findCounted(collection, part, searchTotalMax);
+  const { documents: rows, count, isLowerBound } = await readModels.findCounted(collection, part, searchTotalMax);
   return { rows, total: count, isLowerBound };
 };
 

@@ -12,17 +12,17 @@ import { readPage, type ListQuery, type Total } from './paging.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
 
 export type QueryDeps = Readonly<{
-  documents: ReadModels;
+  readModels: ReadModels;
   clock: Clock;
   limits: Limits;
-  settle: Queries['settle'];
+  awaitOwnWrites: Queries['awaitOwnWrites'];
 }>;
 
 export const makeQueries = (deps: QueryDeps): Queries => ({
   listEmails: async (teamId, given, paging) => {
     const filter = inUtc(given);
     return readPage<EmailDocument, ReturnType<typeof emailListItem>>(
-      deps.documents,
+      deps.readModels,
       {
         collection: EMAILS,
         where: await whereInOrder(deps, teamId, filter),
@@ -37,7 +37,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   },
   emailIds: async (teamId, given, limit) => {
     const filter = inUtc(given);
-    const found = await deps.documents.find(EMAILS, {
+    const found = await deps.readModels.find(EMAILS, {
       where: await whereInOrder(deps, teamId, filter),
       ...(filter.search === undefined ? { sort: { field: 'createdAt', direction: 'desc' as const } } : { search: filter.search }),
       limit,
@@ -46,21 +46,21 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   },
   listTemplates: (teamId, { search }, paging) =>
     readPage<TemplateDocument, TemplateDocument['item']>(
-      deps.documents,
+      deps.readModels,
       allOf(deps, TEMPLATES, teamId, search),
       paging,
       ({ item }) => item,
     ),
   listAttachmentTemplates: (teamId, { search }, paging) =>
     readPage<AttachmentTemplateDocument, AttachmentTemplateDocument['item']>(
-      deps.documents,
+      deps.readModels,
       allOf(deps, ATTACHMENT_TEMPLATES, teamId, search),
       paging,
       ({ item }) => item,
     ),
   listAssets: (teamId, { search }, paging) =>
     readPage<AssetDocument, AssetDocument['item']>(
-      deps.documents,
+      deps.readModels,
       {
         collection: ASSETS,
         where: { team: { eq: teamId } },
@@ -73,10 +73,10 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
     ),
   assetUsage: (teamId) => assetUsage(deps, teamId),
   listApiKeys: (teamId, paging) =>
-    readPage<ApiKeyDocument, ReturnType<typeof apiKeyListing>>(deps.documents, allOf(deps, API_KEYS, teamId), paging, ({ id, key }) =>
+    readPage<ApiKeyDocument, ReturnType<typeof apiKeyListing>>(deps.readModels, allOf(deps, API_KEYS, teamId), paging, ({ id, key }) =>
       apiKeyListing(assertDefined(parseApiKeyId(id), 'API key id'), key, isoTime(deps.clock.now())),
     ),
-  settle: deps.settle,
+  awaitOwnWrites: deps.awaitOwnWrites,
 });
 
 /** Stored times are ISO 8601 in UTC with milliseconds, and compare as texts only with their like. */
@@ -116,7 +116,7 @@ const allOf = (deps: QueryDeps, collection: string, teamId: TeamId, search?: str
 });
 
 const assetUsage = async (deps: QueryDeps, teamId: TeamId) =>
-  ((await deps.documents.get(ASSET_USAGE, teamId)) as AssetUsageDocument | undefined)?.usage ?? { count: 0, sizeBytes: 0 };
+  ((await deps.readModels.get(ASSET_USAGE, teamId)) as AssetUsageDocument | undefined)?.usage ?? { count: 0, sizeBytes: 0 };
 
 const assetTotal = async (deps: QueryDeps, teamId: TeamId): Promise<Total> => ({
   total: (await assetUsage(deps, teamId)).count,
@@ -126,7 +126,7 @@ const assetTotal = async (deps: QueryDeps, teamId: TeamId): Promise<Total> => ({
 /** Templates and keys are few, so their rows are counted. */
 const counted = async (deps: QueryDeps, collection: string, teamId: TeamId): Promise<Total> => {
   const max = deps.limits.listTotalMax;
-  const total = await deps.documents.count(collection, { where: { team: { eq: teamId } } }, max);
+  const total = await deps.readModels.count(collection, { where: { team: { eq: teamId } } }, max);
   return { total, isLowerBound: total >= max };
 };
 
@@ -171,13 +171,13 @@ const countRest = async (
 };
 
 const countBetween = (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, startDate: string, endDate: string): Promise<number> =>
-  deps.documents.count(EMAILS, { where: whereOf(teamId, { ...filter, startDate, endDate }) }, Number.MAX_SAFE_INTEGER);
+  deps.readModels.count(EMAILS, { where: whereOf(teamId, { ...filter, startDate, endDate }) }, Number.MAX_SAFE_INTEGER);
 
 /** One document a day: a hundred years of days are still few. */
 const DAYS_MAX = 40_000;
 
 const daysBetween = async (deps: QueryDeps, teamId: TeamId, first: string | undefined, last: string | undefined) =>
-  (await deps.documents.find(EMAIL_COUNTS, {
+  (await deps.readModels.find(EMAIL_COUNTS, {
     where: {
       team: { eq: teamId },
       ...(first === undefined && last === undefined

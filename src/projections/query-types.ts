@@ -50,5 +50,5 @@ export type Queries = Readonly<{
   assetUsage: (teamId: TeamId) => Promise<AssetUsage>;
   listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyListing>>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */
-  settle: (teamId: TeamId, withinMs: number) => Promise<void>;
+  awaitOwnWrites: (teamId: TeamId, withinMs: number) => Promise<void>;
 }>;

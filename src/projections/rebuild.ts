@@ -40,11 +40,11 @@ export type RebuildOutcome = Readonly<{ events: number; durationMs: number }>;
 /** Rebuilds one projection and puts it in the place of the live one. A running server goes on from the new documents. */
 export const rebuildProjection = async (
   projection: Projection,
-  { eventLog, documents }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; documents: ReadModels }>,
+  { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; readModels: ReadModels }>,
   onProgress?: (position: number) => void,
 ): Promise<number> => {
-  await documents.projection(projection.name, projection.collections);
-  const rebuild = await documents.rebuild(projection.name);
+  await readModels.projection(projection.name, projection.collections);
+  const rebuild = await readModels.rebuild(projection.name);
   try {
     const events = await projectInto(projection, eventLog, rebuild, onProgress === undefined ? {} : { onProgress });
     await rebuild.commit();
@@ -60,12 +60,12 @@ export type Difference = Readonly<{ collection: string; id: string; live: Docume
 /** Rebuilds beside the live documents up to their checkpoint and compares byte for byte. Out: the first difference, if any. */
 export const compareWithRebuild = async (
   projection: Projection,
-  { eventLog, documents }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; documents: ReadModels }>,
+  { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; readModels: ReadModels }>,
   onProgress?: (position: number) => void,
 ): Promise<Readonly<{ checkpoint: number; documents: number; difference: Difference | undefined }>> => {
-  const live = await documents.projection(projection.name, projection.collections);
+  const live = await readModels.projection(projection.name, projection.collections);
   const { position } = await live.checkpoint();
-  const rebuild = await documents.rebuild(projection.name);
+  const rebuild = await readModels.rebuild(projection.name);
   try {
     await projectInto(projection, eventLog, rebuild, { upTo: position, ...(onProgress === undefined ? {} : { onProgress }) });
     let compared = 0;
@@ -75,7 +75,7 @@ export const compareWithRebuild = async (
         // A document that moved on while we compared (a server is running) is not a difference.
         if (Math.max(liveDocument?.position ?? 0, rebuilt?.position ?? 0) > position) continue;
         if (JSON.stringify(liveDocument) === JSON.stringify(rebuilt)) continue;
-        if (await movedOn(documents, name, liveDocument ?? rebuilt, position)) continue;
+        if (await movedOn(readModels, name, liveDocument ?? rebuilt, position)) continue;
         const id = (liveDocument ?? rebuilt)!.id;
         return { checkpoint: position, documents: compared, difference: { collection: name, id, live: liveDocument, rebuilt } };
       }
@@ -87,9 +87,14 @@ export const compareWithRebuild = async (
 };
 
 /** Removed or changed after the checkpoint that is compared. */
-const movedOn = async (documents: ReadModels, collection: string, document: Document | undefined, checkpoint: number): Promise<boolean> => {
+const movedOn = async (
+  readModels: ReadModels,
+  collection: string,
+  document: Document | undefined,
+  checkpoint: number,
+): Promise<boolean> => {
   if (document === undefined) return false;
-  const now = await documents.get(collection, document.id);
+  const now = await readModels.get(collection, document.id);
   return now !== undefined && now.position > checkpoint;
 };
 

@@ -34,23 +34,10 @@ const CHECKPOINT_EVERY_MS = 1_000;
 export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => {
   const { kinds } = projection;
   const { lead = (signal, work) => work(signal) } = deps;
-  const waiting = new Set<() => void>();
+  const { waiting, wakeAll, pause, hurry } = openWaiting(deps);
   let reached = 0;
   /** Where another process projects, how far it is stands in the checkpoint alone. */
   let leading = false;
-  /** Ends the pause under way: somebody waits for what comes after it. */
-  let hurry = (): void => {};
-
-  const pause = async (signal: AbortSignal): Promise<void> => {
-    if (waiting.size > 0) return;
-    const over = new AbortController();
-    hurry = () => over.abort(HURRIED);
-    await deps.pause(AbortSignal.any([signal, over.signal]));
-  };
-
-  const wakeAll = (): void => {
-    for (const wake of [...waiting]) wake();
-  };
 
   const advance = (position: number): void => {
     reached = position;
@@ -89,9 +76,28 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
         if (!leading) reached = Math.max(reached, (await deps.store.checkpoint()).position);
         const next = await firstAfter(deps.eventLog, reached, kinds);
         if (next === undefined || next > position) return;
-        if (reached < next) await (leading ? progressed(waiting, () => hurry(), signal) : deps.pause(signal));
+        if (reached < next) await (leading ? progressed(waiting, hurry, signal) : deps.pause(signal));
       }
     },
+  };
+};
+
+/** Those who wait for a position, and the pause between two batches, which ends when one of them begins to wait. */
+const openWaiting = (deps: Pick<RunnerDeps, 'pause'>) => {
+  const waiting = new Set<() => void>();
+  let endPause = (): void => {};
+  return {
+    waiting,
+    wakeAll: (): void => {
+      for (const wake of [...waiting]) wake();
+    },
+    pause: async (signal: AbortSignal): Promise<void> => {
+      if (waiting.size > 0) return;
+      const over = new AbortController();
+      endPause = () => over.abort(HURRIED);
+      await deps.pause(AbortSignal.any([signal, over.signal]));
+    },
+    hurry: (): void => endPause(),
   };
 };
 

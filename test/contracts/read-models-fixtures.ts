@@ -53,14 +53,14 @@ export const put = async (
 /** Opens stores of fresh places, and closes them with the test. */
 export const placesOf = (harness: DocumentsHarness, prefix: string) => {
   let places = 0;
-  return async (t: Test): Promise<{ documents: ReadModels; another: () => Promise<ReadModels> }> => {
+  return async (t: Test): Promise<{ readModels: ReadModels; another: () => Promise<ReadModels> }> => {
     places += 1;
     const place = `${prefix}-${places}`;
     const another = async (): Promise<ReadModels> => {
-      const documents = await harness.open(place);
-      t.teardown(() => documents.close());
-      return documents;
+      const readModels = await harness.open(place);
+      t.teardown(() => readModels.close());
+      return readModels;
     };
-    return { documents: await another(), another };
+    return { readModels: await another(), another };
   };
 };

@@ -4,66 +4,66 @@ import type { Document, ReadModels, Query } from '../../src/domain/ports/read-mo
 import { anEmail, emailsSpec, placesOf, put, type DocumentsHarness } from './read-models-fixtures.js';
 
 const seqs = async (
-  documents: ReadModels,
+  readModels: ReadModels,
   query: Omit<Query, 'limit' | 'where'> & Partial<Pick<Query, 'limit' | 'where'>>,
-): Promise<number[]> => (await documents.find('emails', { where: {}, limit: 100, ...query })).map(({ seq }) => seq);
+): Promise<number[]> => (await readModels.find('emails', { where: {}, limit: 100, ...query })).map(({ seq }) => seq);
 
 export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void => {
   const fresh = placesOf(harness, 'query');
   const filled = async (t: Test, emails: readonly Document[]): Promise<ReadModels> => {
-    const { documents } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec]);
+    const { readModels } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec]);
     const many = Math.floor(emails.length * 0.9);
     // A store may treat what came last in another way than what came before.
     await put(store, emails.slice(0, many));
     await put(store, emails.slice(many));
     await harness.settle();
-    return documents;
+    return readModels;
   };
 
   void t.test('conditions narrow, and all of them hold', async (t) => {
-    const documents = await filled(t, [
+    const readModels = await filled(t, [
       anEmail(1, { status: 'sent', cost: 1 }),
       anEmail(2, { status: 'failed', cost: 2.5 }),
       anEmail(3, { status: 'sent', cost: 10, teamId: 'team-2' }),
       anEmail(4, { status: 'sent' }),
       anEmail(5, { status: '7', cost: 7 }),
     ]);
-    t.same(await seqs(documents, { where: { status: { eq: 'sent' } } }), [4, 3, 1]);
-    t.same(await seqs(documents, { where: { status: { eq: 'sent' }, teamId: { eq: 'team-1' } } }), [4, 1]);
-    t.same(await seqs(documents, { where: { cost: { gte: 2.5 } } }), [5, 3, 2]);
-    t.same(await seqs(documents, { where: { cost: { gte: 1, lt: 7 } } }), [2, 1]);
-    t.same(await seqs(documents, { where: { cost: { lte: 7 } } }), [5, 2, 1], 'numbers are compared as numbers');
-    t.same(await seqs(documents, { where: { cost: { eq: 10 } } }), [3]);
-    t.same(await seqs(documents, { where: { status: { eq: '7' } } }), [5], 'a string of digits stays a string');
-    t.same(await seqs(documents, { where: { createdAt: { gte: '2026-01-01T00:00:00.002Z', lt: '2026-01-01T00:00:00.004Z' } } }), [3, 2]);
-    t.same(await seqs(documents, { where: { status: {} } }), [5, 4, 3, 2, 1]);
-    t.same(await seqs(documents, { where: { status: { eq: "' OR 1=1 --" } } }), []);
+    t.same(await seqs(readModels, { where: { status: { eq: 'sent' } } }), [4, 3, 1]);
+    t.same(await seqs(readModels, { where: { status: { eq: 'sent' }, teamId: { eq: 'team-1' } } }), [4, 1]);
+    t.same(await seqs(readModels, { where: { cost: { gte: 2.5 } } }), [5, 3, 2]);
+    t.same(await seqs(readModels, { where: { cost: { gte: 1, lt: 7 } } }), [2, 1]);
+    t.same(await seqs(readModels, { where: { cost: { lte: 7 } } }), [5, 2, 1], 'numbers are compared as numbers');
+    t.same(await seqs(readModels, { where: { cost: { eq: 10 } } }), [3]);
+    t.same(await seqs(readModels, { where: { status: { eq: '7' } } }), [5], 'a string of digits stays a string');
+    t.same(await seqs(readModels, { where: { createdAt: { gte: '2026-01-01T00:00:00.002Z', lt: '2026-01-01T00:00:00.004Z' } } }), [3, 2]);
+    t.same(await seqs(readModels, { where: { status: {} } }), [5, 4, 3, 2, 1]);
+    t.same(await seqs(readModels, { where: { status: { eq: "' OR 1=1 --" } } }), []);
   });
 
   void t.test('the order is seq, newest first, or that of a field with ties by seq', async (t) => {
-    const documents = await filled(t, [
+    const readModels = await filled(t, [
       anEmail(1, { cost: 5 }),
       anEmail(2, { cost: 1 }),
       anEmail(3, { cost: 5 }),
       anEmail(4),
       anEmail(5, { cost: -3 }),
     ]);
-    t.same(await seqs(documents, {}), [5, 4, 3, 2, 1]);
-    t.same(await seqs(documents, { sort: { field: 'seq', direction: 'asc' } }), [1, 2, 3, 4, 5]);
+    t.same(await seqs(readModels, {}), [5, 4, 3, 2, 1]);
+    t.same(await seqs(readModels, { sort: { field: 'seq', direction: 'asc' } }), [1, 2, 3, 4, 5]);
     t.same(
-      await seqs(documents, { sort: { field: 'cost', direction: 'asc' } }),
+      await seqs(readModels, { sort: { field: 'cost', direction: 'asc' } }),
       [5, 2, 1, 3],
       'a document without the field has no place in the order',
     );
-    t.same(await seqs(documents, { sort: { field: 'cost', direction: 'desc' } }), [3, 1, 2, 5]);
+    t.same(await seqs(readModels, { sort: { field: 'cost', direction: 'desc' } }), [3, 1, 2, 5]);
   });
 
   void t.test('pages follow each other by place and by skipping, with the same result', async (t) => {
     const emails = Array.from({ length: 47 }, (_, index) =>
       anEmail(index + 1, { cost: index % 5, status: index % 3 === 0 ? 'sent' : 'queued', text: `mail number ${index}` }),
     );
-    const documents = await filled(t, emails);
+    const readModels = await filled(t, emails);
     const orders: readonly Omit<Query, 'limit'>[] = [
       { where: {} },
       { where: { status: { eq: 'queued' } }, sort: { field: 'seq', direction: 'asc' } },
@@ -74,7 +74,7 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
       { where: { teamId: { eq: 'team-1' } }, search: 'number' },
     ];
     for (const order of orders) {
-      const whole = await seqs(documents, order);
+      const whole = await seqs(readModels, order);
       t.ok(whole.length > 20);
       const byPlace: number[] = [];
       const bySkip: number[] = [];
@@ -82,13 +82,13 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
       do {
         const last = page.at(-1);
         const value = last?.[order.sort?.field ?? 'seq'];
-        page = await documents.find('emails', {
+        page = await readModels.find('emails', {
           ...order,
           limit: 4,
           ...(last !== undefined && (typeof value === 'string' || typeof value === 'number') ? { after: { value, seq: last.seq } } : {}),
         });
         byPlace.push(...page.map(({ seq }) => seq));
-        bySkip.push(...(await seqs(documents, { ...order, limit: 4, skip: bySkip.length })));
+        bySkip.push(...(await seqs(readModels, { ...order, limit: 4, skip: bySkip.length })));
       } while (page.length > 0);
       t.same(byPlace, whole, JSON.stringify(order));
       t.same(bySkip, whole, JSON.stringify(order));
@@ -96,19 +96,19 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
   });
 
   void t.test('counting stops at its bound', async (t) => {
-    const documents = await filled(
+    const readModels = await filled(
       t,
       Array.from({ length: 30 }, (_, index) =>
         anEmail(index + 1, { status: index < 10 ? 'sent' : 'queued', text: index < 5 ? 'anna' : 'berta' }),
       ),
     );
-    t.equal(await documents.count('emails', { where: {} }, 100), 30);
-    t.equal(await documents.count('emails', { where: {} }, 12), 12);
-    t.equal(await documents.count('emails', { where: { status: { eq: 'sent' } } }, 100), 10);
-    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 100), 25);
-    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 7), 7);
-    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-1' }, status: { eq: 'sent' } }, search: 'berta' }, 100), 5);
-    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-9' } }, search: 'berta' }, 100), 0);
+    t.equal(await readModels.count('emails', { where: {} }, 100), 30);
+    t.equal(await readModels.count('emails', { where: {} }, 12), 12);
+    t.equal(await readModels.count('emails', { where: { status: { eq: 'sent' } } }, 100), 10);
+    t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 100), 25);
+    t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 7), 7);
+    t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-1' }, status: { eq: 'sent' } }, search: 'berta' }, 100), 5);
+    t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-9' } }, search: 'berta' }, 100), 0);
   });
 
   void t.test('every character of a search is literal, letter case is not', async (t) => {
@@ -124,11 +124,11 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
       '😀😃😄 smile',
       'line\nbreak\ttab',
     ];
-    const documents = await filled(
+    const readModels = await filled(
       t,
       texts.map((text, index) => anEmail(index + 1, { text })),
     );
-    const found = (search: string): Promise<number[]> => seqs(documents, { where: { teamId: { eq: 'team-1' } }, search });
+    const found = (search: string): Promise<number[]> => seqs(readModels, { where: { teamId: { eq: 'team-1' } }, search });
     t.same(await found('100%'), [1]);
     t.same(await found('"sure"'), [1]);
     t.same(await found('SURE'), [2, 1]);
@@ -159,7 +159,7 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
         text: `${index % 3 === 0 ? 'berta' : 'anna'}${index}@example.com Order ${index % 50}`,
       }),
     );
-    const documents = await filled(t, emails);
+    const readModels = await filled(t, emails);
     const expected = (query: Pick<Query, 'where'>, phrase: string): number[] =>
       emails
         .filter(
@@ -180,12 +180,12 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     for (const where of wheres) {
       for (const phrase of ['example', 'anna', 'berta', 'order 7', 'anna17@', 'zzz']) {
         t.same(
-          await seqs(documents, { where, search: phrase, limit: 10_000 }),
+          await seqs(readModels, { where, search: phrase, limit: 10_000 }),
           expected({ where }, phrase),
           `${JSON.stringify(where)} ${phrase}`,
         );
         t.same(
-          await seqs(documents, { where, search: phrase, limit: 3, after: { value: 3_000, seq: 3_000 } }),
+          await seqs(readModels, { where, search: phrase, limit: 3, after: { value: 3_000, seq: 3_000 } }),
           expected({ where }, phrase)
             .filter((seq) => seq < 3_000)
             .slice(0, 3),
@@ -198,8 +198,8 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     'a search between moments, of a status or of a cost finds what a look at each document finds, however the moments lie',
     async (t) => {
       const emails = mixedEmails(20_000);
-      const { documents } = await fresh(t);
-      const store = await documents.projection('emails', [emailsSpec]);
+      const { readModels } = await fresh(t);
+      const store = await readModels.projection('emails', [emailsSpec]);
       // The last few of them, and some from their middle, are written one by one.
       const late = (index: number): boolean => index >= 19_950 || index % 900 === 3;
       await put(
@@ -232,17 +232,17 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
               .filter((email) => holds(email, where) && String(email['text']).includes(search))
               .map(({ seq }) => seq)
               .reverse();
-            const newest = await seqs(documents, { where, search, limit: 400 });
+            const newest = await seqs(readModels, { where, search, limit: 400 });
             t.equal(newest.join(), expected.slice(0, 400).join(), what);
-            t.equal(await documents.count('emails', { where, search }, 30_000), expected.length, what);
+            t.equal(await readModels.count('emails', { where, search }, 30_000), expected.length, what);
             const place = { value: 300_000, seq: 300_000 };
             t.same(
-              await seqs(documents, { where, search, limit: 7, skip: 2, after: place }),
+              await seqs(readModels, { where, search, limit: 7, skip: 2, after: place }),
               expected.filter((seq) => seq < place.seq).slice(2, 9),
               what,
             );
             for (const more of [{ skip: 5 }, { after: place }]) {
-              const page = await documents.findCounted('emails', { where, search, limit: 4, ...more }, 900);
+              const page = await readModels.findCounted('emails', { where, search, limit: 4, ...more }, 900);
               t.same(
                 page.documents.map(({ seq }) => seq),
                 'skip' in more ? expected.slice(5, 9) : expected.filter((seq) => seq < place.seq).slice(0, 4),
@@ -265,8 +265,8 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
   );
 
   void t.test('a document whose moment changes is found at the new one', async (t) => {
-    const { documents } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec]);
+    const { readModels } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec]);
     const emails = mixedEmails(6_000);
     await put(store, emails);
     const moved = [10, 3_000, 5_991].map((index): Document => ({ ...emails[index]!, createdAt: '2031-01-01T00:00:00.000Z' }));
@@ -274,11 +274,14 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     await put(store, mixedEmails(8_000).slice(6_000));
     await harness.settle();
     const [team1, search] = [{ teamId: { eq: 'team-1' } }, 'example'];
-    t.same(await seqs(documents, { where: { ...team1, createdAt: { gte: '2030-01-01' } }, search }), moved.map(({ seq }) => seq).reverse());
+    t.same(
+      await seqs(readModels, { where: { ...team1, createdAt: { gte: '2030-01-01' } }, search }),
+      moved.map(({ seq }) => seq).reverse(),
+    );
     const elsewhere = mixedEmails(8_000).filter(
       (email) => email['teamId'] === 'team-1' && typeof email['createdAt'] === 'string' && !moved.some(({ seq }) => seq === email.seq),
     );
-    const stayed = await seqs(documents, { where: { ...team1, createdAt: { lt: '2030-01-01' } }, search, limit: 30_000 });
+    const stayed = await seqs(readModels, { where: { ...team1, createdAt: { lt: '2030-01-01' } }, search, limit: 30_000 });
     t.equal(
       stayed.join(),
       elsewhere
@@ -290,8 +293,8 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
     const { createdAt: _, ...timeless }: Document = moved[1]!;
     await put(store, [timeless as Document]);
     await harness.settle();
-    t.same(await seqs(documents, { where: { ...team1, createdAt: { gte: '2030-01-01' } }, search }), [moved[2]!.seq, moved[0]!.seq]);
-    const unscoped = await seqs(documents, { where: { ...team1, status: { eq: String(moved[1]!['status']) } }, search, limit: 30_000 });
+    t.same(await seqs(readModels, { where: { ...team1, createdAt: { gte: '2030-01-01' } }, search }), [moved[2]!.seq, moved[0]!.seq]);
+    const unscoped = await seqs(readModels, { where: { ...team1, status: { eq: String(moved[1]!['status']) } }, search, limit: 30_000 });
     t.ok(unscoped.includes(moved[1]!.seq), 'without a moment it is found by other filters');
   });
 
@@ -304,21 +307,21 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
         : []),
     ]);
     const many = Array.from({ length: 1_500 }, (_, index) => anEmail(2 ** 50 + index, { teamId: 'team-3', text: 'filling' }));
-    const documents = await filled(t, [...emails, ...many]);
+    const readModels = await filled(t, [...emails, ...many]);
     const newest = [...wide].reverse();
     const where = { teamId: { eq: 'team-1' } };
-    t.same(await seqs(documents, { where, search: 'anna' }), newest);
-    t.same(await seqs(documents, { where, search: 'anna', limit: 3 }), newest.slice(0, 3));
-    t.same(await seqs(documents, { where, search: 'anna', limit: 3, after: { value: 2 ** 41, seq: 2 ** 41 } }), newest.slice(3, 6));
-    t.same(await seqs(documents, { where, sort: { field: 'createdAt', direction: 'desc' } }), newest);
-    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-2' } }, search: 'anna' }, 100), 6);
+    t.same(await seqs(readModels, { where, search: 'anna' }), newest);
+    t.same(await seqs(readModels, { where, search: 'anna', limit: 3 }), newest.slice(0, 3));
+    t.same(await seqs(readModels, { where, search: 'anna', limit: 3, after: { value: 2 ** 41, seq: 2 ** 41 } }), newest.slice(3, 6));
+    t.same(await seqs(readModels, { where, sort: { field: 'createdAt', direction: 'desc' } }), newest);
+    t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-2' } }, search: 'anna' }, 100), 6);
   });
 
   void t.test('a list of two filters finds every row, whichever of them is the rarer', async (t) => {
     const emails = Array.from({ length: 5_000 }, (_, index) =>
       anEmail(index + 1, { status: index % 5 === 0 ? 'sent' : 'queued', cost: index % 1_667 === 0 ? 9 : index % 3 }),
     );
-    const documents = await filled(t, emails);
+    const readModels = await filled(t, emails);
     for (const [status, cost] of [
       ['sent', 9],
       ['queued', 9],
@@ -334,9 +337,9 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
           String(a['createdAt']) < String(b['createdAt']) ? 1 : String(a['createdAt']) > String(b['createdAt']) ? -1 : b.seq - a.seq,
         )
         .map(({ seq }) => seq);
-      t.same(await seqs(documents, { where, sort: { field: 'createdAt', direction: 'desc' }, limit: 5_000 }), expected);
-      t.equal(await documents.count('emails', { where }, Number.MAX_SAFE_INTEGER), expected.length);
-      t.equal(await documents.count('emails', { where }, 3), Math.min(3, expected.length));
+      t.same(await seqs(readModels, { where, sort: { field: 'createdAt', direction: 'desc' }, limit: 5_000 }), expected);
+      t.equal(await readModels.count('emails', { where }, Number.MAX_SAFE_INTEGER), expected.length);
+      t.equal(await readModels.count('emails', { where }, 3), Math.min(3, expected.length));
     }
   });
 };

@@ -13,13 +13,13 @@ export const documentsRebuildSuite = (t: Test, harness: DocumentsHarness): void 
   const fresh = placesOf(harness, 'rebuild');
 
   void t.test('a rebuild is filled beside the live collections, then put in their place', async (t) => {
-    const { documents, another } = await fresh(t);
-    const live = await documents.projection('emails', [emailsSpec, timersSpec]);
+    const { readModels, another } = await fresh(t);
+    const live = await readModels.projection('emails', [emailsSpec, timersSpec]);
     await put(live, [anEmail(1, { text: 'anna' }), anEmail(2, { text: 'berta' })]);
     const reader = await another();
     t.ok(await reader.get('emails', 'id-0001'));
     const before = await live.checkpoint();
-    const rebuild = await documents.rebuild('emails');
+    const rebuild = await readModels.rebuild('emails');
     const start = await rebuild.store.checkpoint();
     t.equal(start.position, 0);
     t.ok(start.generation > before.generation);
@@ -30,12 +30,12 @@ export const documentsRebuildSuite = (t: Test, harness: DocumentsHarness): void 
       [{ ...anEmail(3, { text: 'clara', status: 'sent' }), position: 2 }],
     );
     await t.rejects(rebuild.store.write([], start, 9), CheckpointMoved);
-    t.equal((await documents.get('emails', 'id-0002'))?.['status'], 'queued', 'readers still see the live side');
+    t.equal((await readModels.get('emails', 'id-0002'))?.['status'], 'queued', 'readers still see the live side');
     await put(live, [anEmail(5)]);
     const liveCheckpoint = await live.checkpoint();
     await rebuild.commit();
     await harness.settle();
-    for (const client of [documents, reader]) {
+    for (const client of [readModels, reader]) {
       t.same(
         (await client.find('emails', { where: {}, limit: 9 })).map(({ id, status }) => [id, status]),
         [
@@ -65,13 +65,13 @@ export const documentsRebuildSuite = (t: Test, harness: DocumentsHarness): void 
   });
 
   void t.test('both sides are walked through in the order of ids, whole documents', async (t) => {
-    const { documents } = await fresh(t);
-    const live = await documents.projection('emails', [emailsSpec]);
+    const { readModels } = await fresh(t);
+    const live = await readModels.projection('emails', [emailsSpec]);
     const emails = Array.from({ length: 1_203 }, (_, index) =>
       anEmail(index + 1, { id: `id-${(index * 7919) % 10_007}`, text: `text ${index}` }),
     );
     await put(live, emails);
-    const rebuild = await documents.rebuild('emails');
+    const rebuild = await readModels.rebuild('emails');
     await put(rebuild.store, emails.slice(0, 1_000));
     const byId = (a: Document, b: Document): number => (a.id < b.id ? -1 : 1);
     const written = emails.map((email) => ({ ...email, position: 1 })).sort(byId);
@@ -84,27 +84,27 @@ export const documentsRebuildSuite = (t: Test, harness: DocumentsHarness): void 
   });
 
   void t.test('a discarded rebuild leaves the live side as it was, and another can begin', async (t) => {
-    const { documents, another } = await fresh(t);
-    const live = await documents.projection('emails', [emailsSpec]);
+    const { readModels, another } = await fresh(t);
+    const live = await readModels.projection('emails', [emailsSpec]);
     await put(live, [anEmail(1)]);
     const before = await live.checkpoint();
-    const rebuild = await documents.rebuild('emails');
+    const rebuild = await readModels.rebuild('emails');
     await put(rebuild.store, [anEmail(9)]);
     await t.rejects((await another()).rebuild('emails'), 'one rebuild at a time');
     await rebuild.discard();
     await rebuild.discard();
     t.same(await live.checkpoint(), before);
-    t.ok(await documents.get('emails', 'id-0001'));
-    const second = await documents.rebuild('emails');
+    t.ok(await readModels.get('emails', 'id-0001'));
+    const second = await readModels.rebuild('emails');
     t.same(await scanned(second, 'rebuilt'), [], 'nothing of the first is left');
     await second.commit();
-    t.equal(await documents.count('emails', { where: {} }, 9), 0);
+    t.equal(await readModels.count('emails', { where: {} }, 9), 0);
   });
 
   void t.test('a rebuild of another version than the live one is not put in place', async (t) => {
-    const { documents, another } = await fresh(t);
-    await documents.projection('emails', [emailsSpec]);
-    const rebuild = await documents.rebuild('emails');
+    const { readModels, another } = await fresh(t);
+    await readModels.projection('emails', [emailsSpec]);
+    const rebuild = await readModels.rebuild('emails');
     await put(rebuild.store, [anEmail(1)]);
     const newer = await another();
     const live = await newer.projection('emails', [{ ...emailsSpec, version: 2 }]);

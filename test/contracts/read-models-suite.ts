@@ -24,8 +24,8 @@ export const documentsSuite = (t: Test, harness: DocumentsHarness): void => {
 
 const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<typeof placesOf>): void => {
   void t.test('documents are read as they were put, the searched text only by the projection', async (t) => {
-    const { documents } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec, timersSpec]);
+    const { readModels } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec, timersSpec]);
     const email: Document = { ...anEmail(1), text: 'Anna 😀', tags: ['a', { b: null }], nothing: null, 'odd "name"': '\0', amount: 1.5 };
     const [first, second] = await put(store, [email, anEmail(2)]);
     await harness.settle();
@@ -37,15 +37,15 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
       ]),
     );
     const { text: _text, ...shown } = first!;
-    t.same(await documents.get('emails', 'id-0001'), shown);
-    t.equal(await documents.get('emails', 'id-none'), undefined);
-    t.same(await documents.find('emails', { where: { teamId: { eq: 'team-1' } }, limit: 1, search: 'anna' }), [shown]);
+    t.same(await readModels.get('emails', 'id-0001'), shown);
+    t.equal(await readModels.get('emails', 'id-none'), undefined);
+    t.same(await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, limit: 1, search: 'anna' }), [shown]);
     t.same((await store.getMany('timers', ['id-0001'])).size, 0);
   });
 
   void t.test('the checkpoint moves with the documents, and only from where it stands', async (t) => {
-    const { documents } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec, timersSpec]);
+    const { readModels } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec, timersSpec]);
     const start = await store.checkpoint();
     t.equal(start.position, 0);
     await store.write(
@@ -69,8 +69,8 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
   });
 
   void t.test('a put or a removal of what the document has folded already changes nothing', async (t) => {
-    const { documents } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec]);
+    const { readModels } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec]);
     const write = async (to: number, emails: readonly Document[], remove: readonly Removal[] = []): Promise<void> =>
       store.write([{ collection: 'emails', put: emails, remove }], await store.checkpoint(), to);
     const at = (position: number, status: string): Document => ({ ...anEmail(1, { status, text: `text ${status}` }), position });
@@ -78,21 +78,21 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     await write(21, [at(20, 'queued')], [{ id: 'id-0001', position: 20 }]);
     await write(22, [at(7, 'queued')], [{ id: 'id-0001', position: 7 }]);
     await harness.settle();
-    t.match(await documents.get('emails', 'id-0001'), { position: 20, status: 'sent' });
-    t.equal(await documents.count('emails', { where: { status: { eq: 'queued' } } }, 9), 0);
+    t.match(await readModels.get('emails', 'id-0001'), { position: 20, status: 'sent' });
+    t.equal(await readModels.count('emails', { where: { status: { eq: 'queued' } } }, 9), 0);
     const team = { teamId: { eq: 'team-1' } };
-    t.equal(await documents.count('emails', { where: team, search: 'text queued' }, 9), 0);
-    t.equal(await documents.count('emails', { where: team, search: 'text sent' }, 9), 1);
+    t.equal(await readModels.count('emails', { where: team, search: 'text queued' }, 9), 0);
+    t.equal(await readModels.count('emails', { where: team, search: 'text sent' }, 9), 1);
     await write(30, [{ ...at(23, 'queued'), seq: 23 }], []);
-    t.match(await documents.get('emails', 'id-0001'), { seq: 23, status: 'queued' }, 'made anew by a later event');
+    t.match(await readModels.get('emails', 'id-0001'), { seq: 23, status: 'queued' }, 'made anew by a later event');
     await write(31, [{ ...at(22, 'sent'), seq: 22 }], []);
     await harness.settle();
-    t.match(await documents.find('emails', { where: {}, limit: 9 }), [{ seq: 23, status: 'queued' }]);
+    t.match(await readModels.find('emails', { where: {}, limit: 9 }), [{ seq: 23, status: 'queued' }]);
   });
 
   void t.test('a writer that wakes after another has gone on changes nothing, and what was removed stays so', async (t) => {
-    const { documents, another } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec]);
+    const { readModels, another } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec]);
     const frozen = await (await another()).projection('emails', [emailsSpec]);
     await put(store, [anEmail(1), anEmail(2)]);
     const from = await frozen.checkpoint();
@@ -100,13 +100,13 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     const late = [anEmail(1), anEmail(2), anEmail(3)].map((email) => ({ ...email, position: from.position + 1 }));
     await t.rejects(frozen.write([{ collection: 'emails', put: late, remove: [] }], from, from.position + 1), CheckpointMoved);
     await harness.settle();
-    t.match(await documents.get('emails', 'id-0001'), { status: 'sent' });
-    t.equal(await documents.get('emails', 'id-0002'), undefined);
+    t.match(await readModels.get('emails', 'id-0001'), { status: 'sent' });
+    t.equal(await readModels.get('emails', 'id-0002'), undefined);
   });
 
   void t.test('of two that write from the same checkpoint one is refused', async (t) => {
-    const { documents, another } = await fresh(t);
-    const stores = [await documents.projection('emails', [emailsSpec]), await (await another()).projection('emails', [emailsSpec])];
+    const { readModels, another } = await fresh(t);
+    const stores = [await readModels.projection('emails', [emailsSpec]), await (await another()).projection('emails', [emailsSpec])];
     const from = await stores[0]!.checkpoint();
     const results = await Promise.allSettled(
       stores.map((store, index) => store.write([{ collection: 'emails', put: [anEmail(index + 1)], remove: [] }], from, 5)),
@@ -114,12 +114,12 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     t.same(results.map((result) => result.status).sort(), ['fulfilled', 'rejected']);
     t.ok(results.some((result) => result.status === 'rejected' && result.reason instanceof CheckpointMoved));
     await harness.settle();
-    t.ok((await documents.count('emails', { where: {} }, 10)) >= 1);
+    t.ok((await readModels.count('emails', { where: {} }, 10)) >= 1);
   });
 
   void t.test('a write that cannot be carried out leaves everything as it was', async (t) => {
-    const { documents } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec]);
+    const { readModels } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec]);
     await put(store, [anEmail(1, { text: 'first text' })]);
     const before = await store.checkpoint();
     const wrong: Document = { ...anEmail(3), status: ['no string'] };
@@ -129,28 +129,28 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     await t.rejects(store.write([{ collection: 'unknown', put: [], remove: [{ id: 'x', position: 9 }] }], before, 9));
     await t.rejects(store.write([{ collection: 'emails', put: [{ ...anEmail(4), text: 5 }], remove: [] }], before, 9));
     t.same(await store.checkpoint(), before);
-    t.equal(await documents.count('emails', { where: {} }, 10), 1);
-    t.equal((await documents.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'first', limit: 5 })).length, 1);
-    t.equal((await documents.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'second', limit: 5 })).length, 0);
+    t.equal(await readModels.count('emails', { where: {} }, 10), 1);
+    t.equal((await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'first', limit: 5 })).length, 1);
+    t.equal((await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'second', limit: 5 })).length, 0);
   });
 
   void t.test('a put replaces the whole document, fields and searched text included', async (t) => {
-    const { documents } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec]);
+    const { readModels } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec]);
     const found = async (search: string): Promise<number> =>
-      (await documents.count('emails', { where: { teamId: { eq: 'team-1' } }, search }, 10)) +
-      (await documents.count('emails', { where: { teamId: { eq: 'team-2' } }, search }, 10));
+      (await readModels.count('emails', { where: { teamId: { eq: 'team-1' } }, search }, 10)) +
+      (await readModels.count('emails', { where: { teamId: { eq: 'team-2' } }, search }, 10));
     await put(store, [anEmail(1, { text: 'anna@example.com', extra: 'x', cost: 3 })]);
     await put(store, [anEmail(1, { text: 'anna@example.com', status: 'sent' })]);
-    t.same(withoutPosition((await documents.get('emails', 'id-0001'))!), withoutPosition(anEmail(1, { status: 'sent' })));
+    t.same(withoutPosition((await readModels.get('emails', 'id-0001'))!), withoutPosition(anEmail(1, { status: 'sent' })));
     t.equal(await found('anna'), 1);
-    t.equal(await documents.count('emails', { where: { status: { eq: 'queued' } } }, 9), 0);
-    t.equal(await documents.count('emails', { where: { cost: { gte: 0 } } }, 9), 0);
+    t.equal(await readModels.count('emails', { where: { status: { eq: 'queued' } } }, 9), 0);
+    t.equal(await readModels.count('emails', { where: { cost: { gte: 0 } } }, 9), 0);
     await put(store, [anEmail(1, { text: 'berta@example.com' })]);
     t.same([await found('anna'), await found('berta'), await found('example')], [0, 1, 1]);
     await put(store, [anEmail(1, { text: 'berta@example.com', teamId: 'team-2' })]);
-    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-2' } }, search: 'berta' }, 10), 1);
-    t.equal(await documents.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 10), 0);
+    t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-2' } }, search: 'berta' }, 10), 1);
+    t.equal(await readModels.count('emails', { where: { teamId: { eq: 'team-1' } }, search: 'berta' }, 10), 0);
     await put(store, [anEmail(1, { teamId: 'team-2' })]);
     t.same([await found('berta'), await found('example')], [0, 0], 'a document put without its text is found no more');
     t.same(
@@ -162,12 +162,12 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
   });
 
   void t.test('documents are removed, within one write in the order given', async (t) => {
-    const { documents } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec]);
+    const { readModels } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec]);
     await put(store, [anEmail(1, { text: 'anna one' }), anEmail(2, { text: 'anna two' })]);
     await put(store, [], ['id-0001', 'id-none']);
     t.same(
-      (await documents.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'anna', limit: 5 })).map(({ id }) => id),
+      (await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'anna', limit: 5 })).map(({ id }) => id),
       ['id-0002'],
     );
     const from = await store.checkpoint();
@@ -181,25 +181,25 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
       14,
     );
     t.same(
-      (await documents.find('emails', { where: {}, limit: 5 })).map(({ id, status }) => [id, status]),
+      (await readModels.find('emails', { where: {}, limit: 5 })).map(({ id, status }) => [id, status]),
       [['id-0002', 'sent']],
     );
     await put(store, [{ ...anEmail(9, { text: 'anna nine' }), id: 'id-0002' }]);
     t.same(
-      (await documents.find('emails', { where: {}, limit: 5 })).map(({ id, seq }) => [id, seq]),
+      (await readModels.find('emails', { where: {}, limit: 5 })).map(({ id, seq }) => [id, seq]),
       [['id-0002', 9]],
       'an id made anew stands once',
     );
   });
 
   void t.test('a new version starts again, the same version goes on', async (t) => {
-    const { documents, another } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec, timersSpec]);
-    const other = await documents.projection('others', [{ ...timersSpec, name: 'others' }]);
+    const { readModels, another } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec, timersSpec]);
+    const other = await readModels.projection('others', [{ ...timersSpec, name: 'others' }]);
     await put(store, [anEmail(1)]);
     await put(other, [{ id: 'o', seq: 1, position: 1 }], [], 'others');
     const before = await store.checkpoint();
-    t.same(await (await documents.projection('emails', [emailsSpec, timersSpec])).checkpoint(), before);
+    t.same(await (await readModels.projection('emails', [emailsSpec, timersSpec])).checkpoint(), before);
     const again = await another();
     const newer = await again.projection('emails', [
       { ...emailsSpec, version: 2, fields: [...emailsSpec.fields, 'templateId'] },
@@ -216,26 +216,26 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
   });
 
   void t.test('collections and fields that were not declared are refused', async (t) => {
-    const { documents } = await fresh(t);
-    await documents.projection('emails', [emailsSpec]);
-    await t.rejects(documents.get('unknown', 'x'));
-    await t.rejects(documents.find('unknown', { where: {}, limit: 1 }));
-    await t.rejects(documents.find('emails', { where: {}, search: 'anna', limit: 1 }), 'a search names its team');
-    await t.rejects(documents.find('emails', { where: { teamId: { gte: 'team-1' } }, search: 'anna', limit: 1 }));
-    await t.rejects(documents.find('emails', { where: { subject: { eq: 'x' } }, limit: 1 }));
-    await t.rejects(documents.find('emails', { where: {}, sort: { field: 'x; DROP TABLE', direction: 'asc' }, limit: 1 }));
-    await t.rejects(documents.projection('second', [emailsSpec]), 'a collection belongs to one projection');
-    await t.rejects(documents.projection('x"y', [timersSpec]));
-    await t.rejects(documents.projection('x', [{ ...timersSpec, indexes: [['other']] }]));
-    await t.rejects(documents.rebuild('unknown'));
+    const { readModels } = await fresh(t);
+    await readModels.projection('emails', [emailsSpec]);
+    await t.rejects(readModels.get('unknown', 'x'));
+    await t.rejects(readModels.find('unknown', { where: {}, limit: 1 }));
+    await t.rejects(readModels.find('emails', { where: {}, search: 'anna', limit: 1 }), 'a search names its team');
+    await t.rejects(readModels.find('emails', { where: { teamId: { gte: 'team-1' } }, search: 'anna', limit: 1 }));
+    await t.rejects(readModels.find('emails', { where: { subject: { eq: 'x' } }, limit: 1 }));
+    await t.rejects(readModels.find('emails', { where: {}, sort: { field: 'x; DROP TABLE', direction: 'asc' }, limit: 1 }));
+    await t.rejects(readModels.projection('second', [emailsSpec]), 'a collection belongs to one projection');
+    await t.rejects(readModels.projection('x"y', [timersSpec]));
+    await t.rejects(readModels.projection('x', [{ ...timersSpec, indexes: [['other']] }]));
+    await t.rejects(readModels.rebuild('unknown'));
   });
 
   void t.test('what was written is there after closing and opening again, by a process that only reads too', async (t) => {
-    const { documents, another } = await fresh(t);
-    const store = await documents.projection('emails', [emailsSpec]);
+    const { readModels, another } = await fresh(t);
+    const store = await readModels.projection('emails', [emailsSpec]);
     const [written] = await put(store, [anEmail(1, { text: 'anna' })]);
     const checkpoint = await store.checkpoint();
-    await documents.close();
+    await readModels.close();
     const reader = await another();
     const { text: _text, ...shown } = written!;
     t.same(await reader.get('emails', 'id-0001'), shown);

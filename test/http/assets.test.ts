@@ -48,7 +48,7 @@ void t.test('a file comes as a form or as base64, and the gallery is measured be
   ]);
   t.same(
     calls.map(([name]) => name),
-    ['settle', 'assetUsage', 'uploadAsset'],
+    ['awaitOwnWrites', 'assetUsage', 'uploadAsset'],
   );
   t.same(
     calls.slice(0, 2).map(([, teamId]) => teamId),
@@ -229,7 +229,7 @@ void t.test('records, lists, deletion', async (t) => {
   calls.length = 0;
   t.match(await ask('GET', '/api/assets?page=2&limit=5&search=log'), [200, { data: [asset], meta: { total: 1 } }]);
   t.same(calls, [
-    ['settle', TEAM, 250],
+    ['awaitOwnWrites', TEAM, 250],
     ['listAssets', TEAM, { search: 'log' }, { page: 2, limit: 5 }],
   ]);
   t.match(await ask('GET', '/api/assets?search=lo'), [400, { code: 'VALIDATION_ERROR' }]);

@@ -349,7 +349,7 @@ const fakeQueries = (calls: Call[]): Queries => ({
     calls.push(['listApiKeys', teamId, paging]);
     return { data: [apiKey], meta };
   },
-  settle: async (teamId, withinMs) => void calls.push(['settle', teamId, withinMs]),
+  awaitOwnWrites: async (teamId, withinMs) => void calls.push(['awaitOwnWrites', teamId, withinMs]),
 });
 
 export const mailMessage: MailboxMessage = {

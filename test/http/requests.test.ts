@@ -199,7 +199,7 @@ void t.test('queries', async (t) => {
     `/api/emails?page=3&limit=100&status=failed&templateId=${TEMPLATE_ID.toUpperCase()}&startDate=2030-01-31&endDate=2030-02-01T10:00:00%2B02:00&search=jane`,
   );
   t.same(calls, [
-    ['settle', TEAM, 250],
+    ['awaitOwnWrites', TEAM, 250],
     [
       'listEmails',
       TEAM,

@@ -91,7 +91,7 @@ const planTroubles = (cluster: Cluster, activeMs: number): void => {
     sometime(() => {
       const node = anyone();
       if (node !== undefined)
-        void rebuildProjection(random.pick(projections), { eventLog: node.deps.eventLog, documents: node.documents }).catch(() => {});
+        void rebuildProjection(random.pick(projections), { eventLog: node.deps.eventLog, readModels: node.readModels }).catch(() => {});
     });
   }
 };
@@ -154,6 +154,7 @@ export const playHistory = async (base: Base, seed: number, plant: Plant = noPla
   for (const node of cluster.nodes) node.crash();
   giveUpRebuilds(world);
   const found = await findings(world, clients, { hasGrown });
+  for (const node of cluster.nodes) node.release();
   return {
     seed,
     findings: found,

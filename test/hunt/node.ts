@@ -38,11 +38,13 @@ export type Node = Readonly<{
   commands: Commands;
   /** Whether it answers requests. */
   isServing: () => boolean;
-  documents: ReadModels;
+  readModels: ReadModels;
   /** Starts everything that runs beside the requests. */
   start: () => Promise<void>;
   /** From now on nothing that it still does has an effect. */
   crash: () => void;
+  /** Of one that has crashed, in a history that is over: Node keeps what listens to a signal that never aborts for as long as it runs. */
+  release: () => void;
 }>;
 
 const nobody = (): never => {
@@ -78,7 +80,7 @@ export const openNode = (world: World, name: string): Node => {
   const store = watchFences(world, worker, plant.eventStore(openDistantEventStore(world.events, network)));
   const keys = plant.keys(openDistantKeys(world.keys, network));
   const files = openDistantFiles(world.files, network);
-  const documents = plant.readModels(openDistantReadModels(world.models, network));
+  const readModels = plant.readModels(openDistantReadModels(world.models, network));
   const bus = plant.bus(openDistantBus(world.bus, network));
   const eventLog = openEventLog({ store, keys, files, ids, clock, limits });
   const leases = plant.leases(openDistantLeases(world.leases, network));
@@ -99,6 +101,7 @@ export const openNode = (world: World, name: string): Node => {
     limits,
   });
   const cutOff = new AbortController();
+  const supervisor = makeSupervisor({ clock, logger: silent });
   const serving = openServing(leasing, deps.followStates);
   servesAlone = serving.alone;
   let isServing = false;
@@ -107,7 +110,7 @@ export const openNode = (world: World, name: string): Node => {
   const start = async (): Promise<void> => {
     const runners: Runner[] = [];
     for (const projection of projections) {
-      const models = await documents.projection(projection.name, projection.collections);
+      const models = await readModels.projection(projection.name, projection.collections);
       const pause = (signal: AbortSignal): Promise<void> => clock.sleep(20, signal);
       const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
         underLease(leasing, `project-${projection.name}`, signal, (held) => work(held.signal));
@@ -116,7 +119,7 @@ export const openNode = (world: World, name: string): Node => {
     const processing: ProcessorDeps = {
       ...deps,
       ...leasing,
-      documents,
+      readModels,
       bus,
       // The emails' projection comes first, and feeds the only timers there are.
       timersCaughtUp: (_kind, position, signal) => runners[0]!.caughtUp(position, signal),
@@ -129,7 +132,7 @@ export const openNode = (world: World, name: string): Node => {
       schedule: { delaysMs: [60_000, 300_000] },
     });
     const overflow = openOverflow();
-    makeSupervisor({ clock, logger: silent }).start([
+    supervisor.start([
       serving.worker,
       ...runners.map((runner) => runner.worker),
       relayWorker(processing, processors, overflow),
@@ -144,12 +147,16 @@ export const openNode = (world: World, name: string): Node => {
     machine,
     worker,
     deps,
-    documents,
+    readModels,
     commands: makeCommands(deps),
     isServing: () => machine.alive && isServing,
     start,
     crash: () => {
       machine.alive = false;
+    },
+    release: () => {
+      cutOff.abort();
+      void supervisor.stop(undefined, cutOff.signal);
     },
   };
 };

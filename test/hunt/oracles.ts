@@ -138,10 +138,10 @@ const atTheServer = (world: World) => {
   const store = openDistantEventStore(world.events, network);
   const keys = openDistantKeys(world.keys, network);
   const files = openDistantFiles(world.files, network);
-  const documents = openDistantReadModels(world.models, network);
+  const readModels = openDistantReadModels(world.models, network);
   return {
     store,
-    documents,
+    readModels,
     eventLog: openEventLog({ store, keys, files, ids: world.ids, clock: clockOf(world.scheduler, undefined), limits }),
   };
 };

@@ -157,12 +157,12 @@ void t.test('a read model that is behind does no harm: the command looks at the 
   const world = await openProcessorWorld(t);
   const id = await world.send({ scheduledAt: at(60) });
   await world.settled();
-  const stale = await world.documents.find('emails', { where: {}, limit: 10 });
+  const stale = await world.readModels.find('emails', { where: {}, limit: 10 });
   await world.commands.deleteEmail(caller, id);
   world.run(
     timersAndTheirWork({
       ...world.processing,
-      documents: { find: async (_collection, { where }) => (where['phase']?.eq === 'scheduled' ? stale : []) },
+      readModels: { find: async (_collection, { where }) => (where['phase']?.eq === 'scheduled' ? stale : []) },
     }),
   );
   await world.clock.set(Date.parse(at(60)));
@@ -210,7 +210,7 @@ void t.test('thirty thousand timers are read only as the bus has room, each once
     key: `email-${index}`,
     team: caller.teamId,
   }));
-  const documents: Pick<ProcessorWorld['documents'], 'find'> = {
+  const found: Pick<ProcessorWorld['readModels'], 'find'> = {
     find: async (collection, { where, after, limit }) => {
       if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal') return [];
       asked.push(limit);
@@ -219,7 +219,7 @@ void t.test('thirty thousand timers are read only as the bus has room, each once
       return from < 0 ? [] : rows.slice(from, from + limit);
     },
   };
-  world.run(relayAndTimers({ ...world.processing, documents }));
+  world.run(relayAndTimers({ ...world.processing, readModels: found }));
   const taken: string[] = [];
   let depthMax = 0;
   for await (const work of world.bus.consume(DELIVER_EMAIL, { maxInFlight: 100, signal: new AbortController().signal })) {

@@ -32,12 +32,12 @@ const story = async () => {
 
 void t.test('lists show what is there, newest first, and galleries are measured', async (t) => {
   const { recorded } = await story();
-  const documents = openDocuments(t);
-  const queries = makeQueries({ documents, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, settle: async () => {} });
+  const readModels = openDocuments(t);
+  const queries = makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
   const [team, other] = [assertDefined(parseTeamId(TEAM_ID), 'team'), assertDefined(parseTeamId(OTHER), 'team')];
-  await projectIn(documents, assetsProjection, []);
+  await projectIn(readModels, assetsProjection, []);
   t.same(await queries.assetUsage(team), { count: 0, sizeBytes: 0 });
-  await projectIn(documents, assetsProjection, await recorded());
+  await projectIn(readModels, assetsProjection, await recorded());
   const page = await queries.listAssets(team, {}, { page: 1, limit: 1 });
   t.match(page, {
     data: [{ id: idOf(4), filename: 'more terms.txt', sizeBytes: 30, contentType: 'text/plain', sha256: 's', createdAt: T0 }],
@@ -63,9 +63,9 @@ void t.test('the documents are the same however the events are cut, and when the
     [2, 3],
   );
   for (const sizes of [[1], [2], [3, 1]]) {
-    const documents = openDocuments(t);
-    await projectIn(documents, assetsProjection, await test.recorded(), { sizes, forgetful: true });
-    t.same(await documentsOf(documents, assetsProjection), expected, `cut as ${sizes.join()}`);
+    const readModels = openDocuments(t);
+    await projectIn(readModels, assetsProjection, await test.recorded(), { sizes, forgetful: true });
+    t.same(await documentsOf(readModels, assetsProjection), expected, `cut as ${sizes.join()}`);
   }
   await test.eventLog.destroyKey(stream(1));
   t.match((await test.recorded())[0], { event: { sealed: undefined } });
@@ -80,9 +80,9 @@ void t.test('a write that was torn anywhere and is made again gives the same', a
   await projectIn(whole, assetsProjection, recorded);
   const expected = await documentsOf(whole, assetsProjection);
   for (let count = 0, all = 1; count <= all; count += 1) {
-    const documents = openDocuments(t);
-    all = await tearWrite(documents, assetsProjection, recorded, count);
-    await projectIn(documents, assetsProjection, recorded, { sizes: [2] });
-    t.same(await documentsOf(documents, assetsProjection), expected, `${count} of ${all}`);
+    const readModels = openDocuments(t);
+    all = await tearWrite(readModels, assetsProjection, recorded, count);
+    await projectIn(readModels, assetsProjection, recorded, { sizes: [2] });
+    t.same(await documentsOf(readModels, assetsProjection), expected, `${count} of ${all}`);
   }
 });

@@ -218,19 +218,19 @@ void t.test('whatever happens, in whatever batches: the same documents, and the 
       const { recorded, eventLog } = await logOf(stories, turns);
       const events = await recorded();
       // In memory: what is tested are folds, and they are the same on every engine.
-      const documents = distantReadModels();
-      await projectIn(documents, projection, events, { sizes, forgetful });
-      const found = await documentsOf(documents, projection);
+      const readModels = distantReadModels();
+      await projectIn(readModels, projection, events, { sizes, forgetful });
+      const found = await documentsOf(readModels, projection);
       for (const { id, cells } of found[EMAIL_COUNTS] as EmailCountsDocument[]) {
         if (JSON.stringify(Object.entries(cells).sort()) !== JSON.stringify(Object.entries(recount(found[EMAILS]!)[id] ?? {}).sort()))
           throw new Error(`the counts of ${id} are not those of its emails`);
       }
-      const compared = await compareWithRebuild(projection, { eventLog, documents });
+      const compared = await compareWithRebuild(projection, { eventLog, readModels });
       if (compared.difference !== undefined) throw new Error(`a rebuild differs: ${JSON.stringify(compared.difference)}`);
-      await rebuildProjection(projection, { eventLog, documents });
-      if (JSON.stringify(await documentsOf(documents, projection)) !== JSON.stringify(found))
+      await rebuildProjection(projection, { eventLog, readModels });
+      if (JSON.stringify(await documentsOf(readModels, projection)) !== JSON.stringify(found))
         throw new Error('the rebuilt documents are others');
-      await documents.close();
+      await readModels.close();
     }),
     { numRuns: 100 },
   );
@@ -247,10 +247,10 @@ void t.test('a write that was torn anywhere and is made again gives the same', a
   await projectIn(whole, projection, events);
   const expected = await documentsOf(whole, projection);
   for (let count = 0, all = 1; count <= all; count += 1) {
-    const documents = openDocuments(t);
-    all = await tearWrite(documents, projection, events, count);
-    await projectIn(documents, projection, events, { sizes: [3], forgetful: true });
-    t.strictSame(await documentsOf(documents, projection), expected, `${count} of ${all}`);
+    const readModels = openDocuments(t);
+    all = await tearWrite(readModels, projection, events, count);
+    await projectIn(readModels, projection, events, { sizes: [3], forgetful: true });
+    t.strictSame(await documentsOf(readModels, projection), expected, `${count} of ${all}`);
   }
 });
 
@@ -258,25 +258,25 @@ void t.test('a document that was changed behind the back of the projection is fo
   const { append, recorded, eventLog } = openLogOfTest();
   await append(stream, [queued]);
   await append('email-0198f000-0000-7000-8000-00000000000f', [queuedFor('to')]);
-  const documents = openDocuments(t);
-  await projectIn(documents, projection, await recorded());
+  const readModels = openDocuments(t);
+  await projectIn(readModels, projection, await recorded());
   const head = await eventLog.head();
-  t.match(await compareWithRebuild(projection, { eventLog, documents }), { checkpoint: head, documents: 5, difference: undefined });
-  const store = await documents.projection(projection.name, projection.collections);
+  t.match(await compareWithRebuild(projection, { eventLog, readModels }), { checkpoint: head, documents: 5, difference: undefined });
+  const store = await readModels.projection(projection.name, projection.collections);
   const email = (await store.getMany(EMAILS, [EMAIL_ID])).get(EMAIL_ID)!;
   await store.write(
     [{ collection: EMAILS, put: [{ ...email, position: head + 1, subject: 'Order 18' }], remove: [] }],
     await store.checkpoint(),
     head + 1,
   );
-  t.match((await compareWithRebuild(projection, { eventLog, documents })).difference, {
+  t.match((await compareWithRebuild(projection, { eventLog, readModels })).difference, {
     collection: EMAILS,
     id: EMAIL_ID,
     live: { subject: 'Order 18' },
     rebuilt: { subject: 'Order 17' },
   });
   await store.write([{ collection: EMAILS, put: [], remove: [{ id: EMAIL_ID, position: head + 2 }] }], await store.checkpoint(), head + 2);
-  t.match((await compareWithRebuild(projection, { eventLog, documents })).difference, {
+  t.match((await compareWithRebuild(projection, { eventLog, readModels })).difference, {
     id: EMAIL_ID,
     live: undefined,
     rebuilt: { subject: 'Order 17' },
@@ -286,13 +286,13 @@ void t.test('a document that was changed behind the back of the projection is fo
 void t.test('a rebuild after the keys are destroyed knows nothing personal, and the counts are the same', async (t) => {
   const { append, recorded, eventLog } = openLogOfTest();
   await append(stream, [queued]);
-  const documents = openDocuments(t);
-  await projectIn(documents, projection, await recorded());
-  const before = await documentsOf(documents, projection);
+  const readModels = openDocuments(t);
+  await projectIn(readModels, projection, await recorded());
+  const before = await documentsOf(readModels, projection);
   await eventLog.destroyKey(stream as Parameters<typeof eventLog.destroyKey>[0]);
   const progress: number[] = [];
-  t.equal(await rebuildProjection(projection, { eventLog, documents }, (position) => progress.push(position)), 1);
-  const after = await documentsOf(documents, projection);
+  t.equal(await rebuildProjection(projection, { eventLog, readModels }, (position) => progress.push(position)), 1);
+  const after = await documentsOf(readModels, projection);
   t.match(after[EMAILS], [{ subject: undefined, text: undefined, status: 'queued' }]);
   t.strictSame(after[EMAIL_COUNTS], before[EMAIL_COUNTS]);
   t.same(progress, [await eventLog.head()]);

@@ -50,12 +50,12 @@ type Listed = Readonly<{
 
 const listed = async (t: Test, rows: readonly Row[] = []): Promise<Listed> => {
   const world = openLogOfTest();
-  const documents = openDocuments(t);
+  const readModels = openDocuments(t);
   let count = 0;
   const projections = makeProjections(defaultLimits);
   const project = async (): Promise<void> => {
     const recorded = await world.recorded();
-    for (const projection of projections) await projectIn(documents, projection, recorded);
+    for (const projection of projections) await projectIn(readModels, projection, recorded);
   };
   const add = async (...more: readonly Row[]): Promise<void> => {
     for (const one of more) await world.append(`email-${idOf((count += 1))}`, eventsOf(one), one.team);
@@ -66,7 +66,7 @@ const listed = async (t: Test, rows: readonly Row[] = []): Promise<Listed> => {
     world,
     add,
     project,
-    queries: makeQueries({ documents, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, settle: async () => {} }),
+    queries: makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} }),
   };
 };
 
@@ -468,13 +468,13 @@ void t.test('API keys: newest first, with their state of now, never their hash',
 void t.test('what a search finds is counted up to a bound, and says so', async (t) => {
   const world = openLogOfTest();
   for (let index = 0; index < 12; index += 1) await world.append(`email-${idOf(index)}`, eventsOf(row({ at: at(index) })));
-  const documents = openDocuments(t);
-  for (const projection of makeProjections(defaultLimits)) await projectIn(documents, projection, await world.recorded());
+  const readModels = openDocuments(t);
+  for (const projection of makeProjections(defaultLimits)) await projectIn(readModels, projection, await world.recorded());
   const queries = makeQueries({
-    documents,
+    readModels,
     clock: fakeClock(Date.parse(T0)),
     limits: { ...defaultLimits, searchTotalMax: 10 },
-    settle: async () => {},
+    awaitOwnWrites: async () => {},
   });
   t.match((await queries.listEmails(team, { search: 'hello' }, { page: 1, limit: 5 })).meta, {
     total: 10,

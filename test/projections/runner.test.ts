@@ -13,9 +13,9 @@ const never = new AbortController().signal;
 const streamOf = (index: number): string => `email-0198f000-0000-7000-8000-${String(index).padStart(12, '0')}`;
 
 const running = async (t: Parameters<typeof openDocuments>[0]) => {
-  const documents = openDocuments(t);
+  const readModels = openDocuments(t);
   const world = openLogOfTest();
-  const store = await documents.projection(projection.name, projection.collections);
+  const store = await readModels.projection(projection.name, projection.collections);
   const elapsed = { ms: 0, pauses: 0 };
   const pause = async (): Promise<void> => void (elapsed.pauses += 1);
   const start = (over: ProjectionStore = store) => {
@@ -34,11 +34,11 @@ const running = async (t: Parameters<typeof openDocuments>[0]) => {
   };
   /** Positions are as the store gives them: nobody counts them. */
   const head = world.eventLog.head;
-  return { documents, world, store, start, elapsed, head };
+  return { readModels, world, store, start, elapsed, head };
 };
 
 void t.test('it follows the log, and says when it has what it was asked for', async (t) => {
-  const { documents, world, start, head } = await running(t);
+  const { readModels, world, start, head } = await running(t);
   await world.append(streamOf(1), [queued]);
   const { runner, stop } = start();
   await runner.caughtUp(await head(), never);
@@ -47,7 +47,7 @@ void t.test('it follows the log, and says when it has what it was asked for', as
   await world.append(streamOf(1), [attempted(1, T0)]);
   const last = await head();
   await runner.caughtUp(last, never);
-  t.equal(await documents.count(EMAILS, { where: { status: { eq: 'processing' } } }, 10), 1);
+  t.equal(await readModels.count(EMAILS, { where: { status: { eq: 'processing' } } }, 10), 1);
   await world.append('ledger', [{ type: 'LedgerSealed', data: { at: T0, position: 3, count: 3, root: 'x' } }]);
   await runner.caughtUp(await head(), never);
   t.ok(runner.position() >= last, 'what is not its own concern is no reason to wait, and is passed over');
@@ -70,7 +70,7 @@ void t.test('who waits longer than the signal is let go', async (t) => {
 });
 
 void t.test('started again it goes on from its checkpoint', async (t) => {
-  const { documents, world, start, head } = await running(t);
+  const { readModels, world, start, head } = await running(t);
   await world.append(streamOf(1), [queued]);
   const before = start();
   await before.runner.caughtUp(await head(), never);
@@ -79,25 +79,25 @@ void t.test('started again it goes on from its checkpoint', async (t) => {
   const after = start();
   await after.runner.caughtUp(await head(), never);
   await after.stop();
-  t.match((await documentsOf(documents, projection))[EMAILS], [{ status: 'processing', position: await head() }]);
+  t.match((await documentsOf(readModels, projection))[EMAILS], [{ status: 'processing', position: await head() }]);
 });
 
 void t.test('a rebuild that is put in its place while it runs does not disturb it', async (t) => {
-  const { documents, world, start, head } = await running(t);
+  const { readModels, world, start, head } = await running(t);
   for (let index = 0; index < 20; index += 1) await world.append(streamOf(index), [queued]);
   const { runner, stop } = start();
   await runner.caughtUp(await head(), never);
-  await rebuildProjection(projection, { eventLog: world.eventLog, documents });
+  await rebuildProjection(projection, { eventLog: world.eventLog, readModels });
   for (let index = 0; index < 20; index += 1) await world.append(streamOf(index), [attempted(1, T0)]);
   await runner.caughtUp(await head(), never);
   await stop();
-  const found = (await documentsOf(documents, projection))[EMAILS]!;
+  const found = (await documentsOf(readModels, projection))[EMAILS]!;
   t.equal(found.length, 20);
   t.ok(found.every(({ status }) => status === 'processing'));
 });
 
 void t.test('two that project side by side make the same documents as one', async (t) => {
-  const { documents, world, start, head } = await running(t);
+  const { readModels, world, start, head } = await running(t);
   const [a, b] = [start(), start()];
   for (let index = 0; index < 30; index += 1) {
     await world.append(streamOf(index), [queued]);
@@ -106,21 +106,21 @@ void t.test('two that project side by side make the same documents as one', asyn
   await Promise.all([a.runner.caughtUp(await head(), never), b.runner.caughtUp(await head(), never)]);
   await a.stop();
   await b.stop();
-  const found = (await documentsOf(documents, projection))[EMAILS]!;
+  const found = (await documentsOf(readModels, projection))[EMAILS]!;
   t.equal(found.length, 30);
   t.ok(found.every(({ status }) => status === 'processing'));
 });
 
 void t.test('a fault of the store ends the run, for the supervisor to see, and nothing is half written', async (t) => {
-  const { documents, world, store, start, head } = await running(t);
+  const { readModels, world, store, start, head } = await running(t);
   await world.append(streamOf(1), [queued]);
   const { done } = start({ ...store, write: () => Promise.reject(new Error('disk full')) });
   await t.rejects(done, { message: 'disk full' });
-  t.same((await documentsOf(documents, projection))[EMAILS], []);
+  t.same((await documentsOf(readModels, projection))[EMAILS], []);
   const again = start();
   await again.runner.caughtUp(await head(), never);
   await again.stop();
-  t.equal((await documentsOf(documents, projection))[EMAILS]!.length, 1);
+  t.equal((await documentsOf(readModels, projection))[EMAILS]!.length, 1);
 });
 
 void t.test('a full batch is followed by the next without a pause', async (t) => {

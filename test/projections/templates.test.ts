@@ -37,9 +37,9 @@ void t.test('a crash between the document and the checkpoint: two versions stay 
   const expected = await documentsOf(whole, templatesProjection);
   t.equal((expected[TEMPLATES]![0] as TemplateDocument).state.template!.published.length, 2);
   for (const sizes of [[1_000], [1], [2]]) {
-    const documents = openDocuments(t);
-    t.equal(await tearWrite(documents, templatesProjection, events, 1), 1);
-    await projectIn(documents, templatesProjection, events, { sizes, forgetful: true });
-    t.strictSame(await documentsOf(documents, templatesProjection), expected, `cut as ${sizes.join()}`);
+    const readModels = openDocuments(t);
+    t.equal(await tearWrite(readModels, templatesProjection, events, 1), 1);
+    await projectIn(readModels, templatesProjection, events, { sizes, forgetful: true });
+    t.strictSame(await documentsOf(readModels, templatesProjection), expected, `cut as ${sizes.join()}`);
   }
 });

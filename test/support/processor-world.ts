@@ -63,7 +63,7 @@ export type ProcessorWorld = World &
     mailer: FakeMailer;
     bus: Bus;
     logger: MemoryLog;
-    documents: ReadModels;
+    readModels: ReadModels;
     /** Runs a worker until the test ends or `stop` is called; `stop` resolves when it has drained. */
     run: (worker: Worker) => Readonly<{ stop: () => Promise<void>; done: Promise<void> }>;
     send: (more?: Partial<SendEmailRequest>) => Promise<EmailId>;
@@ -126,11 +126,11 @@ export type ProcessorOptions = Readonly<{
 export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}): Promise<ProcessorWorld> => {
   const world = await withTemplate(options.limits);
   const logger = memoryLog();
-  const documents = openDocuments(t);
+  const readModels = openDocuments(t);
   const mailer = fakeMailer(options.final ?? false);
   const bus = openBusOfTest({ clock: world.clock, pointersMax: options.pointersMax ?? 1_000, logger });
   const [emails] = makeProjections(world.deps.limits);
-  const store = await documents.projection(emails!.name, emails!.collections);
+  const store = await readModels.projection(emails!.name, emails!.collections);
   const runner = makeRunner(emails!, { eventLog: world.deps.eventLog, clock: world.clock, store, pause: async () => {} });
   const stops: (() => Promise<void>)[] = [];
   const run: ProcessorWorld['run'] = (worker) => {
@@ -152,7 +152,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
   const keeper = leaseKeeper(world.clock);
   const processing: Processing = {
     ...world.deps,
-    documents,
+    readModels,
     timersCaughtUp: (_kind, position, signal) => runner.caughtUp(position, signal),
     leases: keeper.open(),
     bus,
@@ -171,7 +171,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     mailer,
     bus,
     logger,
-    documents,
+    readModels,
     run,
     point,
     send: async (more = {}) => assertDefined(parseEmailId((await world.commands.sendEmail(caller, simple(more))).body.id), 'email id'),

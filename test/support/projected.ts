@@ -45,12 +45,12 @@ export const openLogOfTest = (): LogOfTest => {
 
 /** Folds the events in batches of these sizes, the last one again and again; each batch starts without a cache where `forgetful`. */
 export const projectIn = async (
-  documents: ReadModels,
+  readModels: ReadModels,
   projection: Projection,
   recorded: readonly Recorded[],
   { sizes = [1_000], forgetful = false }: Readonly<{ sizes?: readonly number[]; forgetful?: boolean }> = {},
 ): Promise<void> => {
-  const store = await documents.projection(projection.name, projection.collections);
+  const store = await readModels.projection(projection.name, projection.collections);
   const kinds: readonly string[] = projection.kinds;
   const own = recorded.filter(({ stream }) => kinds.includes(stream.split('-')[0]!));
   let checkpoint = await store.checkpoint();
@@ -68,12 +68,12 @@ export const projectIn = async (
 
 /** Folds the events and writes the first `count` puts and removals, as a crash would leave them: the checkpoint stays. Out: how many there were. */
 export const tearWrite = async (
-  documents: ReadModels,
+  readModels: ReadModels,
   projection: Projection,
   recorded: readonly Recorded[],
   count: number,
 ): Promise<number> => {
-  const store = await documents.projection(projection.name, projection.collections);
+  const store = await readModels.projection(projection.name, projection.collections);
   let all = 0;
   const torn: ProjectionStore = {
     ...store,
@@ -94,8 +94,8 @@ export const tearWrite = async (
 };
 
 /** Every document of a projection, by collection, as it stands in the store. */
-export const documentsOf = async (documents: ReadModels, projection: Projection): Promise<Record<string, Document[]>> => {
-  const rebuild = await documents.rebuild(projection.name);
+export const documentsOf = async (readModels: ReadModels, projection: Projection): Promise<Record<string, Document[]>> => {
+  const rebuild = await readModels.rebuild(projection.name);
   const found: Record<string, Document[]> = {};
   for (const { name } of projection.collections) {
     found[name] = [];

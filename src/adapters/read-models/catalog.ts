@@ -6,7 +6,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
-import { inTransaction, openDatabase } from '../sqlite/database.js';
+import { inTransaction, openDatabase, type Database } from '../sqlite/database.js';
 
 export type Projection = Readonly<{ name: string; generation: number; specs: readonly CollectionSpec[] }>;
 
@@ -46,11 +46,44 @@ const schema = `
     specs TEXT NOT NULL
   ) STRICT`;
 
+/** Deletes the files of dead generations, whose names go on with the number after the prefix. */
+const deleteFiles = (directory: string, prefix: string, isDead: (generation: number) => boolean): void => {
+  for (const entry of readdirSync(directory)) {
+    const generation = /^(\d+)\.db(?:-wal|-shm|-journal)?$/.exec(entry.startsWith(prefix) ? entry.slice(prefix.length) : '')?.[1];
+    if (generation !== undefined && isDead(Number(generation))) rmSync(join(directory, entry), { force: true });
+  }
+};
+
+type Listed = Projection & Readonly<{ shape: string }>;
+
+/** What the table says, held in memory until it was written by another process or `reload` is called. */
+const openEntries = (database: Database) => {
+  const selectAll = database.prepare<[], Row>('SELECT name, generation, specs FROM projections');
+  const selectVersion = database.prepare<[], number>('PRAGMA data_version').pluck();
+  let version: number | undefined;
+  let projections = new Map<string, Listed>();
+  let byCollection = new Map<string, Listed>();
+  const reload = (): void => {
+    const all = selectAll.all().map(({ name, generation, specs }) => ({ name, generation, specs: specsOf(specs), shape: specs }));
+    projections = new Map(all.map((projection) => [projection.name, projection]));
+    byCollection = new Map(all.flatMap((projection) => projection.specs.map((spec) => [spec.name, projection])));
+  };
+  return {
+    reload,
+    refresh: (): void => {
+      const now = selectVersion.get();
+      if (now === version) return;
+      version = now;
+      reload();
+    },
+    projection: (name: string): Listed | undefined => projections.get(name),
+    projectionOf: (collection: string): Listed | undefined => byCollection.get(collection),
+  };
+};
+
 export const openCatalog = (file: string): Catalog => {
   const database = openDatabase({ file, synchronous: 'full', cacheSizeKiB: 256 });
   database.exec(schema);
-  const selectAll = database.prepare<[], Row>('SELECT name, generation, specs FROM projections');
-  const selectVersion = database.prepare<[], number>('PRAGMA data_version').pluck();
   const take = database
     .prepare<[string], number>('UPDATE projections SET last_generation = last_generation + 1 WHERE name = ? RETURNING last_generation')
     .pluck();
@@ -59,42 +92,26 @@ export const openCatalog = (file: string): Catalog => {
     `INSERT INTO projections (name, generation, last_generation, specs) VALUES (?, ?, ?, ?)
      ON CONFLICT (name) DO UPDATE SET generation = excluded.generation, last_generation = excluded.last_generation, specs = excluded.specs`,
   );
-  let version: number | undefined;
-  let projections = new Map<string, Projection & Readonly<{ shape: string }>>();
-  let byCollection = new Map<string, Projection>();
-
-  const reload = (): void => {
-    const all = selectAll.all().map(({ name, generation, specs }) => ({ name, generation, specs: specsOf(specs), shape: specs }));
-    projections = new Map(all.map((projection) => [projection.name, projection]));
-    byCollection = new Map(all.flatMap((projection) => projection.specs.map((spec) => [spec.name, projection])));
-  };
-
-  const refresh = (): void => {
-    const now = selectVersion.get();
-    if (now === version) return;
-    version = now;
-    reload();
-  };
-
+  const entries = openEntries(database);
   const stem = file.replace(/\.db$/, '');
   const fileOf = (name: string, generation: number): string => `${stem}.${name}.${generation}.db`;
 
   return {
     projection: (name) => {
-      refresh();
-      return projections.get(name);
+      entries.refresh();
+      return entries.projection(name);
     },
     projectionOf: (collection) => {
-      refresh();
-      return byCollection.get(collection);
+      entries.refresh();
+      return entries.projectionOf(collection);
     },
     ensure: (name, specs, create) => {
       inTransaction(database, () => {
-        reload();
-        const known = projections.get(name);
+        entries.reload();
+        const known = entries.projection(name);
         if (known?.shape === shapeText(specs)) return;
         for (const spec of specs) {
-          const owner = byCollection.get(spec.name);
+          const owner = entries.projectionOf(spec.name);
           if (owner !== undefined && owner.name !== name)
             throw new Error(`the collection ${spec.name} belongs to the projection ${owner.name}`);
         }
@@ -102,8 +119,8 @@ export const openCatalog = (file: string): Catalog => {
         create(fileOf(name, generation));
         upsert.run(name, generation, generation, shapeText(specs));
       });
-      reload();
-      return projections.get(name)!;
+      entries.reload();
+      return entries.projection(name)!;
     },
     nextGeneration: (name) => {
       const generation = take.get(name);
@@ -112,18 +129,12 @@ export const openCatalog = (file: string): Catalog => {
     },
     replace: (name, from, to) => {
       const { changes } = setLive.run(to, name, from);
-      reload();
+      entries.reload();
       return changes === 1;
     },
     fileOf,
     rebuildLockOf: (name) => `${stem}.${name}.rebuild.lock`,
-    deleteGenerations: (name, isDead) => {
-      const prefix = `${basename(stem)}.${name}.`;
-      for (const entry of readdirSync(dirname(file))) {
-        const generation = /^(\d+)\.db(?:-wal|-shm|-journal)?$/.exec(entry.startsWith(prefix) ? entry.slice(prefix.length) : '')?.[1];
-        if (generation !== undefined && isDead(Number(generation))) rmSync(join(dirname(file), entry), { force: true });
-      }
-    },
+    deleteGenerations: (name, isDead) => deleteFiles(dirname(file), `${basename(stem)}.${name}.`, isDead),
     close: () => void database.close(),
   };
 };

@@ -35,11 +35,14 @@ export const rowOf = (document: Document, spec: CollectionSpec): Row => {
   return [document.seq, document.id, document.position, doc, text, ...spec.fields.map((field) => fieldValue(document, field))];
 };
 
-/** Columns of fields have no type: a string stays a string, a number a number. The implicit row id at the end of every index is `seq`. */
+/**
+ * Columns of fields have no type: a string stays a string, a number a number. The implicit row id at the end of every index is `seq`.
+ * They stand before the texts, so that a filter reads only the first page of a row.
+ */
 export const createCollection = (database: Database, spec: CollectionSpec): void => {
   const fields = spec.fields.map((field) => `, ${columnOf(field)}`).join('');
   database.exec(
-    `CREATE TABLE ${tableOf(spec.name)} (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, position INTEGER NOT NULL, doc TEXT NOT NULL, text TEXT${fields})`,
+    `CREATE TABLE ${tableOf(spec.name)} (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, position INTEGER NOT NULL${fields}, text TEXT, doc TEXT NOT NULL)`,
   );
   if (spec.search !== undefined) createSearchTable(database, spec.name);
 };
@@ -50,17 +53,13 @@ export const createIndexes = (database: Database, spec: CollectionSpec): void =>
   });
 };
 
-/** `inBulk`: an empty collection, with one writer who has much to put and nobody who searches meanwhile. */
-export const openCollection = (database: Database, spec: CollectionSpec, inBulk: boolean): Collection => {
+const prepareStatements = (database: Database, spec: CollectionSpec) => {
   const table = tableOf(spec.name);
-  const search = openSearchIndex(database, spec, inBulk);
-  const tenantAt = spec.search === undefined ? -1 : spec.fields.indexOf(spec.search.within);
   const columns = spec.fields.map((field) => `, ${columnOf(field)}`).join('');
   const selectRow = database.prepare<[number], [id: string, ...Value[]]>(`SELECT id, text${columns} FROM ${table} WHERE seq = ?`).raw(true);
   const insert = database.prepare(
     `INSERT INTO ${table} (seq, id, position, doc, text${columns}) VALUES (?, ?, ?, ?, ?${', ?'.repeat(spec.fields.length)}) ON CONFLICT (id) DO NOTHING`,
   );
-  const update = changedColumns(database, spec);
   const removeRow = database
     .prepare<[string, number], [seq: number, ...Value[]]>(
       `DELETE FROM ${table} WHERE id = ? AND position < ? RETURNING seq, text${columns}`,
@@ -71,19 +70,29 @@ export const openCollection = (database: Database, spec: CollectionSpec, inBulk:
   const selectPage = database
     .prepare<[string, number], [string, string | null]>(`SELECT doc, text FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`)
     .raw(true);
+  return { selectRow, insert, removeRow, selectDocument, selectWhole, selectPage };
+};
 
-  const whole = ([doc, text]: [string, string | null]): Document => {
-    const document = JSON.parse(doc) as Document;
-    return spec.search === undefined || text === null ? document : { ...document, [spec.search.field]: text };
-  };
+type EntryOf = (values: readonly Value[], textAt: number) => Entry | undefined;
 
-  /** In: values, and where the text is among them. */
-  const entryOf = (values: readonly Value[], textAt: number): Entry | undefined => {
-    if (search === undefined) return undefined;
+const noEntry: EntryOf = () => undefined;
+
+/** In: values, and where the text is among them. Out: what the search index has of them. */
+const entriesOf = ({ fields, search }: CollectionSpec): EntryOf => {
+  const tenantAt = search === undefined ? -1 : fields.indexOf(search.within);
+  return (values, textAt) => {
     const [text, tenant = null] = [values[textAt], values[textAt + 1 + tenantAt]];
     return typeof text === 'string' && tenant !== null ? { text, tenant } : undefined;
   };
+};
 
+/** `inBulk`: an empty collection, with one writer who has much to put and nobody who searches meanwhile. */
+export const openCollection = (database: Database, spec: CollectionSpec, inBulk: boolean): Collection => {
+  const search = openSearchIndex(database, spec, inBulk);
+  const { selectRow, insert, removeRow, selectDocument, selectWhole, selectPage } = prepareStatements(database, spec);
+  const update = changedColumns(database, spec);
+  const entryOf = search === undefined ? noEntry : entriesOf(spec);
+  const whole = ([doc, text]: [string, string | null]): Document => wholeOf(spec, doc, text);
   const remove = ({ id, position }: Removal): boolean => {
     const removed = removeRow.get(id, position);
     if (removed === undefined) return false;
@@ -134,6 +143,12 @@ export const openCollection = (database: Database, spec: CollectionSpec, inBulk:
     },
     pageById: (afterId, limit) => selectPage.all(afterId, limit).map(whole),
   };
+};
+
+/** Puts together what `split` has taken apart. */
+const wholeOf = ({ search }: CollectionSpec, doc: string, text: string | null): Document => {
+  const document = JSON.parse(doc) as Document;
+  return search === undefined || text === null ? document : { ...document, [search.field]: text };
 };
 
 /** The stored text of a document, and apart from it the text that is searched. */

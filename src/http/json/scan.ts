@@ -44,7 +44,7 @@ const endOfString = (bytes: Buffer, from: number): number => {
 
 /**
  * True where a text certainly exceeds no bound, whatever it says: a member takes a character, a level an opening bracket.
- * Most bodies are found innocent by this for a fraction of what a scan costs.
+ * Most bodies are found harmless by this for a fraction of what a scan costs.
  */
 export const isSurelyWithin = (text: string, { membersMax, depthMax }: JsonBounds): boolean => {
   if (text.length > membersMax) return false;

@@ -8,7 +8,7 @@ import { coerceQuery } from '../hooks/validation.js';
 import { createApiKeyExamples } from '../../api/examples.js';
 import { PagingQuerySchema } from '../../api/queries.js';
 import { pagingOf } from '../query-values.js';
-import { SETTLE_MS } from './emails.js';
+import { OWN_WRITES_WAIT_MS } from './emails.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 
@@ -46,7 +46,7 @@ const collectionRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      await deps.queries.settle(teamId, SETTLE_MS);
+      await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       return deps.queries.listApiKeys(teamId, pagingOf(request.query));
     },
   );

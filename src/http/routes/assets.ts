@@ -15,7 +15,7 @@ import { coerceQuery } from '../hooks/validation.js';
 import { createAssetExamples } from '../../api/examples.js';
 import { AssetListQuerySchema } from '../../api/queries.js';
 import { pagingOf } from '../query-values.js';
-import { SETTLE_MS } from './emails.js';
+import { OWN_WRITES_WAIT_MS } from './emails.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
@@ -59,7 +59,7 @@ const uploadRoute = (app: App, deps: Deps): void => {
       const upload = request.isMultipart()
         ? await readUpload(request, assetSizeBytesMax, () => assetTooLarge(undefined, assetSizeBytesMax))
         : decoded(request.body as CreateAssetRequest);
-      await deps.queries.settle(caller.teamId, SETTLE_MS);
+      await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
       const record = await deps.commands.uploadAsset(caller, upload, await deps.queries.assetUsage(caller.teamId));
       reply.code(201);
       return record;
@@ -85,7 +85,7 @@ const readRoutes = (app: App, deps: Deps): void => {
     async (request) => {
       const { teamId } = callerOf(request);
       const { search } = request.query;
-      await deps.queries.settle(teamId, SETTLE_MS);
+      await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       return deps.queries.listAssets(teamId, search === undefined ? {} : { search }, pagingOf(request.query));
     },
   );

@@ -27,7 +27,7 @@ import { emailFilterOf, momentOf, pagingOf } from '../query-values.js';
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
 /** How long a list waits for the read models to hold what its own process wrote just before. */
-export const SETTLE_MS = 250;
+export const OWN_WRITES_WAIT_MS = 250;
 
 /** A malformed id is answered as an unknown one. */
 const emailIdOf = (text: string): EmailId => {
@@ -55,7 +55,7 @@ const bulkDelete = async (deps: Deps, caller: Caller, body: BulkDeleteRequest): 
     return { ...(await deps.commands.deleteEmails(caller, ids)), remaining: false };
   }
   if (!filtered) throw invalid('request body', '', 'must have `ids`, or at least one of `status`, `before` and `templateId`');
-  await deps.queries.settle(caller.teamId, SETTLE_MS);
+  await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
   const max = deps.limits.bulkDeleteIdsMax;
   const found = await deps.queries.emailIds(caller.teamId, filter, max + 1);
   return { ...(await deps.commands.deleteEmails(caller, found.slice(0, max))), remaining: found.length > max };
@@ -79,7 +79,7 @@ const readRoutes = (app: App, deps: Deps): void => {
     async (request) => {
       const { teamId } = callerOf(request);
       const filter = emailFilterOf(request.query);
-      await deps.queries.settle(teamId, SETTLE_MS);
+      await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       return deps.queries.listEmails(teamId, filter, pagingOf(request.query));
     },
   );

@@ -14,7 +14,7 @@ import { coerceQuery } from '../hooks/validation.js';
 import { createTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/queries.js';
 import { pagingOf } from '../query-values.js';
-import { SETTLE_MS } from './emails.js';
+import { OWN_WRITES_WAIT_MS } from './emails.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 
@@ -39,7 +39,7 @@ const readRoutes = (app: App, deps: Deps): void => {
     async (request) => {
       const { teamId } = callerOf(request);
       const { search } = request.query;
-      await deps.queries.settle(teamId, SETTLE_MS);
+      await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       return deps.queries.listTemplates(teamId, search === undefined ? {} : { search }, pagingOf(request.query));
     },
   );

@@ -10,12 +10,12 @@ const SAME_SEQ = { id: 'id-other' };
 
 void t.test('a fault of a write rejects what is asked for next, and the rebuild is not put in place', async (t) => {
   const directory = temporaryDirectory(t);
-  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
-  t.teardown(() => documents.close());
-  const live = await documents.projection('emails', [emailsSpec]);
+  const readModels = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  t.teardown(() => readModels.close());
+  const live = await readModels.projection('emails', [emailsSpec]);
   await put(live, [anEmail(1)]);
-  const spoilt = async (): Promise<Awaited<ReturnType<typeof documents.rebuild>>> => {
-    const rebuild = await documents.rebuild('emails');
+  const spoilt = async (): Promise<Awaited<ReturnType<typeof readModels.rebuild>>> => {
+    const rebuild = await readModels.rebuild('emails');
     await put(rebuild.store, [anEmail(5)]);
     await put(rebuild.store, [anEmail(5, SAME_SEQ)]);
     return rebuild;
@@ -26,12 +26,12 @@ void t.test('a fault of a write rejects what is asked for next, and the rebuild 
   await first.discard();
   const second = await spoilt();
   await t.rejects(second.commit(), /same seq/);
-  const third = await documents.rebuild('emails');
+  const third = await readModels.rebuild('emails');
   await t.rejects(put(third.store, [], [], 'nothing'), /no collection nothing/);
   await t.rejects(put(third.store, [anEmail(7, { cost: 1 }), { ...anEmail(8), status: { no: 'text' } }]), /status/);
   await third.discard();
   t.same(
-    (await documents.find('emails', { where: {}, limit: 9 })).map(({ id }) => id),
+    (await readModels.find('emails', { where: {}, limit: 9 })).map(({ id }) => id),
     ['id-0001'],
   );
   t.same(
@@ -41,10 +41,10 @@ void t.test('a fault of a write rejects what is asked for next, and the rebuild 
 });
 
 void t.test('more texts than are indexed in one flush, some changed or gone since: all is found, and nothing else', async (t) => {
-  const documents = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
-  t.teardown(() => documents.close());
-  await documents.projection('emails', [emailsSpec]);
-  const rebuild = await documents.rebuild('emails');
+  const readModels = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
+  t.teardown(() => readModels.close());
+  await readModels.projection('emails', [emailsSpec]);
+  const rebuild = await readModels.rebuild('emails');
   const COUNT = 52_000;
   for (let from = 1; from <= COUNT; from += 4_000) {
     await put(
@@ -61,10 +61,10 @@ void t.test('more texts than are indexed in one flush, some changed or gone sinc
     ['id-0006', 'id-51998'],
   );
   await rebuild.commit();
-  t.equal(await documents.count('emails', { where: {} }, COUNT), COUNT - 2);
+  t.equal(await readModels.count('emails', { where: {} }, COUNT), COUNT - 2);
   const search = async (text: string): Promise<number[]> => {
     const found = await Promise.all(
-      [0, 1, 2].map((team) => documents.find('emails', { where: { teamId: { eq: `team-${team}` } }, search: text, limit: 9 })),
+      [0, 1, 2].map((team) => readModels.find('emails', { where: { teamId: { eq: `team-${team}` } }, search: text, limit: 9 })),
     );
     return found.flat().map(({ seq }) => seq);
   };

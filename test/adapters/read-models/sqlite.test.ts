@@ -19,9 +19,9 @@ void t.test('the contract', async (t) => {
 });
 
 void t.test('a write that is refused has written nothing', async (t) => {
-  const documents = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
-  t.teardown(() => documents.close());
-  const store = await documents.projection('emails', [emailsSpec]);
+  const readModels = openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
+  t.teardown(() => readModels.close());
+  const store = await readModels.projection('emails', [emailsSpec]);
   const start = await store.checkpoint();
   await put(store, [anEmail(1)]);
   const now = await store.checkpoint();
@@ -31,7 +31,7 @@ void t.test('a write that is refused has written nothing', async (t) => {
   await t.rejects(store.write([{ collection: 'emails', put: [{ ...anEmail(3), position: 8 }, sameSeq], remove: [] }, ...writes], now, 9));
   t.same(await store.checkpoint(), now);
   t.same(
-    (await documents.find('emails', { where: {}, limit: 9 })).map(({ id }) => id),
+    (await readModels.find('emails', { where: {}, limit: 9 })).map(({ id }) => id),
     ['id-0001'],
   );
 });
@@ -80,12 +80,12 @@ void t.test('a rebuild leaves nothing of the old in any file, beside processes t
 
 void t.test('what a crashed rebuild left is removed by the next', async (t) => {
   const directory = temporaryDirectory(t);
-  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
-  t.teardown(() => documents.close());
-  await documents.projection('emails', [emailsSpec]);
+  const readModels = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  t.teardown(() => readModels.close());
+  await readModels.projection('emails', [emailsSpec]);
   openDatabase({ file: join(directory, 'documents.emails.7.db'), synchronous: 'off' }).close();
   openDatabase({ file: join(directory, 'documents.emails.x.7.db'), synchronous: 'off' }).close();
-  const rebuild = await documents.rebuild('emails');
+  const rebuild = await readModels.rebuild('emails');
   await rebuild.discard();
   t.same(
     readdirSync(directory).filter((name) => /\d\.db$/.test(name)),
@@ -95,8 +95,8 @@ void t.test('what a crashed rebuild left is removed by the next', async (t) => {
 
 void t.test('texts that change or go leave no entry in the search index, and keep it whole', async (t) => {
   const directory = temporaryDirectory(t);
-  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
-  const live = await documents.projection('emails', [emailsSpec]);
+  const readModels = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  const live = await readModels.projection('emails', [emailsSpec]);
   const text = (seq: number, round: number): string => `person${(seq * 31 + round * 17) % 997}@example${round}.com`;
   for (let round = 0; round < 4; round += 1) {
     for (let from = 0; from < 600; from += 50) {
@@ -110,7 +110,7 @@ void t.test('texts that change or go leave no entry in the search index, and kee
     }
   }
   for (let seq = 1; seq <= 600; seq += 1) await put(live, [anEmail(seq, { teamId: 'team-1' })]);
-  await documents.close();
+  await readModels.close();
   const database = openDatabase({ file: join(directory, 'documents.emails.1.db'), synchronous: 'normal' });
   t.teardown(() => void database.close());
   t.doesNotThrow(() => database.exec("INSERT INTO s_emails (s_emails) VALUES ('integrity-check')"));
@@ -120,9 +120,9 @@ void t.test('texts that change or go leave no entry in the search index, and kee
 
 void t.test('every query of a list goes along an index, without sorting', async (t) => {
   const directory = temporaryDirectory(t);
-  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
-  await documents.projection('emails', [emailsSpec]);
-  await documents.close();
+  const readModels = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  await readModels.projection('emails', [emailsSpec]);
+  await readModels.close();
   const database = openDatabase({ file: join(directory, 'documents.emails.1.db'), synchronous: 'normal' });
   t.teardown(() => void database.close());
   const plan = (sql: string): string =>
@@ -150,9 +150,9 @@ void t.test('every query of a list goes along an index, without sorting', async 
 
 void t.test('counting gives up where few of many hits pass, yet the page is whole', async (t) => {
   const directory = temporaryDirectory(t);
-  const documents = openSqliteReadModels({ file: join(directory, 'documents.db') });
-  t.teardown(() => documents.close());
-  const live = await documents.projection('emails', [emailsSpec]);
+  const readModels = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  t.teardown(() => readModels.close());
+  const live = await readModels.projection('emails', [emailsSpec]);
   const emails = Array.from({ length: 40_000 }, (_, index) =>
     anEmail(index + 1, {
       createdAt: new Date(Date.UTC(2026, 0, 1) + index * 60_000).toISOString(),
@@ -166,14 +166,14 @@ void t.test('counting gives up where few of many hits pass, yet the page is whol
     .map(({ seq }) => seq)
     .reverse();
   const query = { where: { teamId: { eq: 'team-1' }, status: { eq: 'bounced' } }, search: 'common', limit: 10 };
-  const first = await documents.findCounted('emails', query, 1_000);
+  const first = await readModels.findCounted('emails', query, 1_000);
   t.same(
     first.documents.map(({ seq }) => seq),
     both.slice(0, 10),
   );
-  t.same(await documents.findCounted('emails', query, 1_000), first, 'the same again');
+  t.same(await readModels.findCounted('emails', query, 1_000), first, 'the same again');
   t.ok(first.isLowerBound && first.count >= 10 && first.count < both.length, `${first.count} of ${both.length}`);
-  const last = await documents.findCounted('emails', { ...query, limit: 1_000 }, 1_000);
+  const last = await readModels.findCounted('emails', { ...query, limit: 1_000 }, 1_000);
   t.same(
     [last.documents.map(({ seq }) => seq), last.count, last.isLowerBound],
     [both, both.length, false],

@@ -162,7 +162,7 @@ export const openDistantBus = (server: BusServer, network: Network): Bus => {
 
   const workOf = (processor: string, entry: Entry, done: () => void): Work => {
     let isOpen = true;
-    const settle = async (there: () => void): Promise<void> => {
+    const answer = async (there: () => void): Promise<void> => {
       if (!isOpen) throw new Error(`work ${entry.pointer.id} was settled twice`);
       isOpen = false;
       done();
@@ -171,9 +171,9 @@ export const openDistantBus = (server: BusServer, network: Network): Bus => {
     return {
       pointer: entry.pointer,
       deliveries: entry.deliveries,
-      ack: () => settle(() => server.acknowledge(processor, entry)),
-      retryAt: (atMs) => settle(() => server.retryAt(processor, entry, atMs)),
-      park: () => settle(() => server.acknowledge(processor, entry)),
+      ack: () => answer(() => server.acknowledge(processor, entry)),
+      retryAt: (atMs) => answer(() => server.retryAt(processor, entry, atMs)),
+      park: () => answer(() => server.acknowledge(processor, entry)),
     };
   };
 
