@@ -38,6 +38,9 @@ const templateText = (text: string) => ({
   sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: `<p>${text}</p>` }] }],
 });
 
+const USED_EVERY_MS = 150;
+const USES_WHILE_REVOKED = 15;
+
 export const makeClients = (world: World, token: string, anyNode: () => Node | undefined): Clients => {
   const { scheduler } = world;
   const { random } = scheduler;
@@ -142,6 +145,9 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
     }
     const chosen = random.pick(mine);
     await useEverywhere(chosen);
+    // A process takes a key from memory only while it hears of it often.
+    for (let times = 1; times <= USES_WHILE_REVOKED; times += 1)
+      scheduler.at(scheduler.now() + times * USED_EVERY_MS, undefined, () => void useEverywhere(chosen));
     await commands.revokeApiKey(callerOf(`call-${calls}`), assertDefined(readApiKey(chosen.token), 'key').id);
     chosen.revokedAtMs = scheduler.now();
     await useEverywhere(chosen);
