@@ -1,6 +1,7 @@
 /** One collection in one generation: a table with a column for each declared field, its indexes, its search index. */
 import type { CollectionSpec, Document, Removal } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
+import { boundedCache } from '../../shared/bounded-cache.js';
 import { columnOf, tableOf } from './names.js';
 import { createSearchTable, openSearchIndex, type Entry } from './search-index.js';
 
@@ -165,7 +166,7 @@ const fieldValue = (document: Document, field: string): Value => {
   throw new TypeError(`the field ${field} must be a string or a number to be filtered and sorted by`);
 };
 
-const statementsKept = 128;
+const STATEMENTS_MAX = 128;
 
 /**
  * Writes only the columns that changed, for an index is rewritten for each of its columns that is named, changed or not.
@@ -174,7 +175,7 @@ const statementsKept = 128;
  */
 const changedColumns = (database: Database, spec: CollectionSpec) => {
   const names = ['text', ...spec.fields.map(columnOf)];
-  const statements = new Map<string, Statement>();
+  const statements = boundedCache<string, Statement>({ entriesMax: STATEMENTS_MAX });
   return (row: Row, selected: readonly Value[]): boolean => {
     const [seq, , position, doc] = row;
     const values: Value[] = [position, doc];
@@ -185,12 +186,9 @@ const changedColumns = (database: Database, spec: CollectionSpec) => {
       assignments += `, ${name} = ?`;
       values.push(value);
     }
-    let statement = statements.get(assignments);
-    if (statement === undefined) {
-      if (statements.size >= statementsKept) statements.clear();
-      statement = database.prepare(`UPDATE ${tableOf(spec.name)} SET ${assignments} WHERE seq = ? AND position < ?`);
-      statements.set(assignments, statement);
-    }
+    const statement = statements.getOrMake(assignments, () =>
+      database.prepare(`UPDATE ${tableOf(spec.name)} SET ${assignments} WHERE seq = ? AND position < ?`),
+    );
     values.push(seq, position);
     return statement.run(values).changes > 0;
   };

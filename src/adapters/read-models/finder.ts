@@ -1,6 +1,7 @@
 /** Answers queries on one collection, with or without a search. */
 import type { CollectionSpec, Counted, Document, Query, SearchedQuery } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
+import { boundedCache } from '../../shared/bounded-cache.js';
 import { tableOf } from './names.js';
 import { allOf, conditionsOf, orderOf, whereClause } from './query.js';
 import { openSearcher, type SearchLimits, type SearchQuery, type SearchResult } from './searcher.js';
@@ -14,11 +15,13 @@ export type Finder = Readonly<{
 /** So many hits are tested at most to count beyond the page: some 5 to 10 ms. */
 const countedHitsMax = 1_500;
 
-const statementsKept = 256;
+const STATEMENTS_MAX = 256;
 
 export const openFinder = (database: Database, spec: CollectionSpec): Finder => {
   const table = tableOf(spec.name);
-  const prepare = statementCache(database);
+  // Queries come in few shapes; should they not, some statements are made again.
+  const statements = boundedCache<string, Statement>({ entriesMax: STATEMENTS_MAX });
+  const prepare = (sql: string): Statement => statements.getOrMake(sql, () => database.prepare(sql));
   const searcher = spec.search === undefined ? undefined : openSearcher(database, spec, prepare);
   const search = (query: SearchQuery, limits: SearchLimits): SearchResult => {
     if (searcher === undefined) throw new RangeError(`${spec.name} has no search`);
@@ -68,18 +71,5 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
       const page = after === undefined ? seqs.slice(skip, least) : searchUpTo(query, skip + limit).slice(skip);
       return { documents: bySeqs(page), count: Math.max(seqs.length, page.length), isLowerBound: !isWhole || seqs.length === most };
     },
-  };
-};
-
-/** Queries come in few shapes; should they not, the statements are made again now and then. */
-const statementCache = (database: Database): ((sql: string) => Statement) => {
-  const statements = new Map<string, Statement>();
-  return (sql) => {
-    const known = statements.get(sql);
-    if (known !== undefined) return known;
-    if (statements.size >= statementsKept) statements.clear();
-    const statement = database.prepare(sql);
-    statements.set(sql, statement);
-    return statement;
   };
 };
