@@ -2,7 +2,10 @@
 import type { Caller } from './caller.js';
 import { isoMoment } from './remembered.js';
 import type { Loaded } from './command-handler.js';
+import type { Answer } from './idempotency.js';
+import { joinedCalls, type JoinedCalls } from './joined-calls.js';
 import { openStateCache } from './state-cache.js';
+import type { SendEmailResponse } from '../api/emails.js';
 import { attachmentTemplateDecider, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
 import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
 import type { Cause, EventLog } from '../event-log/event-log.js';
@@ -48,6 +51,8 @@ export type CommandDeps = CommandPorts &
     slug: Load<SlugState>;
     team: Load<TeamState>;
     apiKey: Load<ApiKeyState>;
+    /** The send calls under way in this process that carry an Idempotency-Key, by the id of their email. */
+    joinSends: JoinedCalls<Answer<SendEmailResponse>>;
   }>;
 
 const STATES_MAX = 1_000;
@@ -69,6 +74,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),
     team: states.loader({ evolve: evolveTeam, initialState: undefined }, STATES_MAX),
     apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
+    joinSends: joinedCalls(),
     followStates: states.follow,
     whenHeldEverywhere: async () => {
       if (!(await servesAlone())) await ports.clock.sleep(freshnessMs, new AbortController().signal);

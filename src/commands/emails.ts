@@ -2,7 +2,7 @@
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
-import { keyReused, type Answer, type Idempotency } from './idempotency.js';
+import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
 import { ownedBy } from './owned-by.js';
 import { emailDecider, emailNotFound } from '../domain/email/decider.js';
 import { emailRecord, retryResponse } from './email-answers.js';
@@ -58,7 +58,7 @@ export const retryEmail = async (
 ): Promise<Answer<RetryEmailResponse>> => {
   const cause = causeOf(deps, caller);
   const idempotencyKey = idempotency && deps.keys.fingerprint('idempotency-key', idempotency.key);
-  const fingerprint = idempotency && deps.keys.fingerprint('idempotency', JSON.stringify(idempotency.body ?? null));
+  const fingerprint = idempotency && fingerprintOf(deps.keys, idempotency);
   const earlier = (email: Email) =>
     idempotencyKey === undefined ? undefined : email.retries.find((retry) => retry.idempotencyKey === idempotencyKey);
   const decider = {
@@ -70,7 +70,7 @@ export const retryEmail = async (
   const command = { type: 'RetryEmail' as const, at: cause.at, idempotencyKey, fingerprint };
   const { state, events } = await handle(deps.eventLog, emailStream(id), decider, command, cause, ownedBy(caller.teamId, emailNotFound));
   const retry = earlier(state!) ?? state!.retries.at(-1)!;
-  if (events.length === 0 && retry.fingerprint !== fingerprint) throw keyReused();
+  if (events.length === 0 && idempotency !== undefined && !isSameBody(deps.keys, retry.fingerprint, idempotency)) throw keyReused();
   return { body: retryResponse(id, retry), replayed: events.length === 0 };
 };
 

@@ -1,6 +1,6 @@
 /** Accepts one email: checks all, renders once to check, pins what the mail depends on, and appends it. */
 import type { Caller } from './caller.js';
-import { keyReused, type Answer, type Idempotency } from './idempotency.js';
+import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
 import { isoMoment } from './remembered.js';
 import { noAttachments, prepareAttachments, storeAttachments } from './attachments.js';
 import { checkRequest, type CheckedRequest } from './check-request.js';
@@ -27,11 +27,31 @@ export const sendEmail = async (
   idempotency?: Idempotency,
 ): Promise<Answer<SendEmailResponse>> => {
   const id = newEmailId(deps, caller, idempotency);
-  const fingerprint = idempotency && deps.keys.fingerprint('idempotency', JSON.stringify(idempotency.body));
-  if (fingerprint !== undefined) {
-    const replayed = await replay(deps, id, fingerprint);
+  if (idempotency === undefined) return { body: await accept(deps, caller, id, request), replayed: false };
+  const fingerprint = fingerprintOf(deps.keys, idempotency);
+  // Joined before any work, so that many identical calls make no document twice.
+  const { answer, joined } = await deps.joinSends(id, fingerprint, async () => {
+    const replayed = await replay(deps, id, idempotency);
     if (replayed !== undefined) return replayed;
-  }
+    try {
+      return { body: await accept(deps, caller, id, request, fingerprint), replayed: false };
+    } catch (fault) {
+      // Another process was faster with the same key: its answer is the answer.
+      const other = fault instanceof WrongExpectedRevision ? await replay(deps, id, idempotency) : undefined;
+      if (other === undefined) throw fault;
+      return other;
+    }
+  });
+  return joined ? { ...answer, replayed: true } : answer;
+};
+
+const accept = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: EmailId,
+  request: SendEmailRequest,
+  fingerprint?: string,
+): Promise<SendEmailResponse> => {
   const { event, keyId } = await prepare(deps, caller, id, request, fingerprint);
   const stream = emailStream(id);
   const cause = { ...causeOf(deps, caller), at: event.data.at };
@@ -40,12 +60,9 @@ export const sendEmail = async (
   } catch (fault) {
     // What was put for an email that certainly did not come to be belongs to nobody; where that is not known, it may be the email's.
     if (!(fault instanceof AppendUnknown)) for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
-    // Another request with the same key was faster: its answer is the answer.
-    const replayed = fault instanceof WrongExpectedRevision && fingerprint !== undefined ? await replay(deps, id, fingerprint) : undefined;
-    if (replayed === undefined) throw fault;
-    return replayed;
+    throw fault;
   }
-  return { body: sendResponse(id, event), replayed: false };
+  return sendResponse(id, event);
 };
 
 const newEmailId = (deps: CommandDeps, caller: Caller, idempotency: Idempotency | undefined): EmailId =>
@@ -53,10 +70,10 @@ const newEmailId = (deps: CommandDeps, caller: Caller, idempotency: Idempotency 
     ? assertDefined(parseEmailId(deps.ids.uuid()), 'UUID')
     : emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify([caller.teamId, ENDPOINT, idempotency.key])));
 
-const replay = async (deps: CommandDeps, id: EmailId, fingerprint: string): Promise<Answer<SendEmailResponse> | undefined> => {
+const replay = async (deps: CommandDeps, id: EmailId, idempotency: Idempotency): Promise<Answer<SendEmailResponse> | undefined> => {
   const first = (await deps.eventLog.load(emailStream(id)))[0]?.event;
   if (first === undefined || (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled')) return undefined;
-  if (first.data.fingerprint !== fingerprint) throw keyReused();
+  if (!isSameBody(deps.keys, first.data.fingerprint, idempotency)) throw keyReused();
   return { body: sendResponse(id, first), replayed: true };
 };
 

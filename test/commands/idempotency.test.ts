@@ -2,11 +2,16 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { loadAttachments } from '../../src/commands/attachments.js';
+import { isSameBody } from '../../src/commands/idempotency.js';
 import { makeCommands } from '../../src/commands/index.js';
+import type { CreateAttachmentTemplateRequest } from '../../src/api/attachment-templates.js';
 import type { SendEmailRequest } from '../../src/api/emails.js';
+import { DomainError } from '../../src/domain/errors.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.js';
 import { refusedWith } from '../support/given.js';
+import { recordingGenerator } from '../support/recording-generator.js';
+import { eventually } from '../support/wait.js';
 import { caller, simple, stranger, welcome, withTemplate } from '../support/command-world.js';
 
 const idOf = (id: string) => assertDefined(parseEmailId(id), 'email id');
@@ -99,4 +104,99 @@ void t.test('of two at once with one key and different bodies one is refused', a
     results.find(({ status }) => status === 'rejected'),
     { reason: { code: 'IDEMPOTENCY_KEY_REUSED' } },
   );
+});
+
+const invoice: CreateAttachmentTemplateRequest = {
+  slug: 'invoice',
+  name: 'Invoice',
+  schema: {
+    outputFormats: ['pdf'],
+    pages: [
+      {
+        pageId: 'p',
+        pageName: 'Page',
+        sections: [{ id: 's', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>Due</p>' }] }],
+      },
+    ],
+  },
+  publish: true,
+};
+
+const openGate = () => {
+  let resolve: () => void = () => undefined;
+  let reject: (fault: Error) => void = () => undefined;
+  const promise = new Promise<void>((done, failed) => ([resolve, reject] = [done, failed]));
+  return { promise, resolve: () => resolve(), reject: (fault: Error) => reject(fault) };
+};
+
+/** A world whose documents are made only when the test says so. */
+const withHeldDocuments = async () => {
+  const world = await withTemplate();
+  const generator = recordingGenerator();
+  const gate = openGate();
+  const deps = {
+    ...world.deps,
+    generator: {
+      ...generator,
+      make: async (...args: Parameters<typeof generator.make>) => {
+        const document = await generator.make(...args);
+        await gate.promise;
+        return document;
+      },
+    },
+  };
+  const commands = makeCommands(deps);
+  await commands.createAttachmentTemplate(caller, invoice);
+  return { ...world, commands, made: generator.made, gate };
+};
+
+void t.test('of 50 identical calls with a document at once one makes it, and all get its answer', async (t) => {
+  const { commands, store, files, made, gate } = await withHeldDocuments();
+  const request = simple({ attachments: [{ attachmentTemplateId: 'invoice' }] });
+  const sending = Promise.all(Array.from({ length: 50 }, () => commands.sendEmail(caller, request, keyed(request))));
+  await eventually('the document is asked for', () => made.length > 0);
+  gate.resolve();
+  const answers = await sending;
+  t.equal(made.length, 1, 'documents made');
+  t.equal(answers.filter(({ replayed }) => !replayed).length, 1);
+  t.equal(new Set(answers.map(({ body }) => JSON.stringify(body))).size, 1);
+  t.equal(queuedEvents(store.events), 1);
+  t.equal(files.stored.size, 1);
+});
+
+void t.test('what the call under way is refused with, the joined ones are refused with; another body then has its turn', async (t) => {
+  const { commands, made, gate } = await withHeldDocuments();
+  const request = simple({ attachments: [{ attachmentTemplateId: 'invoice' }] });
+  const other = simple();
+  const sending = Promise.allSettled([
+    commands.sendEmail(caller, request, keyed(request)),
+    commands.sendEmail(caller, request, keyed(request)),
+    commands.sendEmail(caller, other, keyed(other)),
+  ]);
+  await eventually('the document is asked for', () => made.length > 0);
+  gate.reject(new DomainError('GENERATOR_BUSY', 'busy'));
+  const [first, second, third] = await sending;
+  t.match(first, { status: 'rejected', reason: { code: 'GENERATOR_BUSY' } });
+  t.match(second, { status: 'rejected', reason: { code: 'GENERATOR_BUSY' } });
+  t.match(third, { status: 'fulfilled', value: { replayed: false } });
+  t.equal(made.length, 1);
+});
+
+void t.test('the same body is the same value: its members may come in another order', async (t) => {
+  const { commands } = await withTemplate();
+  const request = simple({ metadata: { a: 1, b: [{ c: null, d: 1e2 }] } });
+  const reordered = JSON.parse(
+    '{"metadata":{"b":[{"d":100,"c":null}],"\\u0061":1.0},"variables":{"name":"Ann"},"to":[{"email":"ann@example.org"}],"templateId":"welcome"}',
+  ) as SendEmailRequest;
+  const first = await commands.sendEmail(caller, request, keyed(request));
+  t.same(await commands.sendEmail(caller, reordered, keyed(reordered)), { body: first.body, replayed: true });
+});
+
+void t.test('an event that holds the fingerprint of the members as they came is replayed for that order', async (t) => {
+  const world = await withTemplate();
+  const body = simple();
+  const deps = { ...world.deps, keys: { fingerprint: (purpose: string, text: string) => `${purpose}: ${text}` } };
+  t.ok(isSameBody(deps.keys, `idempotency: ${JSON.stringify(body)}`, keyed(body)));
+  t.notOk(isSameBody(deps.keys, `idempotency: ${JSON.stringify(simple({ tags: ['a'] }))}`, keyed(body)));
+  t.notOk(isSameBody(deps.keys, undefined, keyed(body)));
 });
