@@ -15,6 +15,7 @@ import { AppendUnknown, DomainError, WrongExpectedRevision } from '../domain/err
 import { startOf } from '../event-log/event-log.js';
 import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
+import type { CheckedEmail } from '../domain/ports/renderer.js';
 import { resolveVersion } from '../domain/template/state.js';
 
 const ENDPOINT = 'POST /api/emails/send';
@@ -100,9 +101,11 @@ const prepare = async (
   const variables = request.variables as JsonObject;
   const environment = { at: checked.scheduledAt ?? at, company };
   const render = await compiledTemplate(deps, known.id, revision);
-  const { subject, assetIds } = render.check(
+  const rendered = render.check(
     request.subject === undefined ? { variables, environment } : { variables, environment, subject: request.subject },
   );
+  refuseEmpty(rendered, given.length);
+  const { subject, assetIds } = rendered;
   const from = checked.from ?? templateFrom ?? team.settings.defaultFrom;
   const hasAttachments = given.length > 0 || assetIds.length > 0;
   const { files, generated } = hasAttachments
@@ -129,6 +132,26 @@ const prepare = async (
   const content = contentOf(request, checked, { from, subject, attachments });
   const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted, scheduledAt: checked.scheduledAt, content }, undefined);
   return { event: event as EmailAccepted, keyId: sealing?.id };
+};
+
+/** Throws SUBJECT_EMPTY, or BODY_EMPTY where nothing is attached either. */
+const refuseEmpty = ({ subject, isEmpty }: CheckedEmail, attachments: number): void => {
+  if (subject === '') {
+    throw new DomainError(
+      'SUBJECT_EMPTY',
+      'The subject is empty once its variables are filled in; give `subject`, or the variables it needs.',
+      {
+        errors: [{ field: 'subject', message: 'is empty once its variables are filled in' }],
+      },
+    );
+  }
+  if (isEmpty && attachments === 0) {
+    throw new DomainError(
+      'BODY_EMPTY',
+      'The body shows neither text nor a picture once its variables are filled in, and nothing is attached; give the variables it needs, or attach a file.',
+      { errors: [{ field: 'variables', message: 'leave the body empty' }] },
+    );
+  }
 };
 
 /** The sealed part of the event: what was asked for, and what was made ready for it. */

@@ -291,7 +291,39 @@ const refusals: readonly Refusal[] = [
     request: simple({ subject: 'Short', variables: { name: 'x'.repeat(3_000_000) } }),
     code: 'RENDERED_BODY_TOO_LARGE',
   },
+  {
+    what: 'a header that instructs a relay',
+    request: simple({ headers: { 'X-SMTPAPI': '{}' } }),
+    code: 'VALIDATION_ERROR',
+    fields: ['headers.X-SMTPAPI'],
+  },
+  {
+    what: 'a subject that is empty once filled',
+    request: simple({ subject: ' {{nickname}} ' }),
+    code: 'SUBJECT_EMPTY',
+    fields: ['subject'],
+  },
 ];
+
+void t.test('a body that shows nothing is refused where nothing is attached', async (t) => {
+  const world = await withTemplate();
+  const content = (text: string) => [
+    { id: 'space', type: 'spacer', props: { height: 20 } },
+    { id: 'text', type: 'rich-text', content: `<p>&nbsp;${text}</p>` },
+  ];
+  const saved = await world.commands.createTemplate(caller, {
+    ...welcome,
+    slug: 'note',
+    variables: [{ name: 'note', type: 'string' }],
+    schema: { props: { preheader: 'Seen beside the subject' }, sections: [{ id: 'main', type: 'main', components: content('{{note}}') }] },
+    subject: 'A note',
+  });
+  const send = (note: string, more: Partial<SendEmailRequest> = {}) =>
+    world.commands.sendEmail(caller, simple({ templateId: saved.id, variables: { note }, ...more }));
+  for (const note of ['', ' ', '\u200b']) await refusedWith(t, send(note), 'BODY_EMPTY');
+  for (const note of ['.', '<b>', '0']) await t.resolves(send(note), note);
+  await t.resolves(send('', { attachments: [{ filename: 'a.txt', content: base64('a'), contentType: 'text/plain' }] }));
+});
 
 void t.test('every refusal has its code and names the field, and nothing is written', async (t) => {
   const world = await withTemplate({ attachmentSizeBytesMax: 1_000, attachmentsTotalSizeBytesMax: 2_000 });

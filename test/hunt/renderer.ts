@@ -7,7 +7,7 @@ const compiled = (cacheKey: string): CompiledEmail =>
       const text = `${cacheKey} ${JSON.stringify(variables)}`;
       return { subject, html: `<p>${text}</p>`, text, inline: [] };
     },
-    { check: ({ subject = 'Hello' }: Parameters<CompiledEmail>[0]) => ({ subject, assetIds: [] }) },
+    { check: ({ subject = 'Hello' }: Parameters<CompiledEmail>[0]) => ({ subject, assetIds: [], isEmpty: false }) },
   );
 
 export const plainRenderer = (): Renderer => {

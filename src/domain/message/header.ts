@@ -41,12 +41,45 @@ export const reservedHeaders: readonly string[] = [
   'x-sealpost-*',
 ];
 
-const reservedNames = new Set(reservedHeaders.filter((name) => !name.endsWith('*')));
-const reservedPrefixes = reservedHeaders.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
+/**
+ * Fields by which a message tells a relay what to do with it: other recipients, another account, tracking, suppression. Lower case;
+ * a trailing `*` stands for any rest.
+ */
+export const relayControlHeaders: Readonly<Record<string, readonly string[]>> = {
+  SendGrid: ['x-smtpapi', 'x-sg-*'],
+  Mandrill: ['x-mc-*', 'x-mandrill-*'],
+  Postmark: ['x-pm-*', 'x-postmark-*'],
+  'Amazon SES': ['x-ses-*', 'x-amzn-*'],
+  Mailgun: ['x-mailgun-*'],
+  Mailjet: ['x-mj-*', 'x-mailjet-*'],
+  SparkPost: ['x-msys-*'],
+  Brevo: ['x-sib-*', 'x-mailin-*', 'x-brevo-*'],
+  MailerSend: ['x-mailersend-*'],
+  Mailtrap: ['x-mt-*', 'x-mailtrap-*'],
+  SMTP2GO: ['x-smtp2go-*'],
+  'Elastic Email': ['x-elasticemail-*', 'istransactional'],
+  SocketLabs: ['x-xsmailingid', 'x-xsmessageid', 'x-socketlabs-*'],
+  Resend: ['x-resend-*'],
+  Scaleway: ['x-scw-*'],
+  ZeptoMail: ['x-zm-*', 'x-zeptomail-*'],
+  Postal: ['x-postal-*'],
+  'PowerMTA and GreenArrow': ['x-virtual-mta', 'x-virtualmta', 'x-job', 'x-greenarrow-*', 'x-pmta-*', 'x-dkim-options'],
+  'Microsoft Exchange': ['x-ms-exchange-*', 'x-microsoft-antispam*', 'x-forefront-*'],
+};
+
+/** Tells whether a lower-case name is in the list, as a whole or by its beginning. */
+const matcherOf = (list: readonly string[]): ((lower: string) => boolean) => {
+  const names = new Set(list.filter((name) => !name.endsWith('*')));
+  const prefixes = list.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
+  return (lower) => names.has(lower) || prefixes.some((prefix) => lower.startsWith(prefix));
+};
+
+const isReserved = matcherOf(reservedHeaders);
+const relays = Object.entries(relayControlHeaders).map(([relay, list]) => ({ relay, takes: matcherOf(list) }));
 
 /**
  * In: a custom header as the caller gave it. Out: the reason why it is refused, or undefined where it may stand in a message.
- * `List-Unsubscribe`, `List-Id`, `References`, `In-Reply-To`, `Auto-Submitted` and every `X-` name not listed above are allowed.
+ * `List-Unsubscribe`, `List-Id`, `References`, `In-Reply-To`, `Auto-Submitted` and every `X-` name in neither list above are allowed.
  */
 export const checkHeader = (name: string, value: string): string | undefined => {
   if (name === '') return 'the name is empty';
@@ -55,8 +88,10 @@ export const checkHeader = (name: string, value: string): string | undefined => 
   }
   if (!FIELD_NAME.test(name)) return 'the name holds a character that no header name has (letters, digits and hyphens are safe)';
   const lower = name.toLowerCase();
-  if (reservedNames.has(lower) || reservedPrefixes.some((prefix) => lower.startsWith(prefix))) {
-    return `${name} is set by the service or would change how the message travels`;
+  if (isReserved(lower)) return `${name} is set by the service or would change how the message travels`;
+  const commanded = relays.find(({ takes }) => takes(lower));
+  if (commanded !== undefined) {
+    return `${name} is an instruction to a relay (${commanded.relay}), which would change how the message travels; use another name`;
   }
   if (value.length > defaultLimits.headerValueCharsMax) {
     return `the value is ${value.length} characters long; at most ${defaultLimits.headerValueCharsMax} are allowed`;

@@ -33,8 +33,8 @@ export const assetContentId = (assetId: string): string => `asset-${assetId}@sea
 /** `inline`: each picture once, in the order in which the HTML first shows it; empty for most mails. */
 export type RenderedEmail = Readonly<{ subject: string; html: string; text: string; inline: readonly InlineImage[] }>;
 
-/** `assetIds`: the pictures of the gallery that the mail would show. */
-export type CheckedEmail = Readonly<{ subject: string; assetIds: readonly string[] }>;
+/** `assetIds`: the pictures of the gallery that the mail would show; `isEmpty`: its body shows neither text nor a picture. */
+export type CheckedEmail = Readonly<{ subject: string; assetIds: readonly string[]; isEmpty: boolean }>;
 
 export type EmailInput = Readonly<{
   variables: JsonObject;

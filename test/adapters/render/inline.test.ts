@@ -183,7 +183,7 @@ void t.test('pictures of the gallery', async (t) => {
   ]);
   t.equal(html.match(/src="cid:asset-/g)?.length, 4);
   t.notMatch(html, /asset:/);
-  t.same(render.check(input), { subject: 'Hello', assetIds: [a, b] });
+  t.same(render.check(input), { subject: 'Hello', assetIds: [a, b], isEmpty: false });
   const none = { ...input, variables: { logo: 'asset:../../etc/passwd', id: 'x' } };
   t.same(render.check(none).assetIds, [a]);
   t.notMatch(render(none).html, /passwd/);

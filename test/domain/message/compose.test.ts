@@ -265,6 +265,11 @@ void t.test('checkHeader', async (t) => {
     ['Reply-By', 'x'],
     ['Contents', 'x'],
     ['Fromage', 'x'],
+    ['X-McLaren', 'x'],
+    ['X-Session', 'x'],
+    ['X-Mailer', 'x'],
+    ['X-Entity-Ref-ID', 'x'],
+    ['X-Jobs', 'x'],
   ];
   for (const [name, value] of ok) {
     t.equal(checkHeader(name, value), undefined, name);
@@ -308,6 +313,25 @@ void t.test('checkHeader', async (t) => {
       'Importance',
       'Authentication-Results',
     ].map((name) => [name, 'x', /set by the service/] as const),
+    ...[
+      'X-SMTPAPI',
+      'X-SG-EID',
+      'X-MC-Subaccount',
+      'x-mc-autotext',
+      'X-PM-Message-Stream',
+      'X-SES-CONFIGURATION-SET',
+      'X-Mailgun-Variables',
+      'X-Mailgun-Recipient-Variables',
+      'X-MJ-CustomID',
+      'X-Mailjet-Campaign',
+      'X-MSYS-API',
+      'X-Sib-Sandbox',
+      'X-Mailin-Custom',
+      'X-MT-Category',
+      'X-xsMailingId',
+      'X-Virtual-MTA',
+      'X-MS-Exchange-Organization-SCL',
+    ].map((name) => [name, 'x', /instruction to a relay \(.+\)/] as const),
   ];
   for (const [name, value, reason] of bad)
     t.match(checkHeader(name, value), reason, `${JSON.stringify(name)}: ${JSON.stringify(value.slice(0, 20))}`);

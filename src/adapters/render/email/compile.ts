@@ -9,6 +9,7 @@ import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { bodyTooLarge, subjectTooLong } from '../../../domain/rendering/limit-errors.js';
 import { compilePreparation } from '../../../domain/rendering/fill/prepare-values.js';
 import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
+import { showsAnything } from './emptiness.js';
 import { writeDocument, type Source } from './document.js';
 import { runtimeOf, RUNTIME_NAMES, type Runtime } from './runtime.js';
 import { finish } from './text-layout.js';
@@ -55,6 +56,8 @@ export const compile = (content: EmailTemplateContent, limits: Limits): Readonly
     if (small === undefined) checkSize(html, limits);
     return {
       subject: title,
+      // The measured text is not escaped, so a value that looks like a tag may hide in it what the mail itself shows.
+      isEmpty: !showsAnything(html) && (small === undefined || !showsAnything(exact.body(values, constants, title).html)),
       assetIds: inline === undefined ? NONE : inline.flatMap((image) => ('assetId' in image ? [image.assetId] : [])),
     };
   };
