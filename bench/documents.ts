@@ -20,6 +20,9 @@ import { machine } from './support/machine.js';
 import { comparePairs, median } from './support/pairs.js';
 import { figuresOf, report, type Figure } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
+import { assertDefined, parseTeamId } from '../src/domain/ids.js';
+
+const teamId = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team');
 
 const RATIO_PDF = 1.2;
 const RATIO_EXCEL = 1.3;
@@ -95,7 +98,7 @@ const throughGenerator = async (directory: string): Promise<readonly Figure[]> =
   const generator = openGenerator({ limits: defaultLimits, clock: systemClock() });
   const workbook = (rows: number): Promise<Uint8Array> =>
     generator.make(
-      { content: salesContent(), cacheKey: 'sales', variables: { sales: salesOf(rows) }, environment },
+      { teamId, content: salesContent(), cacheKey: 'sales', variables: { sales: salesOf(rows) }, environment },
       'excel',
       noImages,
       metadata,
@@ -110,7 +113,7 @@ const throughGenerator = async (directory: string): Promise<readonly Figure[]> =
   const growthBytes = bytesOf('VmHWM') - restBytes;
 
   const variables = invoiceOf(LONG_ROWS);
-  const input = { content: invoiceContent(variables), cacheKey: 'invoice', variables: variables, environment };
+  const input = { teamId, content: invoiceContent(variables), cacheKey: 'invoice', variables: variables, environment };
   const pages = pagesOf(textOf(directory, await generator.make(input, 'pdf', noImages, metadata, never)));
   if (pages !== LONG_PAGES) throw new Error(`the long invoice has ${pages} pages instead of ${LONG_PAGES}`);
   const cpuFromMs = cpuMsOf(service) + cpuMsOf(made);

@@ -98,10 +98,16 @@ const readUrls = (text: ReadText, dataDir: string): Config['urls'] => ({
   files: portUrl('SEALPOST_FILES_URL', text('SEALPOST_FILES_URL'), `dir:${join(dataDir, 'files')}`, ['dir']),
 });
 
+/** Of the limits that 1 would make useless: with one document process, a team would hold the last. */
+const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = { generatorProcessesMax: 2 };
+
 const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
   ...defaultLimits,
   ...Object.fromEntries(
-    configurableLimits.map((name) => [name, integer(limitSetting(name), withDefault(limitSetting(name)), 1, Number.MAX_SAFE_INTEGER)]),
+    configurableLimits.map((name) => [
+      name,
+      integer(limitSetting(name), withDefault(limitSetting(name)), limitsMin[name] ?? 1, Number.MAX_SAFE_INTEGER),
+    ]),
   ),
   retentionDays: integer('SEALPOST_RETENTION_DAYS', withDefault('SEALPOST_RETENTION_DAYS'), 1, 3_650),
 });

@@ -194,7 +194,7 @@ const supplied = async (deps: CommandDeps, caller: Caller, given: Supplied, call
       };
     case 'url': {
       const filename = nameOf(given.filename, given.field, deps, call);
-      const { bytes, contentType } = await fetchAttachment(deps, given.url, given.field);
+      const { bytes, contentType } = await fetchAttachment(deps, caller, given.url, given.field);
       return { filename, contentType: given.contentType ?? contentType ?? 'application/octet-stream', contentId: given.contentId, bytes };
     }
     case 'asset': {
@@ -216,12 +216,14 @@ const supplied = async (deps: CommandDeps, caller: Caller, given: Supplied, call
 
 const fetchAttachment = async (
   deps: CommandDeps,
+  caller: Caller,
   url: string,
   field: string,
 ): Promise<Readonly<{ bytes: Buffer; contentType: string | undefined }>> => {
   const { limits } = deps;
   try {
     const { bytes, contentType } = await deps.outbound.get(url, {
+      teamId: caller.teamId,
       sizeBytesMax: Math.min(limits.outboundSizeBytesMax, limits.attachmentSizeBytesMax),
       timeoutMs: limits.outboundTimeoutMs,
       redirectsMax: limits.outboundRedirectsMax,

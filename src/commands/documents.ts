@@ -30,8 +30,8 @@ export type DocumentOrder = Readonly<{
  * The same order gives the same bytes as long as the pictures stay the same.
  */
 export const makeDocument = async (deps: CommandDeps, order: DocumentOrder): Promise<Uint8Array> => {
-  const { content, cacheKey, variables, environment, format, title, signal } = order;
-  const input: DocumentInput = { content, cacheKey, variables, environment };
+  const { teamId, content, cacheKey, variables, environment, format, title, signal } = order;
+  const input: DocumentInput = { teamId, content, cacheKey, variables, environment };
   const sources = await deps.generator.imageSources(input, format, signal);
   const images = await loadImages(deps, order, sources);
   return deps.generator.make(input, format, images, { title, author: environment.company.name, createdAt: environment.at }, signal);
@@ -82,6 +82,7 @@ const loadImage = async (deps: CommandDeps, order: DocumentOrder, source: string
   const { outboundSizeBytesMax, outboundTimeoutMs, outboundRedirectsMax } = deps.limits;
   try {
     const { bytes } = await deps.outbound.get(source, {
+      teamId: order.teamId,
       sizeBytesMax: outboundSizeBytesMax,
       timeoutMs: outboundTimeoutMs,
       redirectsMax: outboundRedirectsMax,

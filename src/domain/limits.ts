@@ -83,9 +83,9 @@ export const defaultLimits = {
   documentImagesTimeoutMs: 30_000,
   pdfTimeoutMs: 60_000,
   excelTimeoutMs: 120_000,
-  /** Documents that are made at once; fewer where the machine has fewer cores to spare. */
-  generatorProcessesMax: 2,
-  /** Documents that wait for a process, and for how long. */
+  /** Documents that are made at once, at least two; fewer where the machine has fewer cores to spare. No team has the last one. */
+  generatorProcessesMax: 3,
+  /** Documents of all teams that wait for a process, and for how long. */
   generatorQueueMax: 32,
   generatorQueueWaitMs: 30_000,
   /** Of one document process, beyond what the program itself takes. */

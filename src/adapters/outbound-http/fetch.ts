@@ -10,8 +10,8 @@ import { makeSlots } from './slots.js';
 const USER_AGENT = 'sealpost';
 const URL_CHARS_MAX = defaultLimits.outboundUrlCharsMax;
 const HEADERS_SIZE_BYTES_MAX = 16 * 1024;
-/** Each may hold a whole file in memory. */
-const REQUESTS_AT_ONCE_MAX = 32;
+/** Each may hold a whole file in memory; half of them stay free for the other teams. */
+const SLOTS = { slotsMax: 32, shareMax: 16, queueMax: 1_024 } as const;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 
 type GetOptions = Parameters<OutboundHttp['get']>[1];
@@ -19,7 +19,7 @@ type GetOptions = Parameters<OutboundHttp['get']>[1];
 /** `lookup` and `isAllowed` are the system's resolver and the public addresses where not given. Any port may be asked. */
 export const openOutboundHttp = (options: Partial<Guard> = {}): OutboundHttp => {
   const connector = guardedConnectors({ lookup: options.lookup ?? lookupBySystem, isAllowed: options.isAllowed ?? isPublicAddress });
-  const slots = makeSlots(REQUESTS_AT_ONCE_MAX);
+  const slots = makeSlots(SLOTS);
   const underWay = new Set<() => void>();
   let closed = false;
   return {
@@ -28,7 +28,9 @@ export const openOutboundHttp = (options: Partial<Guard> = {}): OutboundHttp => 
       underWay.add(deadline.abort);
       if (closed) deadline.abort();
       try {
-        return await slots(deadline.signal, () => fetchOnce(connector(deadline.signal), url, { ...getOptions, signal: deadline.signal }));
+        return await slots(getOptions.teamId, deadline.signal, () =>
+          fetchOnce(connector(deadline.signal), url, { ...getOptions, signal: deadline.signal }),
+        );
       } catch (error) {
         throw deadline.signal.aborted ? timedOut(getOptions, closed) : faultOf(error);
       } finally {

@@ -1,48 +1,23 @@
-/** Lets no more than so many pieces of work run at once; the others wait in the order in which they came. */
+/** Lets no more than so many pieces of work run at once: teams take turns, and none has more than its share. */
+import { OutboundFault } from '../../domain/ports/outbound-http.js';
+import { openFairSlots, type FairSlotsOptions } from '../../shared/fair-slots.js';
 
-export type Slots = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
+export type Slots = <T>(team: string, signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
 
-/** Out: runs the work when one of `max` slots is free; rejects with the signal's reason where it aborts before. */
-export const makeSlots = (max: number): Slots => {
-  let free = max;
-  const waiting = new Set<() => void>();
+const busy = (): OutboundFault =>
+  new OutboundFault('busy', 'Too many files are being fetched for other requests. Try again in some seconds, or send the file itself.');
 
-  const enter = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      if (free > 0) {
-        free -= 1;
-        return resolve();
-      }
-      const giveUp = (): void => {
-        waiting.delete(take);
-        reject(signal.reason as Error);
-      };
-      const take = (): void => {
-        signal.removeEventListener('abort', giveUp);
-        resolve();
-      };
-      waiting.add(take);
-      signal.addEventListener('abort', giveUp, { once: true });
-    });
-
-  /** The slot goes straight to the one that has waited longest. */
-  const leave = (): void => {
-    const [next] = waiting;
-    if (next === undefined) {
-      free += 1;
-      return;
-    }
-    waiting.delete(next);
-    next();
-  };
-
-  return async (signal, work) => {
-    await enter(signal);
+/** Out: runs the work when a slot is free for the team; rejects with the signal's reason where it aborts before, or with OutboundFault where too many wait. */
+export const makeSlots = (options: FairSlotsOptions): Slots => {
+  const slots = openFairSlots(options);
+  return async (team, signal, work) => {
+    const how = await slots.acquire(team, signal);
+    if (how === 'full') throw busy();
+    if (how === 'aborted') throw signal.reason;
     try {
       return await work();
     } finally {
-      leave();
+      slots.release(team);
     }
   };
 };

@@ -1,9 +1,12 @@
 /** Documents from attachment templates, made apart from the event loop. */
 import type { AttachmentTemplateContent, OutputFormat } from '../attachment-template/schema.js';
+import type { TeamId } from '../ids.js';
 import type { JsonObject } from '../json.js';
 import type { RenderEnvironment } from './renderer.js';
 
 export type DocumentInput = Readonly<{
+  /** Whose document it is: teams take turns. */
+  teamId: TeamId;
   /** A checked template. */
   content: AttachmentTemplateContent;
   /** Names the revision for ever, so that what is prepared for it can be kept. */

@@ -1,4 +1,5 @@
 /** Requests to addresses that a caller or an author gave: guarded against reaching what is not public. */
+import type { TeamId } from '../ids.js';
 
 export type Fetched = Readonly<{
   bytes: Uint8Array;
@@ -7,7 +8,8 @@ export type Fetched = Readonly<{
 }>;
 
 /** Why nothing came: each has a sentence of its own for the caller. */
-export type FetchFault = 'address-not-allowed' | 'too-many-redirects' | 'too-large' | 'timeout' | 'status' | 'unreachable' | 'not-http';
+export type FetchFault =
+  'busy' | 'address-not-allowed' | 'too-many-redirects' | 'too-large' | 'timeout' | 'status' | 'unreachable' | 'not-http';
 
 export class OutboundFault extends Error {
   override readonly name = 'OutboundFault';
@@ -22,11 +24,18 @@ export class OutboundFault extends Error {
 export type OutboundHttp = Readonly<{
   /**
    * GET over http or https. The address that is really connected to is checked, on each redirect anew; bounded in redirects,
-   * bytes (of the decoded body) and time. Rejects with OutboundFault.
+   * bytes (of the decoded body) and time. Few run at once: teams take turns, and the time counts while one waits. Rejects with OutboundFault.
    */
   get: (
     url: string,
-    options: Readonly<{ sizeBytesMax: number; timeoutMs: number; redirectsMax: number; accept?: string; signal: AbortSignal }>,
+    options: Readonly<{
+      teamId: TeamId;
+      sizeBytesMax: number;
+      timeoutMs: number;
+      redirectsMax: number;
+      accept?: string;
+      signal: AbortSignal;
+    }>,
   ) => Promise<Fetched>;
   close: () => Promise<void>;
 }>;

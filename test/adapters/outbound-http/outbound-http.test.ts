@@ -11,11 +11,12 @@ import type { Lookup } from '../../../src/adapters/outbound-http/guarded-connect
 import { isPublicAddress } from '../../../src/adapters/outbound-http/public-address.js';
 import { makeSlots } from '../../../src/adapters/outbound-http/slots.js';
 import { OutboundFault, type FetchFault, type OutboundHttp } from '../../../src/domain/ports/outbound-http.js';
+import { teamA } from '../../support/teams.js';
 import { eventually } from '../../support/wait.js';
 
 type Options = Parameters<OutboundHttp['get']>[1];
 
-const bounds: Options = { sizeBytesMax: 100_000, timeoutMs: 20_000, redirectsMax: 3, signal: new AbortController().signal };
+const bounds: Options = { teamId: teamA, sizeBytesMax: 100_000, timeoutMs: 20_000, redirectsMax: 3, signal: new AbortController().signal };
 
 /** A server on loopback; answers its port, and the requests that reached it. */
 const listen = async (
@@ -481,12 +482,12 @@ void t.test('failures of a server are told without a word on how our network ans
 });
 
 void t.test('slots: no more than so many at once, in order, and who gives up leaves the queue', async (t) => {
-  const slots = makeSlots(2);
+  const slots = makeSlots({ slotsMax: 2, shareMax: 2, queueMax: 2 });
   const never = new AbortController().signal;
   const started: number[] = [];
   const ends: (() => void)[] = [];
   const begin = (n: number, signal = never): Promise<number> =>
-    slots(signal, async () => {
+    slots('a', signal, async () => {
       started.push(n);
       await new Promise<void>((resolve) => ends.push(resolve));
       return n;
@@ -494,6 +495,7 @@ void t.test('slots: no more than so many at once, in order, and who gives up lea
   const stop = new AbortController();
   const [first, second, third, fourth] = [begin(1), begin(2), begin(3, stop.signal), begin(4)];
   await eventually('two have begun', () => started.length === 2);
+  await t.rejects(begin(0), { name: 'OutboundFault', fault: 'busy' });
   stop.abort(new Error('enough'));
   await t.rejects(third, { message: 'enough' });
   ends[1]!();
@@ -504,7 +506,7 @@ void t.test('slots: no more than so many at once, in order, and who gives up lea
   ends[2]!();
   t.same(await Promise.all([first, fourth]), [1, 4]);
   await t.rejects(
-    slots(never, () => Promise.reject(new Error('failed'))),
+    slots('a', never, () => Promise.reject(new Error('failed'))),
     { message: 'failed' },
   );
   await t.rejects(begin(5, stop.signal), { message: 'enough' });

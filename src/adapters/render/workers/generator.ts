@@ -17,9 +17,12 @@ export type GeneratorOptions = Readonly<{
   fontsDir?: string;
   /** The module that the processes run: a test lets it fail. */
   workerFile?: URL;
-  /** Cores of the machine, one of which is left to the event loop. */
+  /** Cores of the machine, one of which is left to the event loop where there are more than two. */
   cores?: number;
 }>;
+
+/** One for a team whose documents are heavy, and one that it cannot have. */
+const PROCESSES_MIN = 2;
 
 /** In: the bounds in force. Out: a generator that has no process yet. */
 export const openGenerator = (options: GeneratorOptions): Generator => {
@@ -28,7 +31,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
   const pool = openPool({
     file: workerFile,
     settings,
-    processesMax: Math.min(limits.generatorProcessesMax, Math.max(1, cores - 1)),
+    processesMax: Math.min(limits.generatorProcessesMax, Math.max(PROCESSES_MIN, cores - 1)),
     queueMax: limits.generatorQueueMax,
     queueWaitMs: limits.generatorQueueWaitMs,
     memoryMbMax: limits.generatorMemoryMbMax,
@@ -40,7 +43,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
   const ask = async (job: DocumentJob, signal: AbortSignal): Promise<DocumentAnswer> => {
     const { format } = job;
     const timeoutMs = format === 'pdf' ? limits.pdfTimeoutMs : limits.excelTimeoutMs;
-    const outcome = await pool.run(job, { timeoutMs, signal });
+    const outcome = await pool.run(job, { team: job.input.teamId, timeoutMs, signal });
     return answerOf(outcome, { format, timeoutMs, limits, logger });
   };
 

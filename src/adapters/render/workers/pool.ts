@@ -1,4 +1,4 @@
-/** Jobs in processes: few at once, few waiting, each with a deadline and a ceiling of memory; what goes wrong in one ends that one. */
+/** Jobs in processes: few at once, few waiting, teams in turns, each with a deadline and a ceiling of memory; what goes wrong in one ends that one. */
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 import { residentBytesMaxOf, startChild, type Child, type ChildOptions, type JobEnd } from './child.js';
@@ -7,6 +7,7 @@ import { openSlots } from './slots.js';
 
 export type PoolOptions = ChildOptions &
   Readonly<{
+    /** One of them is never given to a team that has all the others. */
     processesMax: number;
     /** Jobs that wait for a process, and for how long. */
     queueMax: number;
@@ -18,7 +19,7 @@ export type PoolOptions = ChildOptions &
     onStrayFault: (trace: LogFields) => void;
   }>;
 
-export type JobOptions = Readonly<{ timeoutMs: number; signal: AbortSignal }>;
+export type JobOptions = Readonly<{ team: string; timeoutMs: number; signal: AbortSignal }>;
 
 export type JobOutcome =
   | Readonly<{ kind: 'done'; result: unknown }>
@@ -52,11 +53,11 @@ export const openPool = (options: PoolOptions): Pool => {
 
   return {
     run: async (job, jobOptions) => {
-      const { signal } = jobOptions;
+      const { team, signal } = jobOptions;
       signal.throwIfAborted();
       if (closing.signal.aborted) return { kind: 'closed' };
       const fromMs = clock.monotonic();
-      const slot = await slots.acquire(AbortSignal.any([signal, closing.signal]));
+      const slot = await slots.acquire(team, AbortSignal.any([signal, closing.signal]));
       if (slot === 'full') return { kind: 'queue-full', waiting: slots.waiting() };
       if (slot === 'not-in-time') {
         if (closing.signal.aborted) return { kind: 'closed' };
@@ -66,7 +67,7 @@ export const openPool = (options: PoolOptions): Pool => {
       try {
         return await runWithDeadline(job, jobOptions, surroundings);
       } finally {
-        slots.release();
+        slots.release(team);
       }
     },
     pids: children.pids,

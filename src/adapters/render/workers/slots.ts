@@ -1,5 +1,6 @@
-/** A bounded number of concurrency slots with a bounded queue before them, first come, first served. */
+/** The slots of the document processes: teams take turns for them, and wait no longer than a bound. */
 import type { Clock } from '../../../domain/ports/clock.js';
+import { openFairSlots } from '../../../shared/fair-slots.js';
 
 export type SlotsOptions = Readonly<{
   slotsMax: number;
@@ -10,49 +11,26 @@ export type SlotsOptions = Readonly<{
 
 export type Slots = Readonly<{
   /** `acquired`: a slot was taken, to be given back by `release`. `not-in-time`: the wait was too long, or the signal aborted. */
-  acquire: (signal: AbortSignal) => Promise<'acquired' | 'full' | 'not-in-time'>;
-  release: () => void;
+  acquire: (team: string, signal: AbortSignal) => Promise<'acquired' | 'full' | 'not-in-time'>;
+  release: (team: string) => void;
   /** How many stand in the queue. */
   waiting: () => number;
 }>;
 
+/** One slot is always left to the other teams, where there is more than one. */
 export const openSlots = ({ slotsMax, queueMax, waitMs, clock }: SlotsOptions): Slots => {
-  /** Each entry hands a slot to one that waits. */
-  const queue = new Set<() => void>();
-  let taken = 0;
-
-  const wait = async (signal: AbortSignal): Promise<'acquired' | 'not-in-time'> => {
-    const called = new AbortController();
-    let hasSlot = false;
-    const call = (): void => {
-      hasSlot = true;
-      called.abort();
-    };
-    queue.add(call);
-    await clock.sleep(waitMs, AbortSignal.any([signal, called.signal]));
-    queue.delete(call);
-    return hasSlot ? 'acquired' : 'not-in-time';
-  };
-
+  const slots = openFairSlots({ slotsMax, shareMax: Math.max(1, slotsMax - 1), queueMax });
   return {
-    acquire: async (signal) => {
-      if (signal.aborted) return 'not-in-time';
-      if (taken < slotsMax) {
-        taken += 1;
-        return 'acquired';
-      }
-      return queue.size < queueMax ? wait(signal) : 'full';
+    acquire: async (team, signal) => {
+      const late = new AbortController();
+      const over = new AbortController();
+      const request = slots.acquire(team, AbortSignal.any([signal, late.signal]));
+      if (typeof request !== 'string') void clock.sleep(waitMs, over.signal).then(() => late.abort());
+      const how = await request;
+      over.abort();
+      return how === 'aborted' ? 'not-in-time' : how;
     },
-    release: () => {
-      const [next] = queue;
-      if (next === undefined) {
-        taken -= 1;
-        return;
-      }
-      // The slot changes hands here, so that a caller who comes now cannot take it before the one who waited.
-      queue.delete(next);
-      next();
-    },
-    waiting: () => queue.size,
+    release: slots.release,
+    waiting: slots.waiting,
   };
 };

@@ -15,6 +15,7 @@ import { temporaryDirectory } from '../../../support/data-directory.js';
 import { attachmentOf } from '../../../support/documents.js';
 import { memoryLog } from '../../../support/memory-ports.js';
 import { environment } from '../../../support/rendering.js';
+import { teamA } from '../../../support/teams.js';
 
 t.setTimeout(170_000);
 
@@ -29,7 +30,13 @@ const inputOf = (
 ): DocumentInput => {
   const template = attachmentOf(components, { variables: definitions, schema: { outputFormats: ['pdf', 'excel'] } });
   revisions += 1;
-  return { cacheKey: `revision-${revisions}`, content: checkAttachmentTemplate(template, defaultLimits).content, variables, environment };
+  return {
+    teamId: teamA,
+    cacheKey: `revision-${revisions}`,
+    content: checkAttachmentTemplate(template, defaultLimits).content,
+    variables,
+    environment,
+  };
 };
 
 const open = (t: Test, { limits = {}, fontsDir }: { limits?: Partial<Limits>; fontsDir?: string } = {}) => {

@@ -12,6 +12,7 @@ import { defaultLimits } from '../../../../src/domain/limits.js';
 import type { DocumentInput, Generator, LoadedImage } from '../../../../src/domain/ports/generator.js';
 import { fakeClock } from '../../../support/fake-clock.js';
 import { memoryLog } from '../../../support/memory-ports.js';
+import { teamA, teamB } from '../../../support/teams.js';
 import { eventually } from '../../../support/wait.js';
 import { hostileWorker } from './hostile-worker.js';
 
@@ -34,7 +35,8 @@ const company = {
 const noImages: ReadonlyMap<string, LoadedImage> = new Map();
 
 /** The act is for the hostile worker; the real one shows it. */
-const inputOf = (act: string, more: JsonObject = {}): DocumentInput => ({
+const inputOf = (act: string, more: JsonObject = {}, teamId = teamA): DocumentInput => ({
+  teamId,
   cacheKey: 'test',
   content: { variables: [], schema: { outputFormats: ['pdf', 'excel'], pages: [{ pageId: 'p', pageName: 'Page', sections: [] }] } },
   variables: { act, ...more },
@@ -72,8 +74,8 @@ const openedPool = (t: Test, { processesMax, idleMs = 60_000 }: Readonly<{ proce
     onStrayFault: () => undefined,
   });
   t.teardown(() => pool.close());
-  const ask = (act: string): Promise<JobOutcome> =>
-    pool.run({ kind: 'make', input: inputOf(act), images: noImages }, { timeoutMs: 100_000, signal: never });
+  const ask = (act: string, team = 'a'): Promise<JobOutcome> =>
+    pool.run({ kind: 'make', input: inputOf(act), images: noImages }, { team, timeoutMs: 100_000, signal: never });
   return { pool, ask };
 };
 
@@ -241,6 +243,20 @@ await t.test('the queue is bounded in length and in time, and served in order', 
   await spinning;
 });
 
+await t.test('twelve heavy documents of one team hold one of two processes, and the document of another is made at once', async (t) => {
+  const clock = fakeClock();
+  const { generator } = open(t, { clock });
+  const left = new AbortController();
+  const heavy = Array.from({ length: 12 }, () => awaited(generator.imageSources(inputOf('spin'), 'pdf', left.signal)));
+  await clock.whenWaiting(12);
+  const light = inputOf('answer', {}, teamB);
+  t.equal((await generator.make(light, 'pdf', noImages, metadata, never)).length, 0, 'while none of the twelve has ended');
+  t.equal((await generator.make(light, 'pdf', noImages, metadata, never)).length, 0, 'nor has one of them taken its place');
+  t.equal(clock.waiting(), 12, 'one at work, eleven waiting');
+  left.abort(new Error('left'));
+  for (const one of await Promise.allSettled(heavy)) t.match(one, { status: 'rejected', reason: { message: 'left' } });
+});
+
 await t.test('closing ends what is under way and what waits', async (t) => {
   const clock = fakeClock();
   const { generator, ask } = open(t, { clock });
@@ -280,7 +296,7 @@ await t.test('images stay readable for the caller, and a process sees no setting
 await t.test('processes are few, start with the first job, give way to the service, and end when none has come for a while', async (t) => {
   const { pool, ask } = openedPool(t, { processesMax: 2, idleMs: 200 });
   t.same(pool.pids(), []);
-  const jobs = Array.from({ length: 6 }, () => ask('slow'));
+  const jobs = Array.from({ length: 6 }, (_, index) => ask('slow', index < 3 ? 'a' : 'b'));
   await eventually('both run', () => pool.pids().length === 2);
   for (const pid of pool.pids()) t.equal(getPriority(pid), 10);
   t.same([...new Set((await Promise.all(jobs)).map(({ kind }) => kind))], ['done']);

@@ -17,6 +17,6 @@ const pool = openPool({
 });
 const { signal } = new AbortController();
 // The first job shows that the process has started, so that the second is under way when its id is said.
-await pool.run({ input: { variables: { act: 'sources' } } }, { timeoutMs: 60_000, signal });
-void pool.run({ input: { variables: { act: process.argv[2] } } }, { timeoutMs: 600_000, signal });
+await pool.run({ input: { variables: { act: 'sources' } } }, { team: 'a', timeoutMs: 60_000, signal });
+void pool.run({ input: { variables: { act: process.argv[2] } } }, { team: 'a', timeoutMs: 600_000, signal });
 process.send?.(await eventually('the process runs', () => pool.pids()[0]));
