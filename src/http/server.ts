@@ -12,6 +12,7 @@ import { jsonBodyParser } from './json/body.js';
 import type { DescribedRoute } from './openapi/document.js';
 import { policyOf } from './hooks/rate-policy.js';
 import { registerReference, registerSwagger } from './openapi/reference.js';
+import { checkQuery } from './hooks/query.js';
 import { requestIds } from './hooks/request-id.js';
 import { isPlain, stringify } from './hooks/serialization.js';
 import { ajvOptions, validationError } from './hooks/validation.js';
@@ -152,6 +153,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
     throw new DomainError('NOT_FOUND', 'There is nothing at this address.');
   });
   app.addHook('onRequest', admission(deps));
+  app.addHook('onRequest', checkQuery);
   if (logsRequests(deps.settings.logLevel)) app.addHook('onResponse', accessLog(deps.logger));
 
   await registerSwagger(app, deps);

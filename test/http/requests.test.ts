@@ -99,6 +99,21 @@ void t.test('wrong bodies are answered 400 and reach no command', async (t) => {
     ['constructor.prototype', '{"variables":{"constructor":{"prototype":{}}}}', 'VALIDATION_ERROR', /variables\.constructor/],
     ['half a surrogate pair', '{"variables":{"a b":["\\ud83d"]}}', 'VALIDATION_ERROR', /variables\["a b"\]\[0\]/],
     ['half a surrogate pair in a name', '{"variables":{"\\ude00":1}}', 'VALIDATION_ERROR', /surrogate/],
+    [
+      'a member given twice',
+      '{"to":[{"email":"a@b.c","name":"A","email":"d@e.f"}]}',
+      'VALIDATION_ERROR',
+      /`to\[0\]\.email` is given twice/,
+    ],
+    ['a member given twice, once in escapes', '{"a":{"b":[],"c":{}},"\\u0061":1}', 'VALIDATION_ERROR', /`a` is given twice/],
+    [
+      'an integer beyond 2^53',
+      '{"variables":{"ids":[1,9007199254740993]}}',
+      'VALIDATION_ERROR',
+      /`variables\.ids\[1\]` is 9007199254740993/,
+    ],
+    ['a decimal that loses digits', '{"variables":{"x":0.12345678901234567890}}', 'VALIDATION_ERROR', /`variables\.x` is 0\.1234/],
+    ['a number beyond a double', '{"variables":{"x":-1e400}}', 'VALIDATION_ERROR', /`variables\.x` is -1e400/],
     ['an array', '[]', 'VALIDATION_ERROR', /must be a JSON object/],
     ['null', 'null', 'VALIDATION_ERROR', /must be a JSON object/],
     ['nothing', '', 'VALIDATION_ERROR', /must be a JSON object/],
@@ -241,7 +256,41 @@ void t.test('queries', async (t) => {
     t.match(response.json(), { statusCode: 400, code: 'VALIDATION_ERROR', errors: [{ field }] }, query);
   }
   t.equal(calls.length, before, 'no query was made');
+  for (const query of ['search=100%', 'search=%zz', 'search=%ff%fe', 'search=abc%2']) {
+    t.match((await get(`/api/emails?${query}`)).json(), { statusCode: 400, code: 'MALFORMED_REQUEST' }, query);
+  }
+  t.equal((await get('/api/emails?search=100%25')).statusCode, 200);
   t.match((await get('/api/emails?cursor=nonsense')).json(), { statusCode: 400, code: 'INVALID_CURSOR' });
+});
+
+void t.test('an endpoint that takes no query refuses every parameter, before the body is looked at', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  for (const [method, url] of [
+    ['POST', '/api/emails/send'],
+    ['POST', `/api/emails/${EMAIL}/retry`],
+    ['GET', `/api/emails/${EMAIL}`],
+    ['DELETE', `/api/emails/${EMAIL}`],
+    ['POST', '/api/templates'],
+    ['DELETE', '/api/templates/welcome'],
+  ] as const) {
+    const ask = (query: string) =>
+      app.inject({
+        method,
+        url: `${url}?${query}`,
+        headers: method === 'POST' ? json : bearer('unlimited'),
+        ...(method === 'POST' ? { payload: '{}' } : {}),
+      });
+    t.match(
+      (await ask('dryRun=true')).json(),
+      { statusCode: 400, code: 'VALIDATION_ERROR', path: url, errors: [{ field: 'dryRun' }] },
+      `${method} ${url}`,
+    );
+    t.match((await ask('%')).json(), { statusCode: 400, code: 'MALFORMED_REQUEST' }, `${method} ${url}`);
+  }
+  t.same(calls, []);
+  const empty = await app.inject({ method: 'POST', url: '/api/emails/send?', headers: json, payload: JSON.stringify(sendBody) });
+  t.equal(empty.statusCode, 201);
 });
 
 void t.test('bulk delete', async (t) => {
@@ -467,7 +516,7 @@ void t.test('each code has its status, and the body of the contract', async (t) 
     };
     const response = await app.inject({
       method: 'POST',
-      url: '/api/emails/send?x=jane@example.com',
+      url: '/api/emails/send',
       headers: { ...json, 'x-request-id': 'r1' },
       payload: JSON.stringify(sendBody),
     });
@@ -514,7 +563,7 @@ void t.test('one line per request, without anything personal', async (t) => {
   const { app, logged } = await fakeServer();
   const silent = await fakeServer({ settings: { logLevel: 'warn' } });
   t.teardown(() => Promise.all([app.close(), silent.app.close()]));
-  await app.inject({ url: `/api/emails/${EMAIL}?search=jane`, headers: { ...bearer('unlimited'), 'x-request-id': 'r1' } });
+  await app.inject({ url: '/api/emails?search=jane', headers: { ...bearer('unlimited'), 'x-request-id': 'r1' } });
   await app.inject({ url: `/api/emails/${EMAIL}`, headers: { ...bearer('unlimited'), 'x-request-id': 'r2' } });
   await silent.app.inject({ url: '/health/live' });
   t.match(logged, [
@@ -523,7 +572,7 @@ void t.test('one line per request, without anything personal', async (t) => {
       requestId: 'r1',
       keyId: 'key_UUUUUUUUUUUUUUUUUUUUUU',
       method: 'GET',
-      route: '/api/emails/:id',
+      route: '/api/emails',
       status: 200,
       durationMs: Number,
     },
@@ -544,9 +593,9 @@ void t.test('the scan before JSON.parse agrees with what JSON.parse builds', asy
     ];
   };
   fc.assert(
-    // Those names are refused behind the scan, which is not what is looked at here.
+    // Those names and whole numbers beyond 2^53 are refused behind the scan, which is not what is looked at here.
     fc.property(
-      fc.json({ maxDepth: 6 }).filter((text) => !/__proto__|constructor/.test(text)),
+      fc.json({ maxDepth: 6 }).filter((text) => !/__proto__|constructor|(?<![.\d])\d{16}/.test(text)),
       (text) => {
         const bytes = Buffer.from(text);
         const [members, depth] = countOf(JSON.parse(text), 0);

@@ -83,6 +83,28 @@ void t.test('what Node cannot read is answered 400 in the usual form', async (t)
   t.equal(named.headers['x-request-id'], 'mine', 'the caller’s own id, where it can still be read');
 });
 
+void t.test('a header that says who calls, or which call this is, is there once', async (t) => {
+  const { port, app, calls } = await listening();
+  t.teardown(() => app.close());
+  const body = JSON.stringify(sendBody);
+  const ask = (more: string) =>
+    speak(
+      port,
+      `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unlimited\r\n${more}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+  t.match(await ask('authorization: Bearer stranger'), {
+    status: 400,
+    body: { code: 'MALFORMED_REQUEST', message: /one Authorization header/ },
+  });
+  t.match(await ask('Authorization: Bearer unlimited'), { status: 400, body: { code: 'MALFORMED_REQUEST' } });
+  t.match(await ask('Idempotency-Key: a\r\nidempotency-key: b'), {
+    status: 400,
+    body: { code: 'VALIDATION_ERROR', errors: [{ field: 'Idempotency-Key', message: 'must be sent once' }] },
+  });
+  t.same(calls, []);
+  t.match(await ask('Idempotency-Key: a'), { status: 201 });
+});
+
 void t.test('a body whose chunks are broken reaches no command', async (t) => {
   const { port, app, calls } = await listening();
   t.teardown(() => app.close());

@@ -7,6 +7,7 @@ import { addressRateLimits, generalRateLimit } from '../../domain/limits.js';
 import type { Admission, Window } from '../../domain/ports/limiter.js';
 import type { Access, HttpDeps } from '../context.js';
 import { pathOf } from '../errors.js';
+import { isRepeated } from './raw-headers.js';
 import { limitInWords, windowsOfAddress, windowsOfKey, type RatePolicy } from './rate-policy.js';
 
 type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands'>;
@@ -23,6 +24,9 @@ const transportFault = (request: FastifyRequest, deps: Deps, access: Access | un
   }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     return new DomainError('MALFORMED_REQUEST', 'The only expectation that is met is `Expect: 100-continue`.');
+  }
+  if (isRepeated(request, 'authorization')) {
+    return new DomainError('MALFORMED_REQUEST', 'The request has more than one Authorization header; send one, with one key.');
   }
   if (deps.settings.requireHttps && request.protocol !== 'https' && !pathOf(url).startsWith('/health/')) {
     return new DomainError('HTTPS_REQUIRED', 'This service is reached by HTTPS only; use an https:// address.');

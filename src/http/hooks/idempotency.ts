@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { Answer, Idempotency } from '../../commands/idempotency.js';
 import { DomainError } from '../../domain/errors.js';
+import { isRepeated } from './raw-headers.js';
 
 const HEADER = 'idempotency-key';
 
@@ -10,8 +11,9 @@ export const checkIdempotencyKey = (charsMax: number) => {
   const fit = new RegExp(`^[\\x20-\\x7e]{1,${charsMax}}$`);
   return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     const header = request.headers[HEADER];
-    if (header === undefined || (typeof header === 'string' && fit.test(header))) return done();
-    const message = `must have 1 to ${charsMax} printable ASCII characters`;
+    const repeated = header !== undefined && isRepeated(request, HEADER);
+    if (!repeated && (header === undefined || (typeof header === 'string' && fit.test(header)))) return done();
+    const message = repeated ? 'must be sent once' : `must have 1 to ${charsMax} printable ASCII characters`;
     done(
       new DomainError('VALIDATION_ERROR', `The header Idempotency-Key ${message}.`, { errors: [{ field: 'Idempotency-Key', message }] }),
     );

@@ -3,6 +3,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { FastifyRequest } from 'fastify';
 import { DomainError, invalid } from '../../domain/errors.js';
 import type { Limits } from '../../domain/limits.js';
+import { ambiguityOf } from './ambiguity.js';
 import { inspectJson, mayHide } from './inspect.js';
 import { jsonFaultAt, placeOf } from './fault.js';
 import { isSurelyWithin, scanJson } from './scan.js';
@@ -68,7 +69,7 @@ export const parseJsonBody = (bytes: Buffer, limits: Limits): unknown => {
   } catch {
     throw parseFault(text);
   }
-  const found = mayHide(text) ? inspectJson(value) : undefined;
+  const found = (mayHide(text) ? inspectJson(value) : undefined) ?? ambiguityOf(bytes, value);
   if (found !== undefined) throw invalid('body', found.field, found.message);
   return value;
 };

@@ -22,7 +22,7 @@ const SHORT_STRING_BYTES = 48;
  * length where there is none. Linear even for strings made of nothing but escapes: each native search is paid for by
  * the bytes looked at before it.
  */
-const endOfString = (bytes: Buffer, from: number): number => {
+export const endOfString = (bytes: Buffer, from: number): number => {
   const length = bytes.length;
   let at = from;
   for (;;) {
