@@ -183,6 +183,16 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
       t.equal(server.received.filter((one) => one.accepted).length, 1);
     });
 
+    void t.test(`what is no reply at ${step} is a protocol error, and ends the session`, async (t) => {
+      for (const text of ['what?', '99', '552a too large', ...(step === 'message' ? ['2', '2500 queued'] : [])]) {
+        const { server, send } = await opened(t, at(step, reply(text), 1), { extensions: [], connectionsMax: 1 });
+        const outcome = await send();
+        t.match(outcome.recipients, [{ result: 'deferred', rule: 'protocol-error', enhancedCode: null }], text);
+        t.match(await send(), { recipients: [{ result: 'accepted' }] });
+        t.equal(server.connections(), 2, text);
+      }
+    });
+
     void t.test(`the connection breaks at ${step}`, async (t) => {
       const rule = step === 'message' ? 'no-reply-after-data' : 'connection-lost';
       for (const action of [close, reset]) {

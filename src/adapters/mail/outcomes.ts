@@ -47,13 +47,24 @@ const withRejections = (to: readonly string[], rejections: readonly SMTPError[],
 
 const sharedOutcome = (error: SMTPError, dataSent: boolean): RecipientOutcome => {
   if (error.responseCode !== undefined) return replyOutcome(stageOf(error), error);
+  if (isMalformedReply(error)) return malformedOutcome(error);
   if (error.code === 'EMESSAGE')
     return { ...faultOutcome('message-too-large', 'the message is larger than the server announces to take'), result: 'refused' };
   if (error.code === 'EENVELOPE') return { ...faultOutcome('invalid-envelope', error.message), result: 'refused' };
   return faultOutcome(dataSent ? 'no-reply-after-data' : faultOf(error), error.message);
 };
 
+/** The server said something that is no SMTP reply (RFC 5321, section 4.2), so nothing is known of the message. */
+export const isMalformedReply = ({ code, response }: SMTPError): boolean =>
+  typeof response === 'string' ? !REPLY.test(response) : code === 'EPROTOCOL';
+
+const malformedOutcome = (error: SMTPError): RecipientOutcome => faultOutcome('protocol-error', error.response ?? error.message);
+
+/** A whole reply begins so. */
+export const REPLY = /^[2-5]\d\d(?:[ \-\r\n]|$)/;
+
 const replyOutcome = (stage: ReplyStage, error: SMTPError): RecipientOutcome => {
+  if (isMalformedReply(error)) return malformedOutcome(error);
   const text = error.response ?? error.message;
   const replyCode = error.responseCode ?? null;
   return { ...classifyReply({ stage, replyCode: replyCode ?? 0, text }), replyCode, text: text.slice(0, replyCharsMax) };
@@ -82,7 +93,6 @@ const faultRules: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'timeout',
   ETLS: 'tls-failed',
   EAUTH: 'authentication-failed',
-  EPROTOCOL: 'protocol-error',
   ESOCKET: 'connection-lost',
   ECONNECTION: 'connection-lost',
 };

@@ -4,7 +4,7 @@ import type { Logger } from '../../domain/ports/logger.js';
 import type { DeliveryOutcome, Mailer, OutgoingMessage, RecipientOutcome } from '../../domain/ports/mailer.js';
 import { openDkimSigner, type DkimOptions } from './dkim.js';
 import { FinishedMessage } from './finished-message.js';
-import { faultOutcome, outcomesOfError, outcomesOfSuccess, type SmtpFailure } from './outcomes.js';
+import { faultOutcome, isMalformedReply, outcomesOfError, outcomesOfSuccess, REPLY, type SmtpFailure } from './outcomes.js';
 import { openSmtpPool, PoolClosed, type PooledConnection, type SmtpPool, type SmtpTimeouts } from './smtp-pool.js';
 import { parseSmtpUrl } from './smtp-url.js';
 
@@ -112,11 +112,10 @@ const transact = (
     pooled.used += 1;
     connection.send(envelope, source, (error, info) => {
       signal.removeEventListener('abort', onAbort);
-      if (!error && info !== undefined) return resolve({ kind: 'sent', info });
-      resolve({
-        kind: 'failed',
-        failure: { error: error ?? new Error('no outcome'), rejections: envelope.rejectedErrors ?? [], dataSent: source.asked },
-      });
+      // nodemailer looks at the first character alone.
+      if (!error && info !== undefined && REPLY.test(info.response)) return resolve({ kind: 'sent', info });
+      const failure = error ?? Object.assign(new Error('no reply'), { code: 'EPROTOCOL', response: info?.response });
+      resolve({ kind: 'failed', failure: { error: failure, rejections: envelope.rejectedErrors ?? [], dataSent: source.asked } });
     });
   });
 
@@ -128,6 +127,9 @@ const wasStale = ({ error, rejections, dataSent }: SmtpFailure): boolean =>
 
 /** The server refused this message and nothing else: after RSET the session goes on. 503 says that it lost track of us. */
 const sessionIsUsable = (error: SMTPError): boolean =>
-  (error.code === 'EENVELOPE' || error.code === 'EMESSAGE') && error.responseCode !== 421 && error.responseCode !== 503;
+  (error.code === 'EENVELOPE' || error.code === 'EMESSAGE') &&
+  error.responseCode !== 421 &&
+  error.responseCode !== 503 &&
+  !isMalformedReply(error);
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
