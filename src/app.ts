@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { openMemoryBus } from './adapters/bus/memory.js';
+import { openFirstKeyFile } from './adapters/keys/first-key-file.js';
 import { openSqliteLeases } from './adapters/lease/sqlite.js';
 import { openMemoryLimiter } from './adapters/limiter/memory.js';
 import { openSmtpMailer } from './adapters/mail/smtp.js';
 import { openMailbox, type OpenMailbox } from './adapters/mailbox/mailbox.js';
 import { holdLock } from './adapters/sqlite/lock.js';
-import type { CreatedApiKey } from './api/api-keys.js';
-import { firstStart } from './commands/first-start.js';
+import { firstStart, showFirstKey } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
 import { ConfigError, type Config } from './config.js';
 import type { Bus } from './domain/ports/bus.js';
@@ -42,8 +42,8 @@ import { version } from './version.js';
 export type App = Readonly<{
   server: FastifyInstance;
   engine: Engine;
-  /** The key of the first team, where this was the first start. */
-  firstKey: CreatedApiKey | undefined;
+  /** Makes and shows the key of the first team, where nobody has seen one yet. To be called when the service listens. */
+  showFirstKey: (show: (key: string) => void) => Promise<void>;
   /** True where mail goes to the built-in mailbox. */
   mailbox: boolean;
   /** Resolves when the read models have every event that was appended before the call. */
@@ -63,7 +63,8 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const writes = openOwnWrites();
   let servesAlone = async (): Promise<boolean> => false;
   const engine = await openEngine(config, { ...options, onAppended: writes.note, servesAlone: () => servesAlone() });
-  const firstKey = await firstStart(engine, samples);
+  const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
+  await firstStart(engine, samples, pendingKey);
   const surroundings = await openSurroundings(config, options, engine);
   const leasing: LeaseDeps = { ...engine, leases: surroundings.leases, worker: engine.ids.uuid() };
   const runners = await openRunners(engine, leasing);
@@ -94,7 +95,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   return {
     server,
     engine,
-    firstKey,
+    showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
     mailbox: surroundings.mailbox !== undefined,
     whenCaughtUp: async () => {
       const head = await engine.eventLog.head();

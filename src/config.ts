@@ -1,5 +1,5 @@
 /** The settings: the only reader of the environment. One schema with defaults, and the checks between settings. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { limitSetting, settings, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
@@ -24,6 +24,7 @@ export type Config = Readonly<{
   masterKey: string | undefined;
   masterKeyFile: string;
   urls: Readonly<{ eventStore: string; readModels: string; bus: string; limiter: string; keys: string; files: string }>;
+  /** Without a URL: the built-in mailbox. */
   smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
   retryDelaysMs: readonly number[];
@@ -85,6 +86,29 @@ export const readConfig = (environment: Environment = process.env): Config => {
     trustProxy,
     limits: readLimits(withDefault),
   };
+};
+
+/** Settings of a file `.env` in the working directory; those of the real environment win. Throws ConfigError where it cannot be read. */
+export const loadEnvFile = (): void => {
+  const file = resolve('.env');
+  if (!existsSync(file)) return;
+  try {
+    process.loadEnvFile(file);
+  } catch (fault) {
+    throw new ConfigError(`${file} is there and cannot be read (${codeOf(fault)}); make it readable, or move it away.`);
+  }
+};
+
+/** The same for a process that delivers: it does not take the built-in mailbox for a relay that was forgotten. */
+export const readServeConfig = (environment: Environment = process.env): Config => {
+  const config = readConfig(environment);
+  const publicUrl = environment['SEALPOST_PUBLIC_URL']?.trim() ?? '';
+  const isAsked = (environment['SEALPOST_SMTP_URL']?.trim() ?? '') !== '';
+  if (isAsked || (publicUrl === '' && isLoopback(config.host))) return config;
+  throw new ConfigError(
+    `SEALPOST_SMTP_URL is not set, and ${publicUrl === '' ? `HOST=${config.host} listens beyond this machine` : `SEALPOST_PUBLIC_URL=${publicUrl} says that others use this service`}: ` +
+      'no mail would leave. Set it to your relay, for example smtp://user:password@mail.example.com:587, or to mailbox: for the built-in mailbox.',
+  );
 };
 
 type ReadText = (name: SettingName) => string | undefined;
@@ -183,9 +207,10 @@ const readFile = (name: string, file: string): string => {
 };
 
 const unreadable = (name: string, path: string, fault: unknown): ConfigError => {
-  const code = fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable';
-  return new ConfigError(`${name}=${path} cannot be read (${code}).`);
+  return new ConfigError(`${name}=${path} cannot be read (${codeOf(fault)}).`);
 };
+
+const codeOf = (fault: unknown): string => (fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable');
 
 /** The directory as an absolute path; its fonts are read when a document first needs them. */
 const readFontsDir = (value: string | undefined): string | undefined => {
@@ -217,12 +242,19 @@ const readProxies = (value: string | undefined): Config['trustProxy'] => {
   return value.split(',').map((address) => address.trim());
 };
 
-const readSmtp = (url: string | undefined, connections: string, final: string | undefined): Config['smtp'] => {
+const MAILBOX_URL = 'mailbox:';
+
+const readSmtp = (given: string | undefined, connections: string, final: string | undefined): Config['smtp'] => {
+  const url = given === MAILBOX_URL ? undefined : given;
   if (url === undefined && final !== undefined) {
-    throw new ConfigError('SEALPOST_SMTP_FINAL is set without SEALPOST_SMTP_URL; the built-in mailbox is always the final host.');
+    throw new ConfigError(
+      'SEALPOST_SMTP_FINAL is set without a relay in SEALPOST_SMTP_URL; the built-in mailbox is always the final host.',
+    );
   }
   if (url !== undefined && !/^smtps?:\/\//.test(url)) {
-    throw new ConfigError('SEALPOST_SMTP_URL must begin with smtp:// or smtps://, for example smtp://user:password@mail.example.com:587.');
+    throw new ConfigError(
+      'SEALPOST_SMTP_URL must begin with smtp:// or smtps://, for example smtp://user:password@mail.example.com:587, or be mailbox: for the built-in mailbox.',
+    );
   }
   return {
     url,

@@ -1,7 +1,7 @@
 /** The command line. Each command is loaded when it is called, so that a small one does not pay for the server. */
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
-import { ConfigError } from './config.js';
+import { ConfigError, loadEnvFile } from './config.js';
 import { DomainError } from './domain/errors.js';
 import { printFault } from './cli/output.js';
 import type { CreateKeyOptions } from './cli/keys.js';
@@ -100,6 +100,7 @@ const explain = (fault: unknown): string => {
 };
 
 try {
+  loadEnvFile();
   await program.parseAsync();
 } catch (fault) {
   printFault(`sealpost: ${explain(fault)}`);

@@ -90,7 +90,7 @@ const named = {
   SEALPOST_SMTP_URL: setting(
     'Delivery',
     undefined,
-    'The relay that takes all mail. Default: the built-in mailbox at /mailbox.',
+    'The relay that takes all mail, or mailbox: for the built-in mailbox at /mailbox. Default: mailbox: on loopback without a public URL.',
     'smtp://user:password@mail.example.com:587',
   ),
   SEALPOST_SMTP_CONNECTIONS: setting('Delivery', '10', 'Connections to the relay at once.'),

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { ConfigError, isLoopback, readConfig, type Environment } from '../src/config.js';
+import { ConfigError, isLoopback, readConfig, readServeConfig, type Environment } from '../src/config.js';
 import { defaultLimits } from '../src/domain/limits.js';
 import { envExample, settings } from '../src/settings.js';
 import { temporaryDirectory } from './support/data-directory.js';
@@ -84,6 +84,24 @@ await t.test('HTTPS is required outside loopback', async (t) => {
   t.equal(isLoopback('10.0.0.1'), false);
 });
 
+await t.test('beyond loopback, or under a public URL, the built-in mailbox must be asked for', async (t) => {
+  t.equal(readServeConfig({}).smtp.url, undefined);
+  const beyond = { HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false' };
+  const shared = { SEALPOST_PUBLIC_URL: 'https://mail.example.com' };
+  t.throws(() => readServeConfig(beyond), {
+    name: 'ConfigError',
+    message: /^SEALPOST_SMTP_URL is not set, and HOST=0\.0\.0\.0 listens beyond this machine: no mail would leave\. .*mailbox:/,
+  });
+  t.throws(() => readServeConfig(shared), {
+    message: /^SEALPOST_SMTP_URL is not set, and SEALPOST_PUBLIC_URL=https:\/\/mail\.example\.com /,
+  });
+  for (const settings of [beyond, shared]) {
+    t.equal(readServeConfig({ ...settings, SEALPOST_SMTP_URL: 'mailbox:' }).smtp.url, undefined);
+    t.equal(readServeConfig({ ...settings, SEALPOST_SMTP_URL: 'smtp://mail' }).smtp.url, 'smtp://mail');
+    t.equal(readConfig(settings).smtp.url, undefined, 'a command that delivers nothing needs no relay');
+  }
+});
+
 await t.test('what is read from files', async (t) => {
   const directory = temporaryDirectory(t);
   const file = (name: string, text: string): string => {
@@ -124,7 +142,7 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_RETRY_DELAYS: '60,,60' }, /^SEALPOST_RETRY_DELAYS=/],
     [{ SEALPOST_DOCUMENTS_URL: 'sqlite:./data/documents.db' }, /^SEALPOST_DOCUMENTS_URL is now called SEALPOST_READ_MODELS_URL;/],
     [{ SEALPOST_RETRY_DELAYS: Array(21).fill('1').join(',') }, /^SEALPOST_RETRY_DELAYS holds 21 pauses; at most 20/],
-    [{ SEALPOST_SMTP_FINAL: 'true' }, /^SEALPOST_SMTP_FINAL is set without SEALPOST_SMTP_URL/],
+    [{ SEALPOST_SMTP_FINAL: 'true' }, /^SEALPOST_SMTP_FINAL is set without a relay in SEALPOST_SMTP_URL/],
     [{ SEALPOST_SMTP_URL: 'http://x' }, /^SEALPOST_SMTP_URL must begin with smtp:\/\//],
     [{ SEALPOST_SMTP_URL: 'mail.example.com:25' }, /^SEALPOST_SMTP_URL must begin/],
     [{ SEALPOST_SMTP_CONNECTIONS: '0' }, /^SEALPOST_SMTP_CONNECTIONS=0/],

@@ -1,15 +1,24 @@
 /** `sealpost serve`: starts everything, says where to look, and stops in good order when asked to. */
 import { startApp, type App } from '../app.js';
-import { isLoopback, readConfig, type Config } from '../config.js';
+import { isLoopback, readServeConfig, type Config } from '../config.js';
 import { orderConfirmationCurl } from './curl.js';
 import { print, printFault } from './output.js';
 
 export const serve = async (): Promise<void> => {
-  const config = readConfig();
+  const config = readServeConfig();
   const app = await startApp(config);
   stopOnSignals(app);
   const address = config.roles.includes('http') ? await listen(app, config) : undefined;
-  welcome(app, config, address);
+  const base = config.port === 0 && address !== undefined ? address : config.publicUrl;
+  welcome(app, config, address, base);
+  if (address === undefined) return;
+  print('');
+  try {
+    await app.showFirstKey((key) => showKey(app, base, key));
+  } catch (fault) {
+    await app.stop();
+    throw fault;
+  }
 };
 
 /** Set before anybody is told that we run: a signal that comes right after must find it. */
@@ -43,18 +52,16 @@ const listen = async (app: App, config: Config): Promise<string> => {
   }
 };
 
-const welcome = (app: App, config: Config, address: string | undefined): void => {
-  const base = config.port === 0 && address !== undefined ? address : config.publicUrl;
+const welcome = (app: App, config: Config, address: string | undefined, base: string): void => {
   print(`\nsealpost is running${address === undefined ? ` (${config.roles.join(', ')})` : ` on ${address}`}\n`);
   if (address === undefined) return;
   print(`  API reference  ${base}/docs`);
   if (app.mailbox && isLoopback(config.host) && !config.requireHttps) print(`  Mailbox        ${base}/mailbox`);
-  if (app.firstKey === undefined) {
-    print('');
-    return;
-  }
-  print(`\nThis is the first start. Your API key, shown this once:\n\n  ${app.firstKey.key}\n`);
+};
+
+const showKey = (app: App, base: string, key: string): void => {
+  print(`This is the first start. Your API key, shown this once:\n\n  ${key}\n`);
   print('Send the first mail:\n');
-  print(orderConfirmationCurl(base, app.firstKey.key));
+  print(orderConfirmationCurl(base, key));
   if (app.mailbox) print(`\nThen look at ${base}/mailbox\n`);
 };

@@ -63,7 +63,13 @@ const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: stri
   await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'UseApiKey', at }, cause);
 };
 
-export const createApiKey = async (deps: CommandDeps, caller: Caller, request: CreateApiKeyRequest): Promise<CreatedApiKey> => {
+/** `key` is given where it was chosen before. */
+export const createApiKey = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: CreateApiKeyRequest,
+  key = formatApiKey(deps.ids.bytes(32)),
+): Promise<CreatedApiKey> => {
   const missing = request.permissions.filter((permission) => !caller.permissions.includes(permission));
   if (missing.length > 0) {
     throw new DomainError('FORBIDDEN', `A key can grant only what it may do itself; the calling key lacks ${missing.join(', ')}.`);
@@ -75,7 +81,6 @@ export const createApiKey = async (deps: CommandDeps, caller: Caller, request: C
       errors: [{ field: 'expiresAt', message: `must be after ${isoTime(nowMs)}` }],
     });
   }
-  const key = formatApiKey(deps.ids.bytes(32));
   const { id, hash } = assertDefined(readApiKey(key), 'API key');
   const cause = causeOf(deps, caller);
   const created: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'> = {

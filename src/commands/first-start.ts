@@ -1,4 +1,4 @@
-/** What the first start does, once: the first team, its sample templates, and its first key. */
+/** What the first start does, once: the first team and its sample templates; and its first key, when somebody can see it. */
 import { createApiKey } from './api-keys.js';
 import { createAttachmentTemplate, findAttachmentTemplate } from './attachment-templates.js';
 import type { Caller } from './caller.js';
@@ -6,10 +6,11 @@ import type { CommandDeps } from './deps.js';
 import { loadState } from './command-handler.js';
 import { createTemplate, findTemplate } from './templates.js';
 import { permissions } from '../domain/api-key/permissions.js';
-import type { CreatedApiKey } from '../api/api-keys.js';
+import { apiKeyDecider, formatApiKey, readApiKey } from '../domain/api-key/state.js';
+import type { PendingFirstKey } from '../domain/ports/first-key.js';
 import { WrongExpectedRevision } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
-import { INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5, type TeamId } from '../domain/ids.js';
+import { apiKeyStream, INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5, type TeamId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { TeamSettings } from '../domain/team/events.js';
 import { evolveInstance, evolveTeam, type InstanceState, type TeamState } from '../domain/team/state.js';
@@ -52,11 +53,11 @@ const initialSettings: TeamSettings = {
 export type Samples = Readonly<{ emails: readonly CreateTemplateRequest[]; attachments: readonly CreateAttachmentTemplateRequest[] }>;
 
 /**
- * Makes the first team, the samples and a key. Every step is safe to repeat, so a start that died in the middle is
- * finished by the next; the instance is marked as initialised last. Out: the key, undefined where all was done before.
+ * Makes the first team and the samples, and chooses the first key, which is none before it is shown. Every step is safe to
+ * repeat, so a start that died in the middle is finished by the next; the instance is marked as initialised last.
  */
-export const firstStart = async (deps: CommandDeps, samples: Samples): Promise<CreatedApiKey | undefined> => {
-  if ((await firstTeam(deps)) !== undefined) return undefined;
+export const firstStart = async (deps: CommandDeps, samples: Samples, pending: PendingFirstKey): Promise<void> => {
+  if ((await firstTeam(deps)) !== undefined) return;
   const teamId = assertDefined(parseTeamId(uuidV5('team', 'first')), 'team id');
   const cause = { teamId, actor: 'system', correlationId: 'first-start', causationId: 'first-start', at: isoTime(deps.clock.now()) };
   const team = await loadState(deps.eventLog, teamStream(teamId), { evolve: evolveTeam, initialState: undefined as TeamState });
@@ -77,7 +78,7 @@ export const firstStart = async (deps: CommandDeps, samples: Samples): Promise<C
     const known = await findAttachmentTemplate(deps, teamId, sample.slug ?? '');
     if (known === undefined) await createAttachmentTemplate(deps, caller, { ...sample, publish: true });
   }
-  const key = await createApiKey(deps, caller, { name: 'First key', permissions: [...permissions] });
+  if (pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
   try {
     await deps.eventLog.append(
       INSTANCE_STREAM,
@@ -88,5 +89,22 @@ export const firstStart = async (deps: CommandDeps, samples: Samples): Promise<C
   } catch (fault) {
     if (!(fault instanceof WrongExpectedRevision)) throw fault;
   }
-  return key;
+};
+
+/**
+ * Makes the key that waits and shows it. It is forgotten only then: where the program dies in between, the next start shows the same
+ * key, so there is never one that works and that nobody has seen.
+ */
+export const showFirstKey = async (deps: CommandDeps, pending: PendingFirstKey, show: (key: string) => void): Promise<void> => {
+  const key = pending.read();
+  const read = key === undefined ? undefined : readApiKey(key);
+  if (key === undefined || read === undefined) return;
+  const teamId = assertDefined(await firstTeam(deps), 'first team');
+  const { state } = await loadState(deps.eventLog, apiKeyStream(read.id), apiKeyDecider);
+  if (state === undefined) {
+    const caller = systemCaller(teamId, 'system', 'first-start');
+    await createApiKey(deps, caller, { name: 'First key', permissions: [...permissions] }, key);
+  }
+  show(key);
+  pending.remove();
 };

@@ -1,15 +1,29 @@
 /** API keys as commands: made, admitted with every code, noted, revoked by any process; and the first start. */
 import t from 'tap';
-import { firstStart, firstTeam } from '../../src/commands/first-start.js';
+import { firstStart, firstTeam, showFirstKey } from '../../src/commands/first-start.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams.js';
-import { causeOf } from '../../src/commands/deps.js';
+import { causeOf, type CommandDeps } from '../../src/commands/deps.js';
 import { apiKeyStream, assertDefined, parseApiKeyId, teamStream } from '../../src/domain/ids.js';
+import type { PendingFirstKey } from '../../src/domain/ports/first-key.js';
 import { samples } from '../../src/samples/index.js';
 import { formatApiKey } from '../../src/domain/api-key/state.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { caller, openWorld, stranger, TEAM } from '../support/command-world.js';
+
+/** Where the first key waits, in memory. */
+const openPending = (): PendingFirstKey => {
+  let kept: string | undefined;
+  return { place: 'memory', read: () => kept, keep: (key) => void (kept = key), remove: () => void (kept = undefined) };
+};
+
+/** What is shown, first to last. */
+const shownBy = async (deps: CommandDeps, pending: PendingFirstKey): Promise<string[]> => {
+  const shown: string[] = [];
+  await showFirstKey(deps, pending, (key) => void shown.push(key));
+  return shown;
+};
 
 const idOf = (id: string) => assertDefined(parseApiKeyId(id), 'API key id');
 
@@ -140,14 +154,18 @@ void t.test('team settings change in the parts given, for that team alone', asyn
 void t.test('the first start makes the team, the samples and a key, once', async (t) => {
   const { deps, elsewhere } = await openWorld();
   t.equal(await firstTeam(deps), undefined);
-  const first = await firstStart(deps, samples);
+  const pending = openPending();
+  await firstStart(deps, samples, pending);
+  await refusedWith(t, makeCommands(deps).authenticate(pending.read()!), 'API_KEY_NOT_FOUND');
+  const [first] = await shownBy(deps, pending);
   const team = await firstTeam(deps);
-  const authenticated = await makeCommands(deps).authenticate(first!.key);
+  const authenticated = await makeCommands(deps).authenticate(first!);
   t.equal(authenticated.teamId, team);
   const owner = { ...caller, teamId: authenticated.teamId };
   for (const { slug } of samples.emails) t.equal((await makeCommands(deps).getTemplate(owner, slug)).status, 'published');
   for (const { slug } of samples.attachments) t.equal((await makeCommands(deps).getAttachmentTemplate(owner, slug)).status, 'published');
-  t.equal(await firstStart(elsewhere(), samples), undefined);
+  await firstStart(elsewhere(), samples, pending);
+  t.same(await shownBy(elsewhere(), pending), []);
 });
 
 void t.test('a first start that dies at any step is finished by the next, with nothing doubled', async (t) => {
@@ -155,21 +173,40 @@ void t.test('a first start that dies at any step is finished by the next, with n
     const { deps, store, elsewhere } = await openWorld();
     let count = 0;
     store.beforeAppend(() => ((count += 1) > appends ? Promise.reject(new Error('died')) : undefined));
-    const done = await firstStart(deps, samples).then(
-      () => true,
-      () => false,
-    );
+    const pending = openPending();
+    const done = await firstStart(deps, samples, pending)
+      .then(() => shownBy(deps, pending))
+      .then(
+        () => true,
+        () => false,
+      );
     store.beforeAppend(undefined);
     if (done) {
       t.ok(appends > 8, `${appends} appends in all`);
       return;
     }
     const after = elsewhere();
-    const key = await firstStart(after, samples);
-    t.equal((await makeCommands(after).authenticate(key!.key)).teamId, await firstTeam(after), `died after ${appends} appends`);
+    await firstStart(after, samples, pending);
+    const [key] = await shownBy(after, pending);
+    t.equal((await makeCommands(after).authenticate(key!)).teamId, await firstTeam(after), `died after ${appends} appends`);
     const owner = { ...caller, teamId: (await firstTeam(after))! };
     for (const { slug } of samples.emails) t.equal((await makeCommands(after).getTemplate(owner, slug)).status, 'published', slug);
     for (const { slug } of samples.attachments)
       t.equal((await makeCommands(after).getAttachmentTemplate(owner, slug)).status, 'published', slug);
   }
+});
+
+void t.test('a key that was made and not seen is shown by the next start', async (t) => {
+  const { deps, elsewhere } = await openWorld();
+  const pending = openPending();
+  await firstStart(deps, samples, pending);
+  const died = showFirstKey(deps, pending, () => {
+    throw new Error('died');
+  });
+  await t.rejects(died, { message: 'died' });
+  const after = elsewhere();
+  await firstStart(after, samples, pending);
+  const [key] = await shownBy(after, pending);
+  t.equal((await makeCommands(after).authenticate(key!)).teamId, await firstTeam(after));
+  t.same(await shownBy(after, pending), []);
 });

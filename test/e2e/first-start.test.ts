@@ -1,11 +1,12 @@
 /** What a newcomer meets: an empty directory, one command, one line to paste, one mail to look at. */
 import { spawn } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { seededRandom } from '../support/random.js';
 import { temporaryDirectory } from '../support/data-directory.js';
-import { environmentOf, finished, runCommand, startServer } from '../support/server-process.js';
+import { environmentOf, finished, mainFile, runCommand, startServer, type Settings } from '../support/server-process.js';
 import { eventually, pause } from '../support/wait.js';
 
 t.setTimeout(170_000);
@@ -93,6 +94,41 @@ await t.test('a port in use: a sentence', async (t) => {
   const second = await runCommand(['serve'], { SEALPOST_DATA_DIR: temporaryDirectory(t), PORT: port });
   t.equal(second.code, 1);
   t.match(second.stderr, `port ${port} on 127.0.0.1 is in use`);
+});
+
+await t.test('a start that fails has made no key; the next one that listens makes it', async (t) => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const port = String((other.address() as AddressInfo).port);
+  const settings = { SEALPOST_DATA_DIR: temporaryDirectory(t), SEALPOST_LOG_LEVEL: 'silent' };
+  t.match(await runCommand(['serve'], { ...settings, PORT: port }), { code: 1 });
+  other.close();
+  const created = async () => (await runCommand(['replay', '--all', '--json'], settings)).stdout.match(/"ApiKeyCreated/g)?.length ?? 0;
+  t.equal(await created(), 0);
+  t.equal(statSync(join(settings.SEALPOST_DATA_DIR, 'first-key')).mode & 0o777, 0o600);
+  const next = startServer(settings);
+  t.teardown(() => next.end('SIGKILL'));
+  const headers = { authorization: `Bearer ${await next.firstKey()}` };
+  t.equal((await fetch(`${await next.listening}/api/emails`, { headers })).status, 200);
+  await next.printed(/Then look at/);
+  t.notOk(existsSync(join(settings.SEALPOST_DATA_DIR, 'first-key')), 'what was shown is not kept');
+  t.equal(await created(), 1);
+});
+
+await t.test('settings of a file .env are read, and the real environment wins', async (t) => {
+  const directory = temporaryDirectory(t);
+  writeFileSync(join(directory, '.env'), 'HOST=127.0.0.2\nSEALPOST_PUBLIC_URL=https://mail.example.com\nSEALPOST_LOG_LEVEL=loud\n');
+  const serve = (settings: Settings) =>
+    // The test runner's loader stays out of the program.
+    finished(
+      spawn(process.execPath, [mainFile, 'serve'], {
+        cwd: directory,
+        env: environmentOf({ ...settings, NODE_OPTIONS: '' }),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    );
+  t.match(await serve({}), { code: 1, stderr: 'SEALPOST_LOG_LEVEL=loud' });
+  t.match(await serve({ SEALPOST_LOG_LEVEL: 'silent' }), { code: 1, stderr: 'SEALPOST_SMTP_URL is not set, and SEALPOST_PUBLIC_URL=' });
 });
 
 await t.test('a first start that is killed anywhere is finished by the next', async (t) => {

@@ -1,0 +1,29 @@
+/** The first API key between its making and its showing: a file of mode 0600 in the data directory. */
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import type { PendingFirstKey } from '../../domain/ports/first-key.js';
+
+export const openFirstKeyFile = (file: string): PendingFirstKey => ({
+  place: file,
+  read: () => {
+    try {
+      return readFileSync(file, 'utf8').trim();
+    } catch (fault) {
+      if (fault instanceof Error && 'code' in fault && fault.code === 'ENOENT') return undefined;
+      throw fault;
+    }
+  },
+  keep: (key) => {
+    // Under its name it is whole.
+    const partial = `${file}.partial`;
+    rmSync(partial, { force: true });
+    const handle = openSync(partial, 'wx', 0o600);
+    try {
+      writeSync(handle, `${key}\n`);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(partial, file);
+  },
+  remove: () => rmSync(file, { force: true }),
+});
