@@ -17,17 +17,19 @@ import type { Bus } from './domain/ports/bus.js';
 import type { Leases } from './domain/ports/lease.js';
 import type { Limiter } from './domain/ports/limiter.js';
 import type { Mailer } from './domain/ports/mailer.js';
-import type { Worker } from './domain/ports/worker.js';
+import type { Worker, WorkerHealth } from './domain/ports/worker.js';
 import { timersOf } from './domain/timers.js';
 import { openEngine, type Engine, type EngineOptions } from './engine.js';
 import type { HttpDeps } from './http/context.js';
 import { buildServer } from './http/server.js';
 import type { ProcessorDeps } from './processors/deps.js';
 import { dueWorkWorker } from './processors/due-work.js';
+import { eraseWorker } from './processors/erase.js';
 import { makeProcessors } from './processors/index.js';
 import { underLease, type LeaseDeps } from './processors/lease.js';
 import { openOverflow } from './processors/overflow.js';
 import { relayWorker } from './processors/relay.js';
+import { openStuckWork, type StuckWork } from './processors/stuck.js';
 import { sealLedgerWorker } from './processors/seal-ledger.js';
 import { sweepWorker } from './processors/sweep.js';
 import { makeProjections } from './projections/index.js';
@@ -71,16 +73,23 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const cutOff = new AbortController();
   setMaxListeners(0, cutOff.signal);
 
+  const stuck = openStuckWork();
   const supervisor = makeSupervisor(engine);
   const serving = openServing(leasing, engine.followStates);
   servesAlone = serving.alone;
-  const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, cutOff: cutOff.signal });
+  const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, cutOff: cutOff.signal });
   supervisor.start([...workers.projecting, ...workers.processing, ...(config.roles.includes('http') ? [serving.worker] : [])]);
   if (config.roles.includes('http')) await serving.whenSeen;
 
   let accepting = true;
   const server = await buildServer(
-    httpDeps(config, { ...engine, ...surroundings, runners, writes, health: { accepting: () => accepting, workers: supervisor.health } }),
+    httpDeps(config, {
+      ...engine,
+      ...surroundings,
+      runners,
+      writes,
+      health: { accepting: () => accepting, workers: () => supervisor.health().map((worker) => withStuckWork(worker, stuck)) },
+    }),
   );
   const shutDown = async (): Promise<void> => {
     accepting = false;
@@ -104,6 +113,11 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     },
     stop: () => (stopping ??= shutDown()),
   };
+};
+
+const withStuckWork = (worker: WorkerHealth, stuck: StuckWork): WorkerHealth => {
+  const waiting = stuck.of(worker.name);
+  return waiting === undefined ? worker : { ...worker, stuckWork: waiting.count, lastFault: waiting.fault };
 };
 
 /** The bus is in this process, so only one may deliver from a data directory. */
@@ -164,7 +178,7 @@ const openRunners = async (engine: Engine, leasing: LeaseDeps): Promise<Runners>
   return runners;
 };
 
-type WorkerParts = Engine & Surroundings & LeaseDeps & Readonly<{ runners: Runners; cutOff: AbortSignal }>;
+type WorkerParts = Engine & Surroundings & LeaseDeps & Readonly<{ runners: Runners; stuck: StuckWork; cutOff: AbortSignal }>;
 
 const makeWorkers = (config: Config, parts: WorkerParts): Readonly<{ projecting: readonly Worker[]; processing: readonly Worker[] }> => {
   const { runners, limits } = parts;
@@ -183,6 +197,7 @@ const makeWorkers = (config: Config, parts: WorkerParts): Readonly<{ projecting:
           dueWorkWorker(deps, processors, overflow),
           ...processors.map(({ worker }) => worker(deps)),
           sealLedgerWorker(parts),
+          eraseWorker(parts),
           sweepWorker({ ...parts, mailbox: parts.mailbox?.mailbox }),
         ]
       : [],

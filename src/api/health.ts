@@ -9,7 +9,10 @@ const readiness = ['ready', 'degraded', 'unavailable'] as const;
 
 export const ReadySchema = Type.Object(
   {
-    status: enumOf(readiness, '`degraded`: a worker is being started again after a fault; requests are served'),
+    status: enumOf(
+      readiness,
+      '`degraded`: a worker is being started again after a fault, or some of its work waits after one; requests are served',
+    ),
     workers: Type.Array(
       Type.Object(
         {
@@ -17,6 +20,7 @@ export const ReadySchema = Type.Object(
           state: enumOf(['starting', 'running', 'restarting', 'stopped']),
           restarts: Type.Integer(),
           lastFault: nullable(Type.String()),
+          stuckWork: Type.Integer({ description: 'pieces of its work that met a fault of the service and wait to be tried again' }),
         },
         closed,
       ),

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
+import { eraseStream } from './erase.js';
 import { ownedBy, ownedState } from './owned-by.js';
 import type { Deleted } from '../api/common.js';
 import { checkAssetSizes } from '../domain/asset/errors.js';
@@ -39,7 +40,7 @@ export const loadAsset = async (
 
 const living = async (deps: Pick<CommandDeps, 'eventLog'>, teamId: TeamId, id: AssetId) => {
   const asset = ownedState(teamId, await loadState(deps.eventLog, assetStream(id), assetDecider));
-  return asset?.description === undefined ? undefined : { ...asset, description: asset.description };
+  return asset?.description === undefined || asset.deletedAt !== null ? undefined : { ...asset, description: asset.description };
 };
 
 export const getAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<AssetRecord> => {
@@ -87,18 +88,12 @@ export const uploadAsset = async (
   return assetListing(id, events.reduce(assetDecider.evolve, undefined as AssetState)!, description);
 };
 
-/**
- * The bytes and the key go first, then it is recorded: what the log calls deleted is gone. Where the program dies in between,
- * the asset is still listed without its content, and deleting it again ends what was begun.
- */
+/** Records the deletion, then destroys the bytes and the key. Where the program dies in between, the erase worker does the rest. */
 export const deleteAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<Deleted> => {
   const stream = assetStream(id);
-  const owned = ownedBy(caller.teamId, assetNotFound);
-  const loaded = await loadState(deps.eventLog, stream, assetDecider);
-  owned(loaded);
-  await deps.files.delete(loaded.state!.file);
-  await deps.eventLog.destroyKey(stream);
   const cause = causeOf(deps, caller);
+  const owned = ownedBy(caller.teamId, assetNotFound);
   await handle(deps.eventLog, stream, assetDecider, { type: 'DeleteAsset', at: cause.at }, cause, owned);
+  await eraseStream(deps, stream);
   return { id, deleted: true };
 };

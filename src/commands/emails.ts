@@ -2,6 +2,7 @@
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
+import { eraseStream } from './erase.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
 import { ownedBy } from './owned-by.js';
 import { emailDecider, emailNotFound } from '../domain/email/decider.js';
@@ -89,8 +90,8 @@ export const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId
 };
 
 /**
- * Destroys what is personal of a deleted email, or of one whose time has come: its key and its files, then records it.
- * Safe to repeat; where the program dies in between, it is repeated by timer.
+ * Records that a deleted email, or one whose time has come, is archived, then destroys what is personal of it: its files and its key.
+ * Where the program dies in between, the erase worker does the rest. Out: false where it is not time, or was done before.
  */
 export const archiveEmail = async (
   deps: Pick<CommandDeps, 'eventLog' | 'files' | 'limits'>,
@@ -98,14 +99,9 @@ export const archiveEmail = async (
   cause: Cause,
 ): Promise<boolean> => {
   const stream = emailStream(id);
-  const recorded = await deps.eventLog.load(stream);
-  const state = recorded.reduce((email: EmailState, { event }) => emailDecider.evolve(email, event as never), undefined);
   const command = { type: 'ArchiveEmail' as const, at: cause.at, retentionMs: deps.limits.retentionDays * DAY_MS };
-  if (state === undefined || emailDecider.decide(command, state).length === 0) return false;
-
-  for (const { file } of state.content?.attachments ?? []) await deps.files.delete(file);
-  for (const { metadata } of recorded) if (metadata.sealedFile !== undefined) await deps.files.delete(metadata.sealedFile);
-  await deps.eventLog.destroyKey(stream);
-  await handle(deps.eventLog, stream, emailDecider, command, cause);
+  const { events } = await handle(deps.eventLog, stream, emailDecider, command, cause);
+  if (events.length === 0) return false;
+  await eraseStream(deps, stream);
   return true;
 };

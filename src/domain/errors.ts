@@ -110,6 +110,19 @@ export class AppendUnknown extends Error {
   }
 }
 
+/** The key of a stream should exist, for the log does not say that it was destroyed; what it seals cannot be read until it is back. */
+export class KeyMissing extends Error {
+  override readonly name = 'KeyMissing';
+  readonly code = 'KEY_MISSING';
+
+  constructor(stream: string) {
+    super(
+      `the key of ${stream} is missing, and the log does not say that it was destroyed: the keys are older than the log, or damaged; ` +
+        'stop the service and restore the newest backup of the keys',
+    );
+  }
+}
+
 /** The stream was not at the revision that the writer had read; load it again and decide again. */
 export class WrongExpectedRevision extends Error {
   override readonly name = 'WrongExpectedRevision';

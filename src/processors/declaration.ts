@@ -34,6 +34,8 @@ export type NewAttempt = Readonly<{
 export type Attempts<State, Command> = Readonly<{
   /** The worker of the attempt under way, undefined where there is none. */
   underWay: (state: State) => string | undefined;
+  /** Throws where a fault of ours keeps the attempt from being made: then nothing is recorded, and the work comes again after a pause. */
+  assertPossible?: (stream: StreamName, state: State) => void;
   /** The command that records that an attempt begins. */
   begin: (attempt: NewAttempt) => Command;
 }>;

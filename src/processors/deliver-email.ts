@@ -4,7 +4,7 @@ import type { CommandDeps } from '../commands/deps.js';
 import { compiledTemplate } from '../commands/templates.js';
 import { emailDecider, pendingRecipients, type EmailCommand, type RetrySchedule } from '../domain/email/decider.js';
 import { attemptUnderWay, openAttempt, type Email, type EmailState } from '../domain/email/state.js';
-import { DomainError } from '../domain/errors.js';
+import { DomainError, KeyMissing } from '../domain/errors.js';
 import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
@@ -46,6 +46,9 @@ export const deliverEmail = (deps: DeliveryDeps): Processor =>
     deadlineMs: deps.limits.deliveryDeadlineMs,
     attempts: {
       underWay: (email) => attemptUnderWay(email)?.worker,
+      assertPossible: (stream, { content }) => {
+        if (content === undefined) throw new KeyMissing(stream);
+      },
       begin: (attempt) => ({ type: 'AttemptDelivery', host: deps.mailer.host, ...attempt }),
     },
     act: (context) => deliver(deps, context),
@@ -99,11 +102,12 @@ type Unsendable = Readonly<{ reason: 'rendering' | 'content-lost'; text: string 
 /** The finished mail, made from what was pinned at acceptance. */
 const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): Promise<Message | Unsendable> => {
   const { accepted, content } = email;
-  if (content === undefined) return { reason: 'content-lost', text: 'the personal data of this email is destroyed' };
+  if (content === undefined) throw new KeyMissing(stream);
   let attachments: readonly ReadyAttachment[] | undefined = [];
   if (content.attachments.length > 0) {
     const key = await deps.eventLog.existingKey(stream);
-    attachments = key && (await loadAttachments(deps.files, key, content.attachments));
+    if (key === undefined) throw new KeyMissing(stream);
+    attachments = await loadAttachments(deps.files, key, content.attachments);
     if (attachments === undefined) return { reason: 'content-lost', text: 'an attachment of this email is gone' };
   }
   try {

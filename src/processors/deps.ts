@@ -7,6 +7,7 @@ import type { Leases } from '../domain/ports/lease.js';
 import type { Document, ReadModels } from '../domain/ports/read-models.js';
 import type { Logger } from '../domain/ports/logger.js';
 import type { Limits } from '../domain/limits.js';
+import type { StuckWork } from './stuck.js';
 import type { Cause, EventLog } from '../event-log/event-log.js';
 
 /** A timer as a read model tells it; a hint, never the ground of a decision. */
@@ -19,6 +20,8 @@ export type ProcessorDeps = Readonly<{
   timersCaughtUp: (kind: StreamKind, position: number, signal: AbortSignal) => Promise<void>;
   bus: Bus;
   leases: Leases;
+  /** Told of work that met a fault of ours, and of its end. */
+  stuck: StuckWork;
   clock: Clock;
   logger: Logger;
   limits: Limits;

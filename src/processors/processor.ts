@@ -74,6 +74,7 @@ const tryAgain = async <Kind extends StreamKind, State, Command>(
   fault: unknown,
 ): Promise<void> => {
   const { pointer, deliveries } = work;
+  deps.stuck.note(declaration.name, pointer.stream, fault);
   deps.logger.error(
     { processor: declaration.name, stream: pointer.stream, deliveries, err: asError(fault) },
     'processor fault, will be tried again',
@@ -95,11 +96,13 @@ const doWork = async <Kind extends StreamKind, State, Command>(context: WorkerCo
   const stream = work.pointer.stream as StreamName;
   if (held.signal.aborted) return work.retryAt(deps.clock.now());
   const begun = await begin(context, stream);
+  if (begun.kind !== 'begun') deps.stuck.clear(declaration.name, stream);
   if (begun.kind === 'nothing') return work.ack();
   if (begun.kind === 'elsewhere') return work.retryAt(begun.untilMs);
   const { state, cause } = begun;
   const outcome = await deadlines.within((signal) => declaration.act({ stream, state, cause, signal }));
   if (outcome.command !== undefined) await record(context, stream, begun, outcome.command);
+  deps.stuck.clear(declaration.name, stream);
   await work.ack();
   const { line } = outcome;
   if (line !== undefined) deps.logger[line.level]({ stream, ...line.fields }, line.message);
@@ -129,6 +132,7 @@ const begin = async <Kind extends StreamKind, State, Command>(
   const command = attempts.begin(newAttempt(deps, cause, declaration.deadlineMs, worker !== undefined));
   const events = decider.decide(command, state);
   if (events.length === 0) return NOTHING;
+  attempts.assertPossible?.(stream, state);
   const version = await appendOrLose(deps, stream, versionOf(last), events, cause);
   if (version === undefined) return NOTHING;
   const after = events.reduce(decider.evolve, state as State);

@@ -4,7 +4,8 @@ import t from 'tap';
 import type { AssetId } from '../../src/domain/ids.js';
 import { assetStream, assertDefined, parseAssetId } from '../../src/domain/ids.js';
 import { AppendUnknown } from '../../src/domain/errors.js';
-import { loadAsset } from '../../src/commands/assets.js';
+import { deleteAsset, loadAsset } from '../../src/commands/assets.js';
+import { eraseAll } from '../../src/commands/erase.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { caller, openWorld, OTHER_TEAM, stranger, TEAM } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
@@ -150,23 +151,31 @@ void t.test('what is deleted is gone: bytes, key, name', async (t) => {
   t.same((await commands.assetContent(caller, second)).bytes, png, 'the other one is untouched');
 });
 
-void t.test('a deletion that is cut off between erasing and recording is ended by the next', async (t) => {
-  const { commands, store, files, events } = await openWorld();
-  const id = idOf(await commands.uploadAsset(caller, upload, empty));
-  store.beforeAppend(() => {
-    throw new Error('the disk is full');
-  });
-  await t.rejects(commands.deleteAsset(caller, id), { message: 'the disk is full' });
-  t.equal(files.stored.size, 0);
-  store.beforeAppend(undefined);
-  await t.rejects(commands.assetContent(caller, id), { code: 'ASSET_NOT_FOUND' });
-  await t.rejects(commands.getAsset(caller, id), { code: 'ASSET_NOT_FOUND' });
-  t.same(await commands.deleteAsset(caller, id), { id, deleted: true });
-  t.match(
-    (await events(assetStream(id))).map(({ type }) => type),
-    ['AssetUploaded', 'AssetDeleted'],
-  );
-});
+void t.test(
+  'nothing is erased before the deletion is recorded, and a deletion that is cut off after it is finished by the eraser',
+  async (t) => {
+    const { commands, deps, keys, store, files, events } = await openWorld();
+    const id = idOf(await commands.uploadAsset(caller, upload, empty));
+    store.beforeAppend(() => {
+      throw new Error('the disk is full');
+    });
+    await t.rejects(commands.deleteAsset(caller, id), { message: 'the disk is full' });
+    t.equal(files.stored.size, 1);
+    store.beforeAppend(undefined);
+    t.match(await commands.getAsset(caller, id), { id });
+    const dying = { ...deps, files: { ...files, delete: () => Promise.reject(new Error('died')) } };
+    await t.rejects(deleteAsset(dying, caller, id), { message: 'died' });
+    t.equal(files.stored.size, 1);
+    await t.rejects(commands.assetContent(caller, id), { code: 'ASSET_NOT_FOUND' });
+    await t.rejects(commands.getAsset(caller, id), { code: 'ASSET_NOT_FOUND' });
+    t.equal(await eraseAll({ ...deps, store, keys }, 0), 1);
+    t.equal(files.stored.size, 0);
+    t.match(
+      (await events(assetStream(id))).map(({ type }) => type),
+      ['AssetUploaded', 'AssetDeleted'],
+    );
+  },
+);
 
 void t.test('where nobody knows whether an upload is in the log its bytes stay; where it certainly is not they go', async (t) => {
   const { commands, store, files, clock } = await openWorld();

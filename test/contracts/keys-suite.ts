@@ -127,4 +127,14 @@ export const keysSuite = (t: Test, harness: KeysHarness): void => {
     t.same(found.get(kept.id)?.open(sealed, 'c'), Buffer.from('x'));
     t.notOk([kept.id, gone.id].includes((await reopened.create()).id), 'what was made ahead before is not given out again');
   });
+
+  void t.test('a mark that is set is there for every client, and after opening again', async (t) => {
+    const { keys, another } = await fresh(t);
+    t.equal(await keys.mark(), undefined);
+    await keys.setMark({ position: 7, hash: 'aa' });
+    t.same(await (await another()).mark(), { position: 7, hash: 'aa' });
+    await keys.setMark({ position: 9, hash: 'bb' });
+    await keys.close();
+    t.same(await (await another()).mark(), { position: 9, hash: 'bb' });
+  });
 };

@@ -323,9 +323,14 @@ void t.test('health', async (t) => {
     const response = await app.inject('/health/ready');
     return [response.statusCode, response.json()];
   };
-  t.same(await ready(), [200, { status: 'ready', workers: [{ name: 'relay', state: 'running', restarts: 0, lastFault: null }] }]);
+  t.same(await ready(), [
+    200,
+    { status: 'ready', workers: [{ name: 'relay', state: 'running', restarts: 0, lastFault: null, stuckWork: 0 }] },
+  ]);
   workers[0] = { name: 'relay', state: 'restarting', restarts: 2, lastFault: 'ECONNREFUSED' };
   t.match(await ready(), [200, { status: 'degraded', workers: [{ restarts: 2, lastFault: 'ECONNREFUSED' }] }]);
+  workers[0] = { name: 'relay', state: 'running', restarts: 0, lastFault: 'KEY_MISSING', stuckWork: 3 };
+  t.match(await ready(), [200, { status: 'degraded', workers: [{ lastFault: 'KEY_MISSING', stuckWork: 3 }] }]);
   workers.push({ name: 'deliver', state: 'starting', restarts: 0, lastFault: null });
   t.match(await ready(), [503, { status: 'unavailable' }]);
   workers.pop();

@@ -11,11 +11,13 @@ import type { Generator } from '../../src/domain/ports/generator.js';
 import type { OutboundHttp } from '../../src/domain/ports/outbound-http.js';
 import type { ProcessorDeps } from '../../src/processors/deps.js';
 import { dueWorkWorker } from '../../src/processors/due-work.js';
+import { eraseWorker } from '../../src/processors/erase.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { underLease, workerLease, type LeaseDeps } from '../../src/processors/lease.js';
 import { openOverflow } from '../../src/processors/overflow.js';
 import { relayWorker } from '../../src/processors/relay.js';
 import { sealLedgerWorker } from '../../src/processors/seal-ledger.js';
+import { openStuckWork } from '../../src/processors/stuck.js';
 import { sweepWorker } from '../../src/processors/sweep.js';
 import { makeRunner, type Runner } from '../../src/projections/runner.js';
 import { openServing } from '../../src/serving.js';
@@ -120,6 +122,7 @@ export const openNode = (world: World, name: string): Node => {
       ...deps,
       ...leasing,
       readModels,
+      stuck: openStuckWork(),
       bus,
       // The emails' projection comes first, and feeds the only timers there are.
       timersCaughtUp: (_kind, position, signal) => runners[0]!.caughtUp(position, signal),
@@ -139,6 +142,7 @@ export const openNode = (world: World, name: string): Node => {
       dueWorkWorker(processing, processors, overflow),
       ...processors.map((processor) => processor.worker(processing)),
       sealLedgerWorker({ ...processing, store }),
+      eraseWorker({ ...processing, store, keys, files }),
       sweepWorker({ ...processing, files, mailbox: undefined }),
     ]);
   };

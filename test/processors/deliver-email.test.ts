@@ -5,6 +5,7 @@ import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { handle } from '../../src/commands/command-handler.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
+import { openEventLog } from '../../src/event-log/event-log.js';
 import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
 import { workerLease } from '../../src/processors/lease.js';
 import { emailStream } from '../../src/domain/ids.js';
@@ -186,17 +187,50 @@ void t.test('a mail that cannot be made any more has failed, with the reason', a
   const world = await openProcessorWorld(t);
   const lost = await world.send({ attachments: [{ filename: 'a.txt', content: 'AAAA', contentType: 'text/plain' }] });
   world.files.stored.clear();
-  const keyless = await world.send();
-  await world.deps.eventLog.destroyKey(emailStream(keyless));
   world.run(deliverEmailWorker(world.processing));
-  await world.publish(lost, keyless);
-  for (const id of [lost, keyless]) {
-    await world.reaches(id, 'failed');
-    t.equal((await world.commands.getEmail(caller, id)).failureReason, 'content-lost');
-  }
+  await world.publish(lost);
+  await world.reaches(lost, 'failed');
+  t.equal((await world.commands.getEmail(caller, lost)).failureReason, 'content-lost');
   await depthZero(world);
   t.equal(world.mailer.sent.length, 0);
 });
+
+void t.test(
+  'a key that is missing, though nothing says that it was destroyed, is waited for: no attempt begins, and health tells',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const id = await world.send();
+    const stream = emailStream(id);
+    let isThere = false;
+    const keys = { ...world.keys, getMany: async (ids: readonly string[]) => (isThere ? world.keys.getMany(ids) : new Map()) };
+    const eventLog = openEventLog({ ...world.deps, store: world.store, keys });
+    world.run(deliverEmailWorker({ ...world.processing, eventLog }));
+    await world.publish(id);
+    await until(() => world.processing.stuck.of(DELIVER_EMAIL) !== undefined, 'it is stuck');
+    const faults = () => world.logger.lines.filter(({ level }) => level === 'error').length;
+    for (const [tries, pauseS] of [1, 2, 4, 8].entries()) {
+      await until(() => faults() === tries + 1, 'it was tried');
+      await world.clock.advance(pauseS * 1_000);
+    }
+    await until(() => faults() === 5, 'it is tried again');
+    t.same(world.processing.stuck.of(DELIVER_EMAIL), { count: 1, fault: 'KEY_MISSING' });
+    t.match(world.logger.lines.find(({ level }) => level === 'error')?.fields, {
+      processor: DELIVER_EMAIL,
+      stream,
+      err: { code: 'KEY_MISSING' },
+    });
+    t.same(
+      (await world.events(stream)).map(({ type }) => type),
+      ['EmailQueued'],
+    );
+    isThere = true;
+    await world.clock.advance(300_000);
+    await world.reaches(id, 'sent');
+    await depthZero(world);
+    t.equal(world.processing.stuck.of(DELIVER_EMAIL), undefined);
+    t.equal(world.mailer.sent.length, 1);
+  },
+);
 
 void t.test('a mail that its renderer refuses by now has failed for rendering', async (t) => {
   const world = await openProcessorWorld(t);

@@ -1,12 +1,15 @@
 /** The workers that keep house: seals over the log, sweeping of what has outlived its time, and deadlines of single calls. */
 import t from 'tap';
-import { LEDGER_STREAM } from '../../src/domain/ids.js';
+import { deleteEmail } from '../../src/commands/emails.js';
+import { emailStream, LEDGER_STREAM } from '../../src/domain/ids.js';
 import type { Mailbox } from '../../src/domain/ports/mailbox.js';
 import { verifyLog } from '../../src/event-log/verification.js';
 import { sealLedgerWorker } from '../../src/processors/seal-ledger.js';
+import { eraseWorker } from '../../src/processors/erase.js';
 import { sweepWorker } from '../../src/processors/sweep.js';
 import { openDeadlines } from '../../src/processors/deadlines.js';
 import { at, DAY_MS, T0 } from '../support/email-facts.js';
+import { caller } from '../support/command-world.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { openProcessorWorld, until } from '../support/processor-world.js';
 
@@ -86,6 +89,50 @@ void t.test('files past their expiry and mails past the retention are removed, h
   await until(() => world.clock.waiting() === 2, 'without a mailbox too');
   await without.stop();
 });
+
+void t.test(
+  'what died between the fact and the destruction is erased at the start, and what an older copy of the keys brings back',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const attachments = [{ filename: 'a.txt', content: 'AAAA', contentType: 'text/plain' }];
+    const [archived, deleted, kept] = [
+      await world.send({ attachments }),
+      await world.send({ attachments }),
+      await world.send({ attachments }),
+    ];
+    const older = world.keys.copy();
+    const dying = { ...world.deps, eventLog: { ...world.deps.eventLog, destroyKey: () => Promise.reject(new Error('died')) } };
+    for (const id of [archived, deleted]) await t.rejects(deleteEmail(dying, caller, id), { message: 'died' });
+    t.equal(world.keys.ids().length, 3);
+    const reads: number[] = [];
+    const store = {
+      ...world.store,
+      readAll: (...given: Parameters<typeof world.store.readAll>) => {
+        reads.push(given[0]);
+        return world.store.readAll(...given);
+      },
+    };
+    const deps = { ...world.processing, store, keys: world.keys, files: world.files };
+    const first = world.run(eraseWorker(deps));
+    await until(() => world.keys.ids().length === 1, 'the keys are destroyed');
+    await until(() => world.clock.waiting() === 2, 'and it waits');
+    t.equal(world.files.stored.size, 1, 'their files are gone');
+    t.not(await world.deps.eventLog.existingKey(emailStream(kept)), undefined);
+    const head = await world.deps.eventLog.head();
+    t.equal((await world.keys.mark())?.position, head);
+    await world.clock.advance(60_000);
+    await until(() => reads.length === 2, 'it looks again');
+    t.same(reads, [0, head], 'from where it stood');
+    await first.stop();
+
+    world.keys.restore(older);
+    t.equal(world.keys.ids().length, 3);
+    const second = world.run(eraseWorker(deps));
+    await until(() => world.keys.ids().length === 1, 'destroyed again');
+    t.equal(reads.at(-1), 0, 'from the mark of the older copy');
+    await second.stop();
+  },
+);
 
 void t.test('generated documents are kept for a week, temporary files for a day', async (t) => {
   const world = await openProcessorWorld(t);

@@ -5,7 +5,7 @@ import { splitStream } from '../../src/domain/ids.js';
 import type { AppendOutcome, EventBatch, EventStore, StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Files } from '../../src/domain/ports/files.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
-import type { Keys } from '../../src/domain/ports/keys.js';
+import type { Keys, LogMark } from '../../src/domain/ports/keys.js';
 import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 
 export type MemoryEventStore = EventStore &
@@ -122,14 +122,29 @@ export const memoryEventStore = (): MemoryEventStore => {
   };
 };
 
-export type MemoryKeys = Keys & Readonly<{ ids: () => readonly string[] }>;
+export type MemoryKeys = Keys &
+  Readonly<{
+    ids: () => readonly string[];
+    /** Makes a backup. Out: its number. */
+    copy: () => number;
+    restore: (number: number) => void;
+  }>;
 
 /** Real AES-256-GCM; the keys stand in a map instead of a database. */
 export const memoryKeys = (): MemoryKeys => {
   const keys = new Map<string, Buffer>();
   let made = 0;
+  let noted: LogMark | undefined;
+  const copies: { keys: ReadonlyMap<string, Buffer>; mark: LogMark | undefined }[] = [];
   return {
     ids: () => [...keys.keys()],
+    copy: () => copies.push({ keys: new Map(keys), mark: noted }) - 1,
+    restore: (number) => {
+      const copy = copies[number]!;
+      keys.clear();
+      for (const [id, key] of copy.keys) keys.set(id, key);
+      noted = copy.mark;
+    },
     create: async () => {
       const id = `${(made += 1)}`;
       const key = createHash('sha256').update(`key ${id}`).digest();
@@ -140,6 +155,10 @@ export const memoryKeys = (): MemoryKeys => {
     destroy: async (ids) => {
       for (const id of ids) keys.delete(id);
       return { journalMs: 0 };
+    },
+    mark: async () => noted,
+    setMark: async (mark) => {
+      noted = mark;
     },
     fingerprint: (purpose, text) => createHmac('sha256', `test ${purpose}`).update(text).digest('hex'),
     close: async () => {},

@@ -13,6 +13,7 @@ import type { ProcessorDeps } from '../../src/processors/deps.js';
 import { dueWorkWorker } from '../../src/processors/due-work.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { openOverflow } from '../../src/processors/overflow.js';
+import { openStuckWork } from '../../src/processors/stuck.js';
 import { relayWorker } from '../../src/processors/relay.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeRunner } from '../../src/projections/runner.js';
@@ -155,6 +156,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     readModels,
     timersCaughtUp: (_kind, position, signal) => runner.caughtUp(position, signal),
     leases: keeper.open(),
+    stuck: openStuckWork(),
     bus,
     mailer,
     logger,

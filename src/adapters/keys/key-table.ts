@@ -4,6 +4,7 @@
  * the old copies in the free space.
  */
 import { timingSafeEqual } from 'node:crypto';
+import type { LogMark } from '../../domain/ports/keys.js';
 import { inTransaction, type Database } from '../sqlite/database.js';
 import { keysPerRow, wrappedRowSizeBytes } from './wrapping.js';
 
@@ -19,10 +20,13 @@ export type KeyTable = Readonly<{
   add: (wrapped: Buffer) => number;
   /** Inside a transaction: the row as it now stands. */
   replace: (row: number, wrapped: Buffer) => void;
+  mark: () => LogMark | undefined;
+  setMark: (mark: LogMark) => void;
 }>;
 
 const schema = `
   CREATE TABLE IF NOT EXISTS master (one INTEGER PRIMARY KEY CHECK (one = 1), value BLOB NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS mark (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS keys (
     row INTEGER PRIMARY KEY,
     wrapped BLOB NOT NULL CHECK (length(wrapped) = ${wrappedRowSizeBytes})
@@ -37,11 +41,15 @@ export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTab
   const select = database.prepare<[number], Buffer>('SELECT wrapped FROM keys WHERE row = ?').pluck();
   const insert = database.prepare('INSERT INTO keys (row, wrapped) SELECT max(?, coalesce(max(row), 0) + 1), ? FROM keys');
   const update = database.prepare('UPDATE keys SET wrapped = ? WHERE row = ?');
+  const selectMark = database.prepare<[], LogMark>('SELECT position, hash FROM mark');
+  const upsertMark = database.prepare('INSERT OR REPLACE INTO mark (one, position, hash) VALUES (1, ?, ?)');
 
   return {
     wrapped: (row) => select.get(row),
     add: (wrapped) => Number(insert.run(Date.now() * rowsPerMs, wrapped).lastInsertRowid),
     replace: (row, wrapped) => void update.run(wrapped, row),
+    mark: () => selectMark.get(),
+    setMark: ({ position, hash }) => void upsertMark.run(position, hash),
   };
 };
 

@@ -1,6 +1,6 @@
 /** Sealing keys in a SQLite file of their own, wrapped by the master key, so that a backup of the log carries none. */
 import type { KeyObject } from 'node:crypto';
-import type { Keys, NewKey, SealingKey } from '../../domain/ports/keys.js';
+import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import { boundedCache } from '../../shared/bounded-cache.js';
 import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
@@ -11,7 +11,8 @@ import { deriveFrom } from './master-key.js';
 import { sealingKey } from './sealing.js';
 import { keysPerRow, makeKeys, openRow, withoutKeys } from './wrapping.js';
 
-type Change = Readonly<{ kind: 'make' }> | Readonly<{ kind: 'destroy'; ids: readonly string[] }>;
+type Change =
+  Readonly<{ kind: 'make' }> | Readonly<{ kind: 'destroy'; ids: readonly string[] }> | Readonly<{ kind: 'mark'; mark: LogMark }>;
 
 /**
  * In: the database file, made where there is none, and the master key (32 bytes).
@@ -34,8 +35,18 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
   const rows = openedRows(master.wrapping);
   const commits = groupCommit<Change, readonly NewKey[]>({
     database,
-    weight: (change) => (change.kind === 'make' ? 1 : change.ids.length),
-    apply: (change) => (change.kind === 'make' ? make(table, master.wrapping) : destroy(table, rows, change.ids)),
+    weight: (change) => (change.kind === 'destroy' ? change.ids.length : 1),
+    apply: (change) => {
+      switch (change.kind) {
+        case 'make':
+          return make(table, master.wrapping);
+        case 'destroy':
+          return destroy(table, rows, change.ids);
+        case 'mark':
+          table.setMark(change.mark);
+          return [];
+      }
+    },
   });
   const pool = keyPool(() => commits.run({ kind: 'make' }), keysPerRow / 2);
   const emptyLog = logTruncation(database);
@@ -48,6 +59,8 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
       await emptyLog();
       return { journalMs: 0 };
     },
+    mark: async () => table.mark(),
+    setMark: async (mark) => void (await commits.run({ kind: 'mark', mark })),
     fingerprint: master.fingerprint,
     close: async () => {
       pool.close();

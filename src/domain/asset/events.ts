@@ -23,7 +23,7 @@ export const assetEventSchemas = {
     }),
     sealed: Description,
   },
-  /** Its key and its bytes are gone by then. */
+  /** Its key and its bytes are destroyed right after. */
   AssetDeleted: { data: Type.Object({ at: text }) },
 } as const;
 

@@ -14,6 +14,9 @@ export type SealingKey = Readonly<{
 
 export type NewKey = Readonly<{ id: string; key: SealingKey }>;
 
+/** An event of the log, by its position and its hash. */
+export type LogMark = Readonly<{ position: number; hash: string }>;
+
 export type Keys = Readonly<{
   /**
    * A key that nobody else has been given, under an id that never comes again; it survives a power loss when this resolves.
@@ -27,6 +30,10 @@ export type Keys = Readonly<{
    * the wrapped key for at most `journalMs` (0: it stands nowhere), after which neither a file nor a replica has it.
    */
   destroy: (ids: readonly string[]) => Promise<Readonly<{ journalMs: number }>>;
+  /** The mark that was set last, undefined before the first. It is kept with the keys: an older copy of them has an older one. */
+  mark: () => Promise<LogMark | undefined>;
+  /** Notes up to which event of the log every key is destroyed that is to be destroyed. */
+  setMark: (mark: LogMark) => Promise<void>;
   /** HMAC-SHA256 in hex under a key derived from the master key and `purpose`: the only form in which something personal is fingerprinted. */
   fingerprint: (purpose: string, text: string) => string;
   close: () => Promise<void>;

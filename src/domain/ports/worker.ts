@@ -13,6 +13,8 @@ export type WorkerHealth = Readonly<{
   restarts: number;
   /** The name or code of the last fault, without its message. */
   lastFault: string | null;
+  /** How many pieces of its work met a fault of ours and wait to be tried again; absent for none. */
+  stuckWork?: number;
 }>;
 
 export type Health = Readonly<{

@@ -8,7 +8,7 @@ type Deps = Pick<HttpDeps, 'health' | 'version'>;
 /** A worker that restarts does not take the process out: emails are still accepted durably, and delivered later. */
 const readinessOf = (accepting: boolean, workers: readonly WorkerHealth[]): Readiness => {
   if (!accepting || workers.some(({ state }) => state === 'starting' || state === 'stopped')) return 'unavailable';
-  return workers.some(({ state }) => state === 'restarting') ? 'degraded' : 'ready';
+  return workers.some(({ state, stuckWork = 0 }) => state === 'restarting' || stuckWork > 0) ? 'degraded' : 'ready';
 };
 
 /** Registers /health/live and /health/ready. */
@@ -36,7 +36,9 @@ export const healthRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (_request, reply) => {
-      const workers = deps.health.workers().map(({ name, state, restarts, lastFault }) => ({ name, state, restarts, lastFault }));
+      const workers = deps.health
+        .workers()
+        .map(({ name, state, restarts, lastFault, stuckWork = 0 }) => ({ name, state, restarts, lastFault, stuckWork }));
       const status = readinessOf(deps.health.accepting(), workers);
       reply.code(status === 'unavailable' ? 503 : 200);
       return { status, workers };

@@ -1,7 +1,7 @@
 /** Sealing keys on a distant server: real AES-256-GCM, the keys in a map; calls come late and their answers get lost. */
 import { createHash, createHmac } from 'node:crypto';
 import { sealingKey } from '../../../src/adapters/keys/sealing.js';
-import type { Keys, SealingKey } from '../../../src/domain/ports/keys.js';
+import type { Keys, LogMark, SealingKey } from '../../../src/domain/ports/keys.js';
 import { ask, type Network } from './network.js';
 
 export type KeyServer = {
@@ -9,6 +9,7 @@ export type KeyServer = {
   made: number;
   /** The fingerprint of the master key under which the first client came. */
   master: string | undefined;
+  mark: LogMark | undefined;
 };
 
 /** In: the server whose keys it begins with. */
@@ -16,6 +17,7 @@ export const keyServer = (begun?: KeyServer): KeyServer => ({
   keys: new Map<string, SealingKey>(begun?.keys),
   made: begun?.made ?? 0,
   master: begun?.master,
+  mark: begun?.mark,
 });
 
 export const TEST_MASTER_KEY = Buffer.alloc(32, 0xa1);
@@ -49,6 +51,11 @@ export const openDistantKeys = (server: KeyServer, network: Network, master: Buf
       ask(network, 'keys.destroy', () => {
         for (const id of ids) server.keys.delete(id);
         return { journalMs: 0 };
+      }),
+    mark: () => ask(network, 'keys.read', () => server.mark),
+    setMark: (mark) =>
+      ask(network, 'keys.mark', () => {
+        server.mark = mark;
       }),
     fingerprint: (purpose, text) =>
       createHmac('sha256', Buffer.concat([master, Buffer.from(purpose)]))

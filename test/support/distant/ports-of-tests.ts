@@ -4,7 +4,7 @@ import { busServer, openDistantBus } from './bus.js';
 import { eventServer, openDistantEventStore } from './event-store.js';
 import { noFaults } from './faults.js';
 import { fileServer, openDistantFiles } from './files.js';
-import { keyServer, openDistantKeys } from './keys.js';
+import { keyServer, openDistantKeys, type KeyServer } from './keys.js';
 import { leaseServer, openDistantLeases, type LeaseServer } from './lease.js';
 import type { Network } from './network.js';
 import { openDistantReadModels, readModelServer } from './read-models.js';
@@ -65,7 +65,21 @@ export const distantEventStore = (): MemoryEventStore => {
 
 export const distantKeys = (): MemoryKeys => {
   const server = keyServer();
-  return { ...openDistantKeys(server, freshNetwork()), ids: () => [...server.keys.keys()] };
+  let copies: readonly KeyServer[] = [];
+  return {
+    ...openDistantKeys(server, freshNetwork()),
+    ids: () => [...server.keys.keys()],
+    copy: () => {
+      copies = [...copies, keyServer(server)];
+      return copies.length - 1;
+    },
+    restore: (number) => {
+      const { keys, mark } = copies[number]!;
+      server.keys.clear();
+      for (const [id, key] of keys) server.keys.set(id, key);
+      server.mark = mark;
+    },
+  };
 };
 
 export const distantFiles = (): MemoryFiles => {

@@ -1,0 +1,83 @@
+/**
+ * Destroys what is personal of streams that the log says are deleted or archived. The fact is appended first; the key goes last, so that
+ * as long as it exists something may be left, and once it is gone nothing is.
+ */
+import type { CommandDeps } from './deps.js';
+import type { EventType, Recorded } from '../domain/events.js';
+import type { StreamName } from '../domain/ids.js';
+import type { EventStore } from '../domain/ports/event-store.js';
+import type { Keys, LogMark } from '../domain/ports/keys.js';
+import { decodeMetadata, namesOf, UnreadableEvent } from '../event-log/codec.js';
+
+/** After one of these nothing personal of the stream may be left. */
+export const erasingEvents: readonly EventType[] = ['EmailDeleted', 'EmailArchived', 'AssetDeleted'];
+
+export type EraseDeps = Pick<CommandDeps, 'eventLog' | 'files'>;
+
+/** Deletes the files of a stream, then destroys its key. Safe to repeat. */
+export const eraseStream = async ({ eventLog, files }: EraseDeps, stream: StreamName): Promise<void> => {
+  for (const { event, metadata } of await readable(eventLog, stream)) {
+    if (event.type === 'EmailQueued' || event.type === 'EmailScheduled')
+      for (const { file } of event.sealed?.attachments ?? []) await files.delete(file);
+    if (event.type === 'AssetUploaded') await files.delete(event.data.file);
+    if (metadata.sealedFile !== undefined) await files.delete(metadata.sealedFile);
+  }
+  await eventLog.destroyKey(stream);
+};
+
+/** Of a stream with an unreadable event the files stay, which nobody can open once the key is gone. */
+const readable = async (eventLog: EraseDeps['eventLog'], stream: StreamName): Promise<readonly Recorded[]> => {
+  try {
+    return await eventLog.load(stream);
+  } catch (fault) {
+    if (fault instanceof UnreadableEvent) return [];
+    throw fault;
+  }
+};
+
+export type EraseAllDeps = EraseDeps & Readonly<{ store: Pick<EventStore, 'readAll'>; keys: Pick<Keys, 'getMany'> }>;
+
+/** A mark is moved after so many events at the latest: an interrupted reading begins again there. */
+const EVENTS_PER_MARK = 50_000;
+
+export type Erasing = Readonly<{
+  signal?: AbortSignal;
+  /** Told of events up to which all is erased. */
+  reached?: (mark: LogMark) => Promise<void> | void;
+}>;
+
+/**
+ * Looks through the log after a position (0: from the beginning) for streams that are to be erased and whose key still exists, and
+ * erases them. Out: how many there were.
+ */
+export const eraseAll = async (deps: EraseAllDeps, after: number, { signal, reached }: Erasing = {}): Promise<number> => {
+  const names = namesOf(erasingEvents);
+  let erased = 0;
+  let unmarked = 0;
+  let last: LogMark | undefined;
+  const options = signal === undefined ? {} : { signal };
+  for await (const { events } of deps.store.readAll(after, options)) {
+    const ended = events.filter(({ type }) => names.has(type));
+    if (ended.length > 0) erased += await eraseThoseLeft(deps, ended);
+    const newest = events.at(-1);
+    if (newest === undefined) continue;
+    last = { position: newest.position, hash: newest.hash };
+    unmarked += events.length;
+    if (unmarked < EVENTS_PER_MARK) continue;
+    await reached?.(last);
+    unmarked = 0;
+  }
+  if (last !== undefined && unmarked > 0) await reached?.(last);
+  return erased;
+};
+
+const eraseThoseLeft = async (deps: EraseAllDeps, ended: readonly Readonly<{ stream: string; metadata: string }>[]): Promise<number> => {
+  const keyIds = new Map<string, string>();
+  for (const { stream, metadata } of ended) {
+    const { keyId } = decodeMetadata(metadata);
+    if (keyId !== undefined) keyIds.set(keyId, stream);
+  }
+  const left = await deps.keys.getMany([...keyIds.keys()]);
+  for (const keyId of left.keys()) await eraseStream(deps, keyIds.get(keyId) as StreamName);
+  return left.size;
+};
