@@ -174,6 +174,10 @@ const AttemptRecordSchema = Type.Object(
   closed,
 );
 
+const failedRecipients = Type.Integer({
+  description: 'How many recipients did not get it: `failed` or `bounced`; a retry sends to those with status `failed`',
+});
+
 /** The whole log record of one email (GET single). */
 export const EmailRecordSchema = Type.Object(
   {
@@ -190,6 +194,7 @@ export const EmailRecordSchema = Type.Object(
     priority: enumOf(priorities),
     tags: Type.Array(Type.String()),
     recipientCount: Type.Integer(),
+    failedRecipients,
     attachmentCount: Type.Integer(),
     retryCount: Type.Integer(),
     failureReason: nullable(Type.String()),
@@ -230,6 +235,7 @@ export const EmailListItemSchema = Type.Object(
     templateId: Type.String({ format: 'uuid' }),
     subject: nullable(Type.String()),
     recipientCount: Type.Integer(),
+    failedRecipients,
     createdAt: Time,
     sentAt: nullable(Time),
     deliveredAt: nullable(Time),

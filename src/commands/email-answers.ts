@@ -4,6 +4,7 @@ import type { EmailRecord, RetryEmailResponse, SendEmailResponse } from '../api/
 import type { EmailAccepted } from '../domain/email/events.js';
 import type { Email } from '../domain/email/state.js';
 import type { RecipientRole } from '../domain/email/status.js';
+import { failedRecipientsOf } from '../domain/email/summary.js';
 import type { EmailId } from '../domain/ids.js';
 
 /** From the queue to the host at normal load. */
@@ -57,6 +58,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     priority: accepted.priority,
     tags: accepted.tags,
     recipientCount: accepted.roles.length,
+    failedRecipients: failedRecipientsOf(email),
     attachmentCount: accepted.attachmentCount,
     retryCount: email.retries.length,
     failureReason: email.failureReason,

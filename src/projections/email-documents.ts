@@ -38,6 +38,7 @@ export type EmailListing = {
   templateId: string;
   subject: string | null;
   recipientCount: number;
+  failedRecipients: number;
   createdAt: string;
   sentAt: string | null;
   deliveredAt: string | null;

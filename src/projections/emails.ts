@@ -1,4 +1,5 @@
 /** The list of emails, their timers, and how many there are of each status and template on each day. */
+import { failedRecipientsOf } from '../domain/email/summary.js';
 import { EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
 import { emailHandlers, relatedToEmail } from './email-fold.js';
 import { declareProjection, type Projection } from './projection.js';
@@ -40,6 +41,7 @@ export const emailListItem = ({ id, status, templateId, templateName, subject, c
   templateId,
   subject: subject ?? null,
   recipientCount: summary.recipientStatuses.length,
+  failedRecipients: failedRecipientsOf(summary),
   createdAt,
   sentAt: summary.sentAt,
   deliveredAt: summary.deliveredAt,

@@ -159,6 +159,23 @@ await t.test('some recipients refused: each has its state, and only those who wa
   );
 });
 
+await t.test('one of two has it: record and list say that the other has not, and a retry sends to that one alone', async (t) => {
+  let refusals = 0;
+  const { app, sink } = await setUp(t, ({ step, address }) =>
+    step === 'rcpt' && address === 'bo@example.com' && (refusals += 1) === 1 ? reply('554 5.7.1 policy says no') : undefined,
+  );
+  const { id } = await app.send({ to: [{ email: 'ada@example.com' }, { email: 'bo@example.com' }] });
+  t.equal((await app.whenStatus(id, 'sent', STEP_MS)).failedRecipients, 1);
+  await app.whenCaughtUp();
+  t.match(await app.call('GET', '/api/emails'), { body: { data: [{ id, status: 'sent', failedRecipients: 1 }] } });
+  t.match(await app.call('POST', `/api/emails/${id}/retry`), { status: 200, body: { retryCount: 1 } });
+  t.equal((await app.whenStatus(id, 'sent', STEP_MS)).failedRecipients, 0);
+  t.same(
+    sink.accepted().map(({ envelope }) => envelope.to),
+    [['ada@example.com'], ['bo@example.com']],
+  );
+});
+
 await t.test('all recipients refused for good: one for the mailbox, one for us, is failed', async (t) => {
   const { app } = await setUp(t, ({ step, address }) =>
     step !== 'rcpt' ? undefined : reply(address === 'gone@example.com' ? '550 5.1.1 no such user' : '554 5.7.1 relaying denied'),

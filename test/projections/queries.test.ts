@@ -93,6 +93,7 @@ void t.test('a row of the list has every field', async (t) => {
       templateId: WELCOME,
       subject: 'Hello',
       recipientCount: 1,
+      failedRecipients: 0,
       createdAt: T0,
       sentAt: T0,
       deliveredAt: null,

@@ -169,10 +169,12 @@ const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Ema
       'This email is archived: its recipients and content are destroyed, so it cannot be sent again.',
     );
   }
-  if (email.status !== 'failed') {
-    throw new DomainError('EMAIL_NOT_RETRYABLE', `Only a failed email can be retried; this one is ${email.status}.`, {
-      relatedInfo: { status: email.status },
-    });
+  if (!isRetryable(email)) {
+    throw new DomainError(
+      'EMAIL_NOT_RETRYABLE',
+      `Only an email that has failed for a recipient can be retried, when its delivery has ended; this one is ${email.status}.`,
+      { relatedInfo: { status: email.status } },
+    );
   }
   return [
     {
@@ -187,6 +189,10 @@ const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Ema
     },
   ];
 };
+
+/** It goes to the recipients with status `failed` alone: those who have it do not get it twice, and a bounced address stays refused. */
+const isRetryable = ({ status, recipientStatuses }: Email): boolean =>
+  status === 'failed' || ((status === 'sent' || status === 'delivered') && recipientStatuses.includes('failed'));
 
 const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailEvent[] => {
   if (email.deletedAt !== null) throw emailNotFound();

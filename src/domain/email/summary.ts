@@ -100,6 +100,10 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
   }
 };
 
+/** How many recipients did not get it and will not: refused, bounced, or their attempts are spent. */
+export const failedRecipientsOf = ({ recipientStatuses }: Pick<EmailSummary, 'recipientStatuses'>): number =>
+  recipientStatuses.filter((status) => status === 'failed' || status === 'bounced').length;
+
 const replaced = (email: EmailSummary, from: RecipientStatus, to: RecipientStatus): readonly RecipientStatus[] =>
   email.recipientStatuses.map((status) => (status === from ? to : status));
 
@@ -121,7 +125,8 @@ const markSent = <Summary extends Draft<EmailSummary>>(summary: Summary, at: str
   summary.sentAt = at;
   const delivered = summary.recipientStatuses.includes('delivered') && !summary.recipientStatuses.includes('sent');
   summary.status = delivered ? 'delivered' : 'sent';
-  if (delivered) summary.deliveredAt = at;
+  // A retry that reached nobody new changes nothing of when it was delivered.
+  if (delivered) summary.deliveredAt ??= at;
   return summary;
 };
 

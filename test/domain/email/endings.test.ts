@@ -1,9 +1,10 @@
 /** What may be done with an email that has ended, or is to end: retry, delete, archive; and the record that remains. */
 import t from 'tap';
-import { emailDecider, type EmailCommand } from '../../../src/domain/email/decider.js';
+import { emailDecider, pendingRecipients, type EmailCommand } from '../../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../../src/domain/email/events.js';
 import { emailRecord } from '../../../src/commands/email-answers.js';
-import type { Email } from '../../../src/domain/email/state.js';
+import type { Email, EmailState } from '../../../src/domain/email/state.js';
+import { failedRecipientsOf } from '../../../src/domain/email/summary.js';
 import { assertDefined, parseEmailId } from '../../../src/domain/ids.js';
 import { specs } from '../../support/given.js';
 import {
@@ -105,6 +106,30 @@ const endings: Readonly<Record<string, readonly EmailEvent[]>> = {
   failed: [...one, failed('refused', 1, at(2), [0, 'refused'])],
 };
 
+void t.test('an email that some have is retried for exactly those whom it failed', async (t) => {
+  const { given } = email(t);
+  const history = [
+    queuedFor('to', 'cc', 'bcc'),
+    attempted(1, at(1)),
+    sent(1, at(2), [0, 'accepted'], [1, 'refused'], [2, 'bounced']),
+    delivered(at(2), 0),
+  ];
+  given(...history)
+    .when(retry(at(50)))
+    .then({ type: 'EmailRetried', data: { at: at(50), priority: 'normal', retryCount: 1 } });
+  const fold = (...events: readonly EmailEvent[]): Email => events.reduce(emailDecider.evolve, undefined as EmailState)!;
+  const again = [...history, retried(at(50), 1), attempted(2, at(51))];
+  t.same(fold(...history).recipientStatuses, ['delivered', 'failed', 'bounced']);
+  t.equal(failedRecipientsOf(fold(...history)), 2);
+  t.same(pendingRecipients(fold(...again)), [1], 'who has it does not get it twice');
+  t.match(fold(...again, sent(2, at(52), [1, 'accepted']), delivered(at(52), 1)), {
+    status: 'delivered',
+    recipientStatuses: ['delivered', 'delivered', 'bounced'],
+    deliveredAt: at(52),
+  });
+  t.match(fold(...again, sent(2, at(52), [1, 'refused'])), { status: 'delivered', deliveredAt: at(2) }, 'refused again: as it was');
+});
+
 void t.test('only a failed email is retried', async (t) => {
   const { given } = email(t);
   for (const [status, history] of Object.entries(endings)) {
@@ -114,6 +139,9 @@ void t.test('only a failed email is retried', async (t) => {
       .refused('EMAIL_NOT_RETRYABLE');
     t.same(refusal.details.relatedInfo, { status });
   }
+  given(queuedFor('to', 'cc'), attempted(1, at(1)), sent(1, at(2), [0, 'accepted'], [1, 'bounced']))
+    .when(retry(at(50)))
+    .refused('EMAIL_NOT_RETRYABLE');
   given(...endings['failed']!, { type: 'EmailArchived', data: { at: at(40 * 86_400) } })
     .when(retry(at(50 * 86_400)))
     .refused('EMAIL_ARCHIVED');
@@ -216,6 +244,7 @@ void t.test('the record of an archived email keeps what statistics may know and 
     priority: 'normal',
     tags: ['order'],
     recipientCount: 3,
+    failedRecipients: 1,
     attachmentCount: 0,
     retryCount: 0,
     failureReason: null,
