@@ -6,6 +6,11 @@ export const defaultLimits = {
   bodySizeBytesMax: 10 * 1024 * 1024,
   urlSizeBytesMax: 8 * 1024,
   headerSizeBytesMax: 16 * 1024,
+  /** Connections of all clients together; one more is refused. */
+  connectionsMax: 2_000,
+  /** A request must have arrived whole within this time, its headers within the second one. */
+  requestArrivalMs: 60_000,
+  headersArrivalMs: 20_000,
   jsonMembersMax: 100_000,
   jsonDepthMax: 64,
   requestIdCharsMax: 128,
@@ -59,6 +64,9 @@ export const defaultLimits = {
   /** Of all assets of a team together. */
   assetStorageBytesMax: 1024 * 1024 * 1024,
   assetsMax: 10_000,
+  /** Uploads under way at once, each of which may hold a whole file in memory: of all teams, and of one. */
+  uploadsAtOnceMax: 16,
+  teamUploadsAtOnceMax: 4,
 
   // Documents
   /** How long a generated document is kept, counted from when its email is due. */
@@ -131,6 +139,7 @@ export const configurableLimits = [
   'bodySizeBytesMax',
   'urlSizeBytesMax',
   'headerSizeBytesMax',
+  'connectionsMax',
   'jsonMembersMax',
   'jsonDepthMax',
   'recipientsMax',
@@ -142,6 +151,8 @@ export const configurableLimits = [
   'assetSizeBytesMax',
   'assetStorageBytesMax',
   'assetsMax',
+  'uploadsAtOnceMax',
+  'teamUploadsAtOnceMax',
   'metadataSizeBytesMax',
   'scheduledAheadDaysMax',
   'customHeadersMax',

@@ -1,9 +1,10 @@
 /** Builds the HTTP server: checks, routes and pages in the order in which a request meets them. Does not listen. */
 import { createServer as createHttpServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
+import { createServer as createHttpsServer, type ServerOptions as TlsServerOptions } from 'node:https';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { DomainError } from '../domain/errors.js';
+import { boundConnections } from './connections.js';
 import type { Access, App, HttpDeps } from './context.js';
 import { accessLog, logsRequests } from './hooks/access-log.js';
 import { admission } from './hooks/admission.js';
@@ -29,9 +30,8 @@ import { firstMailCurl } from './first-mail.js';
 export type { HttpDeps, HttpSettings } from './context.js';
 export { openApiDocument } from './openapi/reference.js';
 
-/** A request must have arrived whole within this time, its headers within the second one. */
-const REQUEST_TIMEOUT_MS = 60_000;
-const HEADERS_TIMEOUT_MS = 20_000;
+/** How often it is looked whether a request, its headers or a TLS handshake take too long to come. */
+const CONNECTIONS_CHECKED_EVERY_MS = 1_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 /** A route as it was registered; the tests make their table of permissions from these. */
@@ -44,11 +44,20 @@ export const routesOf = (app: Pick<FastifyInstance, 'server'>): readonly Registe
 
 const serverOptions = (deps: HttpDeps): ServerOptions => ({
   maxHeaderSize: deps.limits.headerSizeBytesMax,
-  requestTimeout: REQUEST_TIMEOUT_MS,
-  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: deps.limits.requestArrivalMs,
+  headersTimeout: deps.limits.headersArrivalMs,
+  connectionsCheckingInterval: CONNECTIONS_CHECKED_EVERY_MS,
   keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   // The missing Host header is answered by us, in the form of the contract.
   requireHostHeader: false,
+});
+
+const tlsOptions = (deps: HttpDeps, { cert, key }: NonNullable<HttpDeps['settings']['tls']>): TlsServerOptions => ({
+  ...serverOptions(deps),
+  cert,
+  key,
+  minVersion: 'TLSv1.2',
+  handshakeTimeout: deps.limits.headersArrivalMs,
 });
 
 const serverFactory =
@@ -56,9 +65,7 @@ const serverFactory =
   (listener: RequestListener): Server => {
     const { tls } = deps.settings;
     const server: Server =
-      tls === undefined
-        ? createHttpServer(serverOptions(deps), listener)
-        : createHttpsServer({ ...serverOptions(deps), cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener);
+      tls === undefined ? createHttpServer(serverOptions(deps), listener) : createHttpsServer(tlsOptions(deps, tls), listener);
     // Node would answer an unknown expectation with 417 itself; the admission check answers it like any malformed request.
     server.on('checkExpectation', listener);
     return server;
@@ -142,6 +149,8 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
  */
 export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void = () => undefined): Promise<App> => {
   const app = createApp(deps);
+  const connections = boundConnections(app.server, deps);
+  app.addHook('preClose', async () => connections.endHalfSent());
   app.decorateRequest('caller', null);
   app.decorateRequest('keyId', null);
   const routes = watchRoutes(app);

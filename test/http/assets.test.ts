@@ -2,6 +2,7 @@
 import { Agent, request, type ClientRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
+import { eventually } from '../support/wait.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { asset, ASSET, bearer, fakeMailbox, fakeServer, TEAM, type FakeOptions } from './fakes.js';
 
@@ -37,6 +38,27 @@ const open = async (t: Test, options: FakeOptions = {}) => {
   const uploads = () => server.calls.filter(([name]) => name === 'uploadAsset').map(([, , upload, usage]) => [upload, usage]);
   return { ...server, post, uploads };
 };
+
+void t.test('uploads under way at once are bounded for a team and for all, before their bodies are read', async (t) => {
+  for (const [limits, message] of [
+    [{ teamUploadsAtOnceMax: 2 }, /^A team may have 2 uploads under way at once\. Try again in 1 second\.$/],
+    [{ uploadsAtOnceMax: 2 }, /^As many uploads are under way as the service takes at once, 2\./],
+  ] as const) {
+    const { post, during, calls } = await open(t, { limits });
+    let finish = (): void => {};
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    during.run = (name) => (name === 'uploadAsset' ? finished : undefined);
+    const upload = () => post(form([{ filename: 'a.png', content: 'x' }]));
+    const underWay = [upload(), upload()];
+    const uploading = () => calls.filter(([name]) => name === 'uploadAsset').length;
+    await eventually('both are under way', () => uploading() === 2);
+    t.match(await post('no form'), { status: 429, body: { code: 'RATE_LIMIT_EXCEEDED', message, retryAfter: 1 } });
+    finish();
+    for (const { status } of await Promise.all(underWay)) t.equal(status, 201);
+    t.match(await upload(), { status: 201 });
+    t.match(await upload(), { status: 201 }, 'a refused one took no slot of its team');
+  }
+});
 
 void t.test('a file comes as a form or as base64, and the gallery is measured before', async (t) => {
   const { post, uploads, calls } = await open(t);

@@ -6,6 +6,8 @@ import { resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { Agent, fetch as undiciFetch } from 'undici';
 import { generalRateLimit } from '../../src/domain/limits.js';
+import type { App } from '../../src/http/context.js';
+import { eventually } from '../support/wait.js';
 import { bearer, fakeServer, KEY_ID, NOW, sendBody, type FakeOptions } from './fakes.js';
 
 const listening = async (options: FakeOptions = {}) => {
@@ -198,4 +200,84 @@ void t.test('TLS', async (t) => {
   t.equal(response.status, 200);
   t.match(response.headers.get('strict-transport-security'), /max-age=31536000/);
   await response.text();
+});
+
+/** Writes the bytes, which are no whole request; resolves when the server has the connection. */
+const sendHalf = async (app: App, port: number, bytes: string): Promise<Socket> => {
+  const accepted = once(app.server, 'connection');
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => undefined);
+  socket.write(bytes);
+  await accepted;
+  return socket;
+};
+
+void t.test('headers that do not come whole in time are answered 400, looked at every second', async (t) => {
+  const { app, port } = await listening({ limits: { headersArrivalMs: 50 } });
+  t.teardown(() => app.close());
+  const answer = await allOf(await sendHalf(app, port, 'GET /health/live HTTP/1.1\r\nHost:'));
+  t.match(answer, /^HTTP\/1.1 400 .*did not arrive whole in time/s);
+});
+
+void t.test('connections are bounded; one more is refused, and the log says it once', async (t) => {
+  const { app, port, logged } = await listening({ limits: { connectionsMax: 2 } });
+  t.teardown(() => app.close());
+  const held = [await sendHalf(app, port, 'GET'), await sendHalf(app, port, 'GET')];
+  for (const attempt of [1, 2]) {
+    const refused = connect({ port, host: '127.0.0.1' });
+    refused.on('error', () => undefined);
+    t.equal(await allOf(refused), '', `attempt ${attempt}`);
+  }
+  t.equal(logged.filter(({ message }) => message.startsWith('connections are refused')).length, 1);
+  held[0]!.destroy();
+  await eventually('there is room again', async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/health/live`).catch(() => undefined);
+    return response?.status === 200;
+  });
+  held[1]!.destroy();
+});
+
+void t.test('the stop waits a second for what is half sent, and as long as it takes for what is being answered', async (t) => {
+  const { app, port, during, clock } = await listening();
+  const halves = [
+    await sendHalf(app, port, ''),
+    await sendHalf(app, port, 'GET /health/live HTTP/1.1\r\nHost:'),
+    await sendHalf(
+      app,
+      port,
+      `POST /api/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: ${bearer('full').authorization}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`,
+    ),
+  ];
+  let finish = (): void => {};
+  const entered = new Promise<void>((resolve) => {
+    during.run = () => {
+      resolve();
+      return new Promise<void>((end) => (finish = end));
+    };
+  });
+  const answered = fetch(`http://127.0.0.1:${port}/api/emails/send`, {
+    method: 'POST',
+    headers: { ...bearer('full'), 'content-type': 'application/json' },
+    body: JSON.stringify(sendBody),
+  });
+  await entered;
+  const ends = halves.map((socket) => once(socket.resume(), 'close'));
+  const closed = app.close();
+  await clock.whenWaiting(1);
+  t.same(
+    halves.map(({ closed: isClosed }) => isClosed),
+    [false, false, false],
+    'not at once',
+  );
+  await clock.advance(1_000);
+  await Promise.all(ends);
+  finish();
+  t.equal((await answered).status, 201);
+  let isClosed = false;
+  void closed.then(() => (isClosed = true));
+  await eventually('the connection that stayed open after the answer is ended too', async () => {
+    await clock.advance(1_000);
+    return isClosed;
+  });
+  t.equal(clock.waiting(), 0);
 });

@@ -1,9 +1,33 @@
 /** Reads the one file of a multipart/form-data request (RFC 7578), bounded while it streams. */
 import multipart from '@fastify/multipart';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Upload } from '../../commands/assets.js';
 import { DomainError } from '../../domain/errors.js';
-import type { App } from '../context.js';
+import { callerOf, type App, type HttpDeps } from '../context.js';
+
+/** Of one upload: longer than any takes, so that a slot whose process died is free again after it. */
+const SLOT_TTL_MS = 10 * 60_000;
+
+const busy = (message: string): DomainError =>
+  new DomainError('RATE_LIMIT_EXCEEDED', `${message}. Try again in 1 second.`, { retryAfterS: 1 });
+
+/** A hook before the body is read: takes a slot of the team and one of all until the answer is out. Throws RATE_LIMIT_EXCEEDED. */
+export const uploadSlots =
+  ({ limiter, limits }: Pick<HttpDeps, 'limiter' | 'limits'>) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { uploadsAtOnceMax, teamUploadsAtOnceMax } = limits;
+    const own = await limiter.acquire(`uploads:${callerOf(request).teamId}`, teamUploadsAtOnceMax, SLOT_TTL_MS);
+    if (own === undefined) throw busy(`A team may have ${teamUploadsAtOnceMax} uploads under way at once`);
+    const shared = await limiter.acquire('uploads', uploadsAtOnceMax, SLOT_TTL_MS);
+    const release = (): void => {
+      own.release();
+      shared?.release();
+    };
+    if (shared === undefined || reply.raw.destroyed) release();
+    // `close` also comes where the caller goes away.
+    else reply.raw.once('close', release);
+    if (shared === undefined) throw busy(`As many uploads are under way as the service takes at once, ${uploadsAtOnceMax}`);
+  };
 
 /** Lets the routes of this scope, and no others, take multipart/form-data. */
 export const registerUploads = async (scope: App): Promise<void> => {

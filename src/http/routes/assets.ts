@@ -10,14 +10,14 @@ import { parseAssetId, type AssetId } from '../../domain/ids.js';
 import type { Upload } from '../../commands/assets.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { disposition } from '../hooks/disposition.js';
-import { readUpload, registerUploads } from '../hooks/upload.js';
+import { readUpload, registerUploads, uploadSlots } from '../hooks/upload.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { createAssetExamples } from '../../api/examples.js';
 import { AssetListQuerySchema } from '../../api/queries.js';
 import { pagingOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from './emails.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
 
 const tags = ['Assets'];
 const params = idParams('Id of the asset');
@@ -44,6 +44,7 @@ const uploadRoute = (app: App, deps: Deps): void => {
     '/api/assets',
     {
       config: { access: 'templates:write', uploads: true, examples: createAssetExamples },
+      onRequest: uploadSlots(deps),
       schema: {
         summary: 'Upload an asset',
         description: 'As `multipart/form-data` with the one field `file`, or as JSON. The type is told from the bytes.',

@@ -1,0 +1,66 @@
+/** Bounds the connections of the server, and ends at the stop those over which no whole request has come. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Limits } from '../domain/limits.js';
+import type { Clock } from '../domain/ports/clock.js';
+import type { Logger } from '../domain/ports/logger.js';
+
+type Deps = Readonly<{ limits: Limits; clock: Clock; logger: Logger }>;
+
+export type Connections = Readonly<{
+  /** For the stop: gives what is half sent a moment to come whole, again and again, until no connection is left. */
+  endHalfSent: () => void;
+}>;
+
+/** A request that is on its way when the stop begins arrives within this time, or never. */
+const HALF_SENT_GRACE_MS = 1_000;
+const DROPS_LOGGED_EVERY_MS = 60_000;
+
+/** The same for a TCP connection and for the TLS connection within it. */
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+/** To be called once, before the server listens. */
+export const boundConnections = (server: Server, deps: Deps): Connections => {
+  server.maxConnections = deps.limits.connectionsMax;
+  logDrops(server, deps);
+  const open = new Map<Socket, string>();
+  const underWay = new Map<IncomingMessage, string>();
+  server.on('connection', (socket: Socket) => {
+    open.set(socket, peerOf(socket));
+    socket.once('close', () => open.delete(socket));
+  });
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    underWay.set(request, peerOf(request.socket));
+    response.once('close', () => underWay.delete(request));
+  });
+
+  /** A connection over which at least one whole request is being answered is left alone. */
+  const endOthers = (): void => {
+    const answering = new Set([...underWay].flatMap(([request, peer]) => (request.complete ? [peer] : [])));
+    for (const [socket, peer] of open) if (!answering.has(peer)) socket.destroy();
+  };
+  return {
+    endHalfSent: () => {
+      const closed = new AbortController();
+      server.once('close', () => closed.abort());
+      const endUntilClosed = async (): Promise<void> => {
+        while (open.size > 0 && !closed.signal.aborted) {
+          await deps.clock.sleep(HALF_SENT_GRACE_MS, closed.signal);
+          endOthers();
+        }
+      };
+      void endUntilClosed();
+    },
+  };
+};
+
+/** Says that connections are refused, once in a while. */
+const logDrops = (server: Server, { limits, clock, logger }: Deps): void => {
+  let silentUntilMs = Number.NEGATIVE_INFINITY;
+  server.on('drop', () => {
+    const nowMs = clock.monotonic();
+    if (nowMs < silentUntilMs) return;
+    silentUntilMs = nowMs + DROPS_LOGGED_EVERY_MS;
+    logger.warn({ connectionsMax: limits.connectionsMax }, 'connections are refused: as many are open as may be');
+  });
+};
