@@ -4,22 +4,18 @@ import { loadAsset } from './assets.js';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from './attachment-templates.js';
 import type { CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
+import { generatedName, generatedTitle, suppliedName } from './attachment-names.js';
 import { attachmentTooLarge, invalidAttachments, type Given } from './given-attachments.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
+import type { Budget } from '../domain/budget.js';
 import type { EmailContent } from '../domain/email/events.js';
 import { DomainError } from '../domain/errors.js';
-import { safeFilename } from '../domain/filename.js';
 import type { JsonObject } from '../domain/json.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Files } from '../domain/ports/files.js';
 import type { SealingKey } from '../domain/ports/keys.js';
 import { OutboundFault } from '../domain/ports/outbound-http.js';
 import { assetContentId, type RenderEnvironment } from '../domain/ports/renderer.js';
-import { constantsOf } from '../domain/rendering/scope/constants.js';
-import { fillText } from '../domain/rendering/fill/text.js';
-import type { Language } from '../domain/rendering/scope/formats.js';
-import { compilePreparation } from '../domain/rendering/fill/prepare-values.js';
-import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
 import { resolveAttachmentVersion } from '../domain/attachment-template/state.js';
 import { DAY_MS } from '../domain/time.js';
 
@@ -32,6 +28,8 @@ type Prepared = ReadyAttachment & Readonly<{ temporary?: true; ofTemplate?: true
 export type AttachmentCall = Readonly<{
   variables: JsonObject;
   environment: RenderEnvironment;
+  /** Of the call; the names of its files are filled from it. */
+  budget: Budget;
   /** Pictures of the gallery that the email's template shows; they are kept with the email, whatever becomes of the gallery. */
   assetIds: readonly string[];
 }>;
@@ -44,7 +42,6 @@ const contentTypes: Readonly<Record<OutputFormat, string>> = {
   pdf: 'application/pdf',
   excel: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
-const extensions: Readonly<Record<OutputFormat, string>> = { pdf: '.pdf', excel: '.xlsx' };
 
 /**
  * Makes ready what was given, one after the other, and stops where one fails or all together are too large.
@@ -111,13 +108,9 @@ const generate = async (
     ]);
   }
   const input = { variables: { ...call.variables, ...variables }, environment: call.environment };
-  const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
-  const title = inContext(`${field} ("${name}")`, () => {
-    const template = filename ?? name;
-    if (!hasPlaceholder(template)) return template;
-    const prepared = compilePreparation(content.variables, language, deps.limits)(input.variables, input.environment);
-    return fillText(template, `${field}.filename`, { definitions: content.variables, language, limits: deps.limits }, prepared);
-  });
+  const title = inContext(`${field} ("${name}")`, () =>
+    generatedTitle(filename ?? name, `${field}.filename`, content, { ...input, budget: call.budget, limits: deps.limits }),
+  );
   const made: { file: Prepared; format: OutputFormat }[] = [];
   for (const format of formats) {
     const bytes = await inContext(`${field} ("${name}", ${format})`, () =>
@@ -156,15 +149,6 @@ const inContext = <T>(place: string, work: () => T): T => {
   }
 };
 
-/** The name without an extension of ours, made safe and short enough, then with the one of its format. A slash, as numbers have it, is no path here. */
-const generatedName = (title: string, format: OutputFormat, charsMax: number): string => {
-  const extension = extensions[format];
-  const stem = safeFilename(title.replace(/\.(?:pdf|xlsx)$/i, '').replace(/[/\\]/g, '-'))
-    .slice(0, charsMax - extension.length)
-    .trimEnd();
-  return `${stem === '' ? 'document' : stem}${extension}`;
-};
-
 const shown = async (deps: CommandDeps, caller: Caller, assetId: string): Promise<Prepared> => {
   const asset = await loadAsset(deps, caller.teamId, assetId);
   if (asset === undefined)
@@ -187,13 +171,13 @@ const supplied = async (deps: CommandDeps, caller: Caller, given: Supplied, call
   switch (given.kind) {
     case 'content':
       return {
-        filename: nameOf(given.filename, given.field, deps, call),
+        filename: suppliedName(given.filename, given.field, { ...call, limits: deps.limits }),
         contentType: given.contentType,
         contentId: given.contentId,
         bytes: given.bytes,
       };
     case 'url': {
-      const filename = nameOf(given.filename, given.field, deps, call);
+      const filename = suppliedName(given.filename, given.field, { ...call, limits: deps.limits });
       const { bytes, contentType } = await fetchAttachment(deps, caller, given.url, given.field);
       return { filename, contentType: given.contentType ?? contentType ?? 'application/octet-stream', contentId: given.contentId, bytes };
     }
@@ -205,7 +189,7 @@ const supplied = async (deps: CommandDeps, caller: Caller, given: Supplied, call
           `${given.field}.assetId: there is no asset ${given.assetId}. GET /api/assets lists yours.`,
         );
       return {
-        filename: nameOf(given.filename ?? asset.filename, given.field, deps, call),
+        filename: suppliedName(given.filename ?? asset.filename, given.field, { ...call, limits: deps.limits }),
         contentType: asset.contentType,
         contentId: given.contentId,
         bytes: asset.bytes,
@@ -240,22 +224,6 @@ const fetchAttachment = async (
       errors: [{ field: `${field}.url`, message: fault.message }],
     });
   }
-};
-
-/** Names of supplied files are filled from the variables of the call as they came: no template describes them. */
-const nameOf = (given: string, field: string, { limits }: CommandDeps, { variables, environment }: AttachmentCall): string => {
-  const language: Language = { locale: 'en-US', timeZone: 'UTC' };
-  const filled = hasPlaceholder(given)
-    ? fillText(
-        given,
-        `${field}.filename`,
-        { definitions: [], language, limits },
-        { values: variables, constants: constantsOf(language)(environment) },
-      )
-    : given;
-  const name = safeFilename(filled).slice(0, limits.filenameCharsMax);
-  if (name === '') throw invalidAttachments([{ field: `${field}.filename`, message: 'has no visible character' }]);
-  return name;
 };
 
 /** What the sealed bytes of the attachment at that index are bound to. */

@@ -7,6 +7,7 @@ import { checkRequest, type CheckedRequest } from './check-request.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { readAttachments } from './given-attachments.js';
 import { compiledTemplate, findTemplate, type KnownTemplate } from './templates.js';
+import { openBudget } from '../domain/budget.js';
 import { emailDecider } from '../domain/email/decider.js';
 import type { EmailAccepted, EmailContent } from '../domain/email/events.js';
 import { sendResponse } from './email-answers.js';
@@ -101,15 +102,15 @@ const prepare = async (
   const variables = request.variables as JsonObject;
   const environment = { at: checked.scheduledAt ?? at, company };
   const render = await compiledTemplate(deps, known.id, revision);
-  const rendered = render.check(
-    request.subject === undefined ? { variables, environment } : { variables, environment, subject: request.subject },
-  );
+  const budget = openBudget(deps.limits);
+  const override = request.subject === undefined ? {} : { subject: request.subject };
+  const rendered = render.check({ variables, environment, budget, ...override });
   refuseEmpty(rendered, given.length);
   const { subject, assetIds } = rendered;
   const from = checked.from ?? templateFrom ?? team.settings.defaultFrom;
   const hasAttachments = given.length > 0 || assetIds.length > 0;
   const { files, generated } = hasAttachments
-    ? await prepareAttachments(deps, caller, given, { variables, environment, assetIds })
+    ? await prepareAttachments(deps, caller, given, { variables, environment, assetIds, budget })
     : noAttachments;
   const sealing = files.length === 0 ? undefined : await deps.eventLog.newKey();
   const dueAtMs = checked.scheduledAt === undefined ? nowMs : Date.parse(checked.scheduledAt);

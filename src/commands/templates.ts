@@ -18,6 +18,7 @@ import {
   type TemplateKindOf,
 } from './template-lifecycle.js';
 import { slugOf } from './template-slugs.js';
+import { openBudget } from '../domain/budget.js';
 import { invalid } from '../domain/errors.js';
 import {
   assertDefined,
@@ -121,6 +122,7 @@ export const previewTemplate = async (
   const { subject, html, text, inline } = render({
     variables: previewVariables(definitions, (variables ?? {}) as JsonObject),
     environment: { at, company },
+    budget: openBudget(deps.limits),
   });
   const shown = await withInlineImages(html, inline, {
     loadAsset: (assetId) => loadAsset(deps, caller.teamId, assetId),

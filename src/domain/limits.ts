@@ -53,6 +53,14 @@ export const defaultLimits = {
   pathSegmentsMax: 20,
   ...defaultExpressionLimits,
 
+  // The work of one call, taken from one budget while it is done
+  /** Characters of values that are written out; a mail at its largest takes about seven times its HTML. */
+  workCharsMax: 8 * 1024 * 1024,
+  /** Tags and placeholders in the HTML of a template; attributes, entities and declarations count a quarter. */
+  workElementsMax: 5_000,
+  /** Operations of all calculated variables together. */
+  workOperationsMax: 50_000,
+
   // What is fetched from addresses that callers and authors give
   outboundUrlCharsMax: 2_048,
   outboundSizeBytesMax: 10 * 1024 * 1024,
@@ -163,6 +171,9 @@ export const configurableLimits = [
   'loopIterationsMax',
   'nestedLoopsMax',
   'nestedConditionsMax',
+  'workCharsMax',
+  'workElementsMax',
+  'workOperationsMax',
   'pdfPagesMax',
   'pdfImagesMax',
   'excelRowsMax',

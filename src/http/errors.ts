@@ -52,6 +52,7 @@ export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   ERR_LIMIT_008: 400,
   ERR_LIMIT_009: 400,
   RENDERED_BODY_TOO_LARGE: 400,
+  WORK_LIMIT_EXCEEDED: 400,
   FONT_MISSING: 400,
   IMAGE_NOT_AVAILABLE: 400,
   IMAGES_TOO_LARGE: 400,

@@ -1,4 +1,5 @@
 /** Template and variables in, finished text out. */
+import type { Budget } from '../budget.js';
 import type { JsonObject } from '../json.js';
 import type { MaybePromise } from '../maybe-promise.js';
 import type { EmailTemplateContent } from '../template/schema.js';
@@ -41,13 +42,15 @@ export type EmailInput = Readonly<{
   /** Overrides the template's subject; may hold `{{…}}` as well. */
   subject?: string;
   environment: RenderEnvironment;
+  /** Of the call; none where a mail is rendered that was within it when it was accepted. */
+  budget?: Budget;
 }>;
 
 /**
  * One template revision, compiled. Throws DomainError: VALIDATION_ERROR with `errors` (`variables.order.total`) where a
  * required variable is missing or of the wrong type, a calculated one fails, a QR code cannot hold its value; ERR_LIMIT_002
  * (pictures inside the mail), ERR_LIMIT_007 (loop), ERR_LIMIT_009 (components after expansion),
- * RENDERED_BODY_TOO_LARGE, SUBJECT_TOO_LONG. Same input, same output.
+ * RENDERED_BODY_TOO_LARGE, SUBJECT_TOO_LONG, WORK_LIMIT_EXCEEDED. Same input, same output.
  */
 export type CompiledEmail = ((input: EmailInput) => RenderedEmail) &
   Readonly<{

@@ -1,4 +1,5 @@
 /** The kinds of values that props hold: what each accepts, and the sentence for what it does not. */
+import type { Budget } from '../budget.js';
 import type { Limits } from '../limits.js';
 import { isOperator, operators } from './scope/conditions.js';
 import { cssColor, cssFontFamily } from './css.js';
@@ -7,6 +8,7 @@ import type { Faults } from './check/faults.js';
 import { chartTypes } from './expand/expanded.js';
 import type { Media } from './media.js';
 import { isConstantName, isName, parsePath, shorten, type Path } from './scope/path.js';
+import { spendHtml } from './html-elements.js';
 import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from './fill/templated-text.js';
 import { safeLink } from './urls.js';
 
@@ -24,6 +26,8 @@ type Check = (value: unknown, field: string, tools: CheckTools) => void;
 export type CheckTools = Readonly<{
   faults: Faults;
   limits: Limits;
+  /** Of the call: each text that is checked takes what it will cost. */
+  budget: Budget;
   media: Media;
   /** A sentence where a path may not stand at this place. */
   refused?: (path: Path) => string | undefined;
@@ -50,8 +54,10 @@ export const checkProps = (props: unknown, specs: PropSpecs, field: string, tool
   }
 };
 
-/** Any text with `{{…}}`: its syntax. */
-export const checkText = (text: string, field: string, { faults, limits, refused }: CheckTools): void => {
+/** Any text with `{{…}}` or tags: its syntax, and within the budget of the call its size. */
+export const checkText = (text: string, field: string, { faults, limits, budget, refused }: CheckTools): void => {
+  const tooDeep = spendHtml(text, budget);
+  if (tooDeep !== undefined) faults.add(field, tooDeep);
   if (!hasPlaceholder(text)) return;
   const parsed = parseTemplatedText(text, limits.pathSegmentsMax);
   for (const fault of parsed.faults) faults.add(field, fault);

@@ -9,7 +9,7 @@ import { writeValue } from '../../../domain/rendering/scope/values.js';
 import { assetAddress } from '../../../domain/rendering/urls.js';
 import { NO_IMAGE } from './escape.js';
 import { addAsset, addQrCode } from './inline.js';
-import { runtimeOf, type Runtime } from './runtime.js';
+import { openMeter, runtimeOf, type Meter, type Runtime } from './runtime.js';
 
 /** Escaping makes of one UTF-16 unit at most the nine bytes of a percent-encoded character; references are shorter. */
 const bytesPerUnitMax = 9;
@@ -22,18 +22,25 @@ export const UNDECIDED = new Error('the size is not certain');
 
 const asItIs = (text: string): string => text;
 
-export const checkingRuntimeOf = (limits: Limits): Runtime => ({
-  ...runtimeOf(limits),
-  E: asItIs,
+/** What is longer than a mail may be is for the finished mail to refuse. */
+const measured = (text: string, meter: Meter): string => {
+  meter.htmlLeft -= text.length;
+  if (meter.htmlLeft < 0) throw UNDECIDED;
+  return text;
+};
+
+export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): Runtime => ({
+  ...runtimeOf(limits, meter),
+  E: (text) => measured(text, meter),
   FORMAT: (format, locale, timeZone) => longestOf(format, formatterOf(format, { locale, timeZone })),
   IN_CURRENCY: (format, locale, timeZone) => {
     const longest = longestOf(format, formatterOf({ ...format, currency: 'USD' }, { locale, timeZone }));
     return () => longest;
   },
-  LINK: asItIs,
+  LINK: (address) => measured(address, meter),
   IMAGE: (address, inline) => {
     const asset = assetAddress(address);
-    return asset === undefined ? address + NO_IMAGE : addAsset(inline, asset, limits);
+    return asset === undefined ? measured(address, meter) + NO_IMAGE : addAsset(inline, asset, limits);
   },
   QR: (value, inline, options) => addQrCode(inline, value, options, { limits, draws: false }),
   COMPONENT: asItIs,

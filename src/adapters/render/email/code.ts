@@ -7,9 +7,12 @@
 export type Term = string | Js;
 export type Js = Readonly<{ js: string }>;
 
+/** Lists that may be long are handed over as they are: an engine bounds the arguments of a call. */
+export type Terms = readonly (Term | readonly Term[])[];
+
 export type Code = Readonly<{
-  html: (...terms: readonly Term[]) => void;
-  text: (...terms: readonly Term[]) => void;
+  html: (...terms: Terms) => void;
+  text: (...terms: Terms) => void;
   /** A statement in its place between the outputs. */
   statement: (js: string) => void;
   /** A statement that only the text needs. */
@@ -68,6 +71,10 @@ const createNames = (prefix: string): ((kind: string) => string) => {
   };
 };
 
+const addTo = (pending: Term[], terms: readonly Term[]): void => {
+  for (const term of terms) pending.push(term);
+};
+
 /** `prefix` keeps the names of two sources apart that are put together; without `withText` nothing is written for the text. */
 export const createCode = (prefix = '', withText = true): Code => {
   const constants = new Map<string, string>();
@@ -87,8 +94,8 @@ export const createCode = (prefix = '', withText = true): Code => {
     lines.push(line);
   };
   return {
-    html: (...terms) => void pending.h.push(...terms.map(breakable)),
-    text: (...terms) => void (withText && pending.t.push(...terms)),
+    html: (...terms) => addTo(pending.h, terms.flat().map(breakable)),
+    text: (...terms) => addTo(pending.t, withText ? terms.flat() : []),
     statement,
     textStatement: (line) => {
       if (withText) statement(line);

@@ -1,5 +1,6 @@
 /** Compiles one template revision, through Eta, to one function from variables to a finished email. */
 import { Eta } from 'eta/core';
+import { openUnlimitedBudget } from '../../../domain/budget.js';
 import type { JsonObject } from '../../../domain/json.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { CheckedEmail, CompiledEmail, EmailInput, InlineImage, RenderedEmail } from '../../../domain/ports/renderer.js';
@@ -11,7 +12,7 @@ import { compilePreparation } from '../../../domain/rendering/fill/prepare-value
 import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
 import { showsAnything } from './emptiness.js';
 import { writeDocument, type Source } from './document.js';
-import { runtimeOf, RUNTIME_NAMES, type Runtime } from './runtime.js';
+import { openMeter, runtimeOf, RUNTIME_NAMES, startMeter, type Runtime } from './runtime.js';
 import { finish } from './text-layout.js';
 
 type Constants = Readonly<Record<string, string | number>>;
@@ -30,15 +31,19 @@ export const compile = (content: EmailTemplateContent, limits: Limits): Readonly
   const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
   const whole = make(writeDocument(content, limits, language, 'html and text'));
   const htmlOnly = make(writeDocument(content, limits, language, 'html'));
-  const full = whole.of(runtimeOf(limits));
-  const exact = htmlOnly.of(runtimeOf(limits));
-  const measuring = htmlOnly.of(checkingRuntimeOf(limits));
+  const meter = openMeter();
+  const full = whole.of(runtimeOf(limits, meter));
+  const exact = htmlOnly.of(runtimeOf(limits, meter));
+  const measuring = htmlOnly.of(checkingRuntimeOf(limits, meter));
   const filling = { definitions: content.variables, language, limits };
   const prepared = compilePreparation(content.variables, language, limits);
-  const prepare = ({ variables, subject, environment }: EmailInput) => {
-    const { values, constants } = prepared(variables, environment);
+  const prepare = ({ variables, subject, environment, budget = UNLIMITED }: EmailInput) => {
+    const { values, constants } = prepared(variables, environment, budget);
+    startMeter(meter, limits, budget);
     const title = oneLine(
-      subject === undefined ? exact.subject(values, constants) : fillText(subject, 'subject', filling, { values, constants }),
+      subject === undefined
+        ? exact.subject(values, constants)
+        : fillText(subject, 'subject', { ...filling, budget }, { values, constants }),
     );
     if (title.length > limits.subjectCharsMax) throw subjectTooLong(title.length, limits.subjectCharsMax);
     return { values, constants, title };
@@ -52,6 +57,7 @@ export const compile = (content: EmailTemplateContent, limits: Limits): Readonly
   const check = (input: EmailInput): CheckedEmail => {
     const { values, constants, title } = prepare(input);
     const small = bodyIfSmall(() => measuring.body(values, constants, title), limits);
+    if (small === undefined) startMeter(meter, limits, input.budget);
     const { html, inline } = small ?? exact.body(values, constants, title);
     if (small === undefined) checkSize(html, limits);
     return {
@@ -65,6 +71,7 @@ export const compile = (content: EmailTemplateContent, limits: Limits): Readonly
 };
 
 const NONE: readonly never[] = [];
+const UNLIMITED = openUnlimitedBudget();
 
 /** Undefined where the body may be too large, or it is not certain. */
 const bodyIfSmall = (measure: () => Body, limits: Limits): Body | undefined => {

@@ -8,11 +8,34 @@ const LATIN_SHARE = 10;
 /**
  * For text between tags and for attributes in double quotes. A single euro sign among Latin letters becomes a reference:
  * with it, a string of 20 KB would take two bytes a character and three times as long to encode. Other scripts stay as they are.
+ * It stops where more than `charsMax` characters are written; what it answers is then longer than that and not whole.
  */
-export const escapeHtml = (text: string): string => (SPECIAL.test(text) ? escapeSlowly(text) : text);
+export const escapeHtml = (text: string, charsMax = Infinity): string =>
+  text.length <= charsMax && SPECIAL.test(text) ? escapeSlowly(text, charsMax) : text;
 
-const escapeSlowly = (text: string): string => {
+/** Longer texts are escaped in pieces: a string put together of millions of parts takes more memory than its text, and all of it at once. */
+const PIECE_CHARS = 4_096;
+
+const escapeSlowly = (text: string, charsMax: number): string => {
   const referenceFrom = isMostlyLatin(text) ? 0x80 : Infinity;
+  if (text.length <= PIECE_CHARS) return escapePiece(text, referenceFrom);
+  const pieces: string[] = [];
+  let chars = 0;
+  for (let from = 0; from < text.length && chars <= charsMax;) {
+    const end = from + PIECE_CHARS;
+    // A pair of surrogates is one character and stays together.
+    const to = isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end;
+    const piece = escapePiece(text.slice(from, to), referenceFrom);
+    pieces.push(piece);
+    chars += piece.length;
+    from = to;
+  }
+  return pieces.join('');
+};
+
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code < 0xdc00;
+
+const escapePiece = (text: string, referenceFrom: number): string => {
   let out = '';
   let from = 0;
   let wide = false;
@@ -22,7 +45,7 @@ const escapeSlowly = (text: string): string => {
     const entity = code < 63 ? entityOf(code) : code >= referenceFrom ? referenceAt(text, at) : undefined;
     if (entity === undefined) continue;
     out += text.slice(from, at) + entity;
-    if (code >= 0xd800 && code < 0xdc00 && entity !== REPLACEMENT) at += 1;
+    if (isHighSurrogate(code) && entity !== REPLACEMENT) at += 1;
     from = at + 1;
   }
   out += text.slice(from);
@@ -82,8 +105,8 @@ export const NO_LINK = '#';
 export const NO_IMAGE = 'data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==';
 
 /** An address that was composed, for an attribute: judged as a whole, then escaped. */
-export const linkAttribute = (address: string): string => escapeHtml(safeLink(address) ?? NO_LINK);
-export const imageAttribute = (address: string): string => escapeHtml(safeImage(address) ?? NO_IMAGE);
+export const linkAttribute = (address: string, charsMax?: number): string => escapeHtml(safeLink(address) ?? NO_LINK, charsMax);
+export const imageAttribute = (address: string, charsMax?: number): string => escapeHtml(safeImage(address) ?? NO_IMAGE, charsMax);
 
 export { urlAddress, urlAfterHost, urlComponent, urlHost, urlPath, urlQuery } from '../../../domain/rendering/scope/address.js';
 

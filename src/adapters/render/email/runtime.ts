@@ -1,8 +1,9 @@
 /** The functions that the compiled source of a template calls; each is the domain's meaning or the escaping of one place. */
+import { openUnlimitedBudget, spendChars, type Budget } from '../../../domain/budget.js';
 import type { Json } from '../../../domain/json.js';
 import { defaultLimits, type Limits } from '../../../domain/limits.js';
 import type { ValueFormat } from '../../../domain/template/schema.js';
-import { holds } from '../../../domain/rendering/scope/conditions.js';
+import { holds, type Operator } from '../../../domain/rendering/scope/conditions.js';
 import { pixels } from '../../../domain/rendering/css.js';
 import { formatterOf, type Formatter } from '../../../domain/rendering/scope/formats.js';
 import { bodyTooLarge, tooManyExpanded, tooManyIterations } from '../../../domain/rendering/limit-errors.js';
@@ -23,15 +24,27 @@ type Row = readonly string[];
 const textTable = (rows: readonly Row[], aligns: string, header: Row | undefined, footer: Row | undefined): string =>
   table(rows, { aligns, header, footer });
 
-/** By the names that the source uses. */
-export const runtimeOf = (limits: Limits) => ({
-  E: escape.escapeHtml,
-  S: writeValue,
+/** What the rendering under way draws on. Rendering is synchronous, so that one is enough for a template. */
+export type Meter = {
+  budget: Budget;
+  /** Characters that the values of the HTML may still take. */
+  htmlLeft: number;
+};
+
+const UNLIMITED = openUnlimitedBudget();
+
+export const openMeter = (): Meter => ({ budget: UNLIMITED, htmlLeft: Infinity });
+
+/** Begins a rendering; without a budget only the HTML is bounded. */
+export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMITED): void => {
+  meter.budget = budget;
+  meter.htmlLeft = limits.htmlSizeBytesMax;
+};
+
+/** By the names that the source uses. Whatever a value is read or written for is taken from the meter. */
+export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
+  ...measured(limits, meter),
   STEP: readStep,
-  HOLDS: holds,
-  FORMAT: (format: ValueFormat, locale: string, timeZone: string): Formatter => formatterOf(format, { locale, timeZone }),
-  IN_CURRENCY: (format: ValueFormat, locale: string, timeZone: string): ((currency: string) => Formatter) =>
-    lastOf((currency) => formatterOf({ ...format, currency }, { locale, timeZone })),
   ITEMS: (value: Json | undefined, source: string): readonly Json[] => {
     if (value === undefined || value === null) return NONE;
     if (!isArray(value)) throw notAnArray(source, value);
@@ -44,21 +57,10 @@ export const runtimeOf = (limits: Limits) => ({
   TOO_LARGE: (chars: number): never => {
     throw bodyTooLarge(chars, limits.htmlSizeBytesMax, false);
   },
-  LINK: escape.linkAttribute,
-  IMAGE: (address: string, inline: Inline): string => {
-    const asset = assetAddress(address);
-    return asset === undefined ? escape.imageAttribute(address) : addAsset(inline, asset, limits);
-  },
   ASSET: (address: string, inline: Inline): string => addAsset(inline, address, limits),
   QR: (value: string, inline: Inline, options: QrOptions): string => addQrCode(inline, value, options, { limits, draws: true }),
   QR_SIZE: (size: string): string => String(qrSizePx(size)),
   QR_ALT: qrAlt,
-  COMPONENT: escape.urlComponent,
-  PATH: escape.urlPath,
-  QUERY: escape.urlQuery,
-  ADDRESS: escape.urlAddress,
-  HOST: escape.urlHost,
-  AFTER_HOST: escape.urlAfterHost,
   TEXT_LINK: (address: string, alone: boolean): string => {
     const safe = safeLink(address)?.replace(/^(?:mailto|tel):/i, '');
     if (safe === undefined || safe.startsWith('#')) return '';
@@ -81,6 +83,55 @@ export const runtimeOf = (limits: Limits) => ({
   MOMENT: moment,
   TABLE: textTable,
 });
+
+/** The functions through which values pass, however long they are. */
+const measured = (limits: Limits, meter: Meter) => {
+  const read = (text: string): string => {
+    spendChars(meter.budget, text.length);
+    return text;
+  };
+  const written = (html: string): string => {
+    meter.htmlLeft -= html.length;
+    if (meter.htmlLeft < 0) throw bodyTooLarge(limits.htmlSizeBytesMax - meter.htmlLeft, limits.htmlSizeBytesMax, false);
+    return html;
+  };
+  const formatted =
+    (format: Formatter): Formatter =>
+    (value) =>
+      typeof value === 'number' ? format(value) : read(format(value));
+  // An encoded value is at least as long as the value, and all of it becomes HTML.
+  const encoded =
+    (encode: (text: string) => string): ((text: string) => string) =>
+    (text) => {
+      if (text.length > meter.htmlLeft) written(text);
+      return encode(read(text));
+    };
+  return {
+    E: (text: string): string => written(escape.escapeHtml(text, meter.htmlLeft)),
+    /** A value that becomes a part of a text: of the subject, an address, a style, the text part. */
+    T: read,
+    S: (value: Json | undefined): string => (typeof value === 'number' ? String(value) : read(writeValue(value))),
+    HOLDS: (operator: Operator, left: Json | undefined, right: Json | undefined): boolean => {
+      if (typeof left === 'string') read(left);
+      if (typeof right === 'string') read(right);
+      return holds(operator, left, right);
+    },
+    FORMAT: (format: ValueFormat, locale: string, timeZone: string): Formatter => formatted(formatterOf(format, { locale, timeZone })),
+    IN_CURRENCY: (format: ValueFormat, locale: string, timeZone: string): ((currency: string) => Formatter) =>
+      lastOf((currency) => formatted(formatterOf({ ...format, currency }, { locale, timeZone }))),
+    LINK: (address: string): string => written(escape.linkAttribute(read(address), meter.htmlLeft)),
+    IMAGE: (address: string, inline: Inline): string => {
+      const asset = assetAddress(read(address));
+      return asset === undefined ? written(escape.imageAttribute(address, meter.htmlLeft)) : addAsset(inline, asset, limits);
+    },
+    COMPONENT: encoded(escape.urlComponent),
+    PATH: encoded(escape.urlPath),
+    QUERY: encoded(escape.urlQuery),
+    ADDRESS: encoded(escape.urlAddress),
+    HOST: encoded(escape.urlHost),
+    AFTER_HOST: encoded(escape.urlAfterHost),
+  };
+};
 
 export type Runtime = ReturnType<typeof runtimeOf>;
 export const RUNTIME_NAMES: readonly string[] = Object.keys(runtimeOf(defaultLimits));

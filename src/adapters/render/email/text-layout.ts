@@ -3,11 +3,16 @@ import { progressOf, type Progress } from '../../../domain/rendering/expand/time
 
 export const TEXT_COLUMNS = 78;
 
+/** What lines begin with leaves at least half of the line to the text, however deep lists and quotations are nested. */
+const PREFIX_COLUMNS = TEXT_COLUMNS / 2;
+const LABEL_COLUMNS = TEXT_COLUMNS;
+
 /**
  * In: one paragraph (its own line breaks are kept), what its first line and its other lines begin with.
  * Out: lines of at most 78 characters; a word that is longer, such as a link, has a line to itself and stays whole.
  */
 export const wrap = (text: string, first = '', rest = first): string => {
+  if (rest.length > PREFIX_COLUMNS) return wrap(text, first.slice(-PREFIX_COLUMNS), rest.slice(-PREFIX_COLUMNS));
   if (first.length + text.length <= TEXT_COLUMNS && !text.includes('\n')) return first + text;
   let out = '';
   let prefix = first;
@@ -113,7 +118,8 @@ const labelled = (
     row
       .flatMap((cell, column) => {
         if (cell === '') return [];
-        const label = header?.[column] ?? '';
+        // It stands in every row, so its length counts as often as there are rows.
+        const label = header?.[column]?.slice(0, LABEL_COLUMNS) ?? '';
         return [wrap(label === '' ? cell : `${label}: ${cell}`, '', '  ')];
       })
       .join('\n');

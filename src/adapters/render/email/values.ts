@@ -69,7 +69,7 @@ export const htmlOf = (text: TemplatedText, context: Context, format?: ValueForm
 
 /** Terms for the text part. */
 export const textOf = (text: TemplatedText, context: Context, format?: ValueFormat): readonly Term[] =>
-  text.map((part) => (typeof part === 'string' ? part : js(stringOf(part.path, context, format))));
+  text.map((part) => (typeof part === 'string' ? part : js(`T(${stringOf(part.path, context, format)})`)));
 
 /** The expression of the whole text, nothing escaped: for what is judged and escaped afterwards. */
 export const plainOf = (text: TemplatedText, context: Context): string => concat(textOf(text, context));

@@ -1,4 +1,5 @@
 /** Checks an attachment template when it is saved: everything that is wrong with it, at once, each fault with its path. */
+import { openBudget } from '../../budget.js';
 import type { Limits } from '../../limits.js';
 import {
   orientations,
@@ -35,7 +36,14 @@ export const checkAttachmentTemplate = (input: unknown, limits: Limits): { conte
   const { schema, variables: definitions, locale, timeZone } = input;
   const outputs = formatsOf(schema);
   measureDocument(schema, outputs, limits);
-  const tools: WalkTools = { faults, limits, media: documentMedia(limits.excelColumnsMax), ids: new Map(), outputs };
+  const tools: WalkTools = {
+    faults,
+    limits,
+    budget: openBudget(limits),
+    media: documentMedia(limits.excelColumnsMax),
+    ids: new Map(),
+    outputs,
+  };
   for (const name of Object.keys(input))
     if (!known.includes(name)) faults.add(shorten(name), `is not known; known are ${known.join(', ')}`);
   const variables = checkVariables(definitions, tools);

@@ -1,4 +1,5 @@
 /** Checks an email template when it is saved: everything that is wrong with it, at once, each fault with its path. */
+import { openBudget } from '../../budget.js';
 import type { Limits } from '../../limits.js';
 import type { EmailTemplateContent } from '../../template/schema.js';
 import { checkSections, refuseUnknown, type WalkTools } from './components.js';
@@ -26,7 +27,7 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
   }
   const { schema, subject, locale, timeZone } = input;
   measureTemplate(schema, limits);
-  const tools: WalkTools = { faults, limits, media: mailMedia, ids: new Map(), outputs: ['email'] };
+  const tools: WalkTools = { faults, limits, budget: openBudget(limits), media: mailMedia, ids: new Map(), outputs: ['email'] };
   for (const name of Object.keys(input))
     if (!known.includes(name)) faults.add(shorten(name), `is not known; known are ${known.join(', ')}`);
   checkSubject(subject, tools);

@@ -1,4 +1,5 @@
 /** Expands an attachment template for its data: loops unrolled, conditions decided, texts filled, limits kept while the work is done. */
+import { openBudget } from '../../budget.js';
 import { DomainError } from '../../errors.js';
 import type {
   AttachmentTemplateContent,
@@ -45,7 +46,7 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
     refuseFormat(content, format);
     if (format === 'pdf' && pages.length > limits.pdfPagesMax) throw tooManyPages(pages.length, limits.pdfPagesMax, false);
     if (format === 'excel' && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
-    const { values, constants } = prepare(variables, environment);
+    const { values, constants } = prepare(variables, environment, openBudget(limits));
     const state: State = {
       values,
       constants,

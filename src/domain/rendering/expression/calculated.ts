@@ -96,7 +96,7 @@ const compileOne = (
 };
 
 /** The moment of one call; its results share one size. */
-export type CalculationMoment = Pick<Moment, 'at' | 'constants'>;
+export type CalculationMoment = Pick<Moment, 'at' | 'constants' | 'budget'>;
 
 export type Calculation = (values: JsonObject, moment: CalculationMoment) => JsonObject;
 
@@ -143,7 +143,7 @@ const named = <T>(name: string, calculate: () => T): T => {
     return calculate();
   } catch (error) {
     if (error instanceof ExpressionError) throw failed(name, `cannot be calculated: its expression ${error.message}`, error);
-    if (!(error instanceof DomainError)) throw error;
+    if (!(error instanceof DomainError) || error.code === 'WORK_LIMIT_EXCEEDED') throw error;
     const [first] = error.details.errors ?? [];
     throw failed(
       first === undefined ? name : first.field.slice('variables.'.length),

@@ -1,5 +1,6 @@
 /** Compiles an expression once, node by node, to functions that call each other: nothing of it is ever run as code. */
 import type { Expression } from 'acorn';
+import { spendOperations, type Budget } from '../../budget.js';
 import type { Json, JsonObject } from '../../json.js';
 import { chainStep, memberStep, nameStep } from './access.js';
 import { callStep, newStep } from './calls.js';
@@ -23,12 +24,14 @@ export type Moment = Readonly<{
   operationsMax?: number;
   /** Shared by several evaluations whose results are kept together. */
   resultSize?: ResultSize;
+  /** Of the call: each evaluation takes the operations that it needed. */
+  budget?: Budget;
 }>;
 
 export type CompiledExpression = Readonly<{
   /**
    * Reads own members of the scope only and changes nothing; a variable without a value is undefined. The same scope and
-   * moment give the same answer on every machine. Throws ExpressionError.
+   * moment give the same answer on every machine. Throws ExpressionError, and WORK_LIMIT_EXCEEDED where the budget is spent.
    */
   evaluate: (scope: JsonObject, moment: Moment) => Json | undefined;
   /** The variables and constants that it reads. */
@@ -54,10 +57,12 @@ export const compileExpression = (
   const { expressionOperationsMax, expressionResultsCharsMax, expressionResultDepthMax: depthMax } = limits;
   return {
     reads: found.reads,
-    evaluate: (scope, { at, constants = NO_CONSTANTS, operationsMax = expressionOperationsMax, resultSize }) => {
+    evaluate: (scope, { at, constants = NO_CONSTANTS, operationsMax = expressionOperationsMax, resultSize, budget }) => {
       const locals = localsCount === 0 ? [] : new Array<undefined>(localsCount).fill(undefined);
       const run: Run = { scope, constants, at, limits, operationsMax, operationsLeft: operationsMax, locals };
-      return toJson(step(run), { size: resultSize ?? { charsLeft: expressionResultsCharsMax }, depthMax });
+      const result = toJson(step(run), { size: resultSize ?? { charsLeft: expressionResultsCharsMax }, depthMax });
+      if (budget !== undefined) spendOperations(budget, operationsMax - run.operationsLeft);
+      return result;
     },
   };
 };

@@ -2,7 +2,7 @@
 import { isTruthy, joined, numberOf, textOf } from './convert.js';
 import { ExpressionError } from './errors.js';
 import { placeAt } from './members.js';
-import { charge, checkItems, isList, type Run, type Step, type Value } from './run.js';
+import { charge, checkItems, costOfText, isList, type Run, type Step, type Value } from './run.js';
 import type { Method } from './text-methods.js';
 
 type List = readonly Value[];
@@ -11,7 +11,8 @@ type ListMethod = Method<List>;
 const find =
   (apply: (list: List, wanted: Value, from: number | undefined) => Value): ListMethod =>
   (list, [wanted, from], run, at) => {
-    charge(run, list.length, at);
+    // Each item may be as long a text as the one that is looked for.
+    charge(run, list.length * (1 + (typeof wanted === 'string' ? costOfText(wanted.length) : 0)), at);
     return apply(list, wanted, from === undefined ? undefined : numberOf(run, from, at));
   };
 

@@ -47,13 +47,19 @@ const ordered =
     return texts(a, b);
   };
 
+/** Texts of one length are compared letter by letter; of two lengths they are known to differ. */
+const strictlyEqual: Binary = (run, left, right, at) => {
+  if (typeof left === 'string' && typeof right === 'string' && left.length === right.length) charge(run, costOfText(left.length), at);
+  return left === right;
+};
+
 /** The abstract equality of ECMA-262. */
 const looselyEqual: Binary = (run, left, right, at) => {
   if (left === null || left === undefined || right === null || right === undefined) return (left ?? undefined) === (right ?? undefined);
   if (typeof left === 'object' && typeof right === 'object') return left === right;
   const a = primitiveOf(run, left, 'default', at);
   const b = primitiveOf(run, right, 'default', at);
-  return typeof a === typeof b ? a === b : numberOf(run, a, at) === numberOf(run, b, at);
+  return typeof a === typeof b ? strictlyEqual(run, a, b, at) : numberOf(run, a, at) === numberOf(run, b, at);
 };
 
 const binaries: Readonly<Record<Exclude<BinaryOperator, 'instanceof'>, Binary>> = {
@@ -69,8 +75,8 @@ const binaries: Readonly<Record<Exclude<BinaryOperator, 'instanceof'>, Binary>> 
   '<<': arithmetic((a, b) => a << b),
   '>>': arithmetic((a, b) => a >> b),
   '>>>': arithmetic((a, b) => a >>> b),
-  '===': (_run, a, b) => a === b,
-  '!==': (_run, a, b) => a !== b,
+  '===': strictlyEqual,
+  '!==': (run, a, b, place) => !strictlyEqual(run, a, b, place),
   '==': looselyEqual,
   '!=': (run, a, b, place) => !looselyEqual(run, a, b, place),
   '<': ordered(

@@ -32,7 +32,7 @@ const n = (value: number): string => written.format(value);
 /**
  * Takes operations off the budget; throws TOO_MANY_OPERATIONS where it does not suffice. One each: an operator, a call (or one
  * for each argument where there are more), a call of an arrow function, an access by `[…]`, a part of a template, an array or
- * an object, an item that a method without a function goes over; and one for every 256 characters that are read or made.
+ * an object, an item that a method without a function goes over; and one for every 256 characters that are read, compared or made.
  * Literals, names and `.name` are free: the depth of the tree bounds how many stand under one operation.
  */
 export const charge = (run: Run, operations: number, at: number): void => {

@@ -1,4 +1,5 @@
 /** From the variables of a call to the values that a template is rendered with: checked, completed, calculated. */
+import type { Budget } from '../../budget.js';
 import type { JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
 import type { RenderEnvironment } from '../../ports/renderer.js';
@@ -14,7 +15,7 @@ export type PreparedValues = Readonly<{
   constants: Readonly<Record<Constant, string | number>>;
 }>;
 
-export type Preparation = (variables: JsonObject, environment: RenderEnvironment) => PreparedValues;
+export type Preparation = (variables: JsonObject, environment: RenderEnvironment, budget: Budget) => PreparedValues;
 
 /**
  * In: the definitions of a checked template, its language. Out: a function for its calls. It throws VALIDATION_ERROR with
@@ -29,8 +30,8 @@ export const compilePreparation = (definitions: readonly VariableDefinition[], l
   }
   const check = compileVariableCheck(definitions.filter((definition) => !isCalculated(definition)));
   const calculate = compileCalculation(definitions, limits);
-  return (variables, environment) => {
+  return (variables, environment, budget) => {
     const constants = constantsAt(environment);
-    return { values: calculate(check(variables), { at: environment.at, constants }), constants };
+    return { values: calculate(check(variables), { at: environment.at, constants, budget }), constants };
   };
 };

@@ -1,4 +1,5 @@
 /** A single text with `{{…}}`, filled once: a subject or a file name that came with a call. What is used often is compiled instead. */
+import { spendChars, type Budget } from '../../budget.js';
 import { DomainError } from '../../errors.js';
 import type { JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
@@ -10,13 +11,13 @@ import { formatAt, shapeOf } from '../scope/shapes.js';
 import { hasPlaceholder, parseTemplatedText } from './templated-text.js';
 import { writeValue } from '../scope/values.js';
 
-export type Filling = Readonly<{ definitions: readonly VariableDefinition[]; language: Language; limits: Limits }>;
+export type Filling = Readonly<{ definitions: readonly VariableDefinition[]; language: Language; limits: Limits; budget: Budget }>;
 
-/** In: the text, the path of its field, the definitions and their values. Throws VALIDATION_ERROR where the text is no templated text. */
+/** In: the text, the path of its field, the definitions and their values. Throws VALIDATION_ERROR where the text is no templated text, WORK_LIMIT_EXCEEDED before the text is longer than the budget. */
 export const fillText = (
   text: string,
   field: string,
-  { definitions, language, limits }: Filling,
+  { definitions, language, limits, budget }: Filling,
   { values, constants }: PreparedValues,
 ): string => {
   if (!hasPlaceholder(text)) return text;
@@ -30,7 +31,9 @@ export const fillText = (
       if (typeof part === 'string') return part;
       const format = formatAt(shapes.get(String(part.path[0])), part.path);
       const value = readPath(all, part.path);
-      return format === undefined ? writeValue(value) : formatterOf(format, language)(value);
+      const written = format === undefined ? writeValue(value) : formatterOf(format, language)(value);
+      spendChars(budget, written.length);
+      return written;
     })
     .join('');
 };

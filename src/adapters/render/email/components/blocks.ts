@@ -47,14 +47,14 @@ const openTextCell = (props: JsonObject, outer: Context): Context => {
 export const richText: ComponentRenderer = (component, context) => {
   const nodes = parseRichText(component.content ?? '', 'block', context);
   const inner = openTextCell(propsOf(component), context);
-  context.code.html(...richHtml(nodes, inner), '</td></tr>');
+  context.code.html(richHtml(nodes, inner), '</td></tr>');
   writeRichText(nodes, context);
 };
 
 export const htmlFragment: ComponentRenderer = (component, context) => {
   const nodes = parseRichText(component.content ?? '', 'fragment', context);
   const inner = openTextCell(propsOf(component), context);
-  context.code.html(...richHtml(nodes, inner), '</td></tr>');
+  context.code.html(richHtml(nodes, inner), '</td></tr>');
   writeRichText(nodes, context);
 };
 
@@ -64,14 +64,14 @@ export const list: ComponentRenderer = (component, context) => {
   const inner = openTextCell(props, context);
   if (props['dataSource'] === undefined) {
     const nodes = asList(parseRichText(component.content ?? '', 'block', context), tag, props['ordered'] === true);
-    context.code.html(...richHtml(nodes, inner), '</td></tr>');
+    context.code.html(richHtml(nodes, inner), '</td></tr>');
     return writeRichText(nodes, context);
   }
   const { code } = context;
   code.html(`<${tag} style="margin:0;padding:0 0 0 24px">`);
   openItems(props, inner, (each, index) => {
     const nodes = parseRichText(component.content ?? '', 'inline', each);
-    code.html('<li style="margin:0 0 6px">', ...richHtml(nodes, each), '</li>');
+    code.html('<li style="margin:0 0 6px">', richHtml(nodes, each), '</li>');
     const terms = inlineText(nodes, each);
     const bullet = tag === 'ol' ? `(${index}+1)+". "` : '"- "';
     code.text(js(`ITEM(${bullet},${concat(terms)})`), '\n');

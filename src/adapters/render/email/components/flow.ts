@@ -55,6 +55,6 @@ const note = (text: string, context: Context): void => {
     ...alignAttribute(type.align),
     ` style="padding:${gap(context)};`,
   );
-  code.html(...textDeclarations(type).map(attributeSafe), '">', ...htmlOf(parts, context), '</td></tr>');
-  code.text(...textOf(parts, context), '\n\n');
+  code.html(...textDeclarations(type).map(attributeSafe), '">', htmlOf(parts, context), '</td></tr>');
+  code.text(textOf(parts, context), '\n\n');
 };

@@ -42,7 +42,7 @@ export const button: ComponentRenderer = (component, context) => {
     background,
   );
   if (border !== undefined) code.html(';border:', border);
-  code.html(';mso-padding-alt:', padding, '"><a', classAttribute(colorClass('text', color, label)), ' href="', ...linkOf(href, context));
+  code.html(';mso-padding-alt:', padding, '"><a', classAttribute(colorClass('text', color, label)), ' href="', linkOf(href, context));
   code.html('" style="display:', full ? 'block' : 'inline-block', ';padding:', padding, ';mso-padding-alt:0;border-radius:', radius);
   code.html(
     ';font-family:',
@@ -53,7 +53,7 @@ export const button: ComponentRenderer = (component, context) => {
     color,
     ';text-decoration:none;text-align:center">',
   );
-  code.html(...richHtml(nodes, label), '</a></td></tr></table></td></tr>');
+  code.html(richHtml(nodes, label), '</a></td></tr></table></td></tr>');
   const text = inlineText(nodes, context);
   writeLine([...text, ...linkTail(text, href, context)], context);
 };
@@ -69,7 +69,7 @@ export const image: ComponentRenderer = (component, context) => {
   const alt = templated(typeof props['alt'] === 'string' ? props['alt'] : '', context);
   const href = typeof props['href'] === 'string' ? templated(props['href'], context) : undefined;
   code.html('<tr><td', ...alignAttribute(align), ' style="padding:', padding, '">');
-  if (href !== undefined) code.html('<a href="', ...linkOf(href, context), '">');
+  if (href !== undefined) code.html('<a href="', linkOf(href, context), '">');
   code.html(
     '<img',
     classAttribute(colorClass('text', type.color, context)),

@@ -116,7 +116,7 @@ const header = (props: JsonObject, columns: readonly Column[], look: Look): void
     context.code.html(' style="', ...cellDeclarations(look, inner, at, columns.length));
     if (background !== undefined) context.code.html(';background-color:', background);
     context.code.html(';font-weight:600;text-align:', column.headerAlign, '">');
-    context.code.html(...richHtml(parseRichText(column.header, 'inline', inner), inner), '</th>');
+    context.code.html(richHtml(parseRichText(column.header, 'inline', inner), inner), '</th>');
   });
   context.code.html('</tr>');
 };
@@ -157,7 +157,7 @@ const row = (
     );
     context.code.html(...(column.align === 'left' ? [] : [' align="', column.align, '"']), ...widthAttribute(column));
     context.code.html(' style="', ...cellDeclarations(look, context, at, columns.length), kind === 'footer' ? ';font-weight:600' : '');
-    context.code.html(';vertical-align:top">', ...richHtml(nodes, context, column.format), '</td>');
+    context.code.html(';vertical-align:top">', richHtml(nodes, context, column.format), '</td>');
   });
   context.code.html('</tr>');
 };
@@ -184,7 +184,7 @@ const dataRows = (props: JsonObject, columns: readonly Column[], look: Look, row
             classAttribute(colorClass('text', look.context.type.color, look.context), lineClass(look)),
             ` colspan="${columns.length}" style="`,
           );
-          code.html(...cellDeclarations(look, look.context, 0, 1), '">', ...htmlOf(parts, look.context), '</td></tr>');
+          code.html(...cellDeclarations(look, look.context, 0, 1), '">', htmlOf(parts, look.context), '</td></tr>');
           code.textStatement(`${rows}.push([${concat(textOf(parts, look.context))}]);`);
         };
   openItems(

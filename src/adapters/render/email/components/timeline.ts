@@ -62,7 +62,7 @@ const writeStep = (step: Step, { color, isLast }: Look, context: Context): void 
     '<tr>',
     byProgress(progress, (one) => dotCell(one, color, context)),
   );
-  code.html(...cell('0 0 0 12px'), '<strong style="font-weight:600">', ...htmlOf(step.title, context), '</strong></td></tr>');
+  code.html(...cell('0 0 0 12px'), '<strong style="font-weight:600">', htmlOf(step.title, context), '</strong></td></tr>');
   const details = detailsOf(step, context);
   const below = (last: boolean): readonly Term[] => [
     '<tr><td width="13" style="width:13px;font-size:0;line-height:0">&nbsp;</td>',

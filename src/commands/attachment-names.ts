@@ -1,0 +1,56 @@
+/** Names of the files of one call: filled from its variables within its budget, made safe and short enough. */
+import { invalidAttachments } from './given-attachments.js';
+import type { AttachmentTemplateContent, OutputFormat } from '../domain/attachment-template/schema.js';
+import type { Budget } from '../domain/budget.js';
+import { safeFilename } from '../domain/filename.js';
+import type { JsonObject } from '../domain/json.js';
+import type { Limits } from '../domain/limits.js';
+import type { RenderEnvironment } from '../domain/ports/renderer.js';
+import { compilePreparation } from '../domain/rendering/fill/prepare-values.js';
+import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
+import { fillText } from '../domain/rendering/fill/text.js';
+import { constantsOf } from '../domain/rendering/scope/constants.js';
+import type { Language } from '../domain/rendering/scope/formats.js';
+
+/** What names are filled from. */
+type Filling = Readonly<{ variables: JsonObject; environment: RenderEnvironment; budget: Budget; limits: Limits }>;
+
+const extensions: Readonly<Record<OutputFormat, string>> = { pdf: '.pdf', excel: '.xlsx' };
+
+/** The title of a document, which is its name too: filled with the formats and the calculated variables of its template. */
+export const generatedTitle = (
+  template: string,
+  field: string,
+  content: AttachmentTemplateContent,
+  { variables, environment, budget, limits }: Filling,
+): string => {
+  if (!hasPlaceholder(template)) return template;
+  const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
+  const prepared = compilePreparation(content.variables, language, limits)(variables, environment, budget);
+  return fillText(template, field, { definitions: content.variables, language, limits, budget }, prepared);
+};
+
+/** The name without an extension of ours, made safe and short enough, then with the one of its format. A slash, as numbers have it, is no path here. */
+export const generatedName = (title: string, format: OutputFormat, charsMax: number): string => {
+  const extension = extensions[format];
+  const stem = safeFilename(title.replace(/\.(?:pdf|xlsx)$/i, '').replace(/[/\\]/g, '-'))
+    .slice(0, charsMax - extension.length)
+    .trimEnd();
+  return `${stem === '' ? 'document' : stem}${extension}`;
+};
+
+/** Names of supplied files are filled from the variables of the call as they came: no template describes them. */
+export const suppliedName = (given: string, field: string, { variables, environment, budget, limits }: Filling): string => {
+  const language: Language = { locale: 'en-US', timeZone: 'UTC' };
+  const filled = hasPlaceholder(given)
+    ? fillText(
+        given,
+        `${field}.filename`,
+        { definitions: [], language, limits, budget },
+        { values: variables, constants: constantsOf(language)(environment) },
+      )
+    : given;
+  const name = safeFilename(filled).slice(0, limits.filenameCharsMax);
+  if (name === '') throw invalidAttachments([{ field: `${field}.filename`, message: 'has no visible character' }]);
+  return name;
+};
