@@ -46,9 +46,11 @@ void t.test('an accepted email comes to the bus with its priority; a scheduled o
   const high = await world.send({ priority: 'high' });
   const low = await world.send({ priority: 'low' });
   await world.send({ scheduledAt: '2030-01-02T00:00:00Z' });
-  await until(() => published.length >= 2, 'two pointers');
+  // The look for what was open before may find an email that has just come: its pointer has the same id.
+  const distinct = () => [...new Map(published.map((pointer) => [pointer.id, pointer])).values()];
+  await until(() => distinct().length >= 2, 'two pointers');
   t.same(
-    published.map(({ stream, priority }) => [stream, priority]),
+    distinct().map(({ stream, priority }) => [stream, priority]),
     [
       [emailStream(high), 'high'],
       [emailStream(low), 'low'],
