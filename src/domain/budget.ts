@@ -45,7 +45,7 @@ export const spendOperations = (budget: Budget, operations: number): void => {
 const written = new Intl.NumberFormat('en-US');
 
 const advice: Readonly<Record<Unit, string>> = {
-  characters: 'characters of values are filled in: give shorter values, or show them less often',
+  characters: 'characters of values are filled in, or of tags are read: give shorter values, show them less often, close every tag',
   elements:
     'tags and placeholders (attributes and entities count a quarter) stand in the HTML of the template: write less of them, or use components',
   operations: 'operations are taken by calculated variables together: calculate less, or pass calculated values',

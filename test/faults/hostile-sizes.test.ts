@@ -134,6 +134,18 @@ void t.test('HTML of many elements is refused at save before it is parsed', asyn
   t.throws(() => checkAttachmentTemplate(document, defaultLimits), { code: 'WORK_LIMIT_EXCEEDED' }, 'documents as well');
 });
 
+void t.test('a tag that another stands in costs what is read of it again', async (t) => {
+  for (const tag of ['<br/b=', '<p/b=', '<li/b=', '<a', '<br<']) {
+    const html = tag.repeat(MEGA / tag.length);
+    const { save } = await world({ content: html });
+    await tooMuch(t, 'characters', save());
+  }
+  const html = `${'<p class="a" title="{{s}}">x</p>'.repeat(500)}`;
+  const budget = openBudget(defaultLimits);
+  spendHtml(html, budget);
+  t.ok(defaultLimits.workCharsMax - budget.charsLeft <= html.length, 'otherwise each character is read once');
+});
+
 void t.test('the elements of all texts count together', async (t) => {
   const template = templateOf(['a', 'b'].map((id) => ({ id, type: 'rich-text', content: '<p>x</p>'.repeat(6) })));
   const check = (workElementsMax: number) => checkEmailTemplate(template, { ...defaultLimits, workElementsMax });

@@ -1,5 +1,5 @@
 /** A linear look over the HTML of an author, before anything parses it: what it will cost, and how deep its elements are nested. */
-import { spendElements, type Budget } from '../budget.js';
+import { spendChars, spendElements, type Budget } from '../budget.js';
 
 /** Parsers keep the open elements in a list and walk it for each tag. No mail comes near it. */
 const OPEN_MAX = 256;
@@ -28,7 +28,8 @@ const CLOSED_BY_THE_NEXT: ReadonlySet<string> = new Set(['p', 'li', 'dt', 'dd', 
 
 /**
  * Takes from the budget what stands in the text: one for each opening tag, closing tag without an opening one, other `<` and
- * placeholder, a quarter for each attribute, `&` and `;`. Throws WORK_LIMIT_EXCEEDED. Answers a fault where elements are
+ * placeholder, a quarter for each attribute, `&` and `;`; and the characters of each tag, for a tag that stands in another is read
+ * again. Throws WORK_LIMIT_EXCEEDED. Answers a fault where elements are
  * nested too deep.
  */
 export const spendHtml = (html: string, budget: Budget): string | undefined => {
@@ -57,6 +58,7 @@ const spendTags = (html: string, budget: Budget): string | undefined => {
   for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) {
     TAG.lastIndex = at + 1;
     const [, slash, written = ''] = TAG.exec(html) ?? [];
+    spendChars(budget, written.length);
     const name = written.toLowerCase();
     const before = slash === '/' ? open.lastIndexOf(name) : -1;
     if (before >= 0) {
@@ -79,5 +81,8 @@ const ATTRIBUTE = /[\s/]*(?:[^\s/>=]+(?:\s*=\s*(?:"[^"]*"?|'[^']*'?|[^\s>]*))?|=
 /** From behind the name of a tag to its end. */
 const spendAttributes = (html: string, from: number, budget: Budget): void => {
   ATTRIBUTE.lastIndex = from;
-  while (ATTRIBUTE.test(html)) spendElements(budget, SMALL);
+  for (let read = from; ATTRIBUTE.test(html); read = ATTRIBUTE.lastIndex) {
+    spendElements(budget, SMALL);
+    spendChars(budget, ATTRIBUTE.lastIndex - read);
+  }
 };
