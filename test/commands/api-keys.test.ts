@@ -15,7 +15,7 @@ import { caller, openWorld, stranger, TEAM } from '../support/command-world.js';
 /** Where the first key waits, in memory. */
 const openPending = (): PendingFirstKey => {
   let kept: string | undefined;
-  return { place: 'memory', read: () => kept, keep: (key) => void (kept = key), remove: () => void (kept = undefined) };
+  return { read: () => kept, keep: (key) => void (kept = key), remove: () => void (kept = undefined) };
 };
 
 /** What is shown, first to last. */

@@ -1,9 +1,9 @@
 /** The first API key between its making and its showing: a file of mode 0600 in the data directory. */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
 
 export const openFirstKeyFile = (file: string): PendingFirstKey => ({
-  place: file,
   read: () => {
     try {
       return readFileSync(file, 'utf8').trim();
@@ -24,6 +24,17 @@ export const openFirstKeyFile = (file: string): PendingFirstKey => ({
       closeSync(handle);
     }
     renameSync(partial, file);
+    // Only then the new name survives a power loss.
+    syncDirectory(dirname(file));
   },
   remove: () => rmSync(file, { force: true }),
 });
+
+const syncDirectory = (directory: string): void => {
+  const handle = openSync(directory, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+};

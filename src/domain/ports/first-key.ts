@@ -1,8 +1,6 @@
 /** Where the first API key waits until somebody has seen it. */
 
 export type PendingFirstKey = Readonly<{
-  /** Names the place, for people. */
-  place: string;
   /** undefined where none waits. */
   read: () => string | undefined;
   /** Durable when it returns; readable for the owner of the process alone. */
