@@ -81,13 +81,22 @@ const givenMembers = (bytes: Buffer): number | undefined => {
   return members;
 };
 
-const keptMembers = (value: unknown): number => {
-  if (typeof value !== 'object' || value === null) return 0;
-  const children: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  let members = Array.isArray(value) ? 0 : children.length;
-  for (const child of children) members += keptMembers(child);
+/** Without a list of the members of each object: most bodies are looked at by this alone. */
+const keptMembers = (value: object): number => {
+  let members = 0;
+  if (Array.isArray(value)) {
+    for (const element of value as readonly unknown[]) if (isContainer(element)) members += keptMembers(element);
+    return members;
+  }
+  for (const name in value) {
+    members += 1;
+    const member = (value as Readonly<Record<string, unknown>>)[name];
+    if (isContainer(member)) members += keptMembers(member);
+  }
   return members;
 };
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** A container that is open: an object with the names it has so far, or an array; `key` is where in it the reading is. */
 type Open = { key: string | number; names: Set<string> | undefined; expectsName: boolean };
@@ -139,5 +148,5 @@ const findFault = (bytes: Buffer): FieldError | undefined => {
  */
 export const ambiguityOf = (bytes: Buffer, value: unknown): FieldError | undefined => {
   const given = givenMembers(bytes);
-  return given === keptMembers(value) ? undefined : findFault(bytes);
+  return given === (isContainer(value) ? keptMembers(value) : 0) ? undefined : findFault(bytes);
 };

@@ -10,7 +10,7 @@ import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { bodyTooLarge, subjectTooLong } from '../../../domain/rendering/limit-errors.js';
 import { compilePreparation } from '../../../domain/rendering/fill/prepare-values.js';
 import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
-import { showsAnything } from './emptiness.js';
+import { alwaysShows, showsAnything } from './emptiness.js';
 import { writeDocument, type Source } from './document.js';
 import { openMeter, runtimeOf, RUNTIME_NAMES, startMeter, type Runtime } from './runtime.js';
 import { finish } from './text-layout.js';
@@ -35,6 +35,7 @@ export const compile = (content: EmailTemplateContent, limits: Limits): Readonly
   const full = whole.of(runtimeOf(limits, meter));
   const exact = htmlOnly.of(runtimeOf(limits, meter));
   const measuring = htmlOnly.of(checkingRuntimeOf(limits, meter));
+  const isNeverEmpty = alwaysShows(content);
   const filling = { definitions: content.variables, language, limits };
   const prepared = compilePreparation(content.variables, language, limits);
   const prepare = ({ variables, subject, environment, budget = UNLIMITED }: EmailInput) => {
@@ -63,7 +64,7 @@ export const compile = (content: EmailTemplateContent, limits: Limits): Readonly
     return {
       subject: title,
       // The measured text is not escaped, so a value that looks like a tag may hide in it what the mail itself shows.
-      isEmpty: !showsAnything(html) && (small === undefined || !showsAnything(exact.body(values, constants, title).html)),
+      isEmpty: !isNeverEmpty && !showsAnything(html) && (small === undefined || !showsAnything(exact.body(values, constants, title).html)),
       assetIds: inline === undefined ? NONE : inline.flatMap((image) => ('assetId' in image ? [image.assetId] : [])),
     };
   };

@@ -1,4 +1,5 @@
 /** Tells whether the body of a mail shows anything at all: a letter that can be seen, or a picture. */
+import type { Component, EmailTemplateContent } from '../../../domain/template/schema.js';
 
 /** The page around the components ends its head and its preheader here. */
 const BODY_BEGINS = '<div role="article"';
@@ -34,4 +35,30 @@ export const showsAnything = (html: string): boolean => {
 const endOfMarkup = (html: string, at: number): number => {
   const [end, length] = html.startsWith('<!--', at) ? [html.indexOf('-->', at + 4), 3] : [html.indexOf('>', at + 1), 1];
   return end < 0 ? html.length : end + length;
+};
+
+/** Tags whose text is shown as it stands; of others some are taken out with what is in them. */
+const OTHER_TAG = /<(?!\/?(?:p|br|b|strong|i|em|u|s|a|span|div|h[1-6]|ul|ol|li|blockquote)[\s/>])/i;
+const TAG = /<[^>]*>?/g;
+const NOT_TEXT = /\{\{[^}]*\}?\}?|&[^;\s]*;?/g;
+const LETTER = /[\p{L}\p{N}]/u;
+
+/**
+ * True where a mail of the template shows a letter whatever its variables are: one that stands in the text itself, outside every loop
+ * and conditional. Most templates have one, and their mails need not be looked at.
+ */
+export const alwaysShows = ({ schema }: Pick<EmailTemplateContent, 'schema'>): boolean =>
+  schema.sections.some(({ components }) => components.some(hasFixedLetter));
+
+const hasFixedLetter = ({ type, content = '', children = [] }: Component): boolean => {
+  if (type === 'loop' || type === 'conditional') return false;
+  return (type === 'rich-text' && hasLetter(content)) || children.some(hasFixedLetter);
+};
+
+/** False where it is not certain. */
+const hasLetter = (html: string): boolean => {
+  if (OTHER_TAG.test(html)) return false;
+  // An angle within quotes does not end a tag.
+  if ((html.match(TAG) ?? []).some((tag) => tag.split('"').length % 2 === 0 || tag.split("'").length % 2 === 0)) return false;
+  return LETTER.test(html.replace(TAG, '').replace(NOT_TEXT, ''));
 };
