@@ -3,13 +3,13 @@ import { Type, type Static } from '@sinclair/typebox';
 import { permissions } from '../domain/api-key/permissions.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { nullable } from '../domain/schema.js';
-import { closed, enumOf } from './common.js';
+import { closed, enumOf, PLAIN_LINE } from './common.js';
 
 const PermissionSchema = enumOf(permissions);
 
 export const CreateApiKeyRequestSchema = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: limits.apiKeyNameCharsMax }),
+    name: Type.String({ pattern: PLAIN_LINE, minLength: 1, maxLength: limits.apiKeyNameCharsMax }),
     description: Type.Optional(Type.String({ maxLength: 2_000 })),
     permissions: Type.Array(PermissionSchema, { minItems: 1, uniqueItems: true, description: 'At most those of the calling key' }),
     expiresAt: Type.Optional(Type.String({ format: 'date-time', description: 'ISO 8601, in the future' })),

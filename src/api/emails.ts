@@ -51,7 +51,11 @@ export const AttachmentSchema = Type.Object(
       }),
     ),
     contentType: Type.Optional(
-      Type.String({ minLength: 3, maxLength: 127, description: 'MIME type, e.g. `application/pdf`; with `content` and `url`' }),
+      Type.String({
+        minLength: 3,
+        maxLength: 255,
+        description: 'MIME type, e.g. `application/pdf` or `text/calendar; method=REQUEST`; with `content` and `url`',
+      }),
     ),
     contentId: Type.Optional(
       Type.String({

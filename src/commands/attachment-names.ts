@@ -11,6 +11,7 @@ import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
 import { fillText } from '../domain/rendering/fill/text.js';
 import { constantsOf } from '../domain/rendering/scope/constants.js';
 import type { Language } from '../domain/rendering/scope/formats.js';
+import { firstChars } from '../shared/characters.js';
 
 /** What names are filled from. */
 type Filling = Readonly<{ variables: JsonObject; environment: RenderEnvironment; budget: Budget; limits: Limits }>;
@@ -33,9 +34,8 @@ export const generatedTitle = (
 /** The name without an extension of ours, made safe and short enough, then with the one of its format. A slash, as numbers have it, is no path here. */
 export const generatedName = (title: string, format: OutputFormat, charsMax: number): string => {
   const extension = extensions[format];
-  const stem = safeFilename(title.replace(/\.(?:pdf|xlsx)$/i, '').replace(/[/\\]/g, '-'))
-    .slice(0, charsMax - extension.length)
-    .trimEnd();
+  const safe = safeFilename(title.replace(/\.(?:pdf|xlsx)$/i, '').replace(/[/\\]/g, '-'));
+  const stem = firstChars(safe, charsMax - extension.length).trimEnd();
   return `${stem === '' ? 'document' : stem}${extension}`;
 };
 
@@ -50,7 +50,7 @@ export const suppliedName = (given: string, field: string, { variables, environm
         { values: variables, constants: constantsOf(language)(environment) },
       )
     : given;
-  const name = safeFilename(filled).slice(0, limits.filenameCharsMax);
+  const name = firstChars(safeFilename(filled), limits.filenameCharsMax);
   if (name === '') throw invalidAttachments([{ field: `${field}.filename`, message: 'has no visible character' }]);
   return name;
 };

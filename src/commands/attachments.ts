@@ -5,6 +5,7 @@ import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from 
 import type { CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
 import { generatedName, generatedTitle, suppliedName } from './attachment-names.js';
+import { inContext } from './nested-faults.js';
 import { attachmentTooLarge, invalidAttachments, type Given } from './given-attachments.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import type { Budget } from '../domain/budget.js';
@@ -108,12 +109,12 @@ const generate = async (
     ]);
   }
   const input = { variables: { ...call.variables, ...variables }, environment: call.environment };
-  const title = inContext(`${field} ("${name}")`, () =>
+  const title = inContext(field, `"${name}"`, () =>
     generatedTitle(filename ?? name, `${field}.filename`, content, { ...input, budget: call.budget, limits: deps.limits }),
   );
   const made: { file: Prepared; format: OutputFormat }[] = [];
   for (const format of formats) {
-    const bytes = await inContext(`${field} ("${name}", ${format})`, () =>
+    const bytes = await inContext(field, `"${name}", ${format}`, () =>
       makeDocument(deps, {
         teamId: caller.teamId,
         content,
@@ -134,19 +135,6 @@ const generate = async (
     made.push({ file, format });
   }
   return made;
-};
-
-/** Says of a fault which attachment it belongs to. Works for what throws at once and for what rejects. */
-const inContext = <T>(place: string, work: () => T): T => {
-  const placed = (fault: unknown): never => {
-    throw fault instanceof DomainError ? new DomainError(fault.code, `${place}: ${fault.message}`, fault.details) : fault;
-  };
-  try {
-    const result = work();
-    return result instanceof Promise ? (result.catch(placed) as T) : result;
-  } catch (fault) {
-    return placed(fault);
-  }
 };
 
 const shown = async (deps: CommandDeps, caller: Caller, assetId: string): Promise<Prepared> => {

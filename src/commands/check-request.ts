@@ -8,6 +8,7 @@ import { isoTime } from '../domain/ports/clock.js';
 import type { Recipient } from '../domain/recipient.js';
 import type { RecipientRole } from '../domain/email/status.js';
 import { DAY_MS } from '../domain/time.js';
+import { holdsControls } from '../shared/characters.js';
 
 /** The recipients of a request in the order to, cc, bcc, with addresses as they will be used. */
 export type CheckedRequest = Readonly<{
@@ -53,7 +54,7 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: L
   const usable = (recipient: Recipient, field: string): Recipient => {
     const parsed = parseAddress(recipient.email);
     if (!parsed.ok) addresses.push({ field: `${field}.email`, message: parsed.reason });
-    if (recipient.name !== undefined && hasControls(recipient.name)) {
+    if (recipient.name !== undefined && holdsControls(recipient.name)) {
       shape.push({ field: `${field}.name`, message: 'must not hold control characters or line breaks' });
     }
     return parsed.ok ? { ...recipient, email: parsed.address } : recipient;
@@ -65,7 +66,7 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: L
   const replyTo = request.replyTo === undefined ? undefined : parseAddress(request.replyTo);
   if (replyTo?.ok === false) addresses.push({ field: 'replyTo', message: replyTo.reason });
 
-  if (request.subject !== undefined && hasControls(request.subject)) {
+  if (request.subject !== undefined && holdsControls(request.subject)) {
     shape.push({ field: 'subject', message: 'must not hold control characters or line breaks' });
   }
   shape.push(...headerFaults(request.headers ?? {}, limits));
@@ -88,8 +89,6 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: L
     scheduledAt: request.scheduledAt === undefined ? undefined : isoTime(Date.parse(request.scheduledAt)),
   };
 };
-
-const hasControls = (text: string): boolean => /[\x00-\x1f\x7f]/.test(text);
 
 const headerFaults = (headers: Readonly<Record<string, string>>, limits: Limits): readonly FieldError[] => {
   const names = Object.keys(headers);

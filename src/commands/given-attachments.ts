@@ -6,6 +6,8 @@ import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import { decodeBase64 } from '../domain/base64.js';
 import { safeFilename } from '../domain/filename.js';
 import type { JsonObject } from '../domain/json.js';
+import { mediaTypeText, parseMediaType } from '../domain/message/media-type.js';
+import { holdsControls } from '../shared/characters.js';
 import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
 
 /** `filename` as it was given; `field` is its path in the request. */
@@ -23,7 +25,6 @@ export type Given = Readonly<{ field: string }> &
     | Readonly<{ kind: 'asset'; assetId: string; filename: string | undefined; contentId: string | undefined }>
   );
 
-const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+$/;
 const NOTHING = Buffer.alloc(0);
 
 type Field = Exclude<keyof GivenAttachment, AttachmentSource>;
@@ -70,13 +71,16 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
   }
   const before = faults.length;
   checkFields(attachment, source, field, faults);
-  if (attachment.filename !== undefined && !hasPlaceholder(attachment.filename) && safeFilename(attachment.filename) === '') {
-    faults.push({ field: `${field}.filename`, message: 'has no visible character' });
+  checkFilename(attachment.filename, field, faults);
+  const mediaType = attachment.contentType === undefined ? undefined : parseMediaType(attachment.contentType);
+  if (attachment.contentType !== undefined && mediaType === undefined) {
+    faults.push({
+      field: `${field}.contentType`,
+      message: 'must be a MIME type such as application/pdf or text/calendar; method=REQUEST (its name stands in `filename`)',
+    });
   }
-  if (attachment.contentType !== undefined && !MEDIA_TYPE.test(attachment.contentType)) {
-    faults.push({ field: `${field}.contentType`, message: 'must be a MIME type such as application/pdf, without parameters' });
-  }
-  const { filename, contentType, contentId } = attachment;
+  const { filename, contentId } = attachment;
+  const contentType = mediaType === undefined ? undefined : mediaTypeText(mediaType);
   const shape = ((): Given => {
     switch (source) {
       case 'attachmentTemplateId':
@@ -93,7 +97,7 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
           kind: 'content',
           field,
           filename: filename ?? '',
-          contentType: contentType?.toLowerCase() ?? '',
+          contentType: contentType ?? '',
           contentId,
           bytes: decode(attachment[source]!, field, faults, limits),
         };
@@ -103,7 +107,7 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
           field,
           url: attachment[source]!,
           filename: filename ?? '',
-          contentType: contentType?.toLowerCase(),
+          contentType,
           contentId,
         };
       case 'assetId':
@@ -111,6 +115,16 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
     }
   })();
   return faults.length === before ? shape : undefined;
+};
+
+const checkFilename = (filename: string | undefined, field: string, faults: FieldError[]): void => {
+  if (filename === undefined) return;
+  if (!hasPlaceholder(filename) && safeFilename(filename) === '') {
+    faults.push({ field: `${field}.filename`, message: 'has no visible character' });
+  }
+  if (holdsControls(filename)) {
+    faults.push({ field: `${field}.filename`, message: 'must not hold control characters or line breaks' });
+  }
 };
 
 const checkFields = (attachment: GivenAttachment, source: AttachmentSource, field: string, faults: FieldError[]): void => {

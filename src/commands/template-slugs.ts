@@ -2,9 +2,9 @@
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
-import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
+import { DomainError, invalid, WrongExpectedRevision } from '../domain/errors.js';
 import type { Cause, StreamVersion } from '../event-log/event-log.js';
-import type { StreamName } from '../domain/ids.js';
+import { parseTemplateId, type StreamName } from '../domain/ids.js';
 import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
 
 /** A slug and the template that wants it. `usedBy`: whether that template lives and has the slug now. */
@@ -16,9 +16,11 @@ const fold = { evolve: evolveSlug, initialState: undefined as SlugState };
 
 /**
  * A claim whose template never came to be, or no longer uses it (the program died in between), may be taken over; the
- * confirmation notices that. Throws TEMPLATE_SLUG_TAKEN.
+ * confirmation notices that. Throws TEMPLATE_SLUG_TAKEN, and VALIDATION_ERROR where the slug could be taken for an id.
  */
 export const claimSlug = async (deps: CommandDeps, caller: Caller, { slug, stream, templateId, usedBy }: SlugWish): Promise<SlugClaim> => {
+  if (parseTemplateId(slug) !== undefined)
+    throw invalid('request body', 'slug', 'must not look like an id, by which templates are found first');
   const cause = causeOf(deps, caller);
   const { state: owner, version } = await loadState(deps.eventLog, stream, fold);
   if (owner === templateId) return { stream, templateId, version };

@@ -278,3 +278,54 @@ void t.test('all together are bounded, and the bound stops the work', async (t) 
   t.match(details.relatedInfo, { actualSizeBytes: 120, maxSizeBytes: 100 });
   t.equal(generator.made.length, 0, 'no document is made after that');
 });
+
+void t.test('faults inside a generated attachment carry its whole path', async (t) => {
+  const { send } = await world();
+  const fine = { number: 'A/7', net: 12.5 };
+  const fault = await send([
+    { attachmentTemplateId: 'invoice', variables: fine },
+    { attachmentTemplateId: 'invoice', variables: { ...fine, net: 'much' } },
+  ]).catch((thrown: unknown) => thrown);
+  t.match(fault, {
+    code: 'VALIDATION_ERROR',
+    message: /^attachments\[1\]/,
+    details: { errors: [{ field: 'attachments[1].variables.net' }] },
+  });
+});
+
+void t.test('a MIME type may have parameters, but none that the message writes itself', async (t) => {
+  const { send } = await world();
+  const file = (contentType: string) => ({ filename: 'a.ics', contentType, content: base64('BEGIN:VCALENDAR') });
+  const { attachments } = await send([file('Text/Calendar;METHOD=REQUEST ; charset="utf-8"'), file('text/x; a="b;c"')]);
+  t.same(
+    attachments.map(({ contentType }) => contentType),
+    ['text/calendar; method=REQUEST; charset=utf-8', 'text/x; a="b;c"'],
+  );
+  for (const wrong of [
+    'text',
+    'text/',
+    'text/calendar;',
+    'text/calendar; method',
+    'text/calendar; a=b; A=c',
+    'text/x; name=y',
+    'text/x; a=b\r\nX: y',
+    'text/x; a="b',
+  ]) {
+    await refusedWith(t, send([file(wrong)]), 'VALIDATION_ERROR');
+  }
+});
+
+void t.test('a file name holds no control characters', async (t) => {
+  const { send } = await world();
+  for (const control of ['\u0000', '\n', '\u0085']) {
+    await refusedWith(t, send([{ filename: `a${control}.txt`, contentType: 'text/plain', content: base64('x') }]), 'VALIDATION_ERROR');
+  }
+});
+
+void t.test('a slug may not look like an id', async (t) => {
+  const { commands } = await world();
+  const slug = '0192f0c1-2f6e-7c3a-9d1b-5e8a7c6b4d21';
+  await refusedWith(t, commands.createTemplate(caller, { ...welcome, slug }), 'VALIDATION_ERROR');
+  await refusedWith(t, commands.updateTemplate(caller, 'welcome', { slug }), 'VALIDATION_ERROR');
+  await refusedWith(t, commands.createAttachmentTemplate(caller, { ...invoice, slug }), 'VALIDATION_ERROR');
+});

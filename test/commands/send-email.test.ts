@@ -247,7 +247,7 @@ const refusals: readonly Refusal[] = [
     request: simple({
       attachments: [
         { filename: '/..', content: 'AAAA', contentType: 'text/plain' },
-        { filename: 'a', content: 'AAA', contentType: 'text/plain; charset=x' },
+        { filename: 'a', content: 'AAA', contentType: 'text/plain; name=b' },
         { filename: 'b', content: 'A*==', contentType: 'text' },
       ],
     }),

@@ -167,13 +167,6 @@ void t.test('a slug that changes is free for another at once', async (t) => {
   t.not((await commands.createTemplate(caller, welcome)).id, template.id);
 });
 
-void t.test('a slug may look like an id', async (t) => {
-  const { commands } = await openWorld();
-  const slug = '99999999-9999-4999-8999-999999999999';
-  const { id } = await commands.createTemplate(caller, { ...welcome, slug });
-  t.equal((await commands.getTemplate(caller, slug)).id, id);
-});
-
 const dieAfter = (store: Awaited<ReturnType<typeof openWorld>>['store'], appends: number): void => {
   let count = 0;
   store.beforeAppend(() => ((count += 1) > appends ? Promise.reject(new Error('died')) : undefined));

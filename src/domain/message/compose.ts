@@ -1,4 +1,5 @@
 /** Writes a whole message (RFC 5322, RFC 2045 to 2049) as the bytes that leave: the same input gives the same bytes. */
+import { parameterPieces, parseMediaType } from './media-type.js';
 import { hash as digestOf } from 'node:crypto';
 import { base64Lines, encodeText, writeLines, type Lines } from './body.js';
 import { mimeParameter } from './encoded-text.js';
@@ -132,11 +133,13 @@ const MEDIA_TYPE = /^(?!multipart\/|message\/)[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[
 
 const attachmentPart = (attachment: MessageAttachment): Part => {
   const inline = (attachment.contentId ?? '') !== '';
-  const type = attachment.contentType.trim().toLowerCase();
-  const mediaType = MEDIA_TYPE.test(type) ? type : 'application/octet-stream';
+  const given = parseMediaType(attachment.contentType.trim());
+  const known = given !== undefined && MEDIA_TYPE.test(given.type);
+  const mediaType = known ? given.type : 'application/octet-stream';
+  const typeParameters = known ? parameterPieces(given) : [];
   const nameParameters = mimeParameter('name', attachment.filename).slice(0, 1);
   let fields =
-    parameterField('Content-Type', mediaType, nameParameters) +
+    parameterField('Content-Type', mediaType, [...typeParameters, ...nameParameters]) +
     'Content-Transfer-Encoding: base64\r\n' +
     parameterField('Content-Disposition', inline ? 'inline' : 'attachment', mimeParameter('filename', attachment.filename));
   if (inline) fields += fold('Content-ID', [`<${contentIdOf(attachment.contentId ?? '')}>`]);

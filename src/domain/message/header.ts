@@ -1,4 +1,5 @@
 /** Writes single header fields (RFC 5322), folded below 78 characters, and says which custom fields a caller may set. */
+import { charsOf, isLonger } from '../../shared/characters.js';
 import { defaultLimits } from '../limits.js';
 import { encodedWords, withoutControls } from './encoded-text.js';
 
@@ -93,8 +94,8 @@ export const checkHeader = (name: string, value: string): string | undefined => 
   if (commanded !== undefined) {
     return `${name} is an instruction to a relay (${commanded.relay}), which would change how the message travels; use another name`;
   }
-  if (value.length > defaultLimits.headerValueCharsMax) {
-    return `the value is ${value.length} characters long; at most ${defaultLimits.headerValueCharsMax} are allowed`;
+  if (isLonger(value, defaultLimits.headerValueCharsMax)) {
+    return `the value is ${charsOf(value)} characters long; at most ${defaultLimits.headerValueCharsMax} are allowed`;
   }
   if (/[\r\n]/.test(value)) return 'the value holds a line break';
   if (/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(value)) return 'the value holds a control character';

@@ -1,6 +1,7 @@
 /** How Ajv checks requests, and how its findings become sentences with the path of the field and what would be right. */
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
+import { PLAIN_LINE } from '../../api/common.js';
 import { DomainError, type FieldError } from '../../domain/errors.js';
 import { isJsonObject, type Json } from '../../domain/json.js';
 import { editDistance } from '../../shared/edit-distance.js';
@@ -80,6 +81,7 @@ const sentences: Readonly<Record<string, (finding: Finding) => string>> = {
   const: (finding) => `must be ${JSON.stringify(finding.params['allowedValue'])}`,
   format: (finding) => `must be ${formatNames[textParam(finding, 'format')] ?? `of the format ${textParam(finding, 'format')}`}`,
   pattern: (finding) => {
+    if (textParam(finding, 'pattern') === PLAIN_LINE) return 'must not hold control characters or line breaks';
     const described = isJsonObject(finding.parentSchema) ? finding.parentSchema['description'] : undefined;
     return `must match ${textParam(finding, 'pattern')}${typeof described === 'string' ? ` (${described.toLowerCase()})` : ''}`;
   },

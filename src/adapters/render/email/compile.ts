@@ -1,4 +1,5 @@
 /** Compiles one template revision, through Eta, to one function from variables to a finished email. */
+import { charsOf, isLonger } from '../../../shared/characters.js';
 import { Eta } from 'eta/core';
 import { openUnlimitedBudget } from '../../../domain/budget.js';
 import type { JsonObject } from '../../../domain/json.js';
@@ -46,7 +47,7 @@ export const compile = (content: EmailTemplateContent, limits: Limits): Readonly
         ? exact.subject(values, constants)
         : fillText(subject, 'subject', { ...filling, budget }, { values, constants }),
     );
-    if (title.length > limits.subjectCharsMax) throw subjectTooLong(title.length, limits.subjectCharsMax);
+    if (isLonger(title, limits.subjectCharsMax)) throw subjectTooLong(charsOf(title), limits.subjectCharsMax);
     return { values, constants, title };
   };
   const render = (input: EmailInput): RenderedEmail => {

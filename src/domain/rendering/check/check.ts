@@ -1,5 +1,6 @@
 /** Checks an email template when it is saved: everything that is wrong with it, at once, each fault with its path. */
 import { openBudget } from '../../budget.js';
+import { charsOf, holdsControls, isLonger } from '../../../shared/characters.js';
 import type { Limits } from '../../limits.js';
 import type { EmailTemplateContent } from '../../template/schema.js';
 import { checkSections, refuseUnknown, type WalkTools } from './components.js';
@@ -46,9 +47,9 @@ const addIf = ({ faults }: WalkTools, field: string, fault: string | undefined):
 const checkSubject = (subject: unknown, tools: WalkTools): void => {
   const { subjectCharsMax } = tools.limits;
   if (typeof subject !== 'string' || subject.trim() === '') return tools.faults.add('subject', 'is required');
-  if (subject.length > subjectCharsMax)
-    return tools.faults.add('subject', `has ${subject.length} characters, the maximum is ${subjectCharsMax}`);
-  if (/[\r\n]/.test(subject)) tools.faults.add('subject', 'must be a single line');
+  if (isLonger(subject, subjectCharsMax))
+    return tools.faults.add('subject', `has ${charsOf(subject)} characters, the maximum is ${subjectCharsMax}`);
+  if (holdsControls(subject)) tools.faults.add('subject', 'must be a single line');
   checkText(subject, 'subject', tools);
 };
 

@@ -1,0 +1,39 @@
+/** Media types with their parameters (RFC 2045, section 5.1), as attachments say them. */
+
+export type MediaType = Readonly<{
+  /** `type/subtype` in lower case. */
+  type: string;
+  /** Names in lower case; values as they were given, without quotes. */
+  parameters: readonly (readonly [name: string, value: string])[];
+}>;
+
+const TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+/;
+const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`{|}~-]+$/;
+const PARAMETER =
+  /[ \t]*;[ \t]*([A-Za-z0-9!#$&+.^_`{|}~-]+)=(?:([A-Za-z0-9!#$%&'*+.^_`{|}~-]+)|"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*)")[ \t]*/y;
+
+/** Written by the message itself. */
+const RESERVED = ['name', 'boundary'];
+
+/** Out: undefined where the text is no media type, has a parameter twice, or one that the message writes itself. */
+export const parseMediaType = (text: string): MediaType | undefined => {
+  const type = TYPE.exec(text)?.[0];
+  if (type === undefined) return undefined;
+  const parameters = new Map<string, string>();
+  let at = type.length;
+  while (at < text.length) {
+    PARAMETER.lastIndex = at;
+    const found = PARAMETER.exec(text);
+    const name = found?.[1]?.toLowerCase();
+    if (found === null || name === undefined || parameters.has(name) || RESERVED.includes(name)) return undefined;
+    parameters.set(name, found[2] ?? found[3]!.replace(/\\(.)/g, '$1'));
+    at = PARAMETER.lastIndex;
+  }
+  return { type: type.toLowerCase(), parameters: [...parameters] };
+};
+
+/** The pieces `name=value`, with quotes where the value needs them. */
+export const parameterPieces = ({ parameters }: MediaType): readonly string[] =>
+  parameters.map(([name, value]) => `${name}=${TOKEN.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`}`);
+
+export const mediaTypeText = (mediaType: MediaType): string => [mediaType.type, ...parameterPieces(mediaType)].join('; ');
