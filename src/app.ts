@@ -20,6 +20,7 @@ import type { Mailer } from './domain/ports/mailer.js';
 import type { Worker, WorkerHealth } from './domain/ports/worker.js';
 import { timersOf } from './domain/timers.js';
 import { openEngine, type Engine, type EngineOptions } from './engine.js';
+import { eventOutsideLog } from './event-log/verification.js';
 import type { HttpDeps } from './http/context.js';
 import { buildServer } from './http/server.js';
 import type { ProcessorDeps } from './processors/deps.js';
@@ -65,6 +66,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const writes = openOwnWrites();
   let servesAlone = async (): Promise<boolean> => false;
   const engine = await openEngine(config, { ...options, onAppended: writes.note, servesAlone: () => servesAlone() });
+  await warnOfEventOutsideLog(engine);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
   await firstStart(engine, samples, pendingKey);
   const surroundings = await openSurroundings(config, options, engine);
@@ -113,6 +115,17 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     },
     stop: () => (stopping ??= shutDown()),
   };
+};
+
+/** The event is not obeyed, so the start goes on. */
+const warnOfEventOutsideLog = async ({ store, logger }: Engine): Promise<void> => {
+  const event = await eventOutsideLog(store);
+  if (event === undefined) return;
+  const { position, stream, revision, type } = event;
+  logger.error(
+    { position, stream, revision, type },
+    'an event stands below position 1, where the program writes none: somebody changed the log; nothing reads it, `sealpost verify` tells more',
+  );
 };
 
 const withStuckWork = (worker: WorkerHealth, stuck: StuckWork): WorkerHealth => {

@@ -36,6 +36,16 @@ type Progress = {
   unsealed: { position: number; hash: string }[];
 };
 
+/** Below every position that a store can hold. */
+const BEFORE_ALL = Number.MIN_SAFE_INTEGER;
+
+/** The first event below position 1, where no append puts one. No reader obeys it; that it is there means that somebody changed the log. */
+export const eventOutsideLog = async (store: Pick<EventStore, 'readAll'>): Promise<StoredEvent | undefined> => {
+  for await (const { events } of store.readAll(BEFORE_ALL, { batchSize: 1 }))
+    if (events[0] !== undefined) return events[0].position < 1 ? events[0] : undefined;
+  return undefined;
+};
+
 /** Reads the whole log once. `onProgress` gets the number of events so far. */
 export const verifyLog = async (
   store: Pick<EventStore, 'readAll' | 'head' | 'positions'>,
@@ -60,7 +70,8 @@ export const verifyLog = async (
     seal: progress.ledger,
     finding,
   });
-  for await (const batch of store.readAll(0)) {
+  // Readers of the whole log begin after position 0 and would pass over what was slipped in before it.
+  for await (const batch of store.readAll(BEFORE_ALL)) {
     for (const event of batch.events) {
       const finding = step(progress, event);
       if (finding !== undefined) return result(finding);
@@ -106,6 +117,7 @@ const step = (progress: Progress, event: StoredEvent): Finding | undefined => {
 /** In a dense log a gap is a removed event; in any other only the order tells. */
 const checkPosition = ({ isDense, position }: Progress, event: StoredEvent, at: At): Finding | undefined => {
   const what = `${event.position} (${event.stream} revision ${event.revision})`;
+  if (event.position < 1) return at('inserted', `position ${what} was slipped in: the first event of a log stands at position 1 or later`);
   if (isDense && event.position !== position + 1) return at('removed', `position ${position + 1} is missing: the log goes on with ${what}`);
   if (event.position <= position) return at('moved', `position ${what} stands after position ${position}`);
   return undefined;

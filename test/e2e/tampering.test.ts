@@ -9,9 +9,10 @@ import { verifyLog, type Finding, type NotedRoot } from '../../src/event-log/ver
 import { advanceUntil, startTestApp, storedEvents } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
+import { memoryLog } from '../support/memory-ports.js';
 import { runCommand } from '../support/server-process.js';
 import { casesOn, type Case } from './tamper-cases.js';
-import { at, type Database } from './tamper-tools.js';
+import { at, insert, rowsOf, type Database } from './tamper-tools.js';
 
 t.setTimeout(170_000);
 
@@ -81,6 +82,29 @@ for (const { name, tamper, root } of casesOn(emails, noted)) {
     t.match(await findingIn(dataDir, root), expected!);
   });
 }
+
+await t.test('an API key that was slipped in below position 1 opens nothing, and the start says that it is there', async (t) => {
+  const elsewhere = tampered(t, () => undefined);
+  const app = await startTestApp({ dataDir: elsewhere });
+  await app.stop();
+  const source = new Sqlite(join(elsewhere, 'events.db'));
+  const row = rowsOf(source).findLast(({ type }) => type === 'ApiKeyCreated.v1')!;
+  source.close();
+
+  for (const position of [0, -1]) {
+    const dataDir = tampered(t, (database) => insert(database, { ...row, position }));
+    const logger = memoryLog();
+    const forged = await startTestApp({ dataDir, logger });
+    t.teardown(forged.stop);
+    const { status } = await forged.call('GET', '/api/emails', undefined, { authorization: `Bearer ${app.key}` });
+    t.equal(status, 401);
+    t.match(
+      logger.lines.find(({ fields }) => fields['position'] === position),
+      { level: 'error', fields: { position, stream: row.stream, type: 'ApiKeyCreated.v1' } },
+    );
+    t.match(await findingIn(dataDir), { kind: 'inserted', position, stream: row.stream });
+  }
+});
 
 await t.test('an event that repeats a revision, in a store that does not refuse it', async (t) => {
   const store = openSqliteEventStore({

@@ -1,14 +1,18 @@
 /** Seals over the log, and what `verify` finds when somebody had his hands in it. */
+import { join } from 'node:path';
 import t from 'tap';
+import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
+import { openDatabase } from '../../src/adapters/sqlite/database.js';
 import { openEventLog, startOf, type Cause } from '../../src/event-log/event-log.js';
 import { chainHash, chainStart } from '../../src/event-log/hash-chain.js';
 import { LEDGER_STREAM, type StreamName } from '../../src/domain/ids.js';
 import { sealOf, sealSegments, type Seal } from '../../src/event-log/ledger.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
-import { verifyLog } from '../../src/event-log/verification.js';
+import { eventOutsideLog, verifyLog } from '../../src/event-log/verification.js';
 import { sealOnce } from '../../src/processors/seal-ledger.js';
 import { attempted, at, queued, T0, TEAM_ID } from '../support/email-facts.js';
+import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { countingIds, memoryEventStore, memoryFiles, memoryKeys } from '../support/memory-ports.js';
 
@@ -149,6 +153,28 @@ const sparse = async () => {
   await sealOnce({ eventLog, store: gappy, limits, clock: fakeClock() }, never);
   return { store, gappy, seal };
 };
+
+void t.test('an event that was slipped in below position 1 is read by nobody, and found', async (t) => {
+  const [one, two] = ['email-1' as StreamName, 'email-2' as StreamName];
+  for (const position of [0, -1]) {
+    const file = join(temporaryDirectory(t), 'events.db');
+    const store = openSqliteEventStore({ file });
+    t.teardown(() => store.close());
+    const ports = { store, keys: memoryKeys(), files: memoryFiles(), ids: countingIds(), clock: fakeClock(), limits: defaultLimits };
+    const eventLog = openEventLog(ports);
+    await eventLog.append(one, startOf(one), [queued], cause);
+    await eventLog.append(two, startOf(two), [queued], cause);
+    t.equal((await verifyLog(store, undefined)).finding, undefined);
+    t.equal(await eventOutsideLog(store), undefined);
+    const database = openDatabase({ file, synchronous: 'off' });
+    database.prepare("UPDATE events SET position = ? WHERE stream = 'email-2'").run(position);
+    database.close();
+    t.equal((await eventLog.load(two)).length, 0, 'nobody who loads the stream obeys it');
+    t.equal(await store.readLast(two), undefined);
+    t.match(await eventOutsideLog(store), { position, stream: two });
+    t.match((await verifyLog(store, undefined)).finding, { kind: 'inserted', position, stream: two });
+  }
+});
 
 void t.test('gaps between positions are no finding where the store has them, and what was removed is found still', async (t) => {
   const { store, gappy } = await sparse();

@@ -42,6 +42,8 @@ const schema = `
     event_id TEXT,
     UNIQUE (stream, revision)
   ) STRICT`;
+/** An append never gives a position below 1: what stands there was slipped in, and is no part of any stream. */
+const inOrder = 'position >= 1';
 const columns = 'stream, revision, position, type, data, metadata, sealed, hash, event_id';
 /** Rows a filtered page looks at for each event it may return: bounds the time for which it holds up the event loop. */
 const rowsScannedPerEvent = 8;
@@ -51,10 +53,10 @@ export const openLogTable = (database: Database): LogTable => {
   const selectHead = database.prepare<[], number>('SELECT coalesce(max(position), 0) FROM events').pluck();
   const selectVersion = database.prepare<[], number>('PRAGMA data_version').pluck();
   const selectStream = database
-    .prepare<[string, number], Row>(`SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision`)
+    .prepare<[string, number], Row>(`SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? AND ${inOrder} ORDER BY revision`)
     .raw(true);
   const selectLast = database
-    .prepare<[string], Row>(`SELECT ${columns} FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1`)
+    .prepare<[string], Row>(`SELECT ${columns} FROM events WHERE stream = ? AND ${inOrder} ORDER BY revision DESC LIMIT 1`)
     .raw(true);
   const selectPage = pageStatements(database);
   const stream = (name: string, fromRevision: number): StoredEvent[] => selectStream.all(name, fromRevision).map(toEvent);

@@ -27,8 +27,8 @@ export const pagesAheadMax = 3;
 const textsPerEvent = 6;
 const placesPerEvent = 2;
 
-/** Shorter stretches are read before a thread has started. */
-export const isLong = ({ after, upTo }: Readonly<{ after: number; upTo: number }>): boolean => upTo - after > 20_000;
+/** Shorter stretches are read before a thread has started. Below position 1 no more is counted: a sound log has nothing there. */
+export const isLong = ({ after, upTo }: Readonly<{ after: number; upTo: number }>): boolean => upTo - Math.max(after, 0) > 20_000;
 
 export const pack = ({ events, position: lookedAt }: EventBatch): PackedPage => {
   const texts: string[] = [];
