@@ -49,8 +49,12 @@ export const causeOfWork = (
 });
 
 /** Work on one stream at one position of the log: the same work found twice has the same id. */
-export const pointerOf = (stream: string, position: number, priority: string): Pointer => ({
-  id: `${stream}@${position}`,
-  stream,
-  priority: priorities.find((known) => known === priority) ?? 'normal',
+export const pointerOf = (
+  work: Readonly<{ stream: string; position: number; priority: string; team: string; source: string }>,
+): Pointer => ({
+  id: `${work.stream}@${work.position}`,
+  stream: work.stream,
+  priority: priorities.find((known) => known === work.priority) ?? 'normal',
+  team: work.team,
+  source: work.source,
 });

@@ -101,7 +101,7 @@ const publishUpTo = async (
 ): Promise<Cursor | undefined> => {
   let cursor = from;
   while (!signal.aborted) {
-    await deps.bus.whenRoom(processor, priority, signal);
+    await deps.bus.whenRoom(processor, { priority, source: timer.kind }, signal);
     const found = (await deps.readModels.find(timersOf(kind), {
       where: { kind: { eq: timer.kind }, priority: { eq: priority }, ...(dueAt === undefined ? {} : { dueAt: { lte: dueAt } }) },
       sort: { field: 'dueAt', direction: 'asc' },
@@ -111,7 +111,7 @@ const publishUpTo = async (
     if (found.length === 0) return cursor;
     const refused = await deps.bus.publish(
       processor,
-      found.map(({ key, position }) => pointerOf(key, position, priority)),
+      found.map(({ key, position, team }) => pointerOf({ stream: key, position, priority, team, source: timer.kind })),
     );
     const first = refused[0];
     const last = first === undefined ? found.at(-1) : found[found.findIndex(({ key }) => key === first.stream) - 1];

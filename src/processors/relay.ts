@@ -31,9 +31,11 @@ const follow = async (deps: ProcessorDeps, processors: readonly Processor[], ove
 
 const pointersOf = ({ kind, startedBy }: Processor, events: readonly Recorded[]): readonly Pointer[] => {
   const pointers: Pointer[] = [];
-  for (const { event, stream, position } of events) {
-    const priority = startedBy(event);
-    if (priority !== undefined && splitStream(stream).kind === kind) pointers.push(pointerOf(stream, position, priority));
+  for (const recorded of events) {
+    const { stream, position } = recorded;
+    const priority = startedBy(recorded.event);
+    if (priority === undefined || splitStream(stream).kind !== kind) continue;
+    pointers.push(pointerOf({ stream, position, priority, team: recorded.metadata.teamId, source: 'relay' }));
   }
   return pointers;
 };

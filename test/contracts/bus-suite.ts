@@ -196,7 +196,7 @@ export const busSuite = (t: Test, harness: BusHarness): void => {
     t.same(await bus.publish('p', all), all.slice(4));
     t.same(await bus.publish('p', [pointer('h', 'high')]), [], 'another priority has room of its own');
     const never = new AbortController();
-    const room = bus.whenRoom('p', 'normal', never.signal);
+    const room = bus.whenRoom('p', { priority: 'normal' }, never.signal);
     const work = consume(10);
     const normal: Work[] = [];
     while (normal.length < 3) {
@@ -209,7 +209,7 @@ export const busSuite = (t: Test, harness: BusHarness): void => {
     await normal[2]!.ack();
     await room;
     t.same(await bus.publish('p', all.slice(4)), []);
-    await bus.whenRoom('p', 'low', never.signal);
+    await bus.whenRoom('p', { priority: 'low' }, never.signal);
   });
 
   void t.test('the signal ends a consumer and a wait for room; work that is out may still be acknowledged', async (t) => {
@@ -219,7 +219,7 @@ export const busSuite = (t: Test, harness: BusHarness): void => {
     const a = await take(work);
     const next = work.next();
     const aborting = new AbortController();
-    const room = bus.whenRoom('p', 'normal', aborting.signal);
+    const room = bus.whenRoom('p', { priority: 'normal' }, aborting.signal);
     t.ok(await isOpen(room));
     aborting.abort();
     await room;

@@ -34,8 +34,14 @@ const inTime = async (world: ProcessorWorld, holds: () => boolean | Promise<bool
   }, what);
 
 void t.test('the same work at the same place of the log has the same id', async (t) => {
-  t.strictSame(pointerOf('email-1', 7, 'high'), { id: 'email-1@7', stream: 'email-1', priority: 'high' });
-  t.equal(pointerOf('email-1', 7, 'whatever').priority, 'normal');
+  t.strictSame(pointerOf({ stream: 'email-1', position: 7, priority: 'high', team: caller.teamId, source: 'relay' }), {
+    id: 'email-1@7',
+    stream: 'email-1',
+    priority: 'high',
+    team: caller.teamId,
+    source: 'relay',
+  });
+  t.equal(pointerOf({ stream: 'email-1', position: 7, priority: 'whatever', team: caller.teamId, source: 'relay' }).priority, 'normal');
 });
 
 void t.test('an accepted email comes to the bus with its priority; a scheduled one does not', async (t) => {

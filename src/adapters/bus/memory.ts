@@ -7,7 +7,7 @@ import { add, consumeFrom, enqueue, forget, newQueue, waitForRoom, wake, type En
 
 export type MemoryBusOptions = Readonly<{
   clock: Clock;
-  /** Room for pointers of one priority of one processor, those in work included. */
+  /** Room for pointers of one priority and source of one processor, those in work included. */
   pointersMax: number;
   /** Where parked work is reported; a parked pointer is forgotten here and found again by its timer. */
   logger?: Logger;
@@ -27,7 +27,7 @@ export const openMemoryBus = (options: MemoryBusOptions): Bus => {
 
   return {
     publish: async (processor, pointers) => (closed.signal.aborted ? pointers : add(queueOf(processor), pointers)),
-    whenRoom: (processor, priority, signal) => waitForRoom(queueOf(processor), priority, [signal, closed.signal]),
+    whenRoom: (processor, room, signal) => waitForRoom(queueOf(processor), room, [signal, closed.signal]),
     consume: (processor, { maxInFlight, signal }) => {
       const queue = queueOf(processor);
       const workOf = (entry: Entry, done: () => void): Work => makeWork(options, queue, entry, { done, closed: closed.signal });

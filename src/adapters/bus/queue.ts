@@ -1,6 +1,7 @@
-/** The pointers of one processor: those that wait, by priority, those that wait for their time, and those in work. */
-import { priorities, priorityShares, type Pointer, type Priority, type Work } from '../../domain/ports/bus.js';
-import { fifo, type Fifo } from './fifo.js';
+/** The pointers of one processor: those that wait, by priority and in turns between teams, those that wait for their time, and those in work. */
+import { priorities, priorityShares, type Pointer, type Priority, type Room, type Work } from '../../domain/ports/bus.js';
+import type { Fifo } from './fifo.js';
+import { turns } from './turns.js';
 
 /** A pointer that is known: waiting for its turn, waiting for its time, or in work. */
 export type Entry = { readonly pointer: Pointer; deliveries: number };
@@ -8,21 +9,23 @@ export type Entry = { readonly pointer: Pointer; deliveries: number };
 export type Queue = {
   readonly known: Map<string, Entry>;
   readonly waiting: Readonly<Record<Priority, Fifo<Entry>>>;
-  /** Known pointers of each priority: what fills the room. */
-  readonly taken: Record<Priority, number>;
-  /** Room for known pointers of one priority. */
+  /** Known pointers by priority and source: what fills the room. */
+  readonly taken: Map<string, number>;
+  /** Room for known pointers of one priority and source. */
   readonly pointersMax: number;
   /** How much each priority is owed of what is taken next. */
   readonly credits: Record<Priority, number>;
   /** Consumers that found nothing to do; each looks again when work comes or less is in flight. */
   readonly sleepers: Set<() => void>;
-  readonly roomWaiters: Set<Readonly<{ priority: Priority; resolve: () => void }>>;
+  readonly roomWaiters: Set<Readonly<{ room: string; resolve: () => void }>>;
 };
+
+const groups = [({ pointer }: Entry) => pointer.team ?? '', ({ pointer }: Entry) => pointer.source ?? ''];
 
 export const newQueue = (pointersMax: number): Queue => ({
   known: new Map(),
-  waiting: { high: fifo(), normal: fifo(), low: fifo() },
-  taken: { high: 0, normal: 0, low: 0 },
+  waiting: { high: turns(groups), normal: turns(groups), low: turns(groups) },
+  taken: new Map(),
   pointersMax,
   credits: { high: 0, normal: 0, low: 0 },
   sleepers: new Set(),
@@ -47,13 +50,15 @@ export const add = (queue: Queue, pointers: readonly Pointer[]): readonly Pointe
   const refused: Pointer[] = [];
   for (const pointer of pointers) {
     if (queue.known.has(pointer.id)) continue;
-    if (queue.taken[pointer.priority] >= queue.pointersMax) {
+    const room = roomOf(pointer);
+    const taken = queue.taken.get(room) ?? 0;
+    if (taken >= queue.pointersMax) {
       refused.push(pointer);
       continue;
     }
     const entry: Entry = { pointer, deliveries: 0 };
     queue.known.set(pointer.id, entry);
-    queue.taken[pointer.priority] += 1;
+    queue.taken.set(room, taken + 1);
     enqueue(queue, entry);
   }
   return refused;
@@ -61,19 +66,23 @@ export const add = (queue: Queue, pointers: readonly Pointer[]): readonly Pointe
 
 export const forget = (queue: Queue, { pointer }: Entry): void => {
   queue.known.delete(pointer.id);
-  queue.taken[pointer.priority] -= 1;
-  if (queue.roomWaiters.size === 0 || !hasRoom(queue, pointer.priority)) return;
-  for (const waiter of queue.roomWaiters) if (waiter.priority === pointer.priority) waiter.resolve();
+  const room = roomOf(pointer);
+  queue.taken.set(room, queue.taken.get(room)! - 1);
+  if (queue.roomWaiters.size === 0 || !hasRoom(queue, room)) return;
+  for (const waiter of queue.roomWaiters) if (waiter.room === room) waiter.resolve();
 };
 
-const hasRoom = ({ taken, pointersMax }: Queue, priority: Priority): boolean => taken[priority] <= pointersMax / 2;
+const roomOf = ({ priority, source = '' }: Room): string => `${priority}\n${source}`;
 
-/** Resolves when at least half of the room for that priority is free, or one of the signals aborts. */
-export const waitForRoom = (queue: Queue, priority: Priority, signals: readonly AbortSignal[]): Promise<void> =>
+const hasRoom = ({ taken, pointersMax }: Queue, room: string): boolean => (taken.get(room) ?? 0) <= pointersMax / 2;
+
+/** Resolves when at least half of that room is free, or one of the signals aborts. */
+export const waitForRoom = (queue: Queue, of: Room, signals: readonly AbortSignal[]): Promise<void> =>
   new Promise((resolve) => {
-    if (signals.some(({ aborted }) => aborted) || hasRoom(queue, priority)) return resolve();
+    const room = roomOf(of);
+    if (signals.some(({ aborted }) => aborted) || hasRoom(queue, room)) return resolve();
     const waiter = {
-      priority,
+      room,
       resolve: () => {
         queue.roomWaiters.delete(waiter);
         for (const signal of signals) signal.removeEventListener('abort', waiter.resolve);

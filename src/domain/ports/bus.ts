@@ -8,15 +8,19 @@ export const priorities: readonly Priority[] = ['high', 'normal', 'low'];
 
 /**
  * While work of several priorities waits, each is given about this share of what is taken: the higher comes sooner, and none starves.
- * It is no order: neither between priorities nor within one.
+ * It is no order: neither between priorities nor within one. Within a priority a bus may let teams take turns, and within a team its sources.
  */
 export const priorityShares: Readonly<Record<Priority, number>> = { high: 8, normal: 3, low: 1 };
 
 /**
  * `id` is a hint against doubles: a bus may refuse to take a pointer whose id it knows, and may forget the id too soon or remember it too
- * long. Who must be sure that a pointer is taken anew gives it a new id.
+ * long. Who must be sure that a pointer is taken anew gives it a new id. `source` names who publishes, for example a kind of timer:
+ * where one has much to publish, the others need not wait behind all of it. Without team or source a pointer counts under the empty name.
  */
-export type Pointer = Readonly<{ id: string; stream: string; priority: Priority }>;
+export type Pointer = Readonly<{ id: string; stream: string; priority: Priority; team?: string; source?: string }>;
+
+/** The room that a pointer takes; a bus may also give one room to all sources of a priority. */
+export type Room = Pick<Pointer, 'priority' | 'source'>;
 
 export type Work = Readonly<{
   pointer: Pointer;
@@ -35,12 +39,12 @@ export type Work = Readonly<{
 
 export type Bus = Readonly<{
   /**
-   * Takes the pointers for `processor` and answers those it had no room for (bounded read-ahead per priority);
+   * Takes the pointers for `processor` and answers those it had no room for (bounded read-ahead per priority and source);
    * one that it took for a double counts as taken.
    */
   publish: (processor: string, pointers: readonly Pointer[]) => Promise<readonly Pointer[]>;
-  /** Resolves when at least half of the room for that priority is free, or the signal aborts. */
-  whenRoom: (processor: string, priority: Priority, signal: AbortSignal) => Promise<void>;
+  /** Resolves when at least half of that room is free, or the signal aborts. */
+  whenRoom: (processor: string, room: Room, signal: AbortSignal) => Promise<void>;
   /**
    * Work for `processor`, at least once each, at most `maxInFlight` not yet acknowledged. Ends when the signal aborts; what was given out
    * may still be acknowledged after that. Work that nobody acknowledges comes again, to whoever consumes then.

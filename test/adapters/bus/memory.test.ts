@@ -1,6 +1,6 @@
 /** The in-process bus against the contract of every bus, and what is its own. */
 import t from 'tap';
-import { priorities } from '../../../src/domain/ports/bus.js';
+import { priorities, type Pointer, type Priority } from '../../../src/domain/ports/bus.js';
 import { openMemoryBus } from '../../../src/adapters/bus/memory.js';
 import { systemClock } from '../../../src/adapters/clock/system.js';
 import { fifo } from '../../../src/adapters/bus/fifo.js';
@@ -97,4 +97,21 @@ void t.test('the queue keeps its order over many turns and gives its memory back
   }
   while (expected < pushed) if (queue.shift() !== expected++) t.fail('out of order');
   t.equal(queue.shift(), undefined);
+});
+
+void t.test('teams take turns within a priority, and within a team what the relay brings waits behind no backlog of timers', async (t) => {
+  const bus = openMemoryBus({ clock, pointersMax: 20_000 });
+  const many = (id: string, count: number, team: string, source: string, priority: Priority = 'normal'): readonly Pointer[] =>
+    Array.from({ length: count }, (_, at) => ({ id: `${id}-${at}`, stream: 's', priority, team, source }));
+  t.same(await bus.publish('p', many('due', 20_000, 'a', 'deferred')), []);
+  t.same(await bus.publish('p', many('new', 2, 'a', 'relay')), [], 'the backlog of timers takes no room of others');
+  t.same(await bus.publish('p', many('other', 3, 'b', 'deferred')), many('other', 3, 'b', 'deferred'), 'timers share theirs');
+  t.same(await bus.publish('p', [...many('other', 3, 'b', 'relay'), ...many('urgent', 1, 'a', 'relay', 'high')]), []);
+  const taken: string[] = [];
+  for await (const { pointer } of bus.consume('p', { maxInFlight: 100, signal: new AbortController().signal })) {
+    taken.push(pointer.id);
+    if (taken.length === 9) break;
+  }
+  t.same(taken, ['urgent-0', 'due-0', 'other-0', 'new-0', 'other-1', 'due-1', 'other-2', 'new-1', 'due-2']);
+  await bus.close();
 });

@@ -179,7 +179,7 @@ export const openDistantBus = (server: BusServer, network: Network): Bus => {
 
   return {
     publish: (processor, pointers) => ask(network, 'bus.publish', () => server.publish(processor, pointers)),
-    whenRoom: async (processor, priority, signal) => {
+    whenRoom: async (processor, { priority }, signal) => {
       const { publishers } = server.queueOf(processor);
       await whenFound(publishers, () => (server.hasRoom(processor, priority) ? true : undefined), AbortSignal.any([signal, end]));
     },
