@@ -135,6 +135,8 @@ export const defaultLimits = {
   lanes: 64,
   busPointersMax: 4_096,
   deliveryDeadlineMs: 10 * 60_000,
+  /** How long a mail waits for a host that takes no sessions, before it fails. */
+  hostAwayHoursMax: 72,
   mailboxMessagesMax: 1_000,
   shutdownDeadlineMs: 30_000,
 } as const;
@@ -199,6 +201,7 @@ export const configurableLimits = [
   'lanes',
   'busPointersMax',
   'deliveryDeadlineMs',
+  'hostAwayHoursMax',
   'mailboxMessagesMax',
   'shutdownDeadlineMs',
 ] as const satisfies readonly (keyof Limits)[];

@@ -15,10 +15,11 @@ export type StartedBy<Kind extends StreamKind> = {
 
 /**
  * A kind of timer that leads to this work. `due`: when its time has come. `started`: an event has started the work already, and the timer
- * finds it again where the bus had no room for it or lost it. `under-way`: whatever its time, at every start and every now and then, for
+ * finds it again where the bus had no room for it or lost it. `held`: as soon as the gate of the processor is open, and at its time whether
+ * it is or not. `under-way`: whatever its time, at every start and every now and then, for
  * the worker that had begun may be gone.
  */
-export type TimerUse = Readonly<{ kind: string; read: 'due' | 'started' | 'under-way' }>;
+export type TimerUse = Readonly<{ kind: string; read: 'due' | 'started' | 'held' | 'under-way' }>;
 
 /** What a new attempt is told. Times are ISO 8601. */
 export type NewAttempt = Readonly<{
@@ -38,6 +39,17 @@ export type Attempts<State, Command> = Readonly<{
   assertPossible?: (stream: StreamName, state: State) => void;
   /** The command that records that an attempt begins. */
   begin: (attempt: NewAttempt) => Command;
+  /** The command in place of an attempt while the gate is closed. */
+  hold?: (attempt: NewAttempt) => Command;
+}>;
+
+/** Whether the other side takes work at all. */
+export type Gate = Readonly<{
+  isOpen: () => boolean;
+  /** Aborts when `isOpen` changes next. */
+  changed: () => AbortSignal;
+  /** Runs beside the worker until the signal aborts: finds out when a closed gate may open again. */
+  watch: (signal: AbortSignal) => Promise<void>;
 }>;
 
 export type Context<State> = Readonly<{
@@ -66,6 +78,8 @@ export type Declaration<Kind extends StreamKind, State, Command> = Readonly<{
   deadlineMs: number;
   /** Absent where doing it twice does no harm and nobody needs to see that it has begun. */
   attempts?: Attempts<NonNullable<State>, Command>;
+  /** Absent where work may always begin. */
+  gate?: Gate;
   /**
    * Does the one thing in the world. An expected failure is an outcome; a rejection is a fault of ours: the pointer comes again after a
    * growing pause, and the same attempt goes on.
@@ -82,6 +96,7 @@ export type Processor = Readonly<{
   /** The priority of the work that an event of its kind starts. */
   startedBy: (event: DomainEvent) => Priority | undefined;
   timers: readonly TimerUse[];
+  gate: Gate | undefined;
   /** The worker that does its work. */
   worker: (deps: ProcessorDeps) => Worker;
 }>;

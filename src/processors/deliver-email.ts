@@ -9,17 +9,23 @@ import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.j
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
 import { isoTime } from '../domain/ports/clock.js';
+import type { Logger } from '../domain/ports/logger.js';
 import type { DeliveryOutcome, Mailer } from '../domain/ports/mailer.js';
 import type { Company, InlineImage } from '../domain/ports/renderer.js';
+import { HOUR_MS } from '../domain/time.js';
 import type { Context, Outcome, Processor } from './declaration.js';
+import { openHostBreaker, type HostBreaker } from './host-breaker.js';
 import { makeProcessor } from './processor.js';
 
 export const DELIVER_EMAIL = 'deliver-email';
 
-export type DeliveryDeps = CommandDeps & Readonly<{ mailer: Mailer; schedule: RetrySchedule }>;
+export type DeliveryDeps = CommandDeps & Readonly<{ logger: Logger; mailer: Mailer; schedule: RetrySchedule }>;
 
-export const deliverEmail = (deps: DeliveryDeps): Processor =>
-  makeProcessor<'email', EmailState, EmailCommand>({
+export const deliverEmail = (deps: DeliveryDeps): Processor => {
+  const { clock, logger, mailer, limits } = deps;
+  const breaker = openHostBreaker({ clock, logger, host: mailer.host, probe: (signal) => mailer.probe({ signal }) });
+  const waitForHostMs = limits.hostAwayHoursMax * HOUR_MS;
+  return makeProcessor<'email', EmailState, EmailCommand>({
     name: DELIVER_EMAIL,
     kind: 'email',
     decider: emailDecider,
@@ -41,6 +47,7 @@ export const deliverEmail = (deps: DeliveryDeps): Processor =>
     timers: [
       { kind: 'deliver', read: 'started' },
       { kind: 'deferred', read: 'due' },
+      { kind: 'held', read: 'held' },
       { kind: 'processing', read: 'under-way' },
     ],
     deadlineMs: deps.limits.deliveryDeadlineMs,
@@ -49,12 +56,17 @@ export const deliverEmail = (deps: DeliveryDeps): Processor =>
       assertPossible: (stream, { content }) => {
         if (content === undefined) throw new KeyMissing(stream);
       },
-      begin: (attempt) => ({ type: 'AttemptDelivery', host: deps.mailer.host, ...attempt }),
+      begin: (attempt) => ({ type: 'AttemptDelivery', host: mailer.host, ...attempt }),
+      hold: ({ at }) => ({ type: 'HoldEmail', at, host: mailer.host, waitForHostMs }),
     },
-    act: (context) => deliver(deps, context),
+    gate: breaker,
+    act: (context) => deliver({ ...deps, breaker, waitForHostMs }, context),
   });
+};
 
-const deliver = async (deps: DeliveryDeps, { stream, state: email, signal }: Context<Email>): Promise<Outcome<EmailCommand>> => {
+type Delivering = DeliveryDeps & Readonly<{ breaker: HostBreaker; waitForHostMs: number }>;
+
+const deliver = async (deps: Delivering, { stream, state: email, signal }: Context<Email>): Promise<Outcome<EmailCommand>> => {
   const { attempt } = assertDefined(openAttempt(email), 'attempt');
   const prepared = await messageOf(deps, stream, email);
   if ('reason' in prepared) {
@@ -69,8 +81,12 @@ const deliver = async (deps: DeliveryDeps, { stream, state: email, signal }: Con
     messageId: email.accepted.messageId,
     raw: prepared.raw,
   };
+  const begunMs = deps.clock.monotonic();
   const outcome = await deps.mailer.send(message, { signal });
-  return { command: outcomeCommand(deps, attempt, pending, outcome), line: outcomeLine(attempt, pending, outcome) };
+  if (outcome.hostAway === undefined) deps.breaker.answered();
+  const isHeld = outcome.hostAway === true && deps.breaker.away(begunMs);
+  const command = outcomeCommand(deps, attempt, pending, outcome);
+  return { command: isHeld ? { ...command, waitForHostMs: deps.waitForHostMs } : command, line: outcomeLine(attempt, pending, outcome) };
 };
 
 const outcomeLine = (attempt: number, pending: readonly number[], { recipients, durationMs }: DeliveryOutcome) => ({
@@ -85,8 +101,8 @@ const outcomeLine = (attempt: number, pending: readonly number[], { recipients, 
   message: 'delivery attempt',
 });
 
-const outcomeCommand = (deps: DeliveryDeps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome): EmailCommand => ({
-  type: 'RecordOutcome',
+const outcomeCommand = (deps: DeliveryDeps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome) => ({
+  type: 'RecordOutcome' as const,
   attempt,
   at: isoTime(deps.clock.now()),
   host: outcome.host,

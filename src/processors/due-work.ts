@@ -7,7 +7,7 @@ import { priorities, type Priority } from '../domain/ports/bus.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { timersOf } from '../domain/timers.js';
-import type { Processor, TimerUse } from './declaration.js';
+import type { Gate, Processor, TimerUse } from './declaration.js';
 import { pointerOf, type ProcessorDeps, type TimerDocument } from './deps.js';
 import { LEASE_TTL_MS, underLease } from './lease.js';
 import type { Overflow } from './overflow.js';
@@ -22,14 +22,14 @@ const LOST_AFTER_MS = 10_000;
 const OVERFLOW_EVERY_MS = 50;
 
 /** One queue of timers: they lead to one processor, have one kind and one priority. */
-type Queue = Readonly<{ processor: string; kind: StreamKind; timer: TimerUse; priority: Priority }>;
+type Queue = Readonly<{ processor: string; kind: StreamKind; timer: TimerUse; priority: Priority; gate: Gate | undefined }>;
 
 /** Where the reading of a queue stands: behind that timer. */
 type Cursor = Readonly<{ value: string; seq: number }>;
 
 export const dueWorkWorker = (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow): Worker => {
-  const queues: readonly Queue[] = processors.flatMap(({ name, kind, timers }) =>
-    timers.flatMap((timer) => priorities.map((priority) => ({ processor: name, kind, timer, priority }))),
+  const queues: readonly Queue[] = processors.flatMap(({ name, kind, timers, gate }) =>
+    timers.flatMap((timer) => priorities.map((priority) => ({ processor: name, kind, timer, priority, gate }))),
   );
   return {
     name: 'due-work',
@@ -80,6 +80,17 @@ const readStarted: Reader = async (deps, queue, signal, overflow) => {
   }
 };
 
+/** Reads all as soon as the gate is open. While it is not, those whose time has come. */
+const readHeld: Reader = async (deps, queue, signal) => {
+  const { gate } = queue;
+  while (!signal.aborted) {
+    const both = gate === undefined ? signal : AbortSignal.any([signal, gate.changed()]);
+    const isOpen = gate === undefined || gate.isOpen();
+    await publishUpTo(deps, queue, isOpen ? undefined : isoTime(deps.clock.now()), undefined, both);
+    await deps.clock.sleep(BEGIN_AGAIN_EVERY_MS, both);
+  }
+};
+
 /** Reads all, due or not, as often as leases end. */
 const readUnderWay: Reader = async (deps, queue, signal) => {
   await deps.timersCaughtUp(queue.kind, await deps.eventLog.head(), signal);
@@ -89,7 +100,12 @@ const readUnderWay: Reader = async (deps, queue, signal) => {
   }
 };
 
-const readerOf: Readonly<Record<TimerUse['read'], Reader>> = { due: readDue, started: readStarted, 'under-way': readUnderWay };
+const readerOf: Readonly<Record<TimerUse['read'], Reader>> = {
+  due: readDue,
+  started: readStarted,
+  held: readHeld,
+  'under-way': readUnderWay,
+};
 
 /** Publishes the timers behind the cursor that are due at `dueAt` (absent: all of them). Out: the cursor behind the last. */
 const publishUpTo = async (
@@ -102,6 +118,7 @@ const publishUpTo = async (
   let cursor = from;
   while (!signal.aborted) {
     await deps.bus.whenRoom(processor, { priority, source: timer.kind }, signal);
+    if (signal.aborted) return cursor;
     const found = (await deps.readModels.find(timersOf(kind), {
       where: { kind: { eq: timer.kind }, priority: { eq: priority }, ...(dueAt === undefined ? {} : { dueAt: { lte: dueAt } }) },
       sort: { field: 'dueAt', direction: 'asc' },

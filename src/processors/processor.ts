@@ -23,12 +23,13 @@ const pauseAfterFault = (deliveries: number): number =>
   Math.min(RETRY_AFTER_FAULT_MS * 2 ** Math.min(deliveries - 1, 20), RETRY_AFTER_FAULT_MAX_MS);
 
 export const makeProcessor = <Kind extends StreamKind, State, Command>(declaration: Declaration<Kind, State, Command>): Processor => {
-  const { name, kind, timers } = declaration;
+  const { name, kind, timers, gate } = declaration;
   const startedBy: Readonly<Record<string, ((event: never) => Priority) | null>> = declaration.startedBy;
   return {
     name,
     kind,
     timers,
+    gate,
     isStarted: Object.values(startedBy).some((starts) => starts !== null),
     startedBy: (event: DomainEvent) => startedBy[event.type]?.(event as never),
     worker: (deps) => ({
@@ -53,6 +54,8 @@ const runWorker = async <Kind extends StreamKind, State, Command>(running: Runni
   const cutOff = AbortSignal.any([deps.cutOff, held.lost]);
   const deadlines = openDeadlines(deps.clock, declaration.deadlineMs, cutOff);
   const context = { ...running, deadlines };
+  const ended = new AbortController();
+  const watching = declaration.gate?.watch(ended.signal);
   try {
     await runLanes(deps.bus.consume(declaration.name, { maxInFlight: deps.inFlightMax, signal: held.signal }), {
       keyOf: ({ pointer }) => pointer.stream,
@@ -61,6 +64,8 @@ const runWorker = async <Kind extends StreamKind, State, Command>(running: Runni
       onFault: (work, fault) => tryAgain(running, work, fault),
     });
   } finally {
+    ended.abort();
+    await watching;
     deadlines.close();
   }
 };
@@ -129,16 +134,19 @@ const begin = async <Kind extends StreamKind, State, Command>(
   if (worker === deps.worker) return { kind: 'begun', state, version: versionOf(last), cause };
   const lease = worker === undefined ? undefined : await deps.leases.read(workerLease(declaration.name, worker));
   if (lease !== undefined) return { kind: 'elsewhere', untilMs: lease.untilMs };
-  const command = attempts.begin(newAttempt(deps, cause, declaration.deadlineMs, worker !== undefined));
-  const events = decider.decide(command, state);
+  const attempt = newAttempt(deps, cause, declaration.deadlineMs, worker !== undefined);
+  const events = decider.decide(attempts.begin(attempt), state);
   if (events.length === 0) return NOTHING;
+  const after = events.reduce(decider.evolve, state as State);
+  const begins = after !== undefined && after !== null && attempts.underWay(after) === deps.worker;
+  if (begins && attempts.hold !== undefined && declaration.gate?.isOpen() === false) {
+    const held = decider.decide(attempts.hold(attempt), state);
+    if (held.length > 0) await appendOrLose(deps, stream, versionOf(last), held, cause);
+    return NOTHING;
+  }
   attempts.assertPossible?.(stream, state);
   const version = await appendOrLose(deps, stream, versionOf(last), events, cause);
-  if (version === undefined) return NOTHING;
-  const after = events.reduce(decider.evolve, state as State);
-  return after !== undefined && after !== null && attempts.underWay(after) === deps.worker
-    ? { kind: 'begun', state: after, version, cause }
-    : NOTHING;
+  return version !== undefined && begins ? { kind: 'begun', state: after, version, cause } : NOTHING;
 };
 
 const newAttempt = (deps: ProcessorDeps, { at }: Cause, deadlineMs: number, workerGone: boolean): NewAttempt => ({

@@ -44,6 +44,7 @@ const gatedMailer = (): GatedMailer => {
       else await new Promise<void>((resolve) => void waiting.push(resolve));
       return outcomeOf(message);
     },
+    probe: async () => true,
     close: async () => undefined,
   };
 };

@@ -102,6 +102,7 @@ export const makeSink = (scheduler: Scheduler, hasLost: (dialogue: Dialogue) => 
       final: false,
       host: HOST,
       send: async (message, { signal }) => ({ host: HOST, durationMs: 1, recipients: await send(network, worker, message, signal) }),
+      probe: async () => true,
       close: async () => {},
     }),
   };

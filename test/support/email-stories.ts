@@ -14,7 +14,7 @@ export type Step = Readonly<{ seconds: number; kind: EmailCommand['type']; draw:
 /** Deliveries most of the time; the commands that end a history come rarely, or few histories would grow long. */
 const kinds = fc.oneof(
   { weight: 10, arbitrary: fc.constantFrom<EmailCommand['type']>('AttemptDelivery', 'RecordOutcome') },
-  { weight: 3, arbitrary: fc.constantFrom<EmailCommand['type']>('RetryEmail', 'ReleaseEmail', 'GiveUp') },
+  { weight: 3, arbitrary: fc.constantFrom<EmailCommand['type']>('RetryEmail', 'ReleaseEmail', 'GiveUp', 'HoldEmail') },
   { weight: 1, arbitrary: fc.constantFrom<EmailCommand['type']>('DeleteEmail', 'ArchiveEmail', 'AcceptEmail') },
 );
 const step: fc.Arbitrary<Step> = fc.record({
@@ -55,6 +55,8 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
         schedule: { delaysMs: [60_000, 300_000] },
         outcomes: pendingRecipients(email).map((recipient, index) => outcome(recipient, draw[index]!)),
       };
+    case 'HoldEmail':
+      return { type: kind, at: at(now), host: HOST, waitForHostMs: 600_000 };
     case 'GiveUp':
       return { type: kind, attempt, at: at(now), reason: flag ? 'rendering' : 'content-lost', text: 'in words' };
     case 'RetryEmail':

@@ -52,6 +52,7 @@ const fakeMailer = (final: boolean): FakeMailer => {
       sent.push(message);
       return (next.shift() ?? answers('accepted'))(message, signal);
     },
+    probe: async () => true,
     close: async () => {},
   };
 };

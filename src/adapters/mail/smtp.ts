@@ -35,7 +35,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   });
   const host = `${server.host}:${server.port}`;
 
-  const deliver = async (message: OutgoingMessage, signal: AbortSignal): Promise<readonly RecipientOutcome[]> => {
+  const deliver = async (message: OutgoingMessage, signal: AbortSignal, onHostAway: () => void): Promise<readonly RecipientOutcome[]> => {
     const { to } = message.envelope;
     const all = (outcome: RecipientOutcome): readonly RecipientOutcome[] => to.map(() => outcome);
     if (to.length === 0) return [];
@@ -55,6 +55,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
       } catch (error) {
         if (error instanceof PoolClosed) return all(faultOutcome('mailer-closed', 'the mailer was closed'));
         if (signal.aborted) return all(faultOutcome('aborted', 'the attempt was ended before a connection was open'));
+        onHostAway();
         return outcomesOfError(to, { error: asError(error), rejections: [], dataSent: false });
       }
       const reused = pooled.used > 0;
@@ -73,11 +74,22 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
     host,
     send: async (message, { signal }): Promise<DeliveryOutcome> => {
       const startedAtMs = performance.now();
-      const recipients = await deliver(message, signal);
-      return { host, durationMs: Math.round(performance.now() - startedAtMs), recipients };
+      let hostAway = false;
+      const recipients = await deliver(message, signal, () => (hostAway = true));
+      return { host, durationMs: Math.round(performance.now() - startedAtMs), recipients, ...(hostAway ? { hostAway } : {}) };
     },
+    probe: ({ signal }) => takesSession(pool, signal),
     close: () => pool.close(),
   };
+};
+
+const takesSession = async (pool: SmtpPool, signal: AbortSignal): Promise<boolean> => {
+  try {
+    pool.release(await pool.acquire({ fresh: true, signal }));
+    return true;
+  } catch {
+    return false;
+  }
 };
 
 type Transaction =

@@ -36,7 +36,11 @@ export type EmailCommand =
       /** The host is the final one: accepted is delivered. */
       final: boolean;
       schedule: RetrySchedule;
+      /** Present where the host took no session: how long the mail may wait for it. */
+      waitForHostMs?: number;
     }>
+  /** In place of an attempt, while the host takes no sessions. */
+  | Readonly<{ type: 'HoldEmail'; at: string; host: string; waitForHostMs: number }>
   | Readonly<{ type: 'GiveUp'; attempt: number; at: string; reason: 'rendering' | 'content-lost'; text: string }>
   | Readonly<{ type: 'RetryEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
   | Readonly<{ type: 'DeleteEmail'; at: string }>
@@ -56,6 +60,8 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return attempt(command, email);
     case 'RecordOutcome':
       return openAttempt(email)?.attempt === command.attempt ? record(command, email) : none;
+    case 'HoldEmail':
+      return hold(command, email);
     case 'GiveUp':
       return openAttempt(email)?.attempt === command.attempt ? giveUp(command, email) : none;
     case 'RetryEmail':
@@ -97,6 +103,31 @@ export const pendingRecipients = (email: Email): readonly number[] =>
 
 const someGotThrough = (email: Email): boolean => email.recipientStatuses.some((status) => status === 'sent' || status === 'delivered');
 
+/** The first time is recorded and, when the wait is over, the last. */
+const hold = ({ at, host, waitForHostMs }: Of<'HoldEmail'>, email: Email): readonly EmailEvent[] => {
+  const isOver = email.heldUntil !== undefined && email.heldUntil <= at;
+  const open = email.status === 'processing' ? openAttempt(email) : undefined;
+  if (email.status !== 'queued' && open === undefined) return none;
+  if (open === undefined && email.heldUntil !== undefined && !isOver) return none;
+  const outcomes = pendingRecipients(email).map((recipient) => ({ recipient, ...hostAway }));
+  const schedule = { delaysMs: [] };
+  return record(
+    { type: 'RecordOutcome', attempt: open?.attempt ?? 0, at, host, durationMs: 0, outcomes, final: false, schedule, waitForHostMs },
+    email,
+  );
+};
+
+const hostAway = {
+  result: 'deferred',
+  replyCode: null,
+  enhancedCode: null,
+  rule: 'host-away',
+  text: 'the relay takes no sessions now; the mail waits for it',
+} as const;
+
+const heldUntilOf = ({ at, waitForHostMs }: Of<'RecordOutcome'>, email: Email): string | undefined =>
+  waitForHostMs === undefined ? undefined : (email.heldUntil ?? isoTime(Date.parse(at) + waitForHostMs));
+
 const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent[] => {
   const { attempt: number, at, host, durationMs, outcomes, final, schedule } = command;
   const data = {
@@ -123,7 +154,10 @@ const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent
         ]
       : [];
 
-  const delayMs = schedule.delaysMs[email.deferrals];
+  const heldUntil = heldUntilOf(command, email);
+  if (heldUntil !== undefined && at < heldUntil)
+    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt: at, heldUntil }, sealed }];
+  const delayMs = heldUntil === undefined ? schedule.delaysMs[email.deferrals] : undefined;
   if (delayMs !== undefined && outcomes.some(({ result }) => result === 'deferred')) {
     const nextAttemptAt = isoTime(Date.parse(at) + delayMs);
     return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt }, sealed }, ...arrived];

@@ -104,7 +104,11 @@ export const emailEventSchemas = {
     }),
   },
   EmailSent: { data: Type.Object(outcome), sealed: Replies },
-  EmailDeferred: { data: Type.Object({ ...outcome, nextAttemptAt: text }), sealed: Replies },
+  /**
+   * `heldUntil`: the host took no session, so the mail waits for it and spends no attempt; at that moment it fails. `attempt` is then the
+   * attempt that found the host away, or 0 where none was begun.
+   */
+  EmailDeferred: { data: Type.Object({ ...outcome, nextAttemptAt: text, heldUntil: optional(text) }), sealed: Replies },
   EmailBounced: { data: Type.Object({ ...outcome, bounceType: oneOf(['hard', 'soft'] as const) }), sealed: Replies },
   EmailFailed: {
     data: Type.Object({ ...outcome, reason: oneOf(['refused', 'attempts-spent', 'rendering', 'content-lost'] as const) }),

@@ -39,7 +39,7 @@ export type Email = EmailSummary &
     /** One for each recipient, in the order of the accepted roles. */
     replies: readonly RecipientReply[];
     attempts: readonly AttemptState[];
-    /** Deferred attempts since acceptance or the last retry. */
+    /** Deferred attempts since acceptance or the last retry, without those that found the host away. */
     deferrals: number;
     retries: readonly RetryState[];
     failureReason: string | null;
@@ -85,7 +85,7 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
     case 'EmailSent':
       return endAttempt(email, event, 'sent');
     case 'EmailDeferred':
-      email.deferrals += 1;
+      if (event.data.heldUntil === undefined) email.deferrals += 1;
       return endAttempt(email, event, 'deferred');
     case 'EmailBounced':
       email.failureReason = 'bounced';

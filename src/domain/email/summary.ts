@@ -9,6 +9,8 @@ export type EmailSummary = Readonly<{
   scheduledAt: string | null;
   /** When a deferred mail is due again. */
   nextAttemptAt: string | null;
+  /** While the mail waits for a host that takes no session: when it fails. It counts from the first time, whatever is tried meanwhile. */
+  heldUntil?: string;
   /** While a dialogue may be under way: when it cannot be any more. */
   dialogueDeadlineAt: string | null;
   createdAt: string;
@@ -71,6 +73,7 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
     case 'EmailDeferred':
       endDialogue(summary, event.data.outcomes, 'queued').status = 'queued';
       summary.nextAttemptAt = event.data.nextAttemptAt;
+      if (event.data.heldUntil !== undefined) summary.heldUntil = event.data.heldUntil;
       return summary;
     case 'EmailBounced':
       endDialogue(summary, event.data.outcomes, 'failed').status = 'bounced';
@@ -84,11 +87,13 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
       summary.status = 'queued';
       summary.queuedAt = at;
       summary.nextAttemptAt = null;
+      endHold(summary);
       summary.recipientStatuses = replaced(summary, 'failed', 'queued');
       return summary;
     case 'EmailCancelled':
       summary.status = 'cancelled';
       summary.nextAttemptAt = null;
+      endHold(summary);
       summary.recipientStatuses = replaced(summary, 'queued', 'cancelled');
       return summary;
     case 'EmailDeleted':
@@ -117,7 +122,13 @@ const endDialogue = <Summary extends Draft<EmailSummary>>(summary: Summary, outc
   summary.recipientStatuses = recipientStatuses;
   summary.nextAttemptAt = null;
   summary.dialogueDeadlineAt = null;
+  endHold(summary);
   return summary;
+};
+
+/** The field is there only while it says something, so that documents of before and after it are the same. */
+const endHold = (summary: Draft<EmailSummary>): void => {
+  if (summary.heldUntil !== undefined) delete summary.heldUntil;
 };
 
 /** Where all who got it are known to have it already, the email is delivered: no later event will say so. */

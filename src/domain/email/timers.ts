@@ -2,8 +2,11 @@
 import { isoTime } from '../ports/clock.js';
 import type { EmailSummary } from './summary.js';
 
-/** `deliver`: at once; `scheduled`, `deferred`, `processing` (should its dialogue be cut off) and `archive`: at a moment. */
-export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'processing', 'archive'] as const;
+/**
+ * `deliver`: at once; `scheduled`, `deferred`, `processing` (should its dialogue be cut off) and `archive`: at a moment; `held`: as soon as
+ * the host takes sessions again, at the latest at its moment, when the mail fails.
+ */
+export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'held', 'processing', 'archive'] as const;
 export type EmailTimerKind = (typeof emailTimerKinds)[number];
 
 export type EmailTimer = Readonly<{ kind: EmailTimerKind; dueAt: string }>;
@@ -20,6 +23,7 @@ export const emailTimerKind = (email: EmailSummary): EmailTimerKind | undefined 
     case 'scheduled':
       return 'scheduled';
     case 'queued':
+      if (email.heldUntil !== undefined) return 'held';
       return email.nextAttemptAt === null ? 'deliver' : 'deferred';
     case 'processing':
       return 'processing';
@@ -46,6 +50,8 @@ const dueAtOf = (kind: EmailTimerKind, email: EmailSummary, retentionMs: number)
       return email.queuedAt ?? email.createdAt;
     case 'deferred':
       return email.nextAttemptAt ?? email.updatedAt;
+    case 'held':
+      return email.heldUntil ?? email.updatedAt;
     case 'processing':
       return email.dialogueDeadlineAt ?? email.updatedAt;
     case 'archive':

@@ -26,8 +26,11 @@ export type RecipientOutcome = Readonly<{
   text: string;
 }>;
 
-/** `recipients` has one outcome for each address of `envelope.to`, in that order. */
-export type DeliveryOutcome = Readonly<{ host: string; durationMs: number; recipients: readonly RecipientOutcome[] }>;
+/**
+ * `recipients` has one outcome for each address of `envelope.to`, in that order. `hostAway`: no session could be opened (the host was not
+ * reached, hung up, or refused security or login), so this says nothing of the message.
+ */
+export type DeliveryOutcome = Readonly<{ host: string; durationMs: number; recipients: readonly RecipientOutcome[]; hostAway?: true }>;
 
 export type Mailer = Readonly<{
   /** True where the transport is the final host, so that accepted means delivered. */
@@ -36,6 +39,8 @@ export type Mailer = Readonly<{
   host: string;
   /** Never rejects for what the other side does; every such end is an outcome. Ends at the signal with `deferred` (`aborted`). */
   send: (message: OutgoingMessage, options: Readonly<{ signal: AbortSignal }>) => Promise<DeliveryOutcome>;
+  /** Opens a session and ends it without a message. Out: whether the host took it; never rejects. */
+  probe: (options: Readonly<{ signal: AbortSignal }>) => Promise<boolean>;
   /** Lets dialogues under way end, then closes the connections. */
   close: () => Promise<void>;
 }>;

@@ -38,6 +38,25 @@ void t.test('a host that refuses, that does not exist, that does not answer', as
   });
 });
 
+void t.test('a host that takes no session is told from one that refuses a message, and a probe from either', async (t) => {
+  const run = async (url: string) => {
+    const mailer = openSmtpMailer({ url, final: false, connectionsMax: 1, logger: silent });
+    const { hostAway } = await mailer.send(message(['anna@example.org']), { signal: never() });
+    const answer = await mailer.probe({ signal: never() });
+    await mailer.close();
+    return { hostAway, answer };
+  };
+  t.same(await run(`smtp://127.0.0.1:${await refusedPort()}`), { hostAway: true, answer: false });
+  for (const [step, expected] of [
+    ['connect', { hostAway: true, answer: false }],
+    ['mail', { hostAway: undefined, answer: true }],
+  ] as const) {
+    const script = await openSmtpScript({ script: at(step, reply('421 4.3.2 closing')) });
+    t.same(await run(`${script.url}?tls=off`), expected, step);
+    await script.close();
+  }
+});
+
 void t.test('TLS: required, opportunistic, off, from the first byte, and certificates that cannot be trusted', async (t) => {
   const run = async (server: SmtpScriptOptions, parameters: string) => {
     const script = await openSmtpScript(server);

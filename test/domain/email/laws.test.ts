@@ -13,7 +13,7 @@ import { play, story } from '../../support/email-stories.js';
 /** The state table: where an email may go in one step. */
 const allowed: Readonly<Record<EmailStatus, readonly EmailStatus[]>> = {
   scheduled: ['queued', 'cancelled'],
-  queued: ['processing', 'cancelled'],
+  queued: ['processing', 'cancelled', 'failed', 'sent', 'delivered'],
   processing: ['sent', 'delivered', 'queued', 'failed', 'bounced'],
   sent: ['delivered', 'queued', 'bounced', 'complained'],
   delivered: ['queued', 'bounced', 'complained'],
