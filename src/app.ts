@@ -14,6 +14,7 @@ import { firstStart, showFirstKey } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
 import { ConfigError, type Config } from './config.js';
 import type { Bus } from './domain/ports/bus.js';
+import { isoTime } from './domain/ports/clock.js';
 import type { Leases } from './domain/ports/lease.js';
 import type { Limiter } from './domain/ports/limiter.js';
 import type { Mailer } from './domain/ports/mailer.js';
@@ -33,6 +34,7 @@ import { relayWorker } from './processors/relay.js';
 import { openStuckWork, type StuckWork } from './processors/stuck.js';
 import { sealLedgerWorker } from './processors/seal-ledger.js';
 import { sweepWorker } from './processors/sweep.js';
+import { apiKeysProjection, keysWithImpliedDelete } from './projections/api-keys.js';
 import { makeProjections } from './projections/index.js';
 import { caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-writes.js';
 import { makeQueries } from './projections/queries.js';
@@ -83,6 +85,8 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   supervisor.start([...workers.projecting, ...workers.processing, ...(config.roles.includes('http') ? [serving.worker] : [])]);
   if (config.roles.includes('http')) await serving.whenSeen;
 
+  if (config.roles.includes('project')) void sayImpliedDeletes(engine, runners, cutOff.signal);
+
   let accepting = true;
   const server = await buildServer(
     httpDeps(config, {
@@ -131,6 +135,20 @@ const warnOfEventOutsideLog = async ({ store, logger }: Engine): Promise<void> =
 const withStuckWork = (worker: WorkerHealth, stuck: StuckWork): WorkerHealth => {
   const waiting = stuck.of(worker.name);
   return waiting === undefined ? worker : { ...worker, stuckWork: waiting.count, lastFault: waiting.fault };
+};
+
+const KEYS_NAMED_MAX = 100;
+
+/** Names, once a start, the keys that may delete emails although nobody gave them that. */
+const sayImpliedDeletes = async ({ readModels, eventLog, clock, logger }: Engine, runners: Runners, signal: AbortSignal): Promise<void> => {
+  try {
+    await runners.get(apiKeysProjection.name)?.caughtUp(await eventLog.head(), signal);
+    if (signal.aborted) return;
+    const keyIds = await keysWithImpliedDelete(readModels, isoTime(clock.now()), KEYS_NAMED_MAX);
+    if (keyIds.length > 0) logger.warn({ keys: keyIds.length, keyIds: keyIds.join(' ') }, 'keys of before that may delete emails');
+  } catch (fault) {
+    if (!signal.aborted) logger.error({ fault: fault instanceof Error ? fault : undefined }, 'keys of before were not looked for');
+  }
 };
 
 /** The bus is in this process, so only one may deliver from a data directory. */

@@ -28,7 +28,7 @@ key
   .command('create')
   .description('make a key and show it once')
   .requiredOption('--name <name>', 'what the key is for')
-  .option('--permissions <list>', 'permissions, separated by commas (default: all)')
+  .option('--permissions <list>', 'permissions, separated by commas (default: all but emails:delete)')
   .option('--rate-limit <number>', 'requests per minute, instead of the default limits')
   .option('--expires <time>', 'ISO 8601 time after which it stops working')
   .option('--json', 'print the key record as JSON')
@@ -37,7 +37,8 @@ key
   .command('revoke')
   .description('revoke a key for good')
   .argument('<id>', 'id of the key, key_…')
-  .action(async (id: string) => (await import('./cli/keys.js')).revokeKey(id));
+  .option('--with-made', 'and with it every key that it made')
+  .action(async (id: string, options: { withMade?: boolean }) => (await import('./cli/keys.js')).revokeKey(id, options));
 
 const team = program.command('team').description("show and change the team's sender and company");
 team

@@ -12,18 +12,30 @@ export const CreateApiKeyRequestSchema = Type.Object(
     name: Type.String({ pattern: PLAIN_LINE, minLength: 1, maxLength: limits.apiKeyNameCharsMax }),
     description: Type.Optional(Type.String({ maxLength: 2_000 })),
     permissions: Type.Array(PermissionSchema, { minItems: 1, uniqueItems: true, description: 'At most those of the calling key' }),
-    expiresAt: Type.Optional(Type.String({ format: 'date-time', description: 'ISO 8601, in the future' })),
+    expiresAt: Type.Optional(
+      Type.String({ format: 'date-time', description: 'ISO 8601, in the future; at most, and by default, that of the calling key' }),
+    ),
     rateLimit: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: limits.apiKeyRateLimitMax,
-        description: 'Requests per minute; replaces every default limit for this key',
+        description:
+          'Requests per minute; replaces every default limit for this key. At most, and by default, that of the calling key where it has one',
       }),
     ),
   },
   closed,
 );
 export type CreateApiKeyRequest = Static<typeof CreateApiKeyRequestSchema>;
+
+export const RevokeApiKeyQuerySchema = Type.Object(
+  {
+    withMade: Type.Optional(
+      Type.Boolean({ default: false, description: 'Revokes with it all keys that it made, and those that they made' }),
+    ),
+  },
+  closed,
+);
 
 export const ApiKeyRecordSchema = Type.Object(
   {
@@ -38,7 +50,8 @@ export const ApiKeyRecordSchema = Type.Object(
     createdAt: Type.String({ format: 'date-time' }),
     expiresAt: nullable(Type.String({ format: 'date-time' })),
     lastUsedAt: nullable(Type.String({ format: 'date-time' })),
-    revokedAt: nullable(Type.String({ format: 'date-time' })),
+    revokedAt: nullable(Type.String({ format: 'date-time', description: 'Its own end, or that of a key that made it' })),
+    madeBy: nullable(Type.String({ description: 'Id of the key that made it' })),
   },
   closed,
 );

@@ -1,7 +1,7 @@
 /** `sealpost key …`: makes and revokes API keys, beside a running server too. */
 import { createApiKey, revokeApiKey } from '../commands/api-keys.js';
 import { systemCaller } from '../commands/first-start.js';
-import { permissions, type Permission } from '../domain/api-key/permissions.js';
+import { permissions, usualPermissions, type Permission } from '../domain/api-key/permissions.js';
 import { parseApiKeyId } from '../domain/ids.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
@@ -11,7 +11,7 @@ export type CreateKeyOptions = Readonly<{ name: string; permissions?: string; ra
 export const createKey = (options: CreateKeyOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const granted =
-      options.permissions === undefined ? [...permissions] : options.permissions.split(',').map((name) => permissionOf(name.trim()));
+      options.permissions === undefined ? [...usualPermissions] : options.permissions.split(',').map((name) => permissionOf(name.trim()));
     const { apiKeyNameCharsMax, apiKeyRateLimitMax } = engine.limits;
     if (options.name === '' || options.name.length > apiKeyNameCharsMax)
       throw new Error(`--name has ${options.name.length} characters; from 1 to ${apiKeyNameCharsMax} are allowed`);
@@ -32,12 +32,12 @@ export const createKey = (options: CreateKeyOptions): Promise<void> =>
     print(`Permissions: ${created.permissions.join(', ')}`);
   });
 
-export const revokeKey = (id: string): Promise<void> =>
+export const revokeKey = (id: string, { withMade = false }: Readonly<{ withMade?: boolean }>): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const parsed = parseApiKeyId(id);
     if (parsed === undefined) throw new Error(`${id} is not the id of a key; ids look like key_ followed by 22 characters`);
-    const revoked = await revokeApiKey(engine, systemCaller(teamId, 'cli', 'cli'), parsed);
-    print(`Key ${revoked.id} (${revoked.name}) is revoked.`);
+    const revoked = await revokeApiKey(engine, systemCaller(teamId, 'cli', 'cli'), parsed, withMade);
+    print(`Key ${revoked.id} (${revoked.name}) is revoked${withMade ? ', and with it every key that it made' : ''}.`);
   });
 
 const permissionOf = (name: string): Permission => {

@@ -7,14 +7,18 @@ import { isoMoment } from './remembered.js';
 import type { ApiKeyRecord, CreateApiKeyRequest, CreatedApiKey } from '../api/api-keys.js';
 import {
   admitApiKey,
+  admitMade,
   apiKeyDecider,
   apiKeyListing,
   apiKeyUnknown,
   formatApiKey,
+  grantFrom,
   API_KEY_PREFIX,
   isUseWorthNoting,
   readApiKey,
   type ApiKey,
+  type ApiKeyState,
+  type ApiKeyToCreate,
 } from '../domain/api-key/state.js';
 import { DomainError } from '../domain/errors.js';
 import { apiKeyStream, assertDefined, parseTeamId, type ApiKeyId, type TeamId } from '../domain/ids.js';
@@ -23,22 +27,30 @@ import { isoTime } from '../domain/ports/clock.js';
 export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
   const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);
   ownedBy(caller.teamId, apiKeyUnknown)(loaded);
-  return apiKeyListing(id, loaded.state!, isoTime(deps.clock.now()));
+  return apiKeyListing(id, loaded.state!, await makersOf(deps, loaded.state!), isoTime(deps.clock.now()));
 };
 
-export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
+/** The keys that made a key, as they are now. */
+const makersOf = async (deps: CommandDeps, { madeBy }: ApiKey): Promise<readonly ApiKeyState[]> => {
+  const makers: ApiKeyState[] = [];
+  for (const id of madeBy) makers.push((await deps.apiKey(apiKeyStream(id))).state);
+  return makers;
+};
+
+/** `withMade`: all keys that this one made, and those that they made, are revoked with it, those under way included. */
+export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId, withMade = false): Promise<ApiKeyRecord> => {
   const cause = causeOf(deps, caller);
   const { state } = await handle(
     deps.eventLog,
     apiKeyStream(id),
     apiKeyDecider,
-    { type: 'RevokeApiKey', at: cause.at },
+    { type: 'RevokeApiKey', at: cause.at, withMade },
     cause,
     ownedBy(caller.teamId, apiKeyUnknown),
   );
   // Whoever is told that the key is revoked may rely on it.
   await deps.whenHeldEverywhere();
-  return apiKeyListing(id, state!, cause.at);
+  return apiKeyListing(id, state!, await makersOf(deps, state!), cause.at);
 };
 
 /**
@@ -53,9 +65,11 @@ export const authenticate = async (deps: CommandDeps, token: string): Promise<Au
   const { state, teamId } = await deps.apiKey(apiKeyStream(read.id));
   const at = isoMoment(deps.clock.now());
   const key = admitApiKey(state, read.hash, at);
+  if (key.madeBy.length > 0) admitMade(await makersOf(deps, key));
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
   if (isUseWorthNoting(key, at)) await noteUse(deps, read.id, team, at);
-  return { teamId: team, keyId: read.id, permissions: key.permissions, rateLimit: key.rateLimit };
+  const { permissions, rateLimit, expiresAt, madeBy } = key;
+  return { teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy };
 };
 
 const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {
@@ -75,25 +89,27 @@ export const createApiKey = async (
     throw new DomainError('FORBIDDEN', `A key can grant only what it may do itself; the calling key lacks ${missing.join(', ')}.`);
   }
   const nowMs = deps.clock.now();
-  const expiresAt = request.expiresAt === undefined ? null : isoTime(Date.parse(request.expiresAt));
-  if (expiresAt !== null && Date.parse(expiresAt) <= nowMs) {
+  const expiresAt = request.expiresAt === undefined ? undefined : isoTime(Date.parse(request.expiresAt));
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) {
     throw new DomainError('VALIDATION_ERROR', 'The key would be expired from the start.', {
       errors: [{ field: 'expiresAt', message: `must be after ${isoTime(nowMs)}` }],
     });
   }
+  const { madeBy, ...bounds } = grantFrom(caller.key, { expiresAt, rateLimit: request.rateLimit });
   const { id, hash } = assertDefined(readApiKey(key), 'API key');
   const cause = causeOf(deps, caller);
-  const created: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'> = {
+  const created: ApiKeyToCreate = {
     at: cause.at,
     name: request.name,
     description: request.description ?? null,
     permissions: request.permissions,
-    rateLimit: request.rateLimit ?? null,
-    expiresAt,
+    ...bounds,
     hash,
     start: key.slice(API_KEY_PREFIX.length, API_KEY_PREFIX.length + 4),
     end: key.slice(-4),
+    separateDelete: true,
+    ...(madeBy.length === 0 ? {} : { madeBy: [...madeBy] }),
   };
   const { state } = await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause);
-  return { ...apiKeyListing(id, state!, cause.at), key };
+  return { ...apiKeyListing(id, state!, [], cause.at), key };
 };

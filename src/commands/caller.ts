@@ -1,4 +1,5 @@
 /** Who calls a command. */
+import type { Maker } from '../domain/api-key/state.js';
 import type { Permission } from '../domain/api-key/permissions.js';
 import type { ApiKeyId, TeamId } from '../domain/ids.js';
 
@@ -9,7 +10,16 @@ export type Caller = Readonly<{
   actor: string;
   permissions: readonly Permission[];
   correlationId: string;
+  /** The key that calls; undefined where the operator or the program does. */
+  key?: Maker | undefined;
 }>;
 
 /** A caller that came with an API key. */
-export type Authenticated = Readonly<{ teamId: TeamId; keyId: ApiKeyId; permissions: readonly Permission[]; rateLimit: number | null }>;
+export type Authenticated = Readonly<{
+  teamId: TeamId;
+  keyId: ApiKeyId;
+  permissions: readonly Permission[];
+  rateLimit: number | null;
+  expiresAt: string | null;
+  madeBy: readonly ApiKeyId[];
+}>;

@@ -123,6 +123,8 @@ export const defaultLimits = {
   apiKeyNameCharsMax: 255,
   apiKeyRateLimitMax: 10_000_000,
   apiKeyUsedEveryMs: 5 * 60_000,
+  /** How many keys stand between a key and the operator: each of them is looked at when the key is used. */
+  apiKeyMakersMax: 8,
 
   // Log
   eventPayloadInlineBytesMax: 256 * 1024,

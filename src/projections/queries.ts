@@ -1,11 +1,10 @@
 /** The queries behind the list endpoints. */
-import { apiKeyListing } from '../domain/api-key/state.js';
-import { assertDefined, parseApiKeyId, parseEmailId, type TeamId } from '../domain/ids.js';
+import { assertDefined, parseEmailId, type TeamId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Condition, Query, ReadModels } from '../domain/ports/read-models.js';
-import type { EmailFilter, Queries } from './query-types.js';
-import { API_KEYS, type ApiKeyDocument } from './api-keys.js';
+import type { EmailFilter, Paging, Queries } from './query-types.js';
+import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
 import { readPage, type ListQuery, type Total } from './paging.js';
@@ -72,12 +71,15 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       ({ item }) => item,
     ),
   assetUsage: (teamId) => assetUsage(deps, teamId),
-  listApiKeys: (teamId, paging) =>
-    readPage<ApiKeyDocument, ReturnType<typeof apiKeyListing>>(deps.readModels, allOf(deps, API_KEYS, teamId), paging, ({ id, key }) =>
-      apiKeyListing(assertDefined(parseApiKeyId(id), 'API key id'), key, isoTime(deps.clock.now())),
-    ),
+  listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
   awaitOwnWrites: deps.awaitOwnWrites,
 });
+
+const listApiKeys = async (deps: QueryDeps, teamId: TeamId, paging: Paging): ReturnType<Queries['listApiKeys']> => {
+  const list = allOf(deps, API_KEYS, teamId);
+  const { data, meta } = await readPage<ApiKeyDocument, ApiKeyDocument>(deps.readModels, list, paging, (document) => document);
+  return { data: await listingsOf(deps.readModels, data, isoTime(deps.clock.now())), meta };
+};
 
 /** Stored times are ISO 8601 in UTC with milliseconds, and compare as texts only with their like. */
 const inUtc = (filter: EmailFilter): EmailFilter => ({

@@ -1,12 +1,14 @@
 /** API keys as commands: made, admitted with every code, noted, revoked by any process; and the first start. */
 import t from 'tap';
+import type { Caller } from '../../src/commands/caller.js';
 import { firstStart, firstTeam, showFirstKey } from '../../src/commands/first-start.js';
-import { makeCommands } from '../../src/commands/index.js';
+import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams.js';
 import { causeOf, type CommandDeps } from '../../src/commands/deps.js';
 import { apiKeyStream, assertDefined, parseApiKeyId, teamStream } from '../../src/domain/ids.js';
 import type { PendingFirstKey } from '../../src/domain/ports/first-key.js';
 import { samples } from '../../src/samples/index.js';
+import type { Permission } from '../../src/domain/api-key/permissions.js';
 import { formatApiKey } from '../../src/domain/api-key/state.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
@@ -51,8 +53,16 @@ void t.test('a key is shown once, admits its owner, and stands nowhere in the lo
     expiresAt: '2030-05-31T22:00:00.000Z',
     lastUsedAt: null,
     revokedAt: null,
+    madeBy: null,
   });
-  t.strictSame(await commands.authenticate(key), { teamId: TEAM, keyId: made.id, permissions: ['emails:send'], rateLimit: 60 });
+  t.strictSame(await commands.authenticate(key), {
+    teamId: TEAM,
+    keyId: made.id,
+    permissions: ['emails:send'],
+    rateLimit: 60,
+    expiresAt: '2030-05-31T22:00:00.000Z',
+    madeBy: [],
+  });
   t.strictSame(await commands.getApiKey(caller, idOf(made.id)), { ...record, lastUsedAt: T0 });
   t.notOk(JSON.stringify(store.events).includes(key));
   t.not((await commands.createApiKey(caller, { name: 'Shop', permissions: ['emails:send'] })).id, made.id);
@@ -82,6 +92,69 @@ void t.test('a key grants no more than its maker may do, and is not expired from
     );
   }
   t.equal(store.events.length, before);
+});
+
+/** A caller with that key, as the admission of a request makes it. */
+const callerWith = async (commands: Commands, key: string): Promise<Caller> => {
+  const { keyId, teamId, ...bounds } = await commands.authenticate(key);
+  return { ...caller, teamId, actor: `apiKey:${keyId}`, permissions: bounds.permissions, key: { id: keyId, ...bounds } };
+};
+
+const manages = { permissions: ['api-keys:manage', 'emails:send'] as Permission[] };
+
+void t.test('a key makes none that lasts longer or may call more often than itself', async (t) => {
+  const { commands, store } = await openWorld();
+  const expiresAt = '2030-02-01T00:00:00.000Z';
+  const maker = await commands.createApiKey(caller, { name: 'maker', ...manages, expiresAt, rateLimit: 60 });
+  const withKey = await callerWith(commands, maker.key);
+  const before = store.events.length;
+  for (const [field, asked] of [
+    ['expiresAt', { expiresAt: '2030-02-01T00:00:00.001Z' }],
+    ['expiresAt', { expiresAt: '2030-02-01T01:00:00+00:30' }],
+    ['rateLimit', { rateLimit: 61 }],
+  ] as const) {
+    const { details } = await refusedWith(
+      t,
+      commands.createApiKey(withKey, { name: 'x', permissions: ['emails:send'], ...asked }),
+      'FORBIDDEN',
+    );
+    t.match(details.errors, [{ field }]);
+  }
+  t.equal(store.events.length, before);
+  const made = await commands.createApiKey(withKey, { name: 'x', ...manages });
+  t.match(made, { expiresAt, rateLimit: 60, madeBy: maker.id }, 'what is not asked for is its own');
+  t.match(await commands.createApiKey(withKey, { name: 'x', ...manages, expiresAt: '2030-01-02T00:00:00Z', rateLimit: 5 }), {
+    expiresAt: '2030-01-02T00:00:00.000Z',
+    rateLimit: 5,
+  });
+  const unbounded = await callerWith(commands, (await commands.createApiKey(caller, { name: 'unbounded', ...manages })).key);
+  t.match(await commands.createApiKey(unbounded, { name: 'x', ...manages, expiresAt, rateLimit: 600 }), { expiresAt, rateLimit: 600 });
+  let deepest = made.key;
+  for (let depth = 2; depth <= 8; depth += 1)
+    deepest = (await commands.createApiKey(await callerWith(commands, deepest), { name: 'x', ...manages })).key;
+  await refusedWith(t, commands.createApiKey(await callerWith(commands, deepest), { name: 'x', ...manages }), 'FORBIDDEN');
+});
+
+void t.test('revoked with what it made: every key below it is refused, one that is made at the same time too', async (t) => {
+  const { commands, elsewhere } = await openWorld();
+  const make = async (key: string) => commands.createApiKey(await callerWith(commands, key), { name: 'x', ...manages });
+  const root = await commands.createApiKey(caller, { name: 'root', ...manages });
+  const [child, other] = [await make(root.key), await commands.createApiKey(caller, { name: 'other', ...manages })];
+  const grandchild = await make(child.key);
+  const lateMaker = await callerWith(commands, child.key);
+  await commands.revokeApiKey(caller, idOf(root.id));
+  await t.resolves(commands.authenticate(child.key), 'what a revoked key made goes on');
+  await makeCommands(elsewhere()).revokeApiKey(caller, idOf(root.id), true);
+  const late = await commands.createApiKey(lateMaker, { name: 'late', ...manages });
+  for (const { key, id } of [child, grandchild, late]) {
+    const { message } = await refusedWith(t, commands.authenticate(key), 'API_KEY_REVOKED');
+    t.match(message, /together with the key that made it/);
+    t.match(await commands.getApiKey(caller, idOf(id)), { status: 'revoked', revokedAt: T0 });
+  }
+  await t.resolves(commands.authenticate(other.key));
+  const below = await make(other.key);
+  await commands.revokeApiKey(caller, idOf(below.id), true);
+  await t.resolves(commands.authenticate(other.key), 'a key is not revoked with what it made');
 });
 
 void t.test('every reason not to admit has its code', async (t) => {

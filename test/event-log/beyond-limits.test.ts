@@ -110,7 +110,7 @@ void t.test('they are folded as any other', async (t) => {
   t.equal(assetDecider.evolve(undefined, eventOf('AssetUploaded.v1', 'AssetUploaded'))?.sizeBytes, 50_000_000_000);
   t.same(
     apiKeyDecider.evolve(undefined, eventOf('ApiKeyCreated.v1', 'ApiKeyCreated'))?.permissions,
-    ['emails:send', 'emails:send'],
+    ['emails:send', 'emails:send', 'emails:delete'],
     'a permission that the program does not know allows nothing',
   );
   t.equal(evolveTeam(undefined, eventOf('TeamCreated.v1', 'TeamCreated'))?.settings.name.length, 3_000);

@@ -38,6 +38,8 @@ const key = (keyId: string, permissions: readonly Permission[], rateLimit: numbe
   keyId: assertDefined(parseApiKeyId(keyId), 'key'),
   permissions,
   rateLimit,
+  expiresAt: null,
+  madeBy: [],
 });
 
 /** What each bearer token stands for. */
@@ -181,6 +183,7 @@ const apiKey: ApiKeyRecord = {
   expiresAt: null,
   lastUsedAt: null,
   revokedAt: null,
+  madeBy: null,
 };
 
 export const asset: AssetRecord = {
@@ -314,8 +317,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     createApiKey: (caller, request) => did('createApiKey', [caller, request], { ...apiKey, key: 'secret' }),
     getApiKey: (caller, id) =>
       owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('getApiKey', [caller, id], apiKey)),
-    revokeApiKey: (caller, id) =>
-      owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('revokeApiKey', [caller, id], apiKey)),
+    revokeApiKey: (caller, id, withMade) =>
+      owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('revokeApiKey', [caller, id, withMade], apiKey)),
   };
 };
 

@@ -8,6 +8,7 @@ import { defaultLimits } from '../../src/domain/limits.js';
 import type { ApiKeyEvent } from '../../src/domain/api-key/events.js';
 import type { AttachmentDraft, EmailDraft, TemplateEvent } from '../../src/domain/template/events.js';
 import type { EmailFilter, Paging, Queries } from '../../src/projections/query-types.js';
+import { keysWithImpliedDelete } from '../../src/projections/api-keys.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { accepted, at, attempted, content, sent, T0, TEAM_ID } from '../support/email-facts.js';
@@ -42,6 +43,7 @@ const eventsOf = ({ at: when, templateId, status, subject, email }: Row): EmailE
 };
 
 type Listed = Readonly<{
+  readModels: ReturnType<typeof openDocuments>;
   queries: Queries;
   world: LogOfTest;
   add: (...rows: readonly Row[]) => Promise<void>;
@@ -64,6 +66,7 @@ const listed = async (t: Test, rows: readonly Row[] = []): Promise<Listed> => {
   await add(...rows);
   return {
     world,
+    readModels,
     add,
     project,
     queries: makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} }),
@@ -464,6 +467,44 @@ void t.test('API keys: newest first, with their state of now, never their hash',
   );
   t.equal(meta.total, 2);
   t.notOk(JSON.stringify(data).includes('ffff'));
+});
+
+void t.test('API keys: revoked with their maker, on another page too; those that may delete as before are known', async (t) => {
+  const { queries, world, project, readModels } = await listed(t);
+  const key = (index: number) => `key_${String(index).padStart(22, 'A')}`;
+  const created = (more: Partial<Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data']>): ApiKeyEvent => ({
+    type: 'ApiKeyCreated',
+    data: {
+      at: at(-10),
+      name: 'Shop',
+      description: null,
+      permissions: ['emails:send'],
+      rateLimit: null,
+      expiresAt: null,
+      hash: 'f'.repeat(64),
+      start: 'abcd',
+      end: 'wxyz',
+      ...more,
+    },
+  });
+  await world.append(`apiKey-${key(1)}`, [created({})]);
+  await world.append(`apiKey-${key(2)}`, [created({ separateDelete: true, madeBy: [key(1)] })]);
+  await world.append(`apiKey-${key(3)}`, [created({ separateDelete: true, madeBy: [key(2), key(1)] })]);
+  for (const [index, more] of [{}, { expiresAt: T0 }, { permissions: ['emails:read'] }].entries())
+    await world.append(`apiKey-${key(4 + index)}`, [created(more)]);
+  await project();
+  t.same([...(await keysWithImpliedDelete(readModels, T0, 10))].sort(), [key(1), key(4)]);
+  await world.append(`apiKey-${key(1)}`, [{ type: 'ApiKeyRevoked', data: { at: at(-1), withMade: true } }]);
+  await project();
+  t.same(await keysWithImpliedDelete(readModels, T0, 10), [key(4)]);
+  const rows = (await queries.listApiKeys(team, first)).data.map(({ id, status, madeBy }) => [id, status, madeBy]);
+  t.same(rows.slice(-3), [
+    [key(3), 'revoked', key(2)],
+    [key(2), 'revoked', key(1)],
+    [key(1), 'revoked', null],
+  ]);
+  const single = await queries.listApiKeys(team, { ...first, limit: 1, page: 4 });
+  t.match(single.data, [{ id: key(3), status: 'revoked', revokedAt: at(-1) }]);
 });
 
 void t.test('what a search finds is counted up to a bound, and says so', async (t) => {

@@ -20,10 +20,15 @@ export const apiKeyEventSchemas = {
       hash: text,
       start: text,
       end: text,
+      /** True: `emails:delete` is given by its own name alone. Absent in keys made before it had one, whose `emails:send` holds it. */
+      separateDelete: Type.Optional(Type.Boolean()),
+      /** The ids of the keys that made it: the maker first, then the maker's makers. Absent where no key made it, or before it was noted. */
+      madeBy: Type.Optional(Type.Array(text)),
     }),
   },
   ApiKeyUsed: { data: Type.Object({ at: text }) },
-  ApiKeyRevoked: { data: Type.Object({ at: text }) },
+  /** `withMade`: what this key made, and what that made, is revoked with it. */
+  ApiKeyRevoked: { data: Type.Object({ at: text, withMade: Type.Optional(Type.Boolean()) }) },
 } as const;
 
 export type ApiKeyEvent = EventsOf<typeof apiKeyEventSchemas>;

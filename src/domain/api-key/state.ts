@@ -24,14 +24,25 @@ export const readApiKey = (token: string): { id: ApiKeyId; hash: string } | unde
 };
 
 type Created = Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'];
-export type ApiKey = Omit<Created, 'permissions'> &
-  Readonly<{ permissions: Permission[]; lastUsedAt: string | null; revokedAt: string | null }>;
+export type ApiKeyToCreate = Created;
+export type ApiKey = Omit<Created, 'permissions' | 'madeBy' | 'separateDelete'> &
+  Readonly<{
+    permissions: Permission[];
+    /** The maker first, then the maker's makers. */
+    madeBy: readonly ApiKeyId[];
+    /** It may delete emails because keys of its time with `emails:send` could. */
+    impliedDelete: boolean;
+    lastUsedAt: string | null;
+    revokedAt: string | null;
+    /** Since when what it made is revoked. */
+    madeRevokedAt: string | null;
+  }>;
 export type ApiKeyState = ApiKey | undefined;
 
 export type ApiKeyCommand =
   | Readonly<{ type: 'CreateApiKey'; created: Created }>
   | Readonly<{ type: 'UseApiKey'; at: string }>
-  | Readonly<{ type: 'RevokeApiKey'; at: string }>;
+  | Readonly<{ type: 'RevokeApiKey'; at: string; withMade?: boolean }>;
 
 export const apiKeyUnknown = (): DomainError =>
   new DomainError('API_KEY_UNKNOWN', 'There is no API key with this id. GET /api/api-keys lists yours.');
@@ -44,6 +55,8 @@ const decide = (command: ApiKeyCommand, key: ApiKeyState): readonly ApiKeyEvent[
       return key !== undefined && isUseWorthNoting(key, command.at) ? [{ type: 'ApiKeyUsed', data: { at: command.at } }] : [];
     case 'RevokeApiKey':
       if (key === undefined) throw apiKeyUnknown();
+      if (command.withMade === true)
+        return key.madeRevokedAt === null ? [{ type: 'ApiKeyRevoked', data: { at: command.at, withMade: true } }] : [];
       return key.revokedAt === null ? [{ type: 'ApiKeyRevoked', data: { at: command.at } }] : [];
   }
 };
@@ -52,16 +65,36 @@ const decide = (command: ApiKeyCommand, key: ApiKeyState): readonly ApiKeyEvent[
 export const isUseWorthNoting = (key: ApiKey, at: string): boolean =>
   key.lastUsedAt === null || Date.parse(at) - Date.parse(key.lastUsedAt) >= defaultLimits.apiKeyUsedEveryMs;
 
+const fromCreated = ({ permissions, madeBy, separateDelete, ...data }: Created): ApiKey => {
+  const known = permissions.filter(isPermission);
+  const impliedDelete = separateDelete !== true && known.includes('emails:send') && !known.includes('emails:delete');
+  return {
+    ...data,
+    permissions: impliedDelete ? [...known, 'emails:delete'] : known,
+    madeBy: (madeBy ?? []).map((id) => assertDefined(parseApiKeyId(id), 'API key id')),
+    impliedDelete,
+    lastUsedAt: null,
+    revokedAt: null,
+    madeRevokedAt: null,
+  };
+};
+
 export const apiKeyDecider: Decider<ApiKeyCommand, ApiKeyEvent, ApiKeyState> = {
   decide,
   evolve: (key, event) => {
     switch (event.type) {
       case 'ApiKeyCreated':
-        return { ...event.data, permissions: event.data.permissions.filter(isPermission), lastUsedAt: null, revokedAt: null };
+        return fromCreated(event.data);
       case 'ApiKeyUsed':
         return key && { ...key, lastUsedAt: event.data.at };
       case 'ApiKeyRevoked':
-        return key && { ...key, revokedAt: event.data.at };
+        return (
+          key && {
+            ...key,
+            revokedAt: key.revokedAt ?? event.data.at,
+            madeRevokedAt: key.madeRevokedAt ?? (event.data.withMade === true ? event.data.at : null),
+          }
+        );
     }
   },
   initialState: undefined,
@@ -79,6 +112,55 @@ export const admitApiKey = (key: ApiKeyState, hash: string, at: string): ApiKey 
   return key;
 };
 
+/** In: the keys that made a key. Out: since when it is revoked with one of them, or null. */
+export const revokedWithMaker = (makers: readonly (Pick<ApiKey, 'madeRevokedAt'> | undefined)[]): string | null =>
+  makers.reduce<string | null>((first, maker) => {
+    const at = maker?.madeRevokedAt ?? null;
+    return first === null || (at !== null && at < first) ? at : first;
+  }, null);
+
+/** Throws API_KEY_REVOKED where one of the keys that made it was revoked with what it made. */
+export const admitMade = (makers: readonly (Pick<ApiKey, 'madeRevokedAt'> | undefined)[]): void => {
+  const at = revokedWithMaker(makers);
+  if (at !== null) {
+    throw new DomainError('API_KEY_REVOKED', `This API key was revoked at ${at}, together with the key that made it. Use another.`);
+  }
+};
+
+/** What bounds the keys that a key makes. */
+export type Maker = Pick<ApiKey, 'expiresAt' | 'rateLimit' | 'madeBy'> & Readonly<{ id: ApiKeyId }>;
+
+export type Grant = Readonly<{ expiresAt: string | null; rateLimit: number | null; madeBy: readonly ApiKeyId[] }>;
+
+/**
+ * In: what is asked for a new key, undefined where nothing is, and the key that makes it, undefined where the operator does.
+ * Out: what it gets: never a later end or a higher limit than its maker's, and its maker's where nothing is asked for. Throws FORBIDDEN.
+ */
+export const grantFrom = (
+  maker: Maker | undefined,
+  asked: Readonly<{ expiresAt: string | undefined; rateLimit: number | undefined }>,
+): Grant => {
+  if (maker === undefined) return { expiresAt: asked.expiresAt ?? null, rateLimit: asked.rateLimit ?? null, madeBy: [] };
+  const { expiresAt, rateLimit } = maker;
+  if (expiresAt !== null && asked.expiresAt !== undefined && asked.expiresAt > expiresAt) {
+    throw new DomainError('FORBIDDEN', `A key makes none that lasts longer than itself; the calling key expires at ${expiresAt}.`, {
+      errors: [{ field: 'expiresAt', message: `must not be after ${expiresAt}` }],
+    });
+  }
+  if (rateLimit !== null && asked.rateLimit !== undefined && asked.rateLimit > rateLimit) {
+    throw new DomainError('FORBIDDEN', `A key makes none with a higher rate limit than its own, which is ${rateLimit} a minute.`, {
+      errors: [{ field: 'rateLimit', message: `must be at most ${rateLimit}` }],
+    });
+  }
+  if (maker.madeBy.length >= defaultLimits.apiKeyMakersMax) {
+    throw new DomainError(
+      'FORBIDDEN',
+      `A key that was made by a key, and so on ${defaultLimits.apiKeyMakersMax} times, makes no other; use the key that made it.`,
+    );
+  }
+  return { expiresAt: asked.expiresAt ?? expiresAt, rateLimit: asked.rateLimit ?? rateLimit, madeBy: [maker.id, ...maker.madeBy] };
+};
+
 /** What is shown of a key. */
 export type ApiKeyListing = {
   id: string;
@@ -94,9 +176,19 @@ export type ApiKeyListing = {
   expiresAt: string | null;
   lastUsedAt: string | null;
   revokedAt: string | null;
+  /** The key that made it. */
+  madeBy: string | null;
 };
 
-export const apiKeyListing = (id: ApiKeyId, key: Omit<ApiKey, 'hash'>, now: string): ApiKeyListing => ({
+/** `makers`: the keys of its `madeBy`, as far as they are known. */
+export const apiKeyListing = (
+  id: ApiKeyId,
+  key: Omit<ApiKey, 'hash'>,
+  makers: readonly (Pick<ApiKey, 'madeRevokedAt'> | undefined)[],
+  now: string,
+): ApiKeyListing => listingOf(id, { ...key, revokedAt: key.revokedAt ?? revokedWithMaker(makers) }, now);
+
+const listingOf = (id: ApiKeyId, key: Omit<ApiKey, 'hash'>, now: string): ApiKeyListing => ({
   id,
   name: key.name,
   description: key.description,
@@ -109,4 +201,5 @@ export const apiKeyListing = (id: ApiKeyId, key: Omit<ApiKey, 'hash'>, now: stri
   expiresAt: key.expiresAt,
   lastUsedAt: key.lastUsedAt,
   revokedAt: key.revokedAt,
+  madeBy: key.madeBy[0] ?? null,
 });

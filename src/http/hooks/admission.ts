@@ -1,6 +1,6 @@
 /** Decides, before a body is read, whether a request is let in: transport, key, rate, permission; the cheapest checks first. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Authenticated } from '../../commands/caller.js';
+import type { Authenticated, Caller } from '../../commands/caller.js';
 import type { Permission } from '../../domain/api-key/permissions.js';
 import { DomainError } from '../../domain/errors.js';
 import { addressRateLimits, generalRateLimit } from '../../domain/limits.js';
@@ -103,6 +103,14 @@ const checkPermission = (request: FastifyRequest, access: Permission, rate: Rate
   }
 };
 
+const callerWith = (key: Authenticated, correlationId: string): Caller => ({
+  teamId: key.teamId,
+  actor: `apiKey:${key.keyId}`,
+  permissions: key.permissions,
+  correlationId,
+  key: { id: key.keyId, expiresAt: key.expiresAt, rateLimit: key.rateLimit, madeBy: key.madeBy },
+});
+
 /** The headers of every answer, whatever becomes of the request. */
 export const setCommonHeaders = (request: FastifyRequest, reply: FastifyReply, tls: boolean): void => {
   reply.header('x-request-id', request.id);
@@ -153,7 +161,7 @@ export const admission = (deps: Deps) => {
       return failed(request, reply, error);
     }
     request.keyId = key.keyId;
-    request.caller = { teamId: key.teamId, actor: `apiKey:${key.keyId}`, permissions: key.permissions, correlationId: request.id };
+    request.caller = callerWith(key, request.id);
     if (access === undefined || rate === undefined) throw new Error('the route declares no permission');
     enforce(await deps.limiter.hit(windowsOfKey(rate, key)), reply, () => limitInWords(rate, key));
     checkPermission(request, access, rate, key);

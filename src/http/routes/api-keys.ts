@@ -1,5 +1,5 @@
 /** Making, listing and revoking API keys. The key itself is shown once, in the answer that made it. */
-import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from '../../api/api-keys.js';
+import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema, RevokeApiKeyQuerySchema } from '../../api/api-keys.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import { DomainError } from '../../domain/errors.js';
 import { parseApiKeyId, type ApiKeyId } from '../../domain/ids.js';
@@ -57,7 +57,8 @@ const collectionRoutes = (app: App, deps: Deps): void => {
       config: { access, examples: createApiKeyExamples },
       schema: {
         summary: 'Create an API key',
-        description: 'A key can grant only permissions that it holds itself. Keep the answer: the key is never shown again.',
+        description:
+          'A key gives no permission that it lacks, no later end and no higher rate limit than its own. Keep the answer: the key is never shown again.',
         operationId: 'createApiKey',
         tags,
         body: CreateApiKeyRequestSchema,
@@ -86,17 +87,19 @@ const keyRoutes = (app: App, deps: Deps): void => {
     '/api/api-keys/:id',
     {
       config: { access, unknownId },
+      preValidation: coerceQuery(RevokeApiKeyQuerySchema),
       schema: {
         summary: 'Revoke an API key',
         description: 'It stops working at once and for good; its record stays, with the status `revoked`.',
         operationId: 'revokeApiKey',
         tags,
         params,
+        querystring: RevokeApiKeyQuerySchema,
         response: { 200: DeletedSchema },
       },
     },
     async (request) => {
-      const { id } = await deps.commands.revokeApiKey(callerOf(request), apiKeyIdOf(request.params.id));
+      const { id } = await deps.commands.revokeApiKey(callerOf(request), apiKeyIdOf(request.params.id), request.query.withMade);
       return { id, deleted: true as const };
     },
   );

@@ -151,7 +151,7 @@ const deleteRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/emails/:id',
     {
-      config: { access: 'emails:send', unknownId: 'EMAIL_NOT_FOUND' },
+      config: { access: 'emails:delete', unknownId: 'EMAIL_NOT_FOUND' },
       schema: {
         summary: 'Delete an email',
         description: 'Destroys the key under which its personal data is sealed. An email in delivery is answered 400 EMAIL_IN_PROGRESS.',
@@ -167,7 +167,7 @@ const deleteRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/emails/bulk',
     {
-      config: { access: 'emails:send', examples: bulkDeleteExamples },
+      config: { access: 'emails:delete', examples: bulkDeleteExamples },
       schema: {
         summary: 'Delete many emails',
         description: `Either the emails of \`ids\`, or those that match a filter, the newest first, at most ${deps.limits.bulkDeleteIdsMax} per call.`,

@@ -28,6 +28,7 @@ const data: Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'] = {
   hash,
   start: 'BwcH',
   end: 'BwcH',
+  separateDelete: true,
 };
 const created: ApiKeyEvent = { type: 'ApiKeyCreated', data };
 const used = (seconds: number): ApiKeyEvent => ({ type: 'ApiKeyUsed', data: { at: at(seconds) } });
@@ -58,7 +59,8 @@ void t.test('a key is a prefix and 256 random bits; its id follows from its hash
 void t.test('created once', async (t) => {
   const { given } = apiKey(t);
   const state = given().when({ type: 'CreateApiKey', created: data }).then(created);
-  t.strictSame(state, { ...data, lastUsedAt: null, revokedAt: null });
+  const { separateDelete: _, ...shown } = data;
+  t.strictSame(state, { ...shown, madeBy: [], impliedDelete: false, lastUsedAt: null, revokedAt: null, madeRevokedAt: null });
   given(created)
     .when({ type: 'CreateApiKey', created: { ...data, name: 'Other' } })
     .nothing();
@@ -117,7 +119,7 @@ void t.test('admission: known, of the same hash in all its bits, not revoked, no
 
 void t.test('the record shows its state and never its hash', async (t) => {
   const recordOf = (events: readonly ApiKeyEvent[], now: string) =>
-    apiKeyListing(id, events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)!, now);
+    apiKeyListing(id, events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)!, [], now);
   t.strictSame(recordOf([created, used(1)], at(2)), {
     id,
     name: 'Shop',
@@ -131,7 +133,33 @@ void t.test('the record shows its state and never its hash', async (t) => {
     expiresAt: at(86_400),
     lastUsedAt: at(1),
     revokedAt: null,
+    madeBy: null,
   });
   t.equal(recordOf([created], at(86_400)).status, 'expired');
   t.equal(recordOf([created, revoked], at(86_400)).status, 'revoked');
+});
+
+void t.test('a key of before with emails:send may delete; a key of today may where it was given that', async (t) => {
+  const permissionsOf = (event: ApiKeyEvent) => apiKeyDecider.evolve(undefined, event)!.permissions;
+  const { separateDelete: _, ...before } = data;
+  t.same(permissionsOf(created), ['emails:send']);
+  t.same(permissionsOf({ type: 'ApiKeyCreated', data: before }), ['emails:send', 'emails:delete']);
+  t.same(permissionsOf({ type: 'ApiKeyCreated', data: { ...before, permissions: ['emails:read'] } }), ['emails:read']);
+  t.same(permissionsOf({ type: 'ApiKeyCreated', data: { ...data, permissions: ['emails:delete'] } }), ['emails:delete']);
+});
+
+void t.test('what it made is revoked with it, once, before or after it is revoked itself', async (t) => {
+  const { given } = apiKey(t);
+  const withMade: ApiKeyCommand = { type: 'RevokeApiKey', at: at(9), withMade: true };
+  const both: ApiKeyEvent = { type: 'ApiKeyRevoked', data: { at: at(9), withMade: true } };
+  given(created).when(withMade).then(both);
+  given(created, { type: 'ApiKeyRevoked', data: { at: at(3) } })
+    .when(withMade)
+    .then(both);
+  given(created, both).when(withMade).nothing();
+  const key = [created, { type: 'ApiKeyRevoked', data: { at: at(3) } } as ApiKeyEvent, both].reduce(
+    apiKeyDecider.evolve,
+    undefined as never,
+  )!;
+  t.match(key, { revokedAt: at(3), madeRevokedAt: at(9) });
 });
