@@ -20,7 +20,7 @@ export const CreateApiKeyRequestSchema = Type.Object(
         minimum: 1,
         maximum: limits.apiKeyRateLimitMax,
         description:
-          'Requests per minute; replaces every default limit for this key. At most, and by default, that of the calling key where it has one',
+          'Requests per minute; replaces every default limit for this key. At most, and by default, that of the calling key where it has one; at most the lowest default limit where a key made the calling key without one',
       }),
     ),
   },

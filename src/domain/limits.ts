@@ -229,6 +229,9 @@ export const generalRateLimit = {
   slotTtlMs: 10 * 60_000,
 } as const;
 
+/** Whoever may do that many of any request a minute has no more than the defaults give. */
+export const leastDefaultRate = Math.min(generalRateLimit.perMinute, ...Object.values(rateLimits));
+
 /** Requests per minute of one remote address where no API key tells who calls. */
 export const addressRateLimits = {
   /** Pages, health and the API description. */

@@ -6,6 +6,7 @@ import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams.js';
 import { causeOf, type CommandDeps } from '../../src/commands/deps.js';
 import { apiKeyStream, assertDefined, parseApiKeyId, teamStream } from '../../src/domain/ids.js';
+import { leastDefaultRate } from '../../src/domain/limits.js';
 import type { PendingFirstKey } from '../../src/domain/ports/first-key.js';
 import { samples } from '../../src/samples/index.js';
 import type { Permission } from '../../src/domain/api-key/permissions.js';
@@ -129,6 +130,10 @@ void t.test('a key makes none that lasts longer or may call more often than itse
   });
   const unbounded = await callerWith(commands, (await commands.createApiKey(caller, { name: 'unbounded', ...manages })).key);
   t.match(await commands.createApiKey(unbounded, { name: 'x', ...manages, expiresAt, rateLimit: 600 }), { expiresAt, rateLimit: 600 });
+  const withDefaults = await callerWith(commands, (await commands.createApiKey(unbounded, { name: 'x', ...manages })).key);
+  await refusedWith(t, commands.createApiKey(withDefaults, { name: 'x', ...manages, rateLimit: leastDefaultRate + 1 }), 'FORBIDDEN');
+  t.match(await commands.createApiKey(withDefaults, { name: 'x', ...manages, rateLimit: leastDefaultRate }), { rateLimit: 10 });
+  t.match(await commands.createApiKey(withDefaults, { name: 'x', ...manages }), { rateLimit: null }, 'the defaults go on with it');
   let deepest = made.key;
   for (let depth = 2; depth <= 8; depth += 1)
     deepest = (await commands.createApiKey(await callerWith(commands, deepest), { name: 'x', ...manages })).key;

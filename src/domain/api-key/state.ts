@@ -3,7 +3,7 @@ import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
 import { assertDefined, parseApiKeyId, type ApiKeyId } from '../ids.js';
-import { defaultLimits } from '../limits.js';
+import { defaultLimits, leastDefaultRate } from '../limits.js';
 import type { ApiKeyEvent } from './events.js';
 import { isPermission, type Permission } from './permissions.js';
 
@@ -142,15 +142,18 @@ export const grantFrom = (
 ): Grant => {
   if (maker === undefined) return { expiresAt: asked.expiresAt ?? null, rateLimit: asked.rateLimit ?? null, madeBy: [] };
   const { expiresAt, rateLimit } = maker;
+  const rateMax = rateMaxOf(maker);
   if (expiresAt !== null && asked.expiresAt !== undefined && asked.expiresAt > expiresAt) {
     throw new DomainError('FORBIDDEN', `A key makes none that lasts longer than itself; the calling key expires at ${expiresAt}.`, {
       errors: [{ field: 'expiresAt', message: `must not be after ${expiresAt}` }],
     });
   }
-  if (rateLimit !== null && asked.rateLimit !== undefined && asked.rateLimit > rateLimit) {
-    throw new DomainError('FORBIDDEN', `A key makes none with a higher rate limit than its own, which is ${rateLimit} a minute.`, {
-      errors: [{ field: 'rateLimit', message: `must be at most ${rateLimit}` }],
-    });
+  if (rateMax !== null && asked.rateLimit !== undefined && asked.rateLimit > rateMax) {
+    const bound =
+      rateLimit === null
+        ? `A key that was made by a key and has the default limits gives no rate limit above the lowest of these, ${rateMax} a minute; leave it out, or use a key of the operator.`
+        : `A key makes none with a higher rate limit than its own, which is ${rateLimit} a minute.`;
+    throw new DomainError('FORBIDDEN', bound, { errors: [{ field: 'rateLimit', message: `must be at most ${rateMax}` }] });
   }
   if (maker.madeBy.length >= defaultLimits.apiKeyMakersMax) {
     throw new DomainError(
@@ -160,6 +163,12 @@ export const grantFrom = (
   }
   return { expiresAt: asked.expiresAt ?? expiresAt, rateLimit: asked.rateLimit ?? rateLimit, madeBy: [maker.id, ...maker.madeBy] };
 };
+
+/**
+ * The highest rate limit that a key may give; null where there is none. A limit of one's own replaces every default, so a key that has
+ * the defaults and was itself made by a key gives none above the lowest of them. What the operator made without a limit is not bounded.
+ */
+const rateMaxOf = ({ rateLimit, madeBy }: Maker): number | null => rateLimit ?? (madeBy.length === 0 ? null : leastDefaultRate);
 
 /** What is shown of a key. */
 export type ApiKeyListing = {
