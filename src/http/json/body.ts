@@ -1,8 +1,10 @@
 /** The only body parser: JSON in UTF-8, within bounds, without what could harm its readers. */
 import { isAscii, isUtf8 } from 'node:buffer';
+import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { DomainError, invalid } from '../../domain/errors.js';
 import type { Limits } from '../../domain/limits.js';
+import { leaveOutNulls } from './absent.js';
 import { ambiguityOf } from './ambiguity.js';
 import { inspectJson, mayHide } from './inspect.js';
 import { jsonFaultAt, placeOf } from './fault.js';
@@ -102,9 +104,10 @@ export const jsonBodyParser =
       const charset = contentType === 'application/json' ? undefined : wrongCharset(contentType);
       if (charset !== undefined) throw charset;
       const body = parseJsonBody(bytes, limits);
-      const takesBody = request.routeOptions.schema?.body !== undefined;
-      if (!takesBody && body !== undefined && !isEmptyObject(body)) throw unwanted();
-      done(null, takesBody ? body : undefined);
+      const schema = request.routeOptions.schema?.body as TSchema | undefined;
+      if (schema === undefined && body !== undefined && !isEmptyObject(body)) throw unwanted();
+      if (schema !== undefined) leaveOutNulls(schema, body);
+      done(null, schema === undefined ? undefined : body);
     } catch (error) {
       done(error instanceof Error ? error : new Error('the body parser failed', { cause: error }));
     }

@@ -21,7 +21,7 @@ const tags = [
 const INTRODUCTION = [
   'Send template-based transactional email. Every request carries an API key: `Authorization: Bearer <API_KEY>`.',
   '',
-  'Errors have one form throughout: `statusCode`, `code`, `message`, `timestamp`, `path`, `requestId`, and where they help `errors`, `relatedInfo`, `retryAfter`. Unknown fields are refused, never dropped.',
+  'Errors have one form throughout: `statusCode`, `code`, `message`, `timestamp`, `path`, `requestId`, and where they help `errors`, `relatedInfo`, `retryAfter`. Unknown fields are refused, never dropped; `null` in an optional field is the same as leaving it out, but for the members of free-form objects.',
 ].join('\n');
 
 /** The page loads nothing from elsewhere; the style attributes are Swagger UI's own. */
