@@ -23,6 +23,7 @@ import {
 import { constants } from '../src/domain/rendering/scope/constants.js';
 import { operators } from '../src/domain/rendering/scope/conditions.js';
 import { chartTypes } from '../src/domain/rendering/expand/expanded.js';
+import { makeProjections } from '../src/projections/index.js';
 import { statusOf } from '../src/http/errors.js';
 import { routesOf } from '../src/http/server.js';
 import { sampleAttachments } from '../src/samples/index.js';
@@ -68,6 +69,13 @@ void t.test('every error code stands in its page once, with its status, and no o
     ];
     for (const [, code = ''] of named) t.ok(Object.hasOwn(statusOf, code), `${file} names ${code}`);
   }
+});
+
+void t.test('the page of the operator names every read model', async (t) => {
+  const [row = ''] = read('docs/operating.md').match(/^\| `documents\.<name>.*$/m) ?? [];
+  const named = /read models: ([^.]*)\./.exec(row)?.[1]?.match(/[a-zA-Z]+/g) ?? [];
+  const names = makeProjections(defaultLimits).map(({ name }) => name);
+  t.same(named.toSorted(), names.toSorted());
 });
 
 void t.test('every setting stands in .env.example, and pages name only settings that exist', async (t) => {

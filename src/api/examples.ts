@@ -16,6 +16,7 @@ const orderVariables = {
     shipping: 4.9,
     total: 97.4,
     shippingAddress: { name: 'Ada Example', street: 'Rua das Flores 12', city: '1200-195 Lisboa', country: 'Portugal' },
+    delivery: { method: 'Standard delivery', from: '2030-02-04', to: '2030-02-06' },
     trackingUrl: 'https://shop.example.com/orders/NW-10482',
   },
 };

@@ -42,7 +42,9 @@ const stopOnSignals = (app: App): void => {
 
 const listen = async (app: App, config: Config): Promise<string> => {
   try {
-    return await app.server.listen({ port: config.port, host: config.host });
+    const address = await app.server.listen({ port: config.port, host: config.host });
+    // The server is made by a factory of ours, so fastify does not know that it speaks TLS.
+    return config.tls === undefined ? address : address.replace(/^http:/, 'https:');
   } catch (fault) {
     await app.stop();
     const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;

@@ -73,7 +73,7 @@ export const newsletter: SampleTemplate = {
         itemSchema: {
           properties: {
             title: { type: 'string', required: true },
-            date: { type: 'date', format: { style: 'date', dateStyle: 'medium' } },
+            date: { type: 'date', required: true, format: { style: 'date', dateStyle: 'medium' } },
             url: { type: 'string', required: true },
           },
         },
@@ -131,10 +131,25 @@ export const newsletter: SampleTemplate = {
                 children: [{ id: 'line', type: 'divider', props: { margin: '0 0 16px' } }],
               },
               {
-                id: 'story',
-                type: 'rich-text',
-                content:
-                  '<h2 style="font-size:20px">{{story.title}}</h2><p>{{story.summary}}</p><p><a href="{{story.url}}">Read more</a> <span style="font-size:14px;color:#6b7280">· {{story.minutes}} min</span></p>',
+                id: 'has-minutes',
+                type: 'conditional',
+                props: { condition: 'story.minutes', operator: 'exists' },
+                children: [
+                  {
+                    id: 'story',
+                    type: 'rich-text',
+                    content:
+                      '<h2 style="font-size:20px">{{story.title}}</h2><p>{{story.summary}}</p><p><a href="{{story.url}}">Read more</a> <span style="font-size:14px;color:#6b7280">· {{story.minutes}} min</span></p>',
+                  },
+                ],
+                elseChildren: [
+                  {
+                    id: 'story-without-minutes',
+                    type: 'rich-text',
+                    content:
+                      '<h2 style="font-size:20px">{{story.title}}</h2><p>{{story.summary}}</p><p><a href="{{story.url}}">Read more</a></p>',
+                  },
+                ],
               },
             ],
           },

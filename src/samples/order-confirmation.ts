@@ -76,8 +76,8 @@ export const orderConfirmation: SampleTemplate = {
             type: 'object',
             properties: {
               method: { type: 'string' },
-              from: { type: 'date', format: { style: 'date', pattern: 'EEE d MMM' } },
-              to: { type: 'date', format: { style: 'date', pattern: 'EEE d MMM' } },
+              from: { type: 'date', required: true, format: { style: 'date', pattern: 'EEE d MMM' } },
+              to: { type: 'date', required: true, format: { style: 'date', pattern: 'EEE d MMM' } },
             },
           },
           trackingUrl: { type: 'string', required: true },
@@ -94,10 +94,25 @@ export const orderConfirmation: SampleTemplate = {
         type: 'main',
         components: [
           {
-            id: 'title',
-            type: 'rich-text',
-            content:
-              '<h1>Thank you, {{customer.firstName}}!</h1><p>Your order <strong>{{order.number}}</strong> of {{order.placedAt}} is confirmed. We will write again as soon as it ships.</p>',
+            id: 'has-day',
+            type: 'conditional',
+            props: { condition: 'order.placedAt', operator: 'exists' },
+            children: [
+              {
+                id: 'title',
+                type: 'rich-text',
+                content:
+                  '<h1>Thank you, {{customer.firstName}}!</h1><p>Your order <strong>{{order.number}}</strong> of {{order.placedAt}} is confirmed. We will write again as soon as it ships.</p>',
+              },
+            ],
+            elseChildren: [
+              {
+                id: 'title-without-day',
+                type: 'rich-text',
+                content:
+                  '<h1>Thank you, {{customer.firstName}}!</h1><p>Your order <strong>{{order.number}}</strong> is confirmed. We will write again as soon as it ships.</p>',
+              },
+            ],
           },
           { id: 'track', type: 'button', content: 'View your order', props: { href: '{{order.trackingUrl}}' } },
           { id: 'gap', type: 'spacer', props: { height: 8 } },
@@ -178,10 +193,17 @@ export const orderConfirmation: SampleTemplate = {
                 props: { fontSize: 15 },
               },
               {
-                id: 'delivery',
-                type: 'rich-text',
-                content: '<h4>Arrives</h4><p>{{order.delivery.from}} to {{order.delivery.to}}<br>{{order.delivery.method}}</p>',
-                props: { fontSize: 15 },
+                id: 'has-delivery',
+                type: 'conditional',
+                props: { condition: 'order.delivery', operator: 'exists' },
+                children: [
+                  {
+                    id: 'delivery',
+                    type: 'rich-text',
+                    content: '<h4>Arrives</h4><p>{{order.delivery.from}} to {{order.delivery.to}}<br>{{order.delivery.method}}</p>',
+                    props: { fontSize: 15 },
+                  },
+                ],
               },
             ],
           },

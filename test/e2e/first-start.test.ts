@@ -1,8 +1,10 @@
 /** What a newcomer meets: an empty directory, one command, one line to paste, one mail to look at. */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { seededRandom } from '../support/random.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -69,6 +71,30 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
   t.match(await second.end('SIGTERM'), { code: 0 });
   t.notMatch(second.output(), /shown this once|curl/);
   t.match(second.output(), `${nextBase}/mailbox`);
+});
+
+await t.test('with a certificate every printed address is https, and it answers there', async (t) => {
+  const tls = (name: string): string => fileURLToPath(new URL(`../../../test/support/tls/${name}`, import.meta.url));
+  const server = startServer({
+    SEALPOST_DATA_DIR: temporaryDirectory(t),
+    SEALPOST_LOG_LEVEL: 'error',
+    SEALPOST_TLS_CERT: tls('valid.pem'),
+    SEALPOST_TLS_KEY: tls('key.pem'),
+  });
+  t.teardown(() => server.end('SIGKILL'));
+  const base = await server.listening;
+  await server.printed(/Then look at/);
+  t.match(base, /^https:/);
+  t.equal(server.output().split(`sealpost is running on ${base}\n`).length, 2, 'once');
+  t.notMatch(server.output(), /http:/);
+  const status = await new Promise((resolve, reject) => {
+    // The certificate of the test names another host than the loopback address.
+    request(`${base}/health/live`, { rejectUnauthorized: false }, (answer) => resolve(answer.resume().statusCode))
+      .on('error', reject)
+      .end();
+  });
+  t.equal(status, 200);
+  t.match(await server.end('SIGTERM'), { code: 0 });
 });
 
 await t.test('two serves on one data directory: the second stops with a sentence, the first goes on', async (t) => {

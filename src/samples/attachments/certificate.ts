@@ -28,8 +28,8 @@ export const certificateSample: SampleAttachment = {
         type: 'object',
         properties: {
           course: { type: 'string', required: true },
-          hours: { type: 'number' },
-          completedAt: { type: 'date', format: { style: 'date', dateStyle: 'long' } },
+          hours: { type: 'number', required: true },
+          completedAt: { type: 'date', required: true, format: { style: 'date', dateStyle: 'long' } },
           number: { type: 'string', required: true },
         },
       },

@@ -135,8 +135,21 @@ export const invoiceSample: SampleAttachment = {
                   {
                     id: 'vat',
                     type: 'rich-text',
-                    content: '<p style="font-size:9px;color:#6b7280">VAT {{customer.vatId}}, order {{invoice.reference}}</p>',
-                    props: { padding: '0 0 12px 0' },
+                    content: '<p style="font-size:9px;color:#6b7280">VAT {{customer.vatId}}</p>',
+                    props: { padding: '0 0 6px 0' },
+                  },
+                ],
+              },
+              {
+                id: 'has-reference',
+                type: 'conditional',
+                props: { condition: 'invoice.reference', operator: 'exists' },
+                children: [
+                  {
+                    id: 'reference',
+                    type: 'rich-text',
+                    content: '<p style="font-size:9px;color:#6b7280">Order {{invoice.reference}}</p>',
+                    props: { padding: '0 0 6px 0' },
                   },
                 ],
               },

@@ -39,7 +39,7 @@ export const monthlyReportSample: SampleAttachment = {
         type: 'object',
         properties: {
           title: { type: 'string', required: true },
-          month: { type: 'date', format: { style: 'date', pattern: 'MMMM yyyy' } },
+          month: { type: 'date', required: true, format: { style: 'date', pattern: 'MMMM yyyy' } },
           summary: { type: 'string' },
         },
       },
@@ -58,7 +58,7 @@ export const monthlyReportSample: SampleAttachment = {
             week: { type: 'string', required: true },
             online: { type: 'number', required: true },
             shops: { type: 'number', required: true },
-            returns: { type: 'number' },
+            returns: { type: 'number', required: true },
           },
         },
       },

@@ -27,9 +27,9 @@ export const shippingLabelSample: SampleAttachment = {
         properties: {
           trackingNumber: { type: 'string', required: true },
           service: { type: 'string', required: true },
-          weightKg: { type: 'number', format: { style: 'number', minimumFractionDigits: 1, maximumFractionDigits: 2 } },
-          shippedAt: { type: 'date', format: { style: 'date', dateStyle: 'medium' } },
-          pieces: { type: 'number' },
+          weightKg: { type: 'number', required: true, format: { style: 'number', minimumFractionDigits: 1, maximumFractionDigits: 2 } },
+          shippedAt: { type: 'date', required: true, format: { style: 'date', dateStyle: 'medium' } },
+          pieces: { type: 'number', required: true },
         },
       },
     },
