@@ -3,8 +3,8 @@
 /** A blank where nothing stands: doubled, before a punctuation mark, or at either end of a paragraph, cell or line. */
 const hole = /[^\s>]* {2,}[^\s<]*|\S* [,.;:](?=[\s<])|<(?:p|li|td|h\d)[^>]*> [^<]*|<br\/?> [^<]*|[^>]* <(?:br|\/p|\/li|\/td|\/h\d)/g;
 
-/** What a value leaves behind that was never there. */
-const leftover = /\{\{|\bundefined\b|\bnull\b|\bNaN\b|\[object/g;
+/** What a value leaves behind that was never there; the numbers of pages are filled in when a document is drawn. */
+const leftover = /\{\{(?!pageNumber|totalPages)|\bundefined\b|\bnull\b|\bNaN\b|\[object/g;
 
 /** In: HTML of a mail or of a rich text. Out: the places where a value is missing, empty where it reads well. */
 export const holesOf = (html: string): readonly string[] => {
