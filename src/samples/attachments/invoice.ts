@@ -1,5 +1,5 @@
 /** An invoice, as PDF to be paid and as Excel to be booked: the sums are calculated from the items. */
-import type { ValueFormat } from '../../domain/template/schema.js';
+import type { Component, ValueFormat } from '../../domain/template/schema.js';
 import { imprint, type SampleAttachment } from './sample.js';
 
 const money: ValueFormat = { style: 'currency', currency: '{{invoice.currency}}' };
@@ -28,6 +28,21 @@ const items = [
   { sku: 'GUJI-500', name: 'Ethiopia Guji, whole beans, 500 g', quantity: 36, price: 12.1 },
   { sku: 'FILTER-100', name: 'Paper filters, 100 pieces', quantity: 12, price: 4.25 },
 ];
+
+const small = (id: string, text: string): Component => ({
+  id,
+  type: 'rich-text',
+  content: `<p style="font-size:9px;color:#6b7280">${text}</p>`,
+  props: { padding: '0 0 12px 0' },
+});
+
+const ifReferenced = (shown: Component, otherwise?: Component): Component => ({
+  id: `if-${shown.id}`,
+  type: 'conditional',
+  props: { condition: 'invoice.reference', operator: 'exists' },
+  children: [shown],
+  ...(otherwise === undefined ? {} : { elseChildren: [otherwise] }),
+});
 
 export const invoiceSample: SampleAttachment = {
   slug: 'invoice',
@@ -132,26 +147,12 @@ export const invoiceSample: SampleAttachment = {
                 type: 'conditional',
                 props: { condition: 'customer.vatId', operator: 'exists' },
                 children: [
-                  {
-                    id: 'vat',
-                    type: 'rich-text',
-                    content: '<p style="font-size:9px;color:#6b7280">VAT {{customer.vatId}}</p>',
-                    props: { padding: '0 0 6px 0' },
-                  },
+                  ifReferenced(
+                    small('vat-and-reference', 'VAT {{customer.vatId}}, order {{invoice.reference}}'),
+                    small('vat', 'VAT {{customer.vatId}}'),
+                  ),
                 ],
-              },
-              {
-                id: 'has-reference',
-                type: 'conditional',
-                props: { condition: 'invoice.reference', operator: 'exists' },
-                children: [
-                  {
-                    id: 'reference',
-                    type: 'rich-text',
-                    content: '<p style="font-size:9px;color:#6b7280">Order {{invoice.reference}}</p>',
-                    props: { padding: '0 0 6px 0' },
-                  },
-                ],
+                elseChildren: [ifReferenced(small('reference', 'Order {{invoice.reference}}'))],
               },
             ],
           },
