@@ -8,7 +8,7 @@ const room = (from, allowed) => ({
 });
 
 const drivers = {
-  fastify: '^src/(http/|app\\.ts)',
+  fastify: '^src/(http/|app\\.ts|stopping\\.ts)',
   '@fastify/': '^src/http/',
   rxjs: '^src/processors/lanes\\.ts',
   'better-sqlite3': '^src/adapters/sqlite/',

@@ -9,9 +9,11 @@ import { openSqliteLeases } from './adapters/lease/sqlite.js';
 import { openMemoryLimiter } from './adapters/limiter/memory.js';
 import { openSmtpMailer } from './adapters/mail/smtp.js';
 import { openMailbox, type OpenMailbox } from './adapters/mailbox/mailbox.js';
+import { openBodyChecks } from './adapters/render/workers/body-checks.js';
 import { holdLock } from './adapters/sqlite/lock.js';
 import { firstStart, showFirstKey } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
+import type { BodyChecks } from './domain/ports/body-checks.js';
 import { ConfigError, type Config } from './config.js';
 import type { Bus } from './domain/ports/bus.js';
 import { isoTime } from './domain/ports/clock.js';
@@ -41,7 +43,8 @@ import { makeQueries } from './projections/queries.js';
 import { makeRunner, type Runner } from './projections/runner.js';
 import { samples } from './samples/index.js';
 import { openServing } from './serving.js';
-import { makeSupervisor, type Supervisor } from './supervisor.js';
+import { closeServer, stopWorkers } from './stopping.js';
+import { makeSupervisor } from './supervisor.js';
 import { version } from './version.js';
 
 export type App = Readonly<{
@@ -166,6 +169,7 @@ type Surroundings = Readonly<{
   mailer: Mailer;
   bus: Bus;
   limiter: Limiter;
+  bodyChecks: BodyChecks;
   close: () => Promise<void>;
 }>;
 
@@ -179,13 +183,16 @@ const openSurroundings = async (config: Config, options: AppOptions, engine: Eng
   const mailer = options.mailer ?? openMailer(config, mailbox, engine);
   const bus = openMemoryBus({ clock, pointersMax: limits.busPointersMax, logger });
   const limiter = openMemoryLimiter({ clock });
+  const bodyChecks = openBodyChecks({ file: new URL('./http/json/checks-apart.js', import.meta.url), settings: limits, clock, logger });
   return {
     leases,
     mailbox,
     mailer,
     bus,
     limiter,
+    bodyChecks,
     close: async () => {
+      await bodyChecks.close();
       await mailer.close();
       await mailbox?.close();
       await bus.close();
@@ -243,28 +250,6 @@ const feederOf = (runners: Runners, limits: Engine['limits'], collection: string
   return runner;
 };
 
-/** Deliveries end first, and what they wrote is projected before the projections end. */
-const stopWorkers = async (
-  supervisor: Supervisor,
-  processing: readonly Worker[],
-  cutOff: AbortController,
-  deadline: AbortSignal,
-): Promise<void> => {
-  await supervisor.stop(
-    processing.map(({ name }) => name),
-    deadline,
-  );
-  cutOff.abort();
-  await supervisor.stop(undefined, deadline);
-};
-
-/** Answers the requests under way. Node checks no time-outs once a server closes, so what a client never ends is cut off here. */
-const closeServer = async (server: FastifyInstance, withinMs: number): Promise<void> => {
-  const cut = setTimeout(() => server.server.closeAllConnections(), withinMs);
-  await server.close();
-  clearTimeout(cut);
-};
-
 const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }: Engine): Mailer => {
   const { smtp, dkim } = config;
   return openSmtpMailer({
@@ -280,7 +265,7 @@ type ServingParts = Engine & Surroundings & Readonly<{ runners: Runners; writes:
 
 const httpDeps = (config: Config, { runners, writes, mailbox, ...parts }: ServingParts): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
-  const { readModels, clock, limits, ids, logger, limiter, health } = parts;
+  const { readModels, clock, limits, ids, logger, limiter, bodyChecks, health } = parts;
   const awaitOwnWrites: Parameters<typeof makeQueries>[0]['awaitOwnWrites'] = config.roles.includes('project')
     ? (teamId, withinMs) => caughtUpWith(runners.values(), writes.of(teamId), withinMs)
     : async () => {};
@@ -291,6 +276,7 @@ const httpDeps = (config: Config, { runners, writes, mailbox, ...parts }: Servin
     ids,
     logger,
     limiter,
+    bodyChecks,
     commands: makeCommands(parts),
     queries: makeQueries({ readModels, clock, limits, awaitOwnWrites }),
     ...(mailbox === undefined ? {} : { mailbox: mailbox.mailbox }),

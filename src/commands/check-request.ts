@@ -93,10 +93,10 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: L
 const headerFaults = (headers: Readonly<Record<string, string>>, limits: Limits): readonly FieldError[] => {
   const names = Object.keys(headers);
   if (names.length === 0) return [];
-  const faults: FieldError[] = [];
   if (names.length > limits.customHeadersMax) {
-    faults.push({ field: 'headers', message: `holds ${names.length} fields; at most ${limits.customHeadersMax} are allowed` });
+    return [{ field: 'headers', message: `holds ${names.length} fields; at most ${limits.customHeadersMax} are allowed` }];
   }
+  const faults: FieldError[] = [];
   const seen = new Set<string>();
   for (const name of names) {
     const fault = seen.has(name.toLowerCase()) ? 'is given twice (names are compared without case)' : checkHeader(name, headers[name]!);

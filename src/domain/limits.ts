@@ -12,6 +12,8 @@ export const defaultLimits = {
   requestArrivalMs: 60_000,
   headersArrivalMs: 20_000,
   jsonMembersMax: 100_000,
+  /** A body of more members is checked and fingerprinted in a process of its own. */
+  jsonMembersInlineMax: 50_000,
   jsonDepthMax: 64,
   requestIdCharsMax: 128,
   idempotencyKeyCharsMax: 255,
@@ -153,6 +155,7 @@ export const configurableLimits = [
   'headerSizeBytesMax',
   'connectionsMax',
   'jsonMembersMax',
+  'jsonMembersInlineMax',
   'jsonDepthMax',
   'recipientsMax',
   'attachmentsMax',

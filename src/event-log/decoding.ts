@@ -4,6 +4,7 @@ import type { DomainEvent, EventMetadata, Recorded } from '../domain/events.js';
 import type { StoredEvent } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
+import { nextTurn } from '../shared/next-turn.js';
 
 export type ReadingPorts = Readonly<{ keys: Keys; files: Files }>;
 
@@ -96,10 +97,17 @@ const decodeFromFiles = async (
   const { dataFile, sealedFile } = metadata;
   const data = dataFile === undefined ? event.data : (await files.get(dataFile))?.toString();
   const sealed = key === undefined || sealedFile === undefined ? event.sealed : await files.get(sealedFile);
-  return readable(event, () => {
+  try {
     if (data === undefined) throw new UnreadableEvent(`the file ${dataFile} of an event is missing`);
-    return recordedOf(event, metadata, decodeEvent(event.type, data, decrypted(sealed, event.eventId, key, part), part));
-  });
+    const plain = decrypted(sealed, event.eventId, key, part);
+    // What lies in a file is large: each part of the work has a turn of the event loop.
+    await nextTurn();
+    const recorded = recordedOf(event, metadata, decodeEvent(event.type, data, plain, part));
+    await nextTurn();
+    return recorded;
+  } catch (fault) {
+    return unreadable(event, fault);
+  }
 };
 
 const recordedOf = ({ stream, revision, position, hash }: StoredEvent, metadata: EventMetadata, event: DomainEvent): Recorded => ({

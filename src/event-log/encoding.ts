@@ -10,6 +10,7 @@ import type { EventToStore } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Ids } from '../domain/ports/ids.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
+import { nextTurn } from '../shared/next-turn.js';
 
 export type EncodingPorts = Readonly<{ keys: Keys; files: Files; ids: Ids; limits: Limits }>;
 
@@ -55,7 +56,10 @@ export const encodeAll = async (
   let previous = version.hash;
   for (const [index, { type, data, sealed }] of encoded.entries()) {
     const eventId = ports.ids.uuid();
-    const ciphertext = sealed === undefined ? undefined : key?.seal(sealed, eventId);
+    const isLarge = sealed !== undefined && sealed.length > ports.limits.eventPayloadInlineBytesMax;
+    const plain = isLarge ? await bytesInTurn(sealed) : sealed;
+    const ciphertext = plain === undefined ? undefined : key?.seal(plain, eventId);
+    if (isLarge) await nextTurn();
     // Awaited only where it is: nearly every event is small.
     const parts = isSmallEnough(ports.limits, data, ciphertext)
       ? { data, sealed: ciphertext, files: undefined }
@@ -74,6 +78,14 @@ export const encodeAll = async (
     previous = hash;
   }
   return result;
+};
+
+/** A large text is encoded in one turn of the event loop and sealed in the next. */
+const bytesInTurn = async (text: string): Promise<Buffer> => {
+  await nextTurn();
+  const bytes = Buffer.from(text);
+  await nextTurn();
+  return bytes;
 };
 
 type PayloadFiles = Pick<EventMetadata, 'dataFile' | 'sealedFile'>;

@@ -6,6 +6,7 @@ import type { Commands } from '../commands/index.js';
 import type { Permission } from '../domain/api-key/permissions.js';
 import type { ErrorCode } from '../domain/errors.js';
 import type { Limits } from '../domain/limits.js';
+import type { BodyChecks } from '../domain/ports/body-checks.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { Ids } from '../domain/ports/ids.js';
 import type { Limiter } from '../domain/ports/limiter.js';
@@ -37,6 +38,8 @@ export type HttpDeps = Readonly<{
   ids: Ids;
   logger: Logger;
   limiter: Limiter;
+  /** Checks bodies of many members apart from the event loop. */
+  bodyChecks: BodyChecks;
   commands: Commands;
   queries: Queries;
   /** The built-in mailbox, where it takes the mail. */
@@ -68,6 +71,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set before the handler of every route that needs a permission runs. */
     caller: Caller | null;
+    /** The body was read in several turns of the event loop; what is done with it goes on in another. */
+    isLargeBody: boolean;
+    /** Of a large body under an Idempotency-Key: its canonical form (RFC 8785), made where it was read. */
+    canonicalBody: string | Uint8Array | undefined;
     /** The API key of the caller, for the log. */
     keyId: string | null;
   }

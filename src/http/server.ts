@@ -9,7 +9,7 @@ import type { Access, App, HttpDeps } from './context.js';
 import { accessLog, logsRequests } from './hooks/access-log.js';
 import { admission } from './hooks/admission.js';
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './hooks/failures.js';
-import { jsonBodyParser } from './json/body.js';
+import { jsonBodyParser } from './json/body-parser.js';
 import type { DescribedRoute } from './openapi/document.js';
 import { policyOf } from './hooks/rate-policy.js';
 import { registerReference, registerSwagger } from './openapi/reference.js';
@@ -153,10 +153,12 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   app.addHook('preClose', async () => connections.endHalfSent());
   app.decorateRequest('caller', null);
   app.decorateRequest('keyId', null);
+  app.decorateRequest('isLargeBody', false);
+  app.decorateRequest('canonicalBody', undefined);
   const routes = watchRoutes(app);
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, jsonBodyParser(deps.limits));
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, jsonBodyParser(deps));
   app.setErrorHandler(errorHandler(deps));
   app.setNotFoundHandler(() => {
     throw new DomainError('NOT_FOUND', 'There is nothing at this address.');

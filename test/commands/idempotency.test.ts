@@ -195,7 +195,7 @@ void t.test('the same body is the same value: its members may come in another or
 void t.test('an event that holds the fingerprint of the members as they came is replayed for that order', async (t) => {
   const world = await withTemplate();
   const body = simple();
-  const deps = { ...world.deps, keys: { fingerprint: (purpose: string, text: string) => `${purpose}: ${text}` } };
+  const deps = { ...world.deps, keys: { fingerprint: (purpose: string, text: string | Uint8Array) => `${purpose}: ${text}` } };
   t.ok(isSameBody(deps.keys, `idempotency: ${JSON.stringify(body)}`, keyed(body)));
   t.notOk(isSameBody(deps.keys, `idempotency: ${JSON.stringify(simple({ tags: ['a'] }))}`, keyed(body)));
   t.notOk(isSameBody(deps.keys, undefined, keyed(body)));

@@ -1,7 +1,8 @@
 /** What JSON.parse would settle in silence is found, wherever it stands, and nothing else is. */
 import t from 'tap';
 import fc from 'fast-check';
-import { ambiguityOf, losesDigits } from '../../src/http/json/ambiguity.js';
+import { ambiguityOf } from '../../src/http/json/ambiguity.js';
+import { losesDigits } from '../../src/http/json/numbers.js';
 
 const ambiguity = (text: string) => ambiguityOf(Buffer.from(text), JSON.parse(text));
 

@@ -10,6 +10,7 @@ import type { PageMeta } from '../../src/api/common.js';
 import { DomainError } from '../../src/domain/errors.js';
 import { assertDefined, parseApiKeyId, parseAssetId, parseEmailId, parseTeamId } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
+import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 import type { Mailbox, MailboxMessage } from '../../src/domain/ports/mailbox.js';
@@ -18,6 +19,7 @@ import type { AttachmentTemplateRecord } from '../../src/api/attachment-template
 import type { TemplateRecord } from '../../src/api/templates.js';
 import type { Queries } from '../../src/projections/query-types.js';
 import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
+import checkApart from '../../src/http/json/checks-apart.js';
 import { buildServer, type HttpDeps, type HttpSettings } from '../../src/http/server.js';
 import type { App } from '../../src/http/context.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
@@ -211,6 +213,8 @@ export type Fakes = Readonly<{
   during: { run: (name: string) => Promise<void> | void };
   workers: WorkerHealth[];
   accepting: { value: boolean };
+  /** Bodies that were not checked in this process. */
+  checkedApart: readonly BodyToCheck[];
 }>;
 
 const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
@@ -415,6 +419,17 @@ const fakeIds = (): Ids => {
   };
 };
 
+/** Does in this process what another one does for a server, and notes what it is given. */
+const checksHere = (limits: Limits, given: BodyToCheck[]): BodyChecks => ({
+  check: async (body) => {
+    given.push(body);
+    const answer = await checkApart(limits)(body);
+    if (answer.kind === 'refused') throw new DomainError(answer.code, answer.message, answer.details);
+    return answer;
+  },
+  close: async () => undefined,
+});
+
 export type FakeOptions = Readonly<{ settings?: Partial<HttpSettings>; limits?: Partial<Limits>; mailbox?: Mailbox }>;
 
 /** Everything the server needs, with a clock that stands at NOW until it is moved. */
@@ -425,6 +440,7 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
   const clock = fakeClock(Date.parse(NOW));
   const workers: WorkerHealth[] = [{ name: 'relay', state: 'running', restarts: 0, lastFault: null }];
   const accepting = { value: true };
+  const checkedApart: BodyToCheck[] = [];
   const deps: HttpDeps = {
     settings: {
       publicUrl: 'http://127.0.0.1:3000',
@@ -439,13 +455,14 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
     ids: fakeIds(),
     logger: fakeLog(logged),
     limiter: openMemoryLimiter({ clock }),
+    bodyChecks: checksHere({ ...defaultLimits, ...options.limits }, checkedApart),
     commands: fakeCommands(calls, during),
     queries: fakeQueries(calls),
     ...(options.mailbox === undefined ? {} : { mailbox: options.mailbox }),
     health: { accepting: () => accepting.value, workers: () => workers },
     version: '1.2.3',
   };
-  return { deps, calls, logged, clock, during, workers, accepting };
+  return { deps, calls, logged, clock, during, workers, accepting, checkedApart };
 };
 
 /** A server over fakes, closed by the caller. */

@@ -7,7 +7,7 @@ export type MasterKey = Readonly<{
   wrapping: KeyObject;
   /** Tells whether a database was made with this master key; says nothing about the key itself. */
   check: Buffer;
-  fingerprint: (purpose: string, text: string) => string;
+  fingerprint: (purpose: string, text: string | Uint8Array) => string;
 }>;
 
 /** Purposes are names in the code, so there are few; should they be made at run time, the derived keys are not kept. */

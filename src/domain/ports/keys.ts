@@ -35,6 +35,6 @@ export type Keys = Readonly<{
   /** Notes up to which event of the log every key is destroyed that is to be destroyed. */
   setMark: (mark: LogMark) => Promise<void>;
   /** HMAC-SHA256 in hex under a key derived from the master key and `purpose`: the only form in which something personal is fingerprinted. */
-  fingerprint: (purpose: string, text: string) => string;
+  fingerprint: (purpose: string, text: string | Uint8Array) => string;
   close: () => Promise<void>;
 }>;

@@ -23,7 +23,9 @@ export const checkIdempotencyKey = (charsMax: number) => {
 /** The key and what it stands for, where the caller sent one. */
 export const idempotencyOf = (request: FastifyRequest): Idempotency | undefined => {
   const key = request.headers[HEADER];
-  return typeof key === 'string' ? { key, body: request.body ?? null } : undefined;
+  if (typeof key !== 'string') return undefined;
+  const { canonicalBody: canonical } = request;
+  return { key, body: request.body ?? null, ...(canonical === undefined ? {} : { canonical }) };
 };
 
 /** Unwraps an answer and marks a replayed one. */

@@ -1,14 +1,14 @@
-/** The only body parser: JSON in UTF-8, within bounds, without what could harm its readers. */
+/** Bodies: JSON in UTF-8, within bounds, without what could harm its readers. */
 import { isAscii, isUtf8 } from 'node:buffer';
-import type { TSchema } from '@sinclair/typebox';
-import type { FastifyRequest } from 'fastify';
 import { DomainError, invalid } from '../../domain/errors.js';
 import type { Limits } from '../../domain/limits.js';
-import { leaveOutNulls } from './absent.js';
 import { ambiguityOf } from './ambiguity.js';
 import { inspectJson, mayHide } from './inspect.js';
 import { jsonFaultAt, placeOf } from './fault.js';
-import { isSurelyWithin, scanJson } from './scan.js';
+import { isSurelyWithin, scanJson, type JsonBounds, type JsonScan } from './scan.js';
+
+/** How much of JSON is read. */
+export type JsonLimits = Pick<Limits, 'jsonMembersMax' | 'jsonDepthMax'>;
 
 /** In: bytes that are not UTF-8. Out: the offset of the first byte that does not belong. */
 const utf8FaultAt = (bytes: Buffer): number => {
@@ -37,7 +37,7 @@ const encodingFault = (bytes: Buffer): DomainError | undefined => {
   );
 };
 
-const tooComplex = (excess: 'members' | 'depth', limits: Limits): DomainError =>
+const tooComplex = (excess: 'members' | 'depth', limits: JsonLimits): DomainError =>
   excess === 'depth'
     ? new DomainError('JSON_TOO_COMPLEX', `The body is nested deeper than ${limits.jsonDepthMax} levels, the most that is read.`, {
         relatedInfo: { maxDepth: limits.jsonDepthMax },
@@ -46,7 +46,8 @@ const tooComplex = (excess: 'members' | 'depth', limits: Limits): DomainError =>
         relatedInfo: { maxMembers: limits.jsonMembersMax },
       });
 
-const parseFault = (text: string): DomainError => {
+/** Says where a text stops being JSON; walks to that place. */
+export const parseFault = (text: string): DomainError => {
   const at = jsonFaultAt(text) ?? text.length;
   const { line, column } = placeOf(text, at);
   const what =
@@ -56,59 +57,44 @@ const parseFault = (text: string): DomainError => {
   });
 };
 
-/** In: the bytes of a body. Out: its value; undefined where it is empty. Throws DomainError. */
-export const parseJsonBody = (bytes: Buffer, limits: Limits): unknown => {
-  if (bytes.length === 0) return undefined;
+/** In: the bytes of a body. Out: their text. Throws MALFORMED_JSON where they are not UTF-8. */
+export const textOfBody = (bytes: Buffer): string => {
   const wrong = encodingFault(bytes);
   if (wrong !== undefined) throw wrong;
-  const text = bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
-  const bounds = { membersMax: limits.jsonMembersMax, depthMax: limits.jsonDepthMax };
-  const excess = isSurelyWithin(text, bounds) ? undefined : scanJson(bytes, bounds);
-  if (excess !== undefined) throw tooComplex(excess, limits);
-  let value: unknown;
+  return bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
+};
+
+/** Throws JSON_TOO_COMPLEX. */
+export const scanBody = (bytes: Buffer, limits: JsonLimits): JsonScan => {
+  const scan = scanJson(bytes, boundsOf(limits));
+  if (scan.excess !== undefined) throw tooComplex(scan.excess, limits);
+  return scan;
+};
+
+/** Out: the value, or undefined where the text is not JSON: `parseFault` says why. */
+export const valueOfText = (text: string): Readonly<{ value: unknown }> | undefined => {
   try {
-    value = JSON.parse(text);
+    return { value: JSON.parse(text) as unknown };
   } catch {
-    throw parseFault(text);
+    return undefined;
   }
-  const found = (mayHide(text) ? inspectJson(value) : undefined) ?? ambiguityOf(bytes, value);
+};
+
+const boundsOf = ({ jsonMembersMax, jsonDepthMax }: JsonLimits): JsonBounds => ({ membersMax: jsonMembersMax, depthMax: jsonDepthMax });
+
+/** Throws VALIDATION_ERROR where a reader of the value could be harmed or misled. */
+export const checkValue = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): void => {
+  const found = (mayHide(text) ? inspectJson(value) : undefined) ?? ambiguityOf(bytes, value, scan);
   if (found !== undefined) throw invalid('body', found.field, found.message);
-  return value;
 };
 
-const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
-
-const wrongCharset = (contentType: string): DomainError | undefined => {
-  const charset = CHARSET.exec(contentType)?.[1]?.toLowerCase();
-  if (charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii') return undefined;
-  return new DomainError(
-    'UNSUPPORTED_CONTENT_TYPE',
-    'JSON is read in UTF-8 only; send Content-Type: application/json without another charset.',
-  );
+/** In: the bytes of a body. Out: its value; undefined where it is empty. Throws DomainError. */
+export const parseJsonBody = (bytes: Buffer, limits: JsonLimits): unknown => {
+  if (bytes.length === 0) return undefined;
+  const text = textOfBody(bytes);
+  const scan = isSurelyWithin(text, boundsOf(limits)) ? undefined : scanBody(bytes, limits);
+  const parsed = valueOfText(text);
+  if (parsed === undefined) throw parseFault(text);
+  checkValue(bytes, text, parsed.value, scan);
+  return parsed.value;
 };
-
-const isEmptyObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
-
-const unwanted = (): DomainError =>
-  new DomainError('VALIDATION_ERROR', 'This endpoint takes no body; send none, or an empty object.', {
-    errors: [{ field: '', message: 'must be absent, or an empty object' }],
-  });
-
-/** The parser as Fastify calls it with the whole body. An endpoint without a body schema takes an empty object at most. */
-export const jsonBodyParser =
-  (limits: Limits) =>
-  (request: FastifyRequest, bytes: Buffer, done: (error: Error | null, body?: unknown) => void): void => {
-    try {
-      const contentType = request.headers['content-type'] ?? '';
-      const charset = contentType === 'application/json' ? undefined : wrongCharset(contentType);
-      if (charset !== undefined) throw charset;
-      const body = parseJsonBody(bytes, limits);
-      const schema = request.routeOptions.schema?.body as TSchema | undefined;
-      if (schema === undefined && body !== undefined && !isEmptyObject(body)) throw unwanted();
-      if (schema !== undefined) leaveOutNulls(schema, body);
-      done(null, schema === undefined ? undefined : body);
-    } catch (error) {
-      done(error instanceof Error ? error : new Error('the body parser failed', { cause: error }));
-    }
-  };

@@ -2,13 +2,16 @@
  * A linear look over the bytes of a JSON text that bounds what JSON.parse will have to build, before it builds it.
  * A body of 7 MB with 600,000 distinct keys would hold the event loop for half a second; counting them takes a few milliseconds.
  */
+import { beginsNumber, endOfNumber, isLossy } from './numbers.js';
 
 export type JsonBounds = Readonly<{ membersMax: number; depthMax: number }>;
 export type JsonExcess = 'members' | 'depth' | undefined;
 
+const BLANK = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
@@ -59,29 +62,40 @@ export const isSurelyWithin = (text: string, { membersMax, depthMax }: JsonBound
 };
 
 /**
- * In: UTF-8 bytes that may be JSON. Out: which bound they exceed, if any. Members and elements are counted as commas and
- * opening brackets outside of strings, so an empty container counts as one. Says nothing on whether the text is JSON.
+ * `excess`: which bound is exceeded, if any; nothing behind that place was looked at. `members`: commas and opening brackets outside of
+ * strings, so an empty container counts as one. `names`: how many members objects were given; undefined where a number loses digits.
  */
-export const scanJson = (bytes: Buffer, bounds: JsonBounds): JsonExcess => {
-  const { membersMax, depthMax } = bounds;
+export type JsonScan = Readonly<{ excess: JsonExcess; members: number; names: number | undefined }>;
+
+/** In: UTF-8 bytes that may be JSON. Says nothing on whether they are. */
+export const scanJson = (bytes: Buffer, { membersMax, depthMax }: JsonBounds): JsonScan => {
   const length = bytes.length;
   let members = 0;
+  let names = 0;
   let depth = 0;
+  let isExact = true;
   for (let at = 0; at < length; at += 1) {
     const byte = bytes[at]!;
+    if (byte <= BLANK) continue;
     if (byte === QUOTE) {
       at = endOfString(bytes, at + 1);
     } else if (byte === COMMA) {
       members += 1;
-      if (members > membersMax) return 'members';
+      if (members > membersMax) return { excess: 'members', members, names: undefined };
+    } else if (byte === COLON) {
+      names += 1;
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       members += 1;
       depth += 1;
-      if (depth > depthMax) return 'depth';
-      if (members > membersMax) return 'members';
+      if (depth > depthMax) return { excess: 'depth', members, names: undefined };
+      if (members > membersMax) return { excess: 'members', members, names: undefined };
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       depth -= 1;
+    } else if (beginsNumber(byte)) {
+      const end = endOfNumber(bytes, at);
+      isExact &&= !isLossy(bytes, at, end);
+      at = end - 1;
     }
   }
-  return undefined;
+  return { excess: undefined, members, names: isExact ? names : undefined };
 };

@@ -97,7 +97,7 @@ const sharedResponses = (): JsonObject => ({
   Unauthorized: errorResponse(`No good API key: ${codesOf(401, keyFaults)}.`),
   Forbidden: errorResponse('The key lacks the permission: `FORBIDDEN`; or plain HTTP where HTTPS is required: `HTTPS_REQUIRED`.'),
   TooManyRequests: errorResponse(
-    'Too many requests: `RATE_LIMIT_EXCEEDED`; or, where a document is made, too many of them at once: `GENERATOR_BUSY`.',
+    'Too many requests: `RATE_LIMIT_EXCEEDED`; or, where a document is made, too many of them at once: `GENERATOR_BUSY`; or too many bodies of over 50,000 members: `TOO_MANY_LARGE_BODIES`.',
     { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
   ),
   ServerError: errorResponse('A fault of the service: `INTERNAL_ERROR`.'),

@@ -22,6 +22,7 @@ import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempoten
 import { coerceQuery } from '../hooks/validation.js';
 import { bulkDeleteExamples, sendExamples } from '../../api/examples.js';
 import { EmailListQuerySchema } from '../../api/queries.js';
+import { nextTurn } from '../../shared/next-turn.js';
 import { emailFilterOf, momentOf, pagingOf } from '../query-values.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
@@ -123,6 +124,7 @@ const writeRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request, reply) => {
+      if (request.isLargeBody) await nextTurn();
       const answer = await deps.commands.sendEmail(callerOf(request), request.body, idempotencyOf(request));
       reply.code(201);
       return answered(reply, answer);

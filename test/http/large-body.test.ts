@@ -1,0 +1,127 @@
+/** Large bodies are read in turns of the event loop, those of many members apart from it, and come out as small ones do. */
+import t, { type Test } from 'tap';
+import fc from 'fast-check';
+import { Type } from '@sinclair/typebox';
+import { canonicalJson } from '../../src/shared/canonical-json.js';
+import { defaultLimits } from '../../src/domain/limits.js';
+import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks.js';
+import { DomainError } from '../../src/domain/errors.js';
+import { parseJsonBody } from '../../src/http/json/body.js';
+import checkApart from '../../src/http/json/checks-apart.js';
+import { LARGE_BODY_BYTES, readLargeBody } from '../../src/http/json/large-body.js';
+import { fakeServer } from './fakes.js';
+
+const schema = Type.Object({ note: Type.Optional(Type.String()) });
+
+const apart = (given: BodyToCheck[] = []): BodyChecks => ({
+  check: async (body) => {
+    given.push(body);
+    const answer = await checkApart(defaultLimits)(structuredClone(body));
+    if (answer.kind === 'refused') throw new DomainError(answer.code, answer.message, answer.details);
+    return answer;
+  },
+  close: async () => undefined,
+});
+
+type Read = Readonly<{ value?: unknown; canonical?: string; fault?: unknown }>;
+
+const outcomeOf = async (work: () => unknown): Promise<Read> => {
+  try {
+    return { value: await work() };
+  } catch (fault) {
+    const { code, message, details } = fault as DomainError;
+    return { fault: { code, message, details } };
+  }
+};
+
+void t.test('inline and apart, every text is read as a small body is: the same value, the same fault', async () => {
+  const read = async (text: string, jsonMembersInlineMax: number): Promise<Read> => {
+    const limits = { ...defaultLimits, jsonMembersInlineMax };
+    const options = { limits, bodyChecks: apart(), schema, team: 'team', isIdempotent: false };
+    return outcomeOf(async () => (await readLargeBody(Buffer.from(text), options)).value);
+  };
+  const text = fc.oneof(
+    fc.json({ maxDepth: 5 }),
+    fc.constantFrom(
+      '{"a":1,"a":2}',
+      '[9007199254740993]',
+      '{"a":',
+      '{"__proto__":1}',
+      '["\\ud800"]',
+      '[1,]',
+      `${'['.repeat(70)}${']'.repeat(70)}`,
+      '\ufeff[]',
+    ),
+  );
+  await fc.assert(
+    fc.asyncProperty(text, async (given) => {
+      const small = JSON.stringify(await outcomeOf(() => parseJsonBody(Buffer.from(given), { ...defaultLimits, jsonMembersMax: 500 })));
+      return JSON.stringify(await read(given, 500)) === small && JSON.stringify(await read(given, 0)) === small;
+    }),
+    { numRuns: 150 },
+  );
+});
+
+void t.test('the canonical form is that of the value without its absent fields, wherever it is made', async (t) => {
+  const text = JSON.stringify({ z: [1, 2, { b: 1, a: 'é' }], note: null, a: 1 });
+  for (const jsonMembersInlineMax of [0, 50_000]) {
+    const limits = { ...defaultLimits, jsonMembersInlineMax };
+    const { value, canonical } = await readLargeBody(Buffer.from(text), {
+      limits,
+      bodyChecks: apart(),
+      schema,
+      team: 'team',
+      isIdempotent: true,
+    });
+    t.same(value, { z: [1, 2, { b: 1, a: 'é' }], a: 1 });
+    t.equal(Buffer.from(canonical!).toString(), canonicalJson(value));
+  }
+});
+
+void t.test('the parts of the work have turns of their own, between which others are served', async (t) => {
+  let turns = 0;
+  let over = false;
+  const count = (): void => {
+    turns += 1;
+    if (!over) setImmediate(count);
+  };
+  setImmediate(count);
+  await readLargeBody(Buffer.from('{"a":1}'), { limits: defaultLimits, bodyChecks: apart(), schema, team: 'team', isIdempotent: true });
+  over = true;
+  t.ok(turns >= 6, `decoding, scan, parsing, checks, canonical form: ${turns} turns`);
+});
+
+const send = (variables: unknown): string => JSON.stringify({ templateId: 'welcome', to: [{ email: 'a@example.com' }], variables });
+const members = (count: number): Record<string, number> => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
+
+const post = async (t: Test, payload: string) => {
+  const server = await fakeServer();
+  t.teardown(() => server.app.close());
+  const response = await server.app.inject({
+    method: 'POST',
+    url: '/api/emails/send',
+    headers: { authorization: 'Bearer unlimited', 'content-type': 'application/json', 'idempotency-key': 'one' },
+    payload,
+  });
+  return { ...server, response };
+};
+
+void t.test('only a body of more than 50,000 members is checked apart', async (t) => {
+  const few = await post(t, send(members(49_000)));
+  t.equal(few.response.statusCode, 201);
+  t.equal(few.checkedApart.length, 0);
+  const many = await post(t, send(members(60_000)));
+  t.equal(many.response.statusCode, 201);
+  t.match(many.checkedApart, [{ isIdempotent: true }]);
+  t.match(many.calls.at(-1)?.slice(1), [{}, { variables: { k59999: 59_999 } }, { key: 'one', canonical: Uint8Array }]);
+  const long = await post(t, send({ text: 'x'.repeat(LARGE_BODY_BYTES * 20) }));
+  t.equal(long.checkedApart.length, 0, 'however long its texts are');
+  t.match(long.calls.at(-1)?.slice(1), [{}, {}, { key: 'one', canonical: String }]);
+});
+
+void t.test('what is wrong with it is said as of any other', async (t) => {
+  const payload = send(members(60_000)).replace('"k59999":', '"k0":');
+  const { response } = await post(t, payload);
+  t.equal(response.statusCode, 400);
+  t.match(response.json(), { code: 'VALIDATION_ERROR', errors: [{ field: 'variables.k0', message: /twice/ }] });
+});
