@@ -1,5 +1,6 @@
 /** An invoice, as PDF to be paid and as Excel to be booked: the sums are calculated from the items. */
-import type { Component, ValueFormat } from '../../domain/template/schema.js';
+import type { DocumentComponent } from '../../domain/attachment-template/schema.js';
+import type { ValueFormat } from '../../domain/template/schema.js';
 import { imprint, type SampleAttachment } from './sample.js';
 
 const money: ValueFormat = { style: 'currency', currency: '{{invoice.currency}}' };
@@ -29,14 +30,14 @@ const items = [
   { sku: 'FILTER-100', name: 'Paper filters, 100 pieces', quantity: 12, price: 4.25 },
 ];
 
-const small = (id: string, text: string): Component => ({
+const small = (id: string, text: string): DocumentComponent => ({
   id,
   type: 'rich-text',
   content: `<p style="font-size:9px;color:#6b7280">${text}</p>`,
   props: { padding: '0 0 12px 0' },
 });
 
-const ifReferenced = (shown: Component, otherwise?: Component): Component => ({
+const ifReferenced = (shown: DocumentComponent, otherwise?: DocumentComponent): DocumentComponent => ({
   id: `if-${shown.id}`,
   type: 'conditional',
   props: { condition: 'invoice.reference', operator: 'exists' },
