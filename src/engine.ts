@@ -56,7 +56,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const opened = openSqliteEventStore({ file: pathOf(config.urls.eventStore) });
   const store = options.wrapStore?.(opened) ?? opened;
   const keys = openSqliteKeys({ file: keysFile, masterKey });
-  const readModels = openSqliteReadModels({ file: pathOf(config.urls.readModels) });
+  const readModels = openReadModels(config, logger);
   const files = openDirectoryFiles({ directory: pathOf(config.urls.files) });
   const renderer = openRenderer({ limits });
   const generator = openGenerator({ limits, clock, logger, ...(config.fontsDir === undefined ? {} : { fontsDir: config.fontsDir }) });
@@ -102,3 +102,9 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     },
   };
 };
+
+const openReadModels = ({ urls }: Config, logger: Logger): ReadModels =>
+  openSqliteReadModels({
+    file: pathOf(urls.readModels),
+    onFault: (err) => logger.error({ err }, 'the write-ahead log of a read model still holds what was erased, and could not be cut'),
+  });

@@ -24,6 +24,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
           ['team', 'status', 'templateId', 'createdAt'],
         ],
         search: { field: 'text', within: 'team' },
+        personal: ['subject', 'text'],
       },
     ],
     main: EMAILS,

@@ -4,8 +4,9 @@ import { isoTime } from '../../domain/ports/clock.js';
 import type { Ids } from '../../domain/ports/ids.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { Mailbox, MailboxEntry } from '../../domain/ports/mailbox.js';
-import { busyTimeoutMs, openDatabase, type Database } from '../sqlite/database.js';
+import { openDatabase } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
+import { logTruncation } from '../sqlite/log-truncation.js';
 import { openMessageTable, type Envelope, type MessageRow, type Summary } from './message-table.js';
 import { parsedMessage, summaryOf } from './parse.js';
 import { openReceiver } from './receiver.js';
@@ -38,7 +39,11 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
   const { clock, ids, logger } = options;
   const database = openDatabase({ file: options.file, synchronous: 'full', secureDelete: true });
   const table = openMessageTable(database);
-  const truncation = logTruncation(database, logger);
+  const truncation = logTruncation({
+    database,
+    withinMs: trimmedStaysMs,
+    onFault: (error) => logger.error({ error }, 'the log of the mailbox could not be cut'),
+  });
 
   const commits = groupCommit<Change, number>({
     database,
@@ -129,35 +134,3 @@ const entryOf = (row: MessageRow): MailboxEntry => ({
   receivedAt: row.received_at,
   sizeBytes: row.size_bytes,
 });
-
-/** Deleted rows are overwritten in the database file; the write-ahead log still holds them until it is copied and cut to nothing. */
-const logTruncation = (database: Database, logger: Logger) => {
-  let timer: NodeJS.Timeout | undefined;
-  const now = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    // Another process may be reading the file: it is not waited for here, but tried again until it is done.
-    database.pragma('busy_timeout = 0');
-    const busy = database.pragma('wal_checkpoint(TRUNCATE)', { simple: true });
-    database.pragma(`busy_timeout = ${busyTimeoutMs}`);
-    if (busy !== 0) soon();
-  };
-  const soon = (): void => {
-    timer ??= setTimeout(() => {
-      try {
-        now();
-      } catch (error) {
-        logger.error({ error: error instanceof Error ? error : new Error('unknown') }, 'the log of the mailbox could not be cut');
-        soon();
-      }
-    }, trimmedStaysMs).unref();
-  };
-  return {
-    now,
-    soon,
-    close: (): void => {
-      if (timer !== undefined) now();
-      clearTimeout(timer);
-    },
-  };
-};

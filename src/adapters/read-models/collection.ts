@@ -3,11 +3,20 @@ import type { CollectionSpec, Document, Removal } from '../../domain/ports/read-
 import type { Database, Statement } from '../sqlite/database.js';
 import { boundedCache } from '../../shared/bounded-cache.js';
 import { columnOf, tableOf } from './names.js';
+import {
+  createPersonalTable,
+  joinDocument,
+  openPersonalTable,
+  splitDocument,
+  type Parts,
+  type Personal,
+  type PersonalTable,
+} from './personal.js';
 import { createSearchTable, openSearchIndex, type Entry } from './search-index.js';
 
 export type Collection = Readonly<{
   /** Changes nothing where the document there has folded that position or a later one. */
-  put: (row: Row) => void;
+  put: (stored: StoredDocument) => void;
   /** The same. */
   remove: (removal: Removal) => void;
   /** Inside a transaction, after its last write. */
@@ -28,12 +37,19 @@ type Value = string | number | null;
 const TEXT_AT = 4;
 const TEXT_SELECTED_AT = 1;
 
-/** A document as it is stored: whole as JSON text without what is searched, that text, and the value of each declared field. */
-export type Row = readonly [seq: number, id: string, position: number, doc: string, text: string | null, ...fields: Value[]];
+/** A document as it is stored: whole as JSON text without what is searched or personal, the searched text, and the value of each declared field. */
+type Row = readonly [seq: number, id: string, position: number, doc: string, text: string | null, ...fields: Value[]];
 
-export const rowOf = (document: Document, spec: CollectionSpec): Row => {
-  const { doc, text } = split(document, spec);
-  return [document.seq, document.id, document.position, doc, text, ...spec.fields.map((field) => fieldValue(document, field))];
+export type StoredDocument = Readonly<{ row: Row; personal: Personal }>;
+
+export const storedOf = (document: Document, spec: CollectionSpec): StoredDocument => {
+  const { doc, text, rest } = splitDocument(document, spec);
+  const isTextPersonal = spec.search !== undefined && spec.personal?.includes(spec.search.field) === true;
+  const fields = spec.fields.map((field) => fieldValue(document, field));
+  return {
+    row: [document.seq, document.id, document.position, doc, isTextPersonal ? null : text, ...fields],
+    personal: { text: isTextPersonal ? text : null, rest },
+  };
 };
 
 /**
@@ -45,7 +61,8 @@ export const createCollection = (database: Database, spec: CollectionSpec): void
   database.exec(
     `CREATE TABLE ${tableOf(spec.name)} (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, position INTEGER NOT NULL${fields}, text TEXT, doc TEXT NOT NULL)`,
   );
-  if (spec.search !== undefined) createSearchTable(database, spec.name);
+  createPersonalTable(database, spec);
+  if (spec.search !== undefined) createSearchTable(database, spec);
 };
 
 export const createIndexes = (database: Database, spec: CollectionSpec): void => {
@@ -66,67 +83,81 @@ const prepareStatements = (database: Database, spec: CollectionSpec) => {
       `DELETE FROM ${table} WHERE id = ? AND position < ? RETURNING seq, text${columns}`,
     )
     .raw(true);
-  const selectDocument = database.prepare<[string], string>(`SELECT doc FROM ${table} WHERE id = ?`).pluck();
-  const selectWhole = database.prepare<[string], [string, string | null]>(`SELECT doc, text FROM ${table} WHERE id = ?`).raw(true);
-  const selectPage = database
-    .prepare<[string, number], [string, string | null]>(`SELECT doc, text FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`)
-    .raw(true);
-  return { selectRow, insert, removeRow, selectDocument, selectWhole, selectPage };
+  const selectWhole = database.prepare<[string], MainPart>(`SELECT seq, doc, text FROM ${table} WHERE id = ?`);
+  const selectPage = database.prepare<[string, number], MainPart>(`SELECT seq, doc, text FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`);
+  return { selectRow, insert, removeRow, selectWhole, selectPage };
 };
 
-type EntryOf = (values: readonly Value[], textAt: number) => Entry | undefined;
+/** What the collection's own table holds of the text of a document. */
+type MainPart = Readonly<{ seq: number } & Omit<Parts, 'rest'>>;
+
+type EntryOf = (values: readonly Value[], textAt: number, personal: Personal) => Entry | undefined;
 
 const noEntry: EntryOf = () => undefined;
 
-/** In: values, and where the text is among them. Out: what the search index has of them. */
+/** In: values, where the text is among them, and what is personal of the document. Out: what the search index has of it. */
 const entriesOf = ({ fields, search }: CollectionSpec): EntryOf => {
   const tenantAt = search === undefined ? -1 : fields.indexOf(search.within);
-  return (values, textAt) => {
-    const [text, tenant = null] = [values[textAt], values[textAt + 1 + tenantAt]];
+  return (values, textAt, personal) => {
+    const [text, tenant = null] = [personal.text ?? values[textAt], values[textAt + 1 + tenantAt]];
     return typeof text === 'string' && tenant !== null ? { text, tenant } : undefined;
   };
 };
 
-/** `inBulk`: an empty collection, with one writer who has much to put and nobody who searches meanwhile. */
-export const openCollection = (database: Database, spec: CollectionSpec, inBulk: boolean): Collection => {
+export type CollectionUse = Readonly<{
+  /** An empty collection, with one writer who has much to put and nobody who searches meanwhile. */
+  inBulk: boolean;
+  /** Told inside a transaction that something personal was erased, of which the write-ahead log still has the pages as they were. */
+  erased: () => void;
+}>;
+
+export const openCollection = (database: Database, spec: CollectionSpec, { inBulk, erased }: CollectionUse): Collection => {
   const search = openSearchIndex(database, spec, inBulk);
-  const { selectRow, insert, removeRow, selectDocument, selectWhole, selectPage } = prepareStatements(database, spec);
+  const statements = prepareStatements(database, spec);
+  const { selectRow, insert, removeRow } = statements;
+  const personals = openPersonalTable(database, spec, erased);
   const update = changedColumns(database, spec);
   const entryOf = search === undefined ? noEntry : entriesOf(spec);
-  const whole = ([doc, text]: [string, string | null]): Document => wholeOf(spec, doc, text);
   const remove = ({ id, position }: Removal): boolean => {
     const removed = removeRow.get(id, position);
     if (removed === undefined) return false;
-    const entry = entryOf(removed, TEXT_SELECTED_AT);
-    if (entry !== undefined) search?.remove(removed[0], entry);
+    const [seq] = removed;
+    const entry = entryOf(removed, TEXT_SELECTED_AT, personals.get(seq));
+    if (entry !== undefined) search?.remove(seq, entry);
+    personals.erase(seq);
     return true;
   };
 
   /** The only writer of a collection that was empty need not look for what is newer than all it has put. */
   let newest = 0;
 
-  const add = (row: Row): void => {
+  const add = ({ row, personal }: StoredDocument): void => {
     const [seq, id, position] = row;
     if (insert.run(row).changes === 0) {
       // The id was made anew by another event: the newest stands.
       if (!remove({ id, position })) return;
       insert.run(row);
     }
-    const entry = entryOf(row, TEXT_AT);
+    personals.add(seq, personal);
+    const entry = entryOf(row, TEXT_AT, personal);
     if (entry !== undefined) search?.add(seq, entry);
   };
 
   return {
-    put: (row) => {
+    put: (stored) => {
+      const { row, personal } = stored;
       const [seq, id] = row;
       const isNew = inBulk && seq > newest;
       if (isNew) newest = seq;
       const known = isNew ? undefined : selectRow.get(seq);
-      if (known === undefined) return add(row);
+      if (known === undefined) return add(stored);
       if (known[0] !== id)
         throw new Error(`two documents of ${spec.name} have the same seq ${seq}: one event makes one document in a collection`);
-      if (!update(row, known) || search === undefined) return;
-      const [oldEntry, entry] = [entryOf(known, TEXT_SELECTED_AT), entryOf(row, TEXT_AT)];
+      if (!update(row, known)) return;
+      const before = personals.get(seq);
+      personals.change(seq, before, personal);
+      if (search === undefined) return;
+      const [oldEntry, entry] = [entryOf(known, TEXT_SELECTED_AT, before), entryOf(row, TEXT_AT, personal)];
       if (oldEntry?.text === entry?.text && oldEntry?.tenant === entry?.tenant) return;
       if (oldEntry !== undefined) search.remove(seq, oldEntry);
       if (entry !== undefined) search.add(seq, entry);
@@ -134,30 +165,30 @@ export const openCollection = (database: Database, spec: CollectionSpec, inBulk:
     remove: (removal) => void remove(removal),
     flush: () => search?.flush(),
     indexAll: () => search?.indexAll(),
-    get: (id) => {
-      const doc = selectDocument.get(id);
-      return doc === undefined ? undefined : (JSON.parse(doc) as Document);
-    },
-    getWhole: (id) => {
-      const row = selectWhole.get(id);
-      return row === undefined ? undefined : whole(row);
-    },
-    pageById: (afterId, limit) => selectPage.all(afterId, limit).map(whole),
+    ...openReads(spec, statements, personals),
   };
 };
 
-/** Puts together what `split` has taken apart. */
-const wholeOf = ({ search }: CollectionSpec, doc: string, text: string | null): Document => {
-  const document = JSON.parse(doc) as Document;
-  return search === undefined || text === null ? document : { ...document, [search.field]: text };
-};
-
-/** The stored text of a document, and apart from it the text that is searched. */
-const split = (document: Document, { search }: CollectionSpec): { doc: string; text: string | null } => {
-  const text = search === undefined ? undefined : document[search.field];
-  if (search === undefined || text === undefined) return { doc: JSON.stringify(document), text: null };
-  if (typeof text !== 'string') throw new TypeError(`the field ${search.field}, which is searched, must be a string`);
-  return { doc: JSON.stringify({ ...document, [search.field]: undefined }), text };
+const openReads = (
+  spec: CollectionSpec,
+  { selectWhole, selectPage }: Pick<ReturnType<typeof prepareStatements>, 'selectWhole' | 'selectPage'>,
+  personals: PersonalTable,
+): Pick<Collection, 'get' | 'getWhole' | 'pageById'> => {
+  const whole = ({ seq, doc, text }: MainPart): Document => {
+    const personal = personals.get(seq);
+    return joinDocument(spec, { doc, text: personal.text ?? text, rest: personal.rest });
+  };
+  return {
+    get: (id) => {
+      const part = selectWhole.get(id);
+      return part === undefined ? undefined : joinDocument(spec, { doc: part.doc, text: null, rest: personals.get(part.seq).rest });
+    },
+    getWhole: (id) => {
+      const part = selectWhole.get(id);
+      return part === undefined ? undefined : whole(part);
+    },
+    pageById: (afterId, limit) => selectPage.all(afterId, limit).map(whole),
+  };
 };
 
 const fieldValue = (document: Document, field: string): Value => {

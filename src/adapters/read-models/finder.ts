@@ -3,6 +3,7 @@ import type { CollectionSpec, Counted, Document, Query, SearchedQuery } from '..
 import type { Database, Statement } from '../sqlite/database.js';
 import { boundedCache } from '../../shared/bounded-cache.js';
 import { tableOf } from './names.js';
+import { joinDocument, selectDocumentSql } from './personal.js';
 import { allOf, conditionsOf, orderOf, whereClause } from './query.js';
 import { openSearcher, type SearchLimits, type SearchQuery, type SearchResult } from './searcher.js';
 
@@ -28,11 +29,11 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
     return searcher(query, limits);
   };
   const searchUpTo = (query: SearchQuery, most: number): readonly number[] => search(query, { least: most, most, hitsMax: Infinity }).seqs;
-  const selectDoc = database.prepare<[number], string>(`SELECT doc FROM ${table} WHERE seq = ?`).pluck();
+  const selectDoc = database.prepare<[number], [doc: string, rest: string | null]>(selectDocumentSql(spec)).raw(true);
   const bySeqs = (seqs: readonly number[]): Document[] =>
     seqs.flatMap((seq) => {
-      const doc = selectDoc.get(seq);
-      return doc === undefined ? [] : [JSON.parse(doc) as Document];
+      const found = selectDoc.get(seq);
+      return found === undefined ? [] : [joinDocument(spec, { doc: found[0], text: null, rest: found[1] })];
     });
 
   const countRows = (given: Query['where'], max: number): number => {

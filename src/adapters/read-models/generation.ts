@@ -10,7 +10,16 @@ import {
   type Removal,
 } from '../../domain/ports/read-models.js';
 import { inTransaction, openDatabase, type Database } from '../sqlite/database.js';
-import { createCollection, createIndexes, openCollection, rowOf, type Collection, type Row } from './collection.js';
+import { logTruncation, type LogTruncation } from '../sqlite/log-truncation.js';
+import {
+  createCollection,
+  createIndexes,
+  openCollection,
+  storedOf,
+  type Collection,
+  type CollectionUse,
+  type StoredDocument,
+} from './collection.js';
 import { openFinder, type Finder } from './finder.js';
 
 export type Generation = Readonly<{
@@ -27,8 +36,10 @@ export type Generation = Readonly<{
 export type GenerationFile = Readonly<{ file: string; number: number; specs: readonly CollectionSpec[] }>;
 
 const liveSettings = { synchronous: 'normal', secureDelete: true } as const;
+/** How long what was erased may stay in the write-ahead log. A truncation takes some milliseconds, so this is not shorter. */
+const erasedStaysMs = 3_000;
 /** Nobody else knows the file, and after a crash it is thrown away. */
-const rebuildSettings = { synchronous: 'off', journal: 'memory', cacheSizeKiB: 64 * 1024 } as const;
+const rebuildSettings = { synchronous: 'off', journal: 'memory', secureDelete: true, cacheSizeKiB: 64 * 1024 } as const;
 
 /** Makes the file of a new, empty live generation; there must be none of that name. */
 export const createGeneration = (file: string, specs: readonly CollectionSpec[]): void => {
@@ -43,11 +54,15 @@ export const createGeneration = (file: string, specs: readonly CollectionSpec[])
   }
 };
 
-export const openGeneration = ({ file, number, specs }: GenerationFile): Generation =>
-  generationOn(openDatabase({ file, ...liveSettings, mustExist: true }), { file, number, specs });
+/** `onFault` is told where the write-ahead log cannot be emptied of what was erased. */
+export const openGeneration = ({ file, number, specs }: GenerationFile, onFault: (fault: Error) => void): Generation => {
+  const database = openDatabase({ file, ...liveSettings, mustExist: true });
+  const truncation = logTruncation({ database, withinMs: erasedStaysMs, onFault });
+  return generationOn(database, truncation, { file, number, specs });
+};
 
 /** What one write puts and removes in one collection, as it is stored. */
-export type RowWrites = Readonly<{ collection: string; put: readonly Row[]; remove: readonly Removal[] }>;
+export type RowWrites = Readonly<{ collection: string; put: readonly StoredDocument[]; remove: readonly Removal[] }>;
 
 export type NewGeneration = Pick<Generation, 'getMany' | 'close'> &
   Readonly<{
@@ -64,7 +79,7 @@ export const openNewGeneration = (place: GenerationFile): NewGeneration => {
   // One transaction from the first write to the last: what is changed again and again is written to the disk once.
   database.exec('BEGIN');
   createTables(database, place.specs);
-  const collections = openCollections(database, place.specs, true);
+  const collections = openCollections(database, place.specs, { inBulk: true, erased: () => {} });
   const updatePosition = database.prepare('UPDATE checkpoint SET position = ?');
   return {
     getMany: (name, ids) => getMany(known(collections, name), ids),
@@ -91,8 +106,8 @@ const createTables = (database: Database, specs: readonly CollectionSpec[]): voi
   for (const spec of specs) createCollection(database, spec);
 };
 
-const openCollections = (database: Database, specs: readonly CollectionSpec[], inBulk: boolean): ReadonlyMap<string, Collection> =>
-  new Map(specs.map((spec) => [spec.name, openCollection(database, spec, inBulk)]));
+const openCollections = (database: Database, specs: readonly CollectionSpec[], use: CollectionUse): ReadonlyMap<string, Collection> =>
+  new Map(specs.map((spec) => [spec.name, openCollection(database, spec, use)]));
 
 const getMany = (collection: Collection, ids: readonly string[]): ReadonlyMap<string, Document> => {
   const found = new Map<string, Document>();
@@ -104,7 +119,7 @@ const getMany = (collection: Collection, ids: readonly string[]): ReadonlyMap<st
 };
 
 const apply = (collection: Collection, { put, remove }: RowWrites): void => {
-  for (const row of put) collection.put(row);
+  for (const stored of put) collection.put(stored);
   for (const removal of remove) collection.remove(removal);
   collection.flush();
 };
@@ -114,7 +129,7 @@ export const rowWrites = (writes: readonly CollectionWrites[], specs: readonly C
   writes.map(({ collection, put, remove }) => {
     const spec = specs.find(({ name }) => name === collection);
     if (spec === undefined) throw new Error(`there is no collection ${collection}`);
-    return { collection, put: put.map((document) => rowOf(document, spec)), remove };
+    return { collection, put: put.map((document) => storedOf(document, spec)), remove };
   });
 
 /** Throws where the checkpoint is not the one that the writer has read. */
@@ -125,13 +140,15 @@ export const assertUnmoved = (now: Checkpoint, from: Checkpoint): void => {
   );
 };
 
-const generationOn = (database: Database, { number, specs }: GenerationFile): Generation => {
+const generationOn = (database: Database, truncation: LogTruncation, { number, specs }: GenerationFile): Generation => {
   const selectPosition = database.prepare<[], number>('SELECT position FROM checkpoint').pluck();
   const updatePosition = database.prepare('UPDATE checkpoint SET position = ?');
-  const collections = openCollections(database, specs, false);
+  const collections = openCollections(database, specs, { inBulk: false, erased: truncation.soon });
   const finders = new Map(specs.map((spec) => [spec.name, openFinder(database, spec)]));
   const collection = (name: string): Collection => known(collections, name);
   const position = (): number => selectPosition.get() ?? 0;
+  // A process that was killed may have left in the log what it had erased.
+  let hasWritten = false;
 
   return {
     number,
@@ -139,13 +156,19 @@ const generationOn = (database: Database, { number, specs }: GenerationFile): Ge
     finder: (name) => known(finders, name),
     checkpoint: () => ({ position: position(), generation: number }),
     getMany: (name, ids) => getMany(collection(name), ids),
-    write: (writes, from, to) =>
+    write: (writes, from, to) => {
+      if (!hasWritten) truncation.soon();
+      hasWritten = true;
       inTransaction(database, () => {
         assertUnmoved({ position: position(), generation: number }, from);
         for (const write of rowWrites(writes, specs)) apply(collection(write.collection), write);
         updatePosition.run(to);
-      }),
-    close: () => void database.close(),
+      });
+    },
+    close: () => {
+      truncation.close();
+      database.close();
+    },
   };
 };
 

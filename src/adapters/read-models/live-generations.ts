@@ -15,7 +15,7 @@ export type LiveGenerations = Readonly<{
 /** A generation can be replaced between the look into the catalog and the opening of its file. */
 const openAttemptsMax = 5;
 
-export const openLiveGenerations = (catalog: Catalog): LiveGenerations => {
+export const openLiveGenerations = (catalog: Catalog, onFault: (fault: Error) => void): LiveGenerations => {
   const open = new Map<string, Generation>();
 
   const current = (name: string): Generation => {
@@ -27,7 +27,7 @@ export const openLiveGenerations = (catalog: Catalog): LiveGenerations => {
       known?.close();
       open.delete(name);
       try {
-        const generation = openGeneration(place(catalog, projection));
+        const generation = openGeneration(place(catalog, projection), onFault);
         open.set(name, generation);
         return generation;
       } catch (error) {

@@ -1,11 +1,12 @@
 /**
- * The substring index of one collection: FTS5 with the trigram tokenizer. It holds no text of its own (the collection's row has it),
+ * The substring index of one collection: FTS5 with the trigram tokenizer. It holds no text of its own (the collection has it),
  * so an entry is taken out by naming what went in. Small transactions are expensive in FTS5: documents wait in a small table, whose
  * texts a search looks through, and are put into the index together.
  */
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
 import type { Database } from '../sqlite/database.js';
 import { searchTableOf, tableOf, waitingTableOf } from './names.js';
+import { textSql } from './personal.js';
 import { createPartitionTable, openTenantPartitions, rowIdSql, type Tenant } from './tenant-partitions.js';
 
 /** What the index has of a document; two equal entries are indexed alike. */
@@ -33,7 +34,7 @@ const memoryBytesDefault = 1024 * 1024;
 const segmentsPerMerge = 8;
 
 /** `secure-delete` takes an entry out of the pages at once, instead of marking it for a later merge. */
-export const createSearchTable = (database: Database, collection: string): void => {
+export const createSearchTable = (database: Database, { name: collection }: CollectionSpec): void => {
   const table = searchTableOf(collection);
   database.exec(`CREATE VIRTUAL TABLE ${table} USING fts5(text, content='', columnsize=0, tokenize='trigram')`);
   database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('secure-delete', 1)`);
@@ -43,7 +44,8 @@ export const createSearchTable = (database: Database, collection: string): void 
 };
 
 /** `inBulk`: many are put into the index together, and no search needs to be quick meanwhile; inside a transaction, until `indexAll`. */
-export const openSearchIndex = (database: Database, { name, search }: CollectionSpec, inBulk = false): SearchIndex | undefined => {
+export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk = false): SearchIndex | undefined => {
+  const { name, search } = spec;
   if (search === undefined) return undefined;
   const table = searchTableOf(name);
   const setMemory = (sizeBytes: number): void =>
@@ -57,7 +59,7 @@ export const openSearchIndex = (database: Database, { name, search }: Collection
   const countWaiting = database.prepare<[], number>(`SELECT count(*) FROM ${waiting}`).pluck();
   // In the order of row ids, for FTS5 begins a segment anew where one is lower than that before.
   const index = database.prepare(
-    `INSERT INTO ${table} (rowid, text) SELECT ${rowIdSql(name, search.within)} AS row, d.text FROM ${tableOf(name)} AS d
+    `INSERT INTO ${table} (rowid, text) SELECT ${rowIdSql(name, search.within)} AS row, ${textSql(spec)} FROM ${tableOf(name)} AS d
      WHERE d.seq IN (SELECT seq FROM ${waiting}) ORDER BY row`,
   );
   const clear = database.prepare(`DELETE FROM ${waiting}`);

@@ -5,6 +5,7 @@
 import type { CollectionSpec, Query } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
 import { searchTableOf, tableOf, waitingTableOf } from './names.js';
+import { textSql } from './personal.js';
 import { allOf, conditionsOf, whereClause, type Fragment } from './query.js';
 import { containing, matchPhrase } from './search-index.js';
 import { blockSize, openTenantPartitions, type Partition, type Tenant } from './tenant-partitions.js';
@@ -91,7 +92,7 @@ const openHits = (spec: CollectionSpec, prepare: (sql: string) => Statement) => 
 /** Looks for a phrase in the texts of documents themselves. */
 const openTexts = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
   const table = tableOf(spec.name);
-  const selectText = prepare(`SELECT text FROM ${table} WHERE seq = ?`).pluck() as Statement<[number], string | null>;
+  const selectText = prepare(`SELECT ${textSql(spec)} FROM ${table} AS d WHERE d.seq = ?`).pluck() as Statement<[number], string | null>;
 
   /** Of those that pass the filters; undefined where too many pass to look through. */
   const amongFew = ({ filters, phrase, first, end }: Search, most: number): number[] | undefined => {
@@ -113,7 +114,7 @@ const openTexts = (spec: CollectionSpec, prepare: (sql: string) => Statement) =>
     const where = allOf({ sql: 'w.seq >= ? AND w.seq < ?', values: [first, end] }, filters);
     const contains = containing(phrase);
     const rows = prepare(
-      `SELECT d.seq, d.text FROM ${waitingTableOf(spec.name)} AS w CROSS JOIN ${table} AS d ON d.seq = w.seq${whereClause(where)}`,
+      `SELECT d.seq, ${textSql(spec)} FROM ${waitingTableOf(spec.name)} AS w CROSS JOIN ${table} AS d ON d.seq = w.seq${whereClause(where)}`,
     )
       .raw(true)
       .all(...where.values) as [number, string | null][];

@@ -6,10 +6,16 @@ import { openLiveGenerations, type LiveGenerations } from './live-generations.js
 import { checkNames } from './names.js';
 import { startRebuild } from './rebuild.js';
 
-/** In: the catalog's file, made where there is none; the other files stand beside it under its name. */
-export const openSqliteReadModels = ({ file }: Readonly<{ file: string }>): ReadModels => {
+export type SqliteReadModelsOptions = Readonly<{
+  /** The catalog's file, made where there is none; the other files stand beside it under its name. */
+  file: string;
+  /** Told where what was erased could not be cut out of a write-ahead log yet. */
+  onFault?: (fault: Error) => void;
+}>;
+
+export const openSqliteReadModels = ({ file, onFault = () => {} }: SqliteReadModelsOptions): ReadModels => {
   const catalog = openCatalog(file);
-  const live = openLiveGenerations(catalog);
+  const live = openLiveGenerations(catalog, onFault);
   const rebuilds = new Set<Rebuild>();
 
   const onCollection = <Result>(collection: string, work: (generation: Generation) => Result): Result => {

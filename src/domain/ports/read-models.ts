@@ -13,6 +13,8 @@ export type Document = JsonObject & Readonly<{ id: string; seq: number; position
  * together stand in one index, so that no engine has to choose by how often a value occurs.
  * `search` names the top-level field that holds the text (string) for substring search; queries do not answer it. `within` is a declared
  * field (the team) that every search fixes by `eq`: a search never goes through the hits of another value.
+ * `personal` names top-level fields of which nothing may be left in any file, seconds after a document was written without them or
+ * removed. What is written of them once does not change.
  * A change of shape takes a new `version`: the collection is then rebuilt.
  */
 export type CollectionSpec = Readonly<{
@@ -21,6 +23,7 @@ export type CollectionSpec = Readonly<{
   fields: readonly string[];
   indexes: readonly (readonly string[])[];
   search?: Readonly<{ field: string; within: string }>;
+  personal?: readonly string[];
 }>;
 
 export type Condition = Readonly<{ eq?: string | number; gte?: string | number; lt?: string | number; lte?: string | number }>;

@@ -1,13 +1,15 @@
 /** Read models on SQLite: the contract, what the files hold and no longer hold, and queries that go by an index. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { openSqliteReadModels } from '../../../src/adapters/read-models/sqlite.js';
 import { openDatabase } from '../../../src/adapters/sqlite/database.js';
-import { CheckpointMoved } from '../../../src/domain/ports/read-models.js';
+import { CheckpointMoved, type Document } from '../../../src/domain/ports/read-models.js';
 import { anEmail, emailsSpec, put, timersSpec } from '../../contracts/read-models-fixtures.js';
 import { documentsSuite } from '../../contracts/read-models-suite.js';
 import { filesHolding, temporaryDirectory } from '../../support/data-directory.js';
+import { seededRandom } from '../../support/random.js';
+import { eventually } from '../../support/wait.js';
 
 void t.test('the contract', async (t) => {
   const directory = temporaryDirectory(t);
@@ -116,6 +118,54 @@ void t.test('texts that change or go leave no entry in the search index, and kee
   t.doesNotThrow(() => database.exec("INSERT INTO s_emails (s_emails) VALUES ('integrity-check')"));
   database.exec("CREATE VIRTUAL TABLE temp.terms USING fts5vocab('main', 's_emails', 'row')");
   t.same(database.prepare('SELECT term FROM temp.terms').pluck().all(), [], 'no trigram of any text is left');
+});
+
+void t.test('what is personal of an erased document is in no file, while others are written beside it', async (t) => {
+  const directory = temporaryDirectory(t);
+  const random = seededRandom(7);
+  const readModels = openSqliteReadModels({ file: join(directory, 'documents.db') });
+  t.teardown(() => readModels.close());
+  const live = await readModels.projection('emails', [{ ...emailsSpec, personal: ['subject', 'text'] }]);
+  const [all, oldest] = [4_000, 2_000];
+  const email = (seq: number, progress: string, isErased = false): Document =>
+    anEmail(seq, {
+      progress,
+      ...(isErased ? {} : { subject: `for Mark${seq}End`, text: `for Mark${seq}End\nperson@mark${seq}end.example Mark${seq}End` }),
+    });
+  // Documents grow and shrink while they are young, so that their pages are rebuilt again and again.
+  for (let seq = 1; seq <= all; seq += 8) {
+    const young = Array.from({ length: 8 }, (_, index) => email(seq + index, 'queued'));
+    const older = [8, 16, 32].map((back) => seq - back).filter((known) => known > 0);
+    const changed = older.flatMap((from) =>
+      Array.from({ length: 8 }, (_, index) => email(from + index, 'x'.repeat(random.between(0, 900)))),
+    );
+    await put(live, [...changed, ...young]);
+  }
+  const marks = (): ReadonlySet<number> =>
+    new Set(
+      readdirSync(directory).flatMap((name) =>
+        [
+          ...readFileSync(join(directory, name))
+            .toString('latin1')
+            .matchAll(/mark(\d+)end/gi),
+        ].map(([, seq]) => Number(seq)),
+      ),
+    );
+  t.equal((await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'mark77end', limit: 9 })).length, 1);
+  t.match(await readModels.get('emails', 'id-0077'), { subject: 'for Mark77End', text: undefined });
+  t.equal(marks().size, all);
+
+  for (let seq = 1; seq <= oldest; seq += 2) {
+    const { position } = await live.checkpoint();
+    const beside = email(all + position, 'queued');
+    await put(live, [email(seq, 'archived', true), beside], [`id-${String(seq + 1).padStart(4, '0')}`]);
+  }
+  const left = (): readonly number[] => [...marks()].filter((seq) => seq <= oldest);
+  await eventually('the write-ahead log is cut', () => left().length === 0).catch(() => {});
+  t.same(left(), [], 'nothing of those that were erased');
+  t.ok(marks().has(oldest + 1), 'the others are there');
+  t.same(await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, search: 'mark77end', limit: 9 }), []);
+  t.notMatch(await readModels.get('emails', 'id-0077'), { subject: String });
 });
 
 void t.test('every query of a list goes along an index, without sorting', async (t) => {
