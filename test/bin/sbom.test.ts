@@ -1,4 +1,4 @@
-/** The bill of materials names every package that a release runs on, with its version and hash. */
+/** The bill of materials names every package with its version and hash, and marks what only development needs. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,13 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 type Bill = Readonly<{
   bomFormat: string;
-  components: readonly Readonly<{ name: string; version: string; purl: string; hashes?: readonly unknown[] }>[];
+  components: readonly Readonly<{
+    name: string;
+    version: string;
+    purl: string;
+    hashes?: readonly unknown[];
+    properties?: readonly Readonly<{ name: string }>[];
+  }>[];
 }>;
 
 type Manifest = Readonly<{ dependencies: Readonly<Record<string, string>>; devDependencies: Readonly<Record<string, string>> }>;
@@ -20,9 +26,14 @@ void t.test('npm run sbom', (t) => {
   const { bomFormat, components } = JSON.parse(made) as Bill;
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
   t.equal(bomFormat, 'CycloneDX');
-  const found = new Set(components.map(({ name, version }) => `${name}@${version}`));
-  for (const [name, version] of Object.entries(dependencies)) t.ok(found.has(`${name}@${version}`), `${name} ${version}`);
-  t.notOk(found.has(`tap@${devDependencies['tap']}`), 'what only development needs is left out');
+  const isDevelopment = new Map(
+    components.map(({ name, version, properties = [] }) => [
+      `${name}@${version}`,
+      properties.some((property) => property.name === 'cdx:npm:package:development'),
+    ]),
+  );
+  for (const [name, version] of Object.entries(dependencies)) t.equal(isDevelopment.get(`${name}@${version}`), false, name);
+  for (const name of ['tap', 'eslint']) t.equal(isDevelopment.get(`${name}@${devDependencies[name]}`), true, `${name} is for development`);
   for (const { name, hashes, purl } of components) {
     t.ok((hashes?.length ?? 0) > 0, `${name} has a hash`);
     t.match(purl, /^pkg:npm\//);
