@@ -4,7 +4,7 @@ import { outputFormats } from '../domain/attachment-template/schema.js';
 import { defaultLimits } from '../domain/limits.js';
 import { nullable, oneOf } from '../domain/schema.js';
 import { closed, enumOf, Time } from './common.js';
-import { templateFields } from './templates.js';
+import { deletedAtField, leftAsideTemplateFields, readOnlyTemplateFields, revisionField, templateFields } from './templates.js';
 
 /** The parts that the author writes. Variables and schema are checked part by part, with paths. */
 const writable = {
@@ -13,7 +13,16 @@ const writable = {
 };
 
 const { name, schema, ...others } = writable;
-const creation = { name, schema, ...Type.Partial(Type.Object(others)).properties };
+/** An export is what GET answers, and comes in as it is. The command line checks it without a validator of JSON Schema. */
+const creation = {
+  name,
+  schema,
+  ...Type.Partial(Type.Object(others)).properties,
+  type: Type.Optional(Type.Literal('attachment')),
+  outputFormats: Type.Optional(Type.Array(oneOf(outputFormats), { description: 'Those of `schema.outputFormats`' })),
+  shortId: leftAsideTemplateFields.id,
+  ...leftAsideTemplateFields,
+};
 
 export const CreateAttachmentTemplateRequestSchema = Type.Object(
   { ...creation, publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })) },
@@ -21,7 +30,16 @@ export const CreateAttachmentTemplateRequestSchema = Type.Object(
 );
 export type CreateAttachmentTemplateRequest = Static<typeof CreateAttachmentTemplateRequestSchema>;
 
-export const UpdateAttachmentTemplateRequestSchema = Type.Partial(Type.Object(writable), { ...closed, minProperties: 1 });
+export const UpdateAttachmentTemplateRequestSchema = Type.Partial(
+  Type.Object({
+    ...writable,
+    type: Type.Literal('attachment'),
+    outputFormats: Type.Array(oneOf(outputFormats), { description: 'Those of `schema.outputFormats`' }),
+    shortId: readOnlyTemplateFields.id,
+    ...readOnlyTemplateFields,
+  }),
+  { ...closed, minProperties: 1 },
+);
 export type UpdateAttachmentTemplateRequest = Static<typeof UpdateAttachmentTemplateRequestSchema>;
 
 const OutputFormats = Type.Array(enumOf(outputFormats));
@@ -44,32 +62,19 @@ export const AttachmentTemplateRecordSchema = Type.Object(
     schema: Type.Unknown(),
     createdAt: Time,
     updatedAt: Time,
+    revision: revisionField,
   },
   closed,
 );
 export type AttachmentTemplateRecord = Static<typeof AttachmentTemplateRecordSchema>;
 
-export const AttachmentTemplateListItemSchema = Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema'], closed);
-export type AttachmentTemplateListItem = Static<typeof AttachmentTemplateListItemSchema>;
-
-/** What only the server says of a template. */
-const leftAside = Type.Optional(Type.Unknown({ description: 'Of an export; left aside' }));
-/** An export is what GET answers, and comes in as it is. The command line checks it without a validator of JSON Schema. */
-export const ImportAttachmentTemplateRequestSchema = Type.Object(
-  {
-    ...creation,
-    type: Type.Optional(Type.Literal('attachment')),
-    outputFormats: Type.Optional(Type.Array(oneOf(outputFormats), { description: 'Those of `schema.outputFormats`' })),
-    id: leftAside,
-    shortId: leftAside,
-    status: leftAside,
-    version: leftAside,
-    publishedVersion: leftAside,
-    createdAt: leftAside,
-    updatedAt: leftAside,
-  },
+export const AttachmentTemplateListItemSchema = Type.Object(
+  { ...Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema', 'revision']).properties, deletedAt: deletedAtField },
   closed,
 );
+export type AttachmentTemplateListItem = Static<typeof AttachmentTemplateListItemSchema>;
+
+export const ImportAttachmentTemplateRequestSchema = Type.Object(creation, closed);
 export type ImportAttachmentTemplateRequest = Static<typeof ImportAttachmentTemplateRequestSchema>;
 
 export const AttachmentTemplateVersionSchema = Type.Object(
@@ -78,6 +83,17 @@ export const AttachmentTemplateVersionSchema = Type.Object(
 );
 export type AttachmentTemplateVersion = Static<typeof AttachmentTemplateVersionSchema>;
 export const AttachmentTemplateVersionsSchema = Type.Object({ data: Type.Array(AttachmentTemplateVersionSchema) }, closed);
+
+/** A published version with its whole content. */
+export const AttachmentTemplateVersionRecordSchema = Type.Object(
+  {
+    ...AttachmentTemplateVersionSchema.properties,
+    ...Type.Pick(AttachmentTemplateRecordSchema, ['description', 'type', 'outputFormats', 'locale', 'timeZone', 'variables', 'schema'])
+      .properties,
+  },
+  closed,
+);
+export type AttachmentTemplateVersionRecord = Static<typeof AttachmentTemplateVersionRecordSchema>;
 
 /** What the preview of a document takes in its query. */
 export const DocumentPreviewQuerySchema = Type.Object(

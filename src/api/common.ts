@@ -46,3 +46,7 @@ export const pageOf = <T extends TSchema>(item: T) => Type.Object({ data: Type.A
 
 /** The path of one resource. */
 export const idParams = (description: string) => Type.Object({ id: Type.String({ description }) });
+
+/** The path of one published version of a template. */
+export const versionParams = (description: string) =>
+  Type.Object({ id: Type.String({ description }), version: Type.String({ description: 'The number of a published version' }) });

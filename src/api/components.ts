@@ -8,6 +8,7 @@ import {
   AttachmentTemplateVersionSchema,
   CreateAttachmentTemplateRequestSchema,
   ImportAttachmentTemplateRequestSchema,
+  AttachmentTemplateVersionRecordSchema,
   UpdateAttachmentTemplateRequestSchema,
 } from './attachment-templates.js';
 import { DeletedSchema, PageMetaSchema, RecipientSchema } from './common.js';
@@ -25,6 +26,8 @@ import {
   CreateTemplateRequestSchema,
   PreviewRequestSchema,
   PreviewResponseSchema,
+  RestoreTemplateRequestSchema,
+  TemplateVersionRecordSchema,
   TemplateListItemSchema,
   TemplateRecordSchema,
   TemplateVersionSchema,
@@ -52,6 +55,8 @@ export const components: Readonly<Record<string, TSchema>> = {
   Template: TemplateRecordSchema,
   TemplateListItem: TemplateListItemSchema,
   TemplateVersion: TemplateVersionSchema,
+  TemplateVersionRecord: TemplateVersionRecordSchema,
+  RestoreTemplateRequest: RestoreTemplateRequestSchema,
   PreviewRequest: PreviewRequestSchema,
   PreviewResponse: PreviewResponseSchema,
   CreateAssetRequest: CreateAssetRequestSchema,
@@ -62,6 +67,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   AttachmentTemplate: AttachmentTemplateRecordSchema,
   AttachmentTemplateListItem: AttachmentTemplateListItemSchema,
   AttachmentTemplateVersion: AttachmentTemplateVersionSchema,
+  AttachmentTemplateVersionRecord: AttachmentTemplateVersionRecordSchema,
   CreateApiKeyRequest: CreateApiKeyRequestSchema,
   ApiKey: ApiKeyRecordSchema,
   CreatedApiKey: CreatedApiKeySchema,

@@ -146,6 +146,10 @@ export const importAttachmentTemplateExamples: Examples = {
   },
 };
 
+export const restoreTemplateExamples: Examples = {
+  otherSlug: { summary: 'Under another slug, where the former is taken by now', value: { slug: 'welcome-again' } },
+};
+
 export const updateAttachmentTemplateExamples: Examples = {
   name: { summary: 'Another name', value: { name: 'Packing slip' } },
 };

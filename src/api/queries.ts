@@ -54,9 +54,14 @@ export const TemplateListQuerySchema = Type.Object(
   {
     ...paging,
     search: Type.Optional(Type.String({ minLength: 1, maxLength: limits.searchCharsMax, description: 'Part of the name or slug' })),
+    deleted: Type.Optional(
+      Type.Boolean({ description: 'Lists instead the deleted templates that can still be restored, without `search`' }),
+    ),
   },
   closed,
 );
+
+export type TemplateListQuery = Static<typeof TemplateListQuerySchema>;
 
 export const AssetListQuerySchema = Type.Object(
   {

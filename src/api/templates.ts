@@ -20,6 +20,32 @@ export const templateFields = {
   timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, default `UTC`' }),
 };
 
+const readOnly = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET answers it now' }));
+/** What only the service says of a template. A body for a change may carry it as it is. */
+export const readOnlyTemplateFields = {
+  id: readOnly,
+  status: readOnly,
+  version: readOnly,
+  publishedVersion: readOnly,
+  revision: readOnly,
+  createdAt: readOnly,
+  updatedAt: readOnly,
+};
+
+const leftAside = Type.Optional(Type.Unknown({ description: 'Of an export; left aside' }));
+/** The same in a body that makes a template: there it speaks of another. */
+export const leftAsideTemplateFields = {
+  id: leftAside,
+  status: leftAside,
+  version: leftAside,
+  publishedVersion: leftAside,
+  revision: leftAside,
+  createdAt: leftAside,
+  updatedAt: leftAside,
+};
+
+export const revisionField = Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' });
+
 /** Those of an email. Schema and subject are checked part by part too. */
 const writable = {
   ...templateFields,
@@ -40,12 +66,20 @@ export const CreateTemplateRequestSchema = Type.Object(
     locale: Type.Optional(writable.locale),
     timeZone: Type.Optional(writable.timeZone),
     publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })),
+    type: Type.Optional(Type.Literal('email')),
+    ...leftAsideTemplateFields,
   },
   closed,
 );
 export type CreateTemplateRequest = Static<typeof CreateTemplateRequestSchema>;
 
-export const UpdateTemplateRequestSchema = Type.Partial(Type.Object(writable), { ...closed, minProperties: 1 });
+export const UpdateTemplateRequestSchema = Type.Partial(
+  Type.Object({ ...writable, type: Type.Literal('email'), ...readOnlyTemplateFields }),
+  {
+    ...closed,
+    minProperties: 1,
+  },
+);
 export type UpdateTemplateRequest = Static<typeof UpdateTemplateRequestSchema>;
 
 export const TemplateRecordSchema = Type.Object(
@@ -66,12 +100,19 @@ export const TemplateRecordSchema = Type.Object(
     schema: Type.Unknown(),
     createdAt: Time,
     updatedAt: Time,
+    revision: revisionField,
   },
   closed,
 );
 export type TemplateRecord = Static<typeof TemplateRecordSchema>;
 
-export const TemplateListItemSchema = Type.Omit(TemplateRecordSchema, ['variables', 'schema'], closed);
+/** Of a template in the list of deleted ones. */
+export const deletedAtField = Type.Optional(Type.String({ format: 'date-time', description: 'Only of a deleted template' }));
+
+export const TemplateListItemSchema = Type.Object(
+  { ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision']).properties, deletedAt: deletedAtField },
+  closed,
+);
 export type TemplateListItem = Static<typeof TemplateListItemSchema>;
 
 export const TemplateVersionSchema = Type.Object(
@@ -86,6 +127,22 @@ export const TemplateVersionSchema = Type.Object(
 );
 export type TemplateVersion = Static<typeof TemplateVersionSchema>;
 export const TemplateVersionsSchema = Type.Object({ data: Type.Array(TemplateVersionSchema) }, closed);
+
+/** A published version with its whole content. */
+export const TemplateVersionRecordSchema = Type.Object(
+  {
+    ...TemplateVersionSchema.properties,
+    ...Type.Pick(TemplateRecordSchema, ['description', 'type', 'from', 'locale', 'timeZone', 'variables', 'schema']).properties,
+  },
+  closed,
+);
+export type TemplateVersionRecord = Static<typeof TemplateVersionRecordSchema>;
+
+export const RestoreTemplateRequestSchema = Type.Object(
+  { slug: Type.Optional({ ...Slug, description: 'Another slug, where the former is taken by now' }) },
+  { ...closed, description: 'How a deleted template is taken back; may be absent' },
+);
+export type RestoreTemplateRequest = Static<typeof RestoreTemplateRequestSchema>;
 
 export const PreviewRequestSchema = Type.Object(
   {

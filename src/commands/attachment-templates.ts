@@ -3,7 +3,8 @@ import type { Caller } from './caller.js';
 import { remembered } from './remembered.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
-import { attachmentTemplateRecord, versionsOfAttachmentTemplate } from './template-answers.js';
+import { attachmentTemplateRecord, attachmentTemplateVersionRecord, versionsOfAttachmentTemplate } from './template-answers.js';
+import { requireReadOnlyParts, requireRevision, writtenOf, type ExpectedRevisions } from './template-expectations.js';
 import {
   changeOf,
   createOf,
@@ -15,10 +16,12 @@ import {
   type Known,
   type TemplateKindOf,
 } from './template-lifecycle.js';
+import { restoreOf, restoreVersionOf, versionOf } from './template-restoring.js';
 import { slugOf } from './template-slugs.js';
 import type {
   AttachmentTemplateRecord,
   AttachmentTemplateVersion,
+  AttachmentTemplateVersionRecord,
   CreateAttachmentTemplateRequest,
   ImportAttachmentTemplateRequest,
   UpdateAttachmentTemplateRequest,
@@ -43,6 +46,7 @@ import {
   type TeamId,
 } from '../domain/ids.js';
 import type { Deleted } from '../api/common.js';
+import type { RestoreTemplateRequest } from '../api/templates.js';
 import type { JsonObject } from '../domain/json.js';
 import { checkAttachmentTemplate } from '../domain/rendering/check/attachment.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
@@ -91,25 +95,46 @@ export type DocumentPreview = Readonly<{ bytes: Uint8Array; format: OutputFormat
 
 /** `reference`: id, short id or slug, on each of these. */
 export const getAttachmentTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<AttachmentTemplateRecord> =>
-  recordOf(await mustFindOf(kind, deps, caller, reference));
+  attachmentTemplateRecord(await mustFindOf(kind, deps, caller, reference));
 
 export const updateAttachmentTemplate = async (
   deps: CommandDeps,
   caller: Caller,
   reference: string,
-  { slug, ...changes }: UpdateAttachmentTemplateRequest,
+  request: UpdateAttachmentTemplateRequest,
+  expected?: ExpectedRevisions,
 ): Promise<AttachmentTemplateRecord> => {
-  const changed = (draft: AttachmentDraft): AttachmentDraft => checkedDraft(deps, { ...draft, ...changes });
-  return recordOf(await changeOf(kind, deps, caller, reference, { slug, changed }));
+  const { slug, outputFormats: formats, ...changes } = writtenOf(request);
+  const { id } = await mustFindOf(kind, deps, caller, reference);
+  const changed = (draft: AttachmentDraft): AttachmentDraft => {
+    refuseOtherFormats(formats, changes.schema ?? draft.schema);
+    return checkedDraft(deps, { ...draft, ...changes });
+  };
+  const expects = (template: AttachmentTemplate, revision: number): void => {
+    requireRevision(revision, expected);
+    requireReadOnlyParts(request, attachmentTemplateRecord({ id, template, revision }));
+  };
+  return attachmentTemplateRecord(await changeOf(kind, deps, caller, id, { slug, changed, expects }));
 };
 
-export const deleteAttachmentTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<Deleted> => ({
-  id: await deleteOf(kind, deps, caller, reference),
-  deleted: true,
-});
+const atRevision =
+  (expected: ExpectedRevisions) =>
+  (_: unknown, revision: number): void =>
+    requireRevision(revision, expected);
 
-export const publishAttachmentTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<AttachmentTemplateRecord> =>
-  recordOf(await publishOf(kind, deps, caller, reference));
+export const deleteAttachmentTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  expected?: ExpectedRevisions,
+): Promise<Deleted> => ({ id: await deleteOf(kind, deps, caller, reference, atRevision(expected)), deleted: true });
+
+export const publishAttachmentTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  expected?: ExpectedRevisions,
+): Promise<AttachmentTemplateRecord> => attachmentTemplateRecord(await publishOf(kind, deps, caller, reference, atRevision(expected)));
 
 export const attachmentTemplateVersions = async (
   deps: CommandDeps,
@@ -117,7 +142,29 @@ export const attachmentTemplateVersions = async (
   reference: string,
 ): Promise<AttachmentTemplateVersion[]> => versionsOfAttachmentTemplate((await mustFindOf(kind, deps, caller, reference)).template);
 
-const recordOf = ({ id, template }: KnownAttachmentTemplate): AttachmentTemplateRecord => attachmentTemplateRecord(id, template);
+export const attachmentTemplateVersion = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  version: string,
+): Promise<AttachmentTemplateVersionRecord> => attachmentTemplateVersionRecord(await versionOf(kind, deps, caller, reference, version));
+
+export const restoreAttachmentTemplateVersion = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  version: string,
+  expected?: ExpectedRevisions,
+): Promise<AttachmentTemplateRecord> =>
+  attachmentTemplateRecord(await restoreVersionOf(kind, deps, caller, reference, { version, expects: atRevision(expected) }));
+
+/** `reference`: an id or a short id. */
+export const restoreAttachmentTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  { slug }: RestoreTemplateRequest,
+): Promise<AttachmentTemplateRecord> => attachmentTemplateRecord(await restoreOf(kind, deps, caller, reference, slug));
 
 type UncheckedDraft = Omit<AttachmentDraft, 'variables' | 'schema'> & Readonly<{ variables: unknown; schema: unknown }>;
 
@@ -134,6 +181,7 @@ export const createAttachmentTemplate = async (
   caller: Caller,
   request: CreateAttachmentTemplateRequest,
 ): Promise<AttachmentTemplateRecord> => {
+  refuseOtherFormats(request.outputFormats, request.schema);
   const draft = checkedDraft(deps, {
     name: request.name,
     description: request.description ?? '',
@@ -144,7 +192,7 @@ export const createAttachmentTemplate = async (
   });
   const { id, shortId } = await freeId(deps, caller.teamId);
   const slug = request.slug ?? slugOf(request.name, id);
-  return attachmentTemplateRecord(id, await createOf(kind, deps, caller, { id, shortId, slug, draft, publish: request.publish ?? false }));
+  return attachmentTemplateRecord(await createOf(kind, deps, caller, { id, shortId, slug, draft, publish: request.publish ?? false }));
 };
 
 /** The id is derived from the short id. Of 2^50 short ids one that is taken will hardly ever be drawn; then another is. */
@@ -181,7 +229,7 @@ export const importAttachmentTemplate = async (
     slug: undefined,
     changed: (draft) => checkedDraft(deps, { ...draft, ...given, name, schema }),
   });
-  return { template: recordOf(await publishOf(kind, deps, caller, known.id)), created: false };
+  return { template: attachmentTemplateRecord(await publishOf(kind, deps, caller, known.id)), created: false };
 };
 
 /** An export says its formats twice; a file in which only one of the two was changed is not understood as one of them. */

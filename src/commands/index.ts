@@ -2,6 +2,7 @@
 import { authenticate, createApiKey, getApiKey, revokeApiKey } from './api-keys.js';
 import { assetContent, deleteAsset, getAsset, uploadAsset } from './assets.js';
 import {
+  attachmentTemplateVersion,
   attachmentTemplateVersions,
   createAttachmentTemplate,
   deleteAttachmentTemplate,
@@ -9,6 +10,8 @@ import {
   importAttachmentTemplate,
   previewAttachmentTemplate,
   publishAttachmentTemplate,
+  restoreAttachmentTemplate,
+  restoreAttachmentTemplateVersion,
   updateAttachmentTemplate,
 } from './attachment-templates.js';
 import type { CommandDeps } from './deps.js';
@@ -20,6 +23,9 @@ import {
   getTemplate,
   previewTemplate,
   publishTemplate,
+  restoreTemplate,
+  restoreTemplateVersion,
+  templateVersion,
   templateVersions,
   updateTemplate,
 } from './templates.js';
@@ -37,6 +43,9 @@ const commands = {
   deleteTemplate,
   publishTemplate,
   templateVersions,
+  templateVersion,
+  restoreTemplateVersion,
+  restoreTemplate,
   previewTemplate,
   createAttachmentTemplate,
   importAttachmentTemplate,
@@ -45,6 +54,9 @@ const commands = {
   deleteAttachmentTemplate,
   publishAttachmentTemplate,
   attachmentTemplateVersions,
+  attachmentTemplateVersion,
+  restoreAttachmentTemplateVersion,
+  restoreAttachmentTemplate,
   previewAttachmentTemplate,
   uploadAsset,
   getAsset,

@@ -1,19 +1,28 @@
 /** What the calls on templates answer. */
-import type { AttachmentTemplateRecord, AttachmentTemplateVersion } from '../api/attachment-templates.js';
-import type { TemplateRecord, TemplateVersion } from '../api/templates.js';
+import type { Known } from './template-lifecycle.js';
+import type { KnownVersion } from './template-restoring.js';
+import type { AttachmentTemplateRecord, AttachmentTemplateVersion, AttachmentTemplateVersionRecord } from '../api/attachment-templates.js';
+import type { TemplateRecord, TemplateVersion, TemplateVersionRecord } from '../api/templates.js';
 import { attachmentTemplateListing, type AttachmentTemplate } from '../domain/attachment-template/state.js';
 import type { AttachmentTemplateId, TemplateId } from '../domain/ids.js';
+import type { AttachmentDraft, EmailDraft } from '../domain/template/events.js';
 import type { PublishedVersion } from '../domain/template/lifecycle.js';
 import { templateListing, type Template } from '../domain/template/state.js';
 
-export const templateRecord = (id: TemplateId, template: Template): TemplateRecord => ({
+export const templateRecord = ({ id, template, revision }: Known<TemplateId, Template>): TemplateRecord => ({
   ...templateListing(id, template),
+  revision,
   variables: template.draft.variables,
   schema: template.draft.schema,
 });
 
-export const attachmentTemplateRecord = (id: AttachmentTemplateId, template: AttachmentTemplate): AttachmentTemplateRecord => ({
+export const attachmentTemplateRecord = ({
+  id,
+  template,
+  revision,
+}: Known<AttachmentTemplateId, AttachmentTemplate>): AttachmentTemplateRecord => ({
   ...attachmentTemplateListing(id, template),
+  revision,
   variables: template.draft.variables,
   schema: template.draft.schema,
 });
@@ -29,3 +38,40 @@ export const versionsOfTemplate = (template: Template): TemplateVersion[] =>
 
 export const versionsOfAttachmentTemplate = (template: AttachmentTemplate): AttachmentTemplateVersion[] =>
   versionsOf(template, ({ version, name, publishedAt }, current) => ({ version, name, publishedAt, current }));
+
+export const templateVersionRecord = ({
+  published: { version, publishedAt },
+  current,
+  draft: { name, subject, description, from, locale, timeZone, variables, schema },
+}: KnownVersion<EmailDraft, unknown>): TemplateVersionRecord => ({
+  version,
+  name,
+  subject,
+  publishedAt,
+  current,
+  description,
+  type: 'email',
+  from,
+  locale,
+  timeZone,
+  variables,
+  schema,
+});
+
+export const attachmentTemplateVersionRecord = ({
+  published: { version, publishedAt },
+  current,
+  draft: { name, description, locale, timeZone, variables, schema },
+}: KnownVersion<AttachmentDraft, unknown>): AttachmentTemplateVersionRecord => ({
+  version,
+  name,
+  publishedAt,
+  current,
+  description,
+  type: 'attachment',
+  outputFormats: [...schema.outputFormats],
+  locale,
+  timeZone,
+  variables,
+  schema,
+});

@@ -1,9 +1,9 @@
 /** What is done alike to every kind of template: found by a reference, created, changed, published, deleted. */
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle, type Loaded } from './command-handler.js';
+import { handle, loadState, type Loaded } from './command-handler.js';
 import { claimSlug, confirmSlug, releaseSlug, slugTaken, type SlugWish } from './template-slugs.js';
-import type { StreamName, TeamId } from '../domain/ids.js';
+import { assertDefined, type StreamName, type TeamId } from '../domain/ids.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { TemplateDraft } from '../domain/template/events.js';
 import type { TemplateDecider, TemplateOf, TemplateRules, TemplateStateOf } from '../domain/template/lifecycle.js';
@@ -20,7 +20,11 @@ export type TemplateKindOf<Id extends string, Draft extends TemplateDraft, Shown
   load: (deps: CommandDeps, id: Id) => MaybePromise<Loaded<TemplateStateOf<Draft, Shown>>>;
 }>;
 
-export type Known<Id, Template> = Readonly<{ id: Id; template: Template }>;
+/** `revision`: that of the last event of its stream, which rises with every change. */
+export type Known<Id, Template> = Readonly<{ id: Id; template: Template; revision: number }>;
+
+/** Throws where the template is not as the caller takes it to be. It sees the newest state, before each decision. */
+export type Expects<Draft extends TemplateDraft, Shown> = (template: TemplateOf<Draft, Shown>, revision: number) => void;
 
 /** In: an id or a slug. Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
 export const findTemplateOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
@@ -29,8 +33,8 @@ export const findTemplateOf = async <Id extends string, Draft extends TemplateDr
   teamId: TeamId,
   reference: string,
 ): Promise<Known<Id, TemplateOf<Draft, Shown>> | undefined> => {
-  const living = (id: Id, { state: { template }, teamId: owner }: Loaded<TemplateStateOf<Draft, Shown>>) =>
-    template === undefined || template.deletedAt !== null || owner !== teamId ? undefined : { id, template };
+  const living = (id: Id, { state: { template }, teamId: owner, version }: Loaded<TemplateStateOf<Draft, Shown>>) =>
+    template === undefined || template.deletedAt !== null || owner !== teamId ? undefined : { id, template, revision: version.revision };
   const id = kind.idOf(teamId, reference);
   const known = id && living(id, await kind.load(deps, id));
   if (known !== undefined) return known;
@@ -67,7 +71,7 @@ export const draftOf = async <Id extends string, Draft extends TemplateDraft, Sh
   throw new Error(`the stream ${kind.stream(id)} has no revision ${revision}`);
 };
 
-const wishOf = <Id extends string, Draft extends TemplateDraft, Shown>(
+export const wishOf = <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
   deps: CommandDeps,
   { teamId }: Caller,
@@ -85,66 +89,99 @@ const wishOf = <Id extends string, Draft extends TemplateDraft, Shown>(
 
 export type NewTemplate<Id, Draft> = Readonly<{ id: Id; slug: string; shortId?: string; draft: Draft; publish: boolean }>;
 
+/** What `expects` says is asked of living templates; of others the decider says that they are not found. */
+const guardOf =
+  <Draft extends TemplateDraft, Shown>(expects: Expects<Draft, Shown> | undefined) =>
+  ({ state: { template }, version }: Loaded<TemplateStateOf<Draft, Shown>>): void => {
+    if (template !== undefined && template.deletedAt === null) expects?.(template, version.revision);
+  };
+
+export const knownOf = <Id, Draft extends TemplateDraft, Shown>(
+  id: Id,
+  { state, version }: Pick<Loaded<TemplateStateOf<Draft, Shown>>, 'state' | 'version'>,
+): Known<Id, TemplateOf<Draft, Shown>> => ({ id, template: assertDefined(state.template, 'template'), revision: version.revision });
+
 /** In: a checked draft and an id that no template has. Out: the template. Throws TEMPLATE_SLUG_TAKEN. */
 export const createOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
   deps: CommandDeps,
   caller: Caller,
   { id, ...parts }: NewTemplate<Id, Draft>,
-): Promise<TemplateOf<Draft, Shown>> => {
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
   const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug: parts.slug }));
   const cause = causeOf(deps, caller);
-  const { state } = await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'CreateTemplate', at: cause.at, ...parts }, cause);
+  const made = await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'CreateTemplate', at: cause.at, ...parts }, cause);
   if (!(await confirmSlug(deps, caller, claim))) {
     await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
     throw slugTaken(parts.slug);
   }
-  return state.template!;
+  return knownOf(id, made);
 };
 
 /** `changed` makes and checks the draft that the call wants from the newest one; it may be called twice. */
-export type TemplateChange<Draft> = Readonly<{ slug: string | undefined; changed: (draft: Draft) => Draft }>;
+export type TemplateChange<Draft extends TemplateDraft, Shown> = Readonly<{
+  slug: string | undefined;
+  changed: (draft: Draft) => Draft;
+  expects?: Expects<Draft, Shown>;
+}>;
 
 export const changeOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
   deps: CommandDeps,
   caller: Caller,
   reference: string,
-  { slug, changed }: TemplateChange<Draft>,
+  change: TemplateChange<Draft, Shown>,
 ): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
   const { id, template } = await mustFindOf(kind, deps, caller, reference);
+  const { changed } = change;
   const draft = changed(template.draft);
-  if (slug !== undefined && slug !== template.slug) await moveTo(kind, deps, caller, { id, from: template.slug, slug });
+  const slug = change.slug === template.slug ? undefined : change.slug;
+  const guard = guardOf(change.expects);
+  // A slug is not claimed for a change that will be refused.
+  if (slug !== undefined && change.expects !== undefined) guard(await loadState(deps.eventLog, kind.stream(id), kind.decider));
+  const claim = slug === undefined ? undefined : await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
   const cause = causeOf(deps, caller);
+  let before = template;
   const decider = {
     ...kind.decider,
     // The changes are those of the call; what they change is the newest draft, so that of two calls at once neither is lost.
     decide: (_: null, state: TemplateStateOf<Draft, Shown>) => {
-      const newest = state.template ?? template;
-      const saved = newest.revision === template.revision ? draft : changed(newest.draft);
-      return kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: saved }, state);
+      before = state.template ?? template;
+      const saved = before.revision === template.revision ? draft : changed(before.draft);
+      return [
+        ...(slug === undefined ? [] : kind.decider.decide({ type: 'ChangeSlug', at: cause.at, slug }, state)),
+        ...kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: saved }, state),
+      ];
     },
   };
-  const { state } = await handle(deps.eventLog, kind.stream(id), decider, null, cause);
-  return { id, template: state.template! };
+  const after = knownOf(id, await handle(deps.eventLog, kind.stream(id), decider, null, cause, guard));
+  if (claim === undefined || slug === undefined) return after;
+  if (!(await confirmSlug(deps, caller, claim))) {
+    await takeBack(kind, deps, caller, { id, before, after: after.template });
+    throw slugTaken(slug);
+  }
+  await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, before.slug), templateId: id });
+  return after;
 };
 
-const moveTo = async <Id extends string, Draft extends TemplateDraft, Shown>(
+/** Another has the slug: what the call changed is undone, but for a draft that was changed again meanwhile. */
+const takeBack = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
   deps: CommandDeps,
   caller: Caller,
-  { id, from, slug }: Readonly<{ id: Id; from: string; slug: string }>,
+  { id, before, after }: Readonly<{ id: Id; before: TemplateOf<Draft, Shown>; after: TemplateOf<Draft, Shown> }>,
 ): Promise<void> => {
-  const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
   const cause = causeOf(deps, caller);
-  const change = (to: string) =>
-    handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'ChangeSlug', at: cause.at, slug: to }, cause);
-  await change(slug);
-  if (!(await confirmSlug(deps, caller, claim))) {
-    await change(from);
-    throw slugTaken(slug);
-  }
-  await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, from), templateId: id });
+  const decider = {
+    ...kind.decider,
+    decide: (_: null, state: TemplateStateOf<Draft, Shown>) => [
+      ...kind.decider.decide({ type: 'ChangeSlug', at: cause.at, slug: before.slug }, state),
+      ...(state.template?.revision === after.revision
+        ? kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: before.draft }, state)
+        : []),
+    ],
+  };
+  await handle(deps.eventLog, kind.stream(id), decider, null, cause);
 };
 
 export const publishOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
@@ -152,11 +189,12 @@ export const publishOf = async <Id extends string, Draft extends TemplateDraft, 
   deps: CommandDeps,
   caller: Caller,
   reference: string,
+  expects?: Expects<Draft, Shown>,
 ): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const cause = causeOf(deps, caller);
-  const { state } = await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'PublishTemplate', at: cause.at }, cause);
-  return { id, template: state.template! };
+  const command = { type: 'PublishTemplate' as const, at: cause.at };
+  return knownOf(id, await handle(deps.eventLog, kind.stream(id), kind.decider, command, cause, guardOf(expects)));
 };
 
 export const deleteOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
@@ -164,10 +202,12 @@ export const deleteOf = async <Id extends string, Draft extends TemplateDraft, S
   deps: CommandDeps,
   caller: Caller,
   reference: string,
+  expects?: Expects<Draft, Shown>,
 ): Promise<Id> => {
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const cause = causeOf(deps, caller);
-  const { state } = await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
+  const command = { type: 'DeleteTemplate' as const, at: cause.at };
+  const { state } = await handle(deps.eventLog, kind.stream(id), kind.decider, command, cause, guardOf(expects));
   await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, state.template!.slug), templateId: id });
   return id;
 };

@@ -5,7 +5,8 @@ import { requireAddress } from './check-request.js';
 import { loadAsset } from './assets.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { withInlineImages } from './inline-images.js';
-import { templateRecord, versionsOfTemplate } from './template-answers.js';
+import { templateRecord, templateVersionRecord, versionsOfTemplate } from './template-answers.js';
+import { requireReadOnlyParts, requireRevision, writtenOf, type ExpectedRevisions } from './template-expectations.js';
 import {
   changeOf,
   createOf,
@@ -17,6 +18,7 @@ import {
   type Known,
   type TemplateKindOf,
 } from './template-lifecycle.js';
+import { restoreOf, restoreVersionOf, versionOf } from './template-restoring.js';
 import { slugOf } from './template-slugs.js';
 import { openBudget } from '../domain/budget.js';
 import { invalid } from '../domain/errors.js';
@@ -38,8 +40,10 @@ import type {
   CreateTemplateRequest,
   PreviewRequest,
   PreviewResponse,
+  RestoreTemplateRequest,
   TemplateRecord,
   TemplateVersion,
+  TemplateVersionRecord,
   UpdateTemplateRequest,
 } from '../api/templates.js';
 import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE, type EmailTemplateContent } from '../domain/template/schema.js';
@@ -83,29 +87,77 @@ export const compiledTemplate = (deps: Pick<CommandDeps, 'eventLog' | 'renderer'
 
 /** `reference`: id or slug, on each of these. */
 export const getTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateRecord> =>
-  recordOf(await mustFindOf(kind, deps, caller, reference));
+  templateRecord(await mustFindOf(kind, deps, caller, reference));
 
 export const updateTemplate = async (
   deps: CommandDeps,
   caller: Caller,
   reference: string,
-  { slug, ...changes }: UpdateTemplateRequest,
+  request: UpdateTemplateRequest,
+  expected?: ExpectedRevisions,
 ): Promise<TemplateRecord> => {
+  const { slug, ...changes } = writtenOf(request);
   refuseReserved(slug);
+  const { id } = await mustFindOf(kind, deps, caller, reference);
   const changed = (draft: EmailDraft): EmailDraft => checkedDraft(deps, { ...draft, ...changes });
-  return recordOf(await changeOf(kind, deps, caller, reference, { slug, changed }));
+  const expects = (template: Template, revision: number): void => {
+    requireRevision(revision, expected);
+    requireReadOnlyParts(request, templateRecord({ id, template, revision }));
+  };
+  return templateRecord(await changeOf(kind, deps, caller, id, { slug, changed, expects }));
 };
 
-export const deleteTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<Deleted> => ({
-  id: await deleteOf(kind, deps, caller, reference),
+const atRevision =
+  (expected: ExpectedRevisions) =>
+  (_: unknown, revision: number): void =>
+    requireRevision(revision, expected);
+
+export const deleteTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  expected?: ExpectedRevisions,
+): Promise<Deleted> => ({
+  id: await deleteOf(kind, deps, caller, reference, atRevision(expected)),
   deleted: true,
 });
 
-export const publishTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateRecord> =>
-  recordOf(await publishOf(kind, deps, caller, reference));
+export const publishTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  expected?: ExpectedRevisions,
+): Promise<TemplateRecord> => templateRecord(await publishOf(kind, deps, caller, reference, atRevision(expected)));
 
 export const templateVersions = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateVersion[]> =>
   versionsOfTemplate((await mustFindOf(kind, deps, caller, reference)).template);
+
+export const templateVersion = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  version: string,
+): Promise<TemplateVersionRecord> => templateVersionRecord(await versionOf(kind, deps, caller, reference, version));
+
+export const restoreTemplateVersion = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  version: string,
+  expected?: ExpectedRevisions,
+): Promise<TemplateRecord> =>
+  templateRecord(await restoreVersionOf(kind, deps, caller, reference, { version, expects: atRevision(expected) }));
+
+/** `reference`: an id. */
+export const restoreTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  { slug }: RestoreTemplateRequest,
+): Promise<TemplateRecord> => {
+  refuseReserved(slug);
+  return templateRecord(await restoreOf(kind, deps, caller, reference, slug));
+};
 
 export const previewTemplate = async (
   deps: CommandDeps,
@@ -130,8 +182,6 @@ export const previewTemplate = async (
   });
   return { subject, html: shown, text, sizeBytes: Buffer.byteLength(html) };
 };
-
-const recordOf = ({ id, template }: KnownTemplate): TemplateRecord => templateRecord(id, template);
 
 /** Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
 const checkedDraft = (
@@ -170,5 +220,5 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
     timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
   });
   const slug = request.slug ?? slugOf(request.name, id);
-  return templateRecord(id, await createOf(kind, deps, caller, { id, slug, draft, publish: request.publish ?? false }));
+  return templateRecord(await createOf(kind, deps, caller, { id, slug, draft, publish: request.publish ?? false }));
 };

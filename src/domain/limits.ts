@@ -46,6 +46,8 @@ export const defaultLimits = {
   templateSlugCharsMax: 100,
   templateDescriptionCharsMax: 2_000,
   templateVariablesMax: 500,
+  /** How long a deleted template can be restored. */
+  templateRestoreDays: 30,
   componentsSavedMax: 200,
   componentsExpandedMax: 500,
   nestingDepthMax: 10,
@@ -172,6 +174,7 @@ export const configurableLimits = [
   'scheduledAheadDaysMax',
   'customHeadersMax',
   'templateVariablesMax',
+  'templateRestoreDays',
   'componentsSavedMax',
   'componentsExpandedMax',
   'nestingDepthMax',

@@ -26,6 +26,7 @@ export const current: { readonly [Type in EventType]: string } = {
   TemplatePublished: 'TemplatePublished.v1',
   TemplateSlugChanged: 'TemplateSlugChanged.v1',
   TemplateDeleted: 'TemplateDeleted.v1',
+  TemplateRestored: 'TemplateRestored.v1',
   TemplateSlugClaimed: 'TemplateSlugClaimed.v1',
   TemplateSlugReleased: 'TemplateSlugReleased.v1',
   AssetUploaded: 'AssetUploaded.v1',

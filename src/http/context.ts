@@ -59,6 +59,10 @@ declare module 'fastify' {
     rate?: RatePolicy;
     /** The route takes an Idempotency-Key header. */
     idempotent?: true;
+    /** The answer carries an `ETag`. */
+    etag?: true;
+    /** The route takes `If-Match`. */
+    conditional?: true;
     /** Example bodies for the API description, by name. */
     examples?: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>>;
     /** The route takes a file as multipart/form-data, beside JSON. */

@@ -1,9 +1,9 @@
 /** The values that the query of a list stands for. */
-import type { EmailListQuery, PagingQuery } from '../api/queries.js';
+import type { EmailListQuery, PagingQuery, TemplateListQuery } from '../api/queries.js';
 import { invalid } from '../domain/errors.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { isoTime } from '../domain/ports/clock.js';
-import type { EmailFilter, Paging } from '../projections/query-types.js';
+import type { EmailFilter, Paging, TemplateFilter } from '../projections/query-types.js';
 
 /** The page asked for, with the defaults filled in. */
 export const pagingOf = (query: PagingQuery): Paging => ({
@@ -46,3 +46,10 @@ export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
   ...(query.endDate === undefined ? {} : { endDate: momentOf('endDate', query.endDate, 'end') }),
   ...(query.search === undefined ? {} : { search: query.search }),
 });
+
+/** Which templates are asked for. Throws VALIDATION_ERROR where deleted ones are searched. */
+export const templateFilterOf = ({ search, deleted }: TemplateListQuery): TemplateFilter => {
+  if (deleted !== true) return search === undefined ? {} : { search };
+  if (search !== undefined) throw invalid('query', 'search', 'cannot stand beside `deleted`: deleted templates are listed, newest first');
+  return { deleted };
+};

@@ -6,6 +6,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { DomainError } from '../domain/errors.js';
 import { boundConnections } from './connections.js';
 import type { Access, App, HttpDeps } from './context.js';
+import { bodyMayBeAbsent } from './hooks/absent-body.js';
 import { accessLog, logsRequests } from './hooks/access-log.js';
 import { admission } from './hooks/admission.js';
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './hooks/failures.js';
@@ -24,6 +25,7 @@ import { emailRoutes } from './routes/emails.js';
 import { healthRoutes } from './routes/health.js';
 import { landingRoutes } from './routes/landing.js';
 import { mailboxRoutes } from './routes/mailbox.js';
+import { templateVersionRoutes } from './routes/template-versions.js';
 import { templateRoutes } from './routes/templates.js';
 import { firstMailCurl } from './first-mail.js';
 
@@ -118,6 +120,9 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
         unknownId: route.config?.unknownId,
         media: route.config?.media,
         uploads: route.config?.uploads === true,
+        etag: route.config?.etag === true,
+        conditional: route.config?.conditional === true,
+        bodyMayBeAbsent: [route.preValidation].flat().some((hook) => hook === bodyMayBeAbsent),
         examples: route.config?.examples,
       },
     }));
@@ -135,6 +140,7 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
 const registerRoutes = (app: App, deps: HttpDeps): void => {
   emailRoutes(app, deps);
   templateRoutes(app, deps);
+  templateVersionRoutes(app, deps);
   attachmentTemplateRoutes(app, deps);
   assetRoutes(app, deps);
   apiKeyRoutes(app, deps);

@@ -3,7 +3,8 @@ import { assertDefined, parseEmailId, type TeamId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Condition, Query, ReadModels } from '../domain/ports/read-models.js';
-import type { EmailFilter, Paging, Queries } from './query-types.js';
+import { DAY_MS } from '../domain/time.js';
+import type { EmailFilter, Listed, Paging, Queries, TemplateFilter } from './query-types.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
@@ -43,19 +44,19 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
     });
     return found.map(({ id }) => assertDefined(parseEmailId(id), 'email id'));
   },
-  listTemplates: (teamId, { search }, paging) =>
-    readPage<TemplateDocument, TemplateDocument['item']>(
+  listTemplates: (teamId, filter, paging) =>
+    readPage<TemplateDocument, Listed<TemplateDocument['item']>>(
       deps.readModels,
-      allOf(deps, TEMPLATES, teamId, search),
+      templatesOf(deps, TEMPLATES, teamId, filter),
       paging,
-      ({ item }) => item,
+      templateItem,
     ),
-  listAttachmentTemplates: (teamId, { search }, paging) =>
-    readPage<AttachmentTemplateDocument, AttachmentTemplateDocument['item']>(
+  listAttachmentTemplates: (teamId, filter, paging) =>
+    readPage<AttachmentTemplateDocument, Listed<AttachmentTemplateDocument['item']>>(
       deps.readModels,
-      allOf(deps, ATTACHMENT_TEMPLATES, teamId, search),
+      templatesOf(deps, ATTACHMENT_TEMPLATES, teamId, filter),
       paging,
-      ({ item }) => item,
+      templateItem,
     ),
   listAssets: (teamId, { search }, paging) =>
     readPage<AssetDocument, AssetDocument['item']>(
@@ -114,8 +115,19 @@ const allOf = (deps: QueryDeps, collection: string, teamId: TeamId, search?: str
   where: { team: { eq: teamId } },
   search,
   searchTotalMax: deps.limits.listTotalMax,
-  total: () => counted(deps, collection, teamId),
+  total: () => counted(deps, collection, { team: { eq: teamId } }),
 });
+
+const templatesOf = (deps: QueryDeps, collection: string, teamId: TeamId, { search, deleted }: TemplateFilter): ListQuery => {
+  if (deleted === undefined) return allOf(deps, collection, teamId, search);
+  const deletedSince = isoTime(deps.clock.now() - deps.limits.templateRestoreDays * DAY_MS);
+  const where = { deletedOf: { eq: teamId }, deletedAt: { gte: deletedSince } };
+  const searchTotalMax = deps.limits.listTotalMax;
+  return { collection, where, sortField: 'deletedAt', searchTotalMax, total: () => counted(deps, collection, where) };
+};
+
+const templateItem = <Item extends object>({ item, deletedAt }: Readonly<{ item: Item; deletedAt?: string }>): Listed<Item> =>
+  deletedAt === undefined ? item : { ...item, deletedAt };
 
 const assetUsage = async (deps: QueryDeps, teamId: TeamId) =>
   ((await deps.readModels.get(ASSET_USAGE, teamId)) as AssetUsageDocument | undefined)?.usage ?? { count: 0, sizeBytes: 0 };
@@ -126,9 +138,9 @@ const assetTotal = async (deps: QueryDeps, teamId: TeamId): Promise<Total> => ({
 });
 
 /** Templates and keys are few, so their rows are counted. */
-const counted = async (deps: QueryDeps, collection: string, teamId: TeamId): Promise<Total> => {
+const counted = async (deps: QueryDeps, collection: string, where: Query['where']): Promise<Total> => {
   const max = deps.limits.listTotalMax;
-  const total = await deps.readModels.count(collection, { where: { team: { eq: teamId } } }, max);
+  const total = await deps.readModels.count(collection, { where }, max);
   return { total, isLowerBound: total >= max };
 };
 

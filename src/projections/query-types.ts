@@ -35,17 +35,19 @@ export type EmailFilter = Readonly<{
   search?: string;
 }>;
 
+/** `deleted`: those that can still be restored, instead of the living ones; a search finds living ones only. */
+export type TemplateFilter = Readonly<{ search?: string; deleted?: true }>;
+
+/** With the moment of its deletion where it is deleted. */
+export type Listed<Listing> = Listing & { deletedAt?: string };
+
 export type Queries = Readonly<{
   /** Rejects with INVALID_CURSOR where the cursor is not one of ours for this kind of list. */
   listEmails: (teamId: TeamId, filter: EmailFilter, paging: Paging) => Promise<Page<EmailListing>>;
   /** The newest emails created before `before` that match, at most `limit`. */
   emailIds: (teamId: TeamId, filter: EmailFilter, limit: number) => Promise<readonly EmailId[]>;
-  listTemplates: (teamId: TeamId, filter: Readonly<{ search?: string }>, paging: Paging) => Promise<Page<TemplateListing>>;
-  listAttachmentTemplates: (
-    teamId: TeamId,
-    filter: Readonly<{ search?: string }>,
-    paging: Paging,
-  ) => Promise<Page<AttachmentTemplateListing>>;
+  listTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<TemplateListing>>>;
+  listAttachmentTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<AttachmentTemplateListing>>>;
   listAssets: (teamId: TeamId, filter: Readonly<{ search?: string }>, paging: Paging) => Promise<Page<AssetListing>>;
   assetUsage: (teamId: TeamId) => Promise<AssetUsage>;
   listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyListing>>;

@@ -18,8 +18,12 @@ export const ATTACHMENT_TEMPLATES = 'attachmentTemplates';
 
 type ListItem = Readonly<{ name: string; slug: string; description: string }>;
 
-/** `state` is the fold of the stream, without the parts of the draft that no list shows. */
-type ListDocument<Item, State> = Document & Readonly<{ team: string; text: string; item: Item; state: State }>;
+/**
+ * `state` is the fold of the stream, without the parts of the draft that no list shows. `team` is absent of a deleted template, and
+ * `deletedOf` and `deletedAt` of a living one: each list finds its own by one field.
+ */
+type ListDocument<Item, State> = Document &
+  Readonly<{ team?: string; deletedOf?: string; deletedAt?: string; text?: string; item: Item; state: State }>;
 export type TemplateDocument = ListDocument<TemplateListing, TemplateState>;
 export type AttachmentTemplateDocument = ListDocument<AttachmentTemplateListing, AttachmentTemplateState>;
 
@@ -40,11 +44,12 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
     before: ListedDocument | undefined,
   ): Document | undefined => {
     const state = slimState(rules, rules.decider.evolve(before?.state ?? rules.decider.initialState, event));
-    if (state.template !== undefined && state.template.deletedAt !== null) return undefined;
     const common = { id, seq: before?.seq ?? position, position, state };
     // The first event has no draft yet: its document has no team, so no list finds it before the draft is there.
     if (state.template === undefined) return common as Document;
     const item = rules.item(id, state.template);
+    const { deletedAt } = state.template;
+    if (deletedAt !== null) return { ...common, item, deletedOf: metadata.teamId, deletedAt } as ListedDocument;
     return { ...common, item, team: metadata.teamId, text: `${item.name}\n${item.slug}\n${item.description}` } as ListedDocument;
   };
   const step: Handler<TemplateEvent> = (recorded, document) => {
@@ -53,7 +58,15 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
   };
   return declareProjection({
     name: rules.name,
-    collections: [{ name: rules.name, version: 1, fields: ['team'], indexes: [['team']], search: { field: 'text', within: 'team' } }],
+    collections: [
+      {
+        name: rules.name,
+        version: 2,
+        fields: ['team', 'deletedOf', 'deletedAt'],
+        indexes: [['team'], ['deletedOf', 'deletedAt']],
+        search: { field: 'text', within: 'team' },
+      },
+    ],
     main: rules.name,
     kinds: [rules.kind],
     decrypts: [],
@@ -67,6 +80,7 @@ const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | '
   TemplatePublished: step,
   TemplateSlugChanged: step,
   TemplateDeleted: step,
+  TemplateRestored: step,
 });
 
 const slimState = <Draft extends TemplateDraft, Shown>(

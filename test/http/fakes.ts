@@ -149,6 +149,7 @@ const template: TemplateRecord = {
   schema: { sections: [{ id: 's', type: 'main', components: [] }] },
   createdAt: NOW,
   updatedAt: NOW,
+  revision: 7,
 };
 
 export const ATTACHMENT_TEMPLATE_ID = '66666666-6666-5666-8666-666666666666';
@@ -170,6 +171,7 @@ const attachmentTemplate: AttachmentTemplateRecord = {
   schema: { outputFormats: ['pdf', 'excel'], pages: [] },
   createdAt: NOW,
   updatedAt: NOW,
+  revision: 7,
 };
 
 const apiKey: ApiKeyRecord = {
@@ -259,19 +261,36 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     createTemplate: (caller, request) => did('createTemplate', [caller, request], template),
     getTemplate: (caller, reference) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('getTemplate', [caller, reference], template)),
-    updateTemplate: (caller, reference, request) =>
+    updateTemplate: (caller, reference, request, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('updateTemplate', [caller, reference, request], template),
+        did('updateTemplate', [caller, reference, request, ...(expected === undefined ? [] : [expected])], template),
       ),
-    deleteTemplate: (caller, reference) =>
+    deleteTemplate: (caller, reference, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('deleteTemplate', [caller, reference], { id: TEMPLATE_ID, deleted: true as const }),
+        did('deleteTemplate', [caller, reference, ...(expected === undefined ? [] : [expected])], {
+          id: TEMPLATE_ID,
+          deleted: true as const,
+        }),
       ),
-    publishTemplate: (caller, reference) =>
-      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('publishTemplate', [caller, reference], template)),
+    publishTemplate: (caller, reference, expected) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('publishTemplate', [caller, reference, ...(expected === undefined ? [] : [expected])], template),
+      ),
     templateVersions: (caller, reference) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
         did('templateVersions', [caller, reference], [{ version: 1, name: 'Welcome', subject: 'Hi', publishedAt: NOW, current: true }]),
+      ),
+    templateVersion: (caller, reference, version) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('templateVersion', [caller, reference, version], { ...template, version: 1, publishedAt: NOW, current: true }),
+      ),
+    restoreTemplateVersion: (caller, reference, version, expected) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('restoreTemplateVersion', [caller, reference, version, ...(expected === undefined ? [] : [expected])], template),
+      ),
+    restoreTemplate: (caller, reference, request) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('restoreTemplate', [caller, reference, request], template),
       ),
     previewTemplate: (caller, reference, request) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
@@ -284,21 +303,45 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
         did('getAttachmentTemplate', [caller, reference], attachmentTemplate),
       ),
-    updateAttachmentTemplate: (caller, reference, request) =>
+    updateAttachmentTemplate: (caller, reference, request, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('updateAttachmentTemplate', [caller, reference, request], attachmentTemplate),
+        did('updateAttachmentTemplate', [caller, reference, request, ...(expected === undefined ? [] : [expected])], attachmentTemplate),
       ),
-    deleteAttachmentTemplate: (caller, reference) =>
+    deleteAttachmentTemplate: (caller, reference, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('deleteAttachmentTemplate', [caller, reference], { id: ATTACHMENT_TEMPLATE_ID, deleted: true as const }),
+        did('deleteAttachmentTemplate', [caller, reference, ...(expected === undefined ? [] : [expected])], {
+          id: ATTACHMENT_TEMPLATE_ID,
+          deleted: true as const,
+        }),
       ),
-    publishAttachmentTemplate: (caller, reference) =>
+    publishAttachmentTemplate: (caller, reference, expected) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('publishAttachmentTemplate', [caller, reference], attachmentTemplate),
+        did('publishAttachmentTemplate', [caller, reference, ...(expected === undefined ? [] : [expected])], attachmentTemplate),
       ),
     attachmentTemplateVersions: (caller, reference) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
         did('attachmentTemplateVersions', [caller, reference], [{ version: 1, name: 'Invoice', publishedAt: NOW, current: true }]),
+      ),
+    attachmentTemplateVersion: (caller, reference, version) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('attachmentTemplateVersion', [caller, reference, version], {
+          ...attachmentTemplate,
+          version: 1,
+          publishedAt: NOW,
+          current: true,
+        }),
+      ),
+    restoreAttachmentTemplateVersion: (caller, reference, version, expected) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did(
+          'restoreAttachmentTemplateVersion',
+          [caller, reference, version, ...(expected === undefined ? [] : [expected])],
+          attachmentTemplate,
+        ),
+      ),
+    restoreAttachmentTemplate: (caller, reference, request) =>
+      owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
+        did('restoreAttachmentTemplate', [caller, reference, request], attachmentTemplate),
       ),
     previewAttachmentTemplate: (caller, reference, request, signal) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
@@ -338,12 +381,12 @@ const fakeQueries = (calls: Call[]): Queries => ({
   },
   listTemplates: async (teamId, filter, paging) => {
     calls.push(['listTemplates', teamId, filter, paging]);
-    const { variables: _variables, schema: _schema, ...item } = template;
+    const { variables: _variables, schema: _schema, revision: _revision, ...item } = template;
     return { data: [item], meta };
   },
   listAttachmentTemplates: async (teamId, filter, paging) => {
     calls.push(['listAttachmentTemplates', teamId, filter, paging]);
-    const { variables: _variables, schema: _schema, ...item } = attachmentTemplate;
+    const { variables: _variables, schema: _schema, revision: _revision, ...item } = attachmentTemplate;
     return { data: [item], meta };
   },
   listAssets: async (teamId, filter, paging) => {

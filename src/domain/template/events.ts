@@ -39,6 +39,8 @@ export const templateEventSchemas = {
   TemplatePublished: { data: Type.Object({ at: text, version: Type.Integer(), revision: Type.Integer() }) },
   TemplateSlugChanged: { data: Type.Object({ at: text, slug: text }) },
   TemplateDeleted: { data: Type.Object({ at: text }) },
+  /** Taken back within the days in which that can be done. */
+  TemplateRestored: { data: Type.Object({ at: text }) },
 } as const;
 
 export const templateSlugEventSchemas = {

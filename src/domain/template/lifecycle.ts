@@ -32,7 +32,9 @@ export type TemplateCommandOf<Draft extends TemplateDraft> =
   | Readonly<{ type: 'SaveDraft'; at: string; draft: Draft }>
   | Readonly<{ type: 'ChangeSlug'; at: string; slug: string }>
   | Readonly<{ type: 'PublishTemplate'; at: string }>
-  | Readonly<{ type: 'DeleteTemplate'; at: string }>;
+  | Readonly<{ type: 'DeleteTemplate'; at: string }>
+  /** What was deleted before `deletedSince` is gone for good. */
+  | Readonly<{ type: 'RestoreTemplate'; at: string; slug: string; deletedSince: string }>;
 
 /** What one kind of template is made of. */
 export type TemplateRules<Draft extends TemplateDraft, Shown> = Readonly<{
@@ -65,7 +67,9 @@ const decide = <Draft extends TemplateDraft, Shown>(
   { template }: TemplateStateOf<Draft, Shown>,
 ): readonly TemplateEvent[] => {
   if (command.type === 'CreateTemplate') return template === undefined ? create(kind, command) : [];
-  if (template === undefined || template.deletedAt !== null) throw notFound();
+  if (template === undefined) throw notFound();
+  if (command.type === 'RestoreTemplate') return restore(notFound, command, template);
+  if (template.deletedAt !== null) throw notFound();
   const { at } = command;
   switch (command.type) {
     case 'SaveDraft':
@@ -92,6 +96,19 @@ const create = (
   ...(publish ? [{ type: 'TemplatePublished' as const, data: { at, version: 1, revision: 1 } }] : []),
 ];
 
+const restore = (
+  notFound: () => DomainError,
+  { at, slug, deletedSince }: Extract<TemplateCommandOf<TemplateDraft>, { type: 'RestoreTemplate' }>,
+  { slug: former, deletedAt }: Readonly<{ slug: string; deletedAt: string | null }>,
+): readonly TemplateEvent[] => {
+  if (deletedAt === null) return [];
+  if (deletedAt < deletedSince) throw notFound();
+  return [
+    { type: 'TemplateRestored', data: { at } },
+    ...(slug === former ? [] : [{ type: 'TemplateSlugChanged' as const, data: { at, slug } }]),
+  ];
+};
+
 const evolve = <Draft extends TemplateDraft, Shown>(
   rules: TemplateRules<Draft, Shown>,
   state: TemplateStateOf<Draft, Shown>,
@@ -113,6 +130,8 @@ const evolve = <Draft extends TemplateDraft, Shown>(
       return template === undefined ? state : { created, template: { ...template, slug: event.data.slug, updatedAt: event.data.at } };
     case 'TemplateDeleted':
       return template === undefined ? state : { created, template: { ...template, deletedAt: event.data.at, updatedAt: event.data.at } };
+    case 'TemplateRestored':
+      return template === undefined ? state : { created, template: { ...template, deletedAt: null, updatedAt: event.data.at } };
   }
 };
 
@@ -166,14 +185,23 @@ export const findVersion = <Shown>(
     if (latest === undefined) throw new DomainError('TEMPLATE_NOT_PUBLISHED', unpublished);
     return { revision: latest.revision, version: latest.version, shown: latest };
   }
-  const known = published.find((one) => String(one.version) === String(version));
-  if (known === undefined) {
-    throw new DomainError(
-      'TEMPLATE_VERSION_NOT_FOUND',
-      `This template has no version ${JSON.stringify(version)}; it has ${latest === undefined ? 'none' : `1 to ${latest.version}`}. Use "published", "draft" or a version number.`,
-    );
-  }
+  const known = findPublished({ published }, version, 'Use "published", "draft" or a version number.');
   return { revision: known.revision, version: known.version, shown: known };
+};
+
+/** The published version of that number; `hint` says what else would be right. Throws TEMPLATE_VERSION_NOT_FOUND. */
+export const findPublished = <Shown>(
+  { published }: Pick<Versions<Shown>, 'published'>,
+  version: string | number,
+  hint: string,
+): PublishedVersion<Shown> => {
+  const known = published.find((one) => String(one.version) === String(version));
+  if (known !== undefined) return known;
+  const latest = published.at(-1);
+  throw new DomainError(
+    'TEMPLATE_VERSION_NOT_FOUND',
+    `This template has no version ${JSON.stringify(version)}; it has ${latest === undefined ? 'none' : `1 to ${latest.version}`}. ${hint}`,
+  );
 };
 
 /** Where a template stands between draft and published. */

@@ -14,6 +14,10 @@ export type DescribedRoute = Readonly<{
   access: Access;
   idempotent: boolean;
   takesBody: boolean;
+  bodyMayBeAbsent: boolean;
+  /** The answer carries an `ETag`, and the route takes `If-Match`. */
+  etag: boolean;
+  conditional: boolean;
   unknownId: ErrorCode | undefined;
   /** Takes a file as multipart/form-data too. */
   uploads: boolean;
@@ -125,6 +129,7 @@ const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
     description: successDescriptions[status] ?? 'Done.',
     headers: {
       ...rateHeaders,
+      ...(route.etag ? { ETag: { $ref: '#/components/headers/ETag' } } : {}),
       ...(route.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' } } : {}),
     },
   }));
@@ -145,7 +150,10 @@ const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject
   const content = object(object(body['content'])['application/json']);
   const examples = route.examples === undefined ? {} : { examples: asJson(route.examples) };
   return {
-    requestBody: { required: true, content: { 'application/json': { ...content, ...examples }, ...(route.uploads ? formWithFile : {}) } },
+    requestBody: {
+      required: !route.bodyMayBeAbsent,
+      content: { 'application/json': { ...content, ...examples }, ...(route.uploads ? formWithFile : {}) },
+    },
   };
 };
 
@@ -158,6 +166,7 @@ const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
   const parameters = [
     ...(Array.isArray(raw['parameters']) ? (raw['parameters'] as readonly Json[]) : []),
     ...(route.idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(route.conditional ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
   ];
   return {
     ...raw,
@@ -180,6 +189,7 @@ const sharedParts = (): JsonObject => ({
     RateLimitRemaining: integerHeader('Requests left in the window'),
     RateLimitReset: integerHeader('When the window ends, in seconds since 1970'),
     RetryAfter: integerHeader('Seconds to wait'),
+    ETag: stringHeader('The revision of the record, for `If-Match`'),
     IdempotencyReplayed: stringHeader('`true` where this is the stored answer of an earlier request with the same key'),
   },
   parameters: {
@@ -190,6 +200,14 @@ const sharedParts = (): JsonObject => ({
       description:
         'Makes the call safe to repeat: the same key with the same body gets the stored answer, nothing is done twice. With another body: 400 `IDEMPOTENCY_KEY_REUSED`.',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
+    },
+    IfMatch: {
+      name: 'If-Match',
+      in: 'header',
+      required: false,
+      description:
+        'The `ETag` of what the change is made to, several of them, or `*`. Of another revision: 400 `REVISION_MISMATCH`, and nothing is done.',
+      schema: { type: 'string' },
     },
   },
   responses: sharedResponses(),

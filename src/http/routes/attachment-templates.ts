@@ -3,7 +3,6 @@ import type { FastifyReply } from 'fastify';
 import {
   AttachmentTemplateListItemSchema,
   AttachmentTemplateRecordSchema,
-  AttachmentTemplateVersionsSchema,
   CreateAttachmentTemplateRequestSchema,
   DocumentPreviewQuerySchema,
   type DocumentPreviewQuery,
@@ -18,6 +17,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/json.js';
 import type { Limits } from '../../domain/limits.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { disposition } from '../hooks/disposition.js';
+import { expectedRevisions, tagged } from '../hooks/etag.js';
 import { parseJsonBody } from '../json/body.js';
 import { coerceQuery } from '../hooks/validation.js';
 import {
@@ -26,7 +26,7 @@ import {
   updateAttachmentTemplateExamples,
 } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/queries.js';
-import { pagingOf } from '../query-values.js';
+import { pagingOf, templateFilterOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from './emails.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
@@ -57,41 +57,26 @@ const readRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      const { search } = request.query;
+      const filter = templateFilterOf(request.query);
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-      return deps.queries.listAttachmentTemplates(teamId, search === undefined ? {} : { search }, pagingOf(request.query));
+      return deps.queries.listAttachmentTemplates(teamId, filter, pagingOf(request.query));
     },
   );
 
   app.get(
     '/api/templates/attachment/:id',
     {
-      config: { access: 'templates:read', unknownId },
+      config: { access: 'templates:read', unknownId, etag: true },
       schema: {
         summary: 'Read an attachment template',
-        description: 'The answer is an export: `POST /api/templates/attachment/import` takes it as it is.',
+        description: 'The answer is an export: `POST /api/templates/attachment/import` takes it as it is, and so do POST and PATCH.',
         operationId: 'getAttachmentTemplate',
         tags,
         params,
         response: { 200: AttachmentTemplateRecordSchema },
       },
     },
-    (request) => deps.commands.getAttachmentTemplate(callerOf(request), request.params.id),
-  );
-
-  app.get(
-    '/api/templates/attachment/:id/versions',
-    {
-      config: { access: 'templates:read', unknownId },
-      schema: {
-        summary: 'List the published versions of an attachment template',
-        operationId: 'listAttachmentTemplateVersions',
-        tags,
-        params,
-        response: { 200: AttachmentTemplateVersionsSchema },
-      },
-    },
-    async (request) => ({ data: [...(await deps.commands.attachmentTemplateVersions(callerOf(request), request.params.id))] }),
+    async (request, reply) => tagged(reply, await deps.commands.getAttachmentTemplate(callerOf(request), request.params.id)),
   );
 };
 
@@ -99,7 +84,7 @@ const creationRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/attachment',
     {
-      config: { access: 'templates:write', examples: createAttachmentTemplateExamples },
+      config: { access: 'templates:write', etag: true, examples: createAttachmentTemplateExamples },
       schema: {
         summary: 'Create an attachment template',
         description: 'Checks the whole schema for each of its formats and names the path of each fault.',
@@ -112,14 +97,14 @@ const creationRoutes = (app: App, deps: Deps): void => {
     async (request, reply) => {
       const record = await deps.commands.createAttachmentTemplate(callerOf(request), request.body);
       reply.code(201);
-      return record;
+      return tagged(reply, record);
     },
   );
 
   app.post(
     '/api/templates/attachment/import',
     {
-      config: { access: 'templates:write', examples: importAttachmentTemplateExamples },
+      config: { access: 'templates:write', etag: true, examples: importAttachmentTemplateExamples },
       schema: {
         summary: 'Import an attachment template',
         description:
@@ -133,7 +118,7 @@ const creationRoutes = (app: App, deps: Deps): void => {
     async (request, reply) => {
       const { template, created } = await deps.commands.importAttachmentTemplate(callerOf(request), request.body);
       reply.code(created ? 201 : 200);
-      return template;
+      return tagged(reply, template);
     },
   );
 };
@@ -142,7 +127,7 @@ const changeRoutes = (app: App, deps: Deps): void => {
   app.patch(
     '/api/templates/attachment/:id',
     {
-      config: { access: 'templates:write', unknownId, examples: updateAttachmentTemplateExamples },
+      config: { access: 'templates:write', unknownId, etag: true, conditional: true, examples: updateAttachmentTemplateExamples },
       schema: {
         summary: 'Change the draft of an attachment template',
         description: 'What is published stays as it is until the next publish.',
@@ -153,29 +138,33 @@ const changeRoutes = (app: App, deps: Deps): void => {
         response: { 200: AttachmentTemplateRecordSchema },
       },
     },
-    (request) => deps.commands.updateAttachmentTemplate(callerOf(request), request.params.id, request.body),
+    async (request, reply) => {
+      const { id } = request.params;
+      return tagged(reply, await deps.commands.updateAttachmentTemplate(callerOf(request), id, request.body, expectedRevisions(request)));
+    },
   );
 
   app.delete(
     '/api/templates/attachment/:id',
     {
-      config: { access: 'templates:write', unknownId },
+      config: { access: 'templates:write', unknownId, conditional: true },
       schema: {
         summary: 'Delete an attachment template',
-        description: 'Emails already accepted are still sent with their documents.',
+        description:
+          'Emails already accepted are still sent with their documents. For 30 days `POST /api/templates/attachment/{id}/restore` takes it back.',
         operationId: 'deleteAttachmentTemplate',
         tags,
         params,
         response: { 200: DeletedSchema },
       },
     },
-    (request) => deps.commands.deleteAttachmentTemplate(callerOf(request), request.params.id),
+    (request) => deps.commands.deleteAttachmentTemplate(callerOf(request), request.params.id, expectedRevisions(request)),
   );
 
   app.post(
     '/api/templates/attachment/:id/publish',
     {
-      config: { access: 'templates:write', unknownId },
+      config: { access: 'templates:write', unknownId, etag: true, conditional: true },
       schema: {
         summary: 'Publish the draft as the next version',
         operationId: 'publishAttachmentTemplate',
@@ -184,7 +173,8 @@ const changeRoutes = (app: App, deps: Deps): void => {
         response: { 200: AttachmentTemplateRecordSchema },
       },
     },
-    (request) => deps.commands.publishAttachmentTemplate(callerOf(request), request.params.id),
+    async (request, reply) =>
+      tagged(reply, await deps.commands.publishAttachmentTemplate(callerOf(request), request.params.id, expectedRevisions(request))),
   );
 };
 

@@ -6,14 +6,14 @@ import {
   PreviewResponseSchema,
   TemplateListItemSchema,
   TemplateRecordSchema,
-  TemplateVersionsSchema,
   UpdateTemplateRequestSchema,
 } from '../../api/templates.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
+import { expectedRevisions, tagged } from '../hooks/etag.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { createTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/queries.js';
-import { pagingOf } from '../query-values.js';
+import { pagingOf, templateFilterOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from './emails.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
@@ -38,34 +38,26 @@ const readRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      const { search } = request.query;
+      const filter = templateFilterOf(request.query);
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-      return deps.queries.listTemplates(teamId, search === undefined ? {} : { search }, pagingOf(request.query));
+      return deps.queries.listTemplates(teamId, filter, pagingOf(request.query));
     },
   );
 
   app.get(
     '/api/templates/:id',
     {
-      config: { access: 'templates:read', unknownId },
-      schema: { summary: 'Read a template', operationId: 'getTemplate', tags, params, response: { 200: TemplateRecordSchema } },
-    },
-    (request) => deps.commands.getTemplate(callerOf(request), request.params.id),
-  );
-
-  app.get(
-    '/api/templates/:id/versions',
-    {
-      config: { access: 'templates:read', unknownId },
+      config: { access: 'templates:read', unknownId, etag: true },
       schema: {
-        summary: 'List the published versions of a template',
-        operationId: 'listTemplateVersions',
+        summary: 'Read a template',
+        description: 'The answer may be sent back as it is, to the PATCH, and to the POST of another team or server.',
+        operationId: 'getTemplate',
         tags,
         params,
-        response: { 200: TemplateVersionsSchema },
+        response: { 200: TemplateRecordSchema },
       },
     },
-    async (request) => ({ data: [...(await deps.commands.templateVersions(callerOf(request), request.params.id))] }),
+    async (request, reply) => tagged(reply, await deps.commands.getTemplate(callerOf(request), request.params.id)),
   );
 };
 
@@ -73,7 +65,7 @@ const writeRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates',
     {
-      config: { access: 'templates:write', examples: createTemplateExamples },
+      config: { access: 'templates:write', etag: true, examples: createTemplateExamples },
       schema: {
         summary: 'Create a template',
         description: 'Checks the whole schema and names the path of each fault.',
@@ -86,14 +78,14 @@ const writeRoutes = (app: App, deps: Deps): void => {
     async (request, reply) => {
       const record = await deps.commands.createTemplate(callerOf(request), request.body);
       reply.code(201);
-      return record;
+      return tagged(reply, record);
     },
   );
 
   app.patch(
     '/api/templates/:id',
     {
-      config: { access: 'templates:write', unknownId, examples: updateTemplateExamples },
+      config: { access: 'templates:write', unknownId, etag: true, conditional: true, examples: updateTemplateExamples },
       schema: {
         summary: 'Change the draft of a template',
         description: 'What is published stays as it is until the next publish.',
@@ -104,23 +96,26 @@ const writeRoutes = (app: App, deps: Deps): void => {
         response: { 200: TemplateRecordSchema },
       },
     },
-    (request) => deps.commands.updateTemplate(callerOf(request), request.params.id, request.body),
+    async (request, reply) => {
+      const { id } = request.params;
+      return tagged(reply, await deps.commands.updateTemplate(callerOf(request), id, request.body, expectedRevisions(request)));
+    },
   );
 
   app.delete(
     '/api/templates/:id',
     {
-      config: { access: 'templates:write', unknownId },
+      config: { access: 'templates:write', unknownId, conditional: true },
       schema: {
         summary: 'Delete a template',
-        description: 'Emails already accepted are still sent.',
+        description: 'Emails already accepted are still sent. For 30 days `POST /api/templates/{id}/restore` takes it back.',
         operationId: 'deleteTemplate',
         tags,
         params,
         response: { 200: DeletedSchema },
       },
     },
-    (request) => deps.commands.deleteTemplate(callerOf(request), request.params.id),
+    (request) => deps.commands.deleteTemplate(callerOf(request), request.params.id, expectedRevisions(request)),
   );
 };
 
@@ -128,7 +123,7 @@ const actionRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/:id/publish',
     {
-      config: { access: 'templates:write', unknownId },
+      config: { access: 'templates:write', unknownId, etag: true, conditional: true },
       schema: {
         summary: 'Publish the draft as the next version',
         operationId: 'publishTemplate',
@@ -137,7 +132,8 @@ const actionRoutes = (app: App, deps: Deps): void => {
         response: { 200: TemplateRecordSchema },
       },
     },
-    (request) => deps.commands.publishTemplate(callerOf(request), request.params.id),
+    async (request, reply) =>
+      tagged(reply, await deps.commands.publishTemplate(callerOf(request), request.params.id, expectedRevisions(request))),
   );
 
   app.post(

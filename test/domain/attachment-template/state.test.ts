@@ -42,7 +42,7 @@ void t.test('created with its short id; changed, published and resolved as every
   const { given } = template(t);
   const create: AttachmentTemplateCommand = { type: 'CreateTemplate', at: T0, slug: 'invoice', shortId: SHORT_ID, draft, publish: false };
   const state = given().when(create).then(created, saved(1));
-  t.strictSame(attachmentTemplateRecord(id, state.template!), {
+  t.strictSame(attachmentTemplateRecord({ id, template: state.template!, revision: 1 }), {
     id,
     shortId: SHORT_ID,
     slug: 'invoice',
@@ -57,6 +57,7 @@ void t.test('created with its short id; changed, published and resolved as every
     timeZone: 'Europe/Zurich',
     createdAt: T0,
     updatedAt: T0,
+    revision: 1,
     variables: draft.variables,
     schema: draft.schema,
   });

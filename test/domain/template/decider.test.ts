@@ -47,7 +47,7 @@ void t.test('created, as a draft or published at once; a second time nothing', a
   const state = given()
     .when(create(false))
     .then(created, { type: 'TemplateDraftSaved', data: { at: T0, revision: 1, draft } });
-  t.strictSame(templateRecord(id, state.template!), {
+  t.strictSame(templateRecord({ id, template: state.template!, revision: 1 }), {
     id,
     slug: 'welcome',
     name: 'Welcome',
@@ -62,13 +62,14 @@ void t.test('created, as a draft or published at once; a second time nothing', a
     timeZone: 'UTC',
     createdAt: T0,
     updatedAt: T0,
+    revision: 1,
     variables: draft.variables,
     schema: draft.schema,
   });
   const live = given()
     .when(create(true))
     .then(created, saved(1, draft), { type: 'TemplatePublished', data: { at: T0, version: 1, revision: 1 } });
-  t.match(templateRecord(id, live.template!), { status: 'published', version: 1, publishedVersion: 1 });
+  t.match(templateRecord({ id, template: live.template!, revision: 1 }), { status: 'published', version: 1, publishedVersion: 1 });
   given(created, saved(1, draft)).when(create(true)).nothing();
 });
 
@@ -92,11 +93,11 @@ void t.test('publish makes the draft the next version, once for each revision', 
     .when({ type: 'PublishTemplate', at: at(2) })
     .nothing();
   const ahead = given(created, saved(1, draft), published(1, 1, at(1)), saved(2, second, at(2)), saved(3, draft, at(3)));
-  t.match(templateRecord(id, ahead.state.template!), { status: 'draft', version: 2, publishedVersion: 1 });
+  t.match(templateRecord({ id, template: ahead.state.template!, revision: 1 }), { status: 'draft', version: 2, publishedVersion: 1 });
   const state = ahead
     .when({ type: 'PublishTemplate', at: at(4) })
     .then({ type: 'TemplatePublished', data: { at: at(4), version: 2, revision: 3 } });
-  t.match(templateRecord(id, state.template!), { status: 'published', version: 2, publishedVersion: 2 });
+  t.match(templateRecord({ id, template: state.template!, revision: 1 }), { status: 'published', version: 2, publishedVersion: 2 });
 });
 
 void t.test('versions: newest first, and each keeps its own name, subject and sender', async (t) => {
@@ -176,6 +177,7 @@ void t.test('a deleted template, and one that never was, are not found', async (
     { type: 'ChangeSlug', at: T0, slug: 'x' },
     { type: 'PublishTemplate', at: T0 },
     { type: 'DeleteTemplate', at: T0 },
+    { type: 'RestoreTemplate', at: T0, slug: 'welcome', deletedSince: at(2) },
   ];
   for (const command of commands) {
     given(created, saved(1, draft), deleted).when(command).refused('TEMPLATE_NOT_FOUND');
@@ -190,8 +192,26 @@ void t.test('a fold is total: events without their first one change nothing', as
     published(1, 1, T0),
     { type: 'TemplateSlugChanged', data: { at: T0, slug: 'x' } },
     { type: 'TemplateDeleted', data: { at: T0 } },
+    { type: 'TemplateRestored', data: { at: T0 } },
   ];
   for (const event of later) t.strictSame(evolveTemplate(nothing, event), nothing);
+});
+
+void t.test('a deleted template is restored as it was, under its slug or another; a living one is left alone', async (t) => {
+  const { given } = template(t);
+  const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
+  const restore = (slug: string): TemplateCommand => ({ type: 'RestoreTemplate', at: at(2), slug, deletedSince: at(1) });
+  const restored: TemplateEvent = { type: 'TemplateRestored', data: { at: at(2) } };
+  const before = given(created, saved(1, draft), published(1, 1, T0)).state.template!;
+  const state = given(created, saved(1, draft), published(1, 1, T0), deleted)
+    .when(restore('welcome'))
+    .then(restored);
+  t.strictSame(state.template, { ...before, updatedAt: at(2) });
+  given(created, saved(1, draft), deleted)
+    .when(restore('hello'))
+    .then(restored, { type: 'TemplateSlugChanged', data: { at: at(2), slug: 'hello' } });
+  given(created, saved(1, draft)).when(restore('hello')).nothing();
+  given().when(restore('hello')).refused('TEMPLATE_NOT_FOUND');
 });
 
 void t.test('a slug is owned by who claimed it last; only the owner releases it', async (t) => {

@@ -1,0 +1,60 @@
+/** What a caller takes a template to be, before it is changed: its revision, and the fields that only the service writes. */
+import { DomainError, type FieldError } from '../domain/errors.js';
+
+/** The revisions that a caller takes a template to be at, any one of them; undefined: whichever it is. */
+export type ExpectedRevisions = readonly number[] | undefined;
+
+/** Throws REVISION_MISMATCH. */
+export const requireRevision = (revision: number, expected: ExpectedRevisions): void => {
+  if (expected === undefined || expected.includes(revision)) return;
+  const asked = expected.length === 0 ? 'the request names no revision that it ever had' : `the request is for ${expected.join(' or ')}`;
+  throw new DomainError(
+    'REVISION_MISMATCH',
+    `The template is at revision ${revision}, and ${asked}: it was changed meanwhile, and nothing was done. Read it again, and make the change to what it is now.`,
+    { relatedInfo: { revision } },
+  );
+};
+
+/** The fields of a record that no author writes. A body may carry them as GET answers them. */
+export const readOnlyFields = [
+  'id',
+  'shortId',
+  'type',
+  'status',
+  'version',
+  'publishedVersion',
+  'revision',
+  'createdAt',
+  'updatedAt',
+] as const;
+type ReadOnlyField = (typeof readOnlyFields)[number];
+export type ReadOnlyParts = Readonly<Partial<Record<ReadOnlyField, unknown>>>;
+
+const names: ReadonlySet<string> = new Set(readOnlyFields);
+
+/** What the author writes of a body. */
+export const writtenOf = <Request extends object>(request: Request): Omit<Request, ReadOnlyField> =>
+  Object.fromEntries(Object.entries(request).filter(([name]) => !names.has(name))) as Omit<Request, ReadOnlyField>;
+
+/**
+ * The rule of a change: what only the service writes may stand in the body as it is now, and nothing else, for it would be dropped in
+ * silence. Throws REVISION_MISMATCH where the body carries another revision, else VALIDATION_ERROR.
+ */
+export const requireReadOnlyParts = (given: ReadOnlyParts, now: ReadOnlyParts): void => {
+  if (given.revision !== undefined && given.revision !== now.revision) {
+    requireRevision(Number(now.revision), typeof given.revision === 'number' ? [given.revision] : []);
+  }
+  const errors = readOnlyFields.flatMap((field): FieldError[] =>
+    given[field] === undefined || given[field] === now[field]
+      ? []
+      : [{ field, message: `is read-only: it is ${JSON.stringify(now[field])}; leave it out${hints[field] ?? ''}` }],
+  );
+  const first = errors[0];
+  if (first === undefined) return;
+  throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`${first.field}\` ${first.message}.`, { errors });
+};
+
+const hints: Readonly<Partial<Record<ReadOnlyField, string>>> = {
+  status: ' (POST …/publish publishes)',
+  version: ' (POST …/publish makes the next)',
+};

@@ -1,0 +1,76 @@
+/** What was: the versions of a template with their contents, put back into the draft, and deleted templates taken back. */
+import type { Caller } from './caller.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { handle } from './command-handler.js';
+
+import { changeOf, draftOf, knownOf, mustFindOf, wishOf, type Expects, type Known, type TemplateKindOf } from './template-lifecycle.js';
+import { claimSlug, confirmSlug, slugTaken } from './template-slugs.js';
+import { invalid } from '../domain/errors.js';
+import type { TemplateDraft } from '../domain/template/events.js';
+import { findPublished, type PublishedVersion, type TemplateOf } from '../domain/template/lifecycle.js';
+import { isoTime } from '../domain/ports/clock.js';
+import { DAY_MS } from '../domain/time.js';
+
+export type KnownVersion<Draft, Shown> = Readonly<{ published: PublishedVersion<Shown>; draft: Draft; current: boolean }>;
+
+const HINT = 'GET …/versions lists them.';
+
+/** A published version with its whole content. Rejects with TEMPLATE_VERSION_NOT_FOUND. */
+export const versionOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  version: string,
+): Promise<KnownVersion<Draft, Shown>> => {
+  const { id, template } = await mustFindOf(kind, deps, caller, reference);
+  const published = findPublished(template, version, HINT);
+  const draft = await draftOf(kind, deps, id, published.revision);
+  return { published, draft, current: published.version === template.published.at(-1)?.version };
+};
+
+/** Makes the content of a published version the draft; what is published stays as it is until the next publish. */
+export const restoreVersionOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  { version, expects }: Readonly<{ version: string; expects: Expects<Draft, Shown> }>,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const { draft } = await versionOf(kind, deps, caller, reference, version);
+  return changeOf(kind, deps, caller, reference, { slug: undefined, changed: () => draft, expects });
+};
+
+/**
+ * Takes a deleted template back, under its slug or another. In: its id, for its slug may name another template by now. Of a living
+ * one nothing is changed. Rejects with the kind's "not found" where the days for it are over, and with TEMPLATE_SLUG_TAKEN.
+ */
+export const restoreOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  wanted: string | undefined,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
+  const id = kind.idOf(caller.teamId, reference);
+  if (id === undefined) throw kind.rules.notFound();
+  const loaded = await kind.load(deps, id);
+  if (loaded.state.template === undefined || loaded.teamId !== caller.teamId) throw kind.rules.notFound();
+  const { template } = loaded.state;
+  const slug = wanted ?? template.slug;
+  if (template.deletedAt === null) {
+    if (slug === template.slug) return knownOf(id, loaded);
+    throw invalid('request body', 'slug', 'is only for a deleted template; of this one a PATCH changes it');
+  }
+  const deletedSince = isoTime(deps.clock.now() - deps.limits.templateRestoreDays * DAY_MS);
+  if (template.deletedAt < deletedSince) throw kind.rules.notFound();
+  const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
+  const cause = causeOf(deps, caller);
+  const command = { type: 'RestoreTemplate' as const, at: cause.at, slug, deletedSince };
+  const restored = await handle(deps.eventLog, kind.stream(id), kind.decider, command, cause);
+  if (!(await confirmSlug(deps, caller, claim))) {
+    await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
+    throw slugTaken(slug);
+  }
+  return knownOf(id, restored);
+};
