@@ -19,6 +19,7 @@ import type { Bus } from './domain/ports/bus.js';
 import { isoTime } from './domain/ports/clock.js';
 import type { Leases } from './domain/ports/lease.js';
 import type { Limiter } from './domain/ports/limiter.js';
+import type { MailCopies } from './domain/ports/mailbox.js';
 import type { Mailer } from './domain/ports/mailer.js';
 import type { Worker, WorkerHealth } from './domain/ports/worker.js';
 import { timersOf } from './domain/timers.js';
@@ -63,18 +64,21 @@ export type App = Readonly<{
 /** Between two batches of a projection: under load more events share a write. Who asks for a list that lags ends the pause. */
 const PROJECTION_PAUSE_MS = 200;
 
-export type AppOptions = Omit<EngineOptions, 'onAppended'> & Readonly<{ mailer?: Mailer }>;
+export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies'> & Readonly<{ mailer?: Mailer }>;
 
 /** Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError where another process has the role. */
 export const startApp = async (config: Config, options: AppOptions = {}): Promise<App> => {
   const lock = holdProcessLock(config);
   const writes = openOwnWrites();
   let servesAlone = async (): Promise<boolean> => false;
-  const engine = await openEngine(config, { ...options, onAppended: writes.note, servesAlone: () => servesAlone() });
+  let forgetCopies: MailCopies['forgetCopies'] = async () => {};
+  const mailCopies: MailCopies = { forgetCopies: (messageId) => forgetCopies(messageId) };
+  const engine = await openEngine(config, { ...options, onAppended: writes.note, mailCopies, servesAlone: () => servesAlone() });
   await warnOfEventOutsideLog(engine);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
   await firstStart(engine, samples, pendingKey);
   const surroundings = await openSurroundings(config, options, engine);
+  forgetCopies = surroundings.mailbox?.mailbox.forgetCopies ?? forgetCopies;
   const leasing: LeaseDeps = { ...engine, leases: surroundings.leases, worker: engine.ids.uuid() };
   const runners = await openRunners(engine, leasing);
   const cutOff = new AbortController();

@@ -19,6 +19,7 @@ import type { Clock } from './domain/ports/clock.js';
 import type { ReadModels } from './domain/ports/read-models.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { Keys } from './domain/ports/keys.js';
+import type { MailCopies } from './domain/ports/mailbox.js';
 import type { Logger } from './domain/ports/logger.js';
 
 export type Engine = CommandDeps &
@@ -37,6 +38,8 @@ export type EngineOptions = Readonly<{
   /** Stands between the program and its log: how tests let the disk refuse. */
   wrapStore?: (store: EventStore) => EventStore;
   onAppended?: EventLogPorts['onAppended'];
+  /** Where copies of mails are kept; absent: nowhere. */
+  mailCopies?: MailCopies;
   /** Whether no other process serves requests from these stores; where absent that is not known. */
   servesAlone?: () => Promise<boolean>;
 }>;
@@ -80,6 +83,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       eventLog,
       keys,
       files,
+      mailCopies: options.mailCopies ?? { forgetCopies: async () => {} },
       renderer,
       generator,
       clock,

@@ -18,6 +18,7 @@ import type { Files } from '../domain/ports/files.js';
 import type { Generator } from '../domain/ports/generator.js';
 import type { Ids } from '../domain/ports/ids.js';
 import type { Keys } from '../domain/ports/keys.js';
+import type { MailCopies } from '../domain/ports/mailbox.js';
 import type { MediaTypes } from '../domain/ports/media-types.js';
 import type { OutboundHttp } from '../domain/ports/outbound-http.js';
 import type { Renderer } from '../domain/ports/renderer.js';
@@ -29,6 +30,7 @@ export type CommandPorts = Readonly<{
   eventLog: EventLog;
   keys: Pick<Keys, 'fingerprint'>;
   files: Files;
+  mailCopies: MailCopies;
   renderer: Renderer;
   generator: Generator;
   outbound: OutboundHttp;

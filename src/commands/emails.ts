@@ -2,7 +2,7 @@
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
-import { eraseStream } from './erase.js';
+import { eraseStream, type EraseDeps } from './erase.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
 import { ownedBy } from './owned-by.js';
 import { emailDecider, emailNotFound } from '../domain/email/decider.js';
@@ -90,14 +90,10 @@ export const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId
 };
 
 /**
- * Records that a deleted email, or one whose time has come, is archived, then destroys what is personal of it: its files and its key.
+ * Records that a deleted email, or one whose time has come, is archived, then destroys what is personal of it: its files, the copies of its mail and its key.
  * Where the program dies in between, the erase worker does the rest. Out: false where it is not time, or was done before.
  */
-export const archiveEmail = async (
-  deps: Pick<CommandDeps, 'eventLog' | 'files' | 'limits'>,
-  id: EmailId,
-  cause: Cause,
-): Promise<boolean> => {
+export const archiveEmail = async (deps: EraseDeps & Pick<CommandDeps, 'limits'>, id: EmailId, cause: Cause): Promise<boolean> => {
   const stream = emailStream(id);
   const command = { type: 'ArchiveEmail' as const, at: cause.at, retentionMs: deps.limits.retentionDays * DAY_MS };
   const { events } = await handle(deps.eventLog, stream, emailDecider, command, cause);

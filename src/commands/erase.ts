@@ -12,13 +12,15 @@ import { decodeMetadata, namesOf, UnreadableEvent } from '../event-log/codec.js'
 /** After one of these nothing personal of the stream may be left. */
 export const erasingEvents: readonly EventType[] = ['EmailDeleted', 'EmailArchived', 'AssetDeleted'];
 
-export type EraseDeps = Pick<CommandDeps, 'eventLog' | 'files'>;
+export type EraseDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'mailCopies'>;
 
-/** Deletes the files of a stream, then destroys its key. Safe to repeat. */
-export const eraseStream = async ({ eventLog, files }: EraseDeps, stream: StreamName): Promise<void> => {
+/** Deletes the files of a stream and the copies of its mail, then destroys its key. Safe to repeat. */
+export const eraseStream = async ({ eventLog, files, mailCopies }: EraseDeps, stream: StreamName): Promise<void> => {
   for (const { event, metadata } of await readable(eventLog, stream)) {
-    if (event.type === 'EmailQueued' || event.type === 'EmailScheduled')
+    if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') {
       for (const { file } of event.sealed?.attachments ?? []) await files.delete(file);
+      await mailCopies.forgetCopies(event.data.messageId);
+    }
     if (event.type === 'AssetUploaded') await files.delete(event.data.file);
     if (metadata.sealedFile !== undefined) await files.delete(metadata.sealedFile);
   }

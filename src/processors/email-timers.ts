@@ -1,6 +1,7 @@
 /** What the time does to an email: a scheduled one is released, an old or deleted one is archived. */
 import type { CommandDeps } from '../commands/deps.js';
 import { archiveEmail } from '../commands/emails.js';
+import type { EraseDeps } from '../commands/erase.js';
 import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
 import type { EmailState } from '../domain/email/state.js';
 import { assertDefined, parseEmailId, splitStream } from '../domain/ids.js';
@@ -39,7 +40,7 @@ export const releaseEmail = (deps: Pick<CommandDeps, 'clock'>): Processor =>
   });
 
 /** The command itself looks whether it is time, destroys what is personal, and records that. */
-export const archiveEmailInTime = (deps: Pick<CommandDeps, 'eventLog' | 'files' | 'limits'>): Processor =>
+export const archiveEmailInTime = (deps: EraseDeps & Pick<CommandDeps, 'limits'>): Processor =>
   timed({
     name: 'archive-email',
     timers: [{ kind: 'archive', read: 'due' }],

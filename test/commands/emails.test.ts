@@ -4,6 +4,7 @@ import { archiveEmail } from '../../src/commands/emails.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { handle } from '../../src/commands/command-handler.js';
 import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';
+import type { EmailAccepted } from '../../src/domain/email/events.js';
 import { emailStream, assertDefined, parseEmailId, type EmailId } from '../../src/domain/ids.js';
 import { DAY_MS, HOST, outcome, type Result } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
@@ -109,10 +110,12 @@ void t.test('deleted, an email is gone for its team, and what was personal of it
   t.same(await world.commands.deleteEmail(caller, id), { id, deleted: true });
   t.equal(world.files.stored.size, 0);
   t.same(world.keys.ids(), []);
+  const events = await world.events(emailStream(id));
   t.same(
-    (await world.events(emailStream(id))).map(({ type }) => type),
+    events.map(({ type }) => type),
     ['EmailQueued', 'EmailCancelled', 'EmailDeleted', 'EmailArchived'],
   );
+  t.same(world.copiesForgotten, [(events[0] as EmailAccepted).data.messageId]);
   for (const eventLog of [world.deps.eventLog, world.elsewhere().eventLog])
     t.match((await eventLog.load(emailStream(id)))[0]!.event, { sealed: undefined });
   await refusedWith(t, world.commands.getEmail(caller, id), 'EMAIL_NOT_FOUND');

@@ -174,4 +174,22 @@ export const mailboxSuite = (t: Test, harness: MailboxHarness): void => {
     await deliver(envelope, plain('again'));
     t.equal((await mailbox.list({ page: 1, limit: 10 })).total, 1);
   });
+
+  void t.test('the copies of one Message-ID are forgotten, however it is written, and no other', async (t) => {
+    const { mailbox, deliver } = await harness.open(t, { messagesMax: 10 });
+    const headers = [
+      'Message-ID: <one@example.com>',
+      'message-id:<one@example.com>',
+      'Message-ID:\r\n <one@example.com>',
+      'Message-ID: <two@example.com>',
+      'X: y',
+    ];
+    for (const header of headers) await deliver(envelope, Buffer.concat([Buffer.from(`${header}\r\n`), plain(header.slice(-18))]));
+    await mailbox.forgetCopies('<one@example.com>');
+    await mailbox.forgetCopies('<never@example.com>');
+    t.same(
+      (await mailbox.list({ page: 1, limit: 10 })).entries.map(({ subject }) => subject),
+      ['X: y', '<two@example.com>'],
+    );
+  });
 };

@@ -442,6 +442,7 @@ export const fakeMailbox = (): Mailbox => {
       return count;
     },
     forgetBefore: async () => 0,
+    forgetCopies: async () => {},
   };
 };
 

@@ -84,6 +84,7 @@ export const openNode = (world: World, name: string): Node => {
   const files = openDistantFiles(world.files, network);
   const readModels = plant.readModels(openDistantReadModels(world.models, network));
   const bus = plant.bus(openDistantBus(world.bus, network));
+  const mailCopies = { forgetCopies: async () => {} };
   const eventLog = openEventLog({ store, keys, files, ids, clock, limits });
   const leases = plant.leases(openDistantLeases(world.leases, network));
   const leasing: LeaseDeps = { leases, clock, logger: silent, worker };
@@ -94,6 +95,7 @@ export const openNode = (world: World, name: string): Node => {
     eventLog,
     keys,
     files,
+    mailCopies,
     renderer: plainRenderer(),
     generator: noGenerator,
     outbound: noOutbound,
@@ -143,7 +145,7 @@ export const openNode = (world: World, name: string): Node => {
       dueWorkWorker(processing, processors, overflow),
       ...processors.map((processor) => processor.worker(processing)),
       sealLedgerWorker({ ...processing, store }),
-      eraseWorker({ ...processing, store, keys, files }),
+      eraseWorker({ ...processing, store, keys, files, mailCopies }),
       sweepWorker({ ...processing, files, mailbox: undefined }),
     ]);
   };

@@ -33,6 +33,8 @@ export type World = Readonly<{
   store: MemoryEventStore;
   keys: MemoryKeys;
   files: MemoryFiles;
+  /** Message-IDs of which every copy was to be forgotten, in order. */
+  copiesForgotten: readonly string[];
   /** The events of a stream. */
   events: (stream: StreamName) => Promise<readonly DomainEvent[]>;
   /** The same ports as another process has them: nothing is remembered. */
@@ -44,6 +46,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
   const clock = fakeClock(Date.parse(T0));
   const { store, keys, files } = openStoresOfTest();
   const ids = countingIds();
+  const copiesForgotten: string[] = [];
   const bounds: Limits = { ...defaultLimits, ...limits };
   const open = (): CommandDeps => {
     const eventLog = openEventLog({ store, keys, files, ids, clock, limits: bounds });
@@ -53,6 +56,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
       eventLog,
       keys,
       files,
+      mailCopies: { forgetCopies: async (messageId) => void copiesForgotten.push(messageId) },
       renderer: openRenderer({ limits: bounds }),
       generator: openGenerator({ limits: bounds, clock }),
       outbound: openOutboundHttp(),
@@ -83,6 +87,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
     store,
     keys,
     files,
+    copiesForgotten,
     commands: makeCommands(deps),
     elsewhere: open,
     events: async (stream) => (await deps.eventLog.load(stream)).map(({ event }) => event),

@@ -32,7 +32,8 @@ const trimmedStaysMs = 1_000;
 type Change =
   | Readonly<{ kind: 'keep'; id: string; receivedAt: string; summary: Summary; envelope: Envelope; raw: Buffer }>
   | Readonly<{ kind: 'clear' }>
-  | Readonly<{ kind: 'forget'; before: string }>;
+  | Readonly<{ kind: 'forget'; before: string }>
+  | Readonly<{ kind: 'forget-copies'; messageId: string }>;
 
 /** Rejects where the file or the port cannot be opened. */
 export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox> => {
@@ -63,18 +64,28 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
     await commits.run({ kind: 'keep', id: ids.uuid(), receivedAt: isoTime(clock.now()), summary, envelope, raw });
   };
 
+  const forgetCopies = async (messageId: string): Promise<void> => {
+    if (!table.hasCopy(messageId)) return;
+    await commits.run({ kind: 'forget-copies', messageId });
+    // Many mails may be forgotten one after the other.
+    truncation.soon();
+  };
+
+  // What a process that was killed had deleted may still stand in the log.
+  truncation.soon();
   const receiver = await openReceiver({
     port: options.port ?? 0,
     sizeBytesMax: options.messageSizeBytesMax ?? messageSizeBytesMaxDefault,
     store: keep,
     logger,
   }).catch((error: unknown) => {
+    truncation.close();
     database.close();
     throw error;
   });
 
   return {
-    mailbox: mailboxOf(table, erase),
+    mailbox: mailboxOf(table, erase, forgetCopies),
     smtpUrl: receiver.url,
     close: async () => {
       await receiver.close();
@@ -102,10 +113,16 @@ const applied = (
       return table.deleteAll();
     case 'forget':
       return table.deleteBefore(change.before);
+    case 'forget-copies':
+      return table.deleteCopies(change.messageId);
   }
 };
 
-const mailboxOf = (table: MessageTable, erase: (change: Change) => Promise<number>): Mailbox => ({
+const mailboxOf = (
+  table: MessageTable,
+  erase: (change: Change) => Promise<number>,
+  forgetCopies: (messageId: string) => Promise<void>,
+): Mailbox => ({
   list: async ({ page, limit }) => ({ entries: table.page(limit, (page - 1) * limit).map(entryOf), total: table.total() }),
   get: async (id) => {
     const row = table.find(id);
@@ -126,6 +143,7 @@ const mailboxOf = (table: MessageTable, erase: (change: Change) => Promise<numbe
   },
   clear: () => erase({ kind: 'clear' }),
   forgetBefore: (before) => erase({ kind: 'forget', before }),
+  forgetCopies,
 });
 
 const entryOf = (row: MessageRow): MailboxEntry => ({

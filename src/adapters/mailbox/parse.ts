@@ -61,3 +61,15 @@ const addressesOf = (parsed: Address | readonly Address[] | undefined): readonly
     .flatMap((one) =>
       one.group === undefined ? [{ address: one.address, name: one.name }] : one.group.map(({ address, name }) => ({ address, name })),
     );
+
+const messageIdCharsMax = 998;
+const MESSAGE_ID = /^message-id:[ \t]*(?:\r?\n[ \t]+)?([^\r\n]*)/im;
+
+/** The Message-ID of a message without its angle brackets; empty where it has none. */
+export const messageIdOf = (raw: Buffer): string => {
+  const end = raw.indexOf('\r\n\r\n');
+  const head = (end < 0 ? raw : raw.subarray(0, end)).toString('latin1');
+  return bareMessageId(MESSAGE_ID.exec(head)?.[1] ?? '').slice(0, messageIdCharsMax);
+};
+
+export const bareMessageId = (messageId: string): string => messageId.replace(/[<>\s]/g, '');

@@ -25,6 +25,12 @@ export type MailboxMessage = MailboxEntry &
     attachments: readonly MailboxAttachment[];
   }>;
 
+/** Copies of mails that this service keeps beside its log. */
+export type MailCopies = Readonly<{
+  /** Deletes every copy with that Message-ID; seconds later no file holds anything of it. */
+  forgetCopies: (messageId: string) => Promise<void>;
+}>;
+
 export type Mailbox = Readonly<{
   /** Newest first; `page` counts from 1. `total` is the number of all messages. */
   list: (options: Readonly<{ page: number; limit: number }>) => Promise<Readonly<{ entries: readonly MailboxEntry[]; total: number }>>;
@@ -36,4 +42,5 @@ export type Mailbox = Readonly<{
   clear: () => Promise<number>;
   /** Deletes the messages received before that ISO time; answers how many. */
   forgetBefore: (time: string) => Promise<number>;
-}>;
+}> &
+  MailCopies;

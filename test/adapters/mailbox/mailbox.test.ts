@@ -5,11 +5,15 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openMailbox, type MailboxOptions } from '../../../src/adapters/mailbox/mailbox.js';
+import { openMessageTable } from '../../../src/adapters/mailbox/message-table.js';
+import { openDatabase } from '../../../src/adapters/sqlite/database.js';
 import { systemIds } from '../../../src/adapters/ids/system.js';
 import { openSmtpMailer } from '../../../src/adapters/mail/smtp.js';
 import type { Logger } from '../../../src/domain/ports/logger.js';
 import { mailboxSuite } from '../../contracts/mailbox-suite.js';
+import { temporaryDirectory } from '../../support/data-directory.js';
 import { fakeClock } from '../../support/fake-clock.js';
+import { seededRandom } from '../../support/random.js';
 
 const silent: Logger = {
   debug: () => undefined,
@@ -100,6 +104,78 @@ void t.test('what was deleted is in no file any more', async (t) => {
     t.notOk(onDisk('SECRET-TRIMMED'), 'pushed out by newer ones');
     t.equal((await mailbox.list({ page: 1, limit: 10 })).total, 3);
   }
+});
+
+void t.test('what is deleted of many messages is nowhere in the file, whatever is written beside it', async (t) => {
+  const file = join(temporaryDirectory(t), 'mailbox.db');
+  const database = openDatabase({ file, synchronous: 'normal', secureDelete: true });
+  t.teardown(() => void database.close());
+  const table = openMessageTable(database);
+  const random = seededRandom(5);
+  const count = 1_500;
+  const marks = (): ReadonlySet<number> => {
+    database.pragma('wal_checkpoint(TRUNCATE)');
+    return new Set(
+      [
+        ...readFileSync(file)
+          .toString('latin1')
+          .matchAll(/Mark(\d+)End/g),
+      ].map(([, mark]) => Number(mark)),
+    );
+  };
+  const insert = (mark: number): void => {
+    const word = `Mark${mark}End`;
+    const raw = `Message-ID: <${mark}@example.com>\r\n\r\n${word} ${'x'.repeat(random.between(0, 6_000))}`;
+    const person = { address: `${word}@example.com`, name: word };
+    table.insert({
+      id: `id-${mark}`,
+      receivedAt: '2026-01-01T00:00:00.000Z',
+      summary: { from: person, to: [person], subject: `${word} ${'y'.repeat(random.between(0, 300))}` },
+      envelope: { from: person.address, to: [person.address] },
+      raw: Buffer.from(raw),
+    });
+  };
+  for (let mark = 1; mark <= count; mark += 1) insert(mark);
+  t.equal(marks().size, count);
+  const personalInLeaves = database
+    .prepare("SELECT count(*) FROM dbstat WHERE name = 'mail' AND pagetype = 'leaf' AND payload > 8 * 489")
+    .pluck()
+    .get();
+  t.equal(personalInLeaves, 0, 'a leaf page holds eight rows at most, of each the first bytes alone');
+  const doomed = Array.from({ length: count }, (_, index) => index + 1).filter((mark) => mark % 3 !== 0);
+  for (const mark of doomed.sort(() => random.next() - 0.5)) {
+    t.equal(table.deleteCopies(`<${mark}@example.com>`), 1);
+    if (mark % 10 === 0) insert(count + mark);
+  }
+  t.same(
+    [...marks()].filter((mark) => mark <= count && mark % 3 !== 0),
+    [],
+  );
+  t.equal(table.page(1, 0)[0]!.size_bytes, table.raw(table.page(1, 0)[0]!.id)!.length);
+});
+
+void t.test('messages of the table of before are taken over', async (t) => {
+  const file = join(temporaryDirectory(t), 'mailbox.db');
+  const before = openDatabase({ file, synchronous: 'full', secureDelete: true });
+  before.exec(`CREATE TABLE message (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, received_at TEXT NOT NULL,
+    summary TEXT NOT NULL, envelope TEXT NOT NULL, size_bytes INTEGER NOT NULL, raw BLOB NOT NULL) STRICT`);
+  const person = { address: 'anna@example.org', name: 'Anna' };
+  before
+    .prepare('INSERT INTO message (id, received_at, summary, envelope, size_bytes, raw) VALUES (?, ?, ?, ?, ?, ?)')
+    .run(
+      'old-1',
+      '2026-01-01T00:00:00.000Z',
+      JSON.stringify({ from: person, to: [person], subject: 'kept' }),
+      JSON.stringify({ from: 'a@example.org', to: ['anna@example.org'] }),
+      30,
+      Buffer.from('Message-ID: <old@example.com>\r\n\r\nhello'),
+    );
+  before.close();
+  const { mailbox, close } = await openMailbox({ file, clock: fakeClock(), ids: systemIds(), messagesMax: 10, logger: silent });
+  t.teardown(close);
+  t.match(await mailbox.list({ page: 1, limit: 10 }), { total: 1, entries: [{ id: 'old-1', subject: 'kept', from: person }] });
+  await mailbox.forgetCopies('old@example.com');
+  t.equal((await mailbox.list({ page: 1, limit: 10 })).total, 0);
 });
 
 void t.test('the envelope is what the client gave: A-labels, plus addresses, 50 recipients, a null sender', async (t) => {
