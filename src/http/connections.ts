@@ -23,21 +23,21 @@ const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddre
 export const boundConnections = (server: Server, deps: Deps): Connections => {
   server.maxConnections = deps.limits.connectionsMax;
   logDrops(server, deps);
-  const open = new Map<Socket, string>();
-  const underWay = new Map<IncomingMessage, string>();
+  const open = new Set<Socket>();
+  const underWay = new Set<IncomingMessage>();
   server.on('connection', (socket: Socket) => {
-    open.set(socket, peerOf(socket));
+    open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    underWay.set(request, peerOf(request.socket));
+    underWay.add(request);
     response.once('close', () => underWay.delete(request));
   });
 
   /** A connection over which at least one whole request is being answered is left alone. */
   const endOthers = (): void => {
-    const answering = new Set([...underWay].flatMap(([request, peer]) => (request.complete ? [peer] : [])));
-    for (const [socket, peer] of open) if (!answering.has(peer)) socket.destroy();
+    const answering = new Set([...underWay].filter(({ complete }) => complete).map(({ socket }) => peerOf(socket)));
+    for (const socket of open) if (!answering.has(peerOf(socket))) socket.destroy();
   };
   return {
     endHalfSent: () => {
