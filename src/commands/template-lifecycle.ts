@@ -118,10 +118,14 @@ export const createOf = async <Id extends string, Draft extends TemplateDraft, S
   return knownOf(id, made);
 };
 
-/** `changed` makes and checks the draft that the call wants from the newest one; it may be called twice. */
+/**
+ * `changed` makes and checks the draft that the call wants from the newest one; it may be called twice. `compiled`: refuses a draft that
+ * cannot be rendered, in turns of the event loop, or at once where another call has changed the template meanwhile.
+ */
 export type TemplateChange<Draft extends TemplateDraft, Shown> = Readonly<{
   slug: string | undefined;
   changed: (draft: Draft) => Draft;
+  compiled?: Readonly<{ inTurns: (draft: Draft) => Promise<void>; atOnce: (draft: Draft) => void }>;
   expects?: Expects<Draft, Shown>;
 }>;
 
@@ -133,8 +137,9 @@ export const changeOf = async <Id extends string, Draft extends TemplateDraft, S
   change: TemplateChange<Draft, Shown>,
 ): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
   const { id, template } = await mustFindOf(kind, deps, caller, reference);
-  const { changed } = change;
+  const { changed, compiled } = change;
   const draft = changed(template.draft);
+  await compiled?.inTurns(draft);
   const slug = change.slug === template.slug ? undefined : change.slug;
   const guard = guardOf(change.expects);
   // A slug is not claimed for a change that will be refused.
@@ -147,7 +152,9 @@ export const changeOf = async <Id extends string, Draft extends TemplateDraft, S
     // The changes are those of the call; what they change is the newest draft, so that of two calls at once neither is lost.
     decide: (_: null, state: TemplateStateOf<Draft, Shown>) => {
       before = state.template ?? template;
-      const saved = before.revision === template.revision ? draft : changed(before.draft);
+      const isSame = before.revision === template.revision;
+      const saved = isSame ? draft : changed(before.draft);
+      if (!isSame) compiled?.atOnce(saved);
       return [
         ...(slug === undefined ? [] : kind.decider.decide({ type: 'ChangeSlug', at: cause.at, slug }, state)),
         ...kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: saved }, state),

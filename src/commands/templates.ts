@@ -104,7 +104,11 @@ export const updateTemplate = async (
     requireRevision(revision, expected);
     requireReadOnlyParts(request, templateRecord({ id, template, revision }));
   };
-  return templateRecord(await changeOf(kind, deps, caller, id, { slug, changed, expects }));
+  const compiled = {
+    inTurns: (draft: EmailDraft) => deps.renderer.checkEmail(contentOf(draft)),
+    atOnce: (draft: EmailDraft) => void deps.renderer.compileEmail(contentOf(draft)),
+  };
+  return templateRecord(await changeOf(kind, deps, caller, id, { slug, changed, compiled, expects }));
 };
 
 const atRevision =
@@ -191,9 +195,7 @@ const checkedDraft = (
   const { subject, variables, schema, locale, timeZone } = draft;
   const { content } = checkEmailTemplate({ subject, variables, schema, locale, timeZone }, deps.limits);
   const from = draft.from === null ? null : checkedSender(draft.from);
-  const checked = { ...draft, from, variables: [...content.variables], schema: content.schema };
-  deps.renderer.compileEmail(contentOf(checked));
-  return checked;
+  return { ...draft, from, variables: [...content.variables], schema: content.schema };
 };
 
 const checkedSender = (from: Recipient): Recipient => ({ ...from, email: requireAddress(from.email, 'from.email') });
@@ -219,6 +221,7 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
     locale: request.locale ?? DEFAULT_LOCALE,
     timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
   });
+  await deps.renderer.checkEmail(contentOf(draft));
   const slug = request.slug ?? slugOf(request.name, id);
   return templateRecord(await createOf(kind, deps, caller, { id, slug, draft, publish: request.publish ?? false }));
 };

@@ -1,6 +1,7 @@
 /** Inputs of hostile sizes over saving, preview, sending and names of attachments: what they cost is told in units of the budget, never in time. */
 import t, { type Test } from 'tap';
 import { escapeHtml } from '../../src/adapters/render/email/escape.js';
+import { writeDocument } from '../../src/adapters/render/email/document.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { wrap } from '../../src/adapters/render/email/text-layout.js';
 import { openBudget } from '../../src/domain/budget.js';
@@ -184,6 +185,28 @@ void t.test('no recursion and no list of arguments depends on how much an author
     const { content: checked } = checkEmailTemplate(templateOf([{ id: 'a', type: 'rich-text', content }]), limits);
     t.doesNotThrow(() => openRenderer({ limits }).compileEmail(checked));
   }
+});
+
+void t.test('a rich text is taken apart once for both outputs of a template, which are compiled in turns of their own', async (t) => {
+  const richTexts = new Map();
+  const { content } = checkEmailTemplate(templateOf([{ id: 'a', type: 'rich-text', content: '<p>a</p><p>{{s}}</p>' }]), defaultLimits);
+  const language = { locale: 'en-US', timeZone: 'UTC' };
+  writeDocument(content, defaultLimits, language, { outputs: 'html and text', richTexts });
+  t.equal(richTexts.size, 1);
+  const [nodes] = [...richTexts.values()];
+  writeDocument(content, defaultLimits, language, { outputs: 'html', richTexts });
+  t.same([...richTexts.values()], [nodes]);
+  t.equal([...richTexts.values()][0], nodes, 'the second output has taken what the first has made');
+  let turns = 0;
+  let over = false;
+  const count = (): void => {
+    turns += 1;
+    if (!over) setImmediate(count);
+  };
+  setImmediate(count);
+  await openRenderer({ limits: defaultLimits }).checkEmail(content);
+  over = true;
+  t.ok(turns >= 2, `${turns} turns`);
 });
 
 void t.test('calculated variables share the operations of the call', async (t) => {

@@ -22,6 +22,7 @@ export const plainRenderer = (): Renderer => {
       return made;
     },
     compileEmail: () => compiled('unsaved'),
+    checkEmail: async () => undefined,
     close: async () => {},
   };
 };

@@ -66,5 +66,7 @@ export type Renderer = Readonly<{
   email: (cacheKey: string, load: () => Promise<EmailTemplateContent>) => MaybePromise<CompiledEmail>;
   /** Compiles without keeping: for a preview of something unsaved. */
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;
+  /** Rejects where a checked template cannot be compiled. */
+  checkEmail: (content: EmailTemplateContent) => Promise<void>;
   close: () => Promise<void>;
 }>;

@@ -29,7 +29,11 @@ export type Code = Readonly<{
 }>;
 
 /** A JavaScript string literal. `<%` and `%>` never occur in it, so Eta's reader cannot take user text for a tag. */
-export const quote = (text: string): string => JSON.stringify(text).replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e');
+export const quote = (text: string): string => {
+  const literal = JSON.stringify(text);
+  // Nearly no text has a percent sign, and a template may have many thousands of literals.
+  return literal.includes('%') ? literal.replaceAll('<%', '\\u003c%').replaceAll('%>', '%\\u003e') : literal;
+};
 
 /** The expression of the pictures inside the mail; most mails have none, and make no list for them. */
 export const INLINE = '(q??=[])';
@@ -61,7 +65,8 @@ export const literalOf = (terms: readonly Term[]): string | undefined =>
 
 /** Ends of rows and blocks, and the beginning of a row, are good places for a line to end: no reader sees it there, and a mail whose lines are short needs no encoding. One break serves all that stand together. */
 const BREAK = /(?:<\/(?:td|th|tr|table|style|head|p|h[1-6])>|<tr>)+/g;
-const breakable = (term: Term): Term => (typeof term === 'string' ? term.replace(BREAK, '$&\n') : term);
+const breakable = (term: Term): Term => (typeof term === 'string' && mayBreak(term) ? term.replace(BREAK, '$&\n') : term);
+const mayBreak = (text: string): boolean => text.includes('</') || text.includes('<tr>');
 
 const createNames = (prefix: string): ((kind: string) => string) => {
   let names = 0;

@@ -10,8 +10,10 @@ import { fillText } from '../../../domain/rendering/fill/text.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { bodyTooLarge, subjectTooLong } from '../../../domain/rendering/limit-errors.js';
 import { compilePreparation } from '../../../domain/rendering/fill/prepare-values.js';
+import { nextTurn } from '../../../shared/next-turn.js';
 import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
 import { alwaysShows, showsAnything } from './emptiness.js';
+import type { RichTexts } from './context.js';
 import { writeDocument, type Source } from './document.js';
 import { openMeter, runtimeOf, RUNTIME_NAMES, startMeter, type Runtime } from './runtime.js';
 import { finish } from './text-layout.js';
@@ -27,11 +29,39 @@ type Body = Readonly<{ html: string; text: string; inline: readonly InlineImage[
 // The source is one block of JavaScript: no text of an author is ever read as a template by Eta.
 const eta = new Eta({ autoTrim: false, cache: false, autoEscape: false, debug: false });
 
-/** In: a checked template. Out: its function, and the size of its source in characters, for caches to weigh. */
-export const compile = (content: EmailTemplateContent, limits: Limits): Readonly<{ render: CompiledEmail; sizeChars: number }> => {
-  const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
-  const whole = make(writeDocument(content, limits, language, 'html and text'));
-  const htmlOnly = make(writeDocument(content, limits, language, 'html'));
+/** The function of a template, and the size of its source in characters, for caches to weigh. */
+export type CompiledTemplate = Readonly<{ render: CompiledEmail; sizeChars: number }>;
+
+/** In: a checked template. Out: its function. */
+export const compile = (content: EmailTemplateContent, limits: Limits): CompiledTemplate => {
+  const { whole, htmlOnly } = outputsOf(content, limits);
+  return functionOf(content, limits, whole(), htmlOnly());
+};
+
+/** The same; others are served between its two outputs, for a template of the most elements takes long. */
+export const compileInTurns = async (content: EmailTemplateContent, limits: Limits): Promise<CompiledTemplate> => {
+  const outputs = outputsOf(content, limits);
+  const whole = outputs.whole();
+  await nextTurn();
+  const htmlOnly = outputs.htmlOnly();
+  await nextTurn();
+  return functionOf(content, limits, whole, htmlOnly);
+};
+
+/** One after the other: what the first has taken apart serves the second too. */
+const outputsOf = (content: EmailTemplateContent, limits: Limits) => {
+  const language = languageOf(content);
+  const richTexts: RichTexts = new Map();
+  return {
+    whole: () => make(writeDocument(content, limits, language, { outputs: 'html and text', richTexts })),
+    htmlOnly: () => make(writeDocument(content, limits, language, { outputs: 'html', richTexts })),
+  };
+};
+
+const languageOf = ({ locale = 'en-US', timeZone = 'UTC' }: EmailTemplateContent): Language => ({ locale, timeZone });
+
+const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compiled, htmlOnly: Compiled): CompiledTemplate => {
+  const language = languageOf(content);
   const meter = openMeter();
   const full = whole.of(runtimeOf(limits, meter));
   const exact = htmlOnly.of(runtimeOf(limits, meter));

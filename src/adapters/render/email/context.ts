@@ -5,6 +5,9 @@ import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { shapeOf, type Shape } from '../../../domain/rendering/scope/shapes.js';
 import type { Code, Term } from './code.js';
 import type { DarkColors } from './dark-colors.js';
+import type { RichNode } from './rich-nodes.js';
+
+export type RichTexts = Map<string, readonly RichNode[]>;
 
 /** A variable of a loop: the name of the constant that holds it, and what is known of its values. */
 export type Local = Readonly<{ js: string; shape: Shape | undefined }>;
@@ -35,6 +38,8 @@ export type Context = Readonly<{
   accent: Term;
   /** Pixels below a component: 0 for the last one, for its surroundings have padding of their own. */
   gapPx: number;
+  /** Rich texts of the template that are taken apart already, for each of its outputs. */
+  richTexts: RichTexts;
   /** Writes components one below the other, each as a row of the table that is open. */
   rows: (components: readonly Component[], context: Context) => void;
 }>;

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../domain/json.js';
 import type { EmailTemplateContent, Section } from '../../../domain/template/schema.js';
 import { parseTemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import { createCode, js, literalOf, type Code, type Term } from './code.js';
-import { shapesOf, type Context } from './context.js';
+import { shapesOf, type Context, type RichTexts } from './context.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { createDarkColors } from './dark-colors.js';
@@ -24,12 +24,12 @@ export const writeDocument = (
   content: EmailTemplateContent,
   limits: Limits,
   language: Language,
-  outputs: 'html' | 'html and text',
+  { outputs, richTexts }: Readonly<{ outputs: 'html' | 'html and text'; richTexts: RichTexts }>,
 ): Source => {
   const code = createCode('', outputs === 'html and text');
   const subject = createCode('s');
   const props = content.schema.props ?? {};
-  const context = rootContext(content, code, limits, language);
+  const context = { ...rootContext(content, code, limits, language), richTexts };
   const subjectExpression = plainOf(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts, { ...context, code: subject });
   const page = css('color', props['backgroundColor'], '#f3f4f6', context);
   const pageClass = colorClass('page', page, context);
@@ -98,6 +98,7 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
     shapes: shapesOf(content.variables),
     locals: new Map(),
     dark: createDarkColors(),
+    richTexts: new Map(),
     widthPx: WIDTH_PX,
     flips: true,
     accent: '#2563eb',

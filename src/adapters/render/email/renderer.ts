@@ -3,21 +3,21 @@ import type { Limits } from '../../../domain/limits.js';
 import type { CompiledEmail, Renderer } from '../../../domain/ports/renderer.js';
 import type { EmailTemplateContent } from '../../../domain/template/schema.js';
 import { boundedCache } from '../../../shared/bounded-cache.js';
-import { compile } from './compile.js';
+import { compile, compileInTurns, type CompiledTemplate } from './compile.js';
 
 const REVISIONS_MAX = 1_000;
 const SOURCE_CHARS_MAX = 64 * 1024 * 1024;
 
 /** In: the limits in force. Out: a renderer that compiles each revision once and forgets those not used for longest. */
 export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer => {
-  const compiled = boundedCache<string, { render: CompiledEmail; sizeChars: number }>({
+  const compiled = boundedCache<string, CompiledTemplate>({
     entriesMax: REVISIONS_MAX,
     size: { max: SOURCE_CHARS_MAX, of: ({ sizeChars }) => Math.max(sizeChars, 1) },
   });
   const loading = new Map<string, Promise<CompiledEmail>>();
 
   const loadOnce = async (cacheKey: string, load: () => Promise<EmailTemplateContent>): Promise<CompiledEmail> => {
-    const made = compile(await load(), limits);
+    const made = await compileInTurns(await load(), limits);
     compiled.set(cacheKey, made);
     return made.render;
   };
@@ -32,6 +32,7 @@ export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer
       return started;
     },
     compileEmail: (content) => compile(content, limits).render,
+    checkEmail: async (content) => void (await compileInTurns(content, limits)),
     close: async () => compiled.clear(),
   };
 };

@@ -19,14 +19,26 @@ export type RichNode = RichText | RichElement;
  * handlers, comments and unknown elements are gone (unknown ones leave their text); addresses are judged where they are written.
  */
 export const parseRichText = (content: string, mode: RichMode, context: Context): readonly RichNode[] => {
+  const key = `${mode} ${content}`;
+  const known = context.richTexts.get(key);
+  if (known !== undefined) return known;
+  const nodes = parsed(content, mode, context);
+  context.richTexts.set(key, nodes);
+  return nodes;
+};
+
+const tagSets = { inline: new Set(tagsOf.inline), block: new Set(tagsOf.block), fragment: new Set(tagsOf.fragment) };
+
+const parsed = (content: string, mode: RichMode, context: Context): readonly RichNode[] => {
   const parts = templated(content, context);
   if (!/[<&]/.test(content)) return [{ kind: 'text', text: parts }];
   const mark = unusedMark(content);
   // Placeholders become words without any meaning in HTML, so that no reader of HTML takes offence at them.
   const marked = parts.map((part, at) => (typeof part === 'string' ? part : `${mark}${at}z`)).join('');
   const clean = sanitized(marked, mode, mark);
-  const restore = (text: string): TemplatedText => restored(text, mark, parts);
-  return parseDocument(clean).children.flatMap((node) => convert(node, restore, new Set(tagsOf[mode])));
+  const marks = new RegExp(`${mark}(\\d+)z`, 'g');
+  const restore = (text: string): TemplatedText => (text.includes(mark) ? restored(text, marks, parts) : text === '' ? [] : [text]);
+  return parseDocument(clean).children.flatMap((node) => convert(node, restore, tagSets[mode]));
 };
 
 const unusedMark = (content: string): string => {
@@ -36,10 +48,10 @@ const unusedMark = (content: string): string => {
   return mark;
 };
 
-const restored = (text: string, mark: string, parts: TemplatedText): TemplatedText => {
+const restored = (text: string, marks: RegExp, parts: TemplatedText): TemplatedText => {
   const out: TextPart[] = [];
   let end = 0;
-  for (const match of text.matchAll(new RegExp(`${mark}(\\d+)z`, 'g'))) {
+  for (const match of text.matchAll(marks)) {
     const placeholder = parts[Number(match[1])];
     if (placeholder === undefined) continue;
     if (match.index > end) out.push(text.slice(end, match.index));
