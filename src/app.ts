@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { openMemoryBus } from './adapters/bus/memory.js';
+import { turnsOfLoop } from './adapters/clock/turns.js';
 import { openFirstKeyFile } from './adapters/keys/first-key-file.js';
 import { openSqliteLeases } from './adapters/lease/sqlite.js';
 import { openMemoryLimiter } from './adapters/limiter/memory.js';
@@ -227,6 +228,7 @@ const makeWorkers = (config: Config, parts: WorkerParts): Readonly<{ projecting:
   const deps: ProcessorDeps = {
     ...parts,
     timersCaughtUp: (kind, position, signal) => feederOf(runners, limits, timersOf(kind)).caughtUp(position, signal),
+    nextTurn: turnsOfLoop(),
     inFlightMax: limits.lanes,
   };
   const processors = makeProcessors({ ...parts, schedule: { delaysMs: config.retryDelaysMs } });

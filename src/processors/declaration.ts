@@ -17,9 +17,9 @@ export type StartedBy<Kind extends StreamKind> = {
  * A kind of timer that leads to this work. `due`: when its time has come. `started`: an event has started the work already, and the timer
  * finds it again where the bus had no room for it or lost it. `held`: as soon as the gate of the processor is open, and at its time whether
  * it is or not. `under-way`: whatever its time, at every start and every now and then, for
- * the worker that had begun may be gone.
+ * the worker that had begun may be gone. `inTurns`: where many are there, teams take turns; the kind of stream then keeps a backlog of each.
  */
-export type TimerUse = Readonly<{ kind: string; read: 'due' | 'started' | 'held' | 'under-way' }>;
+export type TimerUse = Readonly<{ kind: string; read: 'due' | 'started' | 'held' | 'under-way'; inTurns?: true }>;
 
 /** What a new attempt is told. Times are ISO 8601. */
 export type NewAttempt = Readonly<{

@@ -45,9 +45,9 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       EmailArchived: null,
     },
     timers: [
-      { kind: 'deliver', read: 'started' },
-      { kind: 'deferred', read: 'due' },
-      { kind: 'held', read: 'held' },
+      { kind: 'deliver', read: 'started', inTurns: true },
+      { kind: 'deferred', read: 'due', inTurns: true },
+      { kind: 'held', read: 'held', inTurns: true },
       { kind: 'processing', read: 'under-way' },
     ],
     deadlineMs: deps.limits.deliveryDeadlineMs,

@@ -19,6 +19,8 @@ export type ProcessorDeps = Readonly<{
   /** Resolves when the timers of that kind of stream have everything up to that position, or the signal aborts. */
   timersCaughtUp: (kind: StreamKind, position: number, signal: AbortSignal) => Promise<void>;
   bus: Bus;
+  /** Resolves in a later turn of the event loop, in which it has been asked for by nobody else: before each page that is read. */
+  nextTurn: () => Promise<void>;
   leases: Leases;
   /** Told of work that met a fault of ours, and of its end. */
   stuck: StuckWork;
@@ -50,11 +52,12 @@ export const causeOfWork = (
 
 /** Work on one stream at one position of the log: the same work found twice has the same id. */
 export const pointerOf = (
-  work: Readonly<{ stream: string; position: number; priority: string; team: string; source: string }>,
+  work: Readonly<{ stream: string; position: number; priority: string; team: string; source: string; sender?: string }>,
 ): Pointer => ({
   id: `${work.stream}@${work.position}`,
   stream: work.stream,
   priority: priorities.find((known) => known === work.priority) ?? 'normal',
   team: work.team,
   source: work.source,
+  ...(work.sender === undefined ? {} : { sender: work.sender }),
 });

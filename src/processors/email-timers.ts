@@ -35,7 +35,7 @@ const DEADLINE_MS = 60_000;
 export const releaseEmail = (deps: Pick<CommandDeps, 'clock'>): Processor =>
   timed({
     name: 'release-email',
-    timers: [{ kind: 'scheduled', read: 'due' }],
+    timers: [{ kind: 'scheduled', read: 'due', inTurns: true }],
     act: async () => ({ command: { type: 'ReleaseEmail', at: isoTime(deps.clock.now()) } }),
   });
 

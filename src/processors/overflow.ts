@@ -3,30 +3,27 @@ import type { Priority } from '../domain/ports/bus.js';
 
 export type Overflow = Readonly<{
   note: (processor: string, priority: Priority) => void;
-  /** True where something was noted since the last call. */
+  /** True where something was noted since the last `take`. */
+  isNoted: (processor: string, priority: Priority) => boolean;
+  /** The same, and forgets it. */
   take: (processor: string, priority: Priority) => boolean;
-  /** Resolves when `pause` does, or as soon as something is noted. */
-  next: (processor: string, priority: Priority, pause: (signal: AbortSignal) => Promise<void>) => Promise<void>;
+  /** Calls back when something is noted, until the next listener takes its place. */
+  onNoted: (wake: () => void) => void;
 }>;
 
 export const openOverflow = (): Overflow => {
   const noted = new Set<string>();
-  const waiting = new Map<string, AbortController>();
+  let listener = (): void => {};
   const keyOf = (processor: string, priority: Priority): string => `${processor}\n${priority}`;
   return {
     note: (processor, priority) => {
-      const key = keyOf(processor, priority);
-      noted.add(key);
-      waiting.get(key)?.abort();
+      noted.add(keyOf(processor, priority));
+      listener();
     },
+    isNoted: (processor, priority) => noted.has(keyOf(processor, priority)),
     take: (processor, priority) => noted.delete(keyOf(processor, priority)),
-    next: async (processor, priority, pause) => {
-      const key = keyOf(processor, priority);
-      if (noted.has(key)) return;
-      const over = new AbortController();
-      waiting.set(key, over);
-      await pause(over.signal);
-      waiting.delete(key);
+    onNoted: (wake) => {
+      listener = wake;
     },
   };
 };

@@ -35,7 +35,8 @@ const pointersOf = ({ kind, startedBy }: Processor, events: readonly Recorded[])
     const { stream, position } = recorded;
     const priority = startedBy(recorded.event);
     if (priority === undefined || splitStream(stream).kind !== kind) continue;
-    pointers.push(pointerOf({ stream, position, priority, team: recorded.metadata.teamId, source: 'relay' }));
+    const { teamId: team, actor: sender } = recorded.metadata;
+    pointers.push(pointerOf({ stream, position, priority, team, source: 'relay', sender }));
   }
   return pointers;
 };

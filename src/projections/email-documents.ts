@@ -2,11 +2,12 @@
 import type { EmailStatus } from '../domain/email/status.js';
 import type { EmailSummary } from '../domain/email/summary.js';
 import type { Document } from '../domain/ports/read-models.js';
-import { timersOf } from '../domain/timers.js';
+import { backlogsOf, timersOf } from '../domain/timers.js';
 
 export const EMAILS = 'emails';
 export const EMAIL_COUNTS = 'emailCounts';
 export const EMAIL_TIMERS = timersOf('email');
+export const EMAIL_BACKLOGS = backlogsOf('email');
 
 /** `team` is absent from a deleted email, so no list finds it. */
 export type EmailDocument = Document &

@@ -1,13 +1,14 @@
-/** What each event of an email does: to its document, to its timer, and to the counts of the day on which it was made. */
+/** What each event of an email does: to its document, to its timer, to the backlog of its team, and to the counts of the day on which it was made. */
 import type { EmailAccepted, EmailEnvelope } from '../domain/email/events.js';
 import { advanceSummary, beginSummary, type Draft, type EmailProgress, type EmailSummary } from '../domain/email/summary.js';
 import { emailTimer, emailTimerKind } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
-import { countsId, dayOf, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
+import type { EmailStatus } from '../domain/email/status.js';
+import { countsId, dayOf, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
-import type { TimerDocument } from './timers.js';
+import type { BacklogDocument, TimerDocument } from './timers.js';
 
 /** A document that its unit of work may change; fields are only ever taken out of it, so that equal documents are equal texts. */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };
@@ -22,30 +23,41 @@ type CountsDraft = {
   cells: Record<string, number>;
 };
 
-/** The counts of the day of each email; those of one that begins here are known from its first event. */
+/** The backlog of the team and the counts of the day of each email; those of one that begins here are known from its first event. */
 export const relatedToEmail = (recorded: Recorded, document: Document | undefined): readonly Reference[] => {
   const { data } = recorded.event;
   // Metadata is parsed when it is asked for: of the first event alone.
-  if (recorded.revision === 0 && 'at' in data)
-    return [{ collection: EMAIL_COUNTS, id: countsId(recorded.metadata.teamId, dayOf(data.at)) }];
+  if (recorded.revision === 0 && 'at' in data) return besideEmail(recorded.metadata.teamId, data.at);
   if (document === undefined) return [];
   const { owner, createdAt } = document as EmailDocument;
-  return [{ collection: EMAIL_COUNTS, id: countsId(owner, dayOf(createdAt)) }];
+  return besideEmail(owner, createdAt);
 };
+
+const besideEmail = (team: string, createdAt: string): readonly Reference[] => [
+  { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) },
+  { collection: EMAIL_BACKLOGS, id: team },
+];
 
 export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
   const begin: Handler<EmailAccepted> = (recorded) => {
     const email = accepted(recorded);
-    return [...countSteps(email, undefined), timerStep(email, retentionMs), { collection: EMAILS, id: email.id, next: () => email }];
+    return [
+      ...countSteps(email, undefined),
+      ...backlogSteps(email, undefined),
+      timerStep(email, retentionMs),
+      { collection: EMAILS, id: email.id, next: () => email },
+    ];
   };
   const progress: Handler<EmailProgress> = ({ event }, document) => {
     if (document === undefined) return [];
     const email = document as EmailDraft;
     const [cell, timer, dueAt] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt];
+    const before = email.status;
     email.summary = advanceSummary(email.summary, event);
     email.status = email.summary.status;
     if (event.type === 'EmailDeleted' || event.type === 'EmailArchived') removePersonal(email, event.type);
     const steps = countSteps(email, cell);
+    for (const step of backlogSteps(email, before)) steps.push(step);
     // The day of the archive is fixed from the start, unless the email is deleted; every other timer is set anew.
     const now = emailTimerKind(email.summary);
     if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) steps.push(timerStep(email, retentionMs));
@@ -140,6 +152,38 @@ const countSteps = (email: EmailDraft, from: string | undefined): Step[] => {
     return counts;
   };
   return [{ collection: EMAIL_COUNTS, id, next }];
+};
+
+/** Whether an email of that status has not ended, and whether it waits for its delivery. */
+const backlogOf = (status: EmailStatus | undefined): Readonly<{ open: 0 | 1; waiting: 0 | 1 }> => {
+  switch (status) {
+    case 'scheduled':
+      return { open: 1, waiting: 0 };
+    case 'queued':
+    case 'processing':
+      return { open: 1, waiting: 1 };
+    case 'sent':
+    case 'delivered':
+    case 'failed':
+    case 'bounced':
+    case 'complained':
+    case 'cancelled':
+    case undefined:
+      return { open: 0, waiting: 0 };
+  }
+};
+
+const backlogSteps = ({ owner: team, seq, position, status }: EmailDraft, before: EmailStatus | undefined): readonly Step[] => {
+  const [from, to] = [backlogOf(before), backlogOf(status)];
+  if (from.open === to.open && from.waiting === to.waiting) return [];
+  const next = (document: Document | undefined): Draft<BacklogDocument> => {
+    const backlog = (document as Draft<BacklogDocument> | undefined) ?? { id: team, seq, position, team, open: 0, waiting: 0, done: 0 };
+    backlog.open += to.open - from.open;
+    backlog.waiting += to.waiting - from.waiting;
+    if (from.waiting > to.waiting) backlog.done += 1;
+    return backlog;
+  };
+  return [{ collection: EMAIL_BACKLOGS, id: team, next }];
 };
 
 /** A cell that is down to nothing is left out. */

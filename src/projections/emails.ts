@@ -1,11 +1,19 @@
-/** The list of emails, their timers, and how many there are of each status and template on each day. */
+/** The list of emails, their timers, what each team has open, and how many there are of each status and template on each day. */
 import { failedRecipientsOf } from '../domain/email/summary.js';
-import { EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
+import { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
 import { emailHandlers, relatedToEmail } from './email-fold.js';
 import { declareProjection, type Projection } from './projection.js';
-import { timersSpec } from './timers.js';
+import { backlogsSpec, timersSpec } from './timers.js';
 
-export { dayOf, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailCountsDocument, type EmailDocument } from './email-documents.js';
+export {
+  dayOf,
+  EMAIL_BACKLOGS,
+  EMAIL_COUNTS,
+  EMAIL_TIMERS,
+  EMAILS,
+  type EmailCountsDocument,
+  type EmailDocument,
+} from './email-documents.js';
 
 export const emailsProjection = (retentionMs: number): Projection =>
   declareProjection({
@@ -13,6 +21,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
     collections: [
       { name: EMAIL_COUNTS, version: 2, fields: ['team', 'day'], indexes: [['team', 'day']] },
       timersSpec(EMAIL_TIMERS),
+      backlogsSpec(EMAIL_BACKLOGS),
       {
         name: EMAILS,
         version: 3,

@@ -8,10 +8,19 @@ import type { CollectionSpec, Document } from '../domain/ports/read-models.js';
  */
 export type TimerDocument = Document & Readonly<{ kind: string; key: string; dueAt: string; priority: string; team: string }>;
 
-/** A collection of timers. Its one index serves a reader who fixes kind and priority and goes on by (`dueAt`, `seq`). */
+/** A collection of timers, for readers who fix kind and priority, and the team where many are due, and go on by (`dueAt`, `seq`). */
 export const timersSpec = (name: string): CollectionSpec => ({
   name,
-  version: 1,
-  fields: ['kind', 'priority', 'dueAt'],
-  indexes: [['kind', 'priority', 'dueAt']],
+  version: 2,
+  fields: ['kind', 'priority', 'team', 'dueAt'],
+  indexes: [
+    ['kind', 'priority', 'dueAt'],
+    ['kind', 'priority', 'team', 'dueAt'],
+  ],
 });
+
+/** What a team has open: `open` streams have not ended, `waiting` of these only wait for their turn, and `done` waited once and do no more. */
+export type BacklogDocument = Document & Readonly<{ team: string; open: number; waiting: number; done: number }>;
+
+/** One document for each team. */
+export const backlogsSpec = (name: string): CollectionSpec => ({ name, version: 1, fields: ['open'], indexes: [] });

@@ -129,6 +129,7 @@ export const openNode = (world: World, name: string): Node => {
       // The emails' projection comes first, and feeds the only timers there are.
       timersCaughtUp: (_kind, position, signal) => runners[0]!.caughtUp(position, signal),
       inFlightMax: limits.lanes,
+      nextTurn: async () => {},
       cutOff: cutOff.signal,
     };
     const processors = makeProcessors({

@@ -1,6 +1,7 @@
 /** Timers: the schedule, the next attempt, a dialogue that was cut off, the archive; and timers that are only as true as their read model. */
 import t from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
+import { turnsOfLoop } from '../../src/adapters/clock/turns.js';
 import { archiveEmail, deleteEmail } from '../../src/commands/emails.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { emailStream } from '../../src/domain/ids.js';
@@ -219,6 +220,7 @@ void t.test(
     }));
     const found: Pick<ProcessorWorld['readModels'], 'find'> = {
       find: async (collection, { where, after, limit }) => {
+        if (collection === 'emailBacklogs') return [{ id: caller.teamId, seq: 1, position: 1, open: rows.length }];
         if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal') return [];
         asked.push(limit);
         const from =
@@ -270,3 +272,72 @@ void t.test('the archive asks the stream, not the timer', async (t) => {
   t.equal(await archiveEmail(world.deps, id, causeOf(world.deps, caller)), false);
   t.equal(world.keys.ids().length, 1);
 });
+
+/** Read models that hold these deferred timers, in the order of their times, and count what is read of them in each turn of the event loop. */
+const withTimers = (rows: readonly Readonly<{ team: string; key: string; dueAt: string; seq: number }>[]) => {
+  const reads = { documents: 0, mostInOneTurn: 0, ofKey: new Map<string, number>() };
+  let turn: Promise<void> | undefined;
+  let inTurn = 0;
+  const count = (keys: readonly string[]): void => {
+    reads.documents += keys.length;
+    for (const key of keys) reads.ofKey.set(key, (reads.ofKey.get(key) ?? 0) + 1);
+    inTurn += keys.length;
+    reads.mostInOneTurn = Math.max(reads.mostInOneTurn, inTurn);
+    turn ??= new Promise((resolve) =>
+      setImmediate(() => {
+        inTurn = 0;
+        turn = undefined;
+        resolve();
+      }),
+    );
+  };
+  const teams = [...new Set(rows.map(({ team }) => team))];
+  const find: ProcessorWorld['readModels']['find'] = async (collection, { where, after, limit }) => {
+    if (collection === 'emailBacklogs') return teams.map((id, at) => ({ id, seq: at, position: at, open: 1 }));
+    if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal') return [];
+    const team = where['team']?.eq;
+    const upTo = where['dueAt']?.lte;
+    const found = [];
+    for (const row of rows) {
+      if (found.length === limit) break;
+      if (team !== undefined && row.team !== team) continue;
+      if (upTo !== undefined && row.dueAt > upTo) continue;
+      if (after !== undefined && (row.dueAt < after.value || (row.dueAt === after.value && row.seq <= after.seq))) continue;
+      found.push({ ...row, id: row.key, position: row.seq, kind: 'deferred', priority: 'normal' });
+    }
+    count(found.map(({ key }) => key));
+    return found;
+  };
+  return { find, reads };
+};
+
+void t.test(
+  'of twenty thousand that one team has due none is read twice, and what another team has due waits behind few of them',
+  async (t) => {
+    // The turns that are shown here are those of the bus of one process.
+    if (onDistantPorts()) return;
+    const world = await openProcessorWorld(t, { pointersMax: 1_000 });
+    const dueAt = new Date(Date.parse(T0) - 86_400_000).toISOString();
+    const rows = Array.from({ length: 20_000 }, (_, seq) => ({ team: 'a', key: `email-a${seq}`, dueAt, seq }));
+    // Due while the first team has filled the bus.
+    rows.push({ team: 'b', key: 'email-b', dueAt: new Date(Date.parse(T0) + 2_000).toISOString(), seq: rows.length });
+    const { find, reads } = withTimers(rows);
+    world.run(relayAndTimers({ ...world.processing, readModels: { find }, nextTurn: turnsOfLoop() }));
+    const taken: string[] = [];
+    let dueAfter = Infinity;
+    let cameAfter = Infinity;
+    for await (const work of world.bus.consume(DELIVER_EMAIL, { maxInFlight: 64, signal: new AbortController().signal })) {
+      await work.ack();
+      taken.push(work.pointer.stream);
+      if (taken.length % 100 === 0) await world.clock.advance(100);
+      if (dueAfter === Infinity && world.clock.now() >= Date.parse(T0) + 2_000) dueAfter = taken.length;
+      if (work.pointer.stream === 'email-b') cameAfter = taken.length - dueAfter;
+      if (taken.length === rows.length) break;
+    }
+    t.equal(new Set(taken).size, rows.length);
+    // At a thousand a second here: a look comes each half second, and what is in flight goes before.
+    t.ok(cameAfter <= 700, `the mail of the other team came after ${cameAfter} others`);
+    t.ok(reads.documents <= rows.length + 500, `${reads.documents} documents read`);
+    t.ok(reads.mostInOneTurn <= 500, `${reads.mostInOneTurn} documents in one turn of the event loop`);
+  },
+);

@@ -4,6 +4,7 @@ import t from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { Document } from '../../src/domain/ports/read-models.js';
 import {
+  EMAIL_BACKLOGS,
   EMAIL_COUNTS,
   EMAIL_TIMERS,
   EMAILS,
@@ -33,7 +34,7 @@ import {
   TEMPLATE_ID,
 } from '../support/email-facts.js';
 import { play, story } from '../support/email-stories.js';
-import type { TimerDocument } from '../../src/projections/timers.js';
+import type { BacklogDocument, TimerDocument } from '../../src/projections/timers.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 import { distantReadModels } from '../support/distant/ports-of-tests.js';
 
@@ -206,6 +207,29 @@ const recount = (emails: readonly Document[]): Record<string, Record<string, num
   return days;
 };
 
+/** What each team has open, from the documents alone. */
+const openAndWaiting = (emails: readonly Document[]): string => {
+  const teams: Record<string, { open: number; waiting: number }> = {};
+  for (const { owner, status } of emails as EmailDocument[]) {
+    const team = (teams[owner] ??= { open: 0, waiting: 0 });
+    if (status === 'queued' || status === 'processing') team.waiting += 1;
+    if (status === 'queued' || status === 'processing' || status === 'scheduled') team.open += 1;
+  }
+  return JSON.stringify(
+    Object.entries(teams)
+      .filter(([, { open }]) => open > 0)
+      .sort(),
+  );
+};
+
+const toldOpenAndWaiting = (backlogs: readonly Document[]): string =>
+  JSON.stringify(
+    (backlogs as readonly BacklogDocument[])
+      .filter(({ open }) => open > 0)
+      .map(({ team, open, waiting }) => [team, { open, waiting }])
+      .sort(),
+  );
+
 void t.test('whatever happens, in whatever batches: the same documents, and the counts are those of the documents', async () => {
   const scene = fc.record({
     stories: fc.array(told, { minLength: 1, maxLength: 6 }),
@@ -225,6 +249,8 @@ void t.test('whatever happens, in whatever batches: the same documents, and the 
         if (JSON.stringify(Object.entries(cells).sort()) !== JSON.stringify(Object.entries(recount(found[EMAILS]!)[id] ?? {}).sort()))
           throw new Error(`the counts of ${id} are not those of its emails`);
       }
+      if (toldOpenAndWaiting(found[EMAIL_BACKLOGS]!) !== openAndWaiting(found[EMAILS]!))
+        throw new Error('the backlogs are not those of the emails');
       const compared = await compareWithRebuild(projection, { eventLog, readModels });
       if (compared.difference !== undefined) throw new Error(`a rebuild differs: ${JSON.stringify(compared.difference)}`);
       await rebuildProjection(projection, { eventLog, readModels });
@@ -261,7 +287,7 @@ void t.test('a document that was changed behind the back of the projection is fo
   const readModels = openDocuments(t);
   await projectIn(readModels, projection, await recorded());
   const head = await eventLog.head();
-  t.match(await compareWithRebuild(projection, { eventLog, readModels }), { checkpoint: head, documents: 5, difference: undefined });
+  t.match(await compareWithRebuild(projection, { eventLog, readModels }), { checkpoint: head, documents: 6, difference: undefined });
   const store = await readModels.projection(projection.name, projection.collections);
   const email = (await store.getMany(EMAILS, [EMAIL_ID])).get(EMAIL_ID)!;
   await store.write(

@@ -156,6 +156,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     ...world.deps,
     readModels,
     timersCaughtUp: (_kind, position, signal) => runner.caughtUp(position, signal),
+    nextTurn: async () => {},
     leases: keeper.open(),
     stuck: openStuckWork(),
     bus,

@@ -9,24 +9,36 @@ export type Entry = { readonly pointer: Pointer; deliveries: number };
 export type Queue = {
   readonly known: Map<string, Entry>;
   readonly waiting: Readonly<Record<Priority, Fifo<Entry>>>;
-  /** Known pointers by priority and source: what fills the room. */
+  /** Known pointers by priority and source, and by priority, source and team: what fills the room, and the shares. */
   readonly taken: Map<string, number>;
   /** Room for known pointers of one priority and source. */
   readonly pointersMax: number;
+  /** Of a team that has less than this, pointers are taken beyond the room, until it is filled twice. */
+  readonly teamShare: number;
   /** How much each priority is owed of what is taken next. */
   readonly credits: Record<Priority, number>;
   /** Consumers that found nothing to do; each looks again when work comes or less is in flight. */
   readonly sleepers: Set<() => void>;
-  readonly roomWaiters: Set<Readonly<{ room: string; resolve: () => void }>>;
+  readonly roomWaiters: Set<RoomWaiter>;
 };
 
-const groups = [({ pointer }: Entry) => pointer.team ?? '', ({ pointer }: Entry) => pointer.source ?? ''];
+type RoomWaiter = Readonly<{ room: string; share: string | undefined; resolve: () => void }>;
+
+const groups = [
+  ({ pointer }: Entry) => pointer.team ?? '',
+  ({ pointer }: Entry) => pointer.source ?? '',
+  ({ pointer }: Entry) => pointer.sender ?? '',
+];
+
+/** The room is divided into so many shares. */
+const SHARES = 32;
 
 export const newQueue = (pointersMax: number): Queue => ({
   known: new Map(),
   waiting: { high: turns(groups), normal: turns(groups), low: turns(groups) },
   taken: new Map(),
   pointersMax,
+  teamShare: Math.max(1, Math.floor(pointersMax / SHARES)),
   credits: { high: 0, normal: 0, low: 0 },
   sleepers: new Set(),
   roomWaiters: new Set(),
@@ -51,14 +63,17 @@ export const add = (queue: Queue, pointers: readonly Pointer[]): readonly Pointe
   for (const pointer of pointers) {
     if (queue.known.has(pointer.id)) continue;
     const room = roomOf(pointer);
+    const share = shareOf(pointer);
     const taken = queue.taken.get(room) ?? 0;
-    if (taken >= queue.pointersMax) {
+    const ofTeam = queue.taken.get(share) ?? 0;
+    if (taken >= (ofTeam < queue.teamShare ? 2 : 1) * queue.pointersMax) {
       refused.push(pointer);
       continue;
     }
     const entry: Entry = { pointer, deliveries: 0 };
     queue.known.set(pointer.id, entry);
     queue.taken.set(room, taken + 1);
+    queue.taken.set(share, ofTeam + 1);
     enqueue(queue, entry);
   }
   return refused;
@@ -66,23 +81,44 @@ export const add = (queue: Queue, pointers: readonly Pointer[]): readonly Pointe
 
 export const forget = (queue: Queue, { pointer }: Entry): void => {
   queue.known.delete(pointer.id);
-  const room = roomOf(pointer);
-  queue.taken.set(room, queue.taken.get(room)! - 1);
-  if (queue.roomWaiters.size === 0 || !hasRoom(queue, room)) return;
-  for (const waiter of queue.roomWaiters) if (waiter.room === room) waiter.resolve();
+  const [room, share] = [roomOf(pointer), shareOf(pointer)];
+  const left = giveBack(queue, room);
+  giveBack(queue, share);
+  // Those of other teams wait for one of two moments, so most of what is given back asks nobody.
+  const isForAll = left <= queue.pointersMax / 2 || left === lentMax(queue);
+  for (const waiter of queue.roomWaiters) {
+    if (waiter.room === room && (isForAll || waiter.share === share) && hasRoom(queue, waiter)) waiter.resolve();
+  }
+};
+
+/** Teams come and go, so nothing is kept of one that has nothing there. Out: how many are left. */
+const giveBack = ({ taken }: Queue, name: string): number => {
+  const left = taken.get(name)! - 1;
+  if (left === 0) taken.delete(name);
+  else taken.set(name, left);
+  return left;
 };
 
 const roomOf = ({ priority, source = '' }: Room): string => `${priority}\n${source}`;
 
-const hasRoom = ({ taken, pointersMax }: Queue, room: string): boolean => (taken.get(room) ?? 0) <= pointersMax / 2;
+const shareOf = (of: Room): string => `${roomOf(of)}\n${of.team ?? ''}`;
 
-/** Resolves when at least half of that room is free, or one of the signals aborts. */
+/** Up to here teams with few pointers are told that there is room. */
+const lentMax = ({ pointersMax }: Queue): number => Math.floor(pointersMax * 1.5);
+
+const hasRoom = (queue: Queue, { room, share }: Pick<RoomWaiter, 'room' | 'share'>): boolean => {
+  const { taken, pointersMax, teamShare } = queue;
+  const all = taken.get(room) ?? 0;
+  return all <= pointersMax / 2 || (share !== undefined && all <= lentMax(queue) && (taken.get(share) ?? 0) <= teamShare / 2);
+};
+
+/** Resolves when at least half of that room is free, of all or of the team that is named, or one of the signals aborts. */
 export const waitForRoom = (queue: Queue, of: Room, signals: readonly AbortSignal[]): Promise<void> =>
   new Promise((resolve) => {
-    const room = roomOf(of);
-    if (signals.some(({ aborted }) => aborted) || hasRoom(queue, room)) return resolve();
+    const wanted = { room: roomOf(of), share: of.team === undefined ? undefined : shareOf(of) };
+    if (signals.some(({ aborted }) => aborted) || hasRoom(queue, wanted)) return resolve();
     const waiter = {
-      room,
+      ...wanted,
       resolve: () => {
         queue.roomWaiters.delete(waiter);
         for (const signal of signals) signal.removeEventListener('abort', waiter.resolve);

@@ -8,19 +8,23 @@ export const priorities: readonly Priority[] = ['high', 'normal', 'low'];
 
 /**
  * While work of several priorities waits, each is given about this share of what is taken: the higher comes sooner, and none starves.
- * It is no order: neither between priorities nor within one. Within a priority a bus may let teams take turns, and within a team its sources.
+ * It is no order: neither between priorities nor within one. Within a priority a bus may let teams take turns, within a team its sources, and within a source its senders.
  */
 export const priorityShares: Readonly<Record<Priority, number>> = { high: 8, normal: 3, low: 1 };
 
 /**
  * `id` is a hint against doubles: a bus may refuse to take a pointer whose id it knows, and may forget the id too soon or remember it too
  * long. Who must be sure that a pointer is taken anew gives it a new id. `source` names who publishes, for example a kind of timer:
- * where one has much to publish, the others need not wait behind all of it. Without team or source a pointer counts under the empty name.
+ * where one has much to publish, the others need not wait behind all of it. `sender` names for whom within the team, for example an API key.
+ * Without one of them a pointer counts under the empty name.
  */
-export type Pointer = Readonly<{ id: string; stream: string; priority: Priority; team?: string; source?: string }>;
+export type Pointer = Readonly<{ id: string; stream: string; priority: Priority; team?: string; source?: string; sender?: string }>;
 
-/** The room that a pointer takes; a bus may also give one room to all sources of a priority. */
-export type Room = Pick<Pointer, 'priority' | 'source'>;
+/**
+ * The room that a pointer takes; a bus may also give one room to all sources of a priority. With a team: the room of that team, which a
+ * bus may keep a share for where others fill the whole.
+ */
+export type Room = Pick<Pointer, 'priority' | 'source' | 'team'>;
 
 export type Work = Readonly<{
   pointer: Pointer;
@@ -43,7 +47,7 @@ export type Bus = Readonly<{
    * one that it took for a double counts as taken.
    */
   publish: (processor: string, pointers: readonly Pointer[]) => Promise<readonly Pointer[]>;
-  /** Resolves when at least half of that room is free, or the signal aborts. */
+  /** Resolves when at least half of that room is free, of all teams or of the one that is named, or the signal aborts. */
   whenRoom: (processor: string, room: Room, signal: AbortSignal) => Promise<void>;
   /**
    * Work for `processor`, at least once each, at most `maxInFlight` not yet acknowledged. Ends when the signal aborts; what was given out

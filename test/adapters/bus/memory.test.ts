@@ -105,7 +105,7 @@ void t.test('teams take turns within a priority, and within a team what the rela
     Array.from({ length: count }, (_, at) => ({ id: `${id}-${at}`, stream: 's', priority, team, source }));
   t.same(await bus.publish('p', many('due', 20_000, 'a', 'deferred')), []);
   t.same(await bus.publish('p', many('new', 2, 'a', 'relay')), [], 'the backlog of timers takes no room of others');
-  t.same(await bus.publish('p', many('other', 3, 'b', 'deferred')), many('other', 3, 'b', 'deferred'), 'timers share theirs');
+  t.same(await bus.publish('p', many('late', 1, 'a', 'deferred')), many('late', 1, 'a', 'deferred'), 'it has filled its own');
   t.same(await bus.publish('p', [...many('other', 3, 'b', 'relay'), ...many('urgent', 1, 'a', 'relay', 'high')]), []);
   const taken: string[] = [];
   for await (const { pointer } of bus.consume('p', { maxInFlight: 100, signal: new AbortController().signal })) {
@@ -113,5 +113,43 @@ void t.test('teams take turns within a priority, and within a team what the rela
     if (taken.length === 9) break;
   }
   t.same(taken, ['urgent-0', 'due-0', 'other-0', 'new-0', 'other-1', 'due-1', 'other-2', 'new-1', 'due-2']);
+  await bus.close();
+});
+
+void t.test(
+  'a team that fills the room leaves others a share beyond it, which is bounded, and is told of room later than they',
+  async (t) => {
+    const bus = openMemoryBus({ clock, pointersMax: 320 });
+    const of = (team: string, count: number): readonly Pointer[] =>
+      Array.from({ length: count }, (_, at) => ({ id: `${team}-${at}`, stream: 's', priority: 'normal', team, source: 'deferred' }));
+    t.equal((await bus.publish('p', of('a', 400))).length, 80);
+    t.equal((await bus.publish('p', of('b', 40))).length, 30, 'a thirty-second of the room');
+    const told: string[] = [];
+    const stopping = new AbortController();
+    for (const team of ['a', 'b', 'c'])
+      void bus.whenRoom('p', { priority: 'normal', source: 'deferred', team }, stopping.signal).then(() => told.push(team));
+    await new Promise((resolve) => setImmediate(resolve));
+    t.same(told, ['c']);
+    const work = bus.consume('p', { maxInFlight: 1, signal: stopping.signal })[Symbol.asyncIterator]();
+    for (let taken = 0; taken < 12; taken += 1) await (await work.next()).value!.ack();
+    t.same(told, ['c', 'b'], 'half of its share is free');
+    for (let team = 0; team < 400; team += 1) await bus.publish('p', of(`t${team}`, 1));
+    t.equal(await bus.depth('p'), 640, 'twice the room is the most');
+    stopping.abort();
+    await bus.close();
+  },
+);
+
+void t.test('within a source the senders of a team take turns', async (t) => {
+  const bus = openMemoryBus({ clock, pointersMax: 1_000 });
+  const of = (sender: string, count: number): readonly Pointer[] =>
+    Array.from({ length: count }, (_, at) => ({ id: `${sender}-${at}`, stream: 's', priority: 'low', team: 'a', source: 'relay', sender }));
+  await bus.publish('p', [...of('import', 500), ...of('shop', 2)]);
+  const taken: string[] = [];
+  for await (const { pointer } of bus.consume('p', { maxInFlight: 100, signal: new AbortController().signal })) {
+    taken.push(pointer.id);
+    if (taken.length === 4) break;
+  }
+  t.same(taken, ['import-0', 'shop-0', 'import-1', 'shop-1']);
   await bus.close();
 });
