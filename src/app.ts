@@ -11,11 +11,10 @@ import { openMemoryLimiter } from './adapters/limiter/memory.js';
 import { openSmtpMailer } from './adapters/mail/smtp.js';
 import { openMailbox, type OpenMailbox } from './adapters/mailbox/mailbox.js';
 import { openBodyChecks } from './adapters/render/workers/body-checks.js';
-import { holdLock } from './adapters/sqlite/lock.js';
-import { firstStart, showFirstKey } from './commands/first-start.js';
+import { showFirstKey } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
 import type { BodyChecks } from './domain/ports/body-checks.js';
-import { ConfigError, type Config } from './config.js';
+import type { Config } from './config.js';
 import type { Bus } from './domain/ports/bus.js';
 import { isoTime } from './domain/ports/clock.js';
 import type { Leases } from './domain/ports/lease.js';
@@ -33,6 +32,7 @@ import { dueWorkWorker } from './processors/due-work.js';
 import { eraseWorker } from './processors/erase.js';
 import { makeProcessors } from './processors/index.js';
 import { underLease, type LeaseDeps } from './processors/lease.js';
+import { noteLogWorker } from './processors/note-log.js';
 import { openOverflow } from './processors/overflow.js';
 import { relayWorker } from './processors/relay.js';
 import { openStuckWork, type StuckWork } from './processors/stuck.js';
@@ -43,7 +43,8 @@ import { makeProjections } from './projections/index.js';
 import { caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-writes.js';
 import { makeQueries } from './projections/queries.js';
 import { makeRunner, type Runner } from './projections/runner.js';
-import { samples } from './samples/index.js';
+import { begin } from './starting.js';
+import { holdRole } from './stores.js';
 import { openServing } from './serving.js';
 import { closeServer, stopWorkers } from './stopping.js';
 import { makeSupervisor } from './supervisor.js';
@@ -69,7 +70,7 @@ export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies'> & Read
 
 /** Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError where another process has the role. */
 export const startApp = async (config: Config, options: AppOptions = {}): Promise<App> => {
-  const lock = holdProcessLock(config);
+  const lock = holdRole(config);
   const writes = openOwnWrites();
   let servesAlone = async (): Promise<boolean> => false;
   let forgetCopies: MailCopies['forgetCopies'] = async () => {};
@@ -77,7 +78,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const engine = await openEngine(config, { ...options, onAppended: writes.note, mailCopies, servesAlone: () => servesAlone() });
   await warnOfEventOutsideLog(engine);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
-  await firstStart(engine, samples, pendingKey);
+  await begin(engine, pendingKey);
   const surroundings = await openSurroundings(config, options, engine);
   forgetCopies = surroundings.mailbox?.mailbox.forgetCopies ?? forgetCopies;
   const leasing: LeaseDeps = { ...engine, leases: surroundings.leases, worker: engine.ids.uuid() };
@@ -159,14 +160,6 @@ const sayImpliedDeletes = async ({ readModels, eventLog, clock, logger }: Engine
   }
 };
 
-/** The bus is in this process, so only one may deliver from a data directory. */
-const holdProcessLock = ({ roles, dataDir }: Config): Readonly<{ release: () => void }> => {
-  if (!roles.includes('process')) return { release: () => {} };
-  const lock = holdLock({ file: join(dataDir, 'process.lock') });
-  if (lock !== undefined) return lock;
-  throw new ConfigError(`Another sealpost already delivers from ${dataDir}; stop it, or set SEALPOST_ROLES=http for this one.`);
-};
-
 /** What a running service needs beside its stores. */
 type Surroundings = Readonly<{
   leases: Leases;
@@ -242,6 +235,7 @@ const makeWorkers = (config: Config, parts: WorkerParts): Readonly<{ projecting:
           ...processors.map(({ worker }) => worker(deps)),
           sealLedgerWorker(parts),
           eraseWorker(parts),
+          noteLogWorker(parts),
           sweepWorker({ ...parts, mailbox: parts.mailbox?.mailbox }),
         ]
       : [],

@@ -6,6 +6,7 @@ import { DomainError } from './domain/errors.js';
 import { printFault } from './cli/output.js';
 import type { CreateKeyOptions } from './cli/keys.js';
 import type { ReplayOptions } from './cli/replay.js';
+import type { RepairOptions } from './cli/repair.js';
 import type { TeamOptions } from './cli/teams.js';
 import { version } from './version.js';
 
@@ -80,6 +81,13 @@ program
   .description('check the log for tampering and the read models against a rebuild')
   .option('--root <position:root>', 'a seal that was noted elsewhere must be in the log')
   .action(async (options: { root?: string }) => (await import('./cli/verify.js')).verify(options));
+
+program
+  .command('repair')
+  .description('go on where a start was refused: with what is lost given up, or with read models made anew; the service is stopped')
+  .argument('<store>', 'log, keys, files or read-models')
+  .option('--accept-loss', 'what is missing is given up for good, and the log says so')
+  .action(async (store: string, options: RepairOptions) => (await import('./cli/repair.js')).repair(store, options));
 
 program
   .command('forget')

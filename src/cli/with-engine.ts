@@ -3,8 +3,24 @@ import { firstTeam } from '../commands/first-start.js';
 import { readConfig } from '../config.js';
 import type { TeamId } from '../domain/ids.js';
 import { openEngine, type Engine } from '../engine.js';
+import { assertWholeEngine } from '../starting.js';
+import { holdStopped } from '../stores.js';
 import { endWhenNobodyReads } from './output.js';
 
+/** The same where the service may not run meanwhile. */
+export const withStoppedEngine = (work: (engine: Engine) => Promise<void>): Promise<void> => withStopped(() => withEngine(work));
+
+/** Does the work while no service can start. */
+export const withStopped = async (work: () => Promise<void>): Promise<void> => {
+  const lock = holdStopped(readConfig());
+  try {
+    await work();
+  } finally {
+    lock.release();
+  }
+};
+
+/** Opens the stores, does the work and closes them. */
 export const withEngine = async (work: (engine: Engine) => Promise<void>): Promise<void> => {
   endWhenNobodyReads();
   const engine = await openEngine({ ...readConfig(), logLevel: 'silent' });
@@ -18,6 +34,7 @@ export const withEngine = async (work: (engine: Engine) => Promise<void>): Promi
 /** The same for commands on behalf of the first team. */
 export const withTeam = (work: (engine: Engine, teamId: TeamId) => Promise<void>): Promise<void> =>
   withEngine(async (engine) => {
+    await assertWholeEngine(engine);
     const teamId = await firstTeam(engine);
     if (teamId === undefined) throw new Error('there is no team yet: start the service once (npm start), then repeat this');
     await work(engine, teamId);

@@ -3,13 +3,12 @@ import { createApiKey } from './api-keys.js';
 import { createAttachmentTemplate, findAttachmentTemplate } from './attachment-templates.js';
 import type { Caller } from './caller.js';
 import type { CommandDeps } from './deps.js';
-import { loadState } from './command-handler.js';
+import { loadState, type Loaded } from './command-handler.js';
 import { createTemplate, findTemplate } from './templates.js';
 import { permissions } from '../domain/api-key/permissions.js';
 import { apiKeyDecider, formatApiKey, readApiKey } from '../domain/api-key/state.js';
 import type { PendingFirstKey } from '../domain/ports/first-key.js';
 import { WrongExpectedRevision } from '../domain/errors.js';
-import { startOf } from '../event-log/event-log.js';
 import { apiKeyStream, INSTANCE_STREAM, assertDefined, parseTeamId, teamStream, uuidV5, type TeamId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { TeamSettings } from '../domain/team/events.js';
@@ -19,9 +18,12 @@ import type { CreateTemplateRequest } from '../api/templates.js';
 
 /** The id of the first team, or undefined before the first start is done. */
 export const firstTeam = async (deps: Pick<CommandDeps, 'eventLog'>): Promise<TeamId | undefined> => {
-  const { state } = await loadState(deps.eventLog, INSTANCE_STREAM, { evolve: evolveInstance, initialState: undefined as InstanceState });
+  const { state } = await loadInstance(deps);
   return state === undefined ? undefined : assertDefined(parseTeamId(state), 'team id');
 };
+
+const loadInstance = ({ eventLog }: Pick<CommandDeps, 'eventLog'>): Promise<Loaded<InstanceState>> =>
+  loadState(eventLog, INSTANCE_STREAM, { evolve: evolveInstance, initialState: undefined as InstanceState });
 
 /** A caller that is the program itself, on behalf of a team. */
 export const systemCaller = (teamId: TeamId, actor: string, correlationId: string): Caller => ({
@@ -57,7 +59,8 @@ export type Samples = Readonly<{ emails: readonly CreateTemplateRequest[]; attac
  * repeat, so a start that died in the middle is finished by the next; the instance is marked as initialised last.
  */
 export const firstStart = async (deps: CommandDeps, samples: Samples, pending: PendingFirstKey): Promise<void> => {
-  if ((await firstTeam(deps)) !== undefined) return;
+  const instance = await loadInstance(deps);
+  if (instance.state !== undefined) return;
   const teamId = assertDefined(parseTeamId(uuidV5('team', 'first')), 'team id');
   const cause = { teamId, actor: 'system', correlationId: 'first-start', causationId: 'first-start', at: isoTime(deps.clock.now()) };
   const team = await loadState(deps.eventLog, teamStream(teamId), { evolve: evolveTeam, initialState: undefined as TeamState });
@@ -80,12 +83,7 @@ export const firstStart = async (deps: CommandDeps, samples: Samples, pending: P
   }
   if (pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
   try {
-    await deps.eventLog.append(
-      INSTANCE_STREAM,
-      startOf(INSTANCE_STREAM),
-      [{ type: 'InstanceInitialised', data: { at: cause.at, teamId } }],
-      cause,
-    );
+    await deps.eventLog.append(INSTANCE_STREAM, instance.version, [{ type: 'InstanceInitialised', data: { at: cause.at, teamId } }], cause);
   } catch (fault) {
     if (!(fault instanceof WrongExpectedRevision)) throw fault;
   }

@@ -37,6 +37,7 @@ export const current: { readonly [Type in EventType]: string } = {
   TeamCreated: 'TeamCreated.v1',
   TeamSettingsChanged: 'TeamSettingsChanged.v1',
   InstanceInitialised: 'InstanceInitialised.v1',
+  LossAccepted: 'LossAccepted.v1',
   LedgerSealed: 'LedgerSealed.v1',
 };
 

@@ -55,6 +55,18 @@ export const rebuildProjection = async (
   }
 };
 
+/** How far each projection has got. */
+export const checkpointsOf = (
+  projections: readonly Projection[],
+  readModels: ReadModels,
+): Promise<readonly Readonly<{ name: string; position: number }>[]> =>
+  Promise.all(
+    projections.map(async ({ name, collections }) => {
+      const store = await readModels.projection(name, collections);
+      return { name, position: (await store.checkpoint()).position };
+    }),
+  );
+
 export type Difference = Readonly<{ collection: string; id: string; live: Document | undefined; rebuilt: Document | undefined }>;
 
 /** Rebuilds beside the live documents up to their checkpoint and compares byte for byte. Out: the first difference, if any. */

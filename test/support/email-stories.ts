@@ -15,7 +15,7 @@ export type Step = Readonly<{ seconds: number; kind: EmailCommand['type']; draw:
 const kinds = fc.oneof(
   { weight: 10, arbitrary: fc.constantFrom<EmailCommand['type']>('AttemptDelivery', 'RecordOutcome') },
   { weight: 3, arbitrary: fc.constantFrom<EmailCommand['type']>('RetryEmail', 'ReleaseEmail', 'GiveUp', 'HoldEmail') },
-  { weight: 1, arbitrary: fc.constantFrom<EmailCommand['type']>('DeleteEmail', 'ArchiveEmail', 'AcceptEmail') },
+  { weight: 1, arbitrary: fc.constantFrom<EmailCommand['type']>('DeleteEmail', 'ArchiveEmail', 'AcceptEmail', 'LoseContent') },
 );
 const step: fc.Arbitrary<Step> = fc.record({
   seconds: fc.oneof(
@@ -59,6 +59,8 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
       return { type: kind, at: at(now), host: HOST, waitForHostMs: 600_000 };
     case 'GiveUp':
       return { type: kind, attempt, at: at(now), reason: flag ? 'rendering' : 'content-lost', text: 'in words' };
+    case 'LoseContent':
+      return { type: kind, at: at(now), text: 'in words' };
     case 'RetryEmail':
       return { type: kind, at: at(now), idempotencyKey: undefined, fingerprint: undefined };
     case 'ArchiveEmail':

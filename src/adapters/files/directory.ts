@@ -5,13 +5,15 @@
  *   ab/cdef….until       when they expire (ISO time); no such file: never
  *   expiring/<day>/<hash>  empty; where a sweep looks, so that it need not walk through all files
  *   tmp/                 being written
+ *   log.json             the log that the files belong to
  *
  * A crash at any point leaves at most a note without its file, or a file that nobody was told of.
  */
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readFile, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Files } from '../../domain/ports/files.js';
+import { exists, orAbsent, readText, syncDirectory, writeDurably } from './durable.js';
 import { oneAtATime } from './one-at-a-time.js';
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -79,12 +81,15 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
   };
 };
 
+/** Where the file of a hash stands below the directory. */
+export const pathOf = (directory: string, hash: string): string => {
+  if (!HASH.test(hash)) throw new RangeError('a file is named by 64 hexadecimal digits in lower case');
+  return join(directory, hash.slice(0, 2), hash.slice(2));
+};
+
 /** Where the file of a hash stands, its expiry, and the note for the sweep. */
 const pathsIn = (directory: string) => {
-  const path = (hash: string): string => {
-    if (!HASH.test(hash)) throw new RangeError('a file is named by 64 hexadecimal digits in lower case');
-    return join(directory, hash.slice(0, 2), hash.slice(2));
-  };
+  const path = (hash: string): string => pathOf(directory, hash);
   return {
     path,
     until: (hash: string): string => `${path(hash)}.until`,
@@ -107,53 +112,7 @@ const isoTimeOf = (text: string): string => {
   return new Date(ms).toISOString();
 };
 
-/** Resolves when the content stands under its name and survives a power loss; a reader sees all of it or nothing. */
-const writeDurably = async (directory: string, file: string, content: Uint8Array | string): Promise<void> => {
-  const temporary = join(directory, 'tmp', randomUUID());
-  await mkdir(dirname(temporary), { recursive: true, mode: 0o700 });
-  try {
-    const handle = await open(temporary, 'wx', 0o600);
-    try {
-      await handle.writeFile(content);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    const made = await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await rename(temporary, file);
-    await syncDirectory(dirname(file));
-    // A directory that is new must be found again too, and so must those above it.
-    for (let parent = dirname(file); made !== undefined && parent.length >= made.length; parent = dirname(parent)) {
-      await syncDirectory(dirname(parent));
-    }
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-};
-
-const syncDirectory = async (directory: string): Promise<void> => {
-  const handle = await orAbsent(open(directory, 'r'));
-  try {
-    await handle?.sync();
-  } finally {
-    await handle?.close();
-  }
-};
-
-/** Undefined where the file or directory is not there; every other failure rejects. */
-const orAbsent = async <Value>(value: Promise<Value>): Promise<Value | undefined> => {
-  try {
-    return await value;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
-};
-
 const readBytes = (file: string): Promise<Buffer | undefined> => orAbsent(readFile(file));
-const readText = (file: string): Promise<string | undefined> => orAbsent(readFile(file, 'utf8'));
-const exists = async (file: string): Promise<boolean> => (await orAbsent(stat(file))) !== undefined;
 const entries = async (directory: string): Promise<string[]> => (await orAbsent(readdir(directory))) ?? [];
 
 const clearAbandoned = async (directory: string, beforeMs: number): Promise<void> => {

@@ -21,7 +21,7 @@ export const loadMasterKey = ({
   if (kept !== undefined) return parse(kept, file);
   if (!mayCreate) {
     throw new MasterKeyError(
-      `There are keys, but no master key: ${file} is missing and SEALPOST_MASTER_KEY is not set. Restore the master key that these keys were wrapped with.`,
+      `There are keys, or a log, but no master key: ${file} is missing and SEALPOST_MASTER_KEY is not set. Put back the master key that the keys were wrapped with.`,
     );
   }
   return create(file);

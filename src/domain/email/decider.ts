@@ -42,6 +42,8 @@ export type EmailCommand =
   /** In place of an attempt, while the host takes no sessions. */
   | Readonly<{ type: 'HoldEmail'; at: string; host: string; waitForHostMs: number }>
   | Readonly<{ type: 'GiveUp'; attempt: number; at: string; reason: 'rendering' | 'content-lost'; text: string }>
+  /** What is to be sent cannot be read any more, and an operator goes on without it. */
+  | Readonly<{ type: 'LoseContent'; at: string; text: string }>
   | Readonly<{ type: 'RetryEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
   | Readonly<{ type: 'DeleteEmail'; at: string }>
   | Readonly<{ type: 'ArchiveEmail'; at: string; retentionMs: number }>;
@@ -64,6 +66,8 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return hold(command, email);
     case 'GiveUp':
       return openAttempt(email)?.attempt === command.attempt ? giveUp(command, email) : none;
+    case 'LoseContent':
+      return isOpen(email) ? giveUp({ ...command, attempt: email.attempts.length, reason: 'content-lost' }, email) : none;
     case 'RetryEmail':
       return retry(command, email);
     case 'DeleteEmail':
@@ -203,6 +207,11 @@ const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Ema
       'This email is archived: its recipients and content are destroyed, so it cannot be sent again.',
     );
   }
+  if (email.failureReason === 'content-lost' && email.content === undefined) {
+    throw new DomainError('EMAIL_NOT_RETRYABLE', 'The content of this email is lost, so it cannot be sent again; send it anew.', {
+      relatedInfo: { status: email.status },
+    });
+  }
   if (!isRetryable(email)) {
     throw new DomainError(
       'EMAIL_NOT_RETRYABLE',
@@ -249,11 +258,12 @@ const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailEvent[] 
   }
 };
 
+const isOpen = ({ status }: Email): boolean => status === 'queued' || status === 'scheduled' || status === 'processing';
+
 const mayBeArchived = (email: Email, at: string, retentionMs: number): boolean => {
   if (email.archivedAt !== null) return false;
   if (email.deletedAt !== null) return true;
-  const open = email.status === 'queued' || email.status === 'scheduled' || email.status === 'processing';
-  return !open && archiveDueAt(email, retentionMs) <= at;
+  return !isOpen(email) && archiveDueAt(email, retentionMs) <= at;
 };
 
 export const emailDecider: Decider<EmailCommand, EmailEvent, EmailState> = {

@@ -39,6 +39,19 @@ export const teamEventSchemas = {
 export const instanceEventSchemas = {
   /** The first start is done; it is never done again. */
   InstanceInitialised: { data: Type.Object({ at: text, teamId: text }) },
+  /**
+   * An operator went on without a part of a store. Of the log, the events after position `after` up to `upTo` are given up, as far as
+   * others knew of them; of keys and files, those that the log names up to `upTo`. `lost` counts events, streams or files.
+   */
+  LossAccepted: {
+    data: Type.Object({
+      at: text,
+      store: oneOf(['log', 'keys', 'files'] as const),
+      after: Type.Integer(),
+      upTo: Type.Integer(),
+      lost: Type.Integer(),
+    }),
+  },
 } as const;
 
 export const ledgerEventSchemas = {

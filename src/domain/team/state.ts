@@ -16,10 +16,12 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
 
 /** The id of the first team; undefined before the first start is done. */
 export type InstanceState = string | undefined;
-export const evolveInstance = (_state: InstanceState, event: InstanceEvent): InstanceState => {
+export const evolveInstance = (state: InstanceState, event: InstanceEvent): InstanceState => {
   switch (event.type) {
     case 'InstanceInitialised':
       return event.data.teamId;
+    case 'LossAccepted':
+      return state;
   }
 };
 

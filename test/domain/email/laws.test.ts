@@ -12,7 +12,7 @@ import { play, story } from '../../support/email-stories.js';
 
 /** The state table: where an email may go in one step. */
 const allowed: Readonly<Record<EmailStatus, readonly EmailStatus[]>> = {
-  scheduled: ['queued', 'cancelled'],
+  scheduled: ['queued', 'cancelled', 'failed'],
   queued: ['processing', 'cancelled', 'failed', 'sent', 'delivered'],
   processing: ['sent', 'delivered', 'queued', 'failed', 'bounced'],
   sent: ['delivered', 'queued', 'bounced', 'complained'],

@@ -1,0 +1,122 @@
+/** Looks through the log for what should stand in other stores and does not: keys that nothing says are destroyed, files that are named. */
+import type { CommandDeps } from './deps.js';
+import { erasingEvents } from './erase.js';
+import type { EventMetadata } from '../domain/events.js';
+import type { JsonObject } from '../domain/json.js';
+import type { StreamName } from '../domain/ids.js';
+import type { EventStore, StoredEvent } from '../domain/ports/event-store.js';
+import type { Keys } from '../domain/ports/keys.js';
+import type { NotedFiles } from '../domain/ports/log-note.js';
+import { DAY_MS } from '../domain/time.js';
+import { decodeMetadata, namesOf, UnreadableEvent } from '../event-log/codec.js';
+
+export type MissingDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'limits'> &
+  Readonly<{ store: Pick<EventStore, 'readAll' | 'readStream'>; keys: Pick<Keys, 'getMany'>; files: Pick<NotedFiles, 'has'> }>;
+
+export type MissingOptions = Readonly<{
+  /** Positions after which keys and files are looked for. */
+  keysAfter: number;
+  filesAfter: number;
+  /** Looking ends when so many are found (default: it goes on to the end). */
+  foundMax?: number;
+  /** Also opens emails without attachments of their own, for the pictures that their template shows. */
+  isThorough?: boolean;
+}>;
+
+export type Missing = Readonly<{
+  /** The streams whose key is missing, each once, in the order of the log. */
+  keys: readonly StreamName[];
+  /** The files that are missing, by their hash. */
+  files: readonly string[];
+}>;
+
+export const missingParts = async (
+  deps: MissingDeps,
+  { keysAfter, filesAfter, foundMax, isThorough = false }: MissingOptions,
+): Promise<Missing> => {
+  const keys = new Set<StreamName>();
+  const files = new Set<string>();
+  for await (const { events } of deps.store.readAll(Math.min(keysAfter, filesAfter))) {
+    for (const stream of await streamsWithoutKey(deps, after(events, keysAfter))) keys.add(stream);
+    for (const file of await missingFiles(deps, after(events, filesAfter), isThorough)) files.add(file);
+    if (foundMax !== undefined && keys.size + files.size >= foundMax) break;
+  }
+  return { keys: [...keys], files: [...files] };
+};
+
+const after = (events: readonly StoredEvent[], position: number): readonly StoredEvent[] =>
+  (events[0]?.position ?? 0) > position ? events : events.filter((event) => event.position > position);
+
+const streamsWithoutKey = async (deps: MissingDeps, events: readonly StoredEvent[]): Promise<readonly StreamName[]> => {
+  const streams = new Map<string, StreamName>();
+  for (const event of events) {
+    // A key is made with the first event of its stream.
+    const keyId = event.revision === 0 ? metadataOf(event)?.keyId : undefined;
+    if (keyId !== undefined) streams.set(keyId, event.stream as StreamName);
+  }
+  if (streams.size === 0) return [];
+  const there = await deps.keys.getMany([...streams.keys()]);
+  const without: StreamName[] = [];
+  for (const [keyId, stream] of streams) if (!there.has(keyId) && !(await isErased(deps, stream))) without.push(stream);
+  return without;
+};
+
+const erasing = namesOf(erasingEvents);
+const assetUploaded = namesOf(['AssetUploaded']);
+const accepted = namesOf(['EmailQueued', 'EmailScheduled']);
+
+const isErased = async ({ store }: MissingDeps, stream: StreamName): Promise<boolean> =>
+  (await store.readStream(stream)).some(({ type }) => erasing.has(type));
+
+const missingFiles = async (deps: MissingDeps, events: readonly StoredEvent[], isThorough: boolean): Promise<readonly string[]> => {
+  const missing: string[] = [];
+  for (const event of events) {
+    for (const file of await filesNamedBy(deps, event, isThorough)) {
+      if (!(await deps.files.has(file)) && !(await isErased(deps, event.stream as StreamName))) missing.push(file);
+    }
+  }
+  return missing;
+};
+
+const filesNamedBy = async (deps: MissingDeps, event: StoredEvent, isThorough: boolean): Promise<readonly string[]> => {
+  const { dataFile, sealedFile } = metadataOf(event) ?? {};
+  const named = [dataFile, sealedFile].filter((file) => file !== undefined);
+  if (assetUploaded.has(event.type)) {
+    const file = dataOf(event)?.['file'];
+    return typeof file === 'string' ? [...named, file] : named;
+  }
+  if (!accepted.has(event.type)) return named;
+  return isThorough || dataOf(event)?.['attachmentCount'] !== 0
+    ? [...named, ...(await attachmentsOf(deps, event.stream as StreamName))]
+    : named;
+};
+
+/** Documents are deleted some days after the email is due, so the attachments of older emails are not looked for. */
+const attachmentsOf = async ({ eventLog, clock, limits }: MissingDeps, stream: StreamName): Promise<readonly string[]> => {
+  const loaded = await eventLog.load(stream).catch((fault: unknown) => {
+    if (fault instanceof UnreadableEvent) return [];
+    throw fault;
+  });
+  const first = loaded[0]?.event;
+  if (first?.type !== 'EmailQueued' && first?.type !== 'EmailScheduled') return [];
+  const dueAt = first.type === 'EmailScheduled' ? first.data.scheduledAt : first.data.at;
+  const mayBeGone = Date.parse(dueAt) + limits.generatedFileDays * DAY_MS <= clock.now();
+  return mayBeGone ? [] : (first.sealed?.attachments ?? []).map(({ file }) => file);
+};
+
+const dataOf = ({ data }: StoredEvent): JsonObject | undefined => {
+  try {
+    return JSON.parse(data) as JsonObject;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Undefined where the metadata is no JSON. */
+const metadataOf = ({ metadata }: StoredEvent): EventMetadata | undefined => {
+  try {
+    return decodeMetadata(metadata);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,130 @@
+/** Goes on without what is lost, where an operator says so, and records in the log what was given up. */
+import { handle, loadState, type Fold } from './command-handler.js';
+import { eraseAll, eraseStream } from './erase.js';
+import type { CheckDeps } from './check-stores.js';
+import type { CommandDeps } from './deps.js';
+import { firstAfter, noteOfLog } from './log-notes.js';
+import { missingParts } from './missing-parts.js';
+import { assetDecider } from '../domain/asset/state.js';
+import { emailDecider } from '../domain/email/decider.js';
+import { evolveInstance, type InstanceState } from '../domain/team/state.js';
+import type { InstanceEvent } from '../domain/team/events.js';
+import { INSTANCE_STREAM, splitStream, type StreamName } from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
+import type { LogNote, NotedStore } from '../domain/ports/log-note.js';
+import type { Keys } from '../domain/ports/keys.js';
+import type { Cause } from '../event-log/event-log.js';
+
+export type RepairDeps = CommandDeps & CheckDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'setMark'> }>;
+
+type Loss = Omit<Extract<InstanceEvent, { type: 'LossAccepted' }>['data'], 'at'>;
+
+/** The log as it is becomes the one that all stores belong to. Out: what was given up. */
+export const acceptLogAsItIs = async (deps: RepairDeps): Promise<Loss> => {
+  const { keys, files, readModels } = deps.noted;
+  const notes = await Promise.all([keys.note(), files.note(), readModels.note()]);
+  const seen = [...notes.map((note) => note?.position ?? 0), ...(await deps.checkpoints()).map(({ position }) => position)];
+  const after = await deps.store.head();
+  const upTo = Math.max(after, ...seen);
+  const loss: Loss = { store: 'log', after, upTo, lost: upTo - after };
+  await record(deps, loss);
+  // Keys that are as new as what is lost lack those alone that were destroyed in it.
+  if ((notes[0]?.position ?? 0) > after) await deleteWhatHasNoKey(deps);
+  await eraseAll(deps, 0);
+  const now = await noteOfLog(deps.store);
+  if (now === undefined) return loss;
+  await deps.keys.setMark({ position: now.position, hash: now.hash });
+  // A store that is no newer than this log keeps its note: what it lacks is still to be found.
+  for (const [index, store] of [keys, files, readModels].entries()) {
+    const note = notes[index];
+    if (note !== undefined && !(await isOfLog(deps, note))) await store.setNote(now);
+  }
+  return loss;
+};
+
+const isOfLog = async ({ store }: RepairDeps, { position, hash }: LogNote): Promise<boolean> =>
+  (await firstAfter(store, position - 1))?.hash === hash;
+
+/** Every email that still waits and whose key is missing ends as failed. Out: how many streams have lost their key. */
+export const acceptKeysAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
+  const after = (await deps.noted.keys.note())?.position ?? 0;
+  const upTo = await deps.store.head();
+  const missing = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: after, filesAfter: upTo });
+  const loss: Loss = { store: 'keys', after, upTo, lost: missing.keys.length };
+  await record(deps, loss);
+  for (const stream of missing.keys) if (splitStream(stream).kind === 'email') await loseContent(deps, stream);
+  await noteIn(deps, deps.noted.keys);
+  return loss;
+};
+
+/** What needs a missing file fails when it is read. Out: how many files are lost. */
+export const acceptFilesAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
+  const after = (await deps.noted.files.note())?.position ?? 0;
+  const upTo = await deps.store.head();
+  const missing = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: upTo, filesAfter: after, isThorough: true });
+  const loss: Loss = { store: 'files', after, upTo, lost: missing.files.length };
+  await record(deps, loss);
+  await noteIn(deps, deps.noted.files);
+  return loss;
+};
+
+const noteIn = async ({ store }: RepairDeps, noted: NotedStore): Promise<void> => {
+  const now = await noteOfLog(store);
+  if (now !== undefined) await noted.setNote(now);
+};
+
+const causeOfRepair = ({ clock }: Pick<CommandDeps, 'clock'>): Cause => ({
+  teamId: '',
+  actor: 'cli',
+  correlationId: 'repair',
+  causationId: 'repair',
+  at: isoTime(clock.now()),
+});
+
+const instanceFold: Fold<InstanceEvent, InstanceState> = { evolve: evolveInstance, initialState: undefined };
+
+const record = async (deps: RepairDeps, loss: Loss): Promise<void> => {
+  const cause = causeOfRepair(deps);
+  const { version } = await loadState(deps.eventLog, INSTANCE_STREAM, instanceFold);
+  await deps.eventLog.append(INSTANCE_STREAM, version, [{ type: 'LossAccepted', data: { at: cause.at, ...loss } }], cause);
+};
+
+/** What was deleted after this log ended stays so: its key is destroyed, and the log now says it too. */
+const deleteWhatHasNoKey = async (deps: RepairDeps): Promise<void> => {
+  const head = await deps.store.head();
+  const { keys } = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: await keysGivenUp(deps), filesAfter: head });
+  for (const stream of keys) {
+    const cause = { ...causeOfRepair(deps), teamId: await teamOf(deps, stream) };
+    const { at } = cause;
+    switch (splitStream(stream).kind) {
+      case 'email':
+        if (await isProcessing(deps, stream)) await loseContent(deps, stream);
+        await handle(deps.eventLog, stream, emailDecider, { type: 'DeleteEmail', at }, cause);
+        await handle(deps.eventLog, stream, emailDecider, { type: 'ArchiveEmail', at, retentionMs: 0 }, cause);
+        break;
+      case 'asset':
+        await handle(deps.eventLog, stream, assetDecider, { type: 'DeleteAsset', at }, cause);
+        break;
+    }
+    await eraseStream(deps, stream);
+  }
+};
+
+/** The position up to which missing keys were given up. */
+export const keysGivenUp = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>): Promise<number> =>
+  (await eventLog.load(INSTANCE_STREAM)).reduce(
+    (upTo, { event }) => (event.type === 'LossAccepted' && event.data.store === 'keys' ? event.data.upTo : upTo),
+    0,
+  );
+
+const isProcessing = async ({ eventLog }: RepairDeps, stream: StreamName): Promise<boolean> =>
+  (await loadState(eventLog, stream, emailDecider)).state?.status === 'processing';
+
+const loseContent = async (deps: RepairDeps, stream: StreamName): Promise<void> => {
+  const cause = causeOfRepair(deps);
+  const command = { type: 'LoseContent' as const, at: cause.at, text: 'the key of this email is lost' };
+  await handle(deps.eventLog, stream, emailDecider, command, { ...cause, teamId: await teamOf(deps, stream) });
+};
+
+const teamOf = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, stream: StreamName): Promise<string> =>
+  (await eventLog.load(stream))[0]?.metadata.teamId ?? '';

@@ -1,0 +1,111 @@
+/** Opens the stores that the settings name. One that is damaged ends this with a sentence that says which, and what helps. */
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { openSqliteEventStore } from './adapters/event-store/sqlite.js';
+import { openDirectoryFiles } from './adapters/files/directory.js';
+import { openFilesNote } from './adapters/files/log-note.js';
+import { loadMasterKey } from './adapters/keys/master-key-file.js';
+import { openSqliteKeys } from './adapters/keys/sqlite.js';
+import { openSqliteReadModels } from './adapters/read-models/sqlite.js';
+import { removeSqliteReadModels } from './adapters/read-models/remove.js';
+import { holdLock } from './adapters/sqlite/lock.js';
+import { isSqliteError } from './adapters/sqlite/database.js';
+import { openLogNote } from './adapters/sqlite/log-note.js';
+import { StoreFault } from './commands/check-stores.js';
+import { ConfigError, type Config } from './config.js';
+import type { EventStore } from './domain/ports/event-store.js';
+import type { Files } from './domain/ports/files.js';
+import type { Keys } from './domain/ports/keys.js';
+import type { NotedStores } from './domain/ports/log-note.js';
+import type { Logger } from './domain/ports/logger.js';
+import type { ReadModels } from './domain/ports/read-models.js';
+
+export type Stores = Readonly<{
+  store: EventStore;
+  keys: Keys;
+  readModels: ReadModels;
+  files: Files;
+  /** The notes that the stores keep of the log. */
+  noted: NotedStores;
+  /** The log, as messages name it. */
+  logPlace: string;
+  close: () => Promise<void>;
+}>;
+
+const pathOf = (url: string): string => url.slice(url.indexOf(':') + 1);
+
+/** Where each store is. */
+export const placesOf = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<'log' | 'keys' | 'readModels' | 'files', string>> => ({
+  log: pathOf(urls.eventStore),
+  keys: pathOf(urls.keys),
+  readModels: pathOf(urls.readModels),
+  files: pathOf(urls.files),
+});
+
+/** Makes what is not there yet. Rejects where a store cannot be opened. */
+export const openStores = (config: Config, logger: Logger): Stores => {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  const places = placesOf(config);
+  // A new master key beside keys that another has wrapped, or beside a log, would only hide that the right one is missing.
+  const mayCreate = !existsSync(places.keys) && !existsSync(places.log);
+  const masterKey = loadMasterKey({ value: config.masterKey, file: config.masterKeyFile, mayCreate });
+  const store = sound(places.log, LOG_HELP, () => openSqliteEventStore({ file: places.log }));
+  const keys = sound(places.keys, KEYS_HELP, () => openSqliteKeys({ file: places.keys, masterKey }));
+  const readModels = openSqliteReadModels({
+    file: places.readModels,
+    onFault: (err) => logger.error({ err }, 'the write-ahead log of a read model still holds what was erased, and could not be cut'),
+  });
+  const noted = {
+    keys: openLogNote({ file: places.keys }),
+    files: openFilesNote({ directory: places.files }),
+    readModels: openLogNote({ file: places.readModels }),
+  };
+  return {
+    store,
+    keys,
+    readModels,
+    files: openDirectoryFiles({ directory: places.files }),
+    noted,
+    logPlace: places.log,
+    close: async () => {
+      for (const { close } of Object.values(noted)) await close();
+      await readModels.close();
+      await store.close();
+      await keys.close();
+    },
+  };
+};
+
+type Held = Readonly<{ release: () => void }>;
+
+const lockFileOf = ({ dataDir }: Config): string => join(dataDir, 'process.lock');
+
+/** The bus is in this process, so only one may deliver from a data directory. */
+export const holdRole = (config: Config): Held => {
+  if (!config.roles.includes('process')) return { release: () => {} };
+  const lock = holdLock({ file: lockFileOf(config) });
+  if (lock !== undefined) return lock;
+  throw new ConfigError(`Another sealpost already delivers from ${config.dataDir}; stop it, or set SEALPOST_ROLES=http for this one.`);
+};
+
+/** For work that no service may run beside. */
+export const holdStopped = (config: Config): Held => {
+  const lock = holdLock({ file: lockFileOf(config) });
+  if (lock !== undefined) return lock;
+  throw new ConfigError(`A sealpost runs on ${config.dataDir}; stop it, then repeat this.`);
+};
+
+/** Deletes the read models; the next start makes them anew from the log. No process may have them open. */
+export const removeReadModels = (config: Config): void => removeSqliteReadModels({ file: placesOf(config).readModels });
+
+const LOG_HELP = 'it holds every email, template and API key; restore its newest backup (sealpost restore)';
+const KEYS_HELP = 'it holds the keys of all that is sealed; restore its newest backup (sealpost restore)';
+
+const sound = <Store>(file: string, help: string, open: () => Store): Store => {
+  try {
+    return open();
+  } catch (fault) {
+    if (!isSqliteError(fault, 'SQLITE_NOTADB') && !isSqliteError(fault, 'SQLITE_CORRUPT')) throw fault;
+    throw new StoreFault({ code: 'STORE_DAMAGED', message: `${file} is damaged (${(fault as Error).message}): ${help}` });
+  }
+};
