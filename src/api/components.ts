@@ -36,40 +36,71 @@ import {
 import { ErrorBodySchema } from './error.js';
 import { MailboxMessageSchema } from './mailbox.js';
 
+/** `description` says what the component is; what its schema says itself comes behind it. */
+export type Component = Readonly<{ schema: TSchema; description: string }>;
+
 /** Inner ones first, so that the outer ones refer to them. */
-export const components: Readonly<Record<string, TSchema>> = {
-  Recipient: RecipientSchema,
-  Attachment: AttachmentSchema,
-  PageMeta: PageMetaSchema,
-  Error: ErrorBodySchema,
-  Deleted: DeletedSchema,
-  SendEmailRequest: SendEmailRequestSchema,
-  SendEmailResponse: SendEmailResponseSchema,
-  RetryEmailResponse: RetryEmailResponseSchema,
-  EmailRecord: EmailRecordSchema,
-  EmailListItem: EmailListItemSchema,
-  BulkDeleteRequest: BulkDeleteRequestSchema,
-  BulkDeleteResponse: BulkDeleteResponseSchema,
-  CreateTemplateRequest: CreateTemplateRequestSchema,
-  UpdateTemplateRequest: UpdateTemplateRequestSchema,
-  Template: TemplateRecordSchema,
-  TemplateListItem: TemplateListItemSchema,
-  TemplateVersion: TemplateVersionSchema,
-  TemplateVersionRecord: TemplateVersionRecordSchema,
-  RestoreTemplateRequest: RestoreTemplateRequestSchema,
-  PreviewRequest: PreviewRequestSchema,
-  PreviewResponse: PreviewResponseSchema,
-  CreateAssetRequest: CreateAssetRequestSchema,
-  Asset: AssetRecordSchema,
-  CreateAttachmentTemplateRequest: CreateAttachmentTemplateRequestSchema,
-  ImportAttachmentTemplateRequest: ImportAttachmentTemplateRequestSchema,
-  UpdateAttachmentTemplateRequest: UpdateAttachmentTemplateRequestSchema,
-  AttachmentTemplate: AttachmentTemplateRecordSchema,
-  AttachmentTemplateListItem: AttachmentTemplateListItemSchema,
-  AttachmentTemplateVersion: AttachmentTemplateVersionSchema,
-  AttachmentTemplateVersionRecord: AttachmentTemplateVersionRecordSchema,
-  CreateApiKeyRequest: CreateApiKeyRequestSchema,
-  ApiKey: ApiKeyRecordSchema,
-  CreatedApiKey: CreatedApiKeySchema,
-  MailboxMessage: MailboxMessageSchema,
+export const components: Readonly<Record<string, Component>> = {
+  Recipient: { schema: RecipientSchema, description: 'A mailbox: an address, and the name that clients show for it.' },
+  Attachment: {
+    schema: AttachmentSchema,
+    description:
+      'A file of an email, of one of four kinds: generated from an attachment template, given in base64, fetched from an address, or taken from the gallery.',
+  },
+  PageMeta: { schema: PageMetaSchema, description: 'Where a page stands in its list, and where the next begins.' },
+  Error: { schema: ErrorBodySchema, description: 'Every error answer: what was wrong, where, and what would be right.' },
+  Deleted: { schema: DeletedSchema, description: 'The answer of a DELETE.' },
+  SendEmailRequest: { schema: SendEmailRequestSchema, description: 'One email: a template, its variables, and who gets it.' },
+  SendEmailResponse: { schema: SendEmailResponseSchema, description: 'The email as it was accepted: it is durable, and will be sent.' },
+  RetryEmailResponse: { schema: RetryEmailResponseSchema, description: 'The email as it is queued again.' },
+  EmailRecord: { schema: EmailRecordSchema, description: 'The whole log record of one email, with each recipient and each attempt.' },
+  EmailListItem: { schema: EmailListItemSchema, description: 'One email in a list.' },
+  BulkDeleteRequest: { schema: BulkDeleteRequestSchema, description: 'Which emails to delete.' },
+  BulkDeleteResponse: { schema: BulkDeleteResponseSchema, description: 'How many emails were deleted, and how many not.' },
+  CreateTemplateRequest: {
+    schema: CreateTemplateRequestSchema,
+    description: 'A new template of an email; what GET answered of another is taken as it is.',
+  },
+  UpdateTemplateRequest: { schema: UpdateTemplateRequestSchema, description: 'What to change of the draft of a template of an email.' },
+  Template: { schema: TemplateRecordSchema, description: 'A template of an email, with its draft.' },
+  TemplateListItem: { schema: TemplateListItemSchema, description: 'A template of an email in a list, without its content.' },
+  TemplateVersion: { schema: TemplateVersionSchema, description: 'A published version of a template of an email, without its content.' },
+  TemplateVersionRecord: {
+    schema: TemplateVersionRecordSchema,
+    description: 'A published version of a template of an email, with its content.',
+  },
+  RestoreTemplateRequest: { schema: RestoreTemplateRequestSchema, description: 'How a deleted template is taken back.' },
+  PreviewRequest: { schema: PreviewRequestSchema, description: 'What to render of a template of an email, without sending it.' },
+  PreviewResponse: { schema: PreviewResponseSchema, description: 'The mail as it would be sent.' },
+  CreateAssetRequest: { schema: CreateAssetRequestSchema, description: 'A file for the gallery, in base64.' },
+  Asset: { schema: AssetRecordSchema, description: 'A file of the gallery.' },
+  CreateAttachmentTemplateRequest: {
+    schema: CreateAttachmentTemplateRequestSchema,
+    description: 'A new attachment template; what GET answered of another is taken as it is.',
+  },
+  ImportAttachmentTemplateRequest: {
+    schema: ImportAttachmentTemplateRequestSchema,
+    description: 'An attachment template as GET answered it, here or elsewhere.',
+  },
+  UpdateAttachmentTemplateRequest: {
+    schema: UpdateAttachmentTemplateRequestSchema,
+    description: 'What to change of the draft of an attachment template.',
+  },
+  AttachmentTemplate: { schema: AttachmentTemplateRecordSchema, description: 'An attachment template, with its draft.' },
+  AttachmentTemplateListItem: {
+    schema: AttachmentTemplateListItemSchema,
+    description: 'An attachment template in a list, without its content.',
+  },
+  AttachmentTemplateVersion: {
+    schema: AttachmentTemplateVersionSchema,
+    description: 'A published version of an attachment template, without its content.',
+  },
+  AttachmentTemplateVersionRecord: {
+    schema: AttachmentTemplateVersionRecordSchema,
+    description: 'A published version of an attachment template, with its content.',
+  },
+  CreateApiKeyRequest: { schema: CreateApiKeyRequestSchema, description: 'A new API key, with at most what the calling key has.' },
+  ApiKey: { schema: ApiKeyRecordSchema, description: 'An API key, without its secret.' },
+  CreatedApiKey: { schema: CreatedApiKeySchema, description: 'A new API key with its secret, which is shown this once.' },
+  MailboxMessage: { schema: MailboxMessageSchema, description: 'A mail that the built-in mailbox received.' },
 };

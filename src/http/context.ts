@@ -69,6 +69,10 @@ declare module 'fastify' {
     uploads?: true;
     /** The media types that the answer may have where it is no JSON. */
     media?: string | readonly string[];
+    /** The command that the route calls: the API description names the codes that it may reject with. */
+    command?: keyof Commands;
+    /** Codes that the route may answer beside those of its command. */
+    codes?: readonly ErrorCode[];
     /** The code with which an unknown or malformed id is answered, for the API description. */
     unknownId?: ErrorCode;
   }

@@ -117,6 +117,8 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
       route: {
         idempotent: route.config?.idempotent === true,
         takesBody: route.schema?.body !== undefined,
+        command: route.config?.command,
+        codes: route.config?.codes ?? [],
         unknownId: route.config?.unknownId,
         media: route.config?.media,
         uploads: route.config?.uploads === true,

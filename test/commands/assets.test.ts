@@ -6,8 +6,7 @@ import { assetStream, assertDefined, parseAssetId } from '../../src/domain/ids.j
 import { AppendUnknown } from '../../src/domain/errors.js';
 import { deleteAsset, loadAsset } from '../../src/commands/assets.js';
 import { eraseAll } from '../../src/commands/erase.js';
-import { makeCommands } from '../../src/commands/index.js';
-import { caller, openWorld, OTHER_TEAM, stranger, TEAM } from '../support/command-world.js';
+import { caller, openWorld, OTHER_TEAM, stranger, TEAM, commandsOfTest } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
 import { png, svg } from '../support/pictures.js';
 
@@ -33,7 +32,7 @@ void t.test('an upload is recorded with what its bytes are, and comes back byte 
   t.same(await commands.getAsset(caller, id), record);
   t.same(await commands.assetContent(caller, id), { bytes: png, contentType: 'image/png', filename: 'logo.png' });
   t.same(
-    await makeCommands(elsewhere()).assetContent(caller, id),
+    await commandsOfTest(elsewhere()).assetContent(caller, id),
     { bytes: png, contentType: 'image/png', filename: 'logo.png' },
     'in another process too',
   );

@@ -1,13 +1,12 @@
 /** Commands on attachment templates: what is saved, by which names it is found, what an import does, and what a preview is made of. */
 import t from 'tap';
-import { makeCommands } from '../../src/commands/index.js';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from '../../src/commands/attachment-templates.js';
 import type { AttachmentTemplateRecord, CreateAttachmentTemplateRequest } from '../../src/api/attachment-templates.js';
 import { attachmentTemplateSlugStream, attachmentTemplateStream, assertDefined, parseAttachmentTemplateId } from '../../src/domain/ids.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { recordingGenerator } from '../support/recording-generator.js';
-import { caller, openWorld, schemaSaying, stranger, TEAM, welcome, type World } from '../support/command-world.js';
+import { caller, openWorld, schemaSaying, stranger, TEAM, welcome, type World, commandsOfTest } from '../support/command-world.js';
 
 const pagesSaying = (content: string) => [
   { pageId: 'p', pageName: 'Page', sections: [{ id: 's', type: 'main', components: [{ id: 'text', type: 'rich-text', content }] }] },
@@ -27,7 +26,7 @@ const withInvoice = async (): Promise<
 > => {
   const world = await openWorld();
   const generator = recordingGenerator();
-  const commands = makeCommands({ ...world.deps, generator });
+  const commands = commandsOfTest({ ...world.deps, generator });
   return { ...world, commands, generator, template: await commands.createAttachmentTemplate(caller, invoice) };
 };
 
@@ -242,7 +241,7 @@ void t.test('where the program dies in a creation, at whichever step, the slug n
       () => 'died',
     );
     store.beforeAppend(undefined);
-    const after = makeCommands(elsewhere());
+    const after = commandsOfTest(elsewhere());
     const found = await after.getAttachmentTemplate(caller, 'invoice').catch(() => undefined);
     if (outcome === 'made') {
       t.equal(appends, 3, 'a creation is three appends');

@@ -2,13 +2,12 @@
 import t from 'tap';
 import { loadAttachments } from '../../src/commands/attachments.js';
 import type { CommandDeps } from '../../src/commands/deps.js';
-import { makeCommands } from '../../src/commands/index.js';
 import type { CreateAttachmentTemplateRequest } from '../../src/api/attachment-templates.js';
 import type { SendEmailRequest } from '../../src/api/emails.js';
 import { DomainError } from '../../src/domain/errors.js';
 import { emailStream, assertDefined, parseAssetId, parseEmailId } from '../../src/domain/ids.js';
 import { OutboundFault } from '../../src/domain/ports/outbound-http.js';
-import { caller, openWorld, simple, stranger, welcome } from '../support/command-world.js';
+import { caller, openWorld, simple, stranger, welcome, commandsOfTest } from '../support/command-world.js';
 import { refusedWith } from '../support/given.js';
 import { recordingGenerator } from '../support/recording-generator.js';
 
@@ -55,7 +54,7 @@ const world = async (limits: Parameters<typeof openWorld>[0] = {}) => {
   const opened = await openWorld(limits);
   const generator = recordingGenerator();
   const deps: CommandDeps = { ...opened.deps, generator, outbound };
-  const commands = makeCommands(deps);
+  const commands = commandsOfTest(deps);
   await commands.createTemplate(caller, welcome);
   const template = await commands.createAttachmentTemplate(caller, invoice);
   const send = async (attachments: NonNullable<SendEmailRequest['attachments']>, more: Partial<SendEmailRequest> = {}) => {

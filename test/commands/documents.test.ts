@@ -5,12 +5,11 @@ import t, { type Test } from 'tap';
 import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { makeDocument, type DocumentOrder } from '../../src/commands/documents.js';
 import type { CommandDeps } from '../../src/commands/deps.js';
-import { makeCommands } from '../../src/commands/index.js';
 import type { DocumentComponent } from '../../src/domain/attachment-template/schema.js';
 import type { Limits } from '../../src/domain/limits.js';
 import { OutboundFault, type FetchFault, type OutboundHttp } from '../../src/domain/ports/outbound-http.js';
 import { emptyCompany } from '../../src/domain/team/state.js';
-import { caller, openWorld, stranger, TEAM } from '../support/command-world.js';
+import { caller, openWorld, stranger, TEAM, commandsOfTest } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { recordingGenerator } from '../support/recording-generator.js';
@@ -90,7 +89,7 @@ const making = async ({ sources, outbound = outboundOf({}), limits = {}, signal 
 void t.test('pictures come from the web and from the gallery, each once, typed by their bytes', async (t) => {
   const outbound = outboundOf({ '/a.png': PNG, '/b': SVG });
   const { world, deps } = await making({ sources: [] });
-  const asset = await makeCommands(deps).uploadAsset(caller, { filename: 'logo.png', bytes: PNG }, { count: 0, sizeBytes: 0 });
+  const asset = await commandsOfTest(deps).uploadAsset(caller, { filename: 'logo.png', bytes: PNG }, { count: 0, sizeBytes: 0 });
   const sources = [`${BASE}/a.png`, `asset:${asset.id}`, `${BASE}/b`];
   const generator = recordingGenerator(sources);
   const order = {

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import { loadAttachments } from '../../src/commands/attachments.js';
 import { isSameBody } from '../../src/commands/idempotency.js';
-import { makeCommands } from '../../src/commands/index.js';
 import type { CreateAttachmentTemplateRequest } from '../../src/api/attachment-templates.js';
 import type { SendEmailRequest } from '../../src/api/emails.js';
 import { DomainError } from '../../src/domain/errors.js';
@@ -12,7 +11,7 @@ import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.j
 import { refusedWith } from '../support/given.js';
 import { recordingGenerator } from '../support/recording-generator.js';
 import { eventually } from '../support/wait.js';
-import { caller, simple, stranger, welcome, withTemplate } from '../support/command-world.js';
+import { caller, simple, stranger, welcome, withTemplate, commandsOfTest } from '../support/command-world.js';
 
 const idOf = (id: string) => assertDefined(parseEmailId(id), 'email id');
 const attachment = { filename: 'a.bin', content: Buffer.alloc(10).toString('base64'), contentType: 'application/octet-stream' };
@@ -41,7 +40,7 @@ void t.test('the same key and body is answered with the same bytes, however ofte
   await commands.deleteEmail(caller, idOf(first.body.id));
   t.same(world.keys.ids(), []);
   await again('after the email is deleted and its key destroyed');
-  const later = await makeCommands(world.elsewhere()).sendEmail(caller, request, keyed(request));
+  const later = await commandsOfTest(world.elsewhere()).sendEmail(caller, request, keyed(request));
   t.same(later, { body: first.body, replayed: true }, 'by another process');
   t.equal(queuedEvents(world.store.events), 1);
 });
@@ -145,7 +144,7 @@ const withHeldDocuments = async () => {
       },
     },
   };
-  const commands = makeCommands(deps);
+  const commands = commandsOfTest(deps);
   await commands.createAttachmentTemplate(caller, invoice);
   return { ...world, commands, made: generator.made, gate };
 };

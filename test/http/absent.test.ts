@@ -15,7 +15,7 @@ const withoutNulls = (schema: TSchema, text: string): unknown => {
 void t.test('every request keeps of nothing but nulls what it requires, and what says null itself', async (t) => {
   const requests = Object.entries(components).filter(([name]) => name.endsWith('Request'));
   t.ok(requests.length >= 8);
-  for (const [name, schema] of requests) {
+  for (const [name, { schema }] of requests) {
     const fields = Object.entries(schema['properties'] as Record<string, TSchema>);
     const kept = fields.filter(
       ([field, { anyOf }]) =>

@@ -1,6 +1,9 @@
 /** The API description: complete, free of loose ends, and true. */
 import t from 'tap';
+import { commandCodes } from '../../src/commands/error-codes.js';
+import { DomainError, type ErrorCode } from '../../src/domain/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.js';
+import { statusOf } from '../../src/http/errors.js';
 import { openApiDocument, routesOf } from '../../src/http/server.js';
 import { sampleTemplates } from '../../src/samples/index.js';
 import { sendExamples } from '../../src/api/examples.js';
@@ -95,6 +98,84 @@ void t.test('the document', async (t) => {
   });
 });
 
+/** The codes that the document names for an operation, by status. */
+const namedCodes = (document: JsonObject, operation: JsonObject): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    Object.entries(object(operation['responses'])).flatMap(([status, response]) => {
+      const reference = object(response)['$ref'];
+      const whole = object(typeof reference === 'string' ? resolve(document, reference) : response);
+      const schema = object(object(object(whole['content'])['application/json'])['schema'])['allOf'];
+      const codes = Array.isArray(schema) ? object(object(object(schema[1] as Json)['properties'])['code'])['enum'] : undefined;
+      return Array.isArray(codes) ? [[status, codes as readonly string[]] as const] : [];
+    }),
+  );
+
+/** The path of a route with ids that the fakes know. */
+const urlOf = (path: string): string =>
+  path
+    .replace(':version', '1')
+    .replace(
+      ':id',
+      path.startsWith('/api/emails')
+        ? EMAIL
+        : path.startsWith('/api/api-keys')
+          ? KEY_ID
+          : path.startsWith('/api/assets')
+            ? ASSET
+            : 'welcome',
+    );
+
+void t.test('every operation names its codes, each with its status, and every code belongs to one', async (t) => {
+  const { app, calls, during } = await fakeServer({ mailbox: fakeMailbox() });
+  t.teardown(() => app.close());
+  const document = openApiDocument(app);
+  const seen = new Set<string>();
+  for (const route of routesOf(app)) {
+    const operation = object(object(object(document['paths'])[route.path.replace(/:([a-z]+)/g, '{$1}')])[route.method.toLowerCase()]);
+    if (operation['operationId'] === undefined) continue;
+    const name = `${route.method} ${route.path}`;
+    const named = namedCodes(document, operation);
+    for (const [status, codes] of named)
+      for (const code of codes) {
+        seen.add(code);
+        t.equal(statusOf[code as ErrorCode], Number(status), `${name}: ${code}`);
+      }
+    if (!route.path.startsWith('/api/')) continue;
+    t.ok(route.command !== undefined || route.codes.length > 0, `${name} says which command it calls`);
+    if (route.command === undefined) continue;
+    const ask = () =>
+      app.inject({
+        method: route.method as 'POST',
+        url: urlOf(route.path),
+        headers: { ...bearer('unlimited'), ...(route.takesBody ? { 'content-type': 'application/json' } : {}) },
+        ...(route.takesBody ? { payload: JSON.stringify(Object.values(route.examples ?? {})[0]?.value) } : {}),
+      });
+    for (const code of commandCodes[route.command]) {
+      during.run = () => {
+        throw new DomainError(code, 'refused');
+      };
+      const response = await ask();
+      t.equal(calls.at(-1)?.[0], route.command, `${name} calls ${route.command}`);
+      const answered = response.json<{ code: string }>().code;
+      t.equal(answered, code);
+      t.ok(named.get(String(response.statusCode))?.includes(answered), `${name} names ${answered} of ${response.statusCode}`);
+    }
+  }
+  t.same([...seen].sort(), Object.keys(statusOf).sort());
+});
+
+void t.test('every component is described', async (t) => {
+  const { app } = await fakeServer({ mailbox: fakeMailbox() });
+  t.teardown(() => app.close());
+  const document = openApiDocument(app);
+  for (const [kind, all] of Object.entries(object(document['components'])))
+    for (const [name, component] of Object.entries(object(all))) t.match(object(component)['description'], /\S/, `${kind}/${name}`);
+  const tags = (document['tags'] as readonly Json[]).map((tag) => object(tag)['name']);
+  for (const item of Object.values(object(document['paths'])))
+    for (const operation of Object.values(object(item)))
+      for (const tag of object(operation)['tags'] as Json[]) t.ok(tags.includes(tag), String(tag));
+});
+
 void t.test('every example is taken by the endpoint it belongs to', async (t) => {
   const { app } = await fakeServer();
   t.teardown(() => app.close());
@@ -102,16 +183,7 @@ void t.test('every example is taken by the endpoint it belongs to', async (t) =>
   for (const route of routesOf(app)) {
     if (route.takesBody) t.ok(route.examples, `${route.method} ${route.path} has examples`);
     for (const [name, { value }] of Object.entries(route.examples ?? {})) {
-      const url = route.path.replace(
-        ':id',
-        route.path.startsWith('/api/emails')
-          ? EMAIL
-          : route.path.startsWith('/api/api-keys')
-            ? KEY_ID
-            : route.path.startsWith('/api/assets')
-              ? ASSET
-              : 'welcome',
-      );
+      const url = urlOf(route.path);
       const response = await app.inject({
         method: route.method as 'POST',
         url,

@@ -4,6 +4,9 @@ import { firstTeam, systemCaller } from '../../src/commands/first-start.js';
 import { startApp, type App, type AppOptions } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
 import { permissions } from '../../src/domain/api-key/permissions.js';
+import { codesOfRoute } from '../../src/http/openapi/errors.js';
+import { routesOf, type RegisteredRoute } from '../../src/http/server.js';
+import type { ErrorCode } from '../../src/domain/errors.js';
 import type { EmailRecord, SendEmailResponse } from '../../src/api/emails.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Engine } from '../../src/engine.js';
@@ -78,7 +81,9 @@ export const startTestApp = async ({ dataDir, settings = {}, ...options }: TestA
       headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
       ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    return { status: response.statusCode, headers: response.headers, body: jsonOf(response.body) as Body, text: response.body };
+    const answer = jsonOf(response.body);
+    if (response.statusCode >= 400) assertNamed(app, method, path, answer);
+    return { status: response.statusCode, headers: response.headers, body: answer as Body, text: response.body };
   };
 
   const email = async (id: string): Promise<EmailRecord> => {
@@ -105,6 +110,18 @@ export const startTestApp = async ({ dataDir, settings = {}, ...options }: TestA
         throw new Error(`the email is ${record.status}`);
       }),
   };
+};
+
+/** What is answered is what the API description names for the endpoint. */
+const assertNamed = ({ server }: App, method: string, path: string, answer: unknown): void => {
+  const target = path.split('?')[0] ?? '';
+  const routes = routesOf(server).filter((route) => route.method === method);
+  const fits = ({ path: pattern }: RegisteredRoute): boolean => new RegExp(`^${pattern.replace(/:[a-z]+/g, '[^/]+')}$`).test(target);
+  const route = routes.find(({ path: pattern }) => pattern === target) ?? routes.find(fits);
+  const { code } = answer as Readonly<{ code: ErrorCode }>;
+  // The router itself answers what has no address.
+  if (route !== undefined && code !== 'NOT_FOUND' && !codesOfRoute(route).has(code))
+    throw new Error(`${method} ${route.path} answers ${code}, which its description does not name`);
 };
 
 const jsonOf = (text: string): unknown => {

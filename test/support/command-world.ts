@@ -5,7 +5,9 @@ import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
 import type { Caller } from '../../src/commands/caller.js';
 import { makeCommandDeps, type CommandDeps } from '../../src/commands/deps.js';
+import { commandCodes } from '../../src/commands/error-codes.js';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
+import { DomainError } from '../../src/domain/errors.js';
 import { permissions } from '../../src/domain/api-key/permissions.js';
 import type { SendEmailRequest } from '../../src/api/emails.js';
 import { openEventLog, startOf } from '../../src/event-log/event-log.js';
@@ -25,6 +27,23 @@ export const OTHER_TEAM = assertDefined(parseTeamId('22222222-2222-4222-8222-222
 const callerOf = (teamId: TeamId): Caller => ({ teamId, actor: 'apiKey:key_1', permissions, correlationId: 'request-1' });
 export const caller = callerOf(TEAM);
 export const stranger = callerOf(OTHER_TEAM);
+
+/** Commands that may reject with no other codes than those that the API description names for them. */
+export const commandsOfTest = (deps: CommandDeps): Commands =>
+  Object.fromEntries(
+    Object.entries(makeCommands(deps)).map(([name, command]) => [
+      name,
+      async (...args: never[]) => {
+        try {
+          return await (command as (...args: never[]) => Promise<unknown>)(...args);
+        } catch (fault) {
+          if (fault instanceof DomainError && !commandCodes[name as keyof Commands].includes(fault.code))
+            throw new Error(`${name} rejects with ${fault.code}, which src/commands/error-codes.ts does not name`, { cause: fault });
+          throw fault;
+        }
+      },
+    ]),
+  ) as Commands;
 
 export type World = Readonly<{
   deps: CommandDeps;
@@ -88,7 +107,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
     keys,
     files,
     copiesForgotten,
-    commands: makeCommands(deps),
+    commands: commandsOfTest(deps),
     elsewhere: open,
     events: async (stream) => (await deps.eventLog.load(stream)).map(({ event }) => event),
   };

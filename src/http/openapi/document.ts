@@ -2,8 +2,9 @@
 import type { Json, JsonObject } from '../../domain/json.js';
 import { isJsonObject } from '../../domain/json.js';
 import type { Access } from '../context.js';
-import { statusOf } from '../errors.js';
 import { components } from '../../api/components.js';
+import type { Commands } from '../../commands/index.js';
+import { errorResponses, rateHeaders, sharedResponses } from './errors.js';
 import type { ErrorCode } from '../../domain/errors.js';
 
 /** A route as it was registered, as far as the description needs it. */
@@ -18,6 +19,9 @@ export type DescribedRoute = Readonly<{
   /** The answer carries an `ETag`, and the route takes `If-Match`. */
   etag: boolean;
   conditional: boolean;
+  /** The command that it calls, and the codes that it may answer beside those of the command. */
+  command: keyof Commands | undefined;
+  codes: readonly ErrorCode[];
   unknownId: ErrorCode | undefined;
   /** Takes a file as multipart/form-data too. */
   uploads: boolean;
@@ -48,7 +52,16 @@ const textOf = (value: Json): string =>
     isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1))) : member,
   );
 
-const definitions: JsonObject = mapObject(object(asJson(components)), tidy);
+const definitions: JsonObject = mapObject(
+  Object.fromEntries(Object.entries(components).map(([name, { schema }]) => [name, asJson(schema)])),
+  tidy,
+);
+
+/** What the component is, then what its schema says of itself. */
+const described = (schema: Json, name: string): JsonObject => {
+  const own = object(schema)['description'];
+  return { ...object(schema), description: [components[name]?.description, ...(typeof own === 'string' ? [`${own}.`] : [])].join(' ') };
+};
 
 /** Schema texts by which a subtree is known for one of the named components. */
 const named = new Map(Object.entries(definitions).map(([name, schema]) => [textOf(schema), name]));
@@ -61,62 +74,6 @@ const withReferences = (value: Json, isDefinition = false): Json => {
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
   return mapObject(value, (member) => withReferences(member));
 };
-
-const json = (schema: Json): JsonObject => ({ 'application/json': { schema } });
-
-const errorSchema = { $ref: '#/components/schemas/Error' } as const;
-
-const rateHeaders: JsonObject = {
-  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
-  'X-RateLimit-Limit': { $ref: '#/components/headers/RateLimitLimit' },
-  'X-RateLimit-Remaining': { $ref: '#/components/headers/RateLimitRemaining' },
-  'X-RateLimit-Reset': { $ref: '#/components/headers/RateLimitReset' },
-};
-
-const errorResponse = (description: string, headers: JsonObject = {}): JsonObject => ({
-  description,
-  headers: { ...rateHeaders, ...headers },
-  content: json(errorSchema),
-});
-
-const codesOf = (status: number, among: readonly ErrorCode[]): string =>
-  among
-    .filter((code) => statusOf[code] === status)
-    .map((code) => `\`${code}\``)
-    .join(', ');
-
-const requestFaults: readonly ErrorCode[] = [
-  'VALIDATION_ERROR',
-  'MALFORMED_JSON',
-  'JSON_TOO_COMPLEX',
-  'BODY_TOO_LARGE',
-  'UNSUPPORTED_CONTENT_TYPE',
-  'URL_TOO_LONG',
-  'MALFORMED_REQUEST',
-];
-const keyFaults: readonly ErrorCode[] = ['UNAUTHORIZED', 'INVALID_API_KEY', 'API_KEY_NOT_FOUND', 'API_KEY_REVOKED', 'API_KEY_EXPIRED'];
-
-const sharedResponses = (): JsonObject => ({
-  BadRequest: errorResponse(`The request is wrong; \`code\` says how: ${codesOf(400, requestFaults)}, or a rule of this endpoint.`),
-  Unauthorized: errorResponse(`No good API key: ${codesOf(401, keyFaults)}.`),
-  Forbidden: errorResponse('The key lacks the permission: `FORBIDDEN`; or plain HTTP where HTTPS is required: `HTTPS_REQUIRED`.'),
-  TooManyRequests: errorResponse(
-    'Too many requests: `RATE_LIMIT_EXCEEDED`; or, where a document is made, too many of them at once: `GENERATOR_BUSY`; or too many bodies of over 50,000 members: `TOO_MANY_LARGE_BODIES`.',
-    { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
-  ),
-  ServerError: errorResponse('A fault of the service: `INTERNAL_ERROR`.'),
-});
-
-const response = (name: string): JsonObject => ({ $ref: `#/components/responses/${name}` });
-
-const errorResponses = (route: DescribedRoute): JsonObject => ({
-  400: response('BadRequest'),
-  ...(route.access === 'public' ? {} : { 401: response('Unauthorized') }),
-  403: response('Forbidden'),
-  ...(route.unknownId === undefined ? {} : { 404: errorResponse(`Unknown, malformed, or another team’s: \`${route.unknownId}\`.`) }),
-  429: response('TooManyRequests'),
-  500: response('ServerError'),
-});
 
 const successDescriptions: Readonly<Record<string, string>> = { 200: 'Done.', 201: 'Created.', 503: 'Not ready.' };
 
@@ -211,7 +168,7 @@ const sharedParts = (): JsonObject => ({
     },
   },
   responses: sharedResponses(),
-  schemas: mapObject(definitions, (schema) => withReferences(schema, true)),
+  schemas: mapObject(definitions, (schema, name) => described(withReferences(schema, true), name)),
 });
 
 /** In: what @fastify/swagger made of the routes, and the routes. Out: the whole document (OpenAPI 3.1). */

@@ -9,6 +9,8 @@ import { completeDocument, type DescribedRoute } from './document.js';
 const tags = [
   { name: 'Emails', description: 'Send, read, retry and delete.' },
   { name: 'Templates', description: 'What emails are rendered from.' },
+  { name: 'Attachment templates', description: 'What PDF files and workbooks are made from.' },
+  { name: 'Assets', description: 'The gallery: pictures and files that templates and attachments name.' },
   { name: 'API keys', description: 'Who may call.' },
   {
     name: 'Mailbox',

@@ -34,7 +34,7 @@ const collectionRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/api-keys',
     {
-      config: { access },
+      config: { access, codes: ['INVALID_CURSOR'] },
       preValidation: coerceQuery(PagingQuerySchema),
       schema: {
         summary: 'List API keys',
@@ -54,7 +54,7 @@ const collectionRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/api-keys',
     {
-      config: { access, examples: createApiKeyExamples },
+      config: { access, command: 'createApiKey', examples: createApiKeyExamples },
       schema: {
         summary: 'Create an API key',
         description:
@@ -77,7 +77,7 @@ const keyRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/api-keys/:id',
     {
-      config: { access, unknownId },
+      config: { access, command: 'getApiKey', unknownId },
       schema: { summary: 'Read an API key', operationId: 'getApiKey', tags, params, response: { 200: ApiKeyRecordSchema } },
     },
     (request) => deps.commands.getApiKey(callerOf(request), apiKeyIdOf(request.params.id)),
@@ -86,7 +86,7 @@ const keyRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/api-keys/:id',
     {
-      config: { access, unknownId },
+      config: { access, command: 'revokeApiKey', unknownId },
       preValidation: coerceQuery(RevokeApiKeyQuerySchema),
       schema: {
         summary: 'Revoke an API key',

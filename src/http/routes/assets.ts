@@ -43,7 +43,7 @@ const uploadRoute = (app: App, deps: Deps): void => {
   app.post(
     '/api/assets',
     {
-      config: { access: 'templates:write', uploads: true, examples: createAssetExamples },
+      config: { access: 'templates:write', command: 'uploadAsset', uploads: true, examples: createAssetExamples },
       onRequest: uploadSlots(deps),
       schema: {
         summary: 'Upload an asset',
@@ -72,7 +72,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/assets',
     {
-      config: { access: 'templates:read' },
+      config: { access: 'templates:read', codes: ['INVALID_CURSOR'] },
       preValidation: coerceQuery(AssetListQuerySchema),
       schema: {
         summary: 'List assets',
@@ -94,7 +94,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/assets/:id',
     {
-      config: { access: 'templates:read', unknownId },
+      config: { access: 'templates:read', command: 'getAsset', unknownId },
       schema: { summary: 'Read an asset', operationId: 'getAsset', tags, params, response: { 200: AssetRecordSchema } },
     },
     (request) => deps.commands.getAsset(callerOf(request), assetIdOf(request.params.id)),
@@ -103,7 +103,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/assets/:id/content',
     {
-      config: { access: 'templates:read', unknownId, media: 'application/octet-stream' },
+      config: { access: 'templates:read', command: 'assetContent', unknownId, media: 'application/octet-stream' },
       schema: {
         summary: 'Download an asset',
         description: 'Its bytes, with the type that they have.',
@@ -127,7 +127,7 @@ const deleteRoute = (app: App, deps: Deps): void => {
   app.delete(
     '/api/assets/:id',
     {
-      config: { access: 'templates:write', unknownId },
+      config: { access: 'templates:write', command: 'deleteAsset', unknownId },
       schema: {
         summary: 'Delete an asset',
         description: 'Its bytes are gone for good; emails already accepted keep what they carry.',

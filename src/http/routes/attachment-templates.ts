@@ -45,7 +45,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/templates/attachment',
     {
-      config: { access: 'templates:read' },
+      config: { access: 'templates:read', codes: ['INVALID_CURSOR'] },
       preValidation: coerceQuery(TemplateListQuerySchema),
       schema: {
         summary: 'List attachment templates',
@@ -66,7 +66,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/templates/attachment/:id',
     {
-      config: { access: 'templates:read', unknownId, etag: true },
+      config: { access: 'templates:read', command: 'getAttachmentTemplate', unknownId, etag: true },
       schema: {
         summary: 'Read an attachment template',
         description: 'The answer is an export: `POST /api/templates/attachment/import` takes it as it is, and so do POST and PATCH.',
@@ -84,7 +84,7 @@ const creationRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/attachment',
     {
-      config: { access: 'templates:write', etag: true, examples: createAttachmentTemplateExamples },
+      config: { access: 'templates:write', command: 'createAttachmentTemplate', etag: true, examples: createAttachmentTemplateExamples },
       schema: {
         summary: 'Create an attachment template',
         description: 'Checks the whole schema for each of its formats and names the path of each fault.',
@@ -104,7 +104,7 @@ const creationRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/attachment/import',
     {
-      config: { access: 'templates:write', etag: true, examples: importAttachmentTemplateExamples },
+      config: { access: 'templates:write', command: 'importAttachmentTemplate', etag: true, examples: importAttachmentTemplateExamples },
       schema: {
         summary: 'Import an attachment template',
         description:
@@ -127,7 +127,14 @@ const changeRoutes = (app: App, deps: Deps): void => {
   app.patch(
     '/api/templates/attachment/:id',
     {
-      config: { access: 'templates:write', unknownId, etag: true, conditional: true, examples: updateAttachmentTemplateExamples },
+      config: {
+        access: 'templates:write',
+        command: 'updateAttachmentTemplate',
+        unknownId,
+        etag: true,
+        conditional: true,
+        examples: updateAttachmentTemplateExamples,
+      },
       schema: {
         summary: 'Change the draft of an attachment template',
         description: 'What is published stays as it is until the next publish.',
@@ -147,7 +154,7 @@ const changeRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/templates/attachment/:id',
     {
-      config: { access: 'templates:write', unknownId, conditional: true },
+      config: { access: 'templates:write', command: 'deleteAttachmentTemplate', unknownId, conditional: true },
       schema: {
         summary: 'Delete an attachment template',
         description:
@@ -160,11 +167,13 @@ const changeRoutes = (app: App, deps: Deps): void => {
     },
     (request) => deps.commands.deleteAttachmentTemplate(callerOf(request), request.params.id, expectedRevisions(request)),
   );
+};
 
+const publishRoute = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/attachment/:id/publish',
     {
-      config: { access: 'templates:write', unknownId, etag: true, conditional: true },
+      config: { access: 'templates:write', command: 'publishAttachmentTemplate', unknownId, etag: true, conditional: true },
       schema: {
         summary: 'Publish the draft as the next version',
         operationId: 'publishAttachmentTemplate',
@@ -182,7 +191,12 @@ const previewRoute = (app: App, deps: Deps): void => {
   app.get(
     '/api/templates/attachment/:id/preview',
     {
-      config: { access: 'templates:read', unknownId, media: [files.pdf.contentType, files.excel.contentType] },
+      config: {
+        access: 'templates:read',
+        command: 'previewAttachmentTemplate',
+        unknownId,
+        media: [files.pdf.contentType, files.excel.contentType],
+      },
       schema: {
         summary: 'Make the document of an attachment template',
         description: 'Answers the file itself. Default values stand in for variables that are not given.',
@@ -245,5 +259,6 @@ export const attachmentTemplateRoutes = (app: App, deps: Deps): void => {
   readRoutes(app, deps);
   creationRoutes(app, deps);
   changeRoutes(app, deps);
+  publishRoute(app, deps);
   previewRoute(app, deps);
 };

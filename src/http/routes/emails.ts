@@ -66,7 +66,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/emails',
     {
-      config: { access: 'emails:read' },
+      config: { access: 'emails:read', codes: ['INVALID_CURSOR'] },
       preValidation: coerceQuery(EmailListQuerySchema),
       schema: {
         summary: 'List emails',
@@ -88,7 +88,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/emails/:id',
     {
-      config: { access: 'emails:read', unknownId: 'EMAIL_NOT_FOUND' },
+      config: { access: 'emails:read', command: 'getEmail', unknownId: 'EMAIL_NOT_FOUND' },
       schema: {
         summary: 'Read an email',
         description:
@@ -111,7 +111,7 @@ const writeRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/emails/send',
     {
-      config: { access: 'emails:send', idempotent: true, examples: sendExamples, unknownId: 'ERR_TMPL_002' },
+      config: { access: 'emails:send', command: 'sendEmail', idempotent: true, examples: sendExamples, unknownId: 'ERR_TMPL_002' },
       onRequest,
       schema: {
         summary: 'Send an email',
@@ -134,7 +134,7 @@ const writeRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/emails/:id/retry',
     {
-      config: { access: 'emails:send', idempotent: true, unknownId: 'EMAIL_NOT_FOUND' },
+      config: { access: 'emails:send', command: 'retryEmail', idempotent: true, unknownId: 'EMAIL_NOT_FOUND' },
       onRequest,
       schema: {
         summary: 'Retry a failed email',
@@ -153,7 +153,7 @@ const deleteRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/emails/:id',
     {
-      config: { access: 'emails:delete', unknownId: 'EMAIL_NOT_FOUND' },
+      config: { access: 'emails:delete', command: 'deleteEmail', unknownId: 'EMAIL_NOT_FOUND' },
       schema: {
         summary: 'Delete an email',
         description: 'Destroys the key under which its personal data is sealed. An email in delivery is answered 400 EMAIL_IN_PROGRESS.',
@@ -169,7 +169,7 @@ const deleteRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/emails/bulk',
     {
-      config: { access: 'emails:delete', examples: bulkDeleteExamples },
+      config: { access: 'emails:delete', command: 'deleteEmails', examples: bulkDeleteExamples },
       schema: {
         summary: 'Delete many emails',
         description: `Either the emails of \`ids\`, or those that match a filter, the newest first, at most ${deps.limits.bulkDeleteIdsMax} per call.`,

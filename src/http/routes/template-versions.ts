@@ -29,7 +29,7 @@ const emailVersionRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/templates/:id/versions',
     {
-      config: { access: 'templates:read', unknownId },
+      config: { access: 'templates:read', command: 'templateVersions', unknownId },
       schema: {
         summary: 'List the published versions of a template',
         operationId: 'listTemplateVersions',
@@ -44,7 +44,7 @@ const emailVersionRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/templates/:id/versions/:version',
     {
-      config: { access: 'templates:read', unknownId },
+      config: { access: 'templates:read', command: 'templateVersion', unknownId },
       schema: {
         summary: 'Read a published version of a template',
         operationId: 'getTemplateVersion',
@@ -62,7 +62,7 @@ const emailRestoreRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/:id/versions/:version/restore',
     {
-      config: { access: 'templates:write', unknownId, etag: true, conditional: true },
+      config: { access: 'templates:write', command: 'restoreTemplateVersion', unknownId, etag: true, conditional: true },
       schema: {
         summary: 'Make a published version the draft again',
         description: restoring,
@@ -81,7 +81,7 @@ const emailRestoreRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/:id/restore',
     {
-      config: { access: 'templates:write', unknownId, etag: true, examples: restoreTemplateExamples },
+      config: { access: 'templates:write', command: 'restoreTemplate', unknownId, etag: true, examples: restoreTemplateExamples },
       preValidation: bodyMayBeAbsent,
       schema: {
         summary: 'Restore a deleted template',
@@ -103,7 +103,7 @@ const attachmentVersionRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/templates/attachment/:id/versions',
     {
-      config: { access: 'templates:read', unknownId },
+      config: { access: 'templates:read', command: 'attachmentTemplateVersions', unknownId },
       schema: {
         summary: 'List the published versions of an attachment template',
         operationId: 'listAttachmentTemplateVersions',
@@ -118,7 +118,7 @@ const attachmentVersionRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/templates/attachment/:id/versions/:version',
     {
-      config: { access: 'templates:read', unknownId },
+      config: { access: 'templates:read', command: 'attachmentTemplateVersion', unknownId },
       schema: {
         summary: 'Read a published version of an attachment template',
         operationId: 'getAttachmentTemplateVersion',
@@ -136,7 +136,7 @@ const attachmentRestoreRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/attachment/:id/versions/:version/restore',
     {
-      config: { access: 'templates:write', unknownId, etag: true, conditional: true },
+      config: { access: 'templates:write', command: 'restoreAttachmentTemplateVersion', unknownId, etag: true, conditional: true },
       schema: {
         summary: 'Make a published version the draft again',
         description: restoring,
@@ -158,7 +158,7 @@ const attachmentRestoreRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/attachment/:id/restore',
     {
-      config: { access: 'templates:write', unknownId, etag: true, examples: restoreTemplateExamples },
+      config: { access: 'templates:write', command: 'restoreAttachmentTemplate', unknownId, etag: true, examples: restoreTemplateExamples },
       preValidation: bodyMayBeAbsent,
       schema: {
         summary: 'Restore a deleted attachment template',

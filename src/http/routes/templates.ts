@@ -26,7 +26,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/templates',
     {
-      config: { access: 'templates:read' },
+      config: { access: 'templates:read', codes: ['INVALID_CURSOR'] },
       preValidation: coerceQuery(TemplateListQuerySchema),
       schema: {
         summary: 'List templates',
@@ -47,7 +47,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/templates/:id',
     {
-      config: { access: 'templates:read', unknownId, etag: true },
+      config: { access: 'templates:read', command: 'getTemplate', unknownId, etag: true },
       schema: {
         summary: 'Read a template',
         description: 'The answer may be sent back as it is, to the PATCH, and to the POST of another team or server.',
@@ -61,11 +61,11 @@ const readRoutes = (app: App, deps: Deps): void => {
   );
 };
 
-const writeRoutes = (app: App, deps: Deps): void => {
+const creationRoute = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates',
     {
-      config: { access: 'templates:write', etag: true, examples: createTemplateExamples },
+      config: { access: 'templates:write', command: 'createTemplate', etag: true, examples: createTemplateExamples },
       schema: {
         summary: 'Create a template',
         description: 'Checks the whole schema and names the path of each fault.',
@@ -81,11 +81,20 @@ const writeRoutes = (app: App, deps: Deps): void => {
       return tagged(reply, record);
     },
   );
+};
 
+const changeRoutes = (app: App, deps: Deps): void => {
   app.patch(
     '/api/templates/:id',
     {
-      config: { access: 'templates:write', unknownId, etag: true, conditional: true, examples: updateTemplateExamples },
+      config: {
+        access: 'templates:write',
+        command: 'updateTemplate',
+        unknownId,
+        etag: true,
+        conditional: true,
+        examples: updateTemplateExamples,
+      },
       schema: {
         summary: 'Change the draft of a template',
         description: 'What is published stays as it is until the next publish.',
@@ -105,7 +114,7 @@ const writeRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/templates/:id',
     {
-      config: { access: 'templates:write', unknownId, conditional: true },
+      config: { access: 'templates:write', command: 'deleteTemplate', unknownId, conditional: true },
       schema: {
         summary: 'Delete a template',
         description: 'Emails already accepted are still sent. For 30 days `POST /api/templates/{id}/restore` takes it back.',
@@ -123,7 +132,7 @@ const actionRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/:id/publish',
     {
-      config: { access: 'templates:write', unknownId, etag: true, conditional: true },
+      config: { access: 'templates:write', command: 'publishTemplate', unknownId, etag: true, conditional: true },
       schema: {
         summary: 'Publish the draft as the next version',
         operationId: 'publishTemplate',
@@ -139,7 +148,7 @@ const actionRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/templates/:id/preview',
     {
-      config: { access: 'templates:read', unknownId, examples: previewExamples },
+      config: { access: 'templates:read', command: 'previewTemplate', unknownId, examples: previewExamples },
       schema: {
         summary: 'Render a template without sending',
         description: 'Default values stand in for variables that are not given.',
@@ -157,6 +166,7 @@ const actionRoutes = (app: App, deps: Deps): void => {
 /** Registers the routes under /api/templates. */
 export const templateRoutes = (app: App, deps: Deps): void => {
   readRoutes(app, deps);
-  writeRoutes(app, deps);
+  creationRoute(app, deps);
+  changeRoutes(app, deps);
   actionRoutes(app, deps);
 };

@@ -1,0 +1,113 @@
+/**
+ * What each command may reject with: the API description names these codes for the endpoint that calls it. A command without a line
+ * does not compile, and the commands of the tests may reject with nothing else.
+ */
+import type { Commands } from './index.js';
+import type { ErrorCode } from '../domain/errors.js';
+
+type Codes = readonly ErrorCode[];
+
+/** Others may have changed the same stream, each time faster. */
+const write: Codes = ['CONFLICT'];
+
+/** Filling in and laying out a mail. */
+const renderEmail: Codes = [
+  'VALIDATION_ERROR',
+  'ERR_LIMIT_002',
+  'ERR_LIMIT_007',
+  'ERR_LIMIT_009',
+  'RENDERED_BODY_TOO_LARGE',
+  'WORK_LIMIT_EXCEEDED',
+  'SUBJECT_TOO_LONG',
+];
+
+const makeDocument: Codes = [
+  'VALIDATION_ERROR',
+  'ERR_LIMIT_001',
+  'ERR_LIMIT_002',
+  'ERR_LIMIT_003',
+  'ERR_LIMIT_004',
+  'ERR_LIMIT_005',
+  'ERR_LIMIT_006',
+  'ERR_LIMIT_007',
+  'ERR_LIMIT_009',
+  'RENDERED_BODY_TOO_LARGE',
+  'WORK_LIMIT_EXCEEDED',
+  'FONT_MISSING',
+  'IMAGE_NOT_AVAILABLE',
+  'IMAGES_TOO_LARGE',
+  'GENERATOR_BUSY',
+  'GENERATION_TIMEOUT',
+  'GENERATION_FAILED',
+];
+
+const findVersion: Codes = ['TEMPLATE_VERSION_NOT_FOUND', 'TEMPLATE_NOT_PUBLISHED'];
+
+const attach: Codes = ['ERR_ATTACH_001', 'ERR_ATTACH_002', 'ASSET_NOT_FOUND', 'ATTACHMENT_NOT_AVAILABLE'];
+
+const takeSlug: Codes = ['VALIDATION_ERROR', 'TEMPLATE_SLUG_TAKEN', ...write];
+
+/** Checking and saving a template of an email, or of an attachment. */
+const saveTemplate: Codes = ['TEMPLATE_INVALID', 'ERR_EMAIL_001', 'ERR_LIMIT_008', 'ERR_LIMIT_009', 'WORK_LIMIT_EXCEEDED', ...takeSlug];
+const saveAttachmentTemplate: Codes = [
+  'TEMPLATE_INVALID',
+  'ERR_LIMIT_001',
+  'ERR_LIMIT_004',
+  'ERR_LIMIT_005',
+  'ERR_LIMIT_008',
+  'ERR_LIMIT_009',
+  'WORK_LIMIT_EXCEEDED',
+  ...takeSlug,
+];
+
+/** A template that is there, and changes of the revision that is meant. */
+const find: Codes = ['TEMPLATE_NOT_FOUND'];
+const change: Codes = [...find, ...write, 'REVISION_MISMATCH'];
+
+export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
+  authenticate: ['INVALID_API_KEY', 'API_KEY_NOT_FOUND', 'API_KEY_REVOKED', 'API_KEY_EXPIRED'],
+  sendEmail: [
+    'ERR_TMPL_002',
+    'ERR_EMAIL_001',
+    'SUBJECT_EMPTY',
+    'BODY_EMPTY',
+    'IDEMPOTENCY_KEY_REUSED',
+    ...findVersion,
+    ...renderEmail,
+    ...attach,
+    ...makeDocument,
+    ...write,
+  ],
+  getEmail: ['EMAIL_NOT_FOUND'],
+  retryEmail: ['EMAIL_NOT_FOUND', 'EMAIL_NOT_RETRYABLE', 'EMAIL_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', ...write],
+  deleteEmail: ['EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', ...write],
+  deleteEmails: write,
+  createTemplate: saveTemplate,
+  getTemplate: find,
+  updateTemplate: [...change, ...saveTemplate],
+  deleteTemplate: change,
+  publishTemplate: change,
+  templateVersions: find,
+  templateVersion: [...find, 'TEMPLATE_VERSION_NOT_FOUND'],
+  restoreTemplateVersion: [...change, 'TEMPLATE_VERSION_NOT_FOUND'],
+  restoreTemplate: [...find, ...takeSlug],
+  previewTemplate: [...find, ...findVersion, ...renderEmail],
+  createAttachmentTemplate: saveAttachmentTemplate,
+  importAttachmentTemplate: saveAttachmentTemplate,
+  getAttachmentTemplate: find,
+  updateAttachmentTemplate: [...change, ...saveAttachmentTemplate],
+  deleteAttachmentTemplate: change,
+  publishAttachmentTemplate: change,
+  attachmentTemplateVersions: find,
+  attachmentTemplateVersion: [...find, 'TEMPLATE_VERSION_NOT_FOUND'],
+  restoreAttachmentTemplateVersion: [...change, 'TEMPLATE_VERSION_NOT_FOUND'],
+  restoreAttachmentTemplate: [...find, ...takeSlug],
+  previewAttachmentTemplate: [...find, ...findVersion, ...makeDocument],
+  uploadAsset: ['VALIDATION_ERROR', 'ASSET_TYPE_NOT_ALLOWED', 'ASSET_TOO_LARGE', 'STORAGE_LIMIT_EXCEEDED', ...write],
+  getAsset: ['ASSET_NOT_FOUND'],
+  assetContent: ['ASSET_NOT_FOUND'],
+  deleteAsset: ['ASSET_NOT_FOUND', ...write],
+  createApiKey: ['VALIDATION_ERROR', 'FORBIDDEN', ...write],
+  getApiKey: ['API_KEY_UNKNOWN'],
+  revokeApiKey: ['API_KEY_UNKNOWN', ...write],
+};
