@@ -89,7 +89,7 @@ void t.test('a file comes as a form or as base64, and the gallery is measured be
 });
 
 void t.test('what is no such upload is refused, and nothing is called', async (t) => {
-  const { post, calls } = await open(t);
+  const { app, post, calls } = await open(t);
   const file = { filename: 'a.png', content: 'x' };
   for (const [payload, code, message] of [
     [form([]), 'VALIDATION_ERROR', /with one file/],
@@ -123,6 +123,8 @@ void t.test('what is no such upload is refused, and nothing is called', async (t
   }
   t.match(await post('x', 'image/png'), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } });
   t.match(await post(form([file]), formType, { 'content-encoding': 'gzip' }), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } });
+  const bare = await app.inject({ method: 'POST', url: '/api/assets', headers: { authorization: 'Bearer unlimited' } });
+  t.match([bare.statusCode, bare.json()], [400, { code: 'VALIDATION_ERROR', message: /multipart/ }], 'no body at all');
   t.same(calls, []);
 });
 

@@ -16,11 +16,22 @@ export const environmentOf = (settings: Settings): NodeJS.ProcessEnv => ({
 });
 
 /** The test runner's loader would come along into our programs, with signal handlers of its own: a shell takes it out. */
-const spawnProgram = (args: readonly string[], env: NodeJS.ProcessEnv) =>
-  spawn('sh', ['-c', 'unset NODE_OPTIONS; exec "$0" "$@"', process.execPath, mainFile, ...args], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+const spawnProgram = (args: readonly string[], env: NodeJS.ProcessEnv, preload?: string) =>
+  spawn(
+    'sh',
+    [
+      '-c',
+      'unset NODE_OPTIONS; exec "$0" "$@"',
+      process.execPath,
+      ...(preload === undefined ? [] : ['--import', preload]),
+      mainFile,
+      ...args,
+    ],
+    {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
 
 export type Finished = Readonly<{ code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }>;
 
@@ -61,10 +72,10 @@ export type ServerProcess = Readonly<{
 
 const SERVES_AT_MOST_MS = 10 * 60_000;
 
-/** Starts `serve` on a port of its own choice. In: its settings, `SEALPOST_DATA_DIR` among them. */
-export const startServer = (settings: Settings): ServerProcess => {
+/** Starts `serve` on a port of its own choice. In: its settings, `SEALPOST_DATA_DIR` among them, and a module to load before the program. */
+export const startServer = (settings: Settings, preload?: string): ServerProcess => {
   const env = environmentOf({ PORT: '0', ...settings });
-  const child = spawnProgram(['serve'], env);
+  const child = spawnProgram(['serve'], env, preload);
   let output = '';
   let heard: (base: string) => void = () => undefined;
   let failed: (fault: Error) => void = () => undefined;

@@ -32,7 +32,10 @@ const assetIdOf = (text: string): AssetId => {
   return id;
 };
 
-const decoded = ({ filename, content }: CreateAssetRequest): Upload => {
+/** `body`: undefined where there is none, which the schema of a media type does not see. */
+const decoded = (body: CreateAssetRequest | undefined): Upload => {
+  if (body === undefined) throw invalid('request body', '', 'must be a form (multipart/form-data) with the field `file`, or JSON');
+  const { filename, content } = body;
   const bytes = decodeBase64(content);
   if (bytes !== undefined) return { filename, bytes };
   throw invalid('request body', 'content', 'must be base64 (RFC 4648, section 4) with its padding');
@@ -59,7 +62,7 @@ const uploadRoute = (app: App, deps: Deps): void => {
       const caller = callerOf(request);
       const upload = request.isMultipart()
         ? await readUpload(request, assetSizeBytesMax, () => assetTooLarge(undefined, assetSizeBytesMax))
-        : decoded(request.body as CreateAssetRequest);
+        : decoded(request.body as CreateAssetRequest | undefined);
       await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
       const record = await deps.commands.uploadAsset(caller, upload, await deps.queries.assetUsage(caller.teamId));
       reply.code(201);

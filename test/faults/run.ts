@@ -1,0 +1,46 @@
+/**
+ * Every program of faults, one after the other: `npm run test:faults -- [--rounds N] [--seed N] [--only kill,disk,…]`. Prints what each
+ * has done and what it found wrong; ends with 1 where that is anything. The seed repeats every choice of a run.
+ */
+import { parseArgs } from 'node:util';
+import { killTest } from '../e2e/kill.js';
+import { clocksTest } from './clocks.js';
+import { diskTest } from './disk.js';
+import { relaysTest } from './relays.js';
+import type { FaultReport, ProgramOptions } from './report.js';
+import { sizesTest } from './sizes.js';
+
+type Program = Readonly<{ what: string; run: (options: ProgramOptions) => Promise<FaultReport> }>;
+
+/** A round of each takes about a minute or less. */
+const programs: Readonly<Record<string, Program>> = {
+  kill: { what: 'processes killed while mails are sent', run: ({ rounds, ...options }) => killTest({ ...options, rounds: rounds * 20 }) },
+  relay: { what: 'relays that misbehave', run: relaysTest },
+  disk: { what: 'full disks and failing syncs', run: ({ rounds, ...options }) => diskTest({ ...options, rounds: rounds * 10 }) },
+  clock: { what: 'clocks that are set', run: ({ rounds, ...options }) => clocksTest({ ...options, rounds: rounds * 20 }) },
+  sizes: { what: 'inputs of hostile sizes', run: sizesTest },
+};
+
+const FAULTS_SHOWN_MAX = 50;
+
+const show = (name: string, { counts, faults }: FaultReport): void => {
+  console.log(`${name}: ${faults.length === 0 ? 'passed' : `${faults.length} faults`}`);
+  for (const [what, count] of Object.entries(counts)) console.log(`  ${what.padEnd(44)} ${count}`);
+  for (const fault of faults.slice(0, FAULTS_SHOWN_MAX)) console.log(`  FAULT ${fault}`);
+};
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '5' }, seed: { type: 'string' }, only: { type: 'string' } },
+});
+const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
+const names = values.only === undefined ? Object.keys(programs) : values.only.split(',');
+const reports = new Map<string, FaultReport>();
+for (const name of names) {
+  const program = programs[name];
+  if (program === undefined) throw new Error(`there is no program "${name}"; there are ${Object.keys(programs).join(', ')}`);
+  console.log(`${name}: ${program.what}; ${values.rounds} rounds, seed ${seed}`);
+  reports.set(name, await program.run({ rounds: Number(values.rounds), seed, print: (line) => console.log(line) }));
+}
+console.log('');
+for (const [name, report] of reports) show(name, report);
+process.exit([...reports.values()].every(({ faults }) => faults.length === 0) ? 0 : 1);
