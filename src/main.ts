@@ -7,6 +7,7 @@ import { printFault } from './cli/output.js';
 import type { CreateKeyOptions } from './cli/keys.js';
 import type { ReplayOptions } from './cli/replay.js';
 import type { RepairOptions } from './cli/repair.js';
+import type { RetryOptions } from './cli/retry.js';
 import type { TeamOptions } from './cli/teams.js';
 import { version } from './version.js';
 
@@ -60,6 +61,16 @@ template
   .description('save a template from a JSON file (POST /api/templates takes the same) and publish it')
   .argument('<file>', 'JSON file')
   .action(async (file: string) => (await import('./cli/templates.js')).importTemplate(file));
+
+program
+  .command('retry')
+  .description('push on by hand what waits for its next attempt or for the relay, or what has failed')
+  .option('--failed', 'what has failed, instead of what waits')
+  .option('--template <id>', 'of this template')
+  .option('--domain <domain>', 'with a recipient of this domain who has not got it')
+  .option('--since <time>', 'created at or after, ISO 8601')
+  .option('--until <time>', 'created at or before, ISO 8601')
+  .action(async (options: RetryOptions) => (await import('./cli/retry.js')).retry(options));
 
 program
   .command('rebuild')

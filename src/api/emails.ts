@@ -125,6 +125,43 @@ export const RetryEmailResponseSchema = Type.Object(
 );
 export type RetryEmailResponse = Static<typeof RetryEmailResponseSchema>;
 
+export const RetryEmailsRequestSchema = Type.Object(
+  {
+    status: Type.Optional(
+      enumOf(
+        ['queued', 'failed'] as const,
+        '`queued` (default): what waits for its next attempt or for the relay is tried now; `failed`: what has failed is tried anew',
+      ),
+    ),
+    templateId: Type.Optional(Type.String({ format: 'uuid', description: 'Sent from this template' })),
+    domain: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'With a recipient of this domain who has not got it',
+        examples: ['example.com'],
+      }),
+    ),
+    startDate: Type.Optional(Type.String({ format: 'date-time', description: 'Created at or after' })),
+    endDate: Type.Optional(Type.String({ format: 'date-time', description: 'Created at or before' })),
+    cursor: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 1_024, description: '`nextCursor` of the call before, with the same filter' }),
+    ),
+  },
+  { ...closed, description: 'An empty object stands for everything that waits' },
+);
+export type RetryEmailsRequest = Static<typeof RetryEmailsRequestSchema>;
+
+export const RetryEmailsResponseSchema = Type.Object(
+  {
+    retried: Type.Integer({ description: 'Emails that are due now' }),
+    held: Type.Integer({ description: 'Emails that leave as soon as the relay takes sessions; it is asked now' }),
+    nextCursor: nullable(Type.String({ description: 'Where more emails may match than one call looks at: call again with it' })),
+  },
+  closed,
+);
+export type RetryEmailsResponse = Static<typeof RetryEmailsResponseSchema>;
+
 export const BulkDeleteRequestSchema = Type.Object(
   {
     ids: Type.Optional(Type.Array(Type.String({ format: 'uuid' }), { minItems: 1, maxItems: limits.bulkDeleteIdsMax })),

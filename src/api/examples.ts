@@ -67,6 +67,14 @@ export const bulkDeleteExamples: Examples = {
   ids: { summary: 'Exactly these emails', value: { ids: ['0192f0c1-2f6e-7c3a-9d1b-5e8a7c6b4d21'] } },
 };
 
+export const retryManyExamples: Examples = {
+  waiting: { summary: 'Everything that waits', value: {} },
+  failed: {
+    summary: 'What has failed for one domain since the first of January 2030',
+    value: { status: 'failed', domain: 'example.com', startDate: '2030-01-01T00:00:00Z' },
+  },
+};
+
 export const createTemplateExamples: Examples = {
   welcome: {
     summary: 'A greeting with a button, published at once',

@@ -80,6 +80,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   ],
   getEmail: ['EMAIL_NOT_FOUND'],
   retryEmail: ['EMAIL_NOT_FOUND', 'EMAIL_NOT_RETRYABLE', 'EMAIL_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', ...write],
+  retryEmails: write,
   deleteEmail: ['EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', ...write],
   deleteEmails: write,
   createTemplate: saveTemplate,

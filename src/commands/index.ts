@@ -16,6 +16,7 @@ import {
 } from './attachment-templates.js';
 import type { CommandDeps } from './deps.js';
 import { deleteEmail, deleteEmails, getEmail, retryEmail } from './emails.js';
+import { retryEmails } from './retry-emails.js';
 import { sendEmail } from './send-email.js';
 import {
   createTemplate,
@@ -35,6 +36,7 @@ const commands = {
   sendEmail,
   getEmail,
   retryEmail,
+  retryEmails,
   deleteEmail,
   deleteEmails,
   createTemplate,

@@ -48,6 +48,8 @@ export type Gate = Readonly<{
   isOpen: () => boolean;
   /** Aborts when `isOpen` changes next. */
   changed: () => AbortSignal;
+  /** Finds out now, rather than after the pause of the watch; for work that was told to wait already and comes again by hand. */
+  ask: () => void;
   /** Runs beside the worker until the signal aborts: finds out when a closed gate may open again. */
   watch: (signal: AbortSignal) => Promise<void>;
 }>;

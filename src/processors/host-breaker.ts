@@ -29,6 +29,8 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
   let awaySinceMs: number | undefined;
   let answeredAtMs = Number.NEGATIVE_INFINITY;
   let change = new AbortController();
+  let urge = new AbortController();
+  let askedAtMs = Number.NEGATIVE_INFINITY;
 
   const tell = (): void => {
     const before = change;
@@ -47,8 +49,10 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
   /** Asks until the host answers. */
   const ask = async (signal: AbortSignal): Promise<void> => {
     for (let pauseMs = PAUSE_FIRST_MS; awaySinceMs !== undefined; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
-      await clock.sleep(pauseMs, AbortSignal.any([signal, change.signal]));
+      urge = new AbortController();
+      await clock.sleep(pauseMs, AbortSignal.any([signal, change.signal, urge.signal]));
       if (signal.aborted) return;
+      askedAtMs = clock.monotonic();
       if (awaySinceMs !== undefined && (await probe(signal).catch(() => false))) answered();
     }
   };
@@ -56,6 +60,10 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
   return {
     isOpen: () => awaySinceMs === undefined,
     changed: () => change.signal,
+    // However many mails are pushed by hand, the host is asked no more often than at first.
+    ask: () => {
+      if (clock.monotonic() - askedAtMs >= PAUSE_FIRST_MS) urge.abort();
+    },
     watch: async (signal) => {
       while (!signal.aborted) {
         if (awaySinceMs === undefined) await aborted(AbortSignal.any([signal, change.signal]));

@@ -142,6 +142,7 @@ const begin = async <Kind extends StreamKind, State, Command>(
   if (begins && attempts.hold !== undefined && declaration.gate?.isOpen() === false) {
     const held = decider.decide(attempts.hold(attempt), state);
     if (held.length > 0) await appendOrLose(deps, stream, versionOf(last), held, cause);
+    else declaration.gate.ask();
     return NOTHING;
   }
   attempts.assertPossible?.(stream, state);

@@ -70,14 +70,14 @@ const totalOfLast = ({ skip, limit }: Part, rows: readonly Document[]): Total | 
     ? { total: skip + rows.length, isLowerBound: false }
     : undefined;
 
-const writeCursor = (document: Document, collection: string, field: string): string => {
+export const writeCursor = (document: Document, collection: string, field: string): string => {
   const value = document[field];
   return Buffer.from(JSON.stringify([collection, field, typeof value === 'number' ? value : String(value), document.seq])).toString(
     'base64url',
   );
 };
 
-const readCursor = (cursor: string, collection: string, field: string): Cursor => {
+export const readCursor = (cursor: string, collection: string, field: string): Cursor => {
   let parsed: unknown;
   try {
     parsed = JSON.parse(Buffer.from(cursor, 'base64url').toString());

@@ -8,6 +8,7 @@ import type { EmailFilter, Listed, Paging, Queries, TemplateFilter } from './que
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
+import { emailsToRetry } from './emails-to-retry.js';
 import { readPage, type ListQuery, type Total } from './paging.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
 
@@ -44,6 +45,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
     });
     return found.map(({ id }) => assertDefined(parseEmailId(id), 'email id'));
   },
+  emailsToRetry: (teamId, given, cursor) => emailsToRetry(deps.readModels, whereOf(teamId, inUtc(given)), cursor),
   listTemplates: (teamId, filter, paging) =>
     readPage<TemplateDocument, Listed<TemplateDocument['item']>>(
       deps.readModels,

@@ -35,6 +35,12 @@ export type EmailFilter = Readonly<{
   search?: string;
 }>;
 
+/** Which emails are to be pushed on by hand: those that wait, or those that have failed. */
+export type RetryFilter = Pick<EmailFilter, 'templateId' | 'startDate' | 'endDate'> & Readonly<{ status: 'queued' | 'failed' }>;
+
+/** Of one page of a team's emails: those that wait for a time or have failed, and those that wait for the relay. */
+export type ToRetry = Readonly<{ ids: readonly EmailId[]; held: readonly EmailId[]; nextCursor: string | null }>;
+
 /** `deleted`: those that can still be restored, instead of the living ones; a search finds living ones only. */
 export type TemplateFilter = Readonly<{ search?: string; deleted?: true }>;
 
@@ -46,6 +52,8 @@ export type Queries = Readonly<{
   listEmails: (teamId: TeamId, filter: EmailFilter, paging: Paging) => Promise<Page<EmailListing>>;
   /** The newest emails created before `before` that match, at most `limit`. */
   emailIds: (teamId: TeamId, filter: EmailFilter, limit: number) => Promise<readonly EmailId[]>;
+  /** Looks at a bounded number of emails, the oldest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
+  emailsToRetry: (teamId: TeamId, filter: RetryFilter, cursor: string | undefined) => Promise<ToRetry>;
   listTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<TemplateListing>>>;
   listAttachmentTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<AttachmentTemplateListing>>>;
   listAssets: (teamId: TeamId, filter: Readonly<{ search?: string }>, paging: Paging) => Promise<Page<AssetListing>>;

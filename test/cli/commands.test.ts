@@ -322,6 +322,15 @@ await t.test('a reader that closes early ends a replay quietly', async (t) => {
   t.equal(stderr, '');
 });
 
+await t.test('retry pushes on by hand, and refuses a time that is none', async (t) => {
+  t.match(await run('retry', '--domain', 'nobody.example'), {
+    code: 0,
+    stdout: /^0 emails are due now; 0 wait for the relay, which is asked now\.\n$/,
+  });
+  t.match(await run('retry', '--failed', '--template', '00000000-0000-4000-8000-000000000000'), { code: 0, stdout: /^0 emails/ });
+  t.match(await run('retry', '--since', 'yesterday'), { code: 1, stderr: /--since yesterday is not an ISO 8601 time/ });
+});
+
 await t.test('openapi prints the description that the server serves', async (t) => {
   const printed = await runCommand(['openapi'], { ...settings, SEALPOST_PUBLIC_URL: 'https://mail.example.com' });
   t.equal(printed.code, 0, printed.stderr);
@@ -351,6 +360,7 @@ await t.test('--help on each, and --version', async (t) => {
     ['template'],
     ['template', 'import'],
     ['rebuild'],
+    ['retry'],
     ['replay'],
     ['verify'],
     ['openapi'],

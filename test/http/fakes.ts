@@ -253,6 +253,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
           replayed: idempotency?.key === 'seen',
         }),
       ),
+    retryEmails: (caller, found) => did('retryEmails', [caller, found], { retried: found.ids.length, held: found.held.length }),
     deleteEmail: (caller, id) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
         did('deleteEmail', [caller, id], { id, deleted: true as const }),
@@ -378,6 +379,11 @@ const fakeQueries = (calls: Call[]): Queries => ({
   emailIds: async (teamId, filter, limit) => {
     calls.push(['emailIds', teamId, filter, limit]);
     return filter.status === 'failed' ? Array.from({ length: limit }, () => EMAIL) : [EMAIL];
+  },
+  emailsToRetry: async (teamId, filter, cursor) => {
+    calls.push(['emailsToRetry', teamId, filter, cursor]);
+    if (cursor === 'nonsense') throw new DomainError('INVALID_CURSOR', 'not a cursor');
+    return { ids: [EMAIL], held: [], nextCursor: cursor === undefined ? 'next' : null };
   },
   listTemplates: async (teamId, filter, paging) => {
     calls.push(['listTemplates', teamId, filter, paging]);

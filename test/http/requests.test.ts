@@ -269,6 +269,7 @@ void t.test('an endpoint that takes no query refuses every parameter, before the
   for (const [method, url] of [
     ['POST', '/api/emails/send'],
     ['POST', `/api/emails/${EMAIL}/retry`],
+    ['POST', '/api/emails/retry'],
     ['GET', `/api/emails/${EMAIL}`],
     ['DELETE', `/api/emails/${EMAIL}`],
     ['POST', '/api/templates'],
@@ -291,6 +292,27 @@ void t.test('an endpoint that takes no query refuses every parameter, before the
   t.same(calls, []);
   const empty = await app.inject({ method: 'POST', url: '/api/emails/send?', headers: json, payload: JSON.stringify(sendBody) });
   t.equal(empty.statusCode, 201);
+});
+
+void t.test('retry of many: the filter in one form, and a page in each call', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  const retry = async (payload: unknown) =>
+    (await app.inject({ method: 'POST', url: '/api/emails/retry', headers: json, payload: JSON.stringify(payload) })).json<unknown>();
+  t.same(await retry({}), { retried: 1, held: 0, nextCursor: 'next' });
+  t.same(calls.slice(-2), [
+    ['emailsToRetry', TEAM, { status: 'queued' }, undefined],
+    ['retryEmails', calls.at(-1)?.[1], { status: 'queued', ids: [EMAIL], held: [] }],
+  ]);
+  const filter = { status: 'failed', templateId: TEMPLATE_ID.toUpperCase(), domain: 'example.com', startDate: '2030-01-01T01:00:00+01:00' };
+  t.same(await retry({ ...filter, cursor: 'next' }), { retried: 1, held: 0, nextCursor: null });
+  t.same(calls.at(-2)?.slice(1), [TEAM, { status: 'failed', templateId: TEMPLATE_ID, startDate: '2030-01-01T00:00:00.000Z' }, 'next']);
+  t.match(calls.at(-1)?.[2], { status: 'failed', domain: 'example.com' });
+  const before = calls.length;
+  for (const bad of [{ status: 'sent' }, { domain: '' }, { startDate: 'yesterday' }, { force: true }])
+    t.match(await retry(bad), { code: 'VALIDATION_ERROR', errors: [{ field: Object.keys(bad)[0] }] });
+  t.equal(calls.length, before);
+  t.match(await retry({ cursor: 'nonsense' }), { code: 'INVALID_CURSOR' });
 });
 
 void t.test('bulk delete', async (t) => {

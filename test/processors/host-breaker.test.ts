@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import { emailStream, type EmailId } from '../../src/domain/ids.js';
 import type { Mailer } from '../../src/domain/ports/mailer.js';
+import { makeQueries } from '../../src/projections/queries.js';
 import { deliverEmail } from '../../src/processors/deliver-email.js';
 import { openHostBreaker } from '../../src/processors/host-breaker.js';
 import { HOST, said } from '../support/email-facts.js';
@@ -159,4 +160,20 @@ void t.test('it asks after pauses that grow to a bound, also where the asking fa
   );
   stopping.abort();
   await watching;
+});
+
+void t.test('a push by hand asks the host at once, however long the pause has grown, and at most once a second', async (t) => {
+  const { world, host, start } = await withHost(t);
+  start();
+  const ids = await sendMany(world, 20);
+  await pass(world, 120_000, 1_000);
+  host.isAway = false;
+  const { asked } = host;
+  const queries = makeQueries({ ...world.processing, readModels: world.readModels, awaitOwnWrites: async () => {} });
+  const found = await queries.emailsToRetry(caller.teamId, { status: 'queued' }, undefined);
+  t.same([found.ids.length, found.held.length, found.nextCursor], [0, 20, null]);
+  t.same(await world.commands.retryEmails(caller, { status: 'queued', ...found }), { retried: 0, held: 20 });
+  await pass(world, 1_000);
+  await haveStatus(world, ids, 'sent');
+  t.equal(host.asked, asked + 1);
 });

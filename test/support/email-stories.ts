@@ -14,7 +14,7 @@ export type Step = Readonly<{ seconds: number; kind: EmailCommand['type']; draw:
 /** Deliveries most of the time; the commands that end a history come rarely, or few histories would grow long. */
 const kinds = fc.oneof(
   { weight: 10, arbitrary: fc.constantFrom<EmailCommand['type']>('AttemptDelivery', 'RecordOutcome') },
-  { weight: 3, arbitrary: fc.constantFrom<EmailCommand['type']>('RetryEmail', 'ReleaseEmail', 'GiveUp', 'HoldEmail') },
+  { weight: 3, arbitrary: fc.constantFrom<EmailCommand['type']>('RetryEmail', 'ReleaseEmail', 'GiveUp', 'HoldEmail', 'PushEmail') },
   { weight: 1, arbitrary: fc.constantFrom<EmailCommand['type']>('DeleteEmail', 'ArchiveEmail', 'AcceptEmail', 'LoseContent') },
 );
 const step: fc.Arbitrary<Step> = fc.record({
@@ -40,6 +40,7 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
     case 'AcceptEmail':
       return { type: kind, accepted, scheduledAt: undefined, content };
     case 'ReleaseEmail':
+    case 'PushEmail':
     case 'DeleteEmail':
       return { type: kind, at: at(now) };
     case 'AttemptDelivery':

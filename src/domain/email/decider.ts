@@ -45,6 +45,8 @@ export type EmailCommand =
   /** What is to be sent cannot be read any more, and an operator goes on without it. */
   | Readonly<{ type: 'LoseContent'; at: string; text: string }>
   | Readonly<{ type: 'RetryEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
+  /** By hand: what waits for its next attempt, or for the host, is due now. */
+  | Readonly<{ type: 'PushEmail'; at: string }>
   | Readonly<{ type: 'DeleteEmail'; at: string }>
   | Readonly<{ type: 'ArchiveEmail'; at: string; retentionMs: number }>;
 
@@ -70,6 +72,10 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return isOpen(email) ? giveUp({ ...command, attempt: email.attempts.length, reason: 'content-lost' }, email) : none;
     case 'RetryEmail':
       return retry(command, email);
+    case 'PushEmail':
+      return email.status === 'queued' && (email.nextAttemptAt !== null || email.heldUntil !== undefined)
+        ? [{ type: 'EmailReleased', data: { at: command.at, priority: email.accepted.priority } }]
+        : none;
     case 'DeleteEmail':
       return remove(command, email);
     case 'ArchiveEmail':

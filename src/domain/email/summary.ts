@@ -61,6 +61,7 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
     case 'EmailReleased':
       summary.status = 'queued';
       summary.queuedAt = at;
+      summary.nextAttemptAt = null;
       return summary;
     case 'DeliveryAttempted':
       summary.status = 'processing';

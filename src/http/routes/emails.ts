@@ -6,10 +6,14 @@ import {
   EmailListItemSchema,
   EmailRecordSchema,
   RetryEmailResponseSchema,
+  RetryEmailsRequestSchema,
+  RetryEmailsResponseSchema,
   SendEmailRequestSchema,
   SendEmailResponseSchema,
   type BulkDeleteRequest,
   type BulkDeleteResponse,
+  type RetryEmailsRequest,
+  type RetryEmailsResponse,
 } from '../../api/emails.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import { DomainError, invalid } from '../../domain/errors.js';
@@ -20,7 +24,7 @@ import type { Caller } from '../../commands/caller.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
 import { coerceQuery } from '../hooks/validation.js';
-import { bulkDeleteExamples, sendExamples } from '../../api/examples.js';
+import { bulkDeleteExamples, retryManyExamples, sendExamples } from '../../api/examples.js';
 import { EmailListQuerySchema } from '../../api/queries.js';
 import { nextTurn } from '../../shared/next-turn.js';
 import { emailFilterOf, momentOf, pagingOf } from '../query-values.js';
@@ -60,6 +64,20 @@ const bulkDelete = async (deps: Deps, caller: Caller, body: BulkDeleteRequest): 
   const max = deps.limits.bulkDeleteIdsMax;
   const found = await deps.queries.emailIds(caller.teamId, filter, max + 1);
   return { ...(await deps.commands.deleteEmails(caller, found.slice(0, max))), remaining: found.length > max };
+};
+
+/** Pushes on what matches among the emails of one page of the read model. */
+const retryMany = async (deps: Deps, caller: Caller, body: RetryEmailsRequest): Promise<RetryEmailsResponse> => {
+  const { status = 'queued', templateId, domain, startDate, endDate, cursor } = body;
+  const filter = {
+    status,
+    ...(templateId === undefined ? {} : { templateId: templateId.toLowerCase() }),
+    ...(startDate === undefined ? {} : { startDate: momentOf('startDate', startDate, 'start') }),
+    ...(endDate === undefined ? {} : { endDate: momentOf('endDate', endDate, 'end') }),
+  };
+  await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
+  const { nextCursor, ...found } = await deps.queries.emailsToRetry(caller.teamId, filter, cursor);
+  return { ...(await deps.commands.retryEmails(caller, { status, ...found, ...(domain === undefined ? {} : { domain }) })), nextCursor };
 };
 
 const readRoutes = (app: App, deps: Deps): void => {
@@ -149,6 +167,25 @@ const writeRoutes = (app: App, deps: Deps): void => {
   );
 };
 
+const retryManyRoute = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/emails/retry',
+    {
+      config: { access: 'emails:send', command: 'retryEmails', codes: ['INVALID_CURSOR'], examples: retryManyExamples },
+      schema: {
+        summary: 'Retry many emails',
+        description:
+          'Pushes on by hand what waits for its next attempt or for the relay, or tries anew what has failed, the oldest first. A call looks at a bounded number of emails: where `nextCursor` is not null, call again with it.',
+        operationId: 'retryEmails',
+        tags: ['Emails'],
+        body: RetryEmailsRequestSchema,
+        response: { 200: RetryEmailsResponseSchema },
+      },
+    },
+    (request) => retryMany(deps, callerOf(request), request.body),
+  );
+};
+
 const deleteRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/emails/:id',
@@ -186,6 +223,7 @@ const deleteRoutes = (app: App, deps: Deps): void => {
 /** Registers the routes under /api/emails. */
 export const emailRoutes = (app: App, deps: Deps): void => {
   writeRoutes(app, deps);
+  retryManyRoute(app, deps);
   readRoutes(app, deps);
   deleteRoutes(app, deps);
 };

@@ -92,6 +92,28 @@ void t.test('every command but the first needs an email', async (t) => {
   for (const command of commands) given().when(command).refused('EMAIL_NOT_FOUND');
 });
 
+void t.test('pushed by hand: what waits for its next attempt or for the host is due now; nothing else changes', async (t) => {
+  const { given } = email(t);
+  const push = { type: 'PushEmail', at: at(10) } as const;
+  const released = { type: 'EmailReleased', data: { at: at(10), priority: 'normal' } } as const;
+  const waiting = given(queued, attempted(1, at(1)), deferred(1, at(2), at(3_600), [0, 'deferred']));
+  waiting.when(attempt(at(10))).nothing();
+  const state = waiting.when(push).then(released);
+  t.match(state, { status: 'queued', nextAttemptAt: null, deferrals: 1, retries: [], queuedAt: at(10) });
+  const again = given(queued, attempted(1, at(1)), deferred(1, at(2), at(3_600), [0, 'deferred']), released);
+  again.when(push).nothing();
+  given(scheduled(at(3_600)))
+    .when(push)
+    .nothing();
+  given(queued).when(push).nothing();
+  given(queued, attempted(1, at(1)))
+    .when(push)
+    .nothing();
+  given(queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']))
+    .when(push)
+    .nothing();
+});
+
 void t.test('scheduled: released when its time comes, not before, and once', async (t) => {
   const { given } = email(t);
   const waiting = given(scheduled(at(3_600)));
