@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { limitSetting, settings, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
+import { parseAllowedHeaders } from './domain/message/header.js';
 import { editDistance } from './shared/edit-distance.js';
 
 /** A setting that stops the start. The message names it and says what would be right. */
@@ -28,6 +29,8 @@ export type Config = Readonly<{
   smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
   retryDelaysMs: readonly number[];
+  /** Names of headers, and beginnings with `*`, by which callers may instruct the relay, in lower case. */
+  allowedRelayHeaders: readonly string[];
   /** More fonts for documents. */
   fontsDir: string | undefined;
   tls: Readonly<{ cert: string; key: string }> | undefined;
@@ -80,6 +83,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     smtp: readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL')),
     dkim: readDkim(text),
     retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
+    allowedRelayHeaders: readRelayHeaders(text('SEALPOST_ALLOWED_RELAY_HEADERS')),
     fontsDir: readFontsDir(text('SEALPOST_FONTS_DIR')),
     tls,
     requireHttps,
@@ -286,4 +290,10 @@ const readDelays = (value: string): readonly number[] => {
   const seconds = value.split(',').map((part) => part.trim());
   if (seconds.length > 20) throw new ConfigError(`SEALPOST_RETRY_DELAYS holds ${seconds.length} pauses; at most 20 are allowed.`);
   return seconds.map((part) => integer('SEALPOST_RETRY_DELAYS', part, 1, 7 * 86_400) * 1_000);
+};
+
+const readRelayHeaders = (value: string | undefined): readonly string[] => {
+  const read = parseAllowedHeaders(value ?? '');
+  if ('fault' in read) throw new ConfigError(`SEALPOST_ALLOWED_RELAY_HEADERS: ${read.fault}.`);
+  return read.names;
 };

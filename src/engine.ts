@@ -11,6 +11,7 @@ import type { Config } from './config.js';
 import { openEventLog, type EventLogPorts } from './event-log/event-log.js';
 import { openStores, type Stores } from './stores.js';
 import type { Clock } from './domain/ports/clock.js';
+import { matcherOf } from './domain/message/header.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { MailCopies } from './domain/ports/mailbox.js';
 import type { Logger } from './domain/ports/logger.js';
@@ -72,6 +73,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       clock,
       outbound,
       mediaTypes: signatureMediaTypes(),
+      ...(config.allowedRelayHeaders.length === 0 ? {} : { allowsHeader: matcherOf(config.allowedRelayHeaders) }),
       ids,
       limits,
     }),

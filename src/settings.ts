@@ -101,6 +101,12 @@ const named = {
     'true',
   ),
   SEALPOST_RETRY_DELAYS: setting('Delivery', '60,300,1440,5400', 'Seconds before the second, third, … attempt after a temporary refusal.'),
+  SEALPOST_ALLOWED_RELAY_HEADERS: setting(
+    'Delivery',
+    undefined,
+    'Headers by which callers may instruct the relay, separated by commas; * stands for any rest. Default: none.',
+    'X-PM-Message-Stream,X-MC-*',
+  ),
   SEALPOST_DKIM_DOMAIN: setting('Delivery', undefined, 'Domain of the DKIM signature; set with selector and key.', 'example.com'),
   SEALPOST_DKIM_SELECTOR: setting('Delivery', undefined, 'Selector of the DKIM key.', 'mail'),
   SEALPOST_DKIM_PRIVATE_KEY: setting('Delivery', undefined, 'PEM private key for DKIM (RSA or Ed25519), line breaks as \\n.'),

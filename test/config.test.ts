@@ -40,6 +40,7 @@ await t.test('the defaults', async (t) => {
     smtp: { url: undefined, connections: 10, final: false },
     dkim: undefined,
     retryDelaysMs: [60_000, 300_000, 1_440_000, 5_400_000],
+    allowedRelayHeaders: [],
     tls: undefined,
     requireHttps: false,
     trustProxy: false,
@@ -190,4 +191,23 @@ await t.test('.env.example lists every setting, and all of it can be set as it s
   const withDefault = lines.filter((line) => settings[line.slice(0, line.indexOf('='))]?.default !== undefined);
   const environment = Object.fromEntries(withDefault.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
   t.same(readConfig(environment), readConfig({}));
+});
+
+await t.test('headers that instruct the relay are allowed by name, or by the beginning of their names', async (t) => {
+  const allowed = (value: string) => readConfig({ SEALPOST_ALLOWED_RELAY_HEADERS: value }).allowedRelayHeaders;
+  t.same(allowed('X-PM-Message-Stream, X-MC-*'), ['x-pm-message-stream', 'x-mc-*']);
+  t.same(allowed('X-SMTPAPI'), ['x-smtpapi']);
+  t.same(allowed('x-mc-tag*'), ['x-mc-tag*']);
+  for (const [value, fault] of [
+    ['From', /"from" is set by the service/],
+    ['X-Service-*', /is set by the service/],
+    ['X-Note', /"x-note" is no instruction to a relay/],
+    ['X-*', /is no instruction to a relay/],
+    ['X-SMTPAPI*', /is no instruction to a relay/],
+    ['*', /is no name of a header/],
+    ['X-MC-*,', /"" is no name of a header/],
+    ['X MC', /is no name of a header/],
+    ['X-*-Tag', /is no name of a header/],
+  ] as const)
+    t.match(faultOf({ SEALPOST_ALLOWED_RELAY_HEADERS: value }), fault, value);
 });

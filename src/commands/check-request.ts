@@ -3,12 +3,15 @@ import { DomainError, type FieldError } from '../domain/errors.js';
 import type { SendEmailRequest } from '../api/emails.js';
 import type { Limits } from '../domain/limits.js';
 import { parseAddress } from '../domain/message/address.js';
-import { checkHeader } from '../domain/message/compose.js';
+import { checkHeader, type HeaderMatcher } from '../domain/message/compose.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Recipient } from '../domain/recipient.js';
 import type { RecipientRole } from '../domain/email/status.js';
 import { DAY_MS } from '../domain/time.js';
 import { holdsControls } from '../shared/characters.js';
+
+/** `allowsHeader`: which instructions to relays callers may give; none where it is absent. */
+type CheckPorts = Readonly<{ limits: Limits; allowsHeader?: HeaderMatcher }>;
 
 /** The recipients of a request in the order to, cc, bcc, with addresses as they will be used. */
 export type CheckedRequest = Readonly<{
@@ -40,7 +43,7 @@ const invalid = (errors: readonly FieldError[]): DomainError =>
   new DomainError('VALIDATION_ERROR', 'The request is not valid; `errors` names each field and what would be right.', { errors });
 
 /** Throws VALIDATION_ERROR or ERR_EMAIL_001 with every fault of its kind. */
-export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: Limits): CheckedRequest => {
+export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits, allowsHeader }: CheckPorts): CheckedRequest => {
   const { to, cc = [], bcc = [] } = request;
   // Before anything is done for each of them.
   const count = to.length + cc.length + bcc.length;
@@ -69,7 +72,7 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: L
   if (request.subject !== undefined && holdsControls(request.subject)) {
     shape.push({ field: 'subject', message: 'must not hold control characters or line breaks' });
   }
-  shape.push(...headerFaults(request.headers ?? {}, limits));
+  shape.push(...headerFaults(request.headers ?? {}, limits, allowsHeader));
   shape.push(...scheduleFaults(request.scheduledAt, nowMs, limits));
   if (request.metadata !== undefined) {
     const sizeBytes = Buffer.byteLength(JSON.stringify(request.metadata));
@@ -90,7 +93,11 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, limits: L
   };
 };
 
-const headerFaults = (headers: Readonly<Record<string, string>>, limits: Limits): readonly FieldError[] => {
+const headerFaults = (
+  headers: Readonly<Record<string, string>>,
+  limits: Limits,
+  allowsHeader: HeaderMatcher | undefined,
+): readonly FieldError[] => {
   const names = Object.keys(headers);
   if (names.length === 0) return [];
   if (names.length > limits.customHeadersMax) {
@@ -99,7 +106,9 @@ const headerFaults = (headers: Readonly<Record<string, string>>, limits: Limits)
   const faults: FieldError[] = [];
   const seen = new Set<string>();
   for (const name of names) {
-    const fault = seen.has(name.toLowerCase()) ? 'is given twice (names are compared without case)' : checkHeader(name, headers[name]!);
+    const fault = seen.has(name.toLowerCase())
+      ? 'is given twice (names are compared without case)'
+      : checkHeader(name, headers[name]!, allowsHeader);
     seen.add(name.toLowerCase());
     if (fault !== undefined) faults.push({ field: `headers.${name.slice(0, 100)}`, message: fault });
   }

@@ -11,6 +11,7 @@ import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
 import type { Cause, EventLog } from '../event-log/event-log.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
+import type { HeaderMatcher } from '../domain/message/compose.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { EventStore } from '../domain/ports/event-store.js';
@@ -38,6 +39,8 @@ export type CommandPorts = Readonly<{
   clock: Clock;
   ids: Ids;
   limits: Limits;
+  /** Which instructions to relays callers may give as headers; none where it is absent. */
+  allowsHeader?: HeaderMatcher;
 }>;
 
 type Load<State> = (stream: StreamName) => MaybePromise<Loaded<State>>;

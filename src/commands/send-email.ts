@@ -90,7 +90,7 @@ const prepare = async (
   fingerprint: string | undefined,
 ): Promise<Prepared> => {
   const nowMs = deps.clock.now();
-  const checked = checkRequest(request, nowMs, deps.limits);
+  const checked = checkRequest(request, nowMs, deps);
   const given = readAttachments(request.attachments ?? [], deps.limits);
   const known = await templateOf(deps, caller, request.templateId);
   const { revision, version, name, from: templateFrom } = resolveVersion(known.template, request.version ?? 'published');

@@ -5,7 +5,7 @@ import { base64Lines, encodeText, writeLines, type Lines } from './body.js';
 import { mimeParameter } from './encoded-text.js';
 import { addressField, customField, fold, textField, type NamedAddress } from './header.js';
 
-export { checkHeader, type NamedAddress } from './header.js';
+export { checkHeader, type HeaderMatcher, type NamedAddress } from './header.js';
 
 export type MessageAttachment = Readonly<{
   filename: string;

@@ -68,8 +68,11 @@ export const relayControlHeaders: Readonly<Record<string, readonly string[]>> = 
   'Microsoft Exchange': ['x-ms-exchange-*', 'x-microsoft-antispam*', 'x-forefront-*'],
 };
 
+/** Tells whether a name, in lower case, is one that callers may set. */
+export type HeaderMatcher = (lower: string) => boolean;
+
 /** Tells whether a lower-case name is in the list, as a whole or by its beginning. */
-const matcherOf = (list: readonly string[]): ((lower: string) => boolean) => {
+export const matcherOf = (list: readonly string[]): HeaderMatcher => {
   const names = new Set(list.filter((name) => !name.endsWith('*')));
   const prefixes = list.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
   return (lower) => names.has(lower) || prefixes.some((prefix) => lower.startsWith(prefix));
@@ -78,11 +81,32 @@ const matcherOf = (list: readonly string[]): ((lower: string) => boolean) => {
 const isReserved = matcherOf(reservedHeaders);
 const relays = Object.entries(relayControlHeaders).map(([relay, list]) => ({ relay, takes: matcherOf(list) }));
 
+/** In: names with commas between them, each whole or its beginning with `*`. Out: those that may be allowed although they instruct relays. */
+export const parseAllowedHeaders = (text: string): Readonly<{ names: readonly string[] }> | Readonly<{ fault: string }> => {
+  const names = text.trim() === '' ? [] : text.split(',').map((entry) => entry.trim().toLowerCase());
+  for (const name of names) {
+    const fault = allowedHeaderFault(name);
+    if (fault !== undefined) return { fault: `"${name}" ${fault}` };
+  }
+  return { names };
+};
+
+const allowedHeaderFault = (entry: string): string | undefined => {
+  const name = entry.endsWith('*') ? entry.slice(0, -1) : entry;
+  if (!FIELD_NAME.test(name) || name.includes('*')) return 'is no name of a header, nor the beginning of one with * behind it';
+  if (isReserved(name)) return 'is set by the service, or would change how the message travels';
+  // A prefix is an instruction where all that it stands for is one of the same relay.
+  const isOne = relays.some(({ takes }) => takes(name) && (name === entry || takes(`${name}*`)));
+  return isOne ? undefined : 'is no instruction to a relay that is refused';
+};
+
+const none: HeaderMatcher = () => false;
+
 /**
- * In: a custom header as the caller gave it. Out: the reason why it is refused, or undefined where it may stand in a message.
+ * In: a custom header as the caller gave it, and which instructions to relays are allowed. Out: the reason why it is refused, or undefined where it may stand in a message.
  * `List-Unsubscribe`, `List-Id`, `References`, `In-Reply-To`, `Auto-Submitted` and every `X-` name in neither list above are allowed.
  */
-export const checkHeader = (name: string, value: string): string | undefined => {
+export const checkHeader = (name: string, value: string, allows: HeaderMatcher = none): string | undefined => {
   if (name === '') return 'the name is empty';
   if (name.length > defaultLimits.headerNameCharsMax) {
     return `the name is ${name.length} characters long; at most ${defaultLimits.headerNameCharsMax} are allowed`;
@@ -90,9 +114,9 @@ export const checkHeader = (name: string, value: string): string | undefined => 
   if (!FIELD_NAME.test(name)) return 'the name holds a character that no header name has (letters, digits and hyphens are safe)';
   const lower = name.toLowerCase();
   if (isReserved(lower)) return `${name} is set by the service or would change how the message travels`;
-  const commanded = relays.find(({ takes }) => takes(lower));
+  const commanded = allows(lower) ? undefined : relays.find(({ takes }) => takes(lower));
   if (commanded !== undefined) {
-    return `${name} is an instruction to a relay (${commanded.relay}), which would change how the message travels; use another name`;
+    return `${name} is an instruction to a relay (${commanded.relay}), which would change how the message travels; use another name, or have it allowed (SEALPOST_ALLOWED_RELAY_HEADERS)`;
   }
   if (isLonger(value, defaultLimits.headerValueCharsMax)) {
     return `the value is ${charsOf(value)} characters long; at most ${defaultLimits.headerValueCharsMax} are allowed`;

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import PostalMime, { type Address } from 'postal-mime';
 import { mkdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
+import { matcherOf } from '../../../src/domain/message/header.js';
 import { composeMessage, checkHeader, type MessageToCompose } from '../../../src/domain/message/compose.js';
 import { quotedPrintable } from '../../../src/domain/message/body.js';
 
@@ -335,6 +336,11 @@ void t.test('checkHeader', async (t) => {
   ];
   for (const [name, value, reason] of bad)
     t.match(checkHeader(name, value), reason, `${JSON.stringify(name)}: ${JSON.stringify(value.slice(0, 20))}`);
+  const allows = matcherOf(['x-pm-message-stream', 'x-mc-*', 'from']);
+  for (const name of ['X-PM-Message-Stream', 'X-MC-Tags']) t.equal(checkHeader(name, 'x', allows), undefined, `${name} is allowed`);
+  for (const name of ['X-PM-Tag', 'X-PM-Message-Stream-2', 'X-SES-Tag']) t.match(checkHeader(name, 'x', allows), /instruction to a relay/);
+  t.match(checkHeader('From', 'x', allows), /set by the service/, 'what the service sets is never allowed');
+  t.match(checkHeader('X-MC-Tags', 'a\r\nb', allows), /line break/);
 });
 
 const golden: Readonly<Record<string, MessageToCompose>> = {
