@@ -24,7 +24,6 @@ import type { Mailer } from './domain/ports/mailer.js';
 import type { Worker, WorkerHealth } from './domain/ports/worker.js';
 import { timersOf } from './domain/timers.js';
 import { openEngine, type Engine, type EngineOptions } from './engine.js';
-import { eventOutsideLog } from './event-log/verification.js';
 import type { HttpDeps } from './http/context.js';
 import { buildServer } from './http/server.js';
 import type { ProcessorDeps } from './processors/deps.js';
@@ -43,11 +42,12 @@ import { makeProjections } from './projections/index.js';
 import { caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-writes.js';
 import { makeQueries } from './projections/queries.js';
 import { makeRunner, type Runner } from './projections/runner.js';
+import { logHealth, warnOfLog } from './log-health.js';
 import { begin } from './starting.js';
 import { holdRole } from './stores.js';
 import { openServing } from './serving.js';
 import { closeServer, stopWorkers } from './stopping.js';
-import { makeSupervisor } from './supervisor.js';
+import { makeSupervisor, type Supervisor } from './supervisor.js';
 import { version } from './version.js';
 
 export type App = Readonly<{
@@ -76,7 +76,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   let forgetCopies: MailCopies['forgetCopies'] = async () => {};
   const mailCopies: MailCopies = { forgetCopies: (messageId) => forgetCopies(messageId) };
   const engine = await openEngine(config, { ...options, onAppended: writes.note, mailCopies, servesAlone: () => servesAlone() });
-  await warnOfEventOutsideLog(engine);
+  await warnOfLog(engine);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
   await begin(engine, pendingKey);
   const surroundings = await openSurroundings(config, options, engine);
@@ -103,7 +103,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
       ...surroundings,
       runners,
       writes,
-      health: { accepting: () => accepting, workers: () => supervisor.health().map((worker) => withStuckWork(worker, stuck)) },
+      health: { accepting: () => accepting, workers: () => workersHealth(supervisor, stuck), log: () => logHealth(engine) },
     }),
   );
   const shutDown = async (): Promise<void> => {
@@ -130,16 +130,8 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   };
 };
 
-/** The event is not obeyed, so the start goes on. */
-const warnOfEventOutsideLog = async ({ store, logger }: Engine): Promise<void> => {
-  const event = await eventOutsideLog(store);
-  if (event === undefined) return;
-  const { position, stream, revision, type } = event;
-  logger.error(
-    { position, stream, revision, type },
-    'an event stands below position 1, where the program writes none: somebody changed the log; nothing reads it, `sealpost verify` tells more',
-  );
-};
+const workersHealth = (supervisor: Supervisor, stuck: StuckWork): readonly WorkerHealth[] =>
+  supervisor.health().map((worker) => withStuckWork(worker, stuck));
 
 const withStuckWork = (worker: WorkerHealth, stuck: StuckWork): WorkerHealth => {
   const waiting = stuck.of(worker.name);

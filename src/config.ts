@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { limitSetting, settings, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
 import { parseAllowedHeaders } from './domain/message/header.js';
+import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from './domain/write-level.js';
 import { editDistance } from './shared/edit-distance.js';
 
 /** A setting that stops the start. The message names it and says what would be right. */
@@ -31,6 +32,8 @@ export type Config = Readonly<{
   retryDelaysMs: readonly number[];
   /** Names of headers, and beginnings with `*`, by which callers may instruct the relay, in lower case. */
   allowedRelayHeaders: readonly string[];
+  /** The level of what is written into the log and the keys, by domain/write-level.ts. */
+  writeEvents: number;
   /** More fonts for documents. */
   fontsDir: string | undefined;
   tls: Readonly<{ cert: string; key: string }> | undefined;
@@ -84,6 +87,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     dkim: readDkim(text),
     retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
     allowedRelayHeaders: readRelayHeaders(text('SEALPOST_ALLOWED_RELAY_HEADERS')),
+    writeEvents: integer('SEALPOST_WRITE_EVENTS', withDefault('SEALPOST_WRITE_EVENTS'), WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST),
     fontsDir: readFontsDir(text('SEALPOST_FONTS_DIR')),
     tls,
     requireHttps,

@@ -8,8 +8,11 @@ import { openRenderer } from './adapters/render/email/renderer.js';
 import { openGenerator } from './adapters/render/workers/generator.js';
 import { makeCommandDeps, type CommandDeps } from './commands/deps.js';
 import type { Config } from './config.js';
+import { eventVersions, makeCodec, type Codec } from './event-log/codec.js';
 import { openEventLog, type EventLogPorts } from './event-log/event-log.js';
 import { openStores, type Stores } from './stores.js';
+import { openLogFaults, type LogFaults } from './event-log/log-faults.js';
+import { tellingUnreadable } from './log-health.js';
 import type { Clock } from './domain/ports/clock.js';
 import { matcherOf } from './domain/message/header.js';
 import type { EventStore } from './domain/ports/event-store.js';
@@ -20,6 +23,10 @@ export type Engine = CommandDeps &
   Stores &
   Readonly<{
     logger: Logger;
+    /** What of the log could not be read so far. */
+    logFaults: LogFaults;
+    /** What is read and written of the stored form of events. */
+    codec: Codec;
     /** Closes what was opened, in the reverse order. */
     close: () => Promise<void>;
   }>;
@@ -32,6 +39,8 @@ export type EngineOptions = Readonly<{
   onAppended?: EventLogPorts['onAppended'];
   /** Where copies of mails are kept; absent: nowhere. */
   mailCopies?: MailCopies;
+  /** What is read and written: how tests run a newer program beside this one. Default: all versions, at the level of the settings. */
+  codec?: Codec;
   /** Whether no other process serves requests from these stores; where absent that is not known. */
   servesAlone?: () => Promise<boolean>;
 }>;
@@ -44,11 +53,12 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const { limits } = config;
   const stores = openStores(config, logger);
   const { keys, files } = stores;
-  const store = options.wrapStore?.(stores.store) ?? stores.store;
+  const { onAppended, wrapStore = (opened) => opened, codec = makeCodec(eventVersions, config.writeEvents) } = options;
+  const store = wrapStore(stores.store);
   const renderer = openRenderer({ limits });
   const generator = openGenerator({ limits, clock, logger, ...(config.fontsDir === undefined ? {} : { fontsDir: config.fontsDir }) });
   const outbound = outboundHttpWhenNeeded();
-  const { onAppended } = options;
+  const logFaults = openLogFaults();
   const eventLog = openEventLog({
     store,
     keys,
@@ -56,8 +66,8 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     ids,
     clock,
     limits,
-    onUnreadable: ({ stream, position, storedType, unreadable }) =>
-      logger.error({ stream, position, storedType, err: unreadable }, 'an event cannot be read; readers of the whole log go on without it'),
+    codec,
+    onUnreadable: tellingUnreadable(logFaults, logger),
     ...(onAppended === undefined ? {} : { onAppended }),
   });
   return {
@@ -80,6 +90,8 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     ...stores,
     store,
     logger,
+    logFaults,
+    codec,
     close: async () => {
       await generator.close();
       await outbound.close();

@@ -5,6 +5,7 @@ import { ConfigError, loadEnvFile } from './config.js';
 import { DomainError } from './domain/errors.js';
 import { printFault } from './cli/output.js';
 import type { CreateKeyOptions } from './cli/keys.js';
+import type { EventsOptions } from './cli/events.js';
 import type { ReplayOptions } from './cli/replay.js';
 import type { RepairOptions } from './cli/repair.js';
 import type { RetryOptions } from './cli/retry.js';
@@ -86,6 +87,14 @@ program
   .option('--from <position>', 'begin at that position of the log')
   .option('--json', 'one JSON object a line')
   .action(async (stream: string | undefined, options: ReplayOptions) => (await import('./cli/replay.js')).replay(stream, options));
+
+program
+  .command('events')
+  .description('look at the events of the log')
+  .command('unreadable')
+  .description('list every event that is damaged, without its file, or of a newer version of sealpost; exits with 2 where there is one')
+  .option('--json', 'one JSON object a line')
+  .action(async (options: EventsOptions) => (await import('./cli/events.js')).listUnreadable(options));
 
 program
   .command('verify')

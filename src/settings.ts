@@ -1,5 +1,6 @@
 /** Every setting by name, with its default and what it does: what config.ts reads and .env.example is made of. */
 
+import { WRITE_LEVEL_NEWEST } from './domain/write-level.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
 
 export type Setting = Readonly<{ default: string | undefined; description: string; group: string; example?: string }>;
@@ -62,6 +63,11 @@ const named = {
     'Data',
     '30',
     'Age in days at which an email is archived: its key is destroyed, and with it everything personal.',
+  ),
+  SEALPOST_WRITE_EVENTS: setting(
+    'Data',
+    String(WRITE_LEVEL_NEWEST),
+    'The newest form in which events and keys are written. While an older version runs beside this one, set it to the default of that version.',
   ),
   SEALPOST_EVENT_STORE_URL: setting('Data', undefined, 'The log. Default: sqlite:<data directory>/events.db', 'sqlite:./data/events.db'),
   SEALPOST_READ_MODELS_URL: setting(

@@ -11,7 +11,7 @@ export const ReadySchema = Type.Object(
   {
     status: enumOf(
       readiness,
-      '`degraded`: a worker is being started again after a fault, or some of its work waits after one; requests are served',
+      '`degraded`: a worker is being started again after a fault, some of its work waits after one, or events of the log cannot be read; requests are served',
     ),
     workers: Type.Array(
       Type.Object(
@@ -24,6 +24,19 @@ export const ReadySchema = Type.Object(
         },
         closed,
       ),
+    ),
+    log: Type.Object(
+      {
+        unreadableEvents: Type.Integer({
+          description: 'damaged events that were met since the start; `sealpost events unreadable` lists all',
+        }),
+        unknownEvent: nullable(Type.Object({ position: Type.Integer(), type: Type.String() }, closed)),
+      },
+      {
+        ...closed,
+        description:
+          'what of the log cannot be read; `unknownEvent`: the first event that a newer version of the service wrote, at which readers stop',
+      },
     ),
   },
   closed,

@@ -1,5 +1,6 @@
 /** What the command line writes: lines to standard output, progress and faults to standard error. */
 import { Presets, SingleBar } from 'cli-progress';
+import type { Unreadable } from '../event-log/decoding.js';
 
 export const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -8,6 +9,10 @@ export const print = (line: string): void => {
 export const printFault = (line: string): void => {
   process.stderr.write(`${line}\n`);
 };
+
+/** One event that cannot be read, as a line. */
+export const unreadableLine = ({ position, stream, revision, storedType, unreadable }: Unreadable): string =>
+  `${position}  ${stream}@${revision}  ${storedType}  cannot be read: ${unreadable.message}`;
 
 /** A reader that has seen enough, such as `head`, ends a command quietly. Not for a server, which lives on without a terminal. */
 export const endWhenNobodyReads = (): void => {

@@ -1,7 +1,7 @@
 /** `sealpost rebuild [PROJECTION]`: makes read models again from the log, beside a running server too. */
 import { makeProjections } from '../projections/index.js';
 import { rebuildProjection } from '../projections/rebuild.js';
-import { print, progressBar } from './output.js';
+import { print, printFault, progressBar, unreadableLine } from './output.js';
 import { withEngine } from './with-engine.js';
 
 export const rebuild = (name: string | undefined): Promise<void> =>
@@ -13,7 +13,10 @@ export const rebuild = (name: string | undefined): Promise<void> =>
     for (const projection of chosen) {
       const started = performance.now();
       const bar = progressBar(projection.name.padEnd(10), await engine.eventLog.head());
-      const events = await rebuildProjection(projection, engine, bar.update);
+      const events = await rebuildProjection(projection, engine, {
+        onProgress: bar.update,
+        onUnreadable: (event) => printFault(`passed over: ${unreadableLine(event)}`),
+      });
       bar.stop();
       const seconds = (performance.now() - started) / 1_000;
       print(`${projection.name}: ${events} events in ${seconds.toFixed(1)} s (${Math.round(events / seconds)} events/s)`);

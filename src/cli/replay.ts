@@ -2,8 +2,8 @@
 import { eventSchemas, type Recorded } from '../domain/events.js';
 import { parseEmailId } from '../domain/ids.js';
 import type { StreamName } from '../domain/ids.js';
-import { print, printFault } from './output.js';
-import { isReadable } from '../event-log/decoding.js';
+import { print, printFault, unreadableLine } from './output.js';
+import { isReadable, type Unreadable } from '../event-log/decoding.js';
 import { withEngine } from './with-engine.js';
 
 export type ReplayOptions = Readonly<{ all?: boolean; from?: string; json?: boolean }>;
@@ -14,21 +14,19 @@ export const replay = (stream: string | undefined, options: ReplayOptions): Prom
     const from = options.from === undefined ? 1 : Number(options.from);
     if (!Number.isSafeInteger(from) || from < 1) throw new Error(`--from ${options.from} is not a position; positions count from 1`);
     const show = options.json === true ? showJson : showText;
+    const showOne = (one: Recorded | Unreadable): void => (isReadable(one) ? show(one) : printFault(unreadableLine(one)));
     if (stream === undefined) {
-      for await (const { events, unreadable } of engine.eventLog.readAll(from - 1)) {
+      for await (const { events, unreadable } of engine.eventLog.readAll(from - 1, { unknown: 'listed' })) {
         const all = unreadable.length === 0 ? events : [...events, ...unreadable].sort((a, b) => a.position - b.position);
-        for (const one of all) {
-          if (isReadable(one)) show(one);
-          else printFault(`${one.position}  ${one.stream}@${one.revision}  ${one.storedType}  cannot be read: ${one.unreadable.message}`);
-        }
+        all.forEach(showOne);
       }
       return;
     }
     const name = (parseEmailId(stream) === undefined ? stream : `email-${stream}`) as StreamName;
-    const events = await engine.eventLog.load(name);
+    const events = await engine.eventLog.inspect(name);
     if (events.length === 0)
       throw new Error(`there is no stream ${name}; streams are named email-<id>, template-<id>, apiKey-<id>, team-<id>, ledger`);
-    events.filter(({ position }) => position >= from).forEach(show);
+    events.filter(({ position }) => position >= from).forEach(showOne);
   });
 
 const DESTROYED = 'destroyed';

@@ -10,7 +10,7 @@ import { emailRecord, retryResponse } from './email-answers.js';
 import type { Deleted } from '../api/common.js';
 import type { BulkDeleteResponse, EmailRecord, RetryEmailResponse } from '../api/emails.js';
 import type { Email, EmailState } from '../domain/email/state.js';
-import { DomainError } from '../domain/errors.js';
+import { DomainError, EventUnknown, EventUnreadable } from '../domain/errors.js';
 import type { Cause } from '../event-log/event-log.js';
 import { emailStream, type EmailId } from '../domain/ids.js';
 import { DAY_MS } from '../domain/time.js';
@@ -29,24 +29,33 @@ export const deleteEmails = async (
   ids: readonly EmailId[],
 ): Promise<Omit<BulkDeleteResponse, 'remaining'>> => {
   const counts = { deleted: 0, notFound: 0, inProgress: 0 };
+  let damaged: EventUnreadable | EventUnknown | undefined;
   const distinct = [...new Set(ids)];
   // Side by side they share commits, and the one that clears destroyed keys out of the file.
   for (let from = 0; from < distinct.length; from += DELETED_AT_ONCE) {
     const ends = await Promise.all(distinct.slice(from, from + DELETED_AT_ONCE).map((id) => tryDelete(deps, caller, id)));
-    for (const end of ends) counts[end] += 1;
+    for (const end of ends) {
+      if (end instanceof Error) damaged ??= end;
+      else counts[end] += 1;
+    }
   }
+  // All others are deleted by then, and a request that is sent again finds them so.
+  if (damaged !== undefined) throw damaged;
   return counts;
 };
 
 const DELETED_AT_ONCE = 64;
 
-const tryDelete = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<'deleted' | 'notFound' | 'inProgress'> => {
+type DeleteEnd = 'deleted' | 'notFound' | 'inProgress' | EventUnreadable | EventUnknown;
+
+const tryDelete = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<DeleteEnd> => {
   try {
     await deleteEmail(deps, caller, id);
     return 'deleted';
   } catch (fault) {
     if (fault instanceof DomainError && fault.code === 'EMAIL_NOT_FOUND') return 'notFound';
     if (fault instanceof DomainError && fault.code === 'EMAIL_IN_PROGRESS') return 'inProgress';
+    if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return fault;
     throw fault;
   }
 };

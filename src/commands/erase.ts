@@ -3,20 +3,20 @@
  * as long as it exists something may be left, and once it is gone nothing is.
  */
 import type { CommandDeps } from './deps.js';
-import type { EventType, Recorded } from '../domain/events.js';
+import { erasingEvents } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import type { Keys, LogMark } from '../domain/ports/keys.js';
-import { decodeMetadata, namesOf, UnreadableEvent } from '../event-log/codec.js';
-
-/** After one of these nothing personal of the stream may be left. */
-export const erasingEvents: readonly EventType[] = ['EmailDeleted', 'EmailArchived', 'AssetDeleted'];
+import { namesOf } from '../event-log/codec.js';
+import { isReadable } from '../event-log/decoding.js';
+import { readableMetadata } from '../event-log/metadata.js';
 
 export type EraseDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'mailCopies'>;
 
 /** Deletes the files of a stream and the copies of its mail, then destroys its key. Safe to repeat. */
 export const eraseStream = async ({ eventLog, files, mailCopies }: EraseDeps, stream: StreamName): Promise<void> => {
-  for (const { event, metadata } of await readable(eventLog, stream)) {
+  // The files that an unreadable event names stay, and nobody can open them once the key is gone.
+  for (const { event, metadata } of (await eventLog.inspect(stream)).filter(isReadable)) {
     if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') {
       for (const { file } of event.sealed?.attachments ?? []) await files.delete(file);
       await mailCopies.forgetCopies(event.data.messageId);
@@ -25,16 +25,6 @@ export const eraseStream = async ({ eventLog, files, mailCopies }: EraseDeps, st
     if (metadata.sealedFile !== undefined) await files.delete(metadata.sealedFile);
   }
   await eventLog.destroyKey(stream);
-};
-
-/** Of a stream with an unreadable event the files stay, which nobody can open once the key is gone. */
-const readable = async (eventLog: EraseDeps['eventLog'], stream: StreamName): Promise<readonly Recorded[]> => {
-  try {
-    return await eventLog.load(stream);
-  } catch (fault) {
-    if (fault instanceof UnreadableEvent) return [];
-    throw fault;
-  }
 };
 
 export type EraseAllDeps = EraseDeps & Readonly<{ store: Pick<EventStore, 'readAll'>; keys: Pick<Keys, 'getMany'> }>;
@@ -75,11 +65,14 @@ export const eraseAll = async (deps: EraseAllDeps, after: number, { signal, reac
 
 const eraseThoseLeft = async (deps: EraseAllDeps, ended: readonly Readonly<{ stream: string; metadata: string }>[]): Promise<number> => {
   const keyIds = new Map<string, string>();
+  const left = new Set<string>();
   for (const { stream, metadata } of ended) {
-    const { keyId } = decodeMetadata(metadata);
-    if (keyId !== undefined) keyIds.set(keyId, stream);
+    const read = readableMetadata({ metadata });
+    if (read?.keyId !== undefined) keyIds.set(read.keyId, stream);
+    // Another event of the stream names the key too.
+    else if (read === undefined && (await deps.eventLog.existingKey(stream as StreamName)) !== undefined) left.add(stream);
   }
-  const left = await deps.keys.getMany([...keyIds.keys()]);
-  for (const keyId of left.keys()) await eraseStream(deps, keyIds.get(keyId) as StreamName);
+  for (const keyId of (await deps.keys.getMany([...keyIds.keys()])).keys()) left.add(keyIds.get(keyId)!);
+  for (const stream of left) await eraseStream(deps, stream as StreamName);
   return left.size;
 };

@@ -1,14 +1,15 @@
 /** Looks through the log for what should stand in other stores and does not: keys that nothing says are destroyed, files that are named. */
 import type { CommandDeps } from './deps.js';
-import { erasingEvents } from './erase.js';
-import type { EventMetadata } from '../domain/events.js';
+import { EventUnknown, EventUnreadable } from '../domain/errors.js';
+import { erasingEvents } from '../domain/events.js';
 import type { JsonObject } from '../domain/json.js';
 import type { StreamName } from '../domain/ids.js';
 import type { EventStore, StoredEvent } from '../domain/ports/event-store.js';
 import type { Keys } from '../domain/ports/keys.js';
 import type { NotedFiles } from '../domain/ports/log-note.js';
 import { DAY_MS } from '../domain/time.js';
-import { decodeMetadata, namesOf, UnreadableEvent } from '../event-log/codec.js';
+import { namesOf } from '../event-log/codec.js';
+import { readableMetadata } from '../event-log/metadata.js';
 
 export type MissingDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'limits'> &
   Readonly<{ store: Pick<EventStore, 'readAll' | 'readStream'>; keys: Pick<Keys, 'getMany'>; files: Pick<NotedFiles, 'has'> }>;
@@ -51,7 +52,7 @@ const streamsWithoutKey = async (deps: MissingDeps, events: readonly StoredEvent
   const streams = new Map<string, StreamName>();
   for (const event of events) {
     // A key is made with the first event of its stream.
-    const keyId = event.revision === 0 ? metadataOf(event)?.keyId : undefined;
+    const keyId = event.revision === 0 ? readableMetadata(event)?.keyId : undefined;
     if (keyId !== undefined) streams.set(keyId, event.stream as StreamName);
   }
   if (streams.size === 0) return [];
@@ -79,7 +80,7 @@ const missingFiles = async (deps: MissingDeps, events: readonly StoredEvent[], i
 };
 
 const filesNamedBy = async (deps: MissingDeps, event: StoredEvent, isThorough: boolean): Promise<readonly string[]> => {
-  const { dataFile, sealedFile } = metadataOf(event) ?? {};
+  const { dataFile, sealedFile } = readableMetadata(event) ?? {};
   const named = [dataFile, sealedFile].filter((file) => file !== undefined);
   if (assetUploaded.has(event.type)) {
     const file = dataOf(event)?.['file'];
@@ -94,7 +95,7 @@ const filesNamedBy = async (deps: MissingDeps, event: StoredEvent, isThorough: b
 /** Documents are deleted some days after the email is due, so the attachments of older emails are not looked for. */
 const attachmentsOf = async ({ eventLog, clock, limits }: MissingDeps, stream: StreamName): Promise<readonly string[]> => {
   const loaded = await eventLog.load(stream).catch((fault: unknown) => {
-    if (fault instanceof UnreadableEvent) return [];
+    if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return [];
     throw fault;
   });
   const first = loaded[0]?.event;
@@ -107,15 +108,6 @@ const attachmentsOf = async ({ eventLog, clock, limits }: MissingDeps, stream: S
 const dataOf = ({ data }: StoredEvent): JsonObject | undefined => {
   try {
     return JSON.parse(data) as JsonObject;
-  } catch {
-    return undefined;
-  }
-};
-
-/** Undefined where the metadata is no JSON. */
-const metadataOf = ({ metadata }: StoredEvent): EventMetadata | undefined => {
-  try {
-    return decodeMetadata(metadata);
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ import { ownedBy } from './owned-by.js';
 import type { RetryEmailsResponse } from '../api/emails.js';
 import { emailDecider, emailNotFound, type EmailCommand } from '../domain/email/decider.js';
 import type { Email, EmailState } from '../domain/email/state.js';
-import { DomainError } from '../domain/errors.js';
+import { DomainError, EventUnknown, EventUnreadable } from '../domain/errors.js';
 import { emailStream, type EmailId } from '../domain/ids.js';
 
 export type EmailsToRetry = Readonly<{
@@ -71,6 +71,8 @@ const tryRetry = async (deps: CommandDeps, caller: Caller, id: EmailId, isMeant:
     return events.length > 0;
   } catch (fault) {
     if (fault instanceof DomainError && ['EMAIL_NOT_RETRYABLE', 'EMAIL_NOT_FOUND', 'EMAIL_ARCHIVED'].includes(fault.code)) return false;
+    // A damaged email waits as it is; the others that are meant are not kept from it.
+    if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return false;
     throw fault;
   }
 };

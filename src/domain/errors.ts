@@ -61,6 +61,8 @@ export type ErrorCode =
   | 'BODY_EMPTY'
   | 'RATE_LIMIT_EXCEEDED'
   | 'CONFLICT'
+  | 'EVENT_UNREADABLE'
+  | 'EVENT_UNKNOWN'
   | 'INTERNAL_ERROR';
 
 /** One fault of a body: `field` is a path such as `to[2].email`; the empty path is the body itself. */
@@ -123,6 +125,36 @@ export class KeyMissing extends Error {
       `the key of ${stream} is missing, and the log does not say that it was destroyed: the keys are older than the log, or damaged; ` +
         'stop the service and restore the newest backup of the keys',
     );
+  }
+}
+
+/** Where a stored event stands, and under which name. */
+export type EventPlace = Readonly<{ stream: string; revision: number; position: number; storedType: string }>;
+
+const placeText = ({ stream, revision, position, storedType }: EventPlace): string =>
+  `the event at position ${position} of the log (${stream}, revision ${revision}, ${storedType})`;
+
+/** An event of a stream is damaged or missing: nothing is decided on such a stream, and all others go on. */
+export class EventUnreadable extends Error {
+  override readonly name = 'EventUnreadable';
+  readonly code = 'EVENT_UNREADABLE';
+  readonly place: EventPlace;
+
+  constructor(place: EventPlace, reason: string, options?: ErrorOptions) {
+    super(`${placeText(place)} cannot be read: ${reason}; \`sealpost events unreadable\` lists all that cannot be`, options);
+    this.place = place;
+  }
+}
+
+/** An event is of a type or version that this program does not know; readers stop at it, so that a newer program goes on from there. */
+export class EventUnknown extends Error {
+  override readonly name = 'EventUnknown';
+  readonly code = 'EVENT_UNKNOWN';
+  readonly place: EventPlace;
+
+  constructor(place: EventPlace) {
+    super(`${placeText(place)} was written by a newer version of sealpost, which this one cannot read: run the newer version`);
+    this.place = place;
   }
 }
 

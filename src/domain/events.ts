@@ -45,6 +45,9 @@ export const eventSchemas = {
   ...ledgerEventSchemas,
 } as const;
 
+/** After one of these nothing personal of the stream may be left. */
+export const erasingEvents: readonly EventType[] = ['EmailDeleted', 'EmailArchived', 'AssetDeleted'];
+
 /** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */
 export type EventMetadata = Readonly<{
   eventId: string;

@@ -4,7 +4,8 @@
  */
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
 import type { TObject, TSchema } from '@sinclair/typebox';
-import { eventSchemas, type DomainEvent, type EventMetadata, type EventType } from '../domain/events.js';
+import { eventSchemas, type DomainEvent, type EventType } from '../domain/events.js';
+import { WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
 
 /** The name under which each type is written now. */
 export const current: { readonly [Type in EventType]: string } = {
@@ -41,16 +42,80 @@ export const current: { readonly [Type in EventType]: string } = {
   LedgerSealed: 'LedgerSealed.v1',
 };
 
-type Payload = { data: unknown; sealed: unknown };
-/** How a stored name is read: the type it is today, and what turns its payload into today's shape. */
-type Upcaster = Readonly<{ type: EventType; upcast: (payload: Payload) => Payload }>;
+type Payload = Readonly<{ data: unknown; sealed: unknown }>;
+
+/** A stored name that is not written any more: the type that it is today, and what makes today's payload of it. */
+export type EarlierVersion = Readonly<{
+  type: EventType;
+  upcast: (payload: Payload) => Payload;
+  /** The write level up to which it is written, and what makes its payload of today's. */
+  writtenUpTo: number;
+  downcast: (payload: Payload) => Payload;
+}>;
+
+/** Every stored name, and so what a program can read and write. */
+export type EventVersions = Readonly<{
+  current: { readonly [Type in EventType]: string };
+  /** By stored name. A name is never taken away. */
+  earlier: Readonly<Record<string, EarlierVersion>>;
+  /** The level from which a type of event is written that there was not before. */
+  writtenFrom: { readonly [Type in EventType]?: number };
+}>;
+
+export const eventVersions: EventVersions = { current, earlier: {}, writtenFrom: {} };
+
+/** Between events and their stored form, for a set of versions of which one level is written. */
+export type Codec = Readonly<{
+  /** In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is written. */
+  encode: (event: DomainEvent) => Encoded;
+  /**
+   * In: a stored name, its data as JSON text, its decrypted sealed part (undefined: there is none, or its key is destroyed), whole or
+   * at least the first line of it where only the envelope is wanted: the event then has nothing else of a sealed part that has one.
+   * Throws UnknownEvent for a name that is none of these versions, and UnreadableEvent for a wrong shape.
+   */
+  decode: (storedType: string, data: string, sealed: string | undefined, part?: SealedPart) => DomainEvent;
+  /** Every stored name that is read as one of those types. */
+  namesOf: (types: readonly EventType[]) => ReadonlySet<string>;
+  /** Whether a stored name is one of these versions. */
+  knows: (storedType: string) => boolean;
+  /** The level that it writes. */
+  level: number;
+}>;
+
+type Encoded = Readonly<{ type: string; data: string; sealed: string | undefined }>;
+
+type Reader = Readonly<{ type: EventType; upcast: (payload: Payload) => Payload }>;
 
 const asIs = (payload: Payload): Payload => payload;
 
-/** Every name ever written. A name is never taken away. */
-export const upcasters: Readonly<Record<string, Upcaster>> = Object.fromEntries(
-  (Object.keys(current) as EventType[]).map((type) => [current[type], { type, upcast: asIs }]),
-);
+export const makeCodec = (versions: EventVersions, level: number): Codec => {
+  const { current: newest, earlier, writtenFrom } = versions;
+  const types = Object.keys(newest) as EventType[];
+  const readers: Readonly<Record<string, Reader>> = {
+    ...earlier,
+    ...Object.fromEntries(types.map((type): [string, Reader] => [newest[type], { type, upcast: asIs }])),
+  };
+  const written = new Map<EventType, Readonly<{ name: string; downcast: (payload: Payload) => Payload }>>();
+  for (const type of types) {
+    if (level < (writtenFrom[type] ?? 0)) continue;
+    // Of several that the level allows it is the one whose time ends first: the later ones began after that.
+    const [old] = Object.entries(earlier)
+      .filter(([, version]) => version.type === type && level <= version.writtenUpTo)
+      .sort(([, a], [, b]) => a.writtenUpTo - b.writtenUpTo);
+    written.set(type, old === undefined ? { name: newest[type], downcast: asIs } : { name: old[0], downcast: old[1].downcast });
+  }
+  return {
+    encode: (event) => encodeWith(written, level, event),
+    decode: (storedType, data, sealed, part = 'whole') => {
+      const reader = Object.hasOwn(readers, storedType) ? readers[storedType] : undefined;
+      if (reader === undefined) throw new UnknownEvent(storedType);
+      return decodeWith(reader, { storedType, data, sealed, part });
+    },
+    namesOf: (wanted) => new Set(Object.entries(readers).flatMap(([name, { type }]) => (wanted.includes(type) ? [name] : []))),
+    knows: (storedType) => Object.hasOwn(readers, storedType),
+    level,
+  };
+};
 
 /** How much is read of a sealed part that is sealed as envelope and rest. */
 export type SealedPart = 'whole' | 'envelope';
@@ -77,9 +142,18 @@ const checksOf = (type: EventType): Checks => {
   return checks;
 };
 
-/** The stored event is not what its name promises: the log was written by a newer version, or changed. */
+/** The stored event is not what its name promises: it was changed, or a part of it is missing. */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
+}
+
+/** The stored name is none that this program knows: a newer one wrote the event. */
+export class UnknownEvent extends Error {
+  override readonly name = 'UnknownEvent';
+
+  constructor(storedType: string) {
+    super(`${storedType} is a type or version of event that this version of sealpost does not know: a newer one wrote it`);
+  }
 }
 
 const assertShape = (check: TypeCheck<TSchema>, value: unknown, what: string): void => {
@@ -96,15 +170,22 @@ const parse = (text: string, what: string): unknown => {
   }
 };
 
-/** In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is written. */
-export const encodeEvent = (event: DomainEvent): { type: string; data: string; sealed: string | undefined } => {
+const encodeWith = (
+  written: ReadonlyMap<EventType, Readonly<{ name: string; downcast: (payload: Payload) => Payload }>>,
+  level: number,
+  event: DomainEvent,
+): Encoded => {
   const checks = checksOf(event.type);
   assertShape(checks.data, event.data, event.type);
-  const sealed = 'sealed' in event ? event.sealed : undefined;
-  if (checks.sealed !== undefined) assertShape(checks.sealed, sealed, `${event.type} (sealed)`);
+  const given = 'sealed' in event ? event.sealed : undefined;
+  if (checks.sealed !== undefined) assertShape(checks.sealed, given, `${event.type} (sealed)`);
+  const version = written.get(event.type);
+  if (version === undefined) throw new UnreadableEvent(`${event.type} is not written at level ${level} of SEALPOST_WRITE_EVENTS`);
+  const payload = version.downcast === asIs ? { data: event.data, sealed: given } : version.downcast({ data: event.data, sealed: given });
+  const sealed = payload.sealed as Readonly<Record<string, unknown>> | undefined;
   return {
-    type: current[event.type],
-    data: JSON.stringify(event.data),
+    type: version.name,
+    data: JSON.stringify(payload.data),
     sealed: sealed === undefined ? undefined : sealedText(sealed, checks.envelope?.fields),
   };
 };
@@ -118,25 +199,19 @@ const sealedText = (sealed: Readonly<Record<string, unknown>>, envelopeFields: r
   return `${JSON.stringify(envelope)}\n${JSON.stringify(rest)}`;
 };
 
-/**
- * In: a stored name, its data as JSON text, its decrypted sealed part (undefined: there is none, or its key is destroyed), whole or
- * at least the first line of it where only the envelope is wanted: the event then has nothing else of a sealed part that has one.
- * Throws UnreadableEvent for an unknown name or a wrong shape.
- */
-export const decodeEvent = (storedType: string, data: string, sealed: string | undefined, part: SealedPart = 'whole'): DomainEvent => {
-  const upcaster = Object.hasOwn(upcasters, storedType) ? upcasters[storedType] : undefined;
-  if (upcaster === undefined) throw new UnreadableEvent(`unknown event ${storedType}: was the log written by a newer version?`);
-  const { type } = upcaster;
+type StoredPayload = Readonly<{ storedType: string; data: string; sealed: string | undefined; part: SealedPart }>;
+
+const decodeWith = ({ type, upcast }: Reader, { storedType, data, sealed, part }: StoredPayload): DomainEvent => {
   const checks = checksOf(type);
-  const upcast = upcaster.upcast({
+  const payload = upcast({
     data: parse(data, storedType),
     sealed: sealed === undefined ? undefined : parseSealed(sealed, storedType, checks, part),
   });
-  assertShape(checks.data, upcast.data, storedType);
-  if (checks.sealed === undefined) return { type, data: upcast.data } as DomainEvent;
+  assertShape(checks.data, payload.data, storedType);
+  if (checks.sealed === undefined) return { type, data: payload.data } as DomainEvent;
   const check = part === 'envelope' && checks.envelope !== undefined ? checks.envelope.check : checks.sealed;
-  if (upcast.sealed !== undefined) assertShape(check, upcast.sealed, `${storedType} (sealed)`);
-  return { type, data: upcast.data, sealed: upcast.sealed } as DomainEvent;
+  if (payload.sealed !== undefined) assertShape(check, payload.sealed, `${storedType} (sealed)`);
+  return { type, data: payload.data, sealed: payload.sealed } as DomainEvent;
 };
 
 const parseSealed = (text: string, storedType: string, { envelope }: Checks, part: SealedPart): unknown => {
@@ -147,9 +222,6 @@ const parseSealed = (text: string, storedType: string, { envelope }: Checks, par
   return part === 'envelope' || lineEnd < 0 ? first : { ...(first as object), ...(parse(text.slice(lineEnd + 1), what) as object) };
 };
 
-export const encodeMetadata = (metadata: EventMetadata): string => JSON.stringify(metadata);
-export const decodeMetadata = (text: string): EventMetadata => JSON.parse(text) as EventMetadata;
-
-/** Every stored name that is read as one of those types. */
-export const namesOf = (types: readonly EventType[]): ReadonlySet<string> =>
-  new Set(Object.entries(upcasters).flatMap(([name, { type }]) => (types.includes(type) ? [name] : [])));
+/** What this program reads, and writes where no other level is set. */
+export const codec = makeCodec(eventVersions, WRITE_LEVEL_NEWEST);
+export const { encode: encodeEvent, decode: decodeEvent, namesOf } = codec;

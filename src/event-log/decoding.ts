@@ -1,24 +1,34 @@
 /** From stored events to events of the domain: decrypts what is sealed where its key lives, fetches what lies in files, and decodes. */
-import { decodeEvent, decodeMetadata, UnreadableEvent, type SealedPart } from './codec.js';
-import type { DomainEvent, EventMetadata, Recorded } from '../domain/events.js';
+import { UnknownEvent, UnreadableEvent, type Codec, type SealedPart } from './codec.js';
+import { assertTimes } from './event-times.js';
+import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './metadata.js';
+import { openSealed } from './sealed-part.js';
+import type { EventPlace } from '../domain/errors.js';
+import { erasingEvents, type DomainEvent, type EventMetadata, type Recorded } from '../domain/events.js';
 import type { StoredEvent } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
 import { nextTurn } from '../shared/next-turn.js';
 
-export type ReadingPorts = Readonly<{ keys: Keys; files: Files }>;
+export type ReadingPorts = Readonly<{ keys: Pick<Keys, 'getMany'>; files: Pick<Files, 'get'>; codec: Codec }>;
 
-/** An event that is there and cannot be read: written by a newer version, changed, or without its file. */
-export type Unreadable = Readonly<{ unreadable: UnreadableEvent; stream: string; revision: number; position: number; storedType: string }>;
+/** An event that is there and cannot be read: changed or without its file, or written by a newer version of the program. */
+export type Unreadable = EventPlace & Readonly<{ unreadable: UnreadableEvent | UnknownEvent }>;
 
 export const isReadable = (decoded: Recorded | Unreadable): decoded is Recorded => !('unreadable' in decoded);
 export const isUnreadable = (decoded: Recorded | Unreadable): decoded is Unreadable => 'unreadable' in decoded;
+/** Of a type or version that this program does not know. */
+export const isUnknown = (decoded: Recorded | Unreadable): decoded is Unreadable =>
+  'unreadable' in decoded && decoded.unreadable instanceof UnknownEvent;
 
 /** Events that are at hand decoded. */
 export type RecentEvents = Readonly<{ find: (stored: StoredEvent) => Recorded | undefined }>;
 
-/** What is wanted of the sealed parts: `types` are the stored names whose part is decrypted, absent for all. */
-type Wanted = Readonly<{ types: ReadonlySet<string> | undefined; part: SealedPart }>;
+/**
+ * What is wanted of the sealed parts: `types` are the stored names whose part is decrypted, absent for all. `mayBeGone` tells whether
+ * the personal part of an event may be missing although its key is there.
+ */
+type Wanted = Readonly<{ types: ReadonlySet<string> | undefined; part: SealedPart; mayBeGone: (event: StoredEvent) => boolean }>;
 
 /**
  * In: stored events; the stored names whose sealed part is wanted, of that no more than the envelope (absent: of all the whole).
@@ -30,10 +40,12 @@ export const decodeAll = async (
   stored: readonly StoredEvent[],
   types?: ReadonlySet<string>,
 ): Promise<readonly (Recorded | Unreadable)[]> => {
-  const wanted: Wanted = { types, part: types === undefined ? 'whole' : 'envelope' };
-  const decoded: (Recorded | Unreadable | undefined)[] = stored.map((event) => recent.find(event) ?? decodeOpen(event, wanted));
+  const wanted: Wanted = { types, part: types === undefined ? 'whole' : 'envelope', mayBeGone: isBeingErased(ports.codec, stored, types) };
+  const decoded: (Recorded | Unreadable | undefined)[] = stored.map(
+    (event) => recent.find(event) ?? decodeOpen(ports.codec, event, wanted),
+  );
   const sealers = new Set<string>();
-  const metadatas = stored.map((event, at) => (decoded[at] === undefined ? readMetadata(event) : undefined));
+  const metadatas = stored.map((event, at) => (decoded[at] === undefined ? readableMetadata(event) : undefined));
   metadatas.forEach((metadata, at) => {
     if (metadata !== undefined && isSealed(stored[at]!, metadata, wanted)) sealers.add(metadata.keyId!);
   });
@@ -45,8 +57,8 @@ export const decodeAll = async (
     // Awaited only where a file is read: a rebuild decodes hundreds of thousands of events.
     decoded[at] =
       metadata?.sealedFile === undefined && metadata?.dataFile === undefined
-        ? readable(event, () => decodeInline(event, metadata, key, wanted.part))
-        : await decodeFromFiles(ports, event, metadata, key, wanted.part);
+        ? readable(event, () => decodeParts(ports.codec, wanted, { event, metadata, key, data: event.data, sealed: event.sealed }))
+        : await decodeFromFiles(ports, wanted, event, metadata, key);
   }
   return decoded as readonly (Recorded | Unreadable)[];
 };
@@ -60,49 +72,90 @@ const readable = (event: StoredEvent, decode: () => Recorded): Recorded | Unread
 };
 
 const unreadable = ({ stream, revision, position, type }: StoredEvent, fault: unknown): Unreadable => {
-  if (!(fault instanceof UnreadableEvent)) throw fault;
+  if (!(fault instanceof UnreadableEvent) && !(fault instanceof UnknownEvent)) throw fault;
   return { unreadable: fault, stream, revision, position, storedType: type };
 };
 
 /** An event of which nothing is decrypted and nothing lies in a file: its metadata is parsed when somebody asks for it. */
-const decodeOpen = (event: StoredEvent, { types }: Wanted): Recorded | Unreadable | undefined =>
-  types === undefined || types.has(event.type) || event.metadata.includes('"dataFile"')
+const decodeOpen = (codec: Codec, event: StoredEvent, { types }: Wanted): Recorded | Unreadable | undefined =>
+  types === undefined || types.has(event.type) || !isCertainlyMetadata(event.metadata)
     ? undefined
-    : readable(event, () => new RecordedWithLazyMetadata(event, decodeEvent(event.type, event.data, undefined)));
+    : readable(event, () => new RecordedWithLazyMetadata(event, decodeTimed(codec, event.type, event.data, undefined, 'envelope')));
 
-/** undefined where the metadata is no JSON. */
-const readMetadata = ({ metadata }: StoredEvent): EventMetadata | undefined => {
-  try {
-    return decodeMetadata(metadata);
-  } catch {
-    return undefined;
-  }
+/**
+ * Erasing deletes the files before the key, after the event that says so. A reader of no more than envelopes shows an event in the
+ * meantime as if the key were gone already.
+ */
+const isBeingErased = (codec: Codec, stored: readonly StoredEvent[], types: ReadonlySet<string> | undefined): Wanted['mayBeGone'] => {
+  if (types !== undefined) return () => true;
+  return ({ stream }) => {
+    const erasing = codec.namesOf(erasingEvents);
+    return stored.some((event) => event.stream === stream && erasing.has(event.type));
+  };
 };
 
-const isSealed = ({ type, sealed }: StoredEvent, { keyId, sealedFile }: EventMetadata, { types }: Wanted): boolean =>
-  keyId !== undefined && (types === undefined || types.has(type)) && (sealed !== undefined || sealedFile !== undefined);
+/** The first event of a stream that has a key never lacks its sealed part, so its key is asked for where that part is gone too. */
+const isSealed = ({ type, sealed, revision }: StoredEvent, { keyId, sealedFile }: EventMetadata, { types, part }: Wanted): boolean =>
+  keyId !== undefined &&
+  (types === undefined || types.has(type)) &&
+  (sealed !== undefined || sealedFile !== undefined || (revision === 0 && part === 'whole'));
 
-const decodeInline = (event: StoredEvent, metadata: EventMetadata | undefined, key: SealingKey | undefined, part: SealedPart): Recorded => {
-  if (metadata === undefined) throw new UnreadableEvent(`${event.type} (metadata): is not JSON`);
-  return recordedOf(event, metadata, decodeEvent(event.type, event.data, decrypted(event.sealed, event.eventId, key, part), part));
+type Parts = Readonly<{
+  event: StoredEvent;
+  metadata: EventMetadata | undefined;
+  key: SealingKey | undefined;
+  data: string;
+  sealed: Uint8Array | undefined;
+}>;
+
+const decodeParts = (codec: Codec, wanted: Wanted, parts: Parts): Recorded =>
+  recordedFrom(codec, wanted, parts, plainOf(codec, wanted, parts));
+
+/** The plain text of the sealed part, undefined where there is none or its key is gone. */
+const plainOf = (codec: Codec, { part }: Wanted, { event, metadata, key, sealed }: Parts): string | undefined => {
+  // Said before anything else of it is looked at: a newer program may have written that otherwise too.
+  if (!codec.knows(event.type)) throw new UnknownEvent(event.type);
+  if (metadata === undefined) decodeMetadata(event.metadata);
+  return sealed && key && openSealed(key, sealed, event, part);
+};
+
+const recordedFrom = (
+  codec: Codec,
+  { part, mayBeGone }: Wanted,
+  { event, metadata, key, data, sealed }: Parts,
+  plain: string | undefined,
+): Recorded => {
+  const domainEvent = decodeTimed(codec, event.type, data, plain, part);
+  if (key !== undefined && sealed === undefined && 'sealed' in domainEvent && !mayBeGone(event))
+    throw new UnreadableEvent(`${event.type}: its sealed part is missing, though its key is there`);
+  return recordedOf(event, metadata!, domainEvent);
+};
+
+const decodeTimed = (codec: Codec, type: string, data: string, sealed: string | undefined, part: SealedPart): DomainEvent => {
+  const event = codec.decode(type, data, sealed, part);
+  assertTimes(event);
+  return event;
 };
 
 const decodeFromFiles = async (
-  { files }: ReadingPorts,
+  { files, codec }: ReadingPorts,
+  wanted: Wanted,
   event: StoredEvent,
   metadata: EventMetadata,
   key: SealingKey | undefined,
-  part: SealedPart,
 ): Promise<Recorded | Unreadable> => {
   const { dataFile, sealedFile } = metadata;
   const data = dataFile === undefined ? event.data : (await files.get(dataFile))?.toString();
   const sealed = key === undefined || sealedFile === undefined ? event.sealed : await files.get(sealedFile);
+  const parts = { event, metadata, key, data: data ?? '', sealed };
   try {
-    if (data === undefined) throw new UnreadableEvent(`the file ${dataFile} of an event is missing`);
-    const plain = decrypted(sealed, event.eventId, key, part);
+    if (data === undefined) throw new UnreadableEvent(`its file ${dataFile} is missing`);
+    if (key !== undefined && sealedFile !== undefined && sealed === undefined && !wanted.mayBeGone(event))
+      throw new UnreadableEvent(`its file ${sealedFile} is missing`);
+    const plain = plainOf(codec, wanted, parts);
     // What lies in a file is large: each part of the work has a turn of the event loop.
     await nextTurn();
-    const recorded = recordedOf(event, metadata, decodeEvent(event.type, data, plain, part));
+    const recorded = recordedFrom(codec, wanted, parts, plain);
     await nextTurn();
     return recorded;
   } catch (fault) {
@@ -140,18 +193,3 @@ class RecordedWithLazyMetadata implements Recorded {
     return (this.#metadata = typeof this.#metadata === 'string' ? decodeMetadata(this.#metadata) : this.#metadata);
   }
 }
-
-const decrypted = (sealed: Uint8Array | undefined, eventId: string, key: SealingKey | undefined, part: SealedPart): string | undefined => {
-  if (sealed === undefined || key === undefined) return undefined;
-  const plain = open(key, sealed, eventId);
-  const lineEnd = part === 'envelope' ? plain.indexOf('\n') : -1;
-  return lineEnd < 0 ? plain.toString() : plain.toString('utf8', 0, lineEnd);
-};
-
-const open = (key: SealingKey, sealed: Uint8Array, eventId: string): Buffer => {
-  try {
-    return key.open(sealed, eventId);
-  } catch (cause) {
-    throw new UnreadableEvent(cause instanceof Error ? cause.message : 'cannot be decrypted', { cause });
-  }
-};

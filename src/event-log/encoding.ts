@@ -1,6 +1,8 @@
 /** From events of the domain to events as they are stored: encoded, sealed under the stream's own key, chained, and in files where they are large. */
-import { encodeEvent, encodeMetadata } from './codec.js';
+import type { Codec } from './codec.js';
 import { chainHash } from './hash-chain.js';
+import { encodeMetadata } from './metadata.js';
+import { sealPart } from './sealed-part.js';
 import type { StreamVersion } from './stream-version.js';
 import type { DomainEvent, EventMetadata } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
@@ -12,7 +14,7 @@ import type { Ids } from '../domain/ports/ids.js';
 import type { Keys, SealingKey } from '../domain/ports/keys.js';
 import { nextTurn } from '../shared/next-turn.js';
 
-export type EncodingPorts = Readonly<{ keys: Keys; files: Files; ids: Ids; limits: Limits }>;
+export type EncodingPorts = Readonly<{ keys: Keys; files: Files; ids: Ids; limits: Limits; codec: Codec }>;
 
 /** On whose behalf, when and why events are appended. `at` is ISO 8601 in UTC. */
 export type Cause = Readonly<{
@@ -48,7 +50,7 @@ export const encodeAll = async (
   events: readonly DomainEvent[],
   cause: Cause,
 ): Promise<readonly Encoded[]> => {
-  const encoded = events.map(encodeEvent);
+  const encoded = events.map(ports.codec.encode);
   const { id: keyId, key } = encoded.some(({ sealed }) => sealed !== undefined)
     ? await keyFor(ports.keys, version)
     : { id: version.keyId, key: undefined };
@@ -58,7 +60,7 @@ export const encodeAll = async (
     const eventId = ports.ids.uuid();
     const isLarge = sealed !== undefined && sealed.length > ports.limits.eventPayloadInlineBytesMax;
     const plain = isLarge ? await bytesInTurn(sealed) : sealed;
-    const ciphertext = plain === undefined ? undefined : key?.seal(plain, eventId);
+    const ciphertext = plain === undefined ? undefined : key && sealPart(key, plain, { stream, eventId }, ports.codec.level);
     if (isLarge) await nextTurn();
     // Awaited only where it is: nearly every event is small.
     const parts = isSmallEnough(ports.limits, data, ciphertext)

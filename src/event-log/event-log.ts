@@ -3,17 +3,19 @@
  * stand the codec, the sealing under the stream's own key, the hash chain, and the files that hold what is too large.
  */
 import { appendForCertain } from './appending.js';
-import { decodeMetadata, namesOf } from './codec.js';
+import { codec as newestCodec, type Codec } from './codec.js';
 import { openDecodedCache, type DecodedCache } from './decoded-cache.js';
-import { decodeAll, isReadable, isUnreadable, type Unreadable } from './decoding.js';
+import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable } from './decoding.js';
 import { encodeAll, existingKey, type Cause, type Encoded } from './encoding.js';
+import { readableMetadata } from './metadata.js';
 import type { StreamVersion } from './stream-version.js';
+import { EventUnknown, EventUnreadable } from '../domain/errors.js';
 import type { DomainEvent, EventType, Recorded } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { Clock } from '../domain/ports/clock.js';
-import type { EventBatch, EventStore, Position, ReadAllOptions, StoredEvent } from '../domain/ports/event-store.js';
+import type { EventBatch, EventStore, Position, ReadAllOptions } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Ids } from '../domain/ports/ids.js';
 import type { Keys, NewKey, SealingKey } from '../domain/ports/keys.js';
@@ -22,8 +24,13 @@ export { startOf, versionOf, type StreamVersion } from './stream-version.js';
 export type { Cause } from './encoding.js';
 
 export type EventLog = Readonly<{
-  /** The events of a stream from a revision on (default 0), in order. Rejects with UnreadableEvent where one cannot be read. */
+  /**
+   * The events of a stream from a revision on (default 0), in order. Rejects with EventUnreadable where one is damaged or missing,
+   * and with EventUnknown where a newer program wrote one.
+   */
   load: (stream: StreamName, fromRevision?: number) => Promise<readonly Recorded[]>;
+  /** The same, with what cannot be read as a value: for those who tell of it, or save what is left. */
+  inspect: (stream: StreamName) => Promise<readonly (Recorded | Unreadable)[]>;
   /**
    * Appends after `version`, all or nothing. Resolves with the version after, once the events are durable. Rejects with
    * WrongExpectedRevision where the stream is elsewhere, with AppendUnknown where it cannot be found out whether they were written,
@@ -36,7 +43,7 @@ export type EventLog = Readonly<{
   head: () => Promise<Position>;
   /** A key for a stream that is about to begin and has files that belong to it: its id goes to `startOf`. */
   newKey: () => MaybePromise<NewKey>;
-  /** The key of a stream where it still exists. */
+  /** The key of a stream where it still exists, found by any of its events that can be read. */
   existingKey: (stream: StreamName) => Promise<SealingKey | undefined>;
   /** Destroys the stream's key and forgets what was opened with it. */
   destroyKey: (stream: StreamName) => Promise<void>;
@@ -44,15 +51,17 @@ export type EventLog = Readonly<{
 
 /**
  * A part of the log in order; everything up to `position` has been looked at, and there may be no event in it that was asked for.
- * An event that cannot be read stands in `unreadable` instead of stopping the reader.
+ * An event that is damaged stands in `unreadable` and does not stop the reader. At one that a newer program wrote the reader ends with
+ * EventUnknown, after the events before it, so that its checkpoint does not move over what it does not understand.
  */
 export type RecordedBatch = Readonly<{ events: readonly Recorded[]; unreadable: readonly Unreadable[]; position: Position }>;
 
 /**
  * `decrypt`: the types of event whose sealed part is wanted, and of that no more than the envelope where it has one (default: of all
  * the whole). Of others it is left out as if the key were destroyed. What is at hand anyway may come whole.
+ * `unknown`: where 'listed', what a newer program wrote stands in `unreadable` too, for those who only tell what there is.
  */
-type ReadOptions = ReadAllOptions & Readonly<{ decrypt?: readonly EventType[] }>;
+type ReadOptions = ReadAllOptions & Readonly<{ decrypt?: readonly EventType[]; unknown?: 'listed' }>;
 
 export type EventLogPorts = Readonly<{
   store: EventStore;
@@ -61,21 +70,29 @@ export type EventLogPorts = Readonly<{
   ids: Ids;
   clock: Pick<Clock, 'sleep'>;
   limits: Limits;
+  /** What is read and written; default: all versions, the newest of each. */
+  codec?: Codec;
   /** Told of each append of this process, after it is durable. */
   onAppended?: (stream: StreamName, teamId: string, position: Position) => void;
-  /** Told once of each event that a reader of the whole log cannot read. */
+  /** Told once of each event that a reader cannot read. */
   onUnreadable?: (event: Unreadable) => void;
 }>;
 
-export const openEventLog = (ports: EventLogPorts): EventLog => {
+type Ports = EventLogPorts & Readonly<{ codec: Codec }>;
+
+export const openEventLog = (given: EventLogPorts): EventLog => {
+  const ports: Ports = { ...given, codec: given.codec ?? newestCodec };
   const { store, keys } = ports;
   const cache = openDecodedCache();
-  const readers = batchReaders(ports, cache);
+  const note = unreadableNotes(ports.onUnreadable);
+  const readers = batchReaders(ports, cache, note);
+  const inspect = async (stream: StreamName) => decodeAll(ports, cache, await store.readStream(stream));
   return {
     load: async (stream, fromRevision = 0) => {
       const stored = await store.readStream(stream, fromRevision);
-      return stored.length === 0 ? [] : decodeStream(ports, cache, stored);
+      return stored.length === 0 ? [] : decodeStream(await decodeAll(ports, cache, stored), fromRevision, note);
     },
+    inspect,
     append: async (stream, version, events, cause) => {
       const forgotten = cache.forgotten();
       const encoded = await encodeAll(ports, stream, version, events, cause);
@@ -87,8 +104,8 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
       const last = encoded.at(-1)!;
       return { revision: done.revision, hash: last.toStore.hash, keyId: last.metadata.keyId };
     },
-    readAll: (after, { decrypt, ...options } = {}) => readers.decoded(store.readAll(after, options), decrypt),
-    subscribeAll: (after, { decrypt, ...options }) => readers.subscribed(store.subscribeAll(after, options), decrypt),
+    readAll: (after, { decrypt, unknown, ...options } = {}) => readers.decoded(store.readAll(after, options), decrypt, unknown),
+    subscribeAll: (after, { decrypt, unknown, ...options }) => readers.subscribed(store.subscribeAll(after, options), decrypt, unknown),
     head: store.head,
     newKey: keys.create,
     existingKey: async (stream) => existingKey(keys, await keyIdOf(store, stream)),
@@ -100,15 +117,33 @@ export const openEventLog = (ports: EventLogPorts): EventLog => {
   };
 };
 
+/** Every event of a stream that has a key names it, so any one whose metadata can be read tells. */
 const keyIdOf = async (store: EventStore, stream: StreamName): Promise<string | undefined> => {
   const last = await store.readLast(stream);
-  return last && decodeMetadata(last.metadata).keyId;
+  const metadata = last && readableMetadata(last);
+  if (last === undefined || metadata !== undefined) return metadata?.keyId;
+  for (const event of await store.readStream(stream)) {
+    const keyId = readableMetadata(event)?.keyId;
+    if (keyId !== undefined) return keyId;
+  }
+  return undefined;
 };
 
-const decodeStream = async (ports: EventLogPorts, cache: DecodedCache, stored: readonly StoredEvent[]): Promise<readonly Recorded[]> => {
-  const decoded = await decodeAll(ports, cache, stored);
-  if (decoded.every(isReadable)) return decoded;
-  throw decoded.find(isUnreadable)!.unreadable;
+/** Throws for the first event that is missing, damaged or unknown: what was decided on without it would be decided wrongly. */
+const decodeStream = (decoded: readonly (Recorded | Unreadable)[], fromRevision: number, note: Note): readonly Recorded[] => {
+  const recorded: Recorded[] = [];
+  for (const [at, event] of decoded.entries()) {
+    if (isUnknown(event)) throw new EventUnknown(event);
+    if (isUnreadable(event)) {
+      note([event]);
+      throw new EventUnreadable(event, event.unreadable.message, { cause: event.unreadable });
+    }
+    const expected = fromRevision + at;
+    if (event.revision !== expected)
+      throw new EventUnreadable({ ...event, storedType: event.event.type }, `revision ${expected} of the stream is missing before it`);
+    recorded.push(event);
+  }
+  return recorded;
 };
 
 const keepWritten = (cache: DecodedCache, stream: string, encoded: readonly Encoded[]): void => {
@@ -118,23 +153,26 @@ const keepWritten = (cache: DecodedCache, stream: string, encoded: readonly Enco
 };
 
 /** Readers of the whole log, and how many of them follow it. */
-const batchReaders = (ports: EventLogPorts, cache: DecodedCache) => {
-  const note = unreadableNotes(ports.onUnreadable);
+const batchReaders = (ports: Ports, cache: DecodedCache, note: Note) => {
   let subscribers = 0;
 
-  async function* decoded(batches: AsyncIterable<EventBatch>, decrypt: readonly EventType[] | undefined): AsyncGenerator<RecordedBatch> {
-    const types = decrypt === undefined ? undefined : namesOf(decrypt);
+  async function* decoded(
+    batches: AsyncIterable<EventBatch>,
+    decrypt: readonly EventType[] | undefined,
+    unknown: ReadOptions['unknown'],
+  ): AsyncGenerator<RecordedBatch> {
+    const types = decrypt === undefined ? undefined : ports.codec.namesOf(decrypt);
     for await (const { events, position } of batches) {
       const all = events.length === 0 ? [] : await decodeAll(ports, cache, events, types);
       if (all.every(isReadable)) yield { events: all, unreadable: [], position };
-      else yield { events: all.filter(isReadable), unreadable: note(all.filter(isUnreadable)), position };
+      else yield* withUnreadable(all, position, note, unknown);
     }
   }
 
-  async function* subscribed(batches: AsyncIterable<EventBatch>, decrypt: readonly EventType[] | undefined): AsyncGenerator<RecordedBatch> {
+  async function* subscribed(...given: Parameters<typeof decoded>): AsyncGenerator<RecordedBatch> {
     subscribers += 1;
     try {
-      yield* decoded(batches, decrypt);
+      yield* decoded(...given);
     } finally {
       subscribers -= 1;
     }
@@ -143,13 +181,32 @@ const batchReaders = (ports: EventLogPorts, cache: DecodedCache) => {
   return { decoded, subscribed, subscribers: () => subscribers };
 };
 
+/** The batch up to the first event that is unknown, then the error that says so. */
+function* withUnreadable(
+  all: readonly (Recorded | Unreadable)[],
+  position: Position,
+  note: Note,
+  unknown: ReadOptions['unknown'],
+): Generator<RecordedBatch> {
+  const unknownAt = unknown === 'listed' ? -1 : all.findIndex(isUnknown);
+  const read = unknownAt < 0 ? all : all.slice(0, unknownAt);
+  const unreadable = note(read.filter(isUnreadable));
+  if (unknownAt < 0) return yield { events: read.filter(isReadable), unreadable, position };
+  if (read.length > 0) yield { events: read.filter(isReadable), unreadable, position: read.at(-1)!.position };
+  const stop = all[unknownAt] as Unreadable;
+  note([stop]);
+  throw new EventUnknown(stop);
+}
+
 /** Beyond it an event may be told of again. */
 const UNREADABLE_NOTED_MAX = 1_000;
 
+type Note = (events: readonly Unreadable[]) => readonly Unreadable[];
+
 /** Tells of each unreadable event once, however many readers meet it. */
-const unreadableNotes = (tell: EventLogPorts['onUnreadable']) => {
+const unreadableNotes = (tell: EventLogPorts['onUnreadable']): Note => {
   const noted = new Set<Position>();
-  return (events: readonly Unreadable[]): readonly Unreadable[] => {
+  return (events) => {
     for (const event of events) {
       if (noted.has(event.position)) continue;
       if (noted.size >= UNREADABLE_NOTED_MAX) noted.clear();

@@ -1,5 +1,5 @@
 /** The one table from error code to HTTP status, and the body that every error answer has. */
-import { DomainError, WrongExpectedRevision, type ErrorCode, type ErrorDetails } from '../domain/errors.js';
+import { DomainError, EventUnknown, EventUnreadable, WrongExpectedRevision, type ErrorCode, type ErrorDetails } from '../domain/errors.js';
 import { isoTime } from '../domain/ports/clock.js';
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500;
@@ -66,6 +66,8 @@ export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   BODY_EMPTY: 400,
   RATE_LIMIT_EXCEEDED: 429,
   CONFLICT: 400,
+  EVENT_UNREADABLE: 500,
+  EVENT_UNKNOWN: 500,
   INTERNAL_ERROR: 500,
 };
 
@@ -104,6 +106,15 @@ export const failureOf = (error: unknown, bodySizeBytesMax: number): Failure => 
     return { code: error.code, status: statusOf[error.code], message: error.message, details: error.details };
   if (error instanceof WrongExpectedRevision) {
     return failure('CONFLICT', 'Another request changed the same thing meanwhile and nothing was done; send the request again.');
+  }
+  if (error instanceof EventUnreadable)
+    return {
+      ...failure('EVENT_UNREADABLE', 'What is stored of this is damaged. Nothing was changed; the operator must repair it.'),
+      cause: error,
+    };
+  if (error instanceof EventUnknown) {
+    const message = 'A newer version of the service wrote what is stored of this. Nothing was changed; send the request to that version.';
+    return { ...failure('EVENT_UNKNOWN', message), cause: error };
   }
   const code = codeOf(error);
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {

@@ -1,4 +1,5 @@
 /** Makes the documents of a projection from nothing, beside the live ones; and compares the two. */
+import type { Unreadable } from '../event-log/decoding.js';
 import type { EventLog } from '../event-log/event-log.js';
 import type { Document, ReadModels, Rebuild } from '../domain/ports/read-models.js';
 import type { Projection } from './projection.js';
@@ -8,21 +9,27 @@ const BATCH_SIZE = 1_000;
 /** Most events of an email follow its first closely: its document is written once for them all. */
 const CHANGED_DOCUMENTS_MAX = 4_096;
 
-type ProjectOptions = Readonly<{ upTo?: number; onProgress?: (position: number) => void }>;
+type ProjectOptions = Readonly<{
+  upTo?: number;
+  onProgress?: (position: number) => void;
+  /** Told of each event that is damaged and passed over. */
+  onUnreadable?: (event: Unreadable) => void;
+}>;
 
 /** Folds every event up to `upTo` (default: the head of now) into the collections of a rebuild. Out: how many events there were. */
 export const projectInto = async (
   projection: Projection,
   eventLog: Pick<EventLog, 'readAll'>,
   { store }: Pick<Rebuild, 'store'>,
-  { upTo = Number.MAX_SAFE_INTEGER, onProgress }: ProjectOptions = {},
+  { upTo = Number.MAX_SAFE_INTEGER, onProgress, onUnreadable }: ProjectOptions = {},
 ): Promise<number> => {
   const { kinds, decrypts: decrypt } = projection;
   const work = openUnitOfWork(projection, store);
   let checkpoint = await store.checkpoint();
   let seen = checkpoint.position;
   let count = 0;
-  for await (const { events, position } of eventLog.readAll(seen, { kinds, decrypt, batchSize: BATCH_SIZE })) {
+  for await (const { events, unreadable, position } of eventLog.readAll(seen, { kinds, decrypt, batchSize: BATCH_SIZE })) {
+    for (const event of unreadable) if (event.position <= upTo) onUnreadable?.(event);
     const wanted = position <= upTo ? events : events.filter((recorded) => recorded.position <= upTo);
     await work.fold(wanted);
     count += wanted.length;
@@ -41,12 +48,15 @@ export type RebuildOutcome = Readonly<{ events: number; durationMs: number }>;
 export const rebuildProjection = async (
   projection: Projection,
   { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; readModels: ReadModels }>,
-  onProgress?: (position: number) => void,
+  { onProgress, onUnreadable }: Pick<ProjectOptions, 'onProgress' | 'onUnreadable'> = {},
 ): Promise<number> => {
   await readModels.projection(projection.name, projection.collections);
   const rebuild = await readModels.rebuild(projection.name);
   try {
-    const events = await projectInto(projection, eventLog, rebuild, onProgress === undefined ? {} : { onProgress });
+    const events = await projectInto(projection, eventLog, rebuild, {
+      ...(onProgress === undefined ? {} : { onProgress }),
+      ...(onUnreadable === undefined ? {} : { onUnreadable }),
+    });
     await rebuild.commit();
     return events;
   } catch (fault) {

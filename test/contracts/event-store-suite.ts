@@ -197,6 +197,20 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     });
   }
 
+  void t.test('it tells which types of event it has, each with the position of one, to every client', async (t) => {
+    const { store, another } = await fresh(t);
+    t.equal((await store.types()).size, 0);
+    const first = await append(store, 'email-1', -1, [anEvent('a'), anEvent('b', { type: 'EmailSent.v1' })]);
+    const second = await append(store, 'email-2', -1, [anEvent('c', { type: 'EmailFailed.v9' })]);
+    await harness.settle();
+    for (const client of [store, await another()]) {
+      const types = await client.types();
+      t.same([...types.keys()].sort(), ['EmailFailed.v9', 'EmailQueued.v1', 'EmailSent.v1']);
+      t.equal(types.get('EmailSent.v1'), first.position);
+      t.equal(types.get('EmailFailed.v9'), second.position);
+    }
+  });
+
   void t.test('all events are read in order, in batches, from a position on, up to the head of now', async (t) => {
     const { store } = await fresh(t);
     for (let index = 0; index < 25; index += 1)

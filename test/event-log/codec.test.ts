@@ -7,12 +7,14 @@ import t from 'tap';
 import {
   current,
   decodeEvent,
-  decodeMetadata,
   encodeEvent,
-  encodeMetadata,
-  upcasters,
+  eventVersions,
+  makeCodec,
+  type EventVersions,
+  UnknownEvent,
   UnreadableEvent,
 } from '../../src/event-log/codec.js';
+import { decodeMetadata, encodeMetadata } from '../../src/event-log/metadata.js';
 import { eventSchemas, type DomainEvent, type EventMetadata } from '../../src/domain/events.js';
 
 /** What stood in the log, and the event that it is today. */
@@ -31,7 +33,7 @@ const decode = ({ stored }: Golden): DomainEvent => decodeEvent(stored.type, JSO
 
 void t.test('every name that is written or read has its golden file, and every file its reader', async (t) => {
   t.same(Object.keys(current).sort(), Object.keys(eventSchemas).sort());
-  const names = [...new Set([...Object.values(current), ...Object.keys(upcasters)])].sort();
+  const names = [...new Set([...Object.values(current), ...Object.keys(eventVersions.earlier)])].sort();
   t.same([...goldens.keys()].sort(), names);
   for (const [name, { stored }] of goldens) t.equal(stored.type, name, 'the file is called as the event is');
 });
@@ -122,7 +124,7 @@ void t.test('unknown names are refused, those that every object has too', async 
     '__proto__',
     'hasOwnProperty',
   ]) {
-    t.throws(() => decodeEvent(name, '{}', undefined), UnreadableEvent, name);
+    t.throws(() => decodeEvent(name, '{}', undefined), UnknownEvent, name);
   }
 });
 
@@ -182,4 +184,37 @@ void t.test('metadata comes back as it was', async (t) => {
     sealedFile: 's',
   };
   t.strictSame(decodeMetadata(encodeMetadata(metadata)), metadata);
+});
+
+void t.test('a level writes the version that programs of its time read, and every version is read at every level', async (t) => {
+  const nested = ({ data, sealed }: { data: unknown; sealed: unknown }) => ({ data: (data as { was: unknown }).was, sealed });
+  const versions: EventVersions = {
+    current: { ...current, EmailReleased: 'EmailReleased.v3' },
+    earlier: {
+      'EmailReleased.v1': {
+        type: 'EmailReleased',
+        upcast: nested,
+        writtenUpTo: 3,
+        downcast: ({ data }) => ({ data: { was: data }, sealed: undefined }),
+      },
+      'EmailReleased.v2': { type: 'EmailReleased', upcast: (it) => it, writtenUpTo: 5, downcast: (it) => it },
+    },
+    writtenFrom: { EmailCancelled: 4 },
+  };
+  const event = { type: 'EmailReleased', data: { at: '2030-01-01T00:00:00.000Z', priority: 'high' } } as const;
+  const names = [1, 3, 4, 5, 6].map((level) => makeCodec(versions, level).encode(event).type);
+  t.same(names, ['EmailReleased.v1', 'EmailReleased.v1', 'EmailReleased.v2', 'EmailReleased.v2', 'EmailReleased.v3']);
+  t.same(JSON.parse(makeCodec(versions, 1).encode(event).data), { was: event.data });
+  for (const level of [1, 6]) {
+    for (const writer of [1, 4, 6]) {
+      const { type, data, sealed } = makeCodec(versions, writer).encode(event);
+      t.strictSame(makeCodec(versions, level).decode(type, data, sealed), event);
+    }
+    t.ok(makeCodec(versions, level).knows('EmailReleased.v2'));
+    t.notOk(makeCodec(versions, level).knows('EmailReleased.v4'));
+  }
+  t.same([...makeCodec(versions, 1).namesOf(['EmailReleased'])].sort(), ['EmailReleased.v1', 'EmailReleased.v2', 'EmailReleased.v3']);
+  const cancelled = { type: 'EmailCancelled', data: { at: '2030-01-01T00:00:00.000Z' } } as const;
+  t.throws(() => makeCodec(versions, 3).encode(cancelled), { message: /not written at level 3/ }, 'a type that the others do not know');
+  t.equal(makeCodec(versions, 4).encode(cancelled).type, 'EmailCancelled.v1');
 });

@@ -1,10 +1,12 @@
 /** The log over its ports: sealing, destroyed keys, what is too large, what was written last, conflicts. */
 import fc from 'fast-check';
 import t from 'tap';
-import { openEventLog, startOf, type Cause, type EventLog, type StreamVersion } from '../../src/event-log/event-log.js';
+import { openEventLog, startOf, versionOf, type Cause, type EventLog, type StreamVersion } from '../../src/event-log/event-log.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { UnreadableEvent } from '../../src/event-log/codec.js';
 import type { Recorded } from '../../src/domain/events.js';
+import type { StoredEvent } from '../../src/domain/ports/event-store.js';
+import type { Unreadable } from '../../src/event-log/decoding.js';
 import { chainHash, chainStart } from '../../src/event-log/hash-chain.js';
 import { AppendUnknown, WrongExpectedRevision } from '../../src/domain/errors.js';
 import { emailStream, assertDefined, parseEmailId, type StreamName } from '../../src/domain/ids.js';
@@ -189,15 +191,18 @@ void t.test('what is too large for an event stands in a file, sealed where it is
   t.strictSame(eventsOf(await open().load(stream)), [{ ...large(5_000), sealed: undefined }], 'the file is of no use without the key');
 });
 
-void t.test('a sealed file that was deleted reads as destroyed; a lost data file is a fault', async (t) => {
+void t.test('a sealed file that is lost is a fault, unless the stream is being erased; a lost data file always is one', async (t) => {
   const { eventLog, open, files } = world();
   await eventLog.append(stream, startOf(stream), [large(5_000)], cause);
   const { metadata } = (await eventLog.load(stream))[0]!;
   await files.delete(metadata.sealedFile!);
-  t.strictSame(eventsOf(await open().load(stream)), [{ ...large(5_000), sealed: undefined }]);
+  await t.rejects(open().load(stream), { code: 'EVENT_UNREADABLE', message: /its file [0-9a-f]{64} is missing/ });
+  const last = versionOf((await eventLog.load(stream)).at(-1)!);
+  await eventLog.append(stream, last, [{ type: 'EmailArchived', data: { at: T0 } }], cause);
+  t.strictSame(eventsOf(await open().load(stream))[0], { ...large(5_000), sealed: undefined });
   await eventLog.append(other, startOf(other), [wide(5_000)], cause);
   await files.delete((await eventLog.load(other))[0]!.metadata.dataFile!);
-  await t.rejects(open().load(other), /the file [0-9a-f]{64} of an event is missing/);
+  await t.rejects(open().load(other), { code: 'EVENT_UNREADABLE', message: /its file [0-9a-f]{64} is missing/ });
 });
 
 void t.test('the chain covers a payload in a file by its hash', async (t) => {
@@ -251,36 +256,126 @@ void t.test('an event that is not of its schema is not written, one that is unkn
   t.equal(store.events.length, 0);
   await eventLog.append(stream, startOf(stream), [attempted(1, T0)], cause);
   store.events[0] = { ...store.events[0]!, type: 'EmailTeleported.v1' };
-  await t.rejects(open().load(stream), { message: /unknown event EmailTeleported\.v1/ });
+  await t.rejects(open().load(stream), { code: 'EVENT_UNKNOWN', message: /position 1 .*EmailTeleported\.v1.* newer version/ });
 });
 
-void t.test('an event that cannot be read stops no reader of the whole log, and is told of once', async (t) => {
-  const { store, keys, files, ids, clock, limits } = world();
-  const told: unknown[] = [];
-  const eventLog = openEventLog({ store, keys, files, ids, clock, limits, onUnreadable: ({ position }) => void told.push(position) });
-  const names = Array.from({ length: 6 }, (_, index) => `email-${index}` as StreamName);
-  for (const name of names) await eventLog.append(name, startOf(name), [queued], cause);
-  const spoil = (index: number, change: Partial<(typeof store.events)[number]>): void => {
-    store.events[index] = { ...store.events[index]!, hash: 'another', ...change };
-  };
-  spoil(0, { type: 'EmailTeleported.v1' });
-  spoil(1, { data: '{' });
-  spoil(2, { data: '{"at":5}' });
-  spoil(3, { metadata: 'no JSON' });
-  spoil(4, { sealed: store.events[5]!.sealed });
-  for (let reader = 0; reader < 2; reader += 1) {
-    for await (const { events, unreadable, position } of eventLog.readAll(0)) {
-      t.strictSame(eventsOf(events), [queued]);
-      t.match(
-        unreadable.map((one) => [one.position, one.stream, one.storedType]),
-        names.slice(0, 5).map((name, index) => [index + 1, name, index === 0 ? 'EmailTeleported.v1' : 'EmailQueued.v1']),
-      );
-      t.ok(unreadable.every((one) => one.unreadable instanceof UnreadableEvent));
-      t.equal(position, 6);
+/** What may become of a stored event, each with what is said of it. */
+const damages: readonly Readonly<{
+  name: string;
+  change: (event: StoredEvent, sound: StoredEvent) => Partial<StoredEvent>;
+  said: RegExp;
+}>[] = [
+  { name: 'data cut short', change: ({ data }) => ({ data: data.slice(0, -5) }), said: /is not JSON/ },
+  { name: 'data of another shape', change: () => ({ data: '{"at":5}' }), said: /EmailQueued\.v1\// },
+  { name: 'data that is no object', change: () => ({ data: 'null' }), said: /EmailQueued\.v1/ },
+  { name: 'a time that is none', change: ({ data }) => ({ data: data.replace(/"at":"[^"]*"/, '"at":"soon"') }), said: /at: is no time/ },
+  { name: 'metadata that is no JSON', change: () => ({ metadata: 'no JSON' }), said: /metadata is no JSON/ },
+  { name: 'metadata cut short', change: ({ metadata }) => ({ metadata: metadata.slice(0, 100) }), said: /metadata is no JSON/ },
+  { name: 'metadata that is no object', change: () => ({ metadata: '7' }), said: /metadata is no object/ },
+  {
+    name: 'metadata without a team',
+    change: ({ metadata }) => ({ metadata: metadata.replace('"teamId"', '"x"') }),
+    said: /no text teamId/,
+  },
+  {
+    name: 'metadata of other types',
+    change: ({ metadata }) => ({ metadata: metadata.replace(/"keyId":"\d+"/, '"keyId":7') }),
+    said: /keyId/,
+  },
+  { name: 'a bit of the sealed part', change: ({ sealed }) => ({ sealed: flipped(sealed!) }), said: /sealed bytes were changed/ },
+  { name: 'a sealed part cut short', change: ({ sealed }) => ({ sealed: sealed!.subarray(0, 9) }), said: /too short/ },
+  { name: 'the sealed part taken away', change: () => ({ sealed: undefined }), said: /sealed part is missing/ },
+  { name: 'the sealed part of another event', change: (_, { sealed }) => ({ sealed }), said: /sealed bytes were changed/ },
+  {
+    name: 'the sealed part of another event with the key and the id that belong to it',
+    change: (_, { sealed, metadata, eventId }) => ({ sealed, metadata, eventId }),
+    said: /sealed bytes were changed/,
+  },
+];
+
+const flipped = (bytes: Uint8Array): Uint8Array => {
+  const copy = Buffer.from(bytes);
+  copy[copy.byteLength - 20]! ^= 1;
+  return copy;
+};
+
+void t.test('an event that is damaged stops no reader of the whole log, and is told of once', async (t) => {
+  for (const { name, change, said } of damages) {
+    const { store, keys, files, ids, clock, limits } = world();
+    const told: Unreadable[] = [];
+    const eventLog = openEventLog({ store, keys, files, ids, clock, limits, onUnreadable: (event) => void told.push(event) });
+    const names = Array.from({ length: 3 }, (_, index) => `email-${index}` as StreamName);
+    for (const stream of names) await eventLog.append(stream, startOf(stream), [queued], cause);
+    store.events[1] = { ...store.events[1]!, hash: 'another', ...change(store.events[1]!, store.events[0]!) };
+    for (let reader = 0; reader < 2; reader += 1) {
+      for await (const { events, unreadable, position } of eventLog.readAll(0)) {
+        t.strictSame(eventsOf(events), [queued, queued], name);
+        t.match(
+          unreadable,
+          [{ position: 2, stream: names[1], revision: 0, storedType: 'EmailQueued.v1', unreadable: { message: said } }],
+          name,
+        );
+        t.equal(position, 3);
+      }
+    }
+    t.same(
+      told.map(({ position }) => position),
+      [2],
+    );
+    await t.rejects(
+      eventLog.load(names[1]!),
+      { code: 'EVENT_UNREADABLE', place: { position: 2 }, message: said },
+      `${name}: who loads the stream`,
+    );
+    t.match(await eventLog.inspect(names[1]!), [{ position: 2, unreadable: { message: said } }]);
+    for (const sound of [names[0]!, names[2]!]) t.equal((await eventLog.load(sound)).length, 1, `${name}: the other streams`);
+  }
+});
+
+void t.test('what a reader does not decrypt it looks at all the same', async (t) => {
+  const open = damages.filter(({ name }) => !name.includes('sealed'));
+  for (const { name, change, said } of open) {
+    const { store, eventLog } = world();
+    for (const stream of ['email-1', 'email-2'] as StreamName[]) await eventLog.append(stream, startOf(stream), [queued], cause);
+    store.events[0] = { ...store.events[0]!, hash: 'another', ...change(store.events[0]!, store.events[1]!) };
+    for await (const { events, unreadable } of eventLog.readAll(0, { decrypt: [] })) {
+      t.match(unreadable, [{ position: 1, unreadable: { message: said } }], name);
+      t.equal(events[0]!.metadata.teamId, cause.teamId);
     }
   }
-  t.same(told, [1, 2, 3, 4, 5]);
-  for (const name of names.slice(0, 5)) await t.rejects(eventLog.load(name), UnreadableEvent, 'who loads a stream is told');
+});
+
+void t.test('a stream that lacks an event in its middle is not decided on', async (t) => {
+  const { store, eventLog } = world();
+  await eventLog.append(stream, startOf(stream), history, cause);
+  store.events.splice(1, 1);
+  await t.rejects(eventLog.load(stream), { code: 'EVENT_UNREADABLE', message: /revision 1 of the stream is missing/ });
+  await t.rejects(eventLog.load(stream, 1), { code: 'EVENT_UNREADABLE' });
+  t.equal((await eventLog.load(stream, 2)).length, 1);
+});
+
+void t.test('at an event of a newer program a reader ends, after all that stands before it', async (t) => {
+  const { store, keys, files, ids, clock, limits } = world();
+  const told: number[] = [];
+  const eventLog = openEventLog({ store, keys, files, ids, clock, limits, onUnreadable: ({ position }) => void told.push(position) });
+  const names = Array.from({ length: 4 }, (_, index) => `email-${index}` as StreamName);
+  for (const stream of names) await eventLog.append(stream, startOf(stream), [queued], cause);
+  store.events[1] = { ...store.events[1]!, hash: 'another', data: '{' };
+  store.events[2] = { ...store.events[2]!, hash: 'yet another', type: 'EmailQueued.v2', data: 'whatever', metadata: 'that is' };
+  const reached: number[] = [];
+  const read = async (options: Parameters<typeof eventLog.readAll>[1]): Promise<void> => {
+    for await (const { position } of eventLog.readAll(0, options)) reached.push(position);
+  };
+  for (const options of [{}, { decrypt: [] }])
+    await t.rejects(read(options), { code: 'EVENT_UNKNOWN', place: { position: 3, stream: names[2], storedType: 'EmailQueued.v2' } });
+  t.same(reached, [2, 2]);
+  t.same(told, [2, 3]);
+  await t.rejects(read({ batchSize: 1 }), { code: 'EVENT_UNKNOWN' });
+  t.same(reached, [2, 2, 1, 2]);
+  for await (const { events, unreadable } of eventLog.readAll(0, { unknown: 'listed' })) {
+    t.equal(events.length, 2);
+    t.match(unreadable, [{ position: 2 }, { position: 3, unreadable: { message: /a newer one wrote it/ } }]);
+  }
 });
 
 void t.test('a port that fails is no unreadable event: the reader is told', async (t) => {

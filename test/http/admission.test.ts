@@ -316,7 +316,7 @@ void t.test('a limiter that fails is a fault of ours, in the usual form', async 
 });
 
 void t.test('health', async (t) => {
-  const { app, workers, accepting } = await fakeServer();
+  const { app, workers, accepting, log } = await fakeServer();
   t.teardown(() => app.close());
   t.same((await app.inject('/health/live')).json(), { status: 'live', version: '1.2.3' });
   const ready = async () => {
@@ -325,12 +325,24 @@ void t.test('health', async (t) => {
   };
   t.same(await ready(), [
     200,
-    { status: 'ready', workers: [{ name: 'relay', state: 'running', restarts: 0, lastFault: null, stuckWork: 0 }] },
+    {
+      status: 'ready',
+      workers: [{ name: 'relay', state: 'running', restarts: 0, lastFault: null, stuckWork: 0 }],
+      log: { unreadableEvents: 0, unknownEvent: null },
+    },
   ]);
   workers[0] = { name: 'relay', state: 'restarting', restarts: 2, lastFault: 'ECONNREFUSED' };
   t.match(await ready(), [200, { status: 'degraded', workers: [{ restarts: 2, lastFault: 'ECONNREFUSED' }] }]);
   workers[0] = { name: 'relay', state: 'running', restarts: 0, lastFault: 'KEY_MISSING', stuckWork: 3 };
   t.match(await ready(), [200, { status: 'degraded', workers: [{ lastFault: 'KEY_MISSING', stuckWork: 3 }] }]);
+  workers[0] = { name: 'relay', state: 'running', restarts: 0, lastFault: null };
+  for (const faults of [
+    { unreadableEvents: 2, unknownEvent: null },
+    { unreadableEvents: 0, unknownEvent: { position: 7, type: 'EmailQueued.v9' } },
+  ]) {
+    log.value = faults;
+    t.match(await ready(), [200, { status: 'degraded', log: faults }]);
+  }
   workers.push({ name: 'deliver', state: 'starting', restarts: 0, lastFault: null });
   t.match(await ready(), [503, { status: 'unavailable' }]);
   workers.pop();

@@ -14,7 +14,7 @@ import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks
 import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 import type { Mailbox, MailboxMessage } from '../../src/domain/ports/mailbox.js';
-import type { WorkerHealth } from '../../src/domain/ports/worker.js';
+import type { LogHealth, WorkerHealth } from '../../src/domain/ports/worker.js';
 import type { AttachmentTemplateRecord } from '../../src/api/attachment-templates.js';
 import type { TemplateRecord } from '../../src/api/templates.js';
 import type { Queries } from '../../src/projections/query-types.js';
@@ -214,6 +214,7 @@ export type Fakes = Readonly<{
   /** Called before every command but `authenticate`; a rejection is the command's. */
   during: { run: (name: string) => Promise<void> | void };
   workers: WorkerHealth[];
+  log: { value: LogHealth };
   accepting: { value: boolean };
   /** Bodies that were not checked in this process. */
   checkedApart: readonly BodyToCheck[];
@@ -491,6 +492,7 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
   const workers: WorkerHealth[] = [{ name: 'relay', state: 'running', restarts: 0, lastFault: null }];
   const accepting = { value: true };
   const checkedApart: BodyToCheck[] = [];
+  const log: Fakes['log'] = { value: { unreadableEvents: 0, unknownEvent: null } };
   const deps: HttpDeps = {
     settings: {
       publicUrl: 'http://127.0.0.1:3000',
@@ -509,10 +511,10 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
     commands: fakeCommands(calls, during),
     queries: fakeQueries(calls),
     ...(options.mailbox === undefined ? {} : { mailbox: options.mailbox }),
-    health: { accepting: () => accepting.value, workers: () => workers },
+    health: { accepting: () => accepting.value, workers: () => workers, log: () => log.value },
     version: '1.2.3',
   };
-  return { deps, calls, logged, clock, during, workers, accepting, checkedApart };
+  return { deps, calls, logged, clock, during, workers, accepting, checkedApart, log };
 };
 
 /** A server over fakes, closed by the caller. */

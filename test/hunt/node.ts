@@ -2,7 +2,7 @@
 import { makeCommandDeps, type CommandDeps } from '../../src/commands/deps.js';
 import { makeCommands } from '../../src/commands/index.js';
 import type { Commands } from '../../src/commands/index.js';
-import { decodeMetadata } from '../../src/event-log/codec.js';
+import { decodeMetadata } from '../../src/event-log/metadata.js';
 import type { EventStore } from '../../src/domain/ports/event-store.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
 import type { Logger } from '../../src/domain/ports/logger.js';

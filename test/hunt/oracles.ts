@@ -4,7 +4,9 @@ import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { Email, EmailState } from '../../src/domain/email/state.js';
 import { splitStream } from '../../src/domain/ids.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
-import { decodeEvent, decodeMetadata } from '../../src/event-log/codec.js';
+import { decodeEvent } from '../../src/event-log/codec.js';
+import { decodeMetadata } from '../../src/event-log/metadata.js';
+import { openSealed } from '../../src/event-log/sealed-part.js';
 import { verifyLog } from '../../src/event-log/verification.js';
 import { compareWithRebuild } from '../../src/projections/rebuild.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
@@ -34,11 +36,12 @@ export const emailsOf = (world: World, opens = false): readonly KnownEmail[] => 
   return known;
 };
 
-const decoded = ({ keys }: World, { eventId, type, data, sealed, metadata }: StoredEvent, opens: boolean): EmailEvent => {
+const decoded = ({ keys }: World, stored: StoredEvent, opens: boolean): EmailEvent => {
+  const { type, data, sealed, metadata } = stored;
   if (!opens || sealed === undefined) return decodeEvent(type, data, undefined) as EmailEvent;
   const { keyId } = decodeMetadata(metadata);
   const key = keyId === undefined ? undefined : keys.keys.get(keyId);
-  return decodeEvent(type, data, key?.open(sealed, eventId).toString()) as EmailEvent;
+  return decodeEvent(type, data, key && openSealed(key, sealed, stored, 'whole')) as EmailEvent;
 };
 
 const isDone = ({ status, deletedAt, archivedAt }: Email): boolean =>

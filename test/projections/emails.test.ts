@@ -317,7 +317,7 @@ void t.test('a rebuild after the keys are destroyed knows nothing personal, and 
   const before = await documentsOf(readModels, projection);
   await eventLog.destroyKey(stream as Parameters<typeof eventLog.destroyKey>[0]);
   const progress: number[] = [];
-  t.equal(await rebuildProjection(projection, { eventLog, readModels }, (position) => progress.push(position)), 1);
+  t.equal(await rebuildProjection(projection, { eventLog, readModels }, { onProgress: (position) => progress.push(position) }), 1);
   const after = await documentsOf(readModels, projection);
   t.match(after[EMAILS], [{ subject: undefined, text: undefined, status: 'queued' }]);
   t.strictSame(after[EMAIL_COUNTS], before[EMAIL_COUNTS]);

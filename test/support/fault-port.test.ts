@@ -19,6 +19,7 @@ const store: EventStore = {
     yield { events: [], position: 1 };
   },
   head: async () => deeds.length,
+  types: async () => new Map(),
   close: async () => undefined,
 };
 const error = new Error('disk full');

@@ -118,9 +118,14 @@ export const memoryEventStore = (): MemoryEventStore => {
       }
     },
     head: async () => head(),
+    types: async () => typesOf(events),
     close: async () => {},
   };
 };
+
+/** Each type with the position of its first event. */
+export const typesOf = (events: readonly Pick<StoredEvent, 'type' | 'position'>[]): ReadonlyMap<string, number> =>
+  new Map(events.toReversed().map(({ type, position }) => [type, position]));
 
 export type MemoryKeys = Keys &
   Readonly<{

@@ -10,6 +10,10 @@ export type LogTable = Readonly<{
   foreignCommits: () => number;
   /** Inside a transaction: the events take the positions after `head`, and `written` is called for each. */
   append: (append: Append, head: number, written: (event: StoredEvent) => void) => AppendOutcome;
+  /** To be called with true when appends are durable, with false before a group of them begins. */
+  settleTypes: (durable: boolean) => void;
+  /** The noted types of event, each with the position of the first. */
+  types: () => ReadonlyMap<string, number>;
   stream: (stream: string, fromRevision: number) => StoredEvent[];
   last: (stream: string) => StoredEvent | undefined;
   /** At most `limit` events after `after` up to `upTo`. A filtered page looks at a bounded number of rows and may be empty. */
@@ -41,7 +45,8 @@ const schema = `
     hash TEXT NOT NULL,
     event_id TEXT,
     UNIQUE (stream, revision)
-  ) STRICT`;
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS event_types (type TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT`;
 /** An append never gives a position below 1: what stands there was slipped in, and is no part of any stream. */
 const inOrder = 'position >= 1';
 const columns = 'stream, revision, position, type, data, metadata, sealed, hash, event_id';
@@ -59,12 +64,15 @@ export const openLogTable = (database: Database): LogTable => {
     .prepare<[string], Row>(`SELECT ${columns} FROM events WHERE stream = ? AND ${inOrder} ORDER BY revision DESC LIMIT 1`)
     .raw(true);
   const selectPage = pageStatements(database);
+  const typeNotes = openTypeNotes(database);
   const stream = (name: string, fromRevision: number): StoredEvent[] => selectStream.all(name, fromRevision).map(toEvent);
 
   return {
     head: () => selectHead.get() ?? 0,
     foreignCommits: () => selectVersion.get() ?? 0,
-    append: appender(database, stream),
+    append: appender(database, stream, typeNotes),
+    settleTypes: typeNotes.settle,
+    types: () => new Map(database.prepare<[], [string, number]>('SELECT type, position FROM event_types').raw(true).all()),
     stream,
     last: (name) => selectLast.all(name).map(toEvent)[0],
     page: ({ after, upTo, limit }, kinds) => {
@@ -77,7 +85,7 @@ export const openLogTable = (database: Database): LogTable => {
   };
 };
 
-const appender = (database: Database, readStream: LogTable['stream']): LogTable['append'] => {
+const appender = (database: Database, readStream: LogTable['stream'], types: TypeNotes): LogTable['append'] => {
   const selectRevision = database
     .prepare<[string], number>('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1')
     .pluck();
@@ -110,9 +118,36 @@ const appender = (database: Database, readStream: LogTable['stream']): LogTable[
       const { changes } = insert.run(position, stream, revision, type, data, metadata, sealed ?? null, hash, eventId);
       // Only the first can be taken: revisions have no gaps.
       if (changes === 0) return refused(append);
+      types.note(type, position);
       written({ ...event, stream, revision, position });
     }
     return { kind: 'done', revision, position };
+  };
+};
+
+type TypeNotes = Readonly<{
+  /** Inside a transaction: notes the type where it is new. */
+  note: (type: string, position: number) => void;
+  /** To be called with true when the transaction is durable, with false before the next one begins. */
+  settle: (durable: boolean) => void;
+}>;
+
+/** Notes each type of event at its first append, so that a start finds those that it does not know without reading the log. */
+const openTypeNotes = (database: Database): TypeNotes => {
+  const insert = database.prepare('INSERT OR IGNORE INTO event_types (type, position) VALUES (?, ?)');
+  const durable = new Set<string>();
+  const pending = new Set<string>();
+  return {
+    note: (type, position) => {
+      if (durable.has(type) || pending.has(type)) return;
+      insert.run(type, position);
+      pending.add(type);
+    },
+    settle: (isDurable) => {
+      if (pending.size === 0) return;
+      if (isDurable) for (const type of pending) durable.add(type);
+      pending.clear();
+    },
   };
 };
 

@@ -31,6 +31,7 @@ export const eventStoreOn = (database: Database): EventStore => {
     readStream: async (stream, fromRevision = 0) => table.stream(stream, fromRevision),
     readLast: async (stream) => table.last(stream),
     head: async () => table.head(),
+    types: async () => table.types(),
     readAll: (after, options = {}) => readTo(database, table, after, options),
     subscribeAll: (after, options) => subscribed(table, recent, watch, after, options),
     close: async () => {
@@ -52,6 +53,7 @@ const appendCommits = (database: Database, table: LogTable, recent: RecentEvents
     begun: () => {
       written = [];
       head = table.head();
+      table.settleTypes(false);
     },
     apply: (append) => {
       const outcome = table.append(append, head, (event) => void written.push(event));
@@ -60,6 +62,7 @@ const appendCommits = (database: Database, table: LogTable, recent: RecentEvents
       return outcome;
     },
     committed: () => {
+      table.settleTypes(true);
       // Where nothing subscribes in this process, recent events are not cached.
       if (watch.hasSubscribers()) for (const event of written) recent.push(event);
       watch.notify(head);

@@ -10,6 +10,7 @@ const tagSizeBytes = 16;
 export const sealingOverheadBytes = nonceSizeBytes + tagSizeBytes;
 
 const nonces = randomPool();
+const NO_PREFIX = new Uint8Array(0);
 
 /** `key` is 32 bytes; the nonce of each sealing is random, so one key may seal far more than an email ever needs. */
 export const sealingKey = (key: Buffer): SealingKey => {
@@ -21,13 +22,14 @@ export const sealingKey = (key: Buffer): SealingKey => {
 
 const sealWith =
   (key: () => KeyObject): SealingKey['seal'] =>
-  (plain, context) => {
+  (plain, context, prefix = NO_PREFIX) => {
     const nonce = nonces(nonceSizeBytes);
     const cipher = createCipheriv('aes-256-gcm', key(), nonce, { authTagLength: tagSizeBytes });
     cipher.setAAD(Buffer.from(context));
     const ciphertext = typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain);
     cipher.final();
-    return Buffer.concat([nonce, ciphertext, cipher.getAuthTag()], ciphertext.byteLength + sealingOverheadBytes);
+    const sizeBytes = prefix.byteLength + ciphertext.byteLength + sealingOverheadBytes;
+    return Buffer.concat([prefix, nonce, ciphertext, cipher.getAuthTag()], sizeBytes);
   };
 
 const openWith =

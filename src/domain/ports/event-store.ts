@@ -65,6 +65,8 @@ export type EventStore = Readonly<{
   subscribeAll: (after: Position, options: ReadAllOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<EventBatch>;
   /** The position of the newest event in the log, 0 where it is empty. */
   head: () => Promise<Position>;
+  /** The stored names of which the log has events, each with the position of one; a name that has only old events may be missing. */
+  types: () => Promise<ReadonlyMap<string, Position>>;
   /** Whether each position is followed by the next whole number, so that a gap is a removed event. Only verification looks at it. */
   positions: 'dense' | 'sparse';
   close: () => Promise<void>;

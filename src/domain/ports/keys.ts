@@ -6,8 +6,11 @@
 import type { MaybePromise } from '../maybe-promise.js';
 
 export type SealingKey = Readonly<{
-  /** AES-256-GCM with a fresh nonce, of a text its UTF-8; `context` (for events: the event id) is authenticated, not stored. */
-  seal: (plain: Uint8Array | string, context: string) => Uint8Array;
+  /**
+   * AES-256-GCM with a fresh nonce, of a text its UTF-8; `context` (for events: where they stand) is authenticated, not stored.
+   * `prefix` stands before the sealed bytes, as it is.
+   */
+  seal: (plain: Uint8Array | string, context: string, prefix?: Uint8Array) => Uint8Array;
   /** Rejects tampered bytes and another context with an Error. */
   open: (sealed: Uint8Array, context: string) => Buffer;
 }>;

@@ -17,8 +17,12 @@ export type WorkerHealth = Readonly<{
   stuckWork?: number;
 }>;
 
+/** What of the log cannot be read: the number of damaged events, and where the first one of a newer program stands. */
+export type LogHealth = Readonly<{ unreadableEvents: number; unknownEvent: Readonly<{ position: number; type: string }> | null }>;
+
 export type Health = Readonly<{
   /** True from the end of the start until the stop begins. */
   accepting: () => boolean;
   workers: () => readonly WorkerHealth[];
+  log: () => LogHealth;
 }>;

@@ -28,7 +28,9 @@ const requestCodes: readonly ErrorCode[] = [
 ];
 /** Of the endpoints that take a body. */
 const bodyCodes: readonly ErrorCode[] = ['TOO_MANY_LARGE_BODIES'];
-const keyCodes: readonly ErrorCode[] = ['UNAUTHORIZED', ...commandCodes.authenticate, 'FORBIDDEN'];
+/** Of the endpoints that read what is stored, of the key itself at least. */
+const storedCodes: readonly ErrorCode[] = ['EVENT_UNREADABLE', 'EVENT_UNKNOWN'];
+const keyCodes: readonly ErrorCode[] = ['UNAUTHORIZED', ...commandCodes.authenticate, 'FORBIDDEN', ...storedCodes];
 
 /** Every code that an endpoint may answer, each once. */
 export const codesOfRoute = ({ access, takesBody, command, codes, unknownId }: DescribedRoute): ReadonlySet<ErrorCode> =>

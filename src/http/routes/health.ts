@@ -1,13 +1,14 @@
 /** For load balancers and people on call: whether the process lives, and whether it should be given requests. */
 import { LiveSchema, ReadySchema, type Readiness } from '../../api/health.js';
-import type { WorkerHealth } from '../../domain/ports/worker.js';
+import type { LogHealth, WorkerHealth } from '../../domain/ports/worker.js';
 import type { App, HttpDeps } from '../context.js';
 
 type Deps = Pick<HttpDeps, 'health' | 'version'>;
 
 /** A worker that restarts does not take the process out: emails are still accepted durably, and delivered later. */
-const readinessOf = (accepting: boolean, workers: readonly WorkerHealth[]): Readiness => {
+const readinessOf = (accepting: boolean, workers: readonly WorkerHealth[], log: LogHealth): Readiness => {
   if (!accepting || workers.some(({ state }) => state === 'starting' || state === 'stopped')) return 'unavailable';
+  if (log.unreadableEvents > 0 || log.unknownEvent !== null) return 'degraded';
   return workers.some(({ state, stuckWork = 0 }) => state === 'restarting' || stuckWork > 0) ? 'degraded' : 'ready';
 };
 
@@ -39,9 +40,10 @@ export const healthRoutes = (app: App, deps: Deps): void => {
       const workers = deps.health
         .workers()
         .map(({ name, state, restarts, lastFault, stuckWork = 0 }) => ({ name, state, restarts, lastFault, stuckWork }));
-      const status = readinessOf(deps.health.accepting(), workers);
+      const log = deps.health.log();
+      const status = readinessOf(deps.health.accepting(), workers, log);
       reply.code(status === 'unavailable' ? 503 : 200);
-      return { status, workers };
+      return { status, workers, log };
     },
   );
 };

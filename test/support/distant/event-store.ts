@@ -4,6 +4,7 @@
  */
 import { splitStream } from '../../../src/domain/ids.js';
 import type { AppendOutcome, EventBatch, EventStore, EventToStore, StoredEvent } from '../../../src/domain/ports/event-store.js';
+import { typesOf } from '../memory-ports.js';
 import { ask, ConnectionLost, type Network } from './network.js';
 import type { Scheduler } from './scheduler.js';
 
@@ -169,6 +170,7 @@ export const openDistantEventStore = (server: EventServer, network: Network): Ev
       }
     },
     head: () => ask(network, 'event-store.read', server.head),
+    types: () => ask(network, 'event-store.read', () => typesOf(server.events)),
     close: async () => {
       closed.abort();
       await Promise.allSettled(open);

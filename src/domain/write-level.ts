@@ -1,0 +1,14 @@
+/**
+ * What of the stored form a program may write, by number, so that one that reads more than another can write for both while they run
+ * side by side. Every level is read for ever; a level is added where something is written that the program before cannot read.
+ *
+ * | level | written from it on |
+ * |---|---|
+ * | 1 | events whose sealed part is bound to the id of the event; rows of keys without a tag |
+ * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row |
+ */
+export const WRITE_LEVEL_FIRST = 1;
+export const WRITE_LEVEL_NEWEST = 2;
+
+/** The level from which sealed parts and rows of keys are bound to their place. */
+export const BOUND_SEALS_FROM = 2;

@@ -1,0 +1,94 @@
+/** An older and a newer program on one store: the newer writes for both until it is told not to, and then goes on where the older stops. */
+import t from 'tap';
+import { current, makeCodec, type Codec, type EventVersions } from '../../src/event-log/codec.js';
+import { WRITE_LEVEL_NEWEST } from '../../src/domain/write-level.js';
+import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
+import { temporaryDirectory } from '../support/data-directory.js';
+import { fakeClock } from '../support/fake-clock.js';
+import { memoryLog } from '../support/memory-ports.js';
+
+t.setTimeout(170_000);
+
+const SECOND_MS = 1_000;
+
+/** A program that has one more version of an event: its payload stands in a field of its own. */
+const newerVersions: EventVersions = {
+  current: { ...current, EmailDelivered: 'EmailDelivered.v2' },
+  earlier: {
+    'EmailDelivered.v1': {
+      type: 'EmailDelivered',
+      upcast: (payload) => payload,
+      writtenUpTo: WRITE_LEVEL_NEWEST,
+      downcast: (payload) => payload,
+    },
+  },
+  writtenFrom: {},
+};
+const newerAt = (level: number): Codec => makeCodec(newerVersions, level);
+
+type Health = Readonly<{
+  status: string;
+  log: Readonly<{ unknownEvent: Readonly<{ position: number; type: string }> | null }>;
+}>;
+const healthOf = async (app: TestApp): Promise<Health> => (await app.call<Health>('GET', '/health/ready')).body;
+const listed = async (app: TestApp): Promise<number> =>
+  (await app.call<{ meta: { total: number } }>('GET', '/api/emails?status=delivered')).body.meta.total;
+
+await t.test('while the newer writes what the older reads, both do everything', async (t) => {
+  const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
+  const older = await startTestApp({ dataDir, clock, settings: { SEALPOST_ROLES: 'http,project' } });
+  t.teardown(older.stop);
+  const newer = await startTestApp({ dataDir, clock, codec: newerAt(WRITE_LEVEL_NEWEST) });
+  t.teardown(newer.stop);
+  for (const app of [older, newer]) {
+    const { id } = await app.send();
+    for (const reader of [older, newer]) await reader.whenStatus(id, 'delivered', SECOND_MS);
+  }
+  await advanceUntil(clock, SECOND_MS, 'the older lists both', async () => (await listed(older)) === 2);
+  t.equal((await healthOf(older)).log.unknownEvent, null);
+});
+
+await t.test('at what it does not know the older stops, says so, and leaves the read models to the newer', async (t) => {
+  const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
+  const logger = memoryLog();
+  const older = await startTestApp({ dataDir, clock, logger, settings: { SEALPOST_ROLES: 'http,project' } });
+  t.teardown(older.stop);
+  const newer = await startTestApp({ dataDir, clock, codec: newerAt(WRITE_LEVEL_NEWEST + 1) });
+  t.teardown(newer.stop);
+  const first = await newer.send();
+  await newer.whenStatus(first.id, 'delivered', SECOND_MS);
+  await advanceUntil(clock, SECOND_MS, 'the newer keeps the lists', async () => (await listed(newer)) === 1);
+  const stored = await newer.engine.store.readStream(`email-${first.id}`);
+  const { position } = stored.find(({ type }) => type === 'EmailDelivered.v2')!;
+  t.match(await healthOf(older), { status: 'degraded', log: { unknownEvent: { position, type: 'EmailDelivered.v2' } } });
+  t.match(
+    logger.lines.find(({ message }) => message.includes('newer version')),
+    { fields: { position, storedType: 'EmailDelivered.v2', stream: `email-${first.id}` } },
+  );
+  t.match(await older.call('GET', `/api/emails/${first.id}`), { status: 500, body: { code: 'EVENT_UNKNOWN', message: /newer version/ } });
+  const second = await older.send();
+  await newer.whenStatus(second.id, 'delivered', SECOND_MS);
+  await advanceUntil(clock, SECOND_MS, 'what the older accepts is delivered and listed', async () => (await listed(older)) === 2);
+});
+
+await t.test('a start after a newer program says which event it cannot read, and serves the rest', async (t) => {
+  const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
+  const newer = await startTestApp({ dataDir, clock, codec: newerAt(WRITE_LEVEL_NEWEST + 1) });
+  const { id } = await newer.send();
+  await newer.whenStatus(id, 'delivered', SECOND_MS);
+  await newer.whenCaughtUp();
+  await newer.stop();
+  const logger = memoryLog();
+  const older = await startTestApp({ dataDir, clock, logger });
+  t.teardown(older.stop);
+  const line = logger.lines.find(({ level, fields }) => level === 'error' && fields['storedType'] === 'EmailDelivered.v2');
+  t.match(
+    line?.message,
+    new RegExp(
+      `^the event at position \\d+ of the log \\(email-${id}, revision \\d, EmailDelivered\\.v2\\) was written by a newer version`,
+    ),
+  );
+  t.match(await healthOf(older), { status: 'degraded', log: { unknownEvent: { type: 'EmailDelivered.v2' } } });
+  const next = await older.send();
+  await older.whenStatus(next.id, 'delivered', SECOND_MS);
+});
