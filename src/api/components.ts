@@ -24,6 +24,7 @@ import {
 } from './emails.js';
 import {
   CreateTemplateRequestSchema,
+  ImportTemplateRequestSchema,
   PreviewRequestSchema,
   PreviewResponseSchema,
   RestoreTemplateRequestSchema,
@@ -60,6 +61,10 @@ export const components: Readonly<Record<string, Component>> = {
   CreateTemplateRequest: {
     schema: CreateTemplateRequestSchema,
     description: 'A new template of an email; what GET answered of another is taken as it is.',
+  },
+  ImportTemplateRequest: {
+    schema: ImportTemplateRequestSchema,
+    description: 'A template of an email as GET answered it, here or elsewhere.',
   },
   UpdateTemplateRequest: { schema: UpdateTemplateRequestSchema, description: 'What to change of the draft of a template of an email.' },
   Template: { schema: TemplateRecordSchema, description: 'A template of an email, with its draft.' },

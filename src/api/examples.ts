@@ -75,29 +75,31 @@ export const retryManyExamples: Examples = {
   },
 };
 
-export const createTemplateExamples: Examples = {
-  welcome: {
-    summary: 'A greeting with a button, published at once',
-    value: {
-      slug: 'welcome',
-      name: 'Welcome',
-      subject: 'Welcome, {{name}}',
-      variables: [{ name: 'name', type: 'string', required: true, defaultValue: 'Jane' }],
-      schema: {
-        sections: [
-          {
-            id: 'main',
-            type: 'main',
-            components: [
-              { id: 'greeting', type: 'rich-text', content: '<h1>Welcome, {{name}}</h1><p>Good to have you with us.</p>' },
-              { id: 'start', type: 'button', content: 'Start here', props: { href: 'https://example.com/start' } },
-            ],
-          },
+const welcome = {
+  slug: 'welcome',
+  name: 'Welcome',
+  subject: 'Welcome, {{name}}',
+  variables: [{ name: 'name', type: 'string', required: true, defaultValue: 'Jane' }],
+  schema: {
+    sections: [
+      {
+        id: 'main',
+        type: 'main',
+        components: [
+          { id: 'greeting', type: 'rich-text', content: '<h1>Welcome, {{name}}</h1><p>Good to have you with us.</p>' },
+          { id: 'start', type: 'button', content: 'Start here', props: { href: 'https://example.com/start' } },
         ],
       },
-      publish: true,
-    },
+    ],
   },
+};
+
+export const createTemplateExamples: Examples = {
+  welcome: { summary: 'A greeting with a button, published at once', value: { ...welcome, publish: true } },
+};
+
+export const importTemplateExamples: Examples = {
+  welcome: { summary: 'A template that was exported elsewhere', value: { ...welcome, type: 'email', status: 'published', version: 3 } },
 };
 
 export const updateTemplateExamples: Examples = {

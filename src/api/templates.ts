@@ -54,21 +54,26 @@ const writable = {
   schema: Type.Unknown({ description: 'An object with `sections`' }),
 };
 
+/** What GET answers comes in as it is. The command line checks it without a validator of JSON Schema. */
+const creation = {
+  slug: Type.Optional(writable.slug),
+  name: writable.name,
+  description: Type.Optional(writable.description),
+  subject: writable.subject,
+  from: Type.Optional(writable.from),
+  variables: Type.Optional(writable.variables),
+  schema: writable.schema,
+  locale: Type.Optional(writable.locale),
+  timeZone: Type.Optional(writable.timeZone),
+  type: Type.Optional(Type.Literal('email')),
+  ...leftAsideTemplateFields,
+};
+
+export const ImportTemplateRequestSchema = Type.Object(creation, closed);
+export type ImportTemplateRequest = Static<typeof ImportTemplateRequestSchema>;
+
 export const CreateTemplateRequestSchema = Type.Object(
-  {
-    slug: Type.Optional(writable.slug),
-    name: writable.name,
-    description: Type.Optional(writable.description),
-    subject: writable.subject,
-    from: Type.Optional(writable.from),
-    variables: Type.Optional(writable.variables),
-    schema: writable.schema,
-    locale: Type.Optional(writable.locale),
-    timeZone: Type.Optional(writable.timeZone),
-    publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })),
-    type: Type.Optional(Type.Literal('email')),
-    ...leftAsideTemplateFields,
-  },
+  { ...creation, publish: Type.Optional(Type.Boolean({ description: 'Publish the draft at once as version 1; default false' })) },
   closed,
 );
 export type CreateTemplateRequest = Static<typeof CreateTemplateRequestSchema>;

@@ -5,10 +5,10 @@ import type { TObject } from '@sinclair/typebox';
 import { importAttachmentTemplate } from '../commands/attachment-templates.js';
 import type { Caller } from '../commands/caller.js';
 import type { CommandDeps } from '../commands/deps.js';
-import { createTemplate, findTemplate, publishTemplate, updateTemplate } from '../commands/templates.js';
+import { importTemplate as importTemplateOfEmail } from '../commands/templates.js';
 import { systemCaller } from '../commands/first-start.js';
 import { ImportAttachmentTemplateRequestSchema, type ImportAttachmentTemplateRequest } from '../api/attachment-templates.js';
-import { CreateTemplateRequestSchema, type CreateTemplateRequest } from '../api/templates.js';
+import { ImportTemplateRequestSchema, type ImportTemplateRequest } from '../api/templates.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
 
@@ -22,19 +22,12 @@ export const importTemplate = (file: string): Promise<void> =>
         caller,
         checked<ImportAttachmentTemplateRequest>(ImportAttachmentTemplateRequestSchema, withoutPublish(given), file),
       );
-    else await importEmail(engine, caller, checked<CreateTemplateRequest>(CreateTemplateRequestSchema, given, file));
+    else await importEmail(engine, caller, checked<ImportTemplateRequest>(ImportTemplateRequestSchema, withoutPublish(given), file));
   });
 
-const importEmail = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest): Promise<void> => {
-  const known = request.slug === undefined ? undefined : await findTemplate(deps, caller.teamId, request.slug);
-  const { publish: _, ...changes } = request;
-  if (known === undefined) {
-    const created = await createTemplate(deps, caller, { ...request, publish: true });
-    return print(`Template ${created.slug} (${created.id}) is created and published as version 1.`);
-  }
-  await updateTemplate(deps, caller, known.id, changes);
-  const published = await publishTemplate(deps, caller, known.id);
-  print(`Template ${published.slug} (${published.id}) is published as version ${published.publishedVersion}.`);
+const importEmail = async (deps: CommandDeps, caller: Caller, request: ImportTemplateRequest): Promise<void> => {
+  const { template, created } = await importTemplateOfEmail(deps, caller, request);
+  print(`Template ${template.slug} (${template.id}) is ${created ? 'created and ' : ''}published as version ${template.publishedVersion}.`);
 };
 
 const importAttachment = async (deps: CommandDeps, caller: Caller, request: ImportAttachmentTemplateRequest): Promise<void> => {
@@ -61,8 +54,12 @@ const isAttachment = (template: unknown): template is Readonly<Record<string, un
   return type === 'attachment' || (type === undefined && isObject(schema) && ('pages' in schema || 'outputFormats' in schema));
 };
 
-/** Every import publishes, so that a file for POST /api/templates/attachment may say it or not. */
-const withoutPublish = ({ publish: _, ...template }: Readonly<Record<string, unknown>>): unknown => template;
+/** Every import publishes, so that a file for a POST may say it or not. */
+const withoutPublish = (template: unknown): unknown => {
+  if (!isObject(template)) return template;
+  const { publish: _, ...rest } = template;
+  return rest;
+};
 
 const checked = <Request>(schema: TObject, template: unknown, file: string): Request => {
   if (Value.Check(schema, template)) return template as Request;

@@ -13,6 +13,7 @@ import {
   findTemplateOf,
   mustFindOf,
   publishOf,
+  type Imported,
   type Known,
   type TemplateKindOf,
 } from './template-lifecycle.js';
@@ -85,8 +86,6 @@ export const attachmentContentAt = async (
 
 /** Names that revision for ever. */
 export const attachmentCacheKey = (id: AttachmentTemplateId, revision: number): string => `${id}:${revision}`;
-
-export type Imported<Template> = Readonly<{ template: Template; created: boolean }>;
 
 /** Without a format the first one of the template, without a version the draft; default values stand in for variables that are not given. */
 export type DocumentPreviewRequest = Readonly<{ variables: JsonObject; format?: OutputFormat; version?: string | number }>;

@@ -84,6 +84,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   deleteEmail: ['EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', ...write],
   deleteEmails: write,
   createTemplate: saveTemplate,
+  importTemplate: saveTemplate,
   getTemplate: find,
   updateTemplate: [...change, ...saveTemplate],
   deleteTemplate: change,

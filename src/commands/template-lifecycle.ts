@@ -23,6 +23,9 @@ export type TemplateKindOf<Id extends string, Draft extends TemplateDraft, Shown
 /** `revision`: that of the last event of its stream, which rises with every change. */
 export type Known<Id, Template> = Readonly<{ id: Id; template: Template; revision: number }>;
 
+/** What an import made: a new template, or the next version of a known one. */
+export type Imported<Template> = Readonly<{ template: Template; created: boolean }>;
+
 /** Throws where the template is not as the caller takes it to be. It sees the newest state, before each decision. */
 export type Expects<Draft extends TemplateDraft, Shown> = (template: TemplateOf<Draft, Shown>, revision: number) => void;
 

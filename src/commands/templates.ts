@@ -15,6 +15,7 @@ import {
   findTemplateOf,
   mustFindOf,
   publishOf,
+  type Imported,
   type Known,
   type TemplateKindOf,
 } from './template-lifecycle.js';
@@ -38,6 +39,7 @@ import type { EmailDraft } from '../domain/template/events.js';
 import type { Deleted } from '../api/common.js';
 import type {
   CreateTemplateRequest,
+  ImportTemplateRequest,
   PreviewRequest,
   PreviewResponse,
   RestoreTemplateRequest,
@@ -224,4 +226,18 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
   await deps.renderer.checkEmail(contentOf(draft));
   const slug = request.slug ?? slugOf(request.name, id);
   return templateRecord(await createOf(kind, deps, caller, { id, slug, draft, publish: request.publish ?? false }));
+};
+
+/** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
+export const importTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: ImportTemplateRequest,
+): Promise<Imported<TemplateRecord>> => {
+  const { slug, ...content } = writtenOf(request);
+  const known = slug === undefined ? undefined : await findTemplate(deps, caller.teamId, slug);
+  if (known === undefined) return { template: await createTemplate(deps, caller, { ...writtenOf(request), publish: true }), created: true };
+  const changed = (draft: EmailDraft): EmailDraft => checkedDraft(deps, { ...draft, ...content });
+  await changeOf(kind, deps, caller, known.id, { slug: undefined, changed });
+  return { template: templateRecord(await publishOf(kind, deps, caller, known.id)), created: false };
 };

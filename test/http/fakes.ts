@@ -261,6 +261,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       ),
     deleteEmails: (caller, ids) => did('deleteEmails', [caller, ids], { deleted: ids.length, notFound: 0, inProgress: 0 }),
     createTemplate: (caller, request) => did('createTemplate', [caller, request], template),
+    importTemplate: (caller, request) => did('importTemplate', [caller, request], { template, created: request.slug !== 'known' }),
     getTemplate: (caller, reference) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () => did('getTemplate', [caller, reference], template)),
     updateTemplate: (caller, reference, request, expected) =>

@@ -2,6 +2,7 @@
 import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import {
   CreateTemplateRequestSchema,
+  ImportTemplateRequestSchema,
   PreviewRequestSchema,
   PreviewResponseSchema,
   TemplateListItemSchema,
@@ -11,7 +12,7 @@ import {
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { expectedRevisions, tagged } from '../hooks/etag.js';
 import { coerceQuery } from '../hooks/validation.js';
-import { createTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
+import { createTemplateExamples, importTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/queries.js';
 import { pagingOf, templateFilterOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from './emails.js';
@@ -79,6 +80,29 @@ const creationRoute = (app: App, deps: Deps): void => {
       const record = await deps.commands.createTemplate(callerOf(request), request.body);
       reply.code(201);
       return tagged(reply, record);
+    },
+  );
+};
+
+const importRoute = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/templates/import',
+    {
+      config: { access: 'templates:write', command: 'importTemplate', etag: true, examples: importTemplateExamples },
+      schema: {
+        summary: 'Import a template',
+        description:
+          'Saves and publishes what `GET /api/templates/{id}` answered, here or elsewhere; what only the server says of a template is left aside. 201 for a new template; 200 where there is one of that `slug`, which gets a next version.',
+        operationId: 'importTemplate',
+        tags,
+        body: ImportTemplateRequestSchema,
+        response: { 200: TemplateRecordSchema, 201: TemplateRecordSchema },
+      },
+    },
+    async (request, reply) => {
+      const { template, created } = await deps.commands.importTemplate(callerOf(request), request.body);
+      reply.code(created ? 201 : 200);
+      return tagged(reply, template);
     },
   );
 };
@@ -167,6 +191,7 @@ const actionRoutes = (app: App, deps: Deps): void => {
 export const templateRoutes = (app: App, deps: Deps): void => {
   readRoutes(app, deps);
   creationRoute(app, deps);
+  importRoute(app, deps);
   changeRoutes(app, deps);
   actionRoutes(app, deps);
 };
