@@ -41,6 +41,7 @@ import { apiKeysProjection, keysWithImpliedDelete } from './projections/api-keys
 import { makeProjections } from './projections/index.js';
 import { caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-writes.js';
 import { makeQueries } from './projections/queries.js';
+import { watchBacklogsWorker } from './projections/watch-backlogs.js';
 import { makeRunner, type Runner } from './projections/runner.js';
 import { logHealth, warnOfLog } from './log-health.js';
 import { begin } from './starting.js';
@@ -91,7 +92,11 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const serving = openServing(leasing, engine.followStates);
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, cutOff: cutOff.signal });
-  supervisor.start([...workers.projecting, ...workers.processing, ...(config.roles.includes('http') ? [serving.worker] : [])]);
+  supervisor.start([
+    ...workers.projecting,
+    ...workers.processing,
+    ...(config.roles.includes('http') ? [serving.worker, watchBacklogsWorker(engine)] : []),
+  ]);
   if (config.roles.includes('http')) await serving.whenSeen;
 
   if (config.roles.includes('project')) void sayImpliedDeletes(engine, runners, cutOff.signal);

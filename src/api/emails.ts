@@ -107,7 +107,10 @@ export const SendEmailResponseSchema = Type.Object(
     recipientCount: Type.Integer({ description: 'to + cc + bcc' }),
     attachmentCount: Type.Integer(),
     queuedAt: Time,
-    estimatedDeliveryAt: Time,
+    estimatedDeliveryAt: Type.String({
+      format: 'date-time',
+      description: 'When it is likely to leave; later where more waits than is delivered',
+    }),
   },
   closed,
 );

@@ -1,4 +1,5 @@
 /** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
+import { openBacklog, type Backlog } from './backlog.js';
 import type { Caller } from './caller.js';
 import { isoMoment } from './remembered.js';
 import type { Loaded } from './command-handler.js';
@@ -58,6 +59,8 @@ export type CommandDeps = CommandPorts &
     apiKey: Load<ApiKeyState>;
     /** The send calls under way in this process that carry an Idempotency-Key, by the id of their email. */
     joinSends: JoinedCalls<Answer<SendEmailResponse>>;
+    /** How much each team has waiting. */
+    backlog: Backlog;
   }>;
 
 const STATES_MAX = 1_000;
@@ -80,6 +83,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     team: states.loader({ evolve: evolveTeam, initialState: undefined }, STATES_MAX),
     apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
     joinSends: joinedCalls(),
+    backlog: openBacklog(ports.limits),
     followStates: states.follow,
     whenHeldEverywhere: async () => {
       if (!(await servesAlone())) await ports.clock.sleep(freshnessMs, new AbortController().signal);

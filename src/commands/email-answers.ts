@@ -8,7 +8,7 @@ import { failedRecipientsOf } from '../domain/email/summary.js';
 import type { EmailId } from '../domain/ids.js';
 
 /** From the queue to the host at normal load. */
-const TYPICAL_DELIVERY_MS = 5_000;
+export const TYPICAL_DELIVERY_MS = 5_000;
 
 const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'scheduled', dueAt: string): SendEmailResponse => ({
   id,
@@ -17,7 +17,7 @@ const answerOf = (id: EmailId, event: EmailAccepted, status: 'queued' | 'schedul
   recipientCount: event.data.roles.length,
   attachmentCount: event.data.attachmentCount,
   queuedAt: event.data.at,
-  estimatedDeliveryAt: isoMoment(Date.parse(dueAt) + TYPICAL_DELIVERY_MS),
+  estimatedDeliveryAt: isoMoment(Date.parse(dueAt) + (event.data.expectedWaitMs ?? TYPICAL_DELIVERY_MS)),
 });
 
 /** The answer to the send call, made of its event alone: a replay gives the same bytes for ever. */

@@ -67,6 +67,7 @@ const change: Codes = [...find, ...write, 'REVISION_MISMATCH'];
 export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   authenticate: ['INVALID_API_KEY', 'API_KEY_NOT_FOUND', 'API_KEY_REVOKED', 'API_KEY_EXPIRED'],
   sendEmail: [
+    'QUEUE_FULL',
     'ERR_TMPL_002',
     'ERR_EMAIL_001',
     'SUBJECT_EMPTY',

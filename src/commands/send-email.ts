@@ -10,7 +10,7 @@ import { compiledTemplate, findTemplate, type KnownTemplate } from './templates.
 import { openBudget } from '../domain/budget.js';
 import { emailDecider } from '../domain/email/decider.js';
 import type { EmailAccepted, EmailContent } from '../domain/email/events.js';
-import { sendResponse } from './email-answers.js';
+import { sendResponse, TYPICAL_DELIVERY_MS } from './email-answers.js';
 import type { SendEmailRequest, SendEmailResponse } from '../api/emails.js';
 import { AppendUnknown, DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
@@ -54,6 +54,7 @@ const accept = async (
   request: SendEmailRequest,
   fingerprint?: string,
 ): Promise<SendEmailResponse> => {
+  deps.backlog.assertRoom(caller.teamId);
   const { event, keyId } = await prepare(deps, caller, id, request, fingerprint);
   const stream = emailStream(id);
   const cause = { ...causeOf(deps, caller), at: event.data.at };
@@ -64,6 +65,7 @@ const accept = async (
     if (!(fault instanceof AppendUnknown)) for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
     throw fault;
   }
+  if (event.type === 'EmailQueued') deps.backlog.accepted(caller.teamId);
   return sendResponse(id, event);
 };
 
@@ -113,6 +115,7 @@ const prepare = async (
     ? await prepareAttachments(deps, caller, given, { variables, environment, assetIds, budget })
     : noAttachments;
   const sealing = files.length === 0 ? undefined : await deps.eventLog.newKey();
+  const waitMs = checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0;
   const dueAtMs = checked.scheduledAt === undefined ? nowMs : Date.parse(checked.scheduledAt);
   const attachments = sealing === undefined ? [] : await storeAttachments(deps, sealing.key, files, dueAtMs);
   const accepted: EmailAccepted['data'] = {
@@ -129,6 +132,7 @@ const prepare = async (
     at,
     ...(generated === undefined ? {} : { generated }),
     ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(waitMs <= TYPICAL_DELIVERY_MS ? {} : { expectedWaitMs: waitMs }),
   };
   const content = contentOf(request, checked, { from, subject, attachments });
   const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted, scheduledAt: checked.scheduledAt, content }, undefined);

@@ -143,6 +143,8 @@ export const defaultLimits = {
   deliveryDeadlineMs: 10 * 60_000,
   /** How long a mail waits for a host that takes no sessions, before it fails. */
   hostAwayHoursMax: 72,
+  /** Emails of one team that are queued or in delivery. */
+  queueWaitingMax: 200_000,
   mailboxMessagesMax: 1_000,
   shutdownDeadlineMs: 30_000,
 } as const;
@@ -210,6 +212,7 @@ export const configurableLimits = [
   'busPointersMax',
   'deliveryDeadlineMs',
   'hostAwayHoursMax',
+  'queueWaitingMax',
   'mailboxMessagesMax',
   'shutdownDeadlineMs',
 ] as const satisfies readonly (keyof Limits)[];

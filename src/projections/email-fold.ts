@@ -1,11 +1,10 @@
 /** What each event of an email does: to its document, to its timer, to the backlog of its team, and to the counts of the day on which it was made. */
 import type { EmailAccepted, EmailEnvelope } from '../domain/email/events.js';
 import { advanceSummary, beginSummary, type Draft, type EmailProgress, type EmailSummary } from '../domain/email/summary.js';
-import { emailTimer, emailTimerKind } from '../domain/email/timers.js';
+import { emailTimer, emailTimerKind, type EmailTimerKind } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
-import type { EmailStatus } from '../domain/email/status.js';
 import { countsId, dayOf, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
 import type { BacklogDocument, TimerDocument } from './timers.js';
@@ -43,7 +42,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     const email = accepted(recorded);
     return [
       ...countSteps(email, undefined),
-      ...backlogSteps(email, undefined),
+      ...backlogSteps(email, undefined, emailTimerKind(email.summary)),
       timerStep(email, retentionMs),
       { collection: EMAILS, id: email.id, next: () => email },
     ];
@@ -52,14 +51,13 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     if (document === undefined) return [];
     const email = document as EmailDraft;
     const [cell, timer, dueAt] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt];
-    const before = email.status;
     email.summary = advanceSummary(email.summary, event);
     email.status = email.summary.status;
     if (event.type === 'EmailDeleted' || event.type === 'EmailArchived') removePersonal(email, event.type);
     const steps = countSteps(email, cell);
-    for (const step of backlogSteps(email, before)) steps.push(step);
     // The day of the archive is fixed from the start, unless the email is deleted; every other timer is set anew.
     const now = emailTimerKind(email.summary);
+    for (const step of backlogSteps(email, timer, now)) steps.push(step);
     if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) steps.push(timerStep(email, retentionMs));
     // Neither in a list nor with anything left to do: what comes after finds no email.
     const isGone = email.team === undefined && email.summary.archivedAt !== null;
@@ -154,37 +152,49 @@ const countSteps = (email: EmailDraft, from: string | undefined): Step[] => {
   return [{ collection: EMAIL_COUNTS, id, next }];
 };
 
-/** Whether an email of that status has not ended, and whether it waits for its delivery. */
-const backlogOf = (status: EmailStatus | undefined): Readonly<{ open: 0 | 1; waiting: 0 | 1 }> => {
-  switch (status) {
+type Backlog = Readonly<{ open: 0 | 1; waiting: 0 | 1; ready: 0 | 1 }>;
+
+/** What an email with that timer counts for; undefined is one that is archived, or not there yet. */
+const backlogOf = (timer: EmailTimerKind | undefined): Backlog => {
+  switch (timer) {
     case 'scheduled':
-      return { open: 1, waiting: 0 };
-    case 'queued':
+      return { open: 1, waiting: 0, ready: 0 };
+    case 'deferred':
+    case 'held':
+      return { open: 1, waiting: 1, ready: 0 };
+    case 'deliver':
     case 'processing':
-      return { open: 1, waiting: 1 };
-    case 'sent':
-    case 'delivered':
-    case 'failed':
-    case 'bounced':
-    case 'complained':
-    case 'cancelled':
+      return { open: 1, waiting: 1, ready: 1 };
+    case 'archive':
     case undefined:
-      return { open: 0, waiting: 0 };
+      return { open: 0, waiting: 0, ready: 0 };
   }
 };
 
-const backlogSteps = ({ owner: team, seq, position, status }: EmailDraft, before: EmailStatus | undefined): readonly Step[] => {
-  const [from, to] = [backlogOf(before), backlogOf(status)];
-  if (from.open === to.open && from.waiting === to.waiting) return [];
+const backlogSteps = ({ owner: team, seq, position }: EmailDraft, before: EmailTimerKind | undefined, now: EmailTimerKind | undefined) => {
+  const [from, to] = [backlogOf(before), backlogOf(now)];
+  if (from.open === to.open && from.waiting === to.waiting && from.ready === to.ready) return [];
   const next = (document: Document | undefined): Draft<BacklogDocument> => {
-    const backlog = (document as Draft<BacklogDocument> | undefined) ?? { id: team, seq, position, team, open: 0, waiting: 0, done: 0 };
+    const backlog = (document as Draft<BacklogDocument> | undefined) ?? emptyBacklog(team, seq, position);
     backlog.open += to.open - from.open;
     backlog.waiting += to.waiting - from.waiting;
-    if (from.waiting > to.waiting) backlog.done += 1;
+    backlog.ready += to.ready - from.ready;
+    if (from.ready > to.ready) backlog.done += 1;
     return backlog;
   };
   return [{ collection: EMAIL_BACKLOGS, id: team, next }];
 };
+
+const emptyBacklog = (team: string, seq: number, position: number): Draft<BacklogDocument> => ({
+  id: team,
+  seq,
+  position,
+  team,
+  open: 0,
+  waiting: 0,
+  ready: 0,
+  done: 0,
+});
 
 /** A cell that is down to nothing is left out. */
 const add = (cells: Record<string, number>, cell: string, by: number): void => {

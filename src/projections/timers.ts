@@ -19,8 +19,11 @@ export const timersSpec = (name: string): CollectionSpec => ({
   ],
 });
 
-/** What a team has open: `open` streams have not ended, `waiting` of these only wait for their turn, and `done` waited once and do no more. */
-export type BacklogDocument = Document & Readonly<{ team: string; open: number; waiting: number; done: number }>;
+/**
+ * What a team has open: `open` streams have not ended, `waiting` of these are under way, `ready` of these wait for nothing but their turn, and
+ * `done` counts how often one has ceased to.
+ */
+export type BacklogDocument = Document & Readonly<{ team: string; open: number; waiting: number; ready: number; done: number }>;
 
 /** One document for each team. */
-export const backlogsSpec = (name: string): CollectionSpec => ({ name, version: 1, fields: ['open'], indexes: [] });
+export const backlogsSpec = (name: string): CollectionSpec => ({ name, version: 2, fields: ['open'], indexes: [] });

@@ -209,11 +209,13 @@ const recount = (emails: readonly Document[]): Record<string, Record<string, num
 
 /** What each team has open, from the documents alone. */
 const openAndWaiting = (emails: readonly Document[]): string => {
-  const teams: Record<string, { open: number; waiting: number }> = {};
-  for (const { owner, status } of emails as EmailDocument[]) {
-    const team = (teams[owner] ??= { open: 0, waiting: 0 });
+  const teams: Record<string, { open: number; waiting: number; ready: number }> = {};
+  for (const { owner, status, summary } of emails as EmailDocument[]) {
+    const team = (teams[owner] ??= { open: 0, waiting: 0, ready: 0 });
     if (status === 'queued' || status === 'processing') team.waiting += 1;
     if (status === 'queued' || status === 'processing' || status === 'scheduled') team.open += 1;
+    if (status === 'processing' || (status === 'queued' && summary.nextAttemptAt === null && summary.heldUntil === undefined))
+      team.ready += 1;
   }
   return JSON.stringify(
     Object.entries(teams)
@@ -226,7 +228,7 @@ const toldOpenAndWaiting = (backlogs: readonly Document[]): string =>
   JSON.stringify(
     (backlogs as readonly BacklogDocument[])
       .filter(({ open }) => open > 0)
-      .map(({ team, open, waiting }) => [team, { open, waiting }])
+      .map(({ team, open, waiting, ready }) => [team, { open, waiting, ready }])
       .sort(),
   );
 

@@ -31,6 +31,8 @@ const accepted = {
   /** The constants of the team's company, as they were. */
   company: Type.Record(text, text),
   fingerprint: optional(Fingerprint),
+  /** How long it was likely to wait for its turn, where that was longer than usual: a repeated call is answered the same. */
+  expectedWaitMs: optional(Type.Integer()),
 };
 
 const envelope = {

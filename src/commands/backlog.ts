@@ -1,0 +1,88 @@
+/**
+ * How much each team has waiting, in memory: what the read models told last, and what this process has accepted since. Nothing is read
+ * for a request.
+ */
+import { DomainError } from '../domain/errors.js';
+import type { Limits } from '../domain/limits.js';
+
+/** Of one team: `waiting` emails are under way, `ready` of these wait for nothing but their turn, and `done` counts how often one has ceased to. */
+export type TeamBacklog = Readonly<{ team: string; waiting: number; ready: number; done: number }>;
+
+export type Backlog = Readonly<{
+  /** What the read models tell now of the teams that have something open, at that moment of the monotonic clock. */
+  update: (teams: readonly TeamBacklog[], atMs: number) => void;
+  /** Throws QUEUE_FULL where the team has as much waiting as it may. */
+  assertRoom: (team: string) => void;
+  /** One more of the team is accepted. */
+  accepted: (team: string) => void;
+  /** How long an email that is accepted now is likely to wait for its turn. */
+  waitMs: (team: string) => number;
+}>;
+
+/** How fast a rate that has become less is believed. */
+const NEWEST_COUNTS = 0.2;
+/** The least rate that a wait is reckoned with, in emails a second: a rate of nothing says nothing of how long it lasts. */
+const RATE_MIN = 0.1;
+const RETRY_AFTER_MIN_S = 1;
+const RETRY_AFTER_MAX_S = 600;
+const RETRY_AFTER_UNKNOWN_S = 60;
+
+export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHoursMax'>): Backlog => {
+  let teams = new Map<string, TeamBacklog>();
+  let acceptedSince = new Map<string, number>();
+  let readyOfAll = 0;
+  let updatedMs: number | undefined;
+  let perSecond: number | undefined;
+
+  const waitingOf = (team: string): number => (teams.get(team)?.waiting ?? 0) + (acceptedSince.get(team) ?? 0);
+
+  return {
+    update: (told, atMs) => {
+      const now = new Map(told.map((of) => [of.team, of]));
+      const ready = told.reduce((sum, of) => sum + of.ready, 0);
+      if (updatedMs !== undefined && atMs > updatedMs) {
+        const done = doneSince(teams, now);
+        const rate = (done * 1_000) / (atMs - updatedMs);
+        // What is done where little is ready says nothing of what could be, unless it is more than was known.
+        const isBusy = Math.min(readyOfAll, ready) > done;
+        if (perSecond === undefined ? isBusy : rate > perSecond) perSecond = rate;
+        else if (perSecond !== undefined && isBusy) perSecond += (rate - perSecond) * NEWEST_COUNTS;
+      }
+      teams = now;
+      acceptedSince = new Map();
+      readyOfAll = ready;
+      updatedMs = atMs;
+    },
+    assertRoom: (team) => {
+      const waiting = waitingOf(team);
+      if (waiting < limits.queueWaitingMax) return;
+      throw queueFull(waiting, limits.queueWaitingMax, perSecond);
+    },
+    accepted: (team) => void acceptedSince.set(team, (acceptedSince.get(team) ?? 0) + 1),
+    waitMs: (team) => {
+      if (perSecond === undefined || readyOfAll === 0) return 0;
+      // Teams take turns: nobody waits for more than all, nor for more than as much of each other team as its own.
+      const own = (teams.get(team)?.ready ?? 0) + (acceptedSince.get(team) ?? 0);
+      const ahead = Math.min(readyOfAll, own * teams.size);
+      return Math.min((ahead / Math.max(perSecond, RATE_MIN)) * 1_000, limits.hostAwayHoursMax * 3_600_000);
+    },
+  };
+};
+
+/** A team that is told of no more has nothing open: all that it had ready is done. */
+const doneSince = (before: ReadonlyMap<string, TeamBacklog>, now: ReadonlyMap<string, TeamBacklog>): number => {
+  let done = 0;
+  for (const [team, of] of before) done += Math.max(0, (now.get(team)?.done ?? of.done + of.ready) - of.done);
+  return done;
+};
+
+const queueFull = (waiting: number, max: number, perSecond: number | undefined): DomainError => {
+  // By then a hundredth of the room is free.
+  const seconds = perSecond === undefined || perSecond === 0 ? RETRY_AFTER_UNKNOWN_S : Math.ceil((waiting - max * 0.99) / perSecond);
+  const retryAfterS = Math.min(Math.max(seconds, RETRY_AFTER_MIN_S), RETRY_AFTER_MAX_S);
+  return new DomainError(
+    'QUEUE_FULL',
+    `${waiting} emails of your team wait for their delivery, and no more than ${max} may. Nothing was accepted; try again in ${retryAfterS} seconds.`,
+    { retryAfterS, relatedInfo: { waiting, max } },
+  );
+};

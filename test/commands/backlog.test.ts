@@ -1,0 +1,102 @@
+/** How much waits, in memory: the bound of a team, and how long a mail is likely to wait for its turn. */
+import t from 'tap';
+import { openBacklog, type TeamBacklog } from '../../src/commands/backlog.js';
+import { emailStream, parseEmailId } from '../../src/domain/ids.js';
+import { watchBacklogsWorker } from '../../src/projections/watch-backlogs.js';
+import { caller, simple } from '../support/command-world.js';
+import { openProcessorWorld, relayAndTimers, deliverEmailWorker, until } from '../support/processor-world.js';
+
+const limits = { queueWaitingMax: 100, hostAwayHoursMax: 1 };
+const of = (team: string, ready: number, done: number, waiting = ready): TeamBacklog => ({ team, waiting, ready, done });
+
+void t.test('a team may have so much waiting, what was accepted since counted, and another is not held up by it', (t) => {
+  const backlog = openBacklog(limits);
+  backlog.update([of('a', 10, 0, 98)], 0);
+  backlog.accepted('a');
+  backlog.assertRoom('a');
+  backlog.accepted('a');
+  t.throws(() => backlog.assertRoom('a'), {
+    code: 'QUEUE_FULL',
+    details: { retryAfterS: 60, relatedInfo: { waiting: 100, max: 100 } },
+  });
+  backlog.assertRoom('b');
+  backlog.update([of('a', 10, 0, 99)], 1_000);
+  backlog.assertRoom('a');
+  t.end();
+});
+
+void t.test('the time until there is room is reckoned from how fast the queue moves, within bounds', (t) => {
+  const backlog = openBacklog({ ...limits, queueWaitingMax: 1_000 });
+  const after = (): number | undefined => {
+    try {
+      backlog.assertRoom('a');
+    } catch (fault) {
+      return (fault as { details: { retryAfterS: number } }).details.retryAfterS;
+    }
+    return undefined;
+  };
+  backlog.update([of('a', 1_000, 0)], 0);
+  backlog.update([of('a', 1_000, 2)], 1_000);
+  t.equal(after(), 5, 'ten at two a second');
+  const slow = openBacklog({ ...limits, queueWaitingMax: 100 });
+  slow.update([of('a', 5_000, 0)], 0);
+  slow.update([of('a', 5_000, 1)], 1_000);
+  t.throws(() => slow.assertRoom('a'), { code: 'QUEUE_FULL', details: { retryAfterS: 600 } });
+  t.end();
+});
+
+void t.test('a mail waits for what is ready before it, in turns between teams, at the rate of a queue that is never empty', (t) => {
+  const backlog = openBacklog(limits);
+  t.equal(backlog.waitMs('a'), 0, 'nothing is known yet');
+  backlog.update([of('a', 3, 0)], 0);
+  backlog.update([of('a', 2, 5)], 1_000);
+  t.equal(backlog.waitMs('a'), 0, 'a queue that is as good as empty says nothing of the rate');
+  backlog.update([of('a', 30_000, 5), of('b', 100, 0)], 2_000);
+  backlog.update([of('a', 29_000, 1_005), of('b', 100, 0)], 3_000);
+  t.equal(backlog.waitMs('a'), 29_100, 'a thousand a second');
+  t.equal(backlog.waitMs('b'), 200, 'a hundred of its own, and as many of the other team');
+  t.equal(backlog.waitMs('c'), 0);
+  for (let second = 4; second < 60; second += 1) backlog.update([of('a', 29_000, 1_005)], second * 1_000);
+  t.equal(backlog.waitMs('a'), 3_600_000, 'no longer than a mail waits at all');
+  t.end();
+});
+
+void t.test(
+  'the answer of send says when a mail is likely to leave, the same when it is repeated, and refuses beyond the bound',
+  async (t) => {
+    const world = await openProcessorWorld(t, { limits: { queueWaitingMax: 5 } });
+    const { backlog } = world.deps;
+    backlog.update([of(caller.teamId, 4, 0)], 0);
+    backlog.update([of(caller.teamId, 4, 0)], 1_000);
+    // Four at a rate of nothing, reckoned with one in ten seconds.
+    const idempotency = { key: 'k', body: simple({}) };
+    const first = await world.commands.sendEmail(caller, simple({}), idempotency);
+    const waits = (body: typeof first.body): number => Date.parse(body.estimatedDeliveryAt) - Date.parse(body.queuedAt);
+    t.equal(waits(first.body), 40_000);
+    await t.rejects(world.commands.sendEmail(caller, simple({})), { code: 'QUEUE_FULL' });
+    t.same(
+      await world.commands.sendEmail(caller, simple({}), idempotency),
+      { body: first.body, replayed: true },
+      'a repeated call is no new mail',
+    );
+    t.equal((await world.events(emailStream(parseEmailId(first.body.id)!))).length, 1);
+
+    const watching = world.run(watchBacklogsWorker({ ...world.processing, readModels: world.readModels }));
+    // What was waiting before a start is known from the read models.
+    await world.settled();
+    await world.clock.advance(1_000);
+    for (let more = 0; more < 4; more += 1) await world.send();
+    await t.rejects(world.commands.sendEmail(caller, simple({})), { code: 'QUEUE_FULL' });
+    await world.settled();
+    await world.clock.advance(1_000);
+    await t.rejects(world.commands.sendEmail(caller, simple({})), { code: 'QUEUE_FULL' });
+    world.run(relayAndTimers(world.processing));
+    world.run(deliverEmailWorker(world.processing));
+    await until(() => world.mailer.sent.length === 5, 'all are sent');
+    await world.settled();
+    await world.clock.advance(1_000);
+    const next = await world.commands.sendEmail(caller, simple({}));
+    t.equal(waits(next.body), 5_000);
+    await watching.stop();
+  },
+);
