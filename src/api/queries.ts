@@ -1,6 +1,6 @@
 /** What lists take in their query. */
 import { Type, type Static } from '@sinclair/typebox';
-import { emailStatuses } from '../domain/email/status.js';
+import { emailStatuses, recipientStatuses } from '../domain/email/status.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { closed, enumOf } from './common.js';
 
@@ -30,6 +30,15 @@ const moment = (description: string) =>
     }),
   );
 
+const search = (description: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.searchCharsMax,
+      description: `${description}; two characters, or one that is Chinese, Japanese or Korean. Letter case does not count`,
+    }),
+  );
+
 export const EmailListQuerySchema = Type.Object(
   {
     ...paging,
@@ -37,11 +46,29 @@ export const EmailListQuerySchema = Type.Object(
     templateId: Type.Optional(Type.String({ format: 'uuid', description: 'Sent from this template' })),
     startDate: moment('Created at or after'),
     endDate: moment('Created at or before'),
-    search: Type.Optional(
+    search: search('Part of a recipient’s address or name, or of the subject'),
+    recipient: Type.Optional(
+      Type.String({ minLength: 3, maxLength: 512, description: 'Address of a recipient, whole; letter case does not count' }),
+    ),
+    recipientStatus: Type.Optional(
+      enumOf(recipientStatuses, 'A recipient has this status, whatever that of the email is; `failed` and `bounced` did not get it'),
+    ),
+    tag: Type.Optional(Type.String({ minLength: 1, maxLength: limits.tagCharsMax, description: 'One of its tags, whole' })),
+    metadataKey: Type.Optional(
       Type.String({
-        minLength: limits.searchCharsMin,
-        maxLength: limits.searchCharsMax,
-        description: 'Part of a recipient’s address or name, or of the subject',
+        minLength: 1,
+        maxLength: limits.metadataKeyFoundCharsMax,
+        description: `A key at the top of its \`metadata\`; of each email the first ${limits.metadataKeysFoundMax} are found`,
+      }),
+    ),
+    metadata: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string>>>({
+        type: 'object',
+        propertyNames: { minLength: 1, maxLength: limits.metadataKeyFoundCharsMax },
+        additionalProperties: { type: 'string', maxLength: limits.metadataValueFoundCharsMax },
+        maxProperties: limits.metadataFiltersMax,
+        description: `\`metadata[orderId]=4711\`: that key at the top of its \`metadata\` has that text, number, true or false; up to ${limits.metadataFiltersMax} at once`,
+        examples: [{ orderId: '4711' }],
       }),
     ),
   },
@@ -53,7 +80,7 @@ export type EmailListQuery = Static<typeof EmailListQuerySchema>;
 export const TemplateListQuerySchema = Type.Object(
   {
     ...paging,
-    search: Type.Optional(Type.String({ minLength: 1, maxLength: limits.searchCharsMax, description: 'Part of the name or slug' })),
+    search: search('Part of the name, slug or description'),
     deleted: Type.Optional(
       Type.Boolean({ description: 'Lists instead the deleted templates that can still be restored, without `search`' }),
     ),
@@ -66,9 +93,7 @@ export type TemplateListQuery = Static<typeof TemplateListQuerySchema>;
 export const AssetListQuerySchema = Type.Object(
   {
     ...paging,
-    search: Type.Optional(
-      Type.String({ minLength: limits.searchCharsMin, maxLength: limits.searchCharsMax, description: 'Part of the file name' }),
-    ),
+    search: search('Part of the file name'),
   },
   closed,
 );

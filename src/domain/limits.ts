@@ -37,6 +37,12 @@ export const defaultLimits = {
   headerNameCharsMax: 76,
   headerValueCharsMax: 998,
   metadataSizeBytesMax: 64 * 1024,
+  /** What lists find of metadata: so many keys, of that length, with values of that length. */
+  metadataKeysFoundMax: 50,
+  metadataKeyFoundCharsMax: 128,
+  metadataValueFoundCharsMax: 255,
+  /** How many of them one list is filtered by. */
+  metadataFiltersMax: 10,
   scheduledAheadDaysMax: 365,
   /** Age at which the log of an email is archived and its key destroyed. */
   retentionDays: 30,
@@ -116,7 +122,6 @@ export const defaultLimits = {
   // Lists
   pageSizeMax: 100,
   pageSizeDefault: 20,
-  searchCharsMin: 3,
   searchCharsMax: 200,
   /** How far the hits of a search are counted for the total of its list. */
   searchTotalMax: 1_000,

@@ -2,8 +2,10 @@
 import type { EmailListQuery, PagingQuery, TemplateListQuery } from '../api/queries.js';
 import { invalid } from '../domain/errors.js';
 import { defaultLimits as limits } from '../domain/limits.js';
+import { parseAddress } from '../domain/message/address.js';
 import { isoTime } from '../domain/ports/clock.js';
-import type { EmailFilter, Paging, TemplateFilter } from '../projections/query-types.js';
+import { foldForSearch, isSearchable } from '../domain/search-text.js';
+import type { EmailFilter, Paging, SearchFilter, TemplateFilter } from '../projections/query-types.js';
 
 /** The page asked for, with the defaults filled in. */
 export const pagingOf = (query: PagingQuery): Paging => ({
@@ -38,18 +40,36 @@ export const momentOf = (field: string, text: string, edge: 'start' | 'end'): st
   return isoTime(ms);
 };
 
+/** What is searched for. Throws VALIDATION_ERROR where it is too short for the search index. */
+export const searchOf = ({ search }: Readonly<{ search?: string | undefined }>): SearchFilter => {
+  if (search === undefined) return {};
+  if (isSearchable(foldForSearch(search))) return { search };
+  throw invalid('query', 'search', 'must have at least two characters; one is enough in Chinese, Japanese and Korean');
+};
+
+const recipientOf = (text: string): string => {
+  const parsed = parseAddress(text);
+  if (!parsed.ok) throw invalid('query', 'recipient', `must be an email address: ${parsed.reason}`);
+  return parsed.address;
+};
+
 /** The filter asked for, its moments in one form. */
 export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
   ...(query.status === undefined ? {} : { status: query.status }),
   ...(query.templateId === undefined ? {} : { templateId: query.templateId.toLowerCase() }),
   ...(query.startDate === undefined ? {} : { startDate: momentOf('startDate', query.startDate, 'start') }),
   ...(query.endDate === undefined ? {} : { endDate: momentOf('endDate', query.endDate, 'end') }),
-  ...(query.search === undefined ? {} : { search: query.search }),
+  ...searchOf(query),
+  ...(query.recipient === undefined ? {} : { recipient: recipientOf(query.recipient) }),
+  ...(query.recipientStatus === undefined ? {} : { recipientStatus: query.recipientStatus }),
+  ...(query.tag === undefined ? {} : { tag: query.tag }),
+  ...(query.metadataKey === undefined ? {} : { metadataKey: query.metadataKey }),
+  ...(query.metadata === undefined ? {} : { metadata: query.metadata }),
 });
 
 /** Which templates are asked for. Throws VALIDATION_ERROR where deleted ones are searched. */
 export const templateFilterOf = ({ search, deleted }: TemplateListQuery): TemplateFilter => {
-  if (deleted !== true) return search === undefined ? {} : { search };
+  if (deleted !== true) return searchOf({ search });
   if (search !== undefined) throw invalid('query', 'search', 'cannot stand beside `deleted`: deleted templates are listed, newest first');
   return { deleted };
 };

@@ -4,6 +4,7 @@ import { assetDecider, assetListing, type AssetListing, type AssetUsage } from '
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
+import { foldForSearch } from '../domain/search-text.js';
 import { declareProjection, type Handler, type Step } from './projection.js';
 
 export const ASSETS = 'assets';
@@ -20,7 +21,14 @@ const step: Handler<AssetEvent> = (recorded, document) => {
   const { id } = splitStream(stream);
   const before = document as AssetDocument | undefined;
   const item = itemOf(id, recorded);
-  const after: AssetDocument | undefined = item && { id, seq: position, position, team: metadata.teamId, text: item.filename, item };
+  const after: AssetDocument | undefined = item && {
+    id,
+    seq: position,
+    position,
+    team: metadata.teamId,
+    text: foldForSearch(item.filename),
+    item,
+  };
   return [usageStep(recorded, before?.item, item), { collection: ASSETS, id, next: () => after }];
 };
 
@@ -28,7 +36,7 @@ export const assetsProjection = declareProjection({
   name: 'assets',
   collections: [
     { name: ASSET_USAGE, version: 1, fields: [], indexes: [] },
-    { name: ASSETS, version: 1, fields: ['team'], indexes: [['team']], search: { field: 'text', within: 'team' } },
+    { name: ASSETS, version: 2, fields: ['team'], indexes: [['team']], search: { field: 'text', within: 'team' } },
   ],
   main: ASSETS,
   kinds: ['asset'],

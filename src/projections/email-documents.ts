@@ -21,9 +21,13 @@ export type EmailDocument = Document &
     priority: string;
     createdAt: string;
     subject?: string;
+    /** The statuses of its recipients, each once. */
+    recipientStatuses: string;
     summary: EmailSummary;
-    /** Subject, addresses and names, line by line; absent once archived. */
+    /** Subject, addresses and names, folded for searches, line by line; absent once archived. */
     text?: string;
+    /** Its recipients, tags and metadata as terms; absent once archived. */
+    terms?: string[];
   }>;
 
 /** One day of one team: how many emails there are, by `status|templateId`; the `seq` of each of its emails lies from `first` to `last`. */

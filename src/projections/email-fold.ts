@@ -6,7 +6,9 @@ import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
 import { countsId, dayOf, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
+import { emailTerms, emailText } from './email-search.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
+import { statusSet } from './recipient-statuses.js';
 import type { BacklogDocument, TimerDocument } from './timers.js';
 
 /** A document that its unit of work may change; fields are only ever taken out of it, so that equal documents are equal texts. */
@@ -53,6 +55,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     const [cell, timer, dueAt] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt];
     email.summary = advanceSummary(email.summary, event);
     email.status = email.summary.status;
+    email.recipientStatuses = statusSet(email.summary.recipientStatuses);
     if (event.type === 'EmailDeleted' || event.type === 'EmailArchived') removePersonal(email, event.type);
     const steps = countSteps(email, cell);
     // The day of the archive is fixed from the start, unless the email is deleted; every other timer is set anew.
@@ -97,25 +100,22 @@ const accepted = ({ event, stream, position, metadata: { teamId } }: Recorded<Em
     templateName,
     priority,
     createdAt,
+    recipientStatuses: statusSet(summary.recipientStatuses),
     summary: summary as Draft<EmailSummary>,
     team: teamId,
   };
   if (envelope !== undefined) {
     email.subject = envelope.subject;
-    email.text = searchText(envelope);
+    email.text = emailText(envelope);
+    email.terms = emailTerms(envelope, event.data.tags);
   }
   return email;
-};
-
-const searchText = ({ subject, recipients }: EmailEnvelope): string => {
-  let text = subject;
-  for (const { email, name } of recipients) text += name === undefined ? `\n${email}` : `\n${email} ${name}`;
-  return text;
 };
 
 const removePersonal = (email: EmailDraft, by: 'EmailDeleted' | 'EmailArchived'): void => {
   delete email.subject;
   delete email.text;
+  delete email.terms;
   if (by === 'EmailDeleted') delete email.team;
 };
 

@@ -7,11 +7,12 @@ export type ListQuery = Readonly<{
   collection: string;
   where: Query['where'];
   search?: string | undefined;
+  terms?: readonly string[];
   /** How far the hits of a search are counted. */
   searchTotalMax: number;
-  /** The field of the order, newest first; `seq` where absent or where a search is given. */
+  /** The field of the order, newest first; `seq` where absent or where a search or terms are given. */
   sortField?: string;
-  /** The total where no search is given. */
+  /** The total where neither is given. */
   total: () => Promise<Total>;
 }>;
 
@@ -24,13 +25,14 @@ export const readPage = async <Found extends Document, Item>(
   { page, limit, cursor }: Paging,
   itemOf: (document: Found) => Item,
 ): Promise<Page<Item>> => {
-  const { collection, search, sortField = 'seq' } = query;
+  const { collection, sortField = 'seq' } = query;
+  const search = searchOf(query);
   const field = search === undefined ? sortField : 'seq';
   const place = cursor === undefined ? { skip: (page - 1) * limit } : { after: readCursor(cursor, collection, field) };
   // One more than the page holds tells whether others follow.
   const part = { where: query.where, ...place, limit: limit + 1 };
   const { rows, total, isLowerBound } =
-    search === undefined ? await listed(readModels, query, part) : await searched(readModels, query, { ...part, search });
+    search === undefined ? await listed(readModels, query, part) : await searched(readModels, query, { ...part, ...search });
   const found = rows as readonly Found[];
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
@@ -47,7 +49,14 @@ export const readPage = async <Found extends Document, Item>(
   };
 };
 
-type Part = Omit<Query, 'search' | 'sort'>;
+/** What is searched for; undefined where nothing is. */
+export const searchOf = ({ search, terms = [] }: Pick<ListQuery, 'search' | 'terms'>): Search | undefined => {
+  if (search !== undefined) return { search, terms };
+  return terms.length === 0 ? undefined : { terms };
+};
+
+type Search = Readonly<{ search?: string; terms: readonly string[] }>;
+type Part = Omit<Query, 'search' | 'terms' | 'sort'>;
 type Listed = Total & Readonly<{ rows: readonly Document[] }>;
 
 const listed = async (readModels: ReadModels, { collection, sortField = 'seq', total }: ListQuery, part: Part): Promise<Listed> => {
@@ -55,11 +64,7 @@ const listed = async (readModels: ReadModels, { collection, sortField = 'seq', t
   return { rows, ...(totalOfLast(part, rows) ?? (await total())) };
 };
 
-const searched = async (
-  readModels: ReadModels,
-  { collection, searchTotalMax }: ListQuery,
-  part: Part & Readonly<{ search: string }>,
-): Promise<Listed> => {
+const searched = async (readModels: ReadModels, { collection, searchTotalMax }: ListQuery, part: Part & Search): Promise<Listed> => {
   const { documents: rows, count, isLowerBound } = await readModels.findCounted(collection, part, searchTotalMax);
   return { rows, total: count, isLowerBound };
 };

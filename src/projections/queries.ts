@@ -3,13 +3,16 @@ import { assertDefined, parseEmailId, type TeamId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Condition, Query, ReadModels } from '../domain/ports/read-models.js';
+import { foldForSearch } from '../domain/search-text.js';
 import { DAY_MS } from '../domain/time.js';
-import type { EmailFilter, Listed, Paging, Queries, TemplateFilter } from './query-types.js';
+import type { EmailFilter, Listed, Paging, Queries, SearchFilter, TemplateFilter } from './query-types.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
+import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
 import { emailsToRetry } from './emails-to-retry.js';
-import { readPage, type ListQuery, type Total } from './paging.js';
+import { readPage, searchOf, type ListQuery, type Total } from './paging.js';
+import { setsWith } from './recipient-statuses.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
 
 export type QueryDeps = Readonly<{
@@ -21,26 +24,27 @@ export type QueryDeps = Readonly<{
 
 export const makeQueries = (deps: QueryDeps): Queries => ({
   listEmails: async (teamId, given, paging) => {
-    const filter = inUtc(given);
+    const filter = asStored(given);
     return readPage<EmailDocument, ReturnType<typeof emailListItem>>(
       deps.readModels,
       {
         collection: EMAILS,
         where: await whereInOrder(deps, teamId, filter),
         search: filter.search,
+        terms: termsOf(filter),
         searchTotalMax: deps.limits.searchTotalMax,
         sortField: 'createdAt',
-        total: () => totalEmails(deps, teamId, filter),
+        total: () => (filter.recipientStatus === undefined ? totalEmails : totalOfRecipients)(deps, teamId, filter),
       },
       paging,
       emailListItem,
     );
   },
   emailIds: async (teamId, given, limit) => {
-    const filter = inUtc(given);
+    const filter = asStored(given);
     const found = await deps.readModels.find(EMAILS, {
       where: await whereInOrder(deps, teamId, filter),
-      ...(filter.search === undefined ? { sort: { field: 'createdAt', direction: 'desc' as const } } : { search: filter.search }),
+      ...(searchIn(filter) ?? { sort: { field: 'createdAt', direction: 'desc' as const } }),
       limit,
     });
     return found.map(({ id }) => assertDefined(parseEmailId(id), 'email id'));
@@ -60,13 +64,13 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       paging,
       templateItem,
     ),
-  listAssets: (teamId, { search }, paging) =>
+  listAssets: (teamId, filter, paging) =>
     readPage<AssetDocument, AssetDocument['item']>(
       deps.readModels,
       {
         collection: ASSETS,
         where: { team: { eq: teamId } },
-        search,
+        ...folded(filter),
         searchTotalMax: deps.limits.listTotalMax,
         total: () => assetTotal(deps, teamId),
       },
@@ -85,16 +89,35 @@ const listApiKeys = async (deps: QueryDeps, teamId: TeamId, paging: Paging): Ret
 };
 
 /** Stored times are ISO 8601 in UTC with milliseconds, and compare as texts only with their like. */
-const inUtc = (filter: EmailFilter): EmailFilter => ({
+const inUtc = <Filter extends Pick<EmailFilter, 'startDate' | 'endDate'>>(filter: Filter): Filter => ({
   ...filter,
   ...(filter.startDate === undefined ? {} : { startDate: isoTime(Date.parse(filter.startDate)) }),
   ...(filter.endDate === undefined ? {} : { endDate: isoTime(Date.parse(filter.endDate)) }),
 });
 
-const whereOf = (teamId: TeamId, { status, templateId, startDate, endDate }: EmailFilter): Readonly<Record<string, Condition>> => ({
+/** As documents have it: times in UTC, and what is searched for folded. */
+const asStored = (filter: EmailFilter): EmailFilter => ({ ...inUtc(filter), ...folded(filter) });
+
+/** What a filter finds by terms. */
+const termsOf = ({ recipient, tag, metadataKey, metadata = {} }: EmailFilter): readonly string[] => [
+  ...(recipient === undefined ? [] : [recipientTerm(recipient)]),
+  ...(tag === undefined ? [] : [tagTerm(tag)]),
+  ...(metadataKey === undefined ? [] : [metadataTerm(metadataKey)]),
+  ...Object.entries(metadata).map(([key, value]) => metadataTerm(key, value)),
+];
+
+const searchIn = (filter: EmailFilter): ReturnType<typeof searchOf> => searchOf({ search: filter.search, terms: termsOf(filter) });
+
+const folded = ({ search }: SearchFilter): SearchFilter => (search === undefined ? {} : { search: foldForSearch(search) });
+
+const whereOf = (
+  teamId: TeamId,
+  { status, templateId, recipientStatus, startDate, endDate }: EmailFilter,
+): Readonly<Record<string, Condition>> => ({
   team: { eq: teamId },
   ...(status === undefined ? {} : { status: { eq: status } }),
   ...(templateId === undefined ? {} : { templateId: { eq: templateId } }),
+  ...(recipientStatus === undefined ? {} : { recipientStatuses: { in: setsWith(recipientStatus) } }),
   ...(startDate === undefined && endDate === undefined
     ? {}
     : { createdAt: { ...(startDate === undefined ? {} : { gte: startDate }), ...(endDate === undefined ? {} : { lte: endDate }) } }),
@@ -104,7 +127,7 @@ const whereOf = (teamId: TeamId, { status, templateId, startDate, endDate }: Ema
 const whereInOrder = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Query['where']> => {
   const where = whereOf(teamId, filter);
   const { startDate, endDate } = filter;
-  if (filter.search === undefined || (startDate === undefined && endDate === undefined)) return where;
+  if (searchIn(filter) === undefined || (startDate === undefined && endDate === undefined)) return where;
   const days = await daysBetween(deps, teamId, startDate && dayOf(startDate), endDate && dayOf(endDate));
   const gte = days.reduce((least, { first }) => Math.min(least, first), Number.MAX_SAFE_INTEGER);
   const lte = days.reduce((most, { last }) => Math.max(most, last), 0);
@@ -112,16 +135,16 @@ const whereInOrder = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter
 };
 
 /** What a team has of a collection of which it has few, all or those that the search finds. */
-const allOf = (deps: QueryDeps, collection: string, teamId: TeamId, search?: string): ListQuery => ({
+const allOf = (deps: QueryDeps, collection: string, teamId: TeamId, filter: SearchFilter = {}): ListQuery => ({
   collection,
   where: { team: { eq: teamId } },
-  search,
+  ...folded(filter),
   searchTotalMax: deps.limits.listTotalMax,
   total: () => counted(deps, collection, { team: { eq: teamId } }),
 });
 
-const templatesOf = (deps: QueryDeps, collection: string, teamId: TeamId, { search, deleted }: TemplateFilter): ListQuery => {
-  if (deleted === undefined) return allOf(deps, collection, teamId, search);
+const templatesOf = (deps: QueryDeps, collection: string, teamId: TeamId, filter: TemplateFilter): ListQuery => {
+  if (filter.deleted === undefined) return allOf(deps, collection, teamId, filter);
   const deletedSince = isoTime(deps.clock.now() - deps.limits.templateRestoreDays * DAY_MS);
   const where = { deletedOf: { eq: teamId }, deletedAt: { gte: deletedSince } };
   const searchTotalMax = deps.limits.listTotalMax;
@@ -143,6 +166,13 @@ const assetTotal = async (deps: QueryDeps, teamId: TeamId): Promise<Total> => ({
 const counted = async (deps: QueryDeps, collection: string, where: Query['where']): Promise<Total> => {
   const max = deps.limits.listTotalMax;
   const total = await deps.readModels.count(collection, { where }, max);
+  return { total, isLowerBound: total >= max };
+};
+
+/** No daily counts tell of the statuses of recipients, so those emails are counted by index, as far as the hits of a search. */
+const totalOfRecipients = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Total> => {
+  const max = deps.limits.searchTotalMax;
+  const total = await deps.readModels.count(EMAILS, { where: whereOf(teamId, filter) }, max);
   return { total, isLowerBound: total >= max };
 };
 

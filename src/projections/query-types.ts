@@ -2,7 +2,7 @@
 import type { EmailId, TeamId } from '../domain/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
 import type { ApiKeyListing } from '../domain/api-key/state.js';
-import type { EmailStatus } from '../domain/email/status.js';
+import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
 import type { AttachmentTemplateListing } from '../domain/attachment-template/state.js';
 import type { TemplateListing } from '../domain/template/state.js';
 import type { EmailListing } from './email-documents.js';
@@ -31,8 +31,17 @@ export type EmailFilter = Readonly<{
   startDate?: string;
   /** Created at or before, ISO time. */
   endDate?: string;
-  /** Substring of a recipient's address or name, or of the subject; at least 3 characters. */
+  /** Substring of a recipient's address or name, or of the subject; two characters at least, or one that is ideographic. */
   search?: string;
+  /** The address of a recipient, in the form in which emails have it. */
+  recipient?: string;
+  tag?: string;
+  /** A key of the metadata. */
+  metadataKey?: string;
+  /** Keys of the metadata with their values as texts. */
+  metadata?: Readonly<Record<string, string>>;
+  /** A recipient has this status. */
+  recipientStatus?: RecipientStatus;
 }>;
 
 /** Which emails are to be pushed on by hand: those that wait, or those that have failed. */
@@ -40,6 +49,9 @@ export type RetryFilter = Pick<EmailFilter, 'templateId' | 'startDate' | 'endDat
 
 /** Of one page of a team's emails: those that wait for a time or have failed, and those that wait for the relay. */
 export type ToRetry = Readonly<{ ids: readonly EmailId[]; held: readonly EmailId[]; nextCursor: string | null }>;
+
+/** A search as that of emails. */
+export type SearchFilter = Readonly<{ search?: string }>;
 
 /** `deleted`: those that can still be restored, instead of the living ones; a search finds living ones only. */
 export type TemplateFilter = Readonly<{ search?: string; deleted?: true }>;
@@ -56,7 +68,7 @@ export type Queries = Readonly<{
   emailsToRetry: (teamId: TeamId, filter: RetryFilter, cursor: string | undefined) => Promise<ToRetry>;
   listTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<TemplateListing>>>;
   listAttachmentTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<AttachmentTemplateListing>>>;
-  listAssets: (teamId: TeamId, filter: Readonly<{ search?: string }>, paging: Paging) => Promise<Page<AssetListing>>;
+  listAssets: (teamId: TeamId, filter: SearchFilter, paging: Paging) => Promise<Page<AssetListing>>;
   assetUsage: (teamId: TeamId) => Promise<AssetUsage>;
   listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyListing>>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */

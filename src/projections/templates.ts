@@ -8,6 +8,7 @@ import {
 import type { Recorded } from '../domain/events.js';
 import { assertDefined, parseAttachmentTemplateId, parseTemplateId, splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
+import { foldForSearch } from '../domain/search-text.js';
 import type { TemplateDraft, TemplateEvent } from '../domain/template/events.js';
 import type { TemplateDecider, TemplateOf, TemplateStateOf } from '../domain/template/lifecycle.js';
 import { templateDecider, templateListing, type TemplateListing, type TemplateState } from '../domain/template/state.js';
@@ -50,7 +51,7 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
     const item = rules.item(id, state.template);
     const { deletedAt } = state.template;
     if (deletedAt !== null) return { ...common, item, deletedOf: metadata.teamId, deletedAt } as ListedDocument;
-    return { ...common, item, team: metadata.teamId, text: `${item.name}\n${item.slug}\n${item.description}` } as ListedDocument;
+    return { ...common, item, team: metadata.teamId, text: textOf(item) } as ListedDocument;
   };
   const step: Handler<TemplateEvent> = (recorded, document) => {
     const { id } = splitStream(recorded.stream);
@@ -61,7 +62,7 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
     collections: [
       {
         name: rules.name,
-        version: 2,
+        version: 3,
         fields: ['team', 'deletedOf', 'deletedAt'],
         indexes: [['team'], ['deletedOf', 'deletedAt']],
         search: { field: 'text', within: 'team' },
@@ -73,6 +74,8 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
     on: templateHandlers(step),
   });
 };
+
+const textOf = ({ name, slug, description }: ListItem): string => [name, slug, description].map(foldForSearch).join('\n');
 
 const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | 'attachmentTemplate'> => ({
   TemplateCreated: step,

@@ -19,11 +19,11 @@ export const emailsSpec: CollectionSpec = {
     ['teamId', 'cost', 'createdAt'],
     ['teamId', 'status', 'cost', 'createdAt'],
   ],
-  search: { field: 'text', within: 'teamId' },
+  search: { field: 'text', within: 'teamId', terms: 'terms' },
 };
 export const timersSpec: CollectionSpec = { name: 'timers', version: 1, fields: ['dueAt'], indexes: [['dueAt']] };
 
-export const anEmail = (seq: number, more: Readonly<Record<string, string | number | null>> = {}): Document => ({
+export const anEmail = (seq: number, more: Readonly<Record<string, string | number | null | readonly string[]>> = {}): Document => ({
   id: `id-${String(seq).padStart(4, '0')}`,
   seq,
   position: seq,

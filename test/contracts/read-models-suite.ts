@@ -39,7 +39,7 @@ const writingSuite = (t: Test, harness: DocumentsHarness, fresh: ReturnType<type
     const { text: _text, ...shown } = first!;
     t.same(await readModels.get('emails', 'id-0001'), shown);
     t.equal(await readModels.get('emails', 'id-none'), undefined);
-    t.same(await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, limit: 1, search: 'anna' }), [shown]);
+    t.same(await readModels.find('emails', { where: { teamId: { eq: 'team-1' } }, limit: 1, search: 'Anna' }), [shown]);
     t.same((await store.getMany('timers', ['id-0001'])).size, 0);
   });
 

@@ -55,6 +55,17 @@ void t.test('an event of before, without the fields that came since, is read', a
   t.ok(read >= 2);
 });
 
+void t.test('an email of before, whose metadata stood with the rest of its sealed part, is read', async (t) => {
+  for (const name of ['EmailQueued.v1', 'EmailScheduled.v1']) {
+    const { stored, event } = goldens.get(name)!;
+    const [{ metadata, ...envelope }, rest] = stored.sealed as [Record<string, unknown>, Record<string, unknown>];
+    t.ok(metadata);
+    const text = `${JSON.stringify(envelope)}\n${JSON.stringify({ ...rest, metadata })}`;
+    t.same(decodeEvent(name, JSON.stringify(stored.data), text), event, name);
+    t.same(decodeEvent(name, JSON.stringify(stored.data), text, 'envelope'), { ...event, sealed: envelope }, name);
+  }
+});
+
 void t.test('what is written now is, byte for byte, what is in the golden file', async (t) => {
   for (const [name, golden] of goldens) {
     if (!Object.values(current).includes(name)) continue;

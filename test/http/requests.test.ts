@@ -230,6 +230,16 @@ void t.test('queries', async (t) => {
   ]);
   await get('/api/emails?endDate=2030-01-31&cursor=abc');
   t.same(calls.at(-1), ['listEmails', TEAM, { endDate: '2030-01-31T23:59:59.999Z' }, { page: 1, limit: 20, cursor: 'abc' }]);
+  const filters = 'search=%E6%BC%A2&recipient=Jane@B%C3%BCcher.example&recipientStatus=failed&tag=vip&metadataKey=shop';
+  t.equal((await get(`/api/emails?${filters}&metadata[order%20id]=47%5B11%5D&metadata%5B__proto__%5D=1`)).statusCode, 200);
+  t.same(calls.at(-1)?.[2], {
+    search: '漢',
+    recipient: 'Jane@xn--bcher-kva.example',
+    recipientStatus: 'failed',
+    tag: 'vip',
+    metadataKey: 'shop',
+    metadata: { 'order id': '47[11]', ['__proto__']: '1' },
+  });
   await get('/api/templates?search=wel');
   t.same(calls.at(-1), ['listTemplates', TEAM, { search: 'wel' }, { page: 1, limit: 20 }]);
   await get('/api/api-keys');
@@ -249,7 +259,20 @@ void t.test('queries', async (t) => {
     ['startDate=2030-02-31', 'startDate'],
     ['startDate=2030-02-31T00:00:00Z', 'startDate'],
     ['endDate=2030-01-01T00:00:00', 'endDate'],
-    ['search=ab', 'search'],
+    ['search=a', 'search'],
+    ['search=%F0%9F%98%80', 'search'],
+    ['search=', 'search'],
+    ['recipient=jane', 'recipient'],
+    ['recipientStatus=processing', 'recipientStatus'],
+    ['tag=', 'tag'],
+    ['tag=a&tag=b', 'tag'],
+    ['metadataKey=', 'metadataKey'],
+    ['metadata=4711', 'metadata'],
+    ['metadata[]=4711', 'metadata'],
+    ['metadata[a]=1&metadata[a]=2', 'metadata.a'],
+    [Array.from({ length: 11 }, (_, n) => `metadata[k${n}]=1`).join('&'), 'metadata'],
+    ['metadata.a=1', 'metadata.a'],
+    ['metadata[a=1', 'metadata[a'],
     ['colour=red', 'colour'],
   ] as const) {
     const response = await get(`/api/emails?${query}`);

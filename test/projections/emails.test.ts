@@ -87,7 +87,16 @@ void t.test('an accepted email: every field of its document', async (t) => {
     priority: 'normal',
     createdAt: T0,
     subject: 'Order 17',
-    text: 'Order 17\nann@example.org Ann\nbob@example.org\ncyd@example.org',
+    recipientStatuses: 'queued',
+    text: 'order 17\nann@example.org ann\nbob@example.org\ncyd@example.org',
+    terms: [
+      'recipient:ann@example.org',
+      'recipient:bob@example.org',
+      'recipient:cyd@example.org',
+      'tag:order',
+      'key:"customer"',
+      'value:["customer","4"]',
+    ],
     summary: {
       status: 'queued',
       recipientStatuses: ['queued', 'queued', 'queued'],

@@ -11,7 +11,7 @@ import { inTransaction, openDatabase, type Database } from '../sqlite/database.j
 export type Projection = Readonly<{ name: string; generation: number; specs: readonly CollectionSpec[] }>;
 
 /** How the tables of a generation are laid out; a generation of another layout is made anew, like one of other specs. */
-const LAYOUT = 2;
+const LAYOUT = 3;
 /** As it stands in the catalog; before layout 2 the specs stood alone. */
 const shapeText = (specs: readonly CollectionSpec[]): string => JSON.stringify({ layout: LAYOUT, specs });
 const specsOf = (shape: string): readonly CollectionSpec[] => {

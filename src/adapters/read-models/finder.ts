@@ -4,12 +4,12 @@ import type { Database, Statement } from '../sqlite/database.js';
 import { boundedCache } from '../../shared/bounded-cache.js';
 import { tableOf } from './names.js';
 import { joinDocument, selectDocumentSql } from './personal.js';
-import { allOf, conditionsOf, orderOf, whereClause } from './query.js';
+import { allOf, alternativesOf, conditionsOf, orderOf, whereClause } from './query.js';
 import { openSearcher, type SearchLimits, type SearchQuery, type SearchResult } from './searcher.js';
 
 export type Finder = Readonly<{
   find: (query: Query) => Document[];
-  count: (query: Pick<Query, 'where' | 'search'>, max: number) => number;
+  count: (query: Pick<Query, 'where' | 'search' | 'terms'>, max: number) => number;
   findCounted: (query: SearchedQuery, max: number) => Counted;
 }>;
 
@@ -18,8 +18,9 @@ const countedHitsMax = 1_500;
 
 const STATEMENTS_MAX = 256;
 
+const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean => search !== undefined || terms.length > 0;
+
 export const openFinder = (database: Database, spec: CollectionSpec): Finder => {
-  const table = tableOf(spec.name);
   // Queries come in few shapes; should they not, some statements are made again.
   const statements = boundedCache<string, Statement>({ entriesMax: STATEMENTS_MAX });
   const prepare = (sql: string): Statement => statements.getOrMake(sql, () => database.prepare(sql));
@@ -36,6 +37,31 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
       return found === undefined ? [] : [joinDocument(spec, { doc: found[0], text: null, rest: found[1] })];
     });
 
+  const { countRows, seqsInOrder } = openRows(spec, prepare);
+
+  return {
+    find: (query) => {
+      const skip = query.skip ?? 0;
+      if (isSearched(query)) return bySeqs(searchUpTo(query, skip + query.limit).slice(skip));
+      return bySeqs(seqsInOrder(query, skip));
+    },
+    count: (query, max) => (isSearched(query) ? searchUpTo(query, max).length : countRows(query.where, max)),
+    findCounted: (query, max) => {
+      const { skip = 0, limit, after, ...fromTop } = query;
+      // What comes after a cursor is found from there, yet all is counted.
+      const least = after === undefined ? skip + limit : 0;
+      const most = Math.max(least, max);
+      const { seqs, isWhole } = search(fromTop, { least, most, hitsMax: countedHitsMax });
+      const page = after === undefined ? seqs.slice(skip, least) : searchUpTo(query, skip + limit).slice(skip);
+      return { documents: bySeqs(page), count: Math.max(seqs.length, page.length), isLowerBound: !isWhole || seqs.length === most };
+    },
+  };
+};
+
+/** Answers queries without a search from the indexes of the collection. */
+const openRows = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
+  const table = tableOf(spec.name);
+
   const countRows = (given: Query['where'], max: number): number => {
     const where = conditionsOf(spec, given);
     const isBounded = max !== Number.MAX_SAFE_INTEGER;
@@ -50,27 +76,21 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
       .get(...where.values, max) as number;
   };
 
-  return {
-    find: (query) => {
-      const skip = query.skip ?? 0;
-      if (query.search !== undefined) return bySeqs(searchUpTo(query, skip + query.limit).slice(skip));
-      const { order, from } = orderOf(spec, query);
-      const where = allOf(conditionsOf(spec, query.where), from);
-      // `seq` alone is asked for first: then every index that has the conditions and the order covers the query, and the narrowest is taken.
-      const seqs = prepare(`SELECT d.seq FROM ${table} AS d${whereClause(where)} ORDER BY ${order} LIMIT ? OFFSET ?`)
-        .pluck()
-        .all(...where.values, query.limit, skip) as number[];
-      return bySeqs(seqs);
-    },
-    count: (query, max) => (query.search === undefined ? countRows(query.where, max) : searchUpTo(query, max).length),
-    findCounted: (query, max) => {
-      const { skip = 0, limit, after, ...fromTop } = query;
-      // What comes after a cursor is found from there, yet all is counted.
-      const least = after === undefined ? skip + limit : 0;
-      const most = Math.max(least, max);
-      const { seqs, isWhole } = search(fromTop, { least, most, hitsMax: countedHitsMax });
-      const page = after === undefined ? seqs.slice(skip, least) : searchUpTo(query, skip + limit).slice(skip);
-      return { documents: bySeqs(page), count: Math.max(seqs.length, page.length), isLowerBound: !isWhole || seqs.length === most };
-    },
+  const seqsInOrder = (query: Query, skip: number): readonly number[] => {
+    const { column, direction, from } = orderOf(spec, query);
+    const each = alternativesOf(query.where).map((where) => allOf(conditionsOf(spec, where), from));
+    const rows = each.map((where) => `${table} AS d${whereClause(where)}`);
+    // `seq` alone is asked for first: then every index that has the conditions and the order covers the query, and the narrowest is taken.
+    // Of several values SQLite merges the rows of each as it reads them: a list of values in one condition would be sorted.
+    const sql =
+      rows.length === 1
+        ? `SELECT d.seq FROM ${rows[0]} ORDER BY ${column} ${direction}, d.seq ${direction}`
+        : `${rows.map((source) => `SELECT d.seq AS seq, ${column} AS value FROM ${source}`).join(' UNION ALL ')} ORDER BY value ${direction}, seq ${direction}`;
+    const values = each.flatMap((where) => where.values);
+    return prepare(`${sql} LIMIT ? OFFSET ?`)
+      .pluck()
+      .all(...values, query.limit, skip) as number[];
   };
+
+  return { countRows, seqsInOrder };
 };

@@ -7,7 +7,7 @@ const NAME = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
 export const checkNames = (projection: string, specs: readonly CollectionSpec[]): void => {
   const fields = specs.flatMap((spec) => [
     ...spec.fields,
-    ...(spec.search === undefined ? [] : [spec.search.field]),
+    ...(spec.search === undefined ? [] : [spec.search.field, ...(spec.search.terms === undefined ? [] : [spec.search.terms])]),
     ...(spec.personal ?? []),
   ]);
   for (const name of [projection, ...specs.map((spec) => spec.name), ...fields]) {

@@ -7,6 +7,7 @@ import type { CollectionSpec, Document } from '../../domain/ports/read-models.js
 import type { JsonObject } from '../../domain/json.js';
 import type { Database } from '../sqlite/database.js';
 import { personalTableOf, tableOf } from './names.js';
+import { searchedOf, splitSearched } from './search-tokens.js';
 
 /** The searched text, where that is personal, and the other personal fields as JSON. */
 export type Personal = Readonly<{ text: string | null; rest: string | null }>;
@@ -73,26 +74,33 @@ export const selectDocumentSql = ({ name, personal }: CollectionSpec): string =>
     ? `SELECT doc, NULL FROM ${tableOf(name)} WHERE seq = ?`
     : `SELECT d.doc, iif(typeof(p.rest) = 'text', p.rest, NULL) FROM ${tableOf(name)} AS d LEFT JOIN ${personalTableOf(name)} AS p ON p.seq = d.seq WHERE d.seq = ?`;
 
-/** The stored text of a document, the text that is searched, and the other personal fields, each apart from the others. */
+/** The stored text of a document, what is searched of it, and the other personal fields, each apart from the others. */
 export type Parts = Readonly<{ doc: string; text: string | null; rest: string | null }>;
 
 export const splitDocument = (document: Document, { search, personal = [] }: CollectionSpec): Parts => {
-  const text = search === undefined ? undefined : document[search.field];
-  if (text !== undefined && typeof text !== 'string')
-    throw new TypeError(`the field ${search?.field}, which is searched, must be a string`);
-  const others = personal.filter((field) => field !== search?.field && document[field] !== undefined);
-  if (text === undefined && others.length === 0) return { doc: JSON.stringify(document), text: null, rest: null };
+  const searchedFields = search === undefined ? [] : [search.field, ...(search.terms === undefined ? [] : [search.terms])];
+  const isSearched = searchedFields.some((field) => document[field] !== undefined);
+  const text = search === undefined || !isSearched ? null : searchedOf(document[search.field], search.terms && document[search.terms]);
+  const others = personal.filter((field) => !searchedFields.includes(field) && document[field] !== undefined);
+  if (text === null && others.length === 0) return { doc: JSON.stringify(document), text: null, rest: null };
   const left: Record<string, unknown> = { ...document };
   for (const field of others) left[field] = undefined;
-  if (search !== undefined) left[search.field] = undefined;
+  for (const field of searchedFields) left[field] = undefined;
   const rest = others.length === 0 ? null : JSON.stringify(Object.fromEntries(others.map((field) => [field, document[field]])));
-  return { doc: JSON.stringify(left), text: text ?? null, rest };
+  return { doc: JSON.stringify(left), text, rest };
 };
 
-/** Puts together what `splitDocument` has taken apart; without the searched text where `text` is null. */
+/** Puts together what `splitDocument` has taken apart; without what is searched where `text` is null. */
 export const joinDocument = ({ search }: CollectionSpec, { doc, text, rest }: Parts): Document => {
   const document = JSON.parse(doc) as Document;
   if (rest === null && text === null) return document;
   const others = rest === null ? {} : (JSON.parse(rest) as JsonObject);
-  return { ...document, ...others, ...(search === undefined || text === null ? {} : { [search.field]: text }) };
+  if (search === undefined || text === null) return { ...document, ...others };
+  const searched = splitSearched(text);
+  return {
+    ...document,
+    ...others,
+    [search.field]: searched.text,
+    ...(search.terms === undefined || searched.terms === undefined ? {} : { [search.terms]: [...searched.terms] }),
+  };
 };

@@ -1,15 +1,17 @@
 /**
- * The substring index of one collection: FTS5 with the trigram tokenizer. It holds no text of its own (the collection has it),
+ * The search index of one collection: FTS5 with the trigram tokenizer. It holds no text of its own (the collection has it),
  * so an entry is taken out by naming what went in. Small transactions are expensive in FTS5: documents wait in a small table, whose
- * texts a search looks through, and are put into the index together.
+ * texts a search looks through, and are put into the index together. Beside the text an entry has marks, by which terms and single
+ * ideographic characters are found.
  */
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
 import type { Database } from '../sqlite/database.js';
 import { searchTableOf, tableOf, waitingTableOf } from './names.js';
 import { textSql } from './personal.js';
+import { indexedOf, indexedSql } from './search-tokens.js';
 import { createPartitionTable, openTenantPartitions, rowIdSql, type Tenant } from './tenant-partitions.js';
 
-/** What the index has of a document; two equal entries are indexed alike. */
+/** What is searched of a document, as it is stored; two equal entries are indexed alike. */
 export type Entry = Readonly<{ text: string; tenant: Tenant }>;
 
 /** All of it inside a transaction. */
@@ -36,7 +38,7 @@ const segmentsPerMerge = 8;
 /** `secure-delete` takes an entry out of the pages at once, instead of marking it for a later merge. */
 export const createSearchTable = (database: Database, { name: collection }: CollectionSpec): void => {
   const table = searchTableOf(collection);
-  database.exec(`CREATE VIRTUAL TABLE ${table} USING fts5(text, content='', columnsize=0, tokenize='trigram')`);
+  database.exec(`CREATE VIRTUAL TABLE ${table} USING fts5(text, marks, content='', columnsize=0, tokenize='trigram case_sensitive 1')`);
   database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('secure-delete', 1)`);
   database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('automerge', ${segmentsPerMerge})`);
   createPartitionTable(database, collection);
@@ -55,12 +57,14 @@ export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk
   const partitions = openTenantPartitions(database, name);
   const wait = database.prepare(`INSERT INTO ${waiting} (seq) VALUES (?)`);
   const stopWaiting = database.prepare(`DELETE FROM ${waiting} WHERE seq = ?`);
-  const remove = database.prepare(`INSERT INTO ${table} (${table}, rowid, text) VALUES ('delete', ?, ?)`);
+  const remove = database.prepare(`INSERT INTO ${table} (${table}, rowid, text, marks) VALUES ('delete', ?, ?, ?)`);
   const countWaiting = database.prepare<[], number>(`SELECT count(*) FROM ${waiting}`).pluck();
   // In the order of row ids, for FTS5 begins a segment anew where one is lower than that before.
+  const indexed = indexedSql(database);
   const index = database.prepare(
-    `INSERT INTO ${table} (rowid, text) SELECT ${rowIdSql(name, search.within)} AS row, ${textSql(spec)} FROM ${tableOf(name)} AS d
-     WHERE d.seq IN (SELECT seq FROM ${waiting}) ORDER BY row`,
+    `INSERT INTO ${table} (rowid, text, marks) SELECT row, ${indexed.text('searched')}, ${indexed.marks('searched')}
+     FROM (SELECT ${rowIdSql(name, search.within)} AS row, ${textSql(spec)} AS searched FROM ${tableOf(name)} AS d
+     WHERE d.seq IN (SELECT seq FROM ${waiting}) ORDER BY row)`,
   );
   const clear = database.prepare(`DELETE FROM ${waiting}`);
   let added = 0;
@@ -77,7 +81,9 @@ export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk
       added += 1;
     },
     remove: (seq, { tenant, text }) => {
-      if (stopWaiting.run(seq).changes === 0) remove.run(partitions.rowId(tenant, seq), text);
+      if (stopWaiting.run(seq).changes > 0) return;
+      const indexed = indexedOf(text);
+      remove.run(partitions.rowId(tenant, seq), indexed.text, indexed.marks);
     },
     flush: () => {
       if (inBulk ? added >= waitingMaxInBulk : countWaiting.get()! >= waitingMax) indexWaiting();
@@ -88,17 +94,3 @@ export const openSearchIndex = (database: Database, spec: CollectionSpec, inBulk
     },
   };
 };
-
-/** A phrase in FTS5's syntax: everything in it is literal. Undefined where it is too short to have a trigram. */
-export const matchPhrase = (phrase: string): string | undefined =>
-  // FTS5 reads its query as a C string, so nothing after a NUL would count.
-  [...phrase].length < 3 || phrase.includes('\0') ? undefined : `"${phrase.replaceAll('"', '""')}"`;
-
-/** The same test on a text at hand: case-insensitive, folded nearly as the tokenizer does it. */
-export const containing = (phrase: string): ((text: string) => boolean) => {
-  const folded = fold(phrase);
-  return (text) => fold(text).includes(folded);
-};
-
-/** A capital sigma is lowered by its position in the word, which a substring does not know. */
-const fold = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');

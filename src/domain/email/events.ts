@@ -42,6 +42,8 @@ const envelope = {
   replyTo: optional(text),
   /** As rendered at acceptance. */
   subject: text,
+  /** Absent from the envelope of events of before, which have it with the rest of the sealed part. */
+  metadata: optional(Type.Record(text, Type.Unknown())),
 };
 /** What lists and searches need of the sealed part. It stands first and by itself, so that they need not read the rest. */
 const Envelope = Type.Object(envelope);

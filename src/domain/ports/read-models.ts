@@ -11,10 +11,11 @@ export type Document = JsonObject & Readonly<{ id: string; seq: number; position
  * A declared collection. `fields` are the top-level fields that queries filter and sort by (strings or numbers, absent allowed);
  * `indexes` lists the field orders to index, each is extended by `seq` where it does not name it itself. Filters that are used
  * together stand in one index, so that no engine has to choose by how often a value occurs.
- * `search` names the top-level field that holds the text (string) for substring search; queries do not answer it. `within` is a declared
- * field (the team) that every search fixes by `eq`: a search never goes through the hits of another value.
+ * `search` names the top-level field that holds the text (string) for substring search, and `terms` the one that holds a list of exact
+ * terms of a document that has a text; queries answer neither. Both are without control characters, but for line breaks. `within` is a declared field (the team) that every search
+ * fixes by `eq`: a search never goes through the hits of another value.
  * `personal` names top-level fields of which nothing may be left in any file, seconds after a document was written without them or
- * removed. What is written of them once does not change.
+ * removed; the terms go with the text. What is written of them once does not change.
  * A change of shape takes a new `version`: the collection is then rebuilt.
  */
 export type CollectionSpec = Readonly<{
@@ -22,20 +23,30 @@ export type CollectionSpec = Readonly<{
   version: number;
   fields: readonly string[];
   indexes: readonly (readonly string[])[];
-  search?: Readonly<{ field: string; within: string }>;
+  search?: Readonly<{ field: string; within: string; terms?: string }>;
   personal?: readonly string[];
 }>;
 
-export type Condition = Readonly<{ eq?: string | number; gte?: string | number; lt?: string | number; lte?: string | number }>;
+/** `in`: one of these, of which there are few; as fast as `eq` for each of them. */
+export type Condition = Readonly<{
+  eq?: string | number;
+  in?: readonly (string | number)[];
+  gte?: string | number;
+  lt?: string | number;
+  lte?: string | number;
+}>;
 
 export type Query = Readonly<{
   /** All conditions hold; keys are declared fields, or `seq`. */
   where: Readonly<Record<string, Condition>>;
   /**
-   * Case-insensitive substring (at least 3 characters) of the searched text; `where` then fixes the field `within` by `eq`. The order is
-   * `seq`, descending.
+   * A substring of the searched text, as both are written: who writes and who asks fold them alike. It has two characters at least, or is
+   * one of those that `isIdeographic` names; a shorter one finds nothing. `where` then fixes the field `within` by `eq`, and the order
+   * is `seq`, descending.
    */
   search?: string;
+  /** All of these are among the document's terms; for `where` and the order the same holds as for a search. */
+  terms?: readonly string[];
   /** A declared field; ties are broken by `seq` in the same direction. Default: `seq`. */
   sort?: Readonly<{ field: string; direction: 'asc' | 'desc' }>;
   limit: number;
@@ -76,8 +87,8 @@ export type ProjectionStore = Readonly<{
   write: (writes: readonly CollectionWrites[], from: Checkpoint, to: number) => Promise<void>;
 }>;
 
-/** A query with a search, whose order is fixed. */
-export type SearchedQuery = Omit<Query, 'sort'> & Readonly<{ search: string }>;
+/** A query with a search, with terms or with both, whose order is fixed. */
+export type SearchedQuery = Omit<Query, 'sort'> & (Readonly<{ search: string }> | Readonly<{ terms: readonly string[] }>);
 
 /** `isLowerBound`: there may be more than `count`. */
 export type Counted = Readonly<{ documents: readonly Document[]; count: number; isLowerBound: boolean }>;
@@ -88,7 +99,7 @@ export type ReadModels = Readonly<{
   get: (collection: string, id: string) => Promise<Document | undefined>;
   find: (collection: string, query: Query) => Promise<readonly Document[]>;
   /** How many documents match, counted no further than `max`. */
-  count: (collection: string, query: Pick<Query, 'where' | 'search'>, max: number) => Promise<number>;
+  count: (collection: string, query: Pick<Query, 'where' | 'search' | 'terms'>, max: number) => Promise<number>;
   /**
    * One page of a search, as `find`, and how many documents it finds in all, wherever the page begins. Beyond what the page
    * takes they are counted no further than `max`, and no further than a bounded number of hits (or time) allows.

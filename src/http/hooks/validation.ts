@@ -164,16 +164,32 @@ const coerced = (text: string, type: unknown): unknown => {
   return text;
 };
 
+/** Puts `name[key]=value` into an object under that name, which the schema knows. */
+const gatherObject = (query: Record<string, unknown>, name: string): void => {
+  const gathered: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  let count = 0;
+  for (const [parameter, value] of Object.entries(query)) {
+    if (!parameter.startsWith(`${name}[`) || !parameter.endsWith(']')) continue;
+    gathered[parameter.slice(name.length + 1, -1)] = value;
+    delete query[parameter];
+    count += 1;
+  }
+  // A plain value under the name itself stays, and the check refuses it.
+  if (count > 0 && query[name] === undefined) query[name] = gathered;
+};
+
 /**
- * A hook that turns the texts of a query into the numbers and booleans that its schema asks for. Only plain decimal
+ * A hook that turns the texts of a query into the numbers, booleans and objects that its schema asks for. Only plain decimal
  * digits become numbers; everything else stays a text, and the check says what would be right.
  */
 export const coerceQuery = (schema: TSchema) => {
   const typed: readonly (readonly [string, unknown])[] = Object.entries(
     (schema['properties'] ?? {}) as Readonly<Record<string, TSchema>>,
   ).map(([name, property]) => [name, property['type']] as const);
+  const objects = typed.filter(([, type]) => type === 'object').map(([name]) => name);
   return (request: FastifyRequest, _reply: unknown, done: HookHandlerDoneFunction): void => {
     const query = request.query as Record<string, unknown>;
+    for (const name of objects) gatherObject(query, name);
     for (const [name, type] of typed) {
       const value = query[name];
       if (typeof value === 'string' && type !== 'string') query[name] = coerced(value, type);

@@ -119,9 +119,17 @@ const description = (raw: JsonObject, route: DescribedRoute): string => {
   return `${own}${route.access === 'public' ? 'Needs no API key.' : `Needs the permission \`${route.access}\`.`}`;
 };
 
+/** An object in a query is written `name[key]=value`. */
+const withStyle = (parameter: Json): Json => {
+  const { in: place, schema } = object(parameter);
+  return place === 'query' && object(schema)['type'] === 'object'
+    ? { ...object(parameter), style: 'deepObject', explode: true }
+    : parameter;
+};
+
 const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
   const parameters = [
-    ...(Array.isArray(raw['parameters']) ? (raw['parameters'] as readonly Json[]) : []),
+    ...(Array.isArray(raw['parameters']) ? (raw['parameters'] as readonly Json[]) : []).map(withStyle),
     ...(route.idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
     ...(route.conditional ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
   ];

@@ -14,7 +14,7 @@ import { readUpload, registerUploads, uploadSlots } from '../hooks/upload.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { createAssetExamples } from '../../api/examples.js';
 import { AssetListQuerySchema } from '../../api/queries.js';
-import { pagingOf } from '../query-values.js';
+import { pagingOf, searchOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from './emails.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
@@ -88,9 +88,9 @@ const readRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      const { search } = request.query;
+      const filter = searchOf(request.query);
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-      return deps.queries.listAssets(teamId, search === undefined ? {} : { search }, pagingOf(request.query));
+      return deps.queries.listAssets(teamId, filter, pagingOf(request.query));
     },
   );
 

@@ -1,4 +1,5 @@
 /** Queries over documents in memory, as every store of read models answers them. */
+import { isSearchable } from '../../../src/domain/search-text.js';
 import type { CollectionSpec, Condition, Document, Query } from '../../../src/domain/ports/read-models.js';
 
 type Scalar = string | number;
@@ -14,11 +15,12 @@ const compare = (a: Scalar, b: Scalar): number => {
   return a < b ? -1 : a > b ? 1 : 0;
 };
 
-const holds = (value: Scalar | undefined, { eq, gte, lt, lte }: Condition): boolean => {
-  if (eq === undefined && gte === undefined && lt === undefined && lte === undefined) return true;
+const holds = (value: Scalar | undefined, { eq, in: listed, gte, lt, lte }: Condition): boolean => {
+  if (eq === undefined && listed === undefined && gte === undefined && lt === undefined && lte === undefined) return true;
   return (
     value !== undefined &&
     (eq === undefined || value === eq) &&
+    (listed === undefined || listed.includes(value)) &&
     (gte === undefined || compare(value, gte) >= 0) &&
     (lt === undefined || compare(value, lt) < 0) &&
     (lte === undefined || compare(value, lte) <= 0)
@@ -26,36 +28,47 @@ const holds = (value: Scalar | undefined, { eq, gte, lt, lte }: Condition): bool
 };
 
 /** Throws RangeError for a field that is not declared, and for a search that does not say within which value. */
-export const checkDeclared = (spec: CollectionSpec, { where, sort, search }: Pick<Query, 'where' | 'sort' | 'search'>): void => {
-  if (search !== undefined && (spec.search === undefined || where[spec.search.within]?.eq === undefined))
+export const checkDeclared = (spec: CollectionSpec, query: Pick<Query, 'where' | 'sort' | 'search' | 'terms'>): void => {
+  const { where, sort } = query;
+  if (isSearched(query) && (spec.search === undefined || where[spec.search.within]?.eq === undefined))
     throw new RangeError(`a search of ${spec.name} names the value that it searches within`);
   for (const field of [...Object.keys(where), ...(sort === undefined ? [] : [sort.field])]) {
     if (field !== 'seq' && !spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
   }
 };
 
+const isSearched = ({ search, terms = [] }: Pick<Query, 'search' | 'terms'>): boolean => search !== undefined || terms.length > 0;
+
+const termsOf = (document: Document, field: string | undefined): readonly unknown[] => {
+  const terms = field === undefined ? undefined : document[field];
+  return Array.isArray(terms) ? terms : [];
+};
+
 /** The documents that match, in no order. */
 export const matching = (
   spec: CollectionSpec,
   documents: Iterable<Document>,
-  { where, search }: Pick<Query, 'where' | 'search'>,
+  { where, search, terms = [] }: Pick<Query, 'where' | 'search' | 'terms'>,
 ): Document[] => {
   const conditions = Object.entries(where);
-  const phrase = search?.toLowerCase();
+  if (search !== undefined && !isSearchable(search)) return [];
   const found: Document[] = [];
   for (const document of documents) {
     if (!conditions.every(([field, condition]) => holds(scalarOf(document, field), condition))) continue;
     const text = spec.search === undefined ? undefined : document[spec.search.field];
-    if (phrase !== undefined && !(typeof text === 'string' && text.toLowerCase().includes(phrase))) continue;
+    if (search !== undefined && !(typeof text === 'string' && text.includes(search))) continue;
+    const own = termsOf(document, spec.search?.terms);
+    if (!terms.every((term) => own.includes(term))) continue;
     found.push(document);
   }
   return found;
 };
 
 /** The page of those documents that the query asks for. */
-export const pageOf = (documents: readonly Document[], { sort, search, after, skip = 0, limit }: Query): readonly Document[] => {
-  const { field, direction } =
-    search === undefined ? (sort ?? { field: 'seq', direction: 'desc' as const }) : { field: 'seq', direction: 'desc' as const };
+export const pageOf = (documents: readonly Document[], query: Query): readonly Document[] => {
+  const { sort, after, skip = 0, limit } = query;
+  const newest = { field: 'seq', direction: 'desc' as const };
+  const { field, direction } = isSearched(query) ? newest : (sort ?? newest);
   const sign = direction === 'asc' ? 1 : -1;
   const valueOf = (document: Document): Scalar | undefined => (field === 'seq' ? document.seq : scalarOf(document, field));
   const order = (a: Readonly<{ value: Scalar; seq: number }>, b: Readonly<{ value: Scalar; seq: number }>): number =>

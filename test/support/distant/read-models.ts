@@ -83,7 +83,12 @@ const checkStep = (specs: readonly CollectionSpec[], { collection, document }: S
       throw new TypeError(`${field} of ${document.id} is neither a string nor a number`);
   }
   const text = spec.search === undefined ? undefined : document[spec.search.field];
-  if (text !== undefined && typeof text !== 'string') throw new TypeError(`the searched text of ${document.id} is no string`);
+  if (text !== undefined && (typeof text !== 'string' || text.includes('\u0001')))
+    throw new TypeError(`the searched text of ${document.id} is no string`);
+  const terms = spec.search?.terms === undefined ? undefined : document[spec.search.terms];
+  if (terms === undefined) return;
+  const isList = Array.isArray(terms) && terms.length > 0 && terms.every((term) => typeof term === 'string' && !term.includes('\u0001'));
+  if (!isList || text === undefined) throw new TypeError(`the terms of ${document.id} are no terms`);
 };
 
 /** The condition of the port: what has folded a later or the same position stays as it is. */
@@ -190,6 +195,7 @@ export const openDistantReadModels = (server: ReadModelServer, network: Network)
   const shown = ({ search }: CollectionSpec, document: Document): Document => {
     const copy = JSON.parse(JSON.stringify(document)) as Record<string, unknown>;
     if (search !== undefined) delete copy[search.field];
+    if (search?.terms !== undefined) delete copy[search.terms];
     return copy as Document;
   };
 
