@@ -238,7 +238,12 @@ const figures = await withDirectory(async (directory) => {
   try {
     console.log(`writing ${EMAILS_IN_LIST} documents …`);
     const emails = await fillDocuments(readModels);
-    const clock = { now: () => START_MS + DAYS * DAY_MS, monotonic: () => START_MS, sleep: () => Promise.resolve() };
+    const clock = {
+      now: () => START_MS + DAYS * DAY_MS,
+      monotonic: () => START_MS,
+      uptime: () => START_MS,
+      sleep: () => Promise.resolve(),
+    };
     const queries = makeQueries({ readModels, clock, limits: defaultLimits, awaitOwnWrites: () => Promise.resolve() });
     return await measure(queries, emails);
   } finally {

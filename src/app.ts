@@ -11,12 +11,12 @@ import { openMemoryLimiter } from './adapters/limiter/memory.js';
 import { openSmtpMailer } from './adapters/mail/smtp.js';
 import { openMailbox, type OpenMailbox } from './adapters/mailbox/mailbox.js';
 import { openBodyChecks } from './adapters/render/workers/body-checks.js';
+import type { ClockTrust } from './clock-trust.js';
 import { showFirstKey } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
 import type { BodyChecks } from './domain/ports/body-checks.js';
 import type { Config } from './config.js';
 import type { Bus } from './domain/ports/bus.js';
-import { isoTime } from './domain/ports/clock.js';
 import type { Leases } from './domain/ports/lease.js';
 import type { Limiter } from './domain/ports/limiter.js';
 import type { MailCopies } from './domain/ports/mailbox.js';
@@ -37,7 +37,6 @@ import { relayWorker } from './processors/relay.js';
 import { openStuckWork, type StuckWork } from './processors/stuck.js';
 import { sealLedgerWorker } from './processors/seal-ledger.js';
 import { sweepWorker } from './processors/sweep.js';
-import { apiKeysProjection, keysWithImpliedDelete } from './projections/api-keys.js';
 import { makeProjections } from './projections/index.js';
 import { caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-writes.js';
 import { makeQueries } from './projections/queries.js';
@@ -47,8 +46,10 @@ import { logHealth, warnOfLog } from './log-health.js';
 import { begin } from './starting.js';
 import { holdRole } from './stores.js';
 import { openServing } from './serving.js';
+import { sayImpliedDeletes } from './start-notices.js';
 import { closeServer, stopWorkers } from './stopping.js';
 import { makeSupervisor, type Supervisor } from './supervisor.js';
+import { openClock, openTrust } from './time-of-day.js';
 import { version } from './version.js';
 
 export type App = Readonly<{
@@ -72,12 +73,15 @@ export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies'> & Read
 /** Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError where another process has the role. */
 export const startApp = async (config: Config, options: AppOptions = {}): Promise<App> => {
   const lock = holdRole(config);
+  const isServing = config.roles.includes('http');
   const writes = openOwnWrites();
   let servesAlone = async (): Promise<boolean> => false;
   let forgetCopies: MailCopies['forgetCopies'] = async () => {};
   const mailCopies: MailCopies = { forgetCopies: (messageId) => forgetCopies(messageId) };
-  const engine = await openEngine(config, { ...options, onAppended: writes.note, mailCopies, servesAlone: () => servesAlone() });
+  const clock = openClock(options.clock);
+  const engine = await openEngine(config, { ...options, clock, onAppended: writes.note, mailCopies, servesAlone: () => servesAlone() });
   await warnOfLog(engine);
+  const clockTrust = await openTrust(config, engine, clock);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
   await begin(engine, pendingKey);
   const surroundings = await openSurroundings(config, options, engine);
@@ -91,14 +95,10 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const supervisor = makeSupervisor(engine);
   const serving = openServing(leasing, engine.followStates);
   servesAlone = serving.alone;
-  const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, cutOff: cutOff.signal });
-  supervisor.start([
-    ...workers.projecting,
-    ...workers.processing,
-    ...(config.roles.includes('http') ? [serving.worker, watchBacklogsWorker(engine)] : []),
-  ]);
-  if (config.roles.includes('http')) await serving.whenSeen;
-
+  const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
+  const servingWorkers = isServing ? [serving.worker, watchBacklogsWorker(engine)] : [];
+  supervisor.start([clockTrust.worker, ...workers.projecting, ...workers.processing, ...servingWorkers]);
+  if (isServing) await serving.whenSeen;
   if (config.roles.includes('project')) void sayImpliedDeletes(engine, runners, cutOff.signal);
 
   let accepting = true;
@@ -126,11 +126,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     engine,
     showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
     mailbox: surroundings.mailbox !== undefined,
-    whenCaughtUp: async () => {
-      const head = await engine.eventLog.head();
-      const never = new AbortController().signal;
-      await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, never)));
-    },
+    whenCaughtUp: () => caughtUp(engine, runners),
     stop: () => (stopping ??= shutDown()),
   };
 };
@@ -138,23 +134,15 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
 const workersHealth = (supervisor: Supervisor, stuck: StuckWork): readonly WorkerHealth[] =>
   supervisor.health().map((worker) => withStuckWork(worker, stuck));
 
+const caughtUp = async ({ eventLog }: Engine, runners: Runners): Promise<void> => {
+  const head = await eventLog.head();
+  const never = new AbortController().signal;
+  await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, never)));
+};
+
 const withStuckWork = (worker: WorkerHealth, stuck: StuckWork): WorkerHealth => {
   const waiting = stuck.of(worker.name);
   return waiting === undefined ? worker : { ...worker, stuckWork: waiting.count, lastFault: waiting.fault };
-};
-
-const KEYS_NAMED_MAX = 100;
-
-/** Names, once a start, the keys that may delete emails although nobody gave them that. */
-const sayImpliedDeletes = async ({ readModels, eventLog, clock, logger }: Engine, runners: Runners, signal: AbortSignal): Promise<void> => {
-  try {
-    await runners.get(apiKeysProjection.name)?.caughtUp(await eventLog.head(), signal);
-    if (signal.aborted) return;
-    const keyIds = await keysWithImpliedDelete(readModels, isoTime(clock.now()), KEYS_NAMED_MAX);
-    if (keyIds.length > 0) logger.warn({ keys: keyIds.length, keyIds: keyIds.join(' ') }, 'keys of before that may delete emails');
-  } catch (fault) {
-    if (!signal.aborted) logger.error({ fault: fault instanceof Error ? fault : undefined }, 'keys of before were not looked for');
-  }
 };
 
 /** What a running service needs beside its stores. */
@@ -211,17 +199,22 @@ const openRunners = async (engine: Engine, leasing: LeaseDeps): Promise<Runners>
   return runners;
 };
 
-type WorkerParts = Engine & Surroundings & LeaseDeps & Readonly<{ runners: Runners; stuck: StuckWork; cutOff: AbortSignal }>;
+type WorkerParts = Engine &
+  Surroundings &
+  LeaseDeps &
+  Readonly<{ runners: Runners; stuck: StuckWork; clockTrust: ClockTrust; cutOff: AbortSignal }>;
 
 const makeWorkers = (config: Config, parts: WorkerParts): Readonly<{ projecting: readonly Worker[]; processing: readonly Worker[] }> => {
-  const { runners, limits } = parts;
+  const { runners, limits, clockTrust } = parts;
+  const { mayDestroy, awayMs } = clockTrust;
   const deps: ProcessorDeps = {
     ...parts,
+    mayDestroy,
     timersCaughtUp: (kind, position, signal) => feederOf(runners, limits, timersOf(kind)).caughtUp(position, signal),
     nextTurn: turnsOfLoop(),
     inFlightMax: limits.lanes,
   };
-  const processors = makeProcessors({ ...parts, schedule: { delaysMs: config.retryDelaysMs } });
+  const processors = makeProcessors({ ...parts, mayDestroy, schedule: { delaysMs: config.retryDelaysMs } });
   const overflow = openOverflow();
   return {
     projecting: config.roles.includes('project') ? [...runners.values()].map(({ worker }) => worker) : [],
@@ -230,10 +223,10 @@ const makeWorkers = (config: Config, parts: WorkerParts): Readonly<{ projecting:
           relayWorker(deps, processors, overflow),
           dueWorkWorker(deps, processors, overflow),
           ...processors.map(({ worker }) => worker(deps)),
-          sealLedgerWorker(parts),
+          sealLedgerWorker({ ...parts, awayMs }),
           eraseWorker(parts),
           noteLogWorker(parts),
-          sweepWorker({ ...parts, mailbox: parts.mailbox?.mailbox }),
+          sweepWorker({ ...parts, mayDestroy, mailbox: parts.mailbox?.mailbox }),
         ]
       : [],
   };

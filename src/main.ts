@@ -110,6 +110,13 @@ program
   .action(async (store: string, options: RepairOptions) => (await import('./cli/repair.js')).repair(store, options));
 
 program
+  .command('clock')
+  .description('the time of day that the service goes by')
+  .command('confirm')
+  .description('confirm that the clock of this machine is right, after it was set; a running server goes by it at once')
+  .action(async () => (await import('./cli/clock.js')).confirmClock());
+
+program
   .command('forget')
   .description('destroy again the keys of every deleted or archived email, after an older backup of the keys was put back')
   .action(async () => (await import('./cli/forget.js')).forget());

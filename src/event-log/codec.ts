@@ -39,6 +39,7 @@ export const current: { readonly [Type in EventType]: string } = {
   TeamSettingsChanged: 'TeamSettingsChanged.v1',
   InstanceInitialised: 'InstanceInitialised.v1',
   LossAccepted: 'LossAccepted.v1',
+  InstanceSeen: 'InstanceSeen.v1',
   LedgerSealed: 'LedgerSealed.v1',
 };
 

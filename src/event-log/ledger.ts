@@ -8,8 +8,10 @@ export type Seal = Readonly<{ position: number; count: number; root: string }>;
 /** The newest seal; undefined before the first. */
 export type LedgerState = Seal | undefined;
 
-export const evolveLedger = (_state: LedgerState, event: LedgerEvent): LedgerState => {
+export const evolveLedger = (state: LedgerState, event: LedgerEvent): LedgerState => {
   switch (event.type) {
+    case 'InstanceSeen':
+      return state;
     case 'LedgerSealed':
       return { position: event.data.position, count: event.data.count, root: event.data.root };
   }

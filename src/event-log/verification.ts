@@ -135,8 +135,9 @@ const checkChain = (version: { revision: number; hash: string }, event: StoredEv
 };
 
 const checkSeal = (progress: Progress, event: StoredEvent, at: At): Finding | undefined => {
-  const decoded = readSeal(event);
-  if (decoded === undefined) return at('inserted', `the ledger holds a ${event.type} that is no seal`);
+  const decoded = readLedger(event);
+  if (decoded === undefined) return at('inserted', `the ledger holds a ${event.type}, which is neither a seal nor a heartbeat`);
+  if (decoded.type === 'InstanceSeen') return undefined;
   const { position, count, root } = decoded.data;
   const from = progress.ledger?.position ?? 0;
   const covered = progress.unsealed.filter((entry) => entry.position <= position);
@@ -159,11 +160,11 @@ const checkSeal = (progress: Progress, event: StoredEvent, at: At): Finding | un
   return undefined;
 };
 
-/** undefined where the event is no seal, or none that can be read: the program writes nothing else into the ledger. */
-const readSeal = (event: StoredEvent): LedgerEvent | undefined => {
+/** undefined where the event is neither a seal nor a heartbeat, or cannot be read: the program writes nothing else into the ledger. */
+const readLedger = (event: StoredEvent): LedgerEvent | undefined => {
   try {
     const decoded = decodeEvent(event.type, event.data, undefined);
-    return decoded.type === 'LedgerSealed' ? decoded : undefined;
+    return decoded.type === 'LedgerSealed' || decoded.type === 'InstanceSeen' ? decoded : undefined;
   } catch {
     return undefined;
   }

@@ -25,6 +25,8 @@ export type ProcessorDeps = Readonly<{
   /** Told of work that met a fault of ours, and of its end. */
   stuck: StuckWork;
   clock: Clock;
+  /** False while nothing may be destroyed because of its age, for the clock is not to be believed. */
+  mayDestroy: () => boolean;
   logger: Logger;
   limits: Limits;
   /** This run of the program: it holds leases and attempts under this name, which no other run has. */

@@ -28,7 +28,7 @@ const openDue: Open = (deps, queue) => {
   const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
   let cursor: DueCursor | undefined;
   return {
-    isTime: () => true,
+    isTime: () => queue.timer.destroys !== true || deps.mayDestroy(),
     hasNews: () => false,
     read: async (signal) => {
       const isAgain = again.isOver();

@@ -7,6 +7,7 @@ import type { EmailState } from '../domain/email/state.js';
 import { assertDefined, parseEmailId, splitStream } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Declaration, Processor, StartedBy } from './declaration.js';
+import type { ProcessorDeps } from './deps.js';
 import { makeProcessor } from './processor.js';
 
 /** No event starts this work: each waits for its time. */
@@ -40,11 +41,12 @@ export const releaseEmail = (deps: Pick<CommandDeps, 'clock'>): Processor =>
   });
 
 /** The command itself looks whether it is time, destroys what is personal, and records that. */
-export const archiveEmailInTime = (deps: EraseDeps & Pick<CommandDeps, 'limits'>): Processor =>
+export const archiveEmailInTime = (deps: EraseDeps & Pick<CommandDeps, 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
   timed({
     name: 'archive-email',
-    timers: [{ kind: 'archive', read: 'due' }],
+    timers: [{ kind: 'archive', read: 'due', destroys: true }],
     act: async ({ stream, cause }) => {
+      if (!deps.mayDestroy()) return {};
       await archiveEmail(deps, assertDefined(parseEmailId(splitStream(stream).id), 'email id'), cause);
       return {};
     },

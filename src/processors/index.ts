@@ -1,9 +1,10 @@
 /** All processors. */
 import type { Processor } from './declaration.js';
+import type { ProcessorDeps } from './deps.js';
 import { deliverEmail, type DeliveryDeps } from './deliver-email.js';
 import { archiveEmailInTime, releaseEmail } from './email-timers.js';
 
-export type ProcessorPorts = DeliveryDeps;
+export type ProcessorPorts = DeliveryDeps & Pick<ProcessorDeps, 'mayDestroy'>;
 
 export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   deliverEmail(deps),

@@ -1,6 +1,6 @@
 /** Every command as a process of its own beside a running server on the same data directory. */
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { sendBody } from '../support/app.js';
@@ -54,6 +54,17 @@ const expiringKey = async (leadMs = 2_000): Promise<KeyRecord> => {
     return expiringKey(2 * leadMs);
   }
 };
+
+await t.test('clock confirm: the running service goes by the clock of the machine', async (t) => {
+  const { code, stdout } = await run('clock', 'confirm');
+  t.match({ code, stdout }, { code: 0, stdout: /^\d{4}-\d\d-\d\dT.*Z is confirmed as the time of day/ });
+  const confirmation = readFileSync(join(dataDir, 'clock.json.confirmed'), 'utf8');
+  await eventually('it is heeded', () => readFileSync(join(dataDir, 'clock.json'), 'utf8').includes(confirmation));
+  t.match(await runCommand(['clock', 'confirm'], { SEALPOST_DATA_DIR: join(dataDir, 'nowhere') }), {
+    code: 1,
+    stderr: /there is no data directory/,
+  });
+});
 
 await t.test('key create: every option holds in the server at once', async (t) => {
   const all = await createKey('--name', 'all');

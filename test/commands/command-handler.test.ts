@@ -14,7 +14,7 @@ const counter = {
     if (count + by > 20) throw new DomainError('CONFLICT', 'full');
     return by === 0 ? [] : [{ type: 'LedgerSealed', data: { at: T0, position: by, count: 0, root: '' } }];
   },
-  evolve: (count: number, event: LedgerEvent) => count + event.data.position,
+  evolve: (count: number, event: LedgerEvent) => (event.type === 'LedgerSealed' ? count + event.data.position : count),
   initialState: 0,
 };
 const stream = 'counter-1' as StreamName;

@@ -15,7 +15,7 @@ const counter = {
   decide: (by: number, _count: number): readonly LedgerEvent[] => [
     { type: 'LedgerSealed', data: { at: T0, position: by, count: 0, root: '' } },
   ],
-  evolve: (count: number, event: LedgerEvent) => count + event.data.position,
+  evolve: (count: number, event: LedgerEvent) => (event.type === 'LedgerSealed' ? count + event.data.position : count),
   initialState: 0,
 };
 const FRESHNESS_MS = 1_000;

@@ -130,10 +130,12 @@ export const openNode = (world: World, name: string): Node => {
       timersCaughtUp: (_kind, position, signal) => runners[0]!.caughtUp(position, signal),
       inFlightMax: limits.lanes,
       nextTurn: async () => {},
+      mayDestroy: () => true,
       cutOff: cutOff.signal,
     };
     const processors = makeProcessors({
       ...deps,
+      mayDestroy: () => true,
       logger: silent,
       mailer: plant.mailer(world.sink.mailerOf(network, worker)),
       schedule: { delaysMs: [60_000, 300_000] },
@@ -145,7 +147,7 @@ export const openNode = (world: World, name: string): Node => {
       relayWorker(processing, processors, overflow),
       dueWorkWorker(processing, processors, overflow),
       ...processors.map((processor) => processor.worker(processing)),
-      sealLedgerWorker({ ...processing, store }),
+      sealLedgerWorker({ ...processing, store, awayMs: undefined }),
       eraseWorker({ ...processing, store, keys, files, mailCopies }),
       sweepWorker({ ...processing, files, mailbox: undefined }),
     ]);

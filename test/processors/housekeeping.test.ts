@@ -11,7 +11,7 @@ import { openDeadlines } from '../../src/processors/deadlines.js';
 import { at, DAY_MS, T0 } from '../support/email-facts.js';
 import { caller } from '../support/command-world.js';
 import { fakeClock } from '../support/fake-clock.js';
-import { openProcessorWorld, until } from '../support/processor-world.js';
+import { deliverEmailWorker, openProcessorWorld, timersAndTheirWork, until } from '../support/processor-world.js';
 
 void t.test('the ledger is sealed at the start and every minute in which something happened', async (t) => {
   const world = await openProcessorWorld(t);
@@ -88,6 +88,51 @@ void t.test('files past their expiry and mails past the retention are removed, h
   const without = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
   await until(() => world.clock.waiting() === 2, 'without a mailbox too');
   await without.stop();
+});
+
+void t.test('while the clock is not to be believed nothing is swept and nothing archived; then both are', async (t) => {
+  let isBelieved = false;
+  const world = await openProcessorWorld(t, { mayDestroy: () => isBelieved });
+  const old = await world.send();
+  world.run(deliverEmailWorker(world.processing));
+  await world.publish(old);
+  await world.reaches(old, 'sent');
+  await world.files.put(Buffer.from('short'), { expiresAt: at(1_800) });
+  await world.clock.set(Date.parse(T0) + 31 * DAY_MS);
+  world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
+  world.run(timersAndTheirWork(world.processing));
+  const pass = async (): Promise<void> => {
+    for (let part = 0; part < 13; part += 1) await world.clock.advance(300_000);
+    await world.settled();
+  };
+  await pass();
+  t.equal(world.files.stored.size, 1);
+  t.equal(world.keys.ids().length, 1);
+  isBelieved = true;
+  await pass();
+  await until(() => world.keys.ids().length === 0, 'the key is destroyed');
+  await until(() => world.files.stored.size === 0, 'the file is swept');
+});
+
+void t.test('the ledger tells each hour that the instance is there, and first how long it was away; it verifies', async (t) => {
+  const world = await openProcessorWorld(t);
+  const seen = async () =>
+    (await world.deps.eventLog.load(LEDGER_STREAM)).flatMap(({ event }) => (event.type === 'InstanceSeen' ? [event.data] : []));
+  const { stop } = world.run(sealLedgerWorker({ ...world.processing, store: world.store, awayMs: 7 * DAY_MS }));
+  await until(async () => (await seen()).length === 1, 'the first');
+  for (let part = 0; part < 24; part += 1) await world.clock.advance(300_000);
+  t.same(
+    (await seen()).map(({ awayMs }) => awayMs),
+    [7 * DAY_MS, null, null],
+  );
+  await world.send();
+  await world.clock.advance(60_000);
+  t.match(await verifyLog(world.store, undefined), { finding: undefined, seals: 2 });
+  await stop();
+  const again = world.run(sealLedgerWorker({ ...world.processing, store: world.store, awayMs: 30_000 }));
+  await world.clock.whenWaiting(2);
+  t.equal((await seen()).length, 3, 'a restart is no absence');
+  await again.stop();
 });
 
 void t.test(

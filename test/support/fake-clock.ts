@@ -53,6 +53,7 @@ export const fakeClock = (startMs: number = Date.parse('2026-01-01T00:00:00.000Z
   return {
     now: () => nowMs,
     monotonic: () => elapsedMs,
+    uptime: () => elapsedMs,
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal.aborted || ms <= 0) return resolve();

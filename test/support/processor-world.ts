@@ -87,7 +87,7 @@ export const until = async (holds: () => boolean | Promise<boolean>, what: strin
 };
 
 /** What the processors of the program are made of. */
-export type Processing = ProcessorDeps & DeliveryDeps;
+export type Processing = ProcessorDeps & DeliveryDeps & Readonly<{ awayMs: undefined }>;
 
 export const deliverEmailWorker = (deps: Processing): Worker => deliverEmail(deps).worker(deps);
 
@@ -122,6 +122,7 @@ export type ProcessorOptions = Readonly<{
   pointersMax?: number;
   inFlightMax?: number;
   worker?: string;
+  mayDestroy?: () => boolean;
   delaysMs?: readonly number[];
 }>;
 
@@ -165,6 +166,8 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     schedule: { delaysMs: options.delaysMs ?? [60_000, 300_000] },
     worker: options.worker ?? 'worker-1',
     inFlightMax: options.inFlightMax ?? 8,
+    mayDestroy: options.mayDestroy ?? (() => true),
+    awayMs: undefined,
     cutOff: cutOff.signal,
   };
   const point = (id: EmailId, position = 0): Pointer => ({ id: `email-${id}@${position}`, stream: emailStream(id), priority: 'normal' });

@@ -1,4 +1,5 @@
 /** The clocks of the machine. */
+import { uptime } from 'node:os';
 import type { Clock } from '../../domain/ports/clock.js';
 
 /** Far below the 2^31 ms that a timer can hold. */
@@ -13,6 +14,7 @@ const monotonic = (): number => {
 export const systemClock = (): Clock => ({
   now: () => Date.now(),
   monotonic,
+  uptime: () => uptime() * 1_000,
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       const dueMs = monotonic() + ms;

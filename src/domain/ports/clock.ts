@@ -8,9 +8,24 @@ export type Clock = Readonly<{
    * It never goes back, and setting the time of day does not change it.
    */
   monotonic: () => number;
+  /** The same, and it goes on while the machine sleeps; it may be coarse. */
+  uptime: () => number;
   /** Resolves when that many milliseconds have elapsed by `monotonic()`, or when the signal aborts; never rejects. */
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }>;
+
+/** A clock whose time of day goes on as before where somebody sets that of the machine. */
+export type ContinuedClock = Clock &
+  Readonly<{
+    /** How far the machine's time of day is ahead of this one; negative where it is behind, 0 while nobody has set it. */
+    leapMs: () => number;
+    /** How often it was set since this clock began. */
+    leaps: () => number;
+    /** Goes on with the machine's time of day. */
+    believe: () => void;
+    /** The time of day as the machine has it. */
+    machineNow: () => number;
+  }>;
 
 /** ISO 8601 in UTC with milliseconds, the only form in which times enter events. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();

@@ -56,6 +56,8 @@ export const instanceEventSchemas = {
 
 export const ledgerEventSchemas = {
   /** `root` covers every event after the previous seal up to and including `position`, and all seals before. */
+  /** Hourly while the instance runs. `awayMs`: of the first after a start, how long nobody had seen it before, by the time of day. */
+  InstanceSeen: { data: Type.Object({ at: text, awayMs: Type.Union([Type.Integer(), Type.Null()]) }) },
   LedgerSealed: { data: Type.Object({ at: text, position: Type.Integer(), count: Type.Integer(), root: text }) },
 } as const;
 

@@ -196,6 +196,7 @@ const taskQueue = (): TaskQueue => {
 export const clockOf = (scheduler: Scheduler, machine: Machine | undefined): Clock => ({
   now: () => Math.floor(scheduler.now()),
   monotonic: scheduler.now,
+  uptime: scheduler.now,
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal.aborted || ms <= 0) return resolve();
