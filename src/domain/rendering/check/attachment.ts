@@ -1,4 +1,6 @@
 /** Checks an attachment template when it is saved: everything that is wrong with it, at once, each fault with its path. */
+import { charsOf, holdsControls, isLonger } from '../../../shared/characters.js';
+import { withoutNulls } from './nulls.js';
 import { openBudget } from '../../budget.js';
 import type { Limits } from '../../limits.js';
 import {
@@ -33,9 +35,11 @@ export const checkAttachmentTemplate = (input: unknown, limits: Limits): { conte
     faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
     throw new Error('unreachable: a fault was added');
   }
-  const { schema, variables: definitions, locale, timeZone } = input;
-  const outputs = formatsOf(schema);
-  measureDocument(schema, outputs, limits);
+  const { locale, timeZone } = input;
+  const outputs = formatsOf(input['schema']);
+  measureDocument(input['schema'], outputs, limits);
+  const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
+  const definitions = withoutNulls(input['variables'], limits.jsonDepthMax);
   const tools: WalkTools = {
     faults,
     limits,
@@ -55,7 +59,7 @@ export const checkAttachmentTemplate = (input: unknown, limits: Limits): { conte
   }
   checkSchema(schema, { ...tools, refused: refusedOutsideMargins(namesIn(definitions, schema)) }, tools);
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
-  return { content: { ...(input as AttachmentTemplateContent), variables } };
+  return { content: { ...(input as AttachmentTemplateContent), schema: schema as AttachmentTemplateContent['schema'], variables } };
 };
 
 const isOutputFormat = (value: unknown): value is OutputFormat => outputFormats.some((format) => format === value);
@@ -108,7 +112,9 @@ const checkFormats = (formats: unknown, { faults }: WalkTools): void => {
 const checkPageName = (name: unknown, field: string, tools: WalkTools): void => {
   const { faults } = tools;
   if (typeof name !== 'string' || name.trim() === '') return faults.add(field, name === undefined ? 'is required' : 'must be text');
-  if (name.length > PAGE_NAME_CHARS_MAX) return faults.add(field, `has ${name.length} characters, the maximum is ${PAGE_NAME_CHARS_MAX}`);
+  if (isLonger(name, PAGE_NAME_CHARS_MAX))
+    return faults.add(field, `has ${charsOf(name)} characters, the maximum is ${PAGE_NAME_CHARS_MAX}`);
+  if (holdsControls(name)) faults.add(field, 'must not hold control characters or line breaks');
   checkText(name, field, tools);
 };
 

@@ -9,6 +9,7 @@ import { checkVariables } from './variables.js';
 import { emailProps } from '../components.js';
 import { collectFaults } from './faults.js';
 import { measureTemplate } from './measure.js';
+import { withoutNulls } from './nulls.js';
 import { mailMedia } from '../media.js';
 import { shorten } from '../scope/path.js';
 import { checkProps, checkText } from '../props.js';
@@ -26,18 +27,19 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
     faults.throwIfAny('TEMPLATE_INVALID', 'the template');
     throw new Error('unreachable: a fault was added');
   }
-  const { schema, subject, locale, timeZone } = input;
-  measureTemplate(schema, limits);
+  const { subject, locale, timeZone } = input;
+  measureTemplate(input['schema'], limits);
+  const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
   const tools: WalkTools = { faults, limits, budget: openBudget(limits), media: mailMedia, ids: new Map(), outputs: ['email'] };
   for (const name of Object.keys(input))
     if (!known.includes(name)) faults.add(shorten(name), `is not known; known are ${known.join(', ')}`);
   checkSubject(subject, tools);
-  const variables = checkVariables(input['variables'], tools);
+  const variables = checkVariables(withoutNulls(input['variables'], limits.jsonDepthMax), tools);
   if (locale !== undefined) addIf(tools, 'locale', localeFault(locale));
   if (timeZone !== undefined) addIf(tools, 'timeZone', timeZoneFault(timeZone));
   checkSchema(schema, tools);
   faults.throwIfAny('TEMPLATE_INVALID', 'the template');
-  return { content: { ...(input as EmailTemplateContent), variables } };
+  return { content: { ...(input as EmailTemplateContent), schema: schema as EmailTemplateContent['schema'], variables } };
 };
 
 const addIf = ({ faults }: WalkTools, field: string, fault: string | undefined): void => {

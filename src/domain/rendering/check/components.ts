@@ -1,4 +1,5 @@
 /** Checks sections and their components: one walk for mails and documents, which differ in the components and the units they know. */
+import { isLonger } from '../../../shared/characters.js';
 import { sectionTypes } from '../../template/schema.js';
 import { isPlainObject } from './format.js';
 import {
@@ -50,7 +51,7 @@ const checkChildren = (children: unknown, field: string, tools: WalkTools): void
 
 /** `field` is that of what has the id. */
 export const checkId = (id: unknown, field: string, { faults, ids }: WalkTools, name = 'id'): void => {
-  if (typeof id !== 'string' || id === '' || id.length > ID_CHARS_MAX)
+  if (typeof id !== 'string' || id === '' || isLonger(id, ID_CHARS_MAX))
     return faults.add(`${field}.${name}`, `must be text of 1 to ${ID_CHARS_MAX} characters`);
   const first = ids.get(id);
   if (first === undefined) ids.set(id, field);

@@ -1,4 +1,5 @@
 /** Checks the variable definitions of a template: names, types, schemas, formats, default values. */
+import { isLonger } from '../../../shared/characters.js';
 import type { Json } from '../../json.js';
 import type { Limits } from '../../limits.js';
 import { uuidV5 } from '../../ids.js';
@@ -83,10 +84,10 @@ const checkDefinition = (definition: unknown, field: string, tools: Tools): void
   const { id, name, type, required, description, defaultValue } = definition;
   checkName(name, `${field}.name`, faults);
   if (!isVariableType(type)) faults.add(`${field}.type`, `must be one of ${variableTypes.join(', ')}`);
-  if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > ID_CHARS_MAX))
+  if (id !== undefined && (typeof id !== 'string' || id === '' || isLonger(id, ID_CHARS_MAX)))
     faults.add(`${field}.id`, `must be text of 1 to ${ID_CHARS_MAX} characters`);
   if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');
-  if (description !== undefined && (typeof description !== 'string' || description.length > DESCRIPTION_CHARS_MAX)) {
+  if (description !== undefined && (typeof description !== 'string' || isLonger(description, DESCRIPTION_CHARS_MAX))) {
     faults.add(`${field}.description`, `must be text of at most ${DESCRIPTION_CHARS_MAX} characters`);
   }
   checkCalculated(definition, field, faults);
