@@ -1,11 +1,11 @@
 /** The settings: the only reader of the environment. One schema with defaults, and the checks between settings. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { limitSetting, settings, type SettingName } from './settings.js';
+import { limitSetting, settings, withoutSecrets, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
 import { parseAllowedHeaders } from './domain/message/header.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from './domain/write-level.js';
-import { editDistance } from './shared/edit-distance.js';
+import { nearest } from './shared/edit-distance.js';
 
 /** A setting that stops the start. The message names it and says what would be right. */
 export class ConfigError extends Error {
@@ -107,6 +107,9 @@ export const loadEnvFile = (): void => {
   }
 };
 
+/** The settings that are set, as a file `.env` has them, without secrets. */
+export const settingsToKeep = (environment: Environment = process.env): string => withoutSecrets(environment);
+
 /** The same for a process that delivers: it does not take the built-in mailbox for a relay that was forgotten. */
 export const readServeConfig = (environment: Environment = process.env): Config => {
   const config = readConfig(environment);
@@ -159,13 +162,6 @@ const refuseUnknown = (environment: Environment): void => {
       `${name} is not a setting of sealpost.${near === undefined ? '' : ` Did you mean ${near}?`} .env.example lists all.`,
     );
   }
-};
-
-/** The name with the fewest edits, where they are few enough to be a slip. */
-const nearest = (name: string, known: readonly string[]): string | undefined => {
-  const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) })).sort((a, b) => a.edits - b.edits);
-  const best = ranked[0];
-  return best !== undefined && best.edits <= Math.max(3, Math.floor(name.length / 3)) ? best.candidate : undefined;
 };
 
 const integer = (name: SettingName, value: string, min: number, max: number): number => {

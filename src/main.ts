@@ -7,6 +7,8 @@ import { printFault } from './cli/output.js';
 import type { CreateKeyOptions } from './cli/keys.js';
 import type { EventsOptions } from './cli/events.js';
 import type { ReplayOptions } from './cli/replay.js';
+import type { BackupOptions } from './cli/backup.js';
+import type { RestoreOptions } from './cli/restore.js';
 import type { RepairOptions } from './cli/repair.js';
 import type { RetryOptions } from './cli/retry.js';
 import type { TeamOptions } from './cli/teams.js';
@@ -101,6 +103,23 @@ program
   .description('check the log for tampering and the read models against a rebuild')
   .option('--root <position:root>', 'a seal that was noted elsewhere must be in the log')
   .action(async (options: { root?: string }) => (await import('./cli/verify.js')).verify(options));
+
+program
+  .command('backup')
+  .description('copy the log and its files, or the keys, while the service runs')
+  .argument('<directory>', 'a new or empty directory')
+  .option('--keys', 'the keys, which are kept apart and expire')
+  .option('--days <number>', 'with --keys: after how many days the copy must be destroyed (default: 7)')
+  .action(async (directory: string, options: BackupOptions) => (await import('./cli/backup.js')).backup(directory, options));
+
+program
+  .command('restore')
+  .description('put backups in place of what is missing, and destroy again what is destroyed; the service is stopped')
+  .argument('[directory]', 'backup of the log and its files')
+  .option('--keys <directory>', 'backup of the keys')
+  .option('--accept-loss', 'replace a log or keys that are there')
+  .option('--expired', 'take a backup of keys whose time is over')
+  .action(async (directory: string | undefined, options: RestoreOptions) => (await import('./cli/restore.js')).restore(directory, options));
 
 program
   .command('repair')

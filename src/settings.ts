@@ -151,3 +151,16 @@ export const envExample = (): string => {
   }
   return `${lines.join('\n')}\n`;
 };
+
+const HOLDS_SECRET = /_(KEY|TOKEN|PASSWORD|SECRET)$/;
+
+/** Those that are set, one a line, without those that hold secrets, and without user and password in addresses. */
+export const withoutSecrets = (environment: Readonly<Record<string, string | undefined>>): string =>
+  Object.keys(settings)
+    .flatMap((name) => {
+      const value = environment[name]?.trim() ?? '';
+      if (value === '') return [];
+      return [HOLDS_SECRET.test(name) ? `# ${name} is set, and is not kept here` : `${name}=${value.replace(/\/\/[^@/]*@/, '//…@')}`];
+    })
+    .map((line) => `${line}\n`)
+    .join('');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openSqliteEventStore } from './adapters/event-store/sqlite.js';
 import { openDirectoryFiles } from './adapters/files/directory.js';
 import { openFilesNote } from './adapters/files/log-note.js';
+import { openNotedKeys } from './adapters/keys/destroyed.js';
 import { loadMasterKey } from './adapters/keys/master-key-file.js';
 import { openSqliteKeys } from './adapters/keys/sqlite.js';
 import { openSqliteReadModels } from './adapters/read-models/sqlite.js';
@@ -56,7 +57,7 @@ export const openStores = (config: Config, logger: Logger): Stores => {
     onFault: (err) => logger.error({ err }, 'the write-ahead log of a read model still holds what was erased, and could not be cut'),
   });
   const noted = {
-    keys: openLogNote({ file: places.keys }),
+    keys: openNotedKeys({ file: places.keys }),
     files: openFilesNote({ directory: places.files }),
     readModels: openLogNote({ file: places.readModels }),
   };

@@ -85,7 +85,7 @@ const lookForMissing = async (deps: CheckDeps, notes: Notes): Promise<readonly S
     },
   );
   const findings: StoreFinding[] = [];
-  if (missing.keys.length > 0) findings.push(keysMissing(keys.place, notes.keys, missing));
+  if (missing.keys.size > 0) findings.push(keysMissing(keys.place, notes.keys, missing));
   if (missing.files.length > 0) findings.push(filesMissing(files.place, notes.files, missing));
   return findings;
 };
@@ -130,7 +130,7 @@ const keysMissing = (place: string, note: LogNote | undefined, { keys }: Missing
   code: note === undefined ? 'KEYS_MISSING' : 'KEYS_OLDER',
   message:
     `${place} ${note === undefined ? 'is missing or empty' : `is older than the log: it has seen it up to position ${note.position}`}, ` +
-    `and the keys of ${atLeast(keys.length)} emails or assets are not in it, which the log does not say are destroyed: what they seal cannot be read or sent. ` +
+    `and the keys of ${atLeast(keys.size)} emails or assets are not in it, which the log does not say are destroyed: what they seal cannot be read or sent. ` +
     'Put the newest one back, or restore a backup of the keys (sealpost restore); to go on without them: sealpost repair keys --accept-loss',
 });
 

@@ -25,8 +25,8 @@ export type MissingOptions = Readonly<{
 }>;
 
 export type Missing = Readonly<{
-  /** The streams whose key is missing, each once, in the order of the log. */
-  keys: readonly StreamName[];
+  /** The streams whose key is missing, each once, in the order of the log, with the id of the key. */
+  keys: ReadonlyMap<StreamName, string>;
   /** The files that are missing, by their hash. */
   files: readonly string[];
 }>;
@@ -35,20 +35,23 @@ export const missingParts = async (
   deps: MissingDeps,
   { keysAfter, filesAfter, foundMax, isThorough = false }: MissingOptions,
 ): Promise<Missing> => {
-  const keys = new Set<StreamName>();
+  const keys = new Map<StreamName, string>();
   const files = new Set<string>();
   for await (const { events } of deps.store.readAll(Math.min(keysAfter, filesAfter))) {
-    for (const stream of await streamsWithoutKey(deps, after(events, keysAfter))) keys.add(stream);
+    for (const [stream, keyId] of await streamsWithoutKey(deps, after(events, keysAfter))) keys.set(stream, keyId);
     for (const file of await missingFiles(deps, after(events, filesAfter), isThorough)) files.add(file);
     if (foundMax !== undefined && keys.size + files.size >= foundMax) break;
   }
-  return { keys: [...keys], files: [...files] };
+  return { keys, files: [...files] };
 };
 
 const after = (events: readonly StoredEvent[], position: number): readonly StoredEvent[] =>
   (events[0]?.position ?? 0) > position ? events : events.filter((event) => event.position > position);
 
-const streamsWithoutKey = async (deps: MissingDeps, events: readonly StoredEvent[]): Promise<readonly StreamName[]> => {
+const streamsWithoutKey = async (
+  deps: MissingDeps,
+  events: readonly StoredEvent[],
+): Promise<readonly (readonly [StreamName, string])[]> => {
   const streams = new Map<string, StreamName>();
   for (const event of events) {
     // A key is made with the first event of its stream.
@@ -57,8 +60,8 @@ const streamsWithoutKey = async (deps: MissingDeps, events: readonly StoredEvent
   }
   if (streams.size === 0) return [];
   const there = await deps.keys.getMany([...streams.keys()]);
-  const without: StreamName[] = [];
-  for (const [keyId, stream] of streams) if (!there.has(keyId) && !(await isErased(deps, stream))) without.push(stream);
+  const without: [StreamName, string][] = [];
+  for (const [keyId, stream] of streams) if (!there.has(keyId) && !(await isErased(deps, stream))) without.push([stream, keyId]);
   return without;
 };
 

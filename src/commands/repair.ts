@@ -19,17 +19,16 @@ export type RepairDeps = CommandDeps & CheckDeps & Readonly<{ keys: Pick<Keys, '
 
 type Loss = Omit<Extract<InstanceEvent, { type: 'LossAccepted' }>['data'], 'at'>;
 
-/** The log as it is becomes the one that all stores belong to. Out: what was given up. */
-export const acceptLogAsItIs = async (deps: RepairDeps): Promise<Loss> => {
+/** The log as it is becomes the one that all stores belong to. In: the position up to which others knew of it. Out: what was given up. */
+export const acceptLogAsItIs = async (deps: RepairDeps, knownUpTo = 0): Promise<Loss> => {
   const { keys, files, readModels } = deps.noted;
   const notes = await Promise.all([keys.note(), files.note(), readModels.note()]);
   const seen = [...notes.map((note) => note?.position ?? 0), ...(await deps.checkpoints()).map(({ position }) => position)];
   const after = await deps.store.head();
-  const upTo = Math.max(after, ...seen);
+  const upTo = Math.max(after, knownUpTo, ...seen);
   const loss: Loss = { store: 'log', after, upTo, lost: upTo - after };
   await record(deps, loss);
-  // Keys that are as new as what is lost lack those alone that were destroyed in it.
-  if ((notes[0]?.position ?? 0) > after) await deleteWhatHasNoKey(deps);
+  await deleteWhatHasNoKey(deps);
   await eraseAll(deps, 0);
   const now = await noteOfLog(deps.store);
   if (now === undefined) return loss;
@@ -50,9 +49,9 @@ export const acceptKeysAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
   const after = (await deps.noted.keys.note())?.position ?? 0;
   const upTo = await deps.store.head();
   const missing = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: after, filesAfter: upTo });
-  const loss: Loss = { store: 'keys', after, upTo, lost: missing.keys.length };
+  const loss: Loss = { store: 'keys', after, upTo, lost: missing.keys.size };
   await record(deps, loss);
-  for (const stream of missing.keys) if (splitStream(stream).kind === 'email') await loseContent(deps, stream);
+  for (const stream of missing.keys.keys()) if (splitStream(stream).kind === 'email') await loseContent(deps, stream);
   await noteIn(deps, deps.noted.keys);
   return loss;
 };
@@ -68,7 +67,8 @@ export const acceptFilesAsTheyAre = async (deps: RepairDeps): Promise<Loss> => {
   return loss;
 };
 
-const noteIn = async ({ store }: RepairDeps, noted: NotedStore): Promise<void> => {
+/** Notes in one store where the log ends now. */
+export const noteIn = async ({ store }: Pick<RepairDeps, 'store'>, noted: NotedStore): Promise<void> => {
   const now = await noteOfLog(store);
   if (now !== undefined) await noted.setNote(now);
 };
@@ -93,7 +93,9 @@ const record = async (deps: RepairDeps, loss: Loss): Promise<void> => {
 const deleteWhatHasNoKey = async (deps: RepairDeps): Promise<void> => {
   const head = await deps.store.head();
   const { keys } = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: await keysGivenUp(deps), filesAfter: head });
-  for (const stream of keys) {
+  for (const [stream, keyId] of keys) {
+    // Of a key that never was there nobody knows whether it was destroyed.
+    if (!(await deps.noted.keys.isDestroyed(keyId))) continue;
     const cause = { ...causeOfRepair(deps), teamId: await teamOf(deps, stream) };
     const { at } = cause;
     switch (splitStream(stream).kind) {

@@ -10,3 +10,10 @@ export const editDistance = (a: string, b: string): number => {
   }
   return row[b.length]!;
 };
+
+/** The name with the fewest edits, where they are few enough to be a slip. */
+export const nearest = (name: string, known: readonly string[]): string | undefined => {
+  const ranked = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) })).sort((a, b) => a.edits - b.edits);
+  const best = ranked[0];
+  return best !== undefined && best.edits <= Math.max(3, Math.floor(name.length / 3)) ? best.candidate : undefined;
+};

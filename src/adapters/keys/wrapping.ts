@@ -33,7 +33,8 @@ export const openRow = (wrappingKey: KeyObject, wrapped: Buffer): ((index: numbe
   return (index) => (isDestroyed(wrapped, index) ? undefined : plain.subarray(index * keySizeBytes, (index + 1) * keySizeBytes));
 };
 
-const isDestroyed = (wrapped: Buffer, index: number): boolean => wrapped.subarray(startOf(index), startOf(index + 1)).equals(DESTROYED);
+export const isDestroyed = (wrapped: Buffer, index: number): boolean =>
+  wrapped.subarray(startOf(index), startOf(index + 1)).equals(DESTROYED);
 
 /** The row without its keys at those indexes. */
 export const withoutKeys = (wrapped: Buffer, indexes: readonly number[]): Buffer => {

@@ -20,4 +20,12 @@ export type NotedFiles = NotedStore &
     has: (hash: string) => Promise<boolean>;
   }>;
 
-export type NotedStores = Readonly<{ keys: NotedStore; files: NotedFiles; readModels: NotedStore }>;
+export type NotedKeys = NotedStore &
+  Readonly<{
+    /** False for a key that is there, and for one that never was: that one is missing. */
+    isDestroyed: (id: string) => Promise<boolean>;
+    /** The ids of all destroyed keys, in batches. */
+    destroyed: () => Iterable<readonly string[]>;
+  }>;
+
+export type NotedStores = Readonly<{ keys: NotedKeys; files: NotedFiles; readModels: NotedStore }>;

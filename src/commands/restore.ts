@@ -1,0 +1,31 @@
+/** What a restored log and restored keys still lack: that what was destroyed and deleted since stays so. */
+import { erasingEvents } from '../domain/events.js';
+import { firstAfter } from './log-notes.js';
+import type { EventStore } from '../domain/ports/event-store.js';
+import type { Keys } from '../domain/ports/keys.js';
+import type { NotedKeys } from '../domain/ports/log-note.js';
+import { namesOf } from '../event-log/codec.js';
+import { readableMetadata } from '../event-log/metadata.js';
+
+type DestroyDeps = Readonly<{ keys: Pick<Keys, 'destroy'> }>;
+
+/** Destroys what is destroyed in the keys that were replaced. */
+export const destroyAsIn = async ({ keys }: DestroyDeps, replaced: Pick<NotedKeys, 'destroyed'>): Promise<void> => {
+  for (const ids of replaced.destroyed()) await keys.destroy(ids);
+};
+
+const erasing = namesOf(erasingEvents);
+
+/** Destroys the keys of what is deleted or archived in the log that was replaced, as far as that can be read. */
+export const destroyAsDeletedIn = async ({ keys }: DestroyDeps, replaced: Pick<EventStore, 'readAll'>): Promise<void> => {
+  for await (const { events } of replaced.readAll(0)) {
+    const ids = events.filter(({ type }) => erasing.has(type)).flatMap((event) => readableMetadata(event)?.keyId ?? []);
+    if (ids.length > 0) await keys.destroy(ids);
+  }
+};
+
+/** Where the replaced log goes beyond the restored one and is of the same instance, where it ends; else 0. */
+export const endOfReplaced = async (restored: EventStore, replaced: EventStore): Promise<number> => {
+  const [ours, theirs] = [await firstAfter(restored, 0), await firstAfter(replaced, 0)];
+  return ours !== undefined && ours.hash === theirs?.hash ? replaced.head() : 0;
+};
