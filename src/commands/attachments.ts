@@ -4,6 +4,7 @@ import { loadAsset } from './assets.js';
 import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from './attachment-templates.js';
 import type { CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
+import { temporaryUntil } from './attachment-storage.js';
 import { generatedName, generatedTitle, suppliedName } from './attachment-names.js';
 import { inContext } from './nested-faults.js';
 import { attachmentTooLarge, invalidAttachments, type Given } from './given-attachments.js';
@@ -12,13 +13,11 @@ import type { Budget } from '../domain/budget.js';
 import type { EmailContent } from '../domain/email/events.js';
 import { DomainError } from '../domain/errors.js';
 import type { JsonObject } from '../domain/json.js';
-import { isoTime } from '../domain/ports/clock.js';
 import type { Files } from '../domain/ports/files.js';
 import type { SealingKey } from '../domain/ports/keys.js';
 import { OutboundFault } from '../domain/ports/outbound-http.js';
 import { assetContentId, type RenderEnvironment } from '../domain/ports/renderer.js';
 import { resolveAttachmentVersion } from '../domain/attachment-template/state.js';
-import { DAY_MS } from '../domain/time.js';
 
 export type ReadyAttachment = Readonly<{ filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>;
 
@@ -224,7 +223,7 @@ export const storeAttachments = async (
   attachments: readonly Prepared[],
   dueAtMs: number,
 ): Promise<EmailContent['attachments']> => {
-  const expiresAt = isoTime(dueAtMs + limits.generatedFileDays * DAY_MS);
+  const expiresAt = temporaryUntil(dueAtMs, limits);
   return Promise.all(
     attachments.map(async ({ filename, contentType, contentId, bytes, temporary, ofTemplate }, index) => ({
       filename,

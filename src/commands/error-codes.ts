@@ -43,7 +43,7 @@ const makeDocument: Codes = [
 
 const findVersion: Codes = ['TEMPLATE_VERSION_NOT_FOUND', 'TEMPLATE_NOT_PUBLISHED'];
 
-const attach: Codes = ['ERR_ATTACH_001', 'ERR_ATTACH_002', 'ASSET_NOT_FOUND', 'ATTACHMENT_NOT_AVAILABLE'];
+const attach: Codes = ['ERR_ATTACH_001', 'ERR_ATTACH_002', 'ASSET_NOT_FOUND', 'ATTACHMENT_NOT_AVAILABLE', 'ATTACHMENT_STORAGE_EXCEEDED'];
 
 const takeSlug: Codes = ['VALIDATION_ERROR', 'TEMPLATE_SLUG_TAKEN', ...write];
 

@@ -3,6 +3,7 @@ import type { Caller } from './caller.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
 import { isoMoment } from './remembered.js';
 import { noAttachments, prepareAttachments, storeAttachments } from './attachments.js';
+import { checkStorage, keptBytes, sizeOf } from './attachment-storage.js';
 import { checkRequest, type CheckedRequest } from './check-request.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { readAttachments } from './given-attachments.js';
@@ -21,22 +22,29 @@ import { resolveVersion } from '../domain/template/state.js';
 
 const ENDPOINT = 'POST /api/emails/send';
 
+/** Bytes of attachments that the team has stored; asked only where the email has attachments. */
+export type StoredBytes = () => Promise<number>;
+
+type Asked = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined }>;
+
 /** Resolves when the email is durable. Rejects with the codes of its checks, having written nothing. */
 export const sendEmail = async (
   deps: CommandDeps,
   caller: Caller,
   request: SendEmailRequest,
   idempotency?: Idempotency,
+  storedBytes?: StoredBytes,
 ): Promise<Answer<SendEmailResponse>> => {
+  const asked = { request, storedBytes };
   const id = newEmailId(deps, caller, idempotency);
-  if (idempotency === undefined) return { body: await accept(deps, caller, id, request), replayed: false };
+  if (idempotency === undefined) return { body: await accept(deps, caller, id, asked), replayed: false };
   const fingerprint = fingerprintOf(deps.keys, idempotency);
   // Joined before any work, so that many identical calls make no document twice.
   const { answer, joined } = await deps.joinSends(id, fingerprint, async () => {
     const replayed = await replay(deps, id, idempotency);
     if (replayed !== undefined) return replayed;
     try {
-      return { body: await accept(deps, caller, id, request, fingerprint), replayed: false };
+      return { body: await accept(deps, caller, id, asked, fingerprint), replayed: false };
     } catch (fault) {
       // Another process was faster with the same key: its answer is the answer.
       const other = fault instanceof WrongExpectedRevision ? await replay(deps, id, idempotency) : undefined;
@@ -47,15 +55,9 @@ export const sendEmail = async (
   return joined ? { ...answer, replayed: true } : answer;
 };
 
-const accept = async (
-  deps: CommandDeps,
-  caller: Caller,
-  id: EmailId,
-  request: SendEmailRequest,
-  fingerprint?: string,
-): Promise<SendEmailResponse> => {
+const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Asked, fingerprint?: string): Promise<SendEmailResponse> => {
   deps.backlog.assertRoom(caller.teamId);
-  const { event, keyId } = await prepare(deps, caller, id, request, fingerprint);
+  const { event, keyId } = await prepare(deps, caller, id, asked, fingerprint);
   const stream = emailStream(id);
   const cause = { ...causeOf(deps, caller), at: event.data.at };
   try {
@@ -88,7 +90,7 @@ const prepare = async (
   deps: CommandDeps,
   caller: Caller,
   id: EmailId,
-  request: SendEmailRequest,
+  { request, storedBytes }: Asked,
   fingerprint: string | undefined,
 ): Promise<Prepared> => {
   const nowMs = deps.clock.now();
@@ -111,9 +113,13 @@ const prepare = async (
   const { subject, assetIds } = rendered;
   const from = checked.from ?? templateFrom ?? team.settings.defaultFrom;
   const hasAttachments = given.length > 0 || assetIds.length > 0;
+  const stored = hasAttachments ? await storedBytes?.() : undefined;
+  // A team that is at its bound has no document made.
+  if (stored !== undefined) checkStorage(stored, 0, deps.limits);
   const { files, generated } = hasAttachments
     ? await prepareAttachments(deps, caller, given, { variables, environment, assetIds, budget })
     : noAttachments;
+  if (stored !== undefined) checkStorage(stored, sizeOf(files), deps.limits);
   const sealing = files.length === 0 ? undefined : await deps.eventLog.newKey();
   const waitMs = checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0;
   const dueAtMs = checked.scheduledAt === undefined ? nowMs : Date.parse(checked.scheduledAt);
@@ -130,6 +136,7 @@ const prepare = async (
     attachmentCount: attachments.filter(({ ofTemplate }) => ofTemplate !== true).length,
     company,
     at,
+    ...(files.length === 0 ? {} : { attachmentBytes: keptBytes(files, dueAtMs, deps.limits) }),
     ...(generated === undefined ? {} : { generated }),
     ...(fingerprint === undefined ? {} : { fingerprint }),
     ...(waitMs <= TYPICAL_DELIVERY_MS ? {} : { expectedWaitMs: waitMs }),

@@ -23,6 +23,8 @@ export const defaultLimits = {
   attachmentsMax: 10,
   attachmentSizeBytesMax: 10 * 1024 * 1024,
   attachmentsTotalSizeBytesMax: 25 * 1024 * 1024,
+  /** Of all attachments that the emails of a team keep: until the email is deleted or archived, generated ones for seven days. */
+  teamAttachmentBytesMax: 10 * 1024 * 1024 * 1024,
   filenameCharsMax: 255,
   htmlSizeBytesMax: 1024 * 1024,
   /** QR codes and pictures of the gallery that travel inside one mail. */
@@ -170,6 +172,7 @@ export const configurableLimits = [
   'attachmentsMax',
   'attachmentSizeBytesMax',
   'attachmentsTotalSizeBytesMax',
+  'teamAttachmentBytesMax',
   'htmlSizeBytesMax',
   'inlineImagesMax',
   'assetSizeBytesMax',

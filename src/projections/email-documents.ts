@@ -1,4 +1,5 @@
 /** The documents of emails and of their counts, as queries find them. */
+import type { AttachmentBytes } from '../domain/email/events.js';
 import type { EmailStatus } from '../domain/email/status.js';
 import type { EmailSummary } from '../domain/email/summary.js';
 import type { Document } from '../domain/ports/read-models.js';
@@ -24,6 +25,8 @@ export type EmailDocument = Document &
     /** The statuses of its recipients, each once. */
     recipientStatuses: string;
     summary: EmailSummary;
+    /** What its attachments take, as long as they are kept with it; absent where it has none. */
+    attachmentBytes?: AttachmentBytes;
     /** Subject, addresses and names, folded for searches, line by line; absent once archived. */
     text?: string;
     /** Its recipients, tags and metadata as terms; absent once archived. */

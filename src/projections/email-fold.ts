@@ -7,6 +7,7 @@ import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
 import { countsId, dayOf, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
 import { emailTerms, emailText } from './email-search.js';
+import { ATTACHMENT_USAGE, attachmentUsageSteps } from './attachment-usage.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
 import { statusSet } from './recipient-statuses.js';
 import type { BacklogDocument, TimerDocument } from './timers.js';
@@ -28,16 +29,18 @@ type CountsDraft = {
 export const relatedToEmail = (recorded: Recorded, document: Document | undefined): readonly Reference[] => {
   const { data } = recorded.event;
   // Metadata is parsed when it is asked for: of the first event alone.
-  if (recorded.revision === 0 && 'at' in data) return besideEmail(recorded.metadata.teamId, data.at);
+  if (recorded.revision === 0 && 'at' in data)
+    return besideEmail(recorded.metadata.teamId, data.at, 'attachmentBytes' in data && data.attachmentBytes !== undefined);
   if (document === undefined) return [];
-  const { owner, createdAt } = document as EmailDocument;
-  return besideEmail(owner, createdAt);
+  const { owner, createdAt, attachmentBytes } = document as EmailDocument;
+  return besideEmail(owner, createdAt, attachmentBytes !== undefined);
 };
 
-const besideEmail = (team: string, createdAt: string): readonly Reference[] => [
-  { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) },
-  { collection: EMAIL_BACKLOGS, id: team },
-];
+const besideEmail = (team: string, createdAt: string, hasAttachments: boolean): readonly Reference[] => {
+  const counts = { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) };
+  const backlog = { collection: EMAIL_BACKLOGS, id: team };
+  return hasAttachments ? [counts, backlog, { collection: ATTACHMENT_USAGE, id: team }] : [counts, backlog];
+};
 
 export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
   const begin: Handler<EmailAccepted> = (recorded) => {
@@ -45,19 +48,24 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     return [
       ...countSteps(email, undefined),
       ...backlogSteps(email, undefined, emailTimerKind(email.summary)),
+      ...usageSteps(email, recorded, 1),
       timerStep(email, retentionMs),
       { collection: EMAILS, id: email.id, next: () => email },
     ];
   };
-  const progress: Handler<EmailProgress> = ({ event }, document) => {
+  const progress: Handler<EmailProgress> = (recorded, document) => {
+    const { event } = recorded;
     if (document === undefined) return [];
     const email = document as EmailDraft;
     const [cell, timer, dueAt] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt];
     email.summary = advanceSummary(email.summary, event);
     email.status = email.summary.status;
     email.recipientStatuses = statusSet(email.summary.recipientStatuses);
-    if (event.type === 'EmailDeleted' || event.type === 'EmailArchived') removePersonal(email, event.type);
+    const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived';
+    const freed = isErased ? usageSteps(email, recorded, -1) : [];
+    if (isErased) removeErased(email, event.type);
     const steps = countSteps(email, cell);
+    for (const step of freed) steps.push(step);
     // The day of the archive is fixed from the start, unless the email is deleted; every other timer is set anew.
     const now = emailTimerKind(email.summary);
     for (const step of backlogSteps(email, timer, now)) steps.push(step);
@@ -104,6 +112,7 @@ const accepted = ({ event, stream, position, metadata: { teamId } }: Recorded<Em
     summary: summary as Draft<EmailSummary>,
     team: teamId,
   };
+  if (event.data.attachmentBytes !== undefined) email.attachmentBytes = event.data.attachmentBytes;
   if (envelope !== undefined) {
     email.subject = envelope.subject;
     email.text = emailText(envelope);
@@ -112,10 +121,12 @@ const accepted = ({ event, stream, position, metadata: { teamId } }: Recorded<Em
   return email;
 };
 
-const removePersonal = (email: EmailDraft, by: 'EmailDeleted' | 'EmailArchived'): void => {
+/** Takes out what is personal, and what is not kept any more. */
+const removeErased = (email: EmailDraft, by: 'EmailDeleted' | 'EmailArchived'): void => {
   delete email.subject;
   delete email.text;
   delete email.terms;
+  delete email.attachmentBytes;
   if (by === 'EmailDeleted') delete email.team;
 };
 
@@ -130,6 +141,12 @@ const timerOf = ({ id, seq, position, stream, priority, owner, summary }: EmailD
   const timer = emailTimer(summary, retentionMs);
   return timer && { id, seq, position, kind: timer.kind, key: stream, dueAt: timer.dueAt, priority, team: owner };
 };
+
+const usageSteps = (
+  { owner: team, attachmentBytes: bytes }: EmailDraft,
+  { event: { data }, position }: Recorded<EmailAccepted | EmailProgress>,
+  sign: 1 | -1,
+): readonly Step[] => attachmentUsageSteps({ team, bytes, sign, at: data.at, position });
 
 /** Where an email counts: under its status of now and its template, as long as lists show it. */
 const cellOf = ({ team, status, templateId }: EmailDocument): string | undefined =>

@@ -1,5 +1,6 @@
 /** The list of emails, their timers, what each team has open, and how many there are of each status and template on each day. */
 import { failedRecipientsOf } from '../domain/email/summary.js';
+import { attachmentUsageSpec } from './attachment-usage.js';
 import { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
 import { emailHandlers, relatedToEmail } from './email-fold.js';
 import { declareProjection, type Projection } from './projection.js';
@@ -22,6 +23,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
       { name: EMAIL_COUNTS, version: 2, fields: ['team', 'day'], indexes: [['team', 'day']] },
       timersSpec(EMAIL_TIMERS),
       backlogsSpec(EMAIL_BACKLOGS),
+      attachmentUsageSpec,
       {
         name: EMAILS,
         version: 4,

@@ -7,6 +7,7 @@ import { foldForSearch } from '../domain/search-text.js';
 import { DAY_MS } from '../domain/time.js';
 import type { EmailFilter, Listed, Paging, Queries, SearchFilter, TemplateFilter } from './query-types.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
+import { ATTACHMENT_USAGE, storedBytesAt, type AttachmentUsageDocument } from './attachment-usage.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
 import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
@@ -78,6 +79,8 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       ({ item }) => item,
     ),
   assetUsage: (teamId) => assetUsage(deps, teamId),
+  storedAttachmentBytes: async (teamId) =>
+    storedBytesAt((await deps.readModels.get(ATTACHMENT_USAGE, teamId)) as AttachmentUsageDocument | undefined, isoTime(deps.clock.now())),
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
   awaitOwnWrites: deps.awaitOwnWrites,
 });

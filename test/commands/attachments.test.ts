@@ -328,3 +328,35 @@ void t.test('a slug may not look like an id', async (t) => {
   await refusedWith(t, commands.updateTemplate(caller, 'welcome', { slug }), 'VALIDATION_ERROR');
   await refusedWith(t, commands.createAttachmentTemplate(caller, { ...invoice, slug }), 'VALIDATION_ERROR');
 });
+
+void t.test('a team whose attachments take as much as they may has no more, and only emails with attachments ask', async (t) => {
+  const { commands, store, files, generator } = await world({ teamAttachmentBytesMax: 1_000 });
+  let asked = 0;
+  const sendWith = (stored: number, attachments: NonNullable<SendEmailRequest['attachments']>) =>
+    commands.sendEmail(caller, simple({ attachments }), undefined, async () => {
+      asked += 1;
+      return stored;
+    });
+  const file = (sizeBytes: number) => [{ filename: 'a.txt', contentType: 'text/plain', content: base64('x'.repeat(sizeBytes)) }];
+  await sendWith(1_000, []);
+  t.equal(asked, 0, 'nothing is read for an email without attachments');
+  await sendWith(900, file(100));
+  t.equal(asked, 1);
+  const [events, stored] = [store.events.length, files.stored.size];
+  const { details, message } = await refusedWith(t, sendWith(900, file(101)), 'ATTACHMENT_STORAGE_EXCEEDED');
+  t.match(message, /1,001 bytes, the maximum is 1,000/);
+  t.match(details, { relatedInfo: { actualSizeBytes: 1_001, maxSizeBytes: 1_000 }, retryAfterS: 3_600 });
+  const made = generator.made.length;
+  const invoiced = [{ attachmentTemplateId: 'invoice', variables: { number: '1', net: 1 } }];
+  await refusedWith(t, sendWith(1_000, invoiced), 'ATTACHMENT_STORAGE_EXCEEDED');
+  t.equal(generator.made.length, made, 'no document is made for a team that is at its bound');
+  t.same([store.events.length, files.stored.size], [events, stored], 'nothing is written');
+});
+
+void t.test('an accepted email says what its attachments take: given ones as long as it, generated ones for seven days', async (t) => {
+  const { send } = await world();
+  const given = [{ filename: 'a.txt', contentType: 'text/plain', content: base64('hello') }];
+  const { data } = await send([...given, { attachmentTemplateId: 'invoice', outputFormats: ['pdf'], variables: { number: '1', net: 1 } }]);
+  t.match(data.attachmentBytes, { lasting: 5, temporaryUntil: new Date(Date.parse(data.at) + 7 * 86_400_000).toISOString() });
+  t.ok(data.attachmentBytes!.temporary > 0);
+});

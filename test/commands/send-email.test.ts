@@ -51,6 +51,7 @@ void t.test('every field of the call is in its event, and the answer is made of 
     tags: ['order', 'vip'],
     roles: ['to', 'to', 'cc', 'bcc'],
     attachmentCount: 1,
+    attachmentBytes: { lasting: 9, temporary: 0, temporaryUntil: '2030-01-08T13:00:00.000Z' },
     company: {
       name: 'Example Ltd',
       legalName: '',

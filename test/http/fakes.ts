@@ -401,6 +401,10 @@ const fakeQueries = (calls: Call[]): Queries => ({
     calls.push(['listAssets', teamId, filter, paging]);
     return { data: [asset], meta };
   },
+  storedAttachmentBytes: async (teamId) => {
+    calls.push(['storedAttachmentBytes', teamId]);
+    return 0;
+  },
   assetUsage: async (teamId) => {
     calls.push(['assetUsage', teamId]);
     return { count: 1, sizeBytes: 3 };

@@ -26,6 +26,10 @@ const accepted = {
   /** The role of each recipient, in the order of the sealed `recipients`. */
   roles: Type.Array(storedRole),
   attachmentCount: Type.Integer(),
+  /**
+   * Bytes of its attachments that are kept: `lasting` as long as the email, `temporary` until that moment at most. Absent where it has none.
+   */
+  attachmentBytes: optional(Type.Object({ lasting: Type.Integer(), temporary: Type.Integer(), temporaryUntil: text })),
   /** How many documents of each format were made for it; absent where none was. */
   generated: optional(Type.Object({ pdf: Type.Integer(), excel: Type.Integer() })),
   /** The constants of the team's company, as they were. */
@@ -71,6 +75,7 @@ const Content = Type.Object({
   ),
 });
 export type EmailContent = Static<typeof Content>;
+export type AttachmentBytes = NonNullable<Static<typeof accepted.attachmentBytes>>;
 
 const outcome = {
   attempt: Type.Integer(),

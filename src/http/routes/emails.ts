@@ -21,6 +21,7 @@ import { parseEmailId, type EmailId } from '../../domain/ids.js';
 import { isoTime } from '../../domain/ports/clock.js';
 import type { EmailFilter } from '../../projections/query-types.js';
 import type { Caller } from '../../commands/caller.js';
+import type { StoredBytes } from '../../commands/send-email.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
 import { coerceQuery } from '../hooks/validation.js';
@@ -123,6 +124,12 @@ const readRoutes = (app: App, deps: Deps): void => {
 
 type Hook = (request: never, reply: never, done: HookHandlerDoneFunction) => void;
 
+/** What the team has stored, as far as it is projected: a send does not wait for the read models. */
+const storedBytesOf =
+  ({ queries }: Pick<Deps, 'queries'>, { teamId }: Caller): StoredBytes =>
+  () =>
+    queries.storedAttachmentBytes(teamId);
+
 const writeRoutes = (app: App, deps: Deps): void => {
   const onRequest = checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook;
 
@@ -143,7 +150,8 @@ const writeRoutes = (app: App, deps: Deps): void => {
     },
     async (request, reply) => {
       if (request.isLargeBody) await nextTurn();
-      const answer = await deps.commands.sendEmail(callerOf(request), request.body, idempotencyOf(request));
+      const caller = callerOf(request);
+      const answer = await deps.commands.sendEmail(caller, request.body, idempotencyOf(request), storedBytesOf(deps, caller));
       reply.code(201);
       return answered(reply, answer);
     },

@@ -1,0 +1,49 @@
+/** How many bytes of attachments each team has stored. */
+import type { AttachmentBytes } from '../domain/email/events.js';
+import type { CollectionSpec, Document } from '../domain/ports/read-models.js';
+import type { Step } from './projection.js';
+
+export const ATTACHMENT_USAGE = 'attachmentUsage';
+
+export const attachmentUsageSpec: CollectionSpec = { name: ATTACHMENT_USAGE, version: 1, fields: [], indexes: [] };
+
+/** Its id is that of the team. `days`: bytes by the last day on which they are kept; days that are over fall away with the next change. */
+export type AttachmentUsageDocument = Document & Readonly<{ lasting: number; days: Readonly<Record<string, number>> }>;
+
+const dayOf = (isoTime: string): string => isoTime.slice(0, 10);
+
+type Change = Readonly<{
+  team: string;
+  /** Undefined for an email that keeps nothing. */
+  bytes: AttachmentBytes | undefined;
+  /** They come, or they go. */
+  sign: 1 | -1;
+  /** When, in ISO time; and the position of the event. */
+  at: string;
+  position: number;
+}>;
+
+/** What an email with attachments adds to the usage of its team when it is accepted, and takes from it when it is deleted or archived. */
+export const attachmentUsageSteps = ({ team: id, bytes, sign, at, position }: Change): readonly Step[] => {
+  if (bytes === undefined) return [];
+  const next = (document: Document | undefined): AttachmentUsageDocument => {
+    const known = document as AttachmentUsageDocument | undefined;
+    const days: Record<string, number> = {};
+    for (const [day, sum] of Object.entries(known?.days ?? {})) if (day >= dayOf(at)) days[day] = sum;
+    const day = dayOf(bytes.temporaryUntil);
+    const sum = (days[day] ?? 0) + sign * bytes.temporary;
+    // What was kept until a day that is over has gone by itself.
+    if (sum > 0) days[day] = sum;
+    else delete days[day];
+    return { id, seq: known?.seq ?? position, position, lasting: (known?.lasting ?? 0) + sign * bytes.lasting, days };
+  };
+  return [{ collection: ATTACHMENT_USAGE, id, next }];
+};
+
+/** In: the document of a team, and the time (ISO). Out: what the team has stored then. */
+export const storedBytesAt = (document: AttachmentUsageDocument | undefined, now: string): number => {
+  if (document === undefined) return 0;
+  let sum = document.lasting;
+  for (const [day, bytes] of Object.entries(document.days)) if (day >= dayOf(now)) sum += bytes;
+  return sum;
+};
