@@ -2,6 +2,7 @@
 import t from 'tap';
 import { clocksTest } from './clocks.js';
 import { diskTest } from './disk.js';
+import { outageTest } from './outage.js';
 import { faultyRelays, relaysTest } from './relays.js';
 
 /** Fixed, so that every run makes the same choices; `npm run test:faults` takes another each time. */
@@ -27,4 +28,10 @@ await t.test('clocks that are set', async (t) => {
   const { counts, faults } = await clocksTest(options(6));
   t.same(faults, []);
   t.ok(counts['steps back']! > 0 && counts['steps forward']! > 0);
+});
+
+await t.test('a relay that is away and is back', async (t) => {
+  const { counts, faults } = await outageTest({ ...options(1), mails: 300, judgesTime: false });
+  t.same(faults, []);
+  t.equal(counts['mails while it was away (worst)'], 300);
 });

@@ -7,6 +7,7 @@ import { killTest } from '../e2e/kill.js';
 import { clocksTest } from './clocks.js';
 import { diskTest } from './disk.js';
 import { relaysTest } from './relays.js';
+import { outageTest } from './outage.js';
 import type { FaultReport, ProgramOptions } from './report.js';
 import { sizesTest } from './sizes.js';
 
@@ -15,6 +16,10 @@ type Program = Readonly<{ what: string; run: (options: ProgramOptions) => Promis
 /** A round of each takes about a minute or less. */
 const programs: Readonly<Record<string, Program>> = {
   kill: { what: 'processes killed while mails are sent', run: ({ rounds, ...options }) => killTest({ ...options, rounds: rounds * 20 }) },
+  outage: {
+    what: 'a relay that is away while 20,000 mails come, and is back',
+    run: ({ rounds, print }) => outageTest({ rounds: Math.ceil(rounds / 5), print }),
+  },
   relay: { what: 'relays that misbehave', run: relaysTest },
   disk: { what: 'full disks and failing syncs', run: ({ rounds, ...options }) => diskTest({ ...options, rounds: rounds * 10 }) },
   clock: { what: 'clocks that are set', run: ({ rounds, ...options }) => clocksTest({ ...options, rounds: rounds * 20 }) },
