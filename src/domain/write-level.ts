@@ -5,7 +5,7 @@
  * | level | written from it on |
  * |---|---|
  * | 1 | events whose sealed part is bound to the id of the event; rows of keys without a tag |
- * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row |
+ * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row; `TemplateRestored` |
  */
 export const WRITE_LEVEL_FIRST = 1;
 export const WRITE_LEVEL_NEWEST = 2;

@@ -4,6 +4,7 @@
  */
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
 import type { TObject, TSchema } from '@sinclair/typebox';
+import { DomainError } from '../domain/errors.js';
 import { eventSchemas, type DomainEvent, type EventType } from '../domain/events.js';
 import { WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
 
@@ -63,11 +64,14 @@ export type EventVersions = Readonly<{
   writtenFrom: { readonly [Type in EventType]?: number };
 }>;
 
-export const eventVersions: EventVersions = { current, earlier: {}, writtenFrom: {} };
+export const eventVersions: EventVersions = { current, earlier: {}, writtenFrom: { TemplateRestored: 2 } };
 
 /** Between events and their stored form, for a set of versions of which one level is written. */
 export type Codec = Readonly<{
-  /** In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is written. */
+  /**
+   * In: an event. Out: its stored name and JSON texts; `sealed` is the plain text to be sealed. Checked before it is written. Throws
+   * NOT_DURING_UPDATE for a type that is not written at this level.
+   */
   encode: (event: DomainEvent) => Encoded;
   /**
    * In: a stored name, its data as JSON text, its decrypted sealed part (undefined: there is none, or its key is destroyed), whole or
@@ -171,6 +175,13 @@ const parse = (text: string, what: string): unknown => {
   }
 };
 
+const notWrittenYet = (type: EventType, level: number): DomainError =>
+  new DomainError(
+    'NOT_DURING_UPDATE',
+    `This cannot be done while an older version of the service runs beside this one: ${type} is not written at level ${level} of ` +
+      'SEALPOST_WRITE_EVENTS. When no older version runs any more, the operator takes that setting away.',
+  );
+
 const encodeWith = (
   written: ReadonlyMap<EventType, Readonly<{ name: string; downcast: (payload: Payload) => Payload }>>,
   level: number,
@@ -181,7 +192,7 @@ const encodeWith = (
   const given = 'sealed' in event ? event.sealed : undefined;
   if (checks.sealed !== undefined) assertShape(checks.sealed, given, `${event.type} (sealed)`);
   const version = written.get(event.type);
-  if (version === undefined) throw new UnreadableEvent(`${event.type} is not written at level ${level} of SEALPOST_WRITE_EVENTS`);
+  if (version === undefined) throw notWrittenYet(event.type, level);
   const payload = version.downcast === asIs ? { data: event.data, sealed: given } : version.downcast({ data: event.data, sealed: given });
   const sealed = payload.sealed as Readonly<Record<string, unknown>> | undefined;
   return {

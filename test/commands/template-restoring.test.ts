@@ -109,15 +109,15 @@ void t.test('a change for another revision is refused, and nothing is written', 
   const before = store.events.length;
   const stale = [template.revision];
   const refusals = [
-    commands.updateTemplate(caller, 'welcome', { subject: 'Lost {{name}}' }, stale),
-    commands.updateTemplate(caller, 'welcome', { slug: 'lost' }, stale),
-    commands.updateTemplate(caller, 'welcome', { revision: template.revision, subject: 'Lost {{name}}' }),
-    commands.updateTemplate(caller, 'welcome', { revision: 'x', subject: 'Lost {{name}}' }),
-    commands.publishTemplate(caller, 'welcome', stale),
-    commands.deleteTemplate(caller, 'welcome', stale),
-    commands.restoreTemplateVersion(caller, 'welcome', '1', []),
+    () => commands.updateTemplate(caller, 'welcome', { subject: 'Lost {{name}}' }, stale),
+    () => commands.updateTemplate(caller, 'welcome', { slug: 'lost' }, stale),
+    () => commands.updateTemplate(caller, 'welcome', { revision: template.revision, subject: 'Lost {{name}}' }),
+    () => commands.updateTemplate(caller, 'welcome', { revision: 'x', subject: 'Lost {{name}}' }),
+    () => commands.publishTemplate(caller, 'welcome', stale),
+    () => commands.deleteTemplate(caller, 'welcome', stale),
+    () => commands.restoreTemplateVersion(caller, 'welcome', '1', []),
   ];
-  for (const refusal of refusals) t.same((await refusedWith(t, refusal, 'REVISION_MISMATCH')).details.relatedInfo, { revision });
+  for (const refusal of refusals) t.same((await refusedWith(t, refusal(), 'REVISION_MISMATCH')).details.relatedInfo, { revision });
   t.equal(store.events.length, before);
   const changed = await commands.updateTemplate(caller, 'welcome', { slug: 'hello', subject: 'Third {{name}}' }, [0, revision]);
   t.match(changed, { slug: 'hello', subject: 'Third {{name}}' });

@@ -92,3 +92,13 @@ await t.test('a start after a newer program says which event it cannot read, and
   const next = await older.send();
   await older.whenStatus(next.id, 'delivered', SECOND_MS);
 });
+
+await t.test('what the older could not read is refused while it runs, and undone where it was begun', async (t) => {
+  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_WRITE_EVENTS: '1' } });
+  t.teardown(app.stop);
+  const { body: template } = await app.call<{ id: string; slug: string }>('GET', '/api/templates/sign-in-code');
+  await app.call('DELETE', `/api/templates/${template.id}`);
+  const refused = await app.call('POST', `/api/templates/${template.id}/restore`);
+  t.match(refused, { status: 400, body: { code: 'NOT_DURING_UPDATE' } });
+  t.equal((await app.call('POST', '/api/templates', { ...template, publish: true })).status, 201, 'its slug is free');
+});
