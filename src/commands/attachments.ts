@@ -11,7 +11,7 @@ import { attachmentTooLarge, invalidAttachments, type Given } from './given-atta
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import type { Budget } from '../domain/budget.js';
 import type { EmailContent } from '../domain/email/events.js';
-import { DomainError } from '../domain/errors.js';
+import { DomainError, FileDamaged } from '../domain/errors.js';
 import type { JsonObject } from '../domain/json.js';
 import type { Files } from '../domain/ports/files.js';
 import type { SealingKey } from '../domain/ports/keys.js';
@@ -236,7 +236,15 @@ export const storeAttachments = async (
   );
 };
 
-/** The bytes of an email's attachments, opened; undefined where one is gone. */
+const opened = (key: SealingKey, file: string, sealed: Buffer, index: number): Buffer => {
+  try {
+    return key.open(sealed, attachmentContext(index));
+  } catch (fault) {
+    throw new FileDamaged(file, 'the key of its email does not open it', fault);
+  }
+};
+
+/** The bytes of an email's attachments, opened; undefined where one is gone. Rejects with FileDamaged. */
 export const loadAttachments = async (
   files: Files,
   key: SealingKey,
@@ -245,7 +253,7 @@ export const loadAttachments = async (
   const loaded = await Promise.all(
     attachments.map(async ({ filename, contentType, contentId, file }, index) => {
       const sealed = await files.get(file);
-      return sealed === undefined ? undefined : { filename, contentType, contentId, bytes: key.open(sealed, attachmentContext(index)) };
+      return sealed === undefined ? undefined : { filename, contentType, contentId, bytes: opened(key, file, sealed, index) };
     }),
   );
   return loaded.every((attachment) => attachment !== undefined) ? loaded : undefined;

@@ -118,6 +118,16 @@ export class AppendUnknown extends Error {
   }
 }
 
+/** What is stored under a hash is not what was put there, or cannot be read: it stays so until somebody puts the file back. */
+export class FileDamaged extends Error {
+  override readonly name = 'FileDamaged';
+  readonly code = 'FILE_DAMAGED';
+
+  constructor(hash: string, why: string, cause?: unknown) {
+    super(`the file ${hash} is damaged: ${why}`, { cause });
+  }
+}
+
 /** The key of a stream should exist, for the log does not say that it was destroyed; what it seals cannot be read until it is back. */
 export class KeyMissing extends Error {
   override readonly name = 'KeyMissing';

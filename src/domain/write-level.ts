@@ -5,10 +5,13 @@
  * | level | written from it on |
  * |---|---|
  * | 1 | events whose sealed part is bound to the id of the event; rows of keys without a tag |
- * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row; `TemplateRestored` |
+ * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row; `TemplateRestored`, `InstanceSeen` |
  */
 export const WRITE_LEVEL_FIRST = 1;
 export const WRITE_LEVEL_NEWEST = 2;
+
+/** The level from which the ledger holds heartbeats, which a program before takes for something slipped in. */
+export const HEARTBEATS_FROM = 2;
 
 /** The level from which sealed parts and rows of keys are bound to their place. */
 export const BOUND_SEALS_FROM = 2;

@@ -4,7 +4,8 @@ import type { CommandDeps } from '../commands/deps.js';
 import { compiledTemplate } from '../commands/templates.js';
 import { emailDecider, pendingRecipients, type EmailCommand, type RetrySchedule } from '../domain/email/decider.js';
 import { attemptUnderWay, openAttempt, type Email, type EmailState } from '../domain/email/state.js';
-import { DomainError, KeyMissing } from '../domain/errors.js';
+import { DomainError, FileDamaged, KeyMissing } from '../domain/errors.js';
+import { ATTACHMENT_DAMAGED } from '../domain/email/status.js';
 import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
@@ -69,6 +70,7 @@ type Delivering = DeliveryDeps & Readonly<{ breaker: HostBreaker; waitForHostMs:
 const deliver = async (deps: Delivering, { stream, state: email, signal }: Context<Email>): Promise<Outcome<EmailCommand>> => {
   const { attempt } = assertDefined(openAttempt(email), 'attempt');
   const prepared = await messageOf(deps, stream, email);
+  if ('damaged' in prepared) return damagedOutcome(deps, attempt, email, prepared.damaged);
   if ('reason' in prepared) {
     return {
       command: { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), ...prepared },
@@ -112,19 +114,34 @@ const outcomeCommand = (deps: DeliveryDeps, attempt: number, pending: readonly n
   schedule: deps.schedule,
 });
 
+/** The file may be put back from a backup: the mail is tried again as after a temporary refusal, and fails when these tries are spent. */
+const damagedOutcome = (deps: DeliveryDeps, attempt: number, email: Email, damaged: FileDamaged): Outcome<EmailCommand> => {
+  const text = 'the file of an attachment is damaged';
+  const isLast = deps.schedule.delaysMs[email.deferrals] === undefined;
+  const deferred = { result: 'deferred' as const, replyCode: null, enhancedCode: null, rule: ATTACHMENT_DAMAGED, text };
+  const recipients = pendingRecipients(email).map(() => deferred);
+  const command: EmailCommand = isLast
+    ? { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), reason: 'content-lost', rule: ATTACHMENT_DAMAGED, text }
+    : outcomeCommand(deps, attempt, pendingRecipients(email), { host: deps.mailer.host, durationMs: 0, recipients });
+  return { command, line: { level: 'warn', fields: { attempt, isLast, err: damaged }, message: 'the file of an attachment is damaged' } };
+};
+
 type Message = Readonly<{ from: string; raw: Buffer }>;
+type Damaged = Readonly<{ damaged: FileDamaged }>;
 type Unsendable = Readonly<{ reason: 'rendering' | 'content-lost'; text: string }>;
 
 /** The finished mail, made from what was pinned at acceptance. */
-const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): Promise<Message | Unsendable> => {
+const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): Promise<Message | Unsendable | Damaged> => {
   const { accepted, content } = email;
   if (content === undefined) throw new KeyMissing(stream);
-  let attachments: readonly ReadyAttachment[] | undefined = [];
+  let attachments: readonly ReadyAttachment[] = [];
   if (content.attachments.length > 0) {
     const key = await deps.eventLog.existingKey(stream);
     if (key === undefined) throw new KeyMissing(stream);
-    attachments = await loadAttachments(deps.files, key, content.attachments);
-    if (attachments === undefined) return { reason: 'content-lost', text: 'an attachment of this email is gone' };
+    const loaded = await undamaged(loadAttachments(deps.files, key, content.attachments));
+    if (loaded instanceof FileDamaged) return { damaged: loaded };
+    if (loaded === undefined) return { reason: 'content-lost', text: 'an attachment of this email is gone' };
+    attachments = loaded;
   }
   try {
     const date = email.scheduledAt ?? accepted.at;
@@ -164,6 +181,12 @@ const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): 
     throw fault;
   }
 };
+
+const undamaged = <Loaded>(loading: Promise<Loaded>): Promise<Loaded | FileDamaged> =>
+  loading.catch((fault: unknown) => {
+    if (fault instanceof FileDamaged) return fault;
+    throw fault;
+  });
 
 /** What the rendering itself has drawn; pictures of the gallery were put among the attachments when the email was accepted. */
 const drawn = (image: InlineImage): readonly MessageAttachment[] =>

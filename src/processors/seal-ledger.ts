@@ -1,5 +1,7 @@
 /** Folds the total order into a Merkle tree and appends its root to the ledger, so that even a rewritten chain is noticed. */
 import { sealSegments, type LedgerState, evolveLedger } from '../event-log/ledger.js';
+import type { Codec } from '../event-log/codec.js';
+import { HEARTBEATS_FROM } from '../domain/write-level.js';
 import { LEDGER_STREAM } from '../domain/ids.js';
 import { loadState } from '../commands/command-handler.js';
 import type { Worker } from '../domain/ports/worker.js';
@@ -10,7 +12,7 @@ import { underLease, type LeaseDeps } from './lease.js';
 type SealDeps = Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits'> & Readonly<{ store: Pick<EventStore, 'readAll' | 'head'> }>;
 
 /** `awayMs`: how long nobody had seen the instance when it started; undefined where it never ran before. */
-export type SealWorkerDeps = SealDeps & LeaseDeps & Readonly<{ awayMs: number | undefined }>;
+export type SealWorkerDeps = SealDeps & LeaseDeps & Readonly<{ awayMs: number | undefined; codec: Pick<Codec, 'level'> }>;
 
 const SEEN_EVERY_MS = 60 * 60_000;
 /** A pause as short as that of a restart is not recorded. */
@@ -18,7 +20,7 @@ const AWAY_MIN_MS = 60_000;
 
 /** Heartbeats stand in the same stream, so the one worker that appends to it writes them, too. */
 export const sealLedgerWorker = (deps: SealWorkerDeps): Worker => {
-  const { awayMs = 0, clock } = deps;
+  const { awayMs = 0, clock, codec } = deps;
   const wasAway = Math.abs(awayMs) >= AWAY_MIN_MS;
   let seenMs = wasAway ? undefined : clock.monotonic();
   return {
@@ -26,7 +28,7 @@ export const sealLedgerWorker = (deps: SealWorkerDeps): Worker => {
     run: (stop) =>
       underLease(deps, 'seal-ledger', stop, async ({ fence, signal }) => {
         while (!signal.aborted) {
-          if (seenMs === undefined || clock.monotonic() - seenMs >= SEEN_EVERY_MS) {
+          if (codec.level >= HEARTBEATS_FROM && (seenMs === undefined || clock.monotonic() - seenMs >= SEEN_EVERY_MS)) {
             await recordSeen(deps, seenMs === undefined ? Math.round(awayMs) : null, fence);
             seenMs = clock.monotonic();
           }

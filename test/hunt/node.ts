@@ -4,6 +4,7 @@ import { makeCommands } from '../../src/commands/index.js';
 import type { Commands } from '../../src/commands/index.js';
 import { decodeMetadata } from '../../src/event-log/metadata.js';
 import type { EventStore } from '../../src/domain/ports/event-store.js';
+import { codec } from '../../src/event-log/codec.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
 import type { Logger } from '../../src/domain/ports/logger.js';
 import type { ReadModels } from '../../src/domain/ports/read-models.js';
@@ -147,7 +148,7 @@ export const openNode = (world: World, name: string): Node => {
       relayWorker(processing, processors, overflow),
       dueWorkWorker(processing, processors, overflow),
       ...processors.map((processor) => processor.worker(processing)),
-      sealLedgerWorker({ ...processing, store, awayMs: undefined }),
+      sealLedgerWorker({ ...processing, store, awayMs: undefined, codec }),
       eraseWorker({ ...processing, store, keys, files, mailCopies }),
       sweepWorker({ ...processing, files, mailbox: undefined }),
     ]);

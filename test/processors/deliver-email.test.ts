@@ -8,10 +8,10 @@ import { emailDecider } from '../../src/domain/email/decider.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
 import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
 import { workerLease } from '../../src/processors/lease.js';
-import { emailStream } from '../../src/domain/ids.js';
+import { emailStream, type EmailId } from '../../src/domain/ids.js';
 import { at, HOST, T0 } from '../support/email-facts.js';
 import { caller, schemaSaying, welcome } from '../support/command-world.js';
-import { answers, deliverEmailWorker, openProcessorWorld, until } from '../support/processor-world.js';
+import { answers, deliverEmailWorker, openProcessorWorld, relayAndTimers, until } from '../support/processor-world.js';
 
 const depthZero = (world: Awaited<ReturnType<typeof openProcessorWorld>>) =>
   until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 0, 'all work is acknowledged');
@@ -194,6 +194,49 @@ void t.test('a mail that cannot be made any more has failed, with the reason', a
   await depthZero(world);
   t.equal(world.mailer.sent.length, 0);
 });
+
+void t.test(
+  'a damaged attachment is tried again as often as a refusal, then the mail has failed; put back in time, it leaves',
+  async (t) => {
+    const world = await openProcessorWorld(t, { delaysMs: [60_000, 300_000] });
+    const attachments = [{ filename: 'a.txt', content: 'AAAA', contentType: 'text/plain' }];
+    const damage = async (): Promise<Readonly<{ id: EmailId; mend: () => void }>> => {
+      const known = new Set(world.files.stored.keys());
+      const id = await world.send({ attachments });
+      const [file, bytes] = [...world.files.stored].find(([hash]) => !known.has(hash))!;
+      world.files.stored.set(file, Buffer.from(bytes.map((byte) => byte ^ 1)));
+      return { id, mend: () => void world.files.stored.set(file, bytes) };
+    };
+    const [lost, mended] = [await damage(), await damage()];
+    world.run(deliverEmailWorker(world.processing));
+    world.run(relayAndTimers(world.processing));
+    await world.publish(lost.id, mended.id);
+    const attempts = async (id: EmailId) => (await world.commands.getEmail(caller, id)).attempts;
+    const tried = (id: EmailId, times: number) =>
+      until(async () => (await attempts(id)).filter(({ endedAt }) => endedAt !== null).length === times, `attempt ${times}`);
+    await tried(lost.id, 1);
+    await tried(mended.id, 1);
+    t.match(await world.commands.getEmail(caller, lost.id), { status: 'queued', recipients: [{ rule: 'attachment-damaged' }] });
+    mended.mend();
+    await world.settled();
+    await world.clock.advance(61_000);
+    await tried(lost.id, 2);
+    await world.reaches(mended.id, 'sent');
+    await world.settled();
+    await world.clock.advance(301_000);
+    await world.reaches(lost.id, 'failed');
+    t.match(await world.commands.getEmail(caller, lost.id), {
+      failureReason: 'attachment-damaged',
+      recipients: [{ status: 'failed', rule: 'attachment-damaged' }],
+    });
+    t.equal((await attempts(lost.id)).length, 3);
+    await depthZero(world);
+    t.equal(world.mailer.sent.length, 1);
+    lost.mend();
+    await world.commands.retryEmail(caller, lost.id);
+    await world.reaches(lost.id, 'sent');
+  },
+);
 
 void t.test(
   'a key that is missing, though nothing says that it was destroyed, is waited for: no attempt begins, and health tells',

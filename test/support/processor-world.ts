@@ -13,6 +13,7 @@ import type { ProcessorDeps } from '../../src/processors/deps.js';
 import { dueWorkWorker } from '../../src/processors/due-work.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { openOverflow } from '../../src/processors/overflow.js';
+import { codec, type Codec } from '../../src/event-log/codec.js';
 import { openStuckWork } from '../../src/processors/stuck.js';
 import { relayWorker } from '../../src/processors/relay.js';
 import { makeProjections } from '../../src/projections/index.js';
@@ -87,7 +88,7 @@ export const until = async (holds: () => boolean | Promise<boolean>, what: strin
 };
 
 /** What the processors of the program are made of. */
-export type Processing = ProcessorDeps & DeliveryDeps & Readonly<{ awayMs: undefined }>;
+export type Processing = ProcessorDeps & DeliveryDeps & Readonly<{ awayMs: undefined; codec: Codec }>;
 
 export const deliverEmailWorker = (deps: Processing): Worker => deliverEmail(deps).worker(deps);
 
@@ -168,6 +169,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     inFlightMax: options.inFlightMax ?? 8,
     mayDestroy: options.mayDestroy ?? (() => true),
     awayMs: undefined,
+    codec,
     cutOff: cutOff.signal,
   };
   const point = (id: EmailId, position = 0): Pointer => ({ id: `email-${id}@${position}`, stream: emailStream(id), priority: 'normal' });

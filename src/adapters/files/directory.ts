@@ -12,6 +12,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { FileDamaged } from '../../domain/errors.js';
 import type { Files } from '../../domain/ports/files.js';
 import { exists, orAbsent, readText, syncDirectory, writeDurably } from './durable.js';
 import { oneAtATime } from './one-at-a-time.js';
@@ -97,11 +98,14 @@ const pathsIn = (directory: string) => {
   };
 };
 
-/** Rejects where the content is not the one that the hash names. */
+/** Rejects where the content is not the one that the hash names, or the disk cannot give it. */
 const readChecked = async (file: string, hash: string): Promise<Buffer | undefined> => {
-  const bytes = await readBytes(file);
+  const bytes = await readBytes(file).catch((fault: unknown) => {
+    const isDamage = fault instanceof Error && 'code' in fault && (fault.code === 'EIO' || fault.code === 'EISDIR');
+    throw isDamage ? new FileDamaged(hash, 'the disk cannot read it', fault) : fault;
+  });
   if (bytes !== undefined && createHash('sha256').update(bytes).digest('hex') !== hash)
-    throw new Error(`the file ${hash} is damaged: its content has another hash`);
+    throw new FileDamaged(hash, 'its content has another hash');
   return bytes;
 };
 

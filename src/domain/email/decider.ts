@@ -5,6 +5,7 @@ import type { RecipientOutcome } from '../ports/mailer.js';
 import { isoTime } from '../ports/clock.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
+import type { ATTACHMENT_DAMAGED } from './status.js';
 import { archiveDueAt } from './timers.js';
 
 /** When to try again: the pause after the first, second, … deferred attempt; none left means the attempts are spent. */
@@ -41,7 +42,14 @@ export type EmailCommand =
     }>
   /** In place of an attempt, while the host takes no sessions. */
   | Readonly<{ type: 'HoldEmail'; at: string; host: string; waitForHostMs: number }>
-  | Readonly<{ type: 'GiveUp'; attempt: number; at: string; reason: 'rendering' | 'content-lost'; text: string }>
+  | Readonly<{
+      type: 'GiveUp';
+      attempt: number;
+      at: string;
+      reason: 'rendering' | 'content-lost';
+      rule?: typeof ATTACHMENT_DAMAGED;
+      text: string;
+    }>
   /** What is to be sent cannot be read any more, and an operator goes on without it. */
   | Readonly<{ type: 'LoseContent'; at: string; text: string }>
   | Readonly<{ type: 'RetryEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
@@ -188,8 +196,9 @@ const giveUp = (
     attempt: number,
     at,
     reason,
+    rule = reason,
     text,
-  }: Readonly<{ attempt: number; at: string; reason: 'rendering' | 'content-lost' | 'attempts-spent'; text: string }>,
+  }: Readonly<{ attempt: number; at: string; reason: 'rendering' | 'content-lost' | 'attempts-spent'; rule?: string; text: string }>,
   email: Email,
 ): readonly EmailEvent[] => {
   const outcomes = pendingRecipients(email).map((recipient) => ({
@@ -197,7 +206,7 @@ const giveUp = (
     result: 'refused' as const,
     replyCode: null,
     enhancedCode: null,
-    rule: reason,
+    rule,
   }));
   const data = { attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes };
   const sealed = { replies: outcomes.map(() => text) };

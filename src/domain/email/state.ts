@@ -1,4 +1,5 @@
 /** What the events of one email add up to: where it stands, what was accepted, and what was tried. */
+import { ATTACHMENT_DAMAGED } from './status.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { advanceSummary, beginSummary, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
 
@@ -91,7 +92,7 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
       email.failureReason = 'bounced';
       return endAttempt(email, event, 'bounced');
     case 'EmailFailed':
-      email.failureReason = event.data.reason;
+      email.failureReason = event.data.outcomes.some(({ rule }) => rule === ATTACHMENT_DAMAGED) ? ATTACHMENT_DAMAGED : event.data.reason;
       return endAttempt(email, event, 'failed');
     case 'EmailRetried': {
       const { retryCount, at, idempotencyKey, fingerprint } = event.data;

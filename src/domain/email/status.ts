@@ -18,3 +18,6 @@ export type RecipientRole = (typeof recipientRoles)[number];
 
 export const recipientStatuses = ['queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled'] as const;
 export type RecipientStatus = (typeof recipientStatuses)[number];
+
+/** The rule of an outcome, and the reason of a failure, where the file of an attachment is damaged. */
+export const ATTACHMENT_DAMAGED = 'attachment-damaged';

@@ -3,7 +3,7 @@
 export type Files = Readonly<{
   /** Resolves with the SHA-256 (hex) when the bytes survive a power loss. Putting the same bytes twice is harmless. */
   put: (bytes: Uint8Array, options?: Readonly<{ expiresAt?: string }>) => Promise<string>;
-  /** The bytes, checked against their hash, or undefined where they are gone. */
+  /** The bytes, checked against their hash, or undefined where they are gone. Rejects with FileDamaged where they are others, or unreadable. */
   get: (hash: string) => Promise<Buffer | undefined>;
   delete: (hash: string) => Promise<void>;
   /** Deletes every file whose `expiresAt` is at or before `now` (ISO time); answers how many. A file put again without expiry stays. */

@@ -27,7 +27,7 @@ void t.test('a file that was changed is not handed out', async (t) => {
   const path = join(directory, hash.slice(0, 2), hash.slice(2));
   t.equal(statSync(path).mode & 0o077, 0);
   writeFileSync(path, 'c0ntent');
-  await t.rejects(files.get(hash), /damaged/);
+  await t.rejects(files.get(hash), { name: 'FileDamaged', code: 'FILE_DAMAGED' });
   await files.put(Buffer.from('content'));
   t.same(await files.get(hash), Buffer.from('content'), 'putting it again mends it');
 });
