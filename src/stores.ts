@@ -55,6 +55,8 @@ export const openStores = (config: Config, logger: Logger): Stores => {
   const readModels = openSqliteReadModels({
     file: places.readModels,
     onFault: (err) => logger.error({ err }, 'the write-ahead log of a read model still holds what was erased, and could not be cut'),
+    onDamaged: (file, movedTo) =>
+      logger.error({ file, movedTo }, 'a read model is damaged: it was moved aside, and is made anew from the log'),
   });
   const noted = {
     keys: openNotedKeys({ file: places.keys }),

@@ -1,8 +1,9 @@
 /** Stores that do not belong together, are older than others, are missing or damaged: a start says so, and loses nothing by itself. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { runCommand } from '../support/server-process.js';
+import { openSmtpScript } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 import {
   copyOf,
@@ -11,6 +12,7 @@ import {
   keptData,
   refusedStart,
   removeStore,
+  sendMails,
   settingsOf,
   startOn,
   storedNow,
@@ -166,6 +168,22 @@ await t.test('read models that are missing are made anew, and mail goes on meanw
   removeStore(dataDir, 'documents');
   const server = await startOn(t, dataDir);
   await eventually('all are listed again', async () => (await totals(server.base)) === 2 * MAILS);
+});
+
+await t.test('a damaged read model is moved aside, named and made anew, and mail goes on meanwhile', async (t) => {
+  const dataDir = copyOf(t, newest);
+  const name = readdirSync(dataDir).find((entry) => /^documents\.emails\.\d+\.db$/.test(entry))!;
+  writeFileSync(join(dataDir, name), 'no database at all '.repeat(1_000));
+  const sink = await openSmtpScript();
+  t.teardown(() => sink.close());
+  const server = await startOn(t, dataDir, { SEALPOST_SMTP_URL: `${sink.url}?tls=off` });
+  await sendMails(server.base, apiKey, 1);
+  await sink.whenReceived(1);
+  await eventually('all are listed again', async () => (await totals(server.base)) === 2 * MAILS + 1);
+  await server.printed(/a read model is damaged: it was moved aside, and is made anew from the log/);
+  t.ok(existsSync(join(dataDir, `${name}.damaged`)));
+  await server.end('SIGTERM');
+  t.match(await runCommand(['verify'], settingsOf(dataDir)), { code: 0 });
 });
 
 await t.test('nothing to repair: nothing is changed', async (t) => {

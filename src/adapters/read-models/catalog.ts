@@ -7,6 +7,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
 import { inTransaction, openDatabase, type Database } from '../sqlite/database.js';
+import { forgetDamaged, isDamage, moveAside, type OnDamaged } from './damaged.js';
 
 export type Projection = Readonly<{ name: string; generation: number; specs: readonly CollectionSpec[] }>;
 
@@ -29,6 +30,8 @@ export type Catalog = Readonly<{
   nextGeneration: (name: string) => number;
   /** Makes `to` the live generation; false where `from` is no longer the live one. */
   replace: (name: string, from: number, to: number) => boolean;
+  /** Puts an empty generation, which `create` makes, in the place of `from`, which is damaged; false where that is not the live one. */
+  renew: (name: string, from: number, create: (file: string) => void) => boolean;
   fileOf: (name: string, generation: number) => string;
   rebuildLockOf: (name: string) => string;
   /** Deletes the files of every generation that `isDead` names; generations never come back. */
@@ -81,17 +84,45 @@ const openEntries = (database: Database) => {
   };
 };
 
-export const openCatalog = (file: string): Catalog => {
+/** A catalog that is damaged is moved aside, and all read models begin anew. */
+export const openCatalog = (file: string, onDamaged: OnDamaged): Catalog => {
+  forgetDamaged(file.replace(/\.db$/, '.'));
+  try {
+    return catalogOn(openTable(file), file);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const movedTo = moveAside(file);
+    onDamaged(file, movedTo);
+    return catalogOn(openTable(file), file);
+  }
+};
+
+const openTable = (file: string): Database => {
   const database = openDatabase({ file, synchronous: 'full', cacheSizeKiB: 256 });
-  database.exec(schema);
-  const take = database
+  try {
+    database.exec(schema);
+    // A damaged page may be found by reading alone.
+    database.prepare('SELECT count(*) FROM projections WHERE length(specs) > 0').get();
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+};
+
+const statementsOn = (database: Database) => ({
+  take: database
     .prepare<[string], number>('UPDATE projections SET last_generation = last_generation + 1 WHERE name = ? RETURNING last_generation')
-    .pluck();
-  const setLive = database.prepare('UPDATE projections SET generation = ? WHERE name = ? AND generation = ?');
-  const upsert = database.prepare(
+    .pluck(),
+  setLive: database.prepare('UPDATE projections SET generation = ? WHERE name = ? AND generation = ?'),
+  upsert: database.prepare(
     `INSERT INTO projections (name, generation, last_generation, specs) VALUES (?, ?, ?, ?)
      ON CONFLICT (name) DO UPDATE SET generation = excluded.generation, last_generation = excluded.last_generation, specs = excluded.specs`,
-  );
+  ),
+});
+
+const catalogOn = (database: Database, file: string): Catalog => {
+  const { take, setLive, upsert } = statementsOn(database);
   const entries = openEntries(database);
   const stem = file.replace(/\.db$/, '');
   const fileOf = (name: string, generation: number): string => `${stem}.${name}.${generation}.db`;
@@ -131,6 +162,17 @@ export const openCatalog = (file: string): Catalog => {
       const { changes } = setLive.run(to, name, from);
       entries.reload();
       return changes === 1;
+    },
+    renew: (name, from, create) => {
+      const renewed = inTransaction(database, () => {
+        entries.reload();
+        if (entries.projection(name)?.generation !== from) return false;
+        const to = take.get(name)!;
+        create(fileOf(name, to));
+        return setLive.run(to, name, from).changes === 1;
+      });
+      entries.reload();
+      return renewed;
     },
     fileOf,
     rebuildLockOf: (name) => `${stem}.${name}.rebuild.lock`,

@@ -1,11 +1,15 @@
 /** The open files of the live generations. */
 import { isSqliteError } from '../sqlite/database.js';
 import type { Catalog, Projection } from './catalog.js';
-import { openGeneration, type Generation } from './generation.js';
+import { isDamage, isDamagedAtOpening, moveAside, type OnDamaged } from './damaged.js';
+import { createGeneration, openGeneration, type Generation } from './generation.js';
 
 type Use = <Result>(name: string, work: (generation: Generation) => Result) => Result;
 export type LiveGenerations = Readonly<{
-  /** The work is done on the generation that is live now, whichever process has put it there. */
+  /**
+   * The work is done on the generation that is live now, whichever process has put it there. Where its file is damaged it is moved
+   * aside, and the work is done on an empty generation, which the projection fills from the log.
+   */
   use: Use;
   /** Closes the file, until it is used again. */
   release: (name: string) => void;
@@ -15,8 +19,22 @@ export type LiveGenerations = Readonly<{
 /** A generation can be replaced between the look into the catalog and the opening of its file. */
 const openAttemptsMax = 5;
 
-export const openLiveGenerations = (catalog: Catalog, onFault: (fault: Error) => void): LiveGenerations => {
+export type LiveGenerationsOptions = Readonly<{ catalog: Catalog; onFault: (fault: Error) => void; onDamaged: OnDamaged }>;
+
+export const openLiveGenerations = ({ catalog, onFault, onDamaged }: LiveGenerationsOptions): LiveGenerations => {
   const open = new Map<string, Generation>();
+
+  const release = (name: string): void => {
+    open.get(name)?.close();
+    open.delete(name);
+  };
+
+  const renew = ({ name, generation, specs }: Projection): void => {
+    release(name);
+    if (!catalog.renew(name, generation, (file) => createGeneration(file, specs))) return;
+    const file = catalog.fileOf(name, generation);
+    onDamaged(file, moveAside(file));
+  };
 
   const current = (name: string): Generation => {
     for (let attempt = 1; ; attempt += 1) {
@@ -31,17 +49,25 @@ export const openLiveGenerations = (catalog: Catalog, onFault: (fault: Error) =>
         open.set(name, generation);
         return generation;
       } catch (error) {
-        if (attempt === openAttemptsMax || !isSqliteError(error, 'SQLITE_CANTOPEN')) throw error;
+        if (attempt === openAttemptsMax) throw error;
+        if (isDamagedAtOpening(error, catalog.fileOf(name, projection.generation))) renew(projection);
+        else if (!isSqliteError(error, 'SQLITE_CANTOPEN')) throw error;
       }
     }
   };
 
   return {
-    use: (name, work) => work(current(name)),
-    release: (name) => {
-      open.get(name)?.close();
-      open.delete(name);
+    use: (name, work) => {
+      const projection = catalog.projection(name);
+      try {
+        return work(current(name));
+      } catch (error) {
+        if (!isDamage(error) || projection === undefined) throw error;
+        renew(projection);
+        return work(current(name));
+      }
     },
+    release,
     close: () => {
       for (const generation of open.values()) generation.close();
       open.clear();

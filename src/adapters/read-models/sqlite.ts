@@ -3,6 +3,7 @@ import type { CollectionSpec, ReadModels, ProjectionStore, Rebuild } from '../..
 import { openCatalog, type Catalog, type Projection } from './catalog.js';
 import { createGeneration, type Generation } from './generation.js';
 import { openLiveGenerations, type LiveGenerations } from './live-generations.js';
+import type { OnDamaged } from './damaged.js';
 import { checkNames } from './names.js';
 import { startRebuild } from './rebuild.js';
 
@@ -11,11 +12,12 @@ export type SqliteReadModelsOptions = Readonly<{
   file: string;
   /** Told where what was erased could not be cut out of a write-ahead log yet. */
   onFault?: (fault: Error) => void;
+  onDamaged?: OnDamaged;
 }>;
 
-export const openSqliteReadModels = ({ file, onFault = () => {} }: SqliteReadModelsOptions): ReadModels => {
-  const catalog = openCatalog(file);
-  const live = openLiveGenerations(catalog, onFault);
+export const openSqliteReadModels = ({ file, onFault = () => {}, onDamaged = () => {} }: SqliteReadModelsOptions): ReadModels => {
+  const catalog = openCatalog(file, onDamaged);
+  const live = openLiveGenerations({ catalog, onFault, onDamaged });
   const rebuilds = new Set<Rebuild>();
 
   const onCollection = <Result>(collection: string, work: (generation: Generation) => Result): Result => {
@@ -28,8 +30,9 @@ export const openSqliteReadModels = ({ file, onFault = () => {} }: SqliteReadMod
     projection: async (name, specs) => {
       checkNames(name, specs);
       const { generation } = catalog.ensure(name, specs, (generationFile) => {
-        // Left by a crash in the middle of this very step.
-        catalog.deleteGenerations(name, (number) => catalog.fileOf(name, number) === generationFile);
+        // Left by a crash in the middle of this very step, or by a catalog that is gone.
+        const isFirst = catalog.projection(name) === undefined;
+        catalog.deleteGenerations(name, (number) => isFirst || catalog.fileOf(name, number) === generationFile);
         createGeneration(generationFile, specs);
       });
       catalog.deleteGenerations(name, (number) => number < generation);

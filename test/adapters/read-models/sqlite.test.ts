@@ -1,5 +1,5 @@
 /** Read models on SQLite: the contract, what the files hold and no longer hold, and queries that go by an index. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { openSqliteReadModels } from '../../../src/adapters/read-models/sqlite.js';
@@ -229,4 +229,96 @@ void t.test('counting gives up where few of many hits pass, yet the page is whol
     [both, both.length, false],
     'a page that needs them finds them all',
   );
+});
+
+const DAMAGED_EMAILS = 300;
+const garbage = (sizeBytes: number): Buffer => Buffer.alloc(sizeBytes, 'no database at all ');
+
+/** Overwrites all but the first page, while others have the file open. */
+const overwritePages = (file: string): void => {
+  const handle = openSync(file, 'r+');
+  writeSync(handle, garbage(readFileSync(file).byteLength - 4_096), 0, undefined, 4_096);
+  closeSync(handle);
+};
+
+void t.test('a file that is damaged is moved aside, named, and the projection begins anew', async (t) => {
+  const damages: Readonly<Record<string, (file: string) => void>> = {
+    'no database': (file) => writeFileSync(file, garbage(50_000)),
+    'a page overwritten': overwritePages,
+    'cut to nothing': (file) => truncateSync(file, 0),
+    missing: (file) => rmSync(file),
+  };
+  for (const [name, damage] of Object.entries(damages)) {
+    const directory = temporaryDirectory(t);
+    const file = join(directory, 'documents.db');
+    const first = openSqliteReadModels({ file });
+    const filled = await first.projection('emails', [emailsSpec]);
+    await put(
+      filled,
+      Array.from({ length: DAMAGED_EMAILS }, (_, index) => anEmail(index)),
+    );
+    await first.close();
+    damage(join(directory, 'documents.emails.1.db'));
+    const told: (readonly [string, string])[] = [];
+    const readModels = openSqliteReadModels({ file, onDamaged: (...both) => void told.push(both) });
+    t.teardown(() => readModels.close());
+    const store = await readModels.projection('emails', [emailsSpec]);
+    t.same(await readModels.find('emails', { where: {}, limit: 500 }), [], `${name}: nothing is left`);
+    t.match(await store.checkpoint(), { position: 0, generation: 2 }, name);
+    await put(store, [anEmail(1)]);
+    t.equal((await readModels.find('emails', { where: {}, limit: 9 })).length, 1, name);
+    const [was, is] = told[0] ?? [];
+    t.equal(told.length, 1, name);
+    t.equal(was, join(directory, 'documents.emails.1.db'));
+    t.equal(is, `${was}.damaged`);
+    t.equal(existsSync(is!), name !== 'missing', name);
+    await readModels.close();
+    await openSqliteReadModels({ file }).close();
+    t.same(
+      readdirSync(directory).filter((entry) => entry.includes('damaged')),
+      [],
+      'the next start deletes it',
+    );
+  }
+});
+
+void t.test('damage that is met while all runs: the writer is told that the checkpoint moved, and goes on', async (t) => {
+  const directory = temporaryDirectory(t);
+  const file = join(directory, 'documents.db');
+  const first = openSqliteReadModels({ file });
+  await put(
+    await first.projection('emails', [emailsSpec]),
+    Array.from({ length: DAMAGED_EMAILS }, (_, index) => anEmail(index)),
+  );
+  await first.close();
+  const readModels = openSqliteReadModels({ file });
+  const another = openSqliteReadModels({ file });
+  t.teardown(async () => {
+    await another.close();
+    await readModels.close();
+  });
+  const store = await readModels.projection('emails', [emailsSpec]);
+  const follower = await another.projection('emails', [emailsSpec]);
+  const from = await store.checkpoint();
+  overwritePages(join(directory, 'documents.emails.1.db'));
+  await t.rejects(
+    store.write([{ collection: 'emails', put: [{ ...anEmail(400), position: 900 }], remove: [] }], from, 900),
+    CheckpointMoved,
+  );
+  t.match(await store.checkpoint(), { position: 0, generation: 2 });
+  t.match(await follower.checkpoint(), { position: 0, generation: 2 }, 'another process goes on there too');
+});
+
+void t.test('a damaged catalog: all read models begin anew, and the files of before are gone', async (t) => {
+  const directory = temporaryDirectory(t);
+  const file = join(directory, 'documents.db');
+  const first = openSqliteReadModels({ file });
+  await put(await first.projection('emails', [emailsSpec]), [anEmail(1)]);
+  await first.close();
+  writeFileSync(file, garbage(50_000));
+  const readModels = openSqliteReadModels({ file });
+  t.teardown(() => readModels.close());
+  t.match(await (await readModels.projection('emails', [emailsSpec])).checkpoint(), { position: 0 });
+  t.same(await readModels.find('emails', { where: {}, limit: 9 }), []);
+  t.ok(existsSync(`${file}.damaged`));
 });
