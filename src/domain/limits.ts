@@ -68,10 +68,12 @@ export const defaultLimits = {
   // The work of one call, taken from one budget while it is done
   /** Characters of values that are written out; a mail at its largest takes about seven times its HTML. */
   workCharsMax: 8 * 1024 * 1024,
-  /** Tags and placeholders in the HTML of a template; attributes, entities and declarations count a quarter. */
+  /** Tags and placeholders in the HTML of a template, and cells that are written out; attributes, entities and declarations count a quarter. */
   workElementsMax: 5_000,
   /** Operations of all calculated variables together. */
   workOperationsMax: 50_000,
+  /** Modules of all QR codes of a mail together. */
+  workModulesMax: 150_000,
 
   // What is fetched from addresses that callers and authors give
   outboundUrlCharsMax: 2_048,
@@ -194,6 +196,7 @@ export const configurableLimits = [
   'workCharsMax',
   'workElementsMax',
   'workOperationsMax',
+  'workModulesMax',
   'pdfPagesMax',
   'pdfImagesMax',
   'excelRowsMax',

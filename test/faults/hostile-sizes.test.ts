@@ -30,7 +30,7 @@ const world = async ({ content = 'x', subject = 'Hello', variables = definitions
 type Work = Parameters<typeof refusedWith>[1];
 
 /** Refused with the unit that was spent, and nothing written. */
-const tooMuch = async (t: Test, unit: 'characters' | 'elements' | 'operations', work: Work): Promise<void> => {
+const tooMuch = async (t: Test, unit: 'characters' | 'elements' | 'operations' | 'modules', work: Work): Promise<void> => {
   const { details } = await refusedWith(t, work, 'WORK_LIMIT_EXCEEDED');
   t.equal(details.relatedInfo?.['unit'], unit);
 };
@@ -191,10 +191,10 @@ void t.test('a rich text is taken apart once for both outputs of a template, whi
   const richTexts = new Map();
   const { content } = checkEmailTemplate(templateOf([{ id: 'a', type: 'rich-text', content: '<p>a</p><p>{{s}}</p>' }]), defaultLimits);
   const language = { locale: 'en-US', timeZone: 'UTC' };
-  writeDocument(content, defaultLimits, language, { outputs: 'html and text', richTexts });
+  writeDocument(content, defaultLimits, language, { outputs: 'html and text', richTexts, checkedCodes: new Set() });
   t.equal(richTexts.size, 1);
   const [nodes] = [...richTexts.values()];
-  writeDocument(content, defaultLimits, language, { outputs: 'html', richTexts });
+  writeDocument(content, defaultLimits, language, { outputs: 'html', richTexts, checkedCodes: new Set() });
   t.same([...richTexts.values()], [nodes]);
   t.equal([...richTexts.values()][0], nodes, 'the second output has taken what the first has made');
   let turns = 0;
@@ -207,6 +207,42 @@ void t.test('a rich text is taken apart once for both outputs of a template, whi
   await openRenderer({ limits: defaultLimits }).checkEmail(content);
   over = true;
   t.ok(turns >= 2, `${turns} turns`);
+});
+
+void t.test('QR codes cost their modules, before they are laid: those of the template at save, all of them in a mail', async (t) => {
+  const code = (at: number, value: string) => ({ id: `q${at}`, type: 'qr-code', props: { value, size: 400 } });
+  const template = (count: number, value: string) => templateOf(Array.from({ length: count }, (_, at) => code(at, `${value}${at}`)));
+  t.throws(() => checkEmailTemplate(template(50, 'x'.repeat(800)), defaultLimits), {
+    code: 'WORK_LIMIT_EXCEEDED',
+    details: { relatedInfo: { unit: 'modules', max: defaultLimits.workModulesMax } },
+  });
+  t.doesNotThrow(() => checkEmailTemplate(template(50, 'https://example.com/tickets/0123456789'), defaultLimits), 'tickets of a family');
+  const { content } = checkEmailTemplate(templateOf(Array.from({ length: 50 }, (_, at) => code(at, `{{s}}${at}`))), defaultLimits);
+  const render = openRenderer({ limits: defaultLimits }).compileEmail(content);
+  const spend = (chars: number): number => {
+    const budget = openBudget(defaultLimits);
+    render.check({ variables: { s: 's'.repeat(chars) }, environment, budget });
+    return defaultLimits.workModulesMax - budget.modulesLeft;
+  };
+  t.ok(spend(100) > 50 * 21 * 21, 'at least those of the smallest code');
+  t.throws(() => spend(500), { code: 'WORK_LIMIT_EXCEEDED' });
+  t.doesNotThrow(() => render({ variables: { s: 's'.repeat(500) }, environment }), 'what was accepted is rendered whatever the limit is');
+});
+
+void t.test('cells of a table that are written out cost as tags do', async (t) => {
+  const table = (rows: number) =>
+    templateOf(
+      Array.from({ length: 20 }, (_, at) => ({
+        id: `t${at}`,
+        type: 'table',
+        props: { rows: Array.from({ length: rows }, () => ['a', 'b', 'c', 'd']) },
+      })),
+    );
+  t.throws(() => checkEmailTemplate(table(100), defaultLimits), {
+    code: 'WORK_LIMIT_EXCEEDED',
+    details: { relatedInfo: { unit: 'elements' } },
+  });
+  t.doesNotThrow(() => checkEmailTemplate(table(60), defaultLimits));
 });
 
 void t.test('calculated variables share the operations of the call', async (t) => {

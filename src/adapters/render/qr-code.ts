@@ -28,7 +28,8 @@ const FEW_MODULES = 85 + 2 * QUIET_MODULES;
 /** CSS pixels of a side; percentages and fonts mean nothing to a picture that is drawn before the page. */
 export const qrSizePx = (size: string): number => Math.round(pixels(size) ?? SIZE_PX);
 
-const levelOf = (level: string): Level => {
+/** What a letter says; what is none stands for the usual one. */
+export const qrLevel = (level: string): Level => {
   const upper = level.toUpperCase();
   return upper === 'L' || upper === 'Q' || upper === 'H' ? upper : 'M';
 };
@@ -64,7 +65,7 @@ const segmentOf = (value: string): Readonly<{ mode: keyof typeof room; units: nu
 
 /** Lays the modules; a fault where the text does not fit, or the modules would be smaller than a pixel. */
 export const layQrCode = (value: string, { size, level }: QrLook): QrCode | QrFault => {
-  const errorCorrectionLevel = levelOf(level);
+  const errorCorrectionLevel = qrLevel(level);
   const { mode, units: actual, segment } = segmentOf(value);
   const max = room[mode][errorCorrectionLevel];
   if (actual > max) return { fault: `holds ${actual} ${units[mode]}, the maximum at error correction ${errorCorrectionLevel} is ${max}` };

@@ -22,3 +22,12 @@ const measure = (text: string, level: ErrorCorrection): readonly [number, number
   if (/^[0-9A-Z $%*+./:-]*$/.test(text)) return [text.length, alphanumericMax[level], 'characters'];
   return [Buffer.byteLength(text), bytesMax[level], 'bytes'];
 };
+
+/** Bits of a code for each of the text, by what error correction adds. */
+const share: Readonly<Record<ErrorCorrection, number>> = { L: 1.3, M: 1.6, Q: 2.2, H: 2.9 };
+/** The marks of a code, and the least of its versions. */
+const FIXED_MODULES = 441;
+
+/** About how many modules the code of a text has: known from its length alone, before they are laid. */
+export const qrModules = (text: string, level: ErrorCorrection): number =>
+  Math.round(FIXED_MODULES + 8 * Math.min(Buffer.byteLength(text), bytesMax[level]) * share[level]);

@@ -42,7 +42,7 @@ export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): R
     const asset = assetAddress(address);
     return asset === undefined ? measured(address, meter) + NO_IMAGE : addAsset(inline, asset, limits);
   },
-  QR: (value, inline, options) => addQrCode(inline, value, options, { limits, draws: false }),
+  QR: (value, inline, options) => addQrCode(inline, value, options, { limits, draws: false, budget: meter.budget }),
   COMPONENT: asItIs,
   PATH: asItIs,
   QUERY: asItIs,

@@ -13,7 +13,7 @@ import { compilePreparation } from '../../../domain/rendering/fill/prepare-value
 import { nextTurn } from '../../../shared/next-turn.js';
 import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
 import { alwaysShows, showsAnything } from './emptiness.js';
-import type { RichTexts } from './context.js';
+import type { Context } from './context.js';
 import { writeDocument, type Source } from './document.js';
 import { openMeter, runtimeOf, RUNTIME_NAMES, startMeter, type Runtime } from './runtime.js';
 import { finish } from './text-layout.js';
@@ -51,10 +51,10 @@ export const compileInTurns = async (content: EmailTemplateContent, limits: Limi
 /** One after the other: what the first has taken apart serves the second too. */
 const outputsOf = (content: EmailTemplateContent, limits: Limits) => {
   const language = languageOf(content);
-  const richTexts: RichTexts = new Map();
+  const known: Pick<Context, 'richTexts' | 'checkedCodes'> = { richTexts: new Map(), checkedCodes: new Set() };
   return {
-    whole: () => make(writeDocument(content, limits, language, { outputs: 'html and text', richTexts })),
-    htmlOnly: () => make(writeDocument(content, limits, language, { outputs: 'html', richTexts })),
+    whole: () => make(writeDocument(content, limits, language, { outputs: 'html and text', ...known })),
+    htmlOnly: () => make(writeDocument(content, limits, language, { outputs: 'html', ...known })),
   };
 };
 

@@ -40,6 +40,8 @@ export type Context = Readonly<{
   gapPx: number;
   /** Rich texts of the template that are taken apart already, for each of its outputs. */
   richTexts: RichTexts;
+  /** QR codes of the template that are known to fit. */
+  checkedCodes: Set<string>;
   /** Writes components one below the other, each as a row of the table that is open. */
   rows: (components: readonly Component[], context: Context) => void;
 }>;

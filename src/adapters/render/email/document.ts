@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../domain/json.js';
 import type { EmailTemplateContent, Section } from '../../../domain/template/schema.js';
 import { parseTemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import { createCode, js, literalOf, type Code, type Term } from './code.js';
-import { shapesOf, type Context, type RichTexts } from './context.js';
+import { shapesOf, type Context } from './context.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { createDarkColors } from './dark-colors.js';
@@ -24,12 +24,12 @@ export const writeDocument = (
   content: EmailTemplateContent,
   limits: Limits,
   language: Language,
-  { outputs, richTexts }: Readonly<{ outputs: 'html' | 'html and text'; richTexts: RichTexts }>,
+  { outputs, ...known }: Readonly<{ outputs: 'html' | 'html and text' }> & Pick<Context, 'richTexts' | 'checkedCodes'>,
 ): Source => {
   const code = createCode('', outputs === 'html and text');
   const subject = createCode('s');
   const props = content.schema.props ?? {};
-  const context = { ...rootContext(content, code, limits, language), richTexts };
+  const context = { ...rootContext(content, code, limits, language), ...known };
   const subjectExpression = plainOf(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts, { ...context, code: subject });
   const page = css('color', props['backgroundColor'], '#f3f4f6', context);
   const pageClass = colorClass('page', page, context);
@@ -99,6 +99,7 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
     locals: new Map(),
     dark: createDarkColors(),
     richTexts: new Map(),
+    checkedCodes: new Set(),
     widthPx: WIDTH_PX,
     flips: true,
     accent: '#2563eb',

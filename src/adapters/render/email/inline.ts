@@ -3,7 +3,9 @@ import { DomainError } from '../../../domain/errors.js';
 import type { Limits } from '../../../domain/limits.js';
 import { assetContentId, type InlineImage } from '../../../domain/ports/renderer.js';
 import { tooManyInlineImages } from '../../../domain/rendering/limit-errors.js';
-import { drawQrCode, layQrCode, qrContentId, surelyFitsQr, type QrLook } from '../qr-code.js';
+import { spendModules, type Budget } from '../../../domain/budget.js';
+import { qrModules } from '../../../domain/rendering/qr-code.js';
+import { drawQrCode, layQrCode, qrContentId, qrLevel, surelyFitsQr, type QrLook } from '../qr-code.js';
 
 export type Inline = InlineImage[];
 
@@ -12,17 +14,18 @@ export type QrOptions = QrLook & Readonly<{ id: string; field: string }>;
 
 /**
  * Adds a QR code and answers its `cid:` address. Throws VALIDATION_ERROR where the value is too much for a code of that
- * look, ERR_LIMIT_002 where the mail has too many pictures. With `draws` false the picture itself is not made.
+ * look, WORK_LIMIT_EXCEEDED where the codes of the mail are too many and too large, ERR_LIMIT_002 where the mail has too many pictures. With `draws` false the picture itself is not made.
  */
 export const addQrCode = (
   inline: Inline,
   value: string,
   options: QrOptions,
-  { limits, draws }: Readonly<{ limits: Limits; draws: boolean }>,
+  { limits, draws, budget }: Readonly<{ limits: Limits; draws: boolean; budget: Budget }>,
 ): string => {
   const contentId = qrContentId(value, options);
   if (inline.some((image) => image.contentId === contentId)) return `cid:${contentId}`;
   checkCount(inline, limits);
+  spendModules(budget, qrModules(value, qrLevel(options.level)));
   let bytes: Uint8Array = NOTHING;
   if (draws || !surelyFitsQr(value, options)) {
     const code = layQrCode(value, options);

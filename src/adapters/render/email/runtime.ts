@@ -58,7 +58,8 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
     throw bodyTooLarge(chars, limits.htmlSizeBytesMax, false);
   },
   ASSET: (address: string, inline: Inline): string => addAsset(inline, address, limits),
-  QR: (value: string, inline: Inline, options: QrOptions): string => addQrCode(inline, value, options, { limits, draws: true }),
+  QR: (value: string, inline: Inline, options: QrOptions): string =>
+    addQrCode(inline, value, options, { limits, draws: true, budget: meter.budget }),
   QR_SIZE: (size: string): string => String(qrSizePx(size)),
   QR_ALT: qrAlt,
   TEXT_LINK: (address: string, alone: boolean): string => {

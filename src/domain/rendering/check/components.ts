@@ -14,7 +14,10 @@ import {
 } from '../components.js';
 import { isOperator, isUnary } from '../scope/conditions.js';
 import { shorten } from '../scope/path.js';
-import { checkProps, checkText, type CheckTools } from '../props.js';
+import { spendElements, spendModules } from '../../budget.js';
+import { hasPlaceholder } from '../fill/templated-text.js';
+import { checkProps, checkText, errorCorrections, type CheckTools } from '../props.js';
+import { qrModules } from '../qr-code.js';
 
 const ID_CHARS_MAX = 100;
 
@@ -77,7 +80,20 @@ const checkComponent = (component: unknown, field: string, tools: WalkTools): vo
     faults.add(`${field}.props.value`, `is required by the operator ${props['operator']}`);
   }
   if (type === 'table') checkTable(props, `${field}.props`, tools);
+  if (tools.outputs.includes('email')) spendFixed(type, props, tools);
   if (type === 'timeline') checkTimeline(props, `${field}.props`, tools);
+};
+
+/** What a component of a mail costs beside its HTML, where that stands in the template itself. */
+const spendFixed = (
+  type: ComponentType,
+  { rows, value, errorCorrection }: Readonly<Record<string, unknown>>,
+  { budget }: WalkTools,
+): void => {
+  if (type === 'table' && Array.isArray(rows))
+    for (const row of rows as readonly unknown[]) spendElements(budget, Array.isArray(row) ? row.length : 1);
+  if (type !== 'qr-code' || typeof value !== 'string' || hasPlaceholder(value)) return;
+  spendModules(budget, qrModules(value, errorCorrections.find((level) => level === errorCorrection) ?? 'M'));
 };
 
 const knownIn = ({ outputs }: WalkTools): string => {

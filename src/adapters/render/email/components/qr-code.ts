@@ -7,7 +7,7 @@ import { INLINE, js, literalOf, quote, type Term } from '../code.js';
 import type { ComponentRenderer, Context } from '../context.js';
 import { escapeHtml } from '../escape.js';
 import type { QrOptions } from '../inline.js';
-import { errorCorrections, layQrCode, qrAlt, qrSizePx } from '../../qr-code.js';
+import { errorCorrections, layQrCode, qrAlt, qrSizePx, surelyFitsQr } from '../../qr-code.js';
 import { writeLine } from '../rich-text.js';
 import { aligned, attributeSafe, classAttribute, colorClass, css, word } from '../style.js';
 import { plainOf, templated, textOf } from '../values.js';
@@ -21,7 +21,7 @@ export const qrCode: ComponentRenderer = (component, context) => {
   if (literal === '') return;
   const options = optionsOf(props, component.id, value, context);
   if (literal !== undefined) {
-    checkLiteral(literal, options);
+    checkLiteral(literal, options, context);
     return draw(props, { value, literal, expression: quote(literal), options }, context);
   }
   const expression = code.remember(plainOf(value, context));
@@ -85,8 +85,11 @@ const draw = (props: JsonObject, { value, literal, expression, options }: Shown,
 };
 
 /** What can be known when the template is saved is said then. */
-const checkLiteral = (value: string, { size, level, color, background, id }: OptionTerms): void => {
+const checkLiteral = (value: string, { size, level, color, background, id }: OptionTerms, { checkedCodes }: Context): void => {
   if (typeof size !== 'string' || typeof level !== 'string' || typeof color !== 'string' || typeof background !== 'string') return;
+  const key = `${size} ${level} ${value}`;
+  if (checkedCodes.has(key) || surelyFitsQr(value, { size, level, color, background })) return;
+  checkedCodes.add(key);
   const code = layQrCode(value, { size, level, color, background });
   if (!('fault' in code)) return;
   const message = `the QR code "${String(id)}" ${code.fault}`;
