@@ -105,6 +105,11 @@ program
   .action(async (options: { root?: string }) => (await import('./cli/verify.js')).verify(options));
 
 program
+  .command('doctor')
+  .description('check settings, stores, keys and files, beside a running service too; ends with 2 where something is wrong')
+  .action(async () => (await import('./cli/doctor.js')).doctor());
+
+program
   .command('backup')
   .description('copy the log and its files, or the keys, while the service runs')
   .argument('<directory>', 'a new or empty directory')

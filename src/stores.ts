@@ -8,8 +8,9 @@ import { openNotedKeys } from './adapters/keys/destroyed.js';
 import { loadMasterKey } from './adapters/keys/master-key-file.js';
 import { openSqliteKeys } from './adapters/keys/sqlite.js';
 import { openSqliteReadModels } from './adapters/read-models/sqlite.js';
-import { removeSqliteReadModels } from './adapters/read-models/remove.js';
-import { holdLock } from './adapters/sqlite/lock.js';
+import { removeSqliteReadModels, sqliteReadModelFiles } from './adapters/read-models/remove.js';
+import { damageOf } from './adapters/sqlite/integrity.js';
+import { holdLock, isLockHeld } from './adapters/sqlite/lock.js';
 import { isSqliteError } from './adapters/sqlite/database.js';
 import { openLogNote } from './adapters/sqlite/log-note.js';
 import { StoreFault } from './commands/check-stores.js';
@@ -97,6 +98,25 @@ export const holdStopped = (config: Config): Held => {
   if (lock !== undefined) return lock;
   throw new ConfigError(`A sealpost runs on ${config.dataDir}; stop it, then repeat this.`);
 };
+
+/** Whether a service delivers from these data now. */
+export const isRunning = (config: Config): boolean => isLockHeld({ file: lockFileOf(config) });
+
+export type DatabaseFile = Readonly<{ file: string; store: 'log' | 'keys' | 'readModels' }>;
+
+/** The database files that are there, those of the log and the keys first. */
+export const databaseFiles = (config: Config): readonly DatabaseFile[] => {
+  const { log, keys, readModels } = placesOf(config);
+  const all: readonly DatabaseFile[] = [
+    { file: log, store: 'log' },
+    { file: keys, store: 'keys' },
+    ...sqliteReadModelFiles({ file: readModels }).map((file) => ({ file, store: 'readModels' as const })),
+  ];
+  return all.filter(({ file }) => existsSync(file));
+};
+
+/** What is wrong with a database file, undefined where it is whole. */
+export const damageOfFile = ({ file }: DatabaseFile): string | undefined => damageOf({ file });
 
 /** Deletes the read models; the next start makes them anew from the log. No process may have them open. */
 export const removeReadModels = (config: Config): void => removeSqliteReadModels({ file: placesOf(config).readModels });

@@ -92,7 +92,7 @@ const record = async (deps: RepairDeps, loss: Loss): Promise<void> => {
 /** What was deleted after this log ended stays so: its key is destroyed, and the log now says it too. */
 const deleteWhatHasNoKey = async (deps: RepairDeps): Promise<void> => {
   const head = await deps.store.head();
-  const { keys } = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: await keysGivenUp(deps), filesAfter: head });
+  const { keys } = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: await givenUp(deps, 'keys'), filesAfter: head });
   for (const [stream, keyId] of keys) {
     // Of a key that never was there nobody knows whether it was destroyed.
     if (!(await deps.noted.keys.isDestroyed(keyId))) continue;
@@ -112,10 +112,10 @@ const deleteWhatHasNoKey = async (deps: RepairDeps): Promise<void> => {
   }
 };
 
-/** The position up to which missing keys were given up. */
-export const keysGivenUp = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>): Promise<number> =>
+/** The position up to which what is missing of a store was given up. */
+export const givenUp = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, store: 'keys' | 'files'): Promise<number> =>
   (await eventLog.load(INSTANCE_STREAM)).reduce(
-    (upTo, { event }) => (event.type === 'LossAccepted' && event.data.store === 'keys' ? event.data.upTo : upTo),
+    (upTo, { event }) => (event.type === 'LossAccepted' && event.data.store === store ? event.data.upTo : upTo),
     0,
   );
 
