@@ -4,6 +4,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { isMainThread } from 'node:worker_threads';
 
 /** `heldMs`: between two turns of the loop; `cpuMs`: what its thread computed in that time, whoever else had the processor. */
 export type Gauge = Readonly<{ heldMs: number; cpuMs: number; addedMb: number }>;
@@ -45,5 +46,5 @@ const measure = (path: string): void => {
   server.listen(path).unref();
 };
 
-// The document processes inherit neither the option nor the variable.
-if (socket !== undefined) measure(socket);
+// The document processes inherit neither the option nor the variable; threads inherit both.
+if (socket !== undefined && isMainThread) measure(socket);

@@ -3,6 +3,7 @@
  * waits behind none of it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CreatedApiKey } from '../../src/api/api-keys.js';
@@ -12,6 +13,7 @@ import type { Priority } from '../../src/domain/ports/bus.js';
 import { sendBody } from '../support/app.js';
 import { runCommand, startServer } from '../support/server-process.js';
 import { eventually, pause } from '../support/wait.js';
+import type { Gauge } from './loop-gauge.js';
 import { openQuickRelay, type QuickRelay } from './quick-relay.js';
 import type { FaultReport, ProgramOptions } from './report.js';
 
@@ -23,6 +25,8 @@ const WITHIN_MS = 300_000;
 /** What the service promises; measured on a machine that does little else. */
 const RATE_SHARE_MIN = 0.8;
 const LIVE_P99_MS = 100;
+/** Computed by the thread in one turn, whoever else has the processor. */
+const TURN_MS_MAX = 100;
 const NORMAL_MS_MAX = 1_000;
 const HIGH_P99_MS = 100;
 /** Of so many of the mails that came while the relay was away the records are looked at. */
@@ -68,6 +72,16 @@ const openApi = async (base: string, firstKey: string): Promise<Api> => {
     pushOn: async () => void (await call(key, 'POST', '/api/emails/retry', {})),
   };
 };
+
+/** How long the server's event loop was held at most since the last question. */
+const askGauge = (socketPath: string): Promise<Gauge> =>
+  new Promise((resolve, reject) => {
+    get({ socketPath, path: '/' }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.on('end', () => resolve(JSON.parse(text) as Gauge));
+    }).on('error', reject);
+  });
 
 const sendMany = async (api: Api, count: number): Promise<readonly string[]> => {
   const sent: string[] = [];
@@ -158,7 +172,8 @@ const oneOutage = async (count: number): Promise<Outage> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sealpost-outage-'));
   const relay = await openQuickRelay();
   const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_SMTP_URL: relay.url, SEALPOST_LOG_LEVEL: 'warn' };
-  const server = startServer(settings);
+  const gauge = join(dataDir, 'gauge.sock');
+  const server = startServer({ ...settings, LOOP_GAUGE_SOCKET: gauge }, new URL('./loop-gauge.js', import.meta.url).href);
   try {
     const api = await openApi(await server.listening, await server.firstKey());
     // The first mails are slow: the program is compiled while it runs.
@@ -173,14 +188,23 @@ const oneOutage = async (count: number): Promise<Outage> => {
     for (const id of held.slice(-LOOKED_AT))
       await eventually(`${id} is held`, async () => (await api.record(id)).nextAttemptAt ?? undefined, WITHIN_MS);
     await relay.open();
+    await askGauge(gauge);
     await api.pushOn();
     // What comes before the service knows that the relay is back waits like all the others.
     await eventually('the first leaves', () => held.some((id) => relay.taken.has(id)), WITHIN_MS);
     const probe = openProbe(api, relay);
     await whenTaken(relay, held);
+    const { heldMs, cpuMs } = await askGauge(gauge);
     const met = await probe.stop();
     const rate = (count * 1_000) / (lastTakenMs(relay, held) - firstTakenMs(relay, held));
-    const figures = { usualRate, rate, live: p99(met.liveMs), normal: Math.max(...met.normalMs), high: p99(met.highMs) };
+    const figures = {
+      usualRate,
+      rate,
+      live: p99(met.liveMs),
+      turn: Math.min(heldMs, cpuMs),
+      normal: Math.max(...met.normalMs),
+      high: p99(met.highMs),
+    };
     const faults = [...copiesOf(relay, [...usual, ...held, ...met.mails]), ...(await attemptsOf(api, held.slice(-LOOKED_AT)))];
     await server.end('SIGTERM');
     const { code, stdout, stderr } = await runCommand(['verify'], settings, WITHIN_MS);
@@ -196,22 +220,24 @@ const oneOutage = async (count: number): Promise<Outage> => {
   }
 };
 
-type Figures = Readonly<{ usualRate: number; rate: number; live: number; normal: number; high: number }>;
+type Figures = Readonly<{ usualRate: number; rate: number; live: number; turn: number; normal: number; high: number }>;
 
-const countsOf = ({ usualRate, rate, live, normal, high }: Figures, mails: number) => ({
+const countsOf = ({ usualRate, rate, live, turn, normal, high }: Figures, mails: number) => ({
   'mails while it was away': mails,
   'mails a second as always': Math.round(usualRate),
   'mails a second after it': Math.round(rate),
   'sign of life, ms P99': Math.round(live),
+  'a turn of the event loop, ms at most': Math.round(turn),
   'a new normal mail, ms at most': Math.round(normal),
   'a new high mail, ms P99': Math.round(high),
 });
 
-const lateOf = ({ usualRate, rate, live, normal, high }: Figures): readonly string[] => [
+const lateOf = ({ usualRate, rate, live, turn, normal, high }: Figures): readonly string[] => [
   ...(rate >= usualRate * RATE_SHARE_MIN
     ? []
     : [`after the outage ${Math.round(rate)} mails a second leave, usually ${Math.round(usualRate)}`]),
   ...(live <= LIVE_P99_MS ? [] : [`a sign of life took ${Math.round(live)} ms (P99)`]),
+  ...(turn <= TURN_MS_MAX ? [] : [`a turn of the event loop took ${Math.round(turn)} ms`]),
   ...(normal <= NORMAL_MS_MAX ? [] : [`a new normal mail waited ${Math.round(normal)} ms`]),
   ...(high <= HIGH_P99_MS ? [] : [`a new high mail waited ${Math.round(high)} ms (P99)`]),
 ];
