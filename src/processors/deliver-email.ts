@@ -81,6 +81,7 @@ const deliver = async (deps: Delivering, { stream, state: email, signal }: Conte
   const message = {
     envelope: { from: prepared.from, to: pending.map((index) => email.content!.recipients[index]!.email) },
     messageId: email.accepted.messageId,
+    priority: email.accepted.priority,
     raw: prepared.raw,
   };
   const begunMs = deps.clock.monotonic();

@@ -1,19 +1,12 @@
 /**
- * A fixed number of lanes, each an actor's mailbox: work on one stream runs one after the other, work on different lanes side by side.
- * One lane per stream would leak; closing idle ones would break the order. The source bounds what is in flight, for RxJS has no back-pressure.
+ * A lane for each key that has work: work on one stream runs one after the other, work on different streams side by side, so that none waits
+ * behind a slow dialogue of another. A lane is gone when its last work is done. The source bounds what is in flight, for RxJS has no
+ * back-pressure.
  */
-import { catchError, concatMap, EMPTY, from, groupBy, lastValueFrom, mergeMap } from 'rxjs';
-
-/** FNV-1a over the UTF-16 units: cheap, and the same in every run. */
-export const laneOf = (key: string, lanes: number): number => {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < key.length; i += 1) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
-  return (hash >>> 0) % lanes;
-};
+import { catchError, EMPTY, from, lastValueFrom, mergeMap } from 'rxjs';
 
 export type LaneOptions<Item> = Readonly<{
   keyOf: (item: Item) => string;
-  lanes: number;
   /** Handles one item; a rejection is given to `onFault` and the lane goes on. */
   handle: (item: Item) => Promise<void>;
   /** Awaited before the lane goes on; it must not reject. */
@@ -21,8 +14,7 @@ export type LaneOptions<Item> = Readonly<{
 }>;
 
 /** Runs until the source ends or fails and every lane is drained, then rejects where the source itself failed. */
-export const runLanes = async <Item>(source: AsyncIterable<Item>, options: LaneOptions<Item>): Promise<void> => {
-  const { keyOf, lanes, handle, onFault } = options;
+export const runLanes = async <Item>(source: AsyncIterable<Item>, { keyOf, handle, onFault }: LaneOptions<Item>): Promise<void> => {
   const handled = async (item: Item): Promise<void> => {
     try {
       await handle(item);
@@ -31,6 +23,16 @@ export const runLanes = async <Item>(source: AsyncIterable<Item>, options: LaneO
       await onFault(item, fault);
     }
   };
+  /** The end of the last work of each lane. */
+  const lanes = new Map<string, Promise<void>>();
+  const inLane = async (item: Item): Promise<void> => {
+    const key = keyOf(item);
+    const before = lanes.get(key);
+    const done = before === undefined ? handled(item) : before.then(() => handled(item));
+    lanes.set(key, done);
+    await done;
+    if (lanes.get(key) === done) lanes.delete(key);
+  };
   let broken: Readonly<{ fault: unknown }> | undefined;
   const work = from(source).pipe(
     // The lanes still have work: who hears of the fault before they have done it may start a second pool beside them.
@@ -38,8 +40,7 @@ export const runLanes = async <Item>(source: AsyncIterable<Item>, options: LaneO
       broken = { fault };
       return EMPTY;
     }),
-    groupBy((item) => laneOf(keyOf(item), lanes)),
-    mergeMap((lane) => lane.pipe(concatMap(handled))),
+    mergeMap(inLane),
   );
   await lastValueFrom(work, { defaultValue: undefined });
   if (broken !== undefined) throw broken.fault;

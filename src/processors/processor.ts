@@ -59,7 +59,6 @@ const runWorker = async <Kind extends StreamKind, State, Command>(running: Runni
   try {
     await runLanes(deps.bus.consume(declaration.name, { maxInFlight: deps.inFlightMax, signal: held.signal }), {
       keyOf: ({ pointer }) => pointer.stream,
-      lanes: deps.limits.lanes,
       handle: (work) => doWork(context, work),
       onFault: (work, fault) => tryAgain(running, work, fault),
     });

@@ -1,7 +1,7 @@
 /** Lanes: order within a stream, work side by side across streams, faults that end nothing, and a drain at the end. */
 import fc from 'fast-check';
 import t from 'tap';
-import { laneOf, runLanes } from '../../src/processors/lanes.js';
+import { runLanes } from '../../src/processors/lanes.js';
 
 type Item = Readonly<{ key: string; number: number }>;
 
@@ -13,39 +13,23 @@ const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-void t.test('a lane is one of so many, and always the same', async (t) => {
-  const lanes = new Set<number>();
-  for (let index = 0; index < 2_000; index += 1) {
-    const lane = laneOf(`email-${index}`, 64);
-    if (lane !== laneOf(`email-${index}`, 64)) t.fail(`email-${index} has two lanes`);
-    lanes.add(lane);
-  }
-  t.same(
-    [...lanes].sort((a, b) => a - b),
-    Array.from({ length: 64 }, (_, index) => index),
-    'all are used, and no other',
-  );
-});
-
-void t.test('whatever comes: all is handled once, in order within a key, one at a time in a lane', async () => {
+void t.test('whatever comes: all is handled once, in order within a key, one at a time of a key', async () => {
   const items = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), turns: fc.nat(3), fails: fc.boolean() }), {
     maxLength: 60,
   });
   await fc.assert(
-    fc.asyncProperty(items, fc.integer({ min: 1, max: 8 }), async (given, lanes) => {
+    fc.asyncProperty(items, async (given) => {
       const handled: (Item & { key: string })[] = [];
       const faults: number[] = [];
-      const busy = new Map<number, number>();
+      const busy = new Set<string>();
       const work = given.map((item, number) => ({ ...item, number }));
       await runLanes(from(work), {
         keyOf: ({ key }) => key,
-        lanes,
         handle: async (item) => {
-          const lane = laneOf(item.key, lanes);
-          if (busy.has(lane)) throw new Error('TWO AT ONCE');
-          busy.set(lane, item.number);
+          if (busy.has(item.key)) throw new Error('TWO AT ONCE');
+          busy.add(item.key);
           await turns(item.turns);
-          busy.delete(lane);
+          busy.delete(item.key);
           handled.push(item);
           if (item.fails) throw new Error('expected');
         },
@@ -76,12 +60,10 @@ void t.test('whatever comes: all is handled once, in order within a key, one at 
 
 void t.test('lanes do not wait for one another', async (t) => {
   const [slow, quick] = ['a', 'b'];
-  t.not(laneOf(slow, 8), laneOf(quick, 8));
   let release: (() => void) | undefined;
   const done: string[] = [];
   const running = runLanes(from([slow, slow, quick, quick]), {
     keyOf: (key) => key,
-    lanes: 8,
     handle: async (key) => {
       if (key === slow && release === undefined) await new Promise<void>((resolve) => (release = resolve));
       done.push(key);
@@ -95,12 +77,29 @@ void t.test('lanes do not wait for one another', async (t) => {
   t.same(done, [quick, quick, slow, slow]);
 });
 
+void t.test('however many are slow, what comes after them waits for none', async (t) => {
+  const releases: (() => void)[] = [];
+  const done: string[] = [];
+  const running = runLanes(from([...Array.from({ length: 500 }, (_, at) => `slow-${at}`), 'quick']), {
+    keyOf: (key) => key,
+    handle: async (key) => {
+      if (key !== 'quick') await new Promise<void>((resolve) => releases.push(resolve));
+      done.push(key);
+    },
+    onFault: (_, fault) => void t.fail(String(fault)),
+  });
+  await turns(10);
+  t.same(done, ['quick']);
+  for (const release of releases) release();
+  await running;
+  t.equal(done.length, 501);
+});
+
 void t.test('a handler that throws at once is a fault of its item alone', async (t) => {
   const done: number[] = [];
   const faults: number[] = [];
   await runLanes(from([1, 2, 3]), {
     keyOf: () => 'one',
-    lanes: 1,
     handle: (item) => {
       if (item === 2) throw new Error('at once');
       done.push(item);
@@ -116,7 +115,7 @@ void t.test('a source that fails ends the run with its fault; an empty one ends 
     yield 1;
     throw new Error('source');
   };
-  const options = { keyOf: String, lanes: 4, handle: async () => {}, onFault: () => {} };
+  const options = { keyOf: String, handle: async () => {}, onFault: () => {} };
   await t.rejects(runLanes(failing(), options), { message: 'source' });
   await t.resolves(runLanes(from<number>([]), options));
 });
@@ -131,7 +130,6 @@ void t.test('a source that fails is reported when every lane has drained: whoeve
   let fault: unknown;
   const running = runLanes(failing(), {
     keyOf: (item) => (item === 3 ? '1' : String(item)),
-    lanes: 8,
     handle: async (item) => {
       await new Promise<void>((resolve) => releases.push(resolve));
       done.push(item);

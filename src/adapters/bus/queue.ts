@@ -1,5 +1,6 @@
 /** The pointers of one processor: those that wait, by priority and in turns between teams, those that wait for their time, and those in work. */
 import { priorities, priorityShares, type Pointer, type Priority, type Room, type Work } from '../../domain/ports/bus.js';
+import { openShares, type Shares } from '../../shared/shares.js';
 import type { Fifo } from './fifo.js';
 import { turns } from './turns.js';
 
@@ -15,8 +16,7 @@ export type Queue = {
   readonly pointersMax: number;
   /** Of a team that has less than this, pointers are taken beyond the room, until it is filled twice. */
   readonly teamShare: number;
-  /** How much each priority is owed of what is taken next. */
-  readonly credits: Record<Priority, number>;
+  readonly shares: Shares<Priority>;
   /** Consumers that found nothing to do; each looks again when work comes or less is in flight. */
   readonly sleepers: Set<() => void>;
   readonly roomWaiters: Set<RoomWaiter>;
@@ -39,7 +39,7 @@ export const newQueue = (pointersMax: number): Queue => ({
   taken: new Map(),
   pointersMax,
   teamShare: Math.max(1, Math.floor(pointersMax / SHARES)),
-  credits: { high: 0, normal: 0, low: 0 },
+  shares: openShares(priorities, priorityShares),
   sleepers: new Set(),
   roomWaiters: new Set(),
 });
@@ -129,22 +129,10 @@ export const waitForRoom = (queue: Queue, of: Room, signals: readonly AbortSigna
     for (const signal of signals) signal.addEventListener('abort', waiter.resolve);
   });
 
-/** Smooth weighted round robin: each priority that waits earns its share, the one that is owed most is taken and pays for all. */
-export const take = ({ waiting, credits }: Queue): Entry | undefined => {
-  let next: Priority | undefined;
-  let shares = 0;
-  for (const priority of priorities) {
-    if (waiting[priority].isEmpty()) {
-      credits[priority] = 0;
-      continue;
-    }
-    credits[priority] += priorityShares[priority];
-    shares += priorityShares[priority];
-    if (next === undefined || credits[priority] > credits[next]) next = priority;
-  }
-  if (next === undefined) return undefined;
-  credits[next] -= shares;
-  return waiting[next].shift();
+/** Of the priorities that wait, each is given its share. */
+export const take = ({ waiting, shares }: Queue): Entry | undefined => {
+  const next = shares.next((priority) => !waiting[priority].isEmpty());
+  return next === undefined ? undefined : waiting[next].shift();
 };
 
 type ConsumeOptions = Readonly<{

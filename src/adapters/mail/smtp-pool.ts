@@ -1,5 +1,7 @@
 /** Open connections to one SMTP relay: opened when needed, kept while useful, never more than a bound. */
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { priorities, priorityShares, type Priority } from '../../domain/ports/bus.js';
+import { openShares, type Shares } from '../../shared/shares.js';
 import type { SmtpServer } from './smtp-url.js';
 
 export type SmtpTimeouts = Readonly<{
@@ -35,10 +37,11 @@ export class PoolClosed extends Error {
 
 export type SmtpPool = Readonly<{
   /**
-   * A connection that is ours until `release` or `discard`. `fresh`: one that was just opened.
+   * A connection that is ours until `release` or `discard`. `fresh`: one that was just opened. `priority`: those who wait are served by
+   * their shares, within a priority in turn.
    * Rejects with nodemailer's error where none can be opened, with PoolClosed, or with the signal's reason.
    */
-  acquire: (options: Readonly<{ fresh: boolean; signal: AbortSignal }>) => Promise<PooledConnection>;
+  acquire: (options: Readonly<{ fresh: boolean; signal: AbortSignal; priority: Priority }>) => Promise<PooledConnection>;
   release: (pooled: PooledConnection) => void;
   discard: (pooled: PooledConnection) => void;
   /** Resolves when the last connection in use was given back and all are closed. */
@@ -55,7 +58,8 @@ type PoolState = Readonly<{
   options: SmtpPoolOptions;
   /** Newest last: the one used last is used next, so that what is not needed grows idle. */
   idle: PooledConnection[];
-  waiters: Waiter[];
+  waiters: Readonly<Record<Priority, Waiter[]>>;
+  shares: Shares<Priority>;
 }> & {
   /** Connections open or being opened. */
   slots: number;
@@ -63,12 +67,19 @@ type PoolState = Readonly<{
 };
 
 export const openSmtpPool = (options: SmtpPoolOptions): SmtpPool => {
-  const state: PoolState = { options, idle: [], waiters: [], slots: 0, closed: undefined };
+  const state: PoolState = {
+    options,
+    idle: [],
+    waiters: { high: [], normal: [], low: [] },
+    shares: openShares(priorities, priorityShares),
+    slots: 0,
+    closed: undefined,
+  };
   return {
-    acquire: async ({ fresh, signal }) => {
+    acquire: async ({ fresh, signal, priority }) => {
       if (state.closed !== undefined) throw new PoolClosed();
       if (signal.aborted) throw abortError(signal);
-      const pooled = (!fresh && state.waiters.length === 0 ? takeIdle(state) : undefined) ?? (await wait(state, fresh, signal));
+      const pooled = (!fresh && nobodyWaits(state) ? takeIdle(state) : undefined) ?? (await wait(state, { fresh, signal, priority }));
       return pooled ?? (await open(state, signal));
     },
     release: (pooled) => release(state, pooled),
@@ -89,11 +100,15 @@ const freeSlot = (state: PoolState): void => {
   serve(state);
 };
 
-/** Gives what is free to who waits longest; `undefined` means: a slot is taken for it, open a connection. */
+const nobodyWaits = ({ waiters }: PoolState): boolean => priorities.every((priority) => waiters[priority].length === 0);
+
+/** Gives what is free to who is next; `undefined` means: a slot is taken for it, open a connection. */
 const serve = (state: PoolState): void => {
   const { waiters, idle, options } = state;
-  while (waiters.length > 0 && state.closed === undefined) {
-    const waiter = waiters[0]!;
+  while (state.closed === undefined && (idle.length > 0 || state.slots < options.connectionsMax)) {
+    const next = state.shares.next((priority) => waiters[priority].length > 0);
+    if (next === undefined) return;
+    const waiter = waiters[next][0]!;
     const pooled = waiter.fresh ? undefined : takeIdle(state);
     if (pooled === undefined && state.slots >= options.connectionsMax) {
       // An idle connection gives up its slot for a fresh one; `freeSlot` comes back here.
@@ -101,15 +116,15 @@ const serve = (state: PoolState): void => {
       if (oldest !== undefined) cut(oldest);
       return;
     }
-    waiters.shift();
+    waiters[next].shift();
     if (pooled === undefined) state.slots += 1;
     waiter.take(pooled);
   }
 };
 
-const wait = (state: PoolState, fresh: boolean, signal: AbortSignal): Promise<PooledConnection | undefined> =>
+const wait = (state: PoolState, { fresh, signal, priority }: Parameters<SmtpPool['acquire']>[0]): Promise<PooledConnection | undefined> =>
   new Promise((resolve, reject) => {
-    const { waiters } = state;
+    const waiters = state.waiters[priority];
     const end = (): void => signal.removeEventListener('abort', onAbort);
     const waiter: Waiter = {
       fresh,
@@ -169,7 +184,7 @@ const close = (state: PoolState): Promise<void> => {
   let resolve = (): void => undefined;
   const promise = new Promise<void>((done) => (resolve = done));
   state.closed = { promise, resolve };
-  for (const waiter of state.waiters.splice(0)) waiter.refuse(new PoolClosed());
+  for (const priority of priorities) for (const waiter of state.waiters[priority].splice(0)) waiter.refuse(new PoolClosed());
   for (const pooled of state.idle.splice(0)) quit(pooled);
   if (state.slots === 0) resolve();
   return promise;

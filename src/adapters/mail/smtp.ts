@@ -51,7 +51,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
     for (const fresh of [false, true]) {
       let pooled: PooledConnection;
       try {
-        pooled = await pool.acquire({ fresh, signal });
+        pooled = await pool.acquire({ fresh, signal, priority: message.priority ?? 'normal' });
       } catch (error) {
         if (error instanceof PoolClosed) return all(faultOutcome('mailer-closed', 'the mailer was closed'));
         if (signal.aborted) return all(faultOutcome('aborted', 'the attempt was ended before a connection was open'));
@@ -85,7 +85,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
 
 const takesSession = async (pool: SmtpPool, signal: AbortSignal): Promise<boolean> => {
   try {
-    pool.release(await pool.acquire({ fresh: true, signal }));
+    pool.release(await pool.acquire({ fresh: true, signal, priority: 'high' }));
     return true;
   } catch {
     return false;

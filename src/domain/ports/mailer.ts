@@ -1,9 +1,12 @@
 /** One message in, one outcome out. */
+import type { Priority } from './bus.js';
 
 export type OutgoingMessage = Readonly<{
   /** RFC 5321 envelope: bare addresses. */
   envelope: Readonly<{ from: string; to: readonly string[] }>;
   messageId: string;
+  /** While messages wait for a connection each priority is given its share of those that become free; `normal` where absent. */
+  priority?: Priority;
   /** The whole message, RFC 5322, CRLF line ends; sent byte for byte (a DKIM-Signature may be put before it). */
   raw: Buffer;
 }>;

@@ -122,6 +122,23 @@ void t.test('a connection is closed when it was idle, and after its messages', a
   t.equal(server.commands.filter((line) => line.endsWith('QUIT')).length, 3);
 });
 
+void t.test('while messages wait for a connection each priority is given its share of those that become free', async (t) => {
+  const server = await openSmtpScript();
+  const mailer = openSmtpMailer({ url: server.url, final: true, connectionsMax: 1, logger: silent });
+  t.teardown(() => Promise.all([mailer.close(), server.close()]));
+  const send = (name: string, priority: 'high' | 'normal' | 'low') =>
+    mailer.send({ ...message([`${name}@b.cd`]), priority }, { signal: never() });
+  const sending = [
+    ...Array.from({ length: 30 }, (_, at) => send(`low-${at}`, 'low')),
+    ...Array.from({ length: 30 }, (_, at) => send(`normal-${at}`, 'normal')),
+    send('high', 'high'),
+  ];
+  await Promise.all(sending);
+  const order = server.accepted().map(({ envelope }) => envelope.to[0]!);
+  t.ok(order.indexOf('high@b.cd') <= 2, `the high one was number ${order.indexOf('high@b.cd')}`);
+  t.ok(order.indexOf('low-3@b.cd') < order.indexOf('normal-15@b.cd'), 'and the low ones are not left out');
+});
+
 void t.test('a connection that hangs on QUIT is cut', async (t) => {
   const server = await openSmtpScript({ script: at('quit', hang) });
   const mailer = openSmtpMailer({ url: server.url, final: true, connectionsMax: 1, logger: silent });
