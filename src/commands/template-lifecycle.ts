@@ -170,7 +170,8 @@ export const changeOf = async <Id extends string, Draft extends TemplateDraft, S
     await takeBack(kind, deps, caller, { id, before, after: after.template });
     throw slugTaken(slug);
   }
-  await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, before.slug), templateId: id });
+  // The same change by another call may have been the faster one: then the slug before is the one that it has now.
+  if (before.slug !== slug) await releaseSlug(deps, caller, { stream: kind.slugStream(caller.teamId, before.slug), templateId: id });
   return after;
 };
 

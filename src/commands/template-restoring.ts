@@ -1,13 +1,12 @@
 /** What was: the versions of a template with their contents, put back into the draft, and deleted templates taken back. */
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle } from './command-handler.js';
-
+import { handle, type Loaded } from './command-handler.js';
 import { changeOf, draftOf, knownOf, mustFindOf, wishOf, type Expects, type Known, type TemplateKindOf } from './template-lifecycle.js';
-import { claimSlug, confirmSlug, slugTaken } from './template-slugs.js';
+import { claimSlug, confirmSlug, releaseSlug, slugTaken } from './template-slugs.js';
 import { invalid } from '../domain/errors.js';
 import type { TemplateDraft } from '../domain/template/events.js';
-import { findPublished, type PublishedVersion, type TemplateOf } from '../domain/template/lifecycle.js';
+import { findPublished, type PublishedVersion, type TemplateOf, type TemplateStateOf } from '../domain/template/lifecycle.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { DAY_MS } from '../domain/time.js';
 
@@ -58,19 +57,32 @@ export const restoreOf = async <Id extends string, Draft extends TemplateDraft, 
   if (loaded.state.template === undefined || loaded.teamId !== caller.teamId) throw kind.rules.notFound();
   const { template } = loaded.state;
   const slug = wanted ?? template.slug;
-  if (template.deletedAt === null) {
-    if (slug === template.slug) return knownOf(id, loaded);
-    throw invalid('request body', 'slug', 'is only for a deleted template; of this one a PATCH changes it');
-  }
+  if (template.deletedAt === null) return livingOf(id, loaded, slug);
   const deletedSince = isoTime(deps.clock.now() - deps.limits.templateRestoreDays * DAY_MS);
   if (template.deletedAt < deletedSince) throw kind.rules.notFound();
   const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
   const cause = causeOf(deps, caller);
   const command = { type: 'RestoreTemplate' as const, at: cause.at, slug, deletedSince };
   const restored = await handle(deps.eventLog, kind.stream(id), kind.decider, command, cause);
+  if (restored.events.length === 0) {
+    // Another call has taken it back meanwhile, and answers for its slug.
+    if (restored.state.template?.slug !== slug) await releaseSlug(deps, caller, claim);
+    return livingOf(id, restored, slug);
+  }
   if (!(await confirmSlug(deps, caller, claim))) {
     await handle(deps.eventLog, kind.stream(id), kind.decider, { type: 'DeleteTemplate', at: cause.at }, cause);
     throw slugTaken(slug);
   }
   return knownOf(id, restored);
+};
+
+/** A template that lives stays as it is. Throws VALIDATION_ERROR where it has another slug than the call wants. */
+const livingOf = <Id extends string, Draft extends TemplateDraft, Shown>(
+  id: Id,
+  loaded: Loaded<TemplateStateOf<Draft, Shown>>,
+  slug: string,
+): Known<Id, TemplateOf<Draft, Shown>> => {
+  const known = knownOf(id, loaded);
+  if (known.template.slug === slug) return known;
+  throw invalid('request body', 'slug', 'is only for a deleted template; of this one a PATCH changes it');
 };

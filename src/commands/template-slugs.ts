@@ -3,14 +3,13 @@ import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
 import { DomainError, invalid, WrongExpectedRevision } from '../domain/errors.js';
-import type { Cause, StreamVersion } from '../event-log/event-log.js';
 import { parseTemplateId, type StreamName } from '../domain/ids.js';
 import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
 
 /** A slug and the template that wants it. `usedBy`: whether that template lives and has the slug now. */
 export type SlugWish = Readonly<{ slug: string; stream: StreamName; templateId: string; usedBy: (ownerId: string) => Promise<boolean> }>;
 
-export type SlugClaim = Readonly<{ stream: StreamName; templateId: string; version: StreamVersion }>;
+export type SlugClaim = Readonly<{ stream: StreamName; templateId: string }>;
 
 const fold = { evolve: evolveSlug, initialState: undefined as SlugState };
 
@@ -23,26 +22,30 @@ export const claimSlug = async (deps: CommandDeps, caller: Caller, { slug, strea
     throw invalid('request body', 'slug', 'must not look like an id, by which templates are found first');
   const cause = causeOf(deps, caller);
   const { state: owner, version } = await loadState(deps.eventLog, stream, fold);
-  if (owner === templateId) return { stream, templateId, version };
+  if (owner === templateId) return { stream, templateId };
   if (owner !== undefined && (await usedBy(owner))) throw slugTaken(slug);
-  const claimed = await appendClaim(deps, { stream, templateId, version }, cause);
-  if (claimed === undefined) throw slugTaken(slug);
-  return claimed;
+  try {
+    await deps.eventLog.append(stream, version, [claimedBy(templateId, cause.at)], cause);
+  } catch (fault) {
+    if (!(fault instanceof WrongExpectedRevision)) throw fault;
+    // Another call for the same template may have been the faster one.
+    if ((await loadState(deps.eventLog, stream, fold)).state !== templateId) throw slugTaken(slug);
+  }
+  return { stream, templateId };
 };
 
-/** The template has the slug now. Out: false where another took the claim over before it had. */
-export const confirmSlug = async (deps: CommandDeps, caller: Caller, claim: SlugClaim): Promise<boolean> =>
-  (await appendClaim(deps, claim, causeOf(deps, caller))) !== undefined;
+const claimedBy = (templateId: string, at: string) => ({ type: 'TemplateSlugClaimed' as const, data: { at, templateId } });
 
-/** undefined where another was faster. */
-const appendClaim = async (deps: CommandDeps, { stream, templateId, version }: SlugClaim, cause: Cause): Promise<SlugClaim | undefined> => {
-  const event = { type: 'TemplateSlugClaimed' as const, data: { at: cause.at, templateId } };
-  try {
-    return { stream, templateId, version: await deps.eventLog.append(stream, version, [event], cause) };
-  } catch (fault) {
-    if (fault instanceof WrongExpectedRevision) return undefined;
-    throw fault;
-  }
+/**
+ * The template has the slug now: whoever found it without, and takes the claim over, comes too late from here on. Another call for the
+ * same template may have confirmed it already. Out: false where another template took the claim over before.
+ */
+export const confirmSlug = async (deps: CommandDeps, caller: Caller, { stream, templateId }: SlugClaim): Promise<boolean> => {
+  const cause = causeOf(deps, caller);
+  const event = claimedBy(templateId, cause.at);
+  const decide = (_: null, owner: SlugState) => (owner === templateId ? [event] : []);
+  const { events } = await handle(deps.eventLog, stream, { decide, ...fold }, null, cause);
+  return events.length > 0;
 };
 
 export const slugTaken = (slug: string): DomainError =>

@@ -1,9 +1,9 @@
 /** What a template was: its versions are read and put back, deleted templates are taken back, and changes are made to the revision that is meant. */
 import t from 'tap';
 import { makeCommands } from '../../src/commands/index.js';
-import { assertDefined, parseTemplateId, templateStream } from '../../src/domain/ids.js';
+import { assertDefined, parseTemplateId, templateSlugStream, templateStream } from '../../src/domain/ids.js';
 import { refusedWith } from '../support/given.js';
-import { caller, openWorld, schemaSaying, simple, stranger, welcome, withTemplate } from '../support/command-world.js';
+import { caller, openWorld, schemaSaying, simple, stranger, TEAM, welcome, withTemplate } from '../support/command-world.js';
 
 const DAY_MS = 86_400_000;
 
@@ -84,6 +84,34 @@ void t.test('where the program dies while a template is taken back, the slug nam
     else t.equal(found.id, template.id);
   }
   t.fail('it never came to an end');
+});
+
+void t.test('two calls at once take a template back once, and each answers what then is so', async (t) => {
+  // The second call runs whole in each pause of the first.
+  for (const slug of ['welcome', 'welcome-2']) {
+    for (const pause of [1, 2, 3, 4, 5, 6]) {
+      const { commands, deps, store, template } = await withTemplate();
+      await commands.deleteTemplate(caller, 'welcome');
+      const calls = [commands.restoreTemplate(caller, template.id, {})];
+      let count = 0;
+      store.beforeAppend(async () => {
+        if ((count += 1) !== pause) return;
+        calls.push(commands.restoreTemplate(caller, template.id, { slug }));
+        await Promise.allSettled(calls.slice(1));
+      });
+      await Promise.allSettled(calls);
+      store.beforeAppend(undefined);
+      const found = await commands.getTemplate(caller, template.id);
+      t.equal((await commands.getTemplate(caller, found.slug)).id, template.id);
+      t.equal((await deps.slug(templateSlugStream(TEAM, found.slug))).state, template.id);
+      const outcomes = await Promise.allSettled(calls);
+      for (const outcome of outcomes) {
+        if (outcome.status === 'fulfilled') t.strictSame(outcome.value.slug, found.slug, `${slug}, pause ${pause}`);
+        else t.match(outcome.reason, { code: 'VALIDATION_ERROR' });
+      }
+      if (slug === 'welcome') t.ok(outcomes.every(({ status }) => status === 'fulfilled'));
+    }
+  }
 });
 
 void t.test('an attachment template is taken back, and its versions are read, as of an email', async (t) => {

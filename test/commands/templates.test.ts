@@ -167,6 +167,24 @@ void t.test('a slug that changes is free for another at once', async (t) => {
   t.not((await commands.createTemplate(caller, welcome)).id, template.id);
 });
 
+void t.test('the same change of a slug by two calls at once is made once, and the slug stays the template’s', async (t) => {
+  for (const pause of [1, 2, 3, 4, 5, 6]) {
+    const { commands, deps, store, template } = await withTemplate();
+    const rename = () => commands.updateTemplate(caller, template.id, { slug: 'hello' });
+    const calls = [rename()];
+    let count = 0;
+    store.beforeAppend(async () => {
+      if ((count += 1) !== pause) return;
+      calls.push(rename());
+      await Promise.allSettled(calls.slice(1));
+    });
+    for (const { slug } of await Promise.all(calls)) t.equal(slug, 'hello', `pause ${pause}`);
+    await Promise.all(calls);
+    t.equal((await deps.slug(templateSlugStream(TEAM, 'hello'))).state, template.id);
+    t.equal((await deps.slug(templateSlugStream(TEAM, 'welcome'))).state, undefined);
+  }
+});
+
 const dieAfter = (store: Awaited<ReturnType<typeof openWorld>>['store'], appends: number): void => {
   let count = 0;
   store.beforeAppend(() => ((count += 1) > appends ? Promise.reject(new Error('died')) : undefined));
