@@ -7,6 +7,7 @@ import { killTest } from '../e2e/kill.js';
 import { clocksTest } from './clocks.js';
 import { diskTest } from './disk.js';
 import { documentsTest } from './documents.js';
+import { fullDiskTest } from './full-disk.js';
 import { relaysTest } from './relays.js';
 import { outageTest } from './outage.js';
 import type { FaultReport, ProgramOptions } from './report.js';
@@ -24,6 +25,10 @@ const programs: Readonly<Record<string, Program>> = {
   relay: { what: 'relays that misbehave', run: relaysTest },
   disk: { what: 'full disks and failing syncs', run: ({ rounds, ...options }) => diskTest({ ...options, rounds: rounds * 10 }) },
   clock: { what: 'clocks that are set', run: ({ rounds, ...options }) => clocksTest({ ...options, rounds: rounds * 20 }) },
+  'full-disk': {
+    what: 'a real server whose files may not grow',
+    run: ({ rounds, ...options }) => fullDiskTest({ ...options, rounds: rounds * 20 }),
+  },
   documents: { what: 'heavy documents of one team beside small ones of another', run: documentsTest },
   sizes: { what: 'inputs of hostile sizes', run: sizesTest },
 };
