@@ -52,7 +52,14 @@ export const openStores = (config: Config, logger: Logger): Stores => {
   const mayCreate = !existsSync(places.keys) && !existsSync(places.log);
   const masterKey = loadMasterKey({ value: config.masterKey, file: config.masterKeyFile, mayCreate });
   const store = sound(places.log, LOG_HELP, () => openSqliteEventStore({ file: places.log }));
-  const keys = sound(places.keys, KEYS_HELP, () => openSqliteKeys({ file: places.keys, masterKey }));
+  const keys = sound(places.keys, KEYS_HELP, () =>
+    openSqliteKeys({
+      file: places.keys,
+      masterKey,
+      writeLevel: config.writeEvents,
+      onFault: (row) => logger.error({ file: places.keys, row }, 'a row of keys was changed or exchanged; its keys are taken for missing'),
+    }),
+  );
   const readModels = openSqliteReadModels({
     file: places.readModels,
     onFault: (err) => logger.error({ err }, 'the write-ahead log of a read model still holds what was erased, and could not be cut'),

@@ -161,6 +161,7 @@ export const memoryKeys = (): MemoryKeys => {
       for (const id of ids) keys.delete(id);
       return { journalMs: 0 };
     },
+    faults: async () => [],
     mark: async () => noted,
     setMark: async (mark) => {
       noted = mark;

@@ -1,12 +1,12 @@
 /**
- * The table of wrapped keys: rows of equal size that fill one page each, written once, many keys in each. A destroyed key is
- * overwritten in place, and no row is ever deleted or grows, for the database would copy rows from page to page and leave
- * the old copies in the free space.
+ * The table of wrapped keys: rows of equal size that fill one page each, many keys in each. A row is overwritten in place where a key of
+ * it is destroyed, and none is ever deleted or outgrows its page, for the database would copy rows from page to page and leave the old
+ * copies in the free space.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { LogMark } from '../../domain/ports/keys.js';
 import { inTransaction, type Database } from '../sqlite/database.js';
-import { keysPerRow, wrappedRowSizeBytes } from './wrapping.js';
+import { keysPerRow, wrappedRowSizeBytes, type WrappedRow } from './wrapping.js';
 
 /**
  * Rows are numbered by the time, in microseconds, so that a table that was put back from an older backup never gives a number
@@ -15,42 +15,71 @@ import { keysPerRow, wrappedRowSizeBytes } from './wrapping.js';
 const rowsPerMs = 1_000;
 
 export type KeyTable = Readonly<{
-  wrapped: (row: number) => Buffer | undefined;
-  /** Inside a transaction. Out: the number of the new row, higher than any before it. */
-  add: (wrapped: Buffer) => number;
+  wrapped: (row: number) => WrappedRow | undefined;
+  /** Inside a transaction. In: what wraps the row of a number. Out: the number of the new row, higher than any before it. */
+  add: (wrap: (row: number) => WrappedRow) => number;
   /** Inside a transaction: the row as it now stands. */
-  replace: (row: number, wrapped: Buffer) => void;
+  replace: (row: number, wrapped: WrappedRow) => void;
+  /** The numbers of the rows after one, at most so many, in order. */
+  rowsAfter: (row: number, limit: number) => readonly number[];
+  /** Whether every row was found to have a tag; false again once one without is added. */
+  isBound: () => boolean;
+  setBound: (isBound: boolean) => void;
   mark: () => LogMark | undefined;
   setMark: (mark: LogMark) => void;
 }>;
+
+/** In the header of the file: every row has a tag. */
+const ALL_BOUND = 1;
 
 const schema = `
   CREATE TABLE IF NOT EXISTS master (one INTEGER PRIMARY KEY CHECK (one = 1), value BLOB NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS mark (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS keys (
     row INTEGER PRIMARY KEY,
-    wrapped BLOB NOT NULL CHECK (length(wrapped) = ${wrappedRowSizeBytes})
+    wrapped BLOB NOT NULL CHECK (length(wrapped) = ${wrappedRowSizeBytes}),
+    tag BLOB
   ) STRICT`;
 
 /** Throws where the keys were wrapped by another master key than the one whose check value is given. */
 export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTable => {
   inTransaction(database, () => {
     database.exec(schema);
+    addTagColumn(database);
     checkMasterKey(database, masterKeyCheck);
   });
-  const select = database.prepare<[number], Buffer>('SELECT wrapped FROM keys WHERE row = ?').pluck();
-  const insert = database.prepare('INSERT INTO keys (row, wrapped) SELECT max(?, coalesce(max(row), 0) + 1), ? FROM keys');
-  const update = database.prepare('UPDATE keys SET wrapped = ? WHERE row = ?');
+  const select = database.prepare<[number], [Buffer, Buffer | null]>('SELECT wrapped, tag FROM keys WHERE row = ?').raw(true);
+  const nextRow = database.prepare<[number], number>('SELECT max(?, coalesce(max(row), 0) + 1) FROM keys').pluck();
+  const insert = database.prepare('INSERT INTO keys (row, wrapped, tag) VALUES (?, ?, ?)');
+  const update = database.prepare('UPDATE keys SET wrapped = ?, tag = ? WHERE row = ?');
+  const selectAfter = database.prepare<[number, number], number>('SELECT row FROM keys WHERE row > ? ORDER BY row LIMIT ?').pluck();
   const selectMark = database.prepare<[], LogMark>('SELECT position, hash FROM mark');
   const upsertMark = database.prepare('INSERT OR REPLACE INTO mark (one, position, hash) VALUES (1, ?, ?)');
 
   return {
-    wrapped: (row) => select.get(row),
-    add: (wrapped) => Number(insert.run(Date.now() * rowsPerMs, wrapped).lastInsertRowid),
-    replace: (row, wrapped) => void update.run(wrapped, row),
+    wrapped: (row) => {
+      const found = select.get(row);
+      return found && { bytes: found[0], tag: found[1] ?? undefined };
+    },
+    add: (wrap) => {
+      const row = nextRow.get(Date.now() * rowsPerMs)!;
+      const { bytes, tag } = wrap(row);
+      insert.run(row, bytes, tag ?? null);
+      return row;
+    },
+    replace: (row, { bytes, tag }) => void update.run(bytes, tag ?? null, row),
+    rowsAfter: (row, limit) => selectAfter.all(row, limit),
+    isBound: () => database.pragma('user_version', { simple: true }) === ALL_BOUND,
+    setBound: (isBound) => void database.pragma(`user_version = ${isBound ? ALL_BOUND : 0}`),
     mark: () => selectMark.get(),
     setMark: ({ position, hash }) => void upsertMark.run(position, hash),
   };
+};
+
+/** A file of before rows had a tag gets the column; its rows have none until they are wrapped anew. */
+export const addTagColumn = (database: Database): void => {
+  if ((database.pragma('table_info(keys)') as { name: string }[]).some(({ name }) => name === 'tag')) return;
+  database.exec('ALTER TABLE keys ADD COLUMN tag BLOB');
 };
 
 /** Where a key stands. As text: `<row>.<index>`. */

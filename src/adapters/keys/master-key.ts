@@ -1,10 +1,11 @@
 /** What is derived from the master key, each under a purpose of its own (HKDF, RFC 5869). */
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { keySizeBytes } from './sealing.js';
+import type { Wrapping } from './wrapping.js';
 
 export type MasterKey = Readonly<{
   /** Wraps the keys of the table. */
-  wrapping: KeyObject;
+  wrapping: Wrapping;
   /** Tells whether a database was made with this master key; says nothing about the key itself. */
   check: Buffer;
   fingerprint: (purpose: string, text: string | Uint8Array) => string;
@@ -29,7 +30,10 @@ export const deriveFrom = (masterKey: Buffer): MasterKey => {
   };
 
   return {
-    wrapping: createSecretKey(derive('sealpost key wrapping')),
+    wrapping: {
+      free: createSecretKey(derive('sealpost key wrapping')),
+      bound: createSecretKey(derive('sealpost key wrapping bound to the row')),
+    },
     check: derive('sealpost master key check'),
     fingerprint: (purpose, text) => createHmac('sha256', fingerprintKey(purpose)).update(text).digest('hex'),
   };

@@ -1,6 +1,7 @@
 /** Sealing keys in a SQLite file of their own, wrapped by the master key, so that a backup of the log carries none. */
-import type { KeyObject } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
+import { BOUND_SEALS_FROM, WRITE_LEVEL_NEWEST } from '../../domain/write-level.js';
 import { boundedCache } from '../../shared/bounded-cache.js';
 import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
@@ -9,20 +10,32 @@ import { keyPool } from './key-pool.js';
 import { keyIdOf, openKeyTable, parseKeyId, type KeyTable } from './key-table.js';
 import { deriveFrom } from './master-key.js';
 import { sealingKey } from './sealing.js';
-import { keysPerRow, makeKeys, openRow, withoutKeys } from './wrapping.js';
+import { bindRow, isSameRow, keysPerRow, makeKeys, openRow, withoutKeys, type WrappedRow, type Wrapping } from './wrapping.js';
 
 type Change =
-  Readonly<{ kind: 'make' }> | Readonly<{ kind: 'destroy'; ids: readonly string[] }> | Readonly<{ kind: 'mark'; mark: LogMark }>;
+  | Readonly<{ kind: 'make' }>
+  | Readonly<{ kind: 'destroy'; ids: readonly string[] }>
+  | Readonly<{ kind: 'mark'; mark: LogMark }>
+  /** Wraps rows anew that have no tag. */
+  | Readonly<{ kind: 'bind'; rows: readonly number[] }>
+  | Readonly<{ kind: 'bound' }>;
+
+type Options = Readonly<{
+  /** The level of what is written; default: the newest. */
+  writeLevel?: number;
+  /** Told once of each row that does not verify. */
+  onFault?: (row: number) => void;
+}>;
 
 /**
  * In: the database file, made where there is none, and the master key (32 bytes).
  * Throws where the file was made with another master key.
  */
-export const openSqliteKeys = ({ file, masterKey }: Readonly<{ file: string; masterKey: Buffer }>): Keys => {
+export const openSqliteKeys = ({ file, masterKey, ...options }: Options & Readonly<{ file: string; masterKey: Buffer }>): Keys => {
   const master = deriveFrom(masterKey);
   const database = openDatabase({ file, synchronous: 'full', secureDelete: true });
   try {
-    return keysOn(database, master);
+    return keysOn(database, master, options);
   } catch (error) {
     database.close();
     throw error;
@@ -30,26 +43,36 @@ export const openSqliteKeys = ({ file, masterKey }: Readonly<{ file: string; mas
 };
 
 /** The keys on an open database, which they close with themselves. */
-export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>): Keys => {
+export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>, options: Options = {}): Keys => {
+  const { writeLevel = WRITE_LEVEL_NEWEST, onFault = () => {} } = options;
+  const isBound = writeLevel >= BOUND_SEALS_FROM;
+  const { wrapping } = master;
   const table = openKeyTable(database, master.check);
-  const rows = openedRows(master.wrapping);
+  const rows = openedRows(wrapping, onFault);
   const commits = groupCommit<Change, readonly NewKey[]>({
     database,
-    weight: (change) => (change.kind === 'destroy' ? change.ids.length : 1),
+    weight: (change) => (change.kind === 'destroy' ? change.ids.length : change.kind === 'bind' ? change.rows.length : 1),
     apply: (change) => {
       switch (change.kind) {
         case 'make':
-          return make(table, master.wrapping);
+          return make(table, wrapping, isBound);
         case 'destroy':
-          return destroy(table, rows, change.ids);
+          return destroy(table, wrapping, rows, change.ids);
         case 'mark':
           table.setMark(change.mark);
+          return [];
+        case 'bind':
+          return bind(table, wrapping, change.rows);
+        case 'bound':
+          table.setBound(true);
           return [];
       }
     },
   });
   const pool = keyPool(() => commits.run({ kind: 'make' }), keysPerRow / 2);
   const emptyLog = logTruncation(database);
+  // Where the disk refuses, or the keys are closed before it is done, the next start goes on with it.
+  if (isBound && !table.isBound()) bindAll(table, commits.run).catch(() => {});
 
   return {
     create: pool.take,
@@ -59,6 +82,7 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
       await emptyLog();
       return { journalMs: 0 };
     },
+    faults: () => faultsOf(table, wrapping, database.name),
     mark: async () => table.mark(),
     setMark: async (mark) => void (await commits.run({ kind: 'mark', mark })),
     fingerprint: master.fingerprint,
@@ -70,30 +94,73 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
   };
 };
 
-const make = (table: KeyTable, wrapping: KeyObject): readonly NewKey[] => {
-  const { keys, wrapped } = makeKeys(wrapping);
-  const row = table.add(wrapped);
+const make = (table: KeyTable, wrapping: Wrapping, isBound: boolean): readonly NewKey[] => {
+  const { keys, wrap } = makeKeys();
+  const row = table.add((number) => wrap(wrapping, number, isBound));
+  if (!isBound && table.isBound()) table.setBound(false);
   return keys.map((key, index) => ({ id: keyIdOf({ row, index }), key: sealingKey(key) }));
 };
 
-const destroy = (table: KeyTable, rows: ReturnType<typeof openedRows>, ids: readonly string[]): readonly NewKey[] => {
+const destroy = (table: KeyTable, wrapping: Wrapping, rows: OpenedRows, ids: readonly string[]): readonly NewKey[] => {
   for (const [row, named] of byRow(ids)) {
     const wrapped = table.wrapped(row);
     rows.forget(row);
     const indexes = named.map(({ index }) => index);
-    if (wrapped !== undefined) table.replace(row, withoutKeys(wrapped, indexes));
+    if (wrapped !== undefined) table.replace(row, withoutKeys(wrapping, row, wrapped, indexes));
   }
   return [];
 };
 
-const keysAmong = (table: KeyTable, rows: ReturnType<typeof openedRows>, ids: readonly string[]): ReadonlyMap<string, SealingKey> => {
+const bind = (table: KeyTable, wrapping: Wrapping, rows: readonly number[]): readonly NewKey[] => {
+  for (const row of rows) {
+    const wrapped = table.wrapped(row);
+    if (wrapped?.tag === undefined && wrapped !== undefined) table.replace(row, bindRow(wrapping, row, wrapped));
+  }
+  return [];
+};
+
+/** Rows of one commit, so that others get their turn. */
+const ROWS_AT_ONCE = 64;
+
+/** Wraps every row anew that was written before rows had a tag. */
+const bindAll = async (table: KeyTable, commit: (change: Change) => Promise<unknown>): Promise<void> => {
+  for (let last = 0; ;) {
+    const rows = table.rowsAfter(last, ROWS_AT_ONCE);
+    if (rows.length === 0) break;
+    const free = rows.filter((row) => table.wrapped(row)?.tag === undefined);
+    if (free.length > 0) await commit({ kind: 'bind', rows: free });
+    else await turn();
+    last = rows.at(-1)!;
+  }
+  await commit({ kind: 'bound' });
+};
+
+const faultsOf = async (table: KeyTable, wrapping: Wrapping, file: string): Promise<readonly string[]> => {
+  const faults: string[] = [];
+  const mustBeBound = table.isBound();
+  for (let last = 0; ;) {
+    const rows = table.rowsAfter(last, ROWS_AT_ONCE);
+    if (rows.length === 0) return faults;
+    for (const row of rows) {
+      const wrapped = table.wrapped(row);
+      if (wrapped === undefined) continue;
+      if (wrapped.tag === undefined && mustBeBound) faults.push(`${file}: row ${row} has lost its tag`);
+      else if (openRow(wrapping, row, wrapped) === undefined)
+        faults.push(`${file}: row ${row} is not what was written there: it was changed, or put in the place of another`);
+    }
+    last = rows.at(-1)!;
+    await turn();
+  }
+};
+
+const keysAmong = (table: KeyTable, rows: OpenedRows, ids: readonly string[]): ReadonlyMap<string, SealingKey> => {
   const found = new Map<string, SealingKey>();
   for (const [row, named] of byRow(ids)) {
     const wrapped = table.wrapped(row);
     if (wrapped === undefined) continue;
     const keyAt = rows.open(row, wrapped);
     for (const { id, index } of named) {
-      const key = keyAt(index);
+      const key = keyAt?.(index);
       if (key !== undefined) found.set(id, sealingKey(key));
     }
   }
@@ -102,21 +169,35 @@ const keysAmong = (table: KeyTable, rows: ReturnType<typeof openedRows>, ids: re
 
 const openedRowsMax = 8;
 
+type OpenedRows = Readonly<{
+  /** What gives the keys of the row; undefined where the row does not verify. */
+  open: (row: number, wrapped: WrappedRow) => ReturnType<typeof openRow>;
+  forget: (row: number) => void;
+}>;
+
+/** So many faulty rows are told of once each. */
+const FAULTS_NOTED_MAX = 1_000;
+
 /**
  * Emails that are made together have their keys in one row, and are delivered together: the rows opened last are kept open. What
  * stands in the database is compared each time, so a key that was destroyed, by whatever process, is not found here either.
  */
-const openedRows = (wrapping: KeyObject) => {
-  const opened = boundedCache<number, Readonly<{ wrapped: Buffer; keyAt: ReturnType<typeof openRow> }>>({ entriesMax: openedRowsMax });
+const openedRows = (wrapping: Wrapping, onFault: (row: number) => void): OpenedRows => {
+  const opened = boundedCache<number, Readonly<{ wrapped: WrappedRow; keyAt: ReturnType<typeof openRow> }>>({ entriesMax: openedRowsMax });
+  const faulty = boundedCache<number, true>({ entriesMax: FAULTS_NOTED_MAX });
   return {
-    open: (row: number, wrapped: Buffer): ReturnType<typeof openRow> => {
+    open: (row, wrapped) => {
       const known = opened.get(row);
-      if (known !== undefined && known.wrapped.equals(wrapped)) return known.keyAt;
-      const keyAt = openRow(wrapping, wrapped);
+      if (known !== undefined && isSameRow(known.wrapped, wrapped)) return known.keyAt;
+      const keyAt = openRow(wrapping, row, wrapped);
+      if (keyAt === undefined && faulty.get(row) === undefined) {
+        faulty.set(row, true);
+        onFault(row);
+      }
       opened.set(row, { wrapped, keyAt });
       return keyAt;
     },
-    forget: (row: number): void => void opened.delete(row),
+    forget: (row) => void opened.delete(row),
   };
 };
 

@@ -1,44 +1,119 @@
 /**
- * How the keys of one row are wrapped: AES-256-CTR (NIST SP 800-38A) under the wrapping key, with a random start of the counter
- * that stands before them. Each key can be overwritten without touching its neighbours, and a row is unwrapped in one stroke.
- * No tag is needed here: what a key has sealed carries its own, so a changed or exchanged key opens nothing.
+ * How the keys of one row are wrapped. A bound row is AES-256-GCM (NIST SP 800-38D) with the number of the row and the list of its
+ * destroyed keys authenticated, and its tag beside it, so a row that was changed or put in the place of another is found; to destroy a
+ * key of it the row is wrapped anew without that key. A free row, as it was written before there were tags, is AES-256-CTR (SP 800-38A) and a destroyed key of it is overwritten.
+ * Both stand under keys of their own and have the same size, the random nonce first.
  */
 import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from 'node:crypto';
 import { keySizeBytes } from './sealing.js';
 
 /** As many as one page of the database holds in one row. */
 export const keysPerRow = 120;
-const counterSizeBytes = 16;
-export const wrappedRowSizeBytes = counterSizeBytes + keysPerRow * keySizeBytes;
+const nonceSizeBytes = 16;
+const plainSizeBytes = keysPerRow * keySizeBytes;
+export const wrappedRowSizeBytes = nonceSizeBytes + plainSizeBytes;
 
+export type Wrapping = Readonly<{ free: KeyObject; bound: KeyObject }>;
+
+/** `tag`: the tag and, behind it, which keys are destroyed, so that this is told without a key; undefined for a free row. */
+export type WrappedRow = Readonly<{ bytes: Buffer; tag: Buffer | undefined }>;
+
+export const isSameRow = (a: WrappedRow, b: WrappedRow): boolean =>
+  a.bytes.equals(b.bytes) && (a.tag === undefined || b.tag === undefined ? a.tag === b.tag : a.tag.equals(b.tag));
+
+/** What stands in the place of a destroyed key of a free row. */
 const DESTROYED = Buffer.alloc(keySizeBytes);
-const startOf = (index: number): number => counterSizeBytes + index * keySizeBytes;
 
-/** Fresh keys, and the row that holds them wrapped. */
-export const makeKeys = (wrappingKey: KeyObject): Readonly<{ keys: readonly Buffer[]; wrapped: Buffer }> => {
-  const counter = randomBytes(counterSizeBytes);
-  const plain = randomBytes(keysPerRow * keySizeBytes);
-  const wrapped = Buffer.concat([counter, createCipheriv('aes-256-ctr', wrappingKey, counter).update(plain)], wrappedRowSizeBytes);
+const tagSizeBytes = 16;
+/** A bit for each key of a bound row, behind the tag. */
+const destroyedSizeBytes = keysPerRow / 8;
+const NONE_DESTROYED = Buffer.alloc(destroyedSizeBytes);
+
+const keyAt = (plain: Buffer, index: number): Buffer => plain.subarray(index * keySizeBytes, (index + 1) * keySizeBytes);
+const contextOf = (row: number, destroyed: Buffer): Buffer => Buffer.concat([Buffer.from(`sealpost keys of row ${row}\n`), destroyed]);
+
+/** Fresh keys, and what wraps them for the row of that number. */
+export const makeKeys = (): Readonly<{
+  keys: readonly Buffer[];
+  wrap: (wrapping: Wrapping, row: number, isBound: boolean) => WrappedRow;
+}> => {
+  const plain = randomBytes(plainSizeBytes);
   return {
-    keys: Array.from({ length: keysPerRow }, (_, index) => plain.subarray(index * keySizeBytes, (index + 1) * keySizeBytes)),
-    wrapped,
+    keys: Array.from({ length: keysPerRow }, (_, index) => keyAt(plain, index)),
+    wrap: (wrapping, row, isBound) => (isBound ? wrapBound(wrapping, row, plain) : wrapFree(wrapping, plain)),
   };
 };
 
-/** In: a row. Out: its key at `index` (32 bytes), undefined where that is destroyed. */
-export const openRow = (wrappingKey: KeyObject, wrapped: Buffer): ((index: number) => Buffer | undefined) => {
-  const plain = createDecipheriv('aes-256-ctr', wrappingKey, wrapped.subarray(0, counterSizeBytes)).update(
-    wrapped.subarray(counterSizeBytes),
-  );
-  return (index) => (isDestroyed(wrapped, index) ? undefined : plain.subarray(index * keySizeBytes, (index + 1) * keySizeBytes));
+const wrapFree = ({ free }: Wrapping, plain: Buffer): WrappedRow => {
+  const counter = randomBytes(nonceSizeBytes);
+  return {
+    bytes: Buffer.concat([counter, createCipheriv('aes-256-ctr', free, counter).update(plain)], wrappedRowSizeBytes),
+    tag: undefined,
+  };
 };
 
-export const isDestroyed = (wrapped: Buffer, index: number): boolean =>
-  wrapped.subarray(startOf(index), startOf(index + 1)).equals(DESTROYED);
+const wrapBound = ({ bound }: Wrapping, row: number, plain: Buffer, destroyed: Buffer = NONE_DESTROYED): WrappedRow => {
+  const nonce = randomBytes(nonceSizeBytes);
+  const cipher = createCipheriv('aes-256-gcm', bound, nonce);
+  cipher.setAAD(contextOf(row, destroyed));
+  const bytes = Buffer.concat([nonce, cipher.update(plain)], wrappedRowSizeBytes);
+  cipher.final();
+  return { bytes, tag: Buffer.concat([cipher.getAuthTag(), destroyed]) };
+};
 
-/** The row without its keys at those indexes. */
-export const withoutKeys = (wrapped: Buffer, indexes: readonly number[]): Buffer => {
-  const left = Buffer.from(wrapped);
-  for (const index of indexes) DESTROYED.copy(left, startOf(index));
-  return left;
+/** Told without any key. */
+export const isDestroyed = ({ bytes, tag }: WrappedRow, index: number): boolean =>
+  tag === undefined
+    ? keyAt(bytes.subarray(nonceSizeBytes), index).equals(DESTROYED)
+    : ((tag[tagSizeBytes + (index >> 3)] ?? 0) & (1 << (index & 7))) !== 0;
+
+/** The bits of those keys that are destroyed. */
+const destroyedIn = (wrapped: WrappedRow, more: readonly number[] = []): Buffer => {
+  const bits = Buffer.alloc(destroyedSizeBytes);
+  for (let index = 0; index < keysPerRow; index += 1) if (isDestroyed(wrapped, index)) bits[index >> 3]! |= 1 << (index & 7);
+  for (const index of more) bits[index >> 3]! |= 1 << (index & 7);
+  return bits;
+};
+
+/** The plain keys of a row, of which those that are destroyed mean nothing; undefined where the row is not what was written under that number. */
+const unwrap = (wrapping: Wrapping, row: number, { bytes, tag }: WrappedRow): Buffer | undefined => {
+  const [nonce, ciphertext] = [bytes.subarray(0, nonceSizeBytes), bytes.subarray(nonceSizeBytes)];
+  if (tag === undefined) return createDecipheriv('aes-256-ctr', wrapping.free, nonce).update(ciphertext);
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', wrapping.bound, nonce, { authTagLength: tagSizeBytes });
+    decipher.setAAD(contextOf(row, tag.subarray(tagSizeBytes)));
+    decipher.setAuthTag(tag.subarray(0, tagSizeBytes));
+    const plain = decipher.update(ciphertext);
+    decipher.final();
+    return plain;
+  } catch {
+    return undefined;
+  }
+};
+
+/** In: a row. Out: its key at `index` (32 bytes), undefined where that is destroyed; undefined for a row that does not verify. */
+export const openRow = (wrapping: Wrapping, row: number, wrapped: WrappedRow): ((index: number) => Buffer | undefined) | undefined => {
+  const plain = unwrap(wrapping, row, wrapped);
+  return plain && ((index) => (isDestroyed(wrapped, index) ? undefined : keyAt(plain, index)));
+};
+
+/** The row without its keys at those indexes. Of one that does not verify their bytes are overwritten, and it verifies no more than before. */
+export const withoutKeys = (wrapping: Wrapping, row: number, wrapped: WrappedRow, indexes: readonly number[]): WrappedRow => {
+  const plain = wrapped.tag === undefined ? undefined : unwrap(wrapping, row, wrapped);
+  if (plain !== undefined) return wrapBound(wrapping, row, withZeros(plain, indexes), destroyedIn(wrapped, indexes));
+  const bytes = Buffer.from(wrapped.bytes);
+  withZeros(bytes.subarray(nonceSizeBytes), indexes);
+  return { ...wrapped, bytes };
+};
+
+const withZeros = (keys: Buffer, indexes: readonly number[]): Buffer => {
+  for (const index of indexes) keyAt(keys, index).fill(0);
+  return keys;
+};
+
+/** A free row as a bound one; a row that is bound already stays as it is. */
+export const bindRow = (wrapping: Wrapping, row: number, wrapped: WrappedRow): WrappedRow => {
+  if (wrapped.tag !== undefined) return wrapped;
+  const indexes = Array.from({ length: keysPerRow }, (_, index) => index).filter((index) => isDestroyed(wrapped, index));
+  return wrapBound(wrapping, row, withZeros(unwrap(wrapping, row, wrapped)!, indexes), destroyedIn(wrapped));
 };

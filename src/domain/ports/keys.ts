@@ -26,13 +26,15 @@ export type Keys = Readonly<{
    * Keys may be made ahead and are then given at once; one that was made and never given to anybody harms nobody.
    */
   create: () => MaybePromise<NewKey>;
-  /** The keys that exist among `ids`; one that was destroyed is absent. */
+  /** The keys that exist among `ids`; one that was destroyed is absent, and so is one that is damaged. */
   getMany: (ids: readonly string[]) => Promise<ReadonlyMap<string, SealingKey>>;
   /**
    * Irreversible, and harmless to repeat. When it resolves no reader is given the key any more. The engine's own journal may still hold
    * the wrapped key for at most `journalMs` (0: it stands nowhere), after which neither a file nor a replica has it.
    */
   destroy: (ids: readonly string[]) => Promise<Readonly<{ journalMs: number }>>;
+  /** What is damaged or exchanged in the store, each as a text that names its place; empty where all is as it was written. */
+  faults: () => Promise<readonly string[]>;
   /** The mark that was set last, undefined before the first. It is kept with the keys: an older copy of them has an older one. */
   mark: () => Promise<LogMark | undefined>;
   /** Notes up to which event of the log every key is destroyed that is to be destroyed. */

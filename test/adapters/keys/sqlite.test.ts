@@ -9,6 +9,9 @@ import { keysOn, openSqliteKeys } from '../../../src/adapters/keys/sqlite.js';
 import { openDatabase } from '../../../src/adapters/sqlite/database.js';
 import { keysSuite, masterKeyA } from '../../contracts/keys-suite.js';
 import { filesHolding, temporaryDirectory } from '../../support/data-directory.js';
+import { eventually } from '../../support/wait.js';
+
+t.setTimeout(120_000);
 
 void t.test('the contract', async (t) => {
   const directory = temporaryDirectory(t);
@@ -104,4 +107,101 @@ void t.test('the file is for its owner alone', async (t) => {
   t.teardown(() => keys.close());
   await keys.create();
   for (const name of ['keys.db', 'keys.db-wal', 'keys.db-shm']) t.equal(statSync(join(directory, 'deep', name)).mode & 0o077, 0, name);
+});
+
+type Tampered = Readonly<{ row: number; wrapped: Buffer; tag: Buffer | null }>;
+const rowsIn = (file: string): readonly Tampered[] => {
+  const database = openDatabase({ file, synchronous: 'full' });
+  const rows = database.prepare<[], Tampered>('SELECT row, wrapped, tag FROM keys ORDER BY row').all();
+  database.close();
+  return rows;
+};
+const write = (file: string, rows: readonly Tampered[]): void => {
+  const database = openDatabase({ file, synchronous: 'full' });
+  for (const { row, wrapped, tag } of rows) database.prepare('UPDATE keys SET wrapped = ?, tag = ? WHERE row = ?').run(wrapped, tag, row);
+  database.close();
+};
+const flipped = (bytes: Buffer, at: number): Buffer => {
+  const copy = Buffer.from(bytes);
+  copy[at]! ^= 1;
+  return copy;
+};
+
+void t.test('a row of keys that was exchanged or changed gives no key, is told of once, and is found by a look at all', async (t) => {
+  const changes: Readonly<Record<string, (first: Tampered, second: Tampered) => readonly Tampered[]>> = {
+    'two rows exchanged': (first, second) => [
+      { ...second, row: first.row },
+      { ...first, row: second.row },
+    ],
+    'a row copied over another': (first, second) => [{ ...second, row: first.row }],
+    'a bit of a key': (first) => [{ ...first, wrapped: flipped(first.wrapped, 40) }],
+    'a bit of the nonce': (first) => [{ ...first, wrapped: flipped(first.wrapped, 3) }],
+    'a bit of the tag': (first) => [{ ...first, tag: flipped(first.tag!, 3) }],
+    'a tag of another size': (first) => [{ ...first, tag: first.tag!.subarray(0, 4) }],
+    'a key said to be destroyed that is not': (first) => [{ ...first, tag: flipped(first.tag!, 20) }],
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    const file = join(temporaryDirectory(t), 'keys.db');
+    const told: number[] = [];
+    const keys = openSqliteKeys({ file, masterKey: masterKeyA, onFault: (row) => void told.push(row) });
+    t.teardown(() => keys.close());
+    const made = await Promise.all(Array.from({ length: 250 }, () => keys.create()));
+    t.same(await keys.faults(), []);
+    const [first, second] = rowsIn(file);
+    const changed = change(first!, second!);
+    write(file, changed);
+    const lost = new Set(changed.map(({ row }) => row));
+    const rowOf = (id: string): number => parseKeyId(id)!.row;
+    for (let reader = 0; reader < 2; reader += 1) {
+      const found = await keys.getMany(made.map(({ id }) => id));
+      t.ok(
+        made.every(({ id }) => found.has(id) === !lost.has(rowOf(id))),
+        name,
+      );
+      for (const { id, key } of made) found.get(id)?.open(key.seal('x', 'c'), 'c');
+    }
+    t.same(told.sort(), [...lost].sort(), `${name}: once each`);
+    const faults = await keys.faults();
+    t.equal(faults.length, lost.size);
+    for (const row of lost) t.ok(faults.some((fault) => fault.startsWith(`${file}: row ${row} is not what was written`)));
+    const doomed = made.find(({ id }) => lost.has(rowOf(id)))!.id;
+    await keys.destroy([doomed]);
+    t.notOk((await keys.getMany([doomed])).has(doomed), 'and its key can still be destroyed');
+  }
+});
+
+void t.test('rows of before there were tags are read, and bound to their number at the next start', async (t) => {
+  const file = join(temporaryDirectory(t), 'keys.db');
+  const older = openSqliteKeys({ file, masterKey: masterKeyA, writeLevel: 1 });
+  const made = await Promise.all(Array.from({ length: 8_000 }, () => older.create()));
+  const gone = made.filter((_, index) => index % 7 === 0).map(({ id }) => id);
+  await older.destroy(gone);
+  await older.close();
+  const free = rowsIn(file);
+  t.ok(free.length > 64 && free.every(({ tag }) => tag === null), 'a program of level 1 writes what those before it read');
+
+  const newer = openSqliteKeys({ file, masterKey: masterKeyA });
+  t.teardown(() => newer.close());
+  const check = async (): Promise<void> => {
+    const found = await newer.getMany(made.map(({ id }) => id));
+    t.equal(found.size, made.length - gone.length);
+    for (const { id, key } of made.filter(({ id }) => found.has(id))) found.get(id)!.open(key.seal('x', id), id);
+    t.notOk(gone.some((id) => found.has(id)));
+  };
+  await check();
+  await eventually('every row has a tag', () => rowsIn(file).every(({ tag }) => tag?.byteLength === 31));
+  await check();
+  t.same(await newer.faults(), []);
+  await newer.destroy([made[1]!.id]);
+  t.notOk((await newer.getMany([made[1]!.id])).has(made[1]!.id));
+  t.equal((await newer.getMany([made[2]!.id])).size, 1, 'the others of the row stay');
+  await eventually('all are noted to have one', () => {
+    const database = openDatabase({ file, synchronous: 'full' });
+    const noted = database.pragma('user_version', { simple: true });
+    database.close();
+    return noted === 1;
+  });
+  const [first] = rowsIn(file);
+  write(file, [{ ...free[0]!, row: first!.row }]);
+  t.same(await newer.faults(), [`${file}: row ${first!.row} has lost its tag`], 'an old copy of a row does not pass for one');
 });

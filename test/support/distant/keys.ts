@@ -52,6 +52,7 @@ export const openDistantKeys = (server: KeyServer, network: Network, master: Buf
         for (const id of ids) server.keys.delete(id);
         return { journalMs: 0 };
       }),
+    faults: async () => [],
     mark: () => ask(network, 'keys.read', () => server.mark),
     setMark: (mark) =>
       ask(network, 'keys.mark', () => {
