@@ -71,6 +71,20 @@ void t.test('every error code stands in its page once, with its status, and no o
   }
 });
 
+void t.test('every command that the page of promises names exists', async (t) => {
+  const page = read('docs/promises.md');
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
+  const [main, faults] = [read('src/main.ts'), read('test/faults/run.ts')];
+  for (const [, script = ''] of page.matchAll(/`npm run ([\w:]+)/g)) t.ok(scripts[script], `npm run ${script}`);
+  for (const [, command = ''] of page.matchAll(/`npx sealpost (\w+)/g)) t.match(main, `.command('${command}')`, command);
+  for (const [, names = ''] of page.matchAll(/--only ([\w,]+)/g))
+    for (const name of names.split(',')) t.match(faults, new RegExp(`^  ${name}: \\{`, 'm'), `--only ${name}`);
+  for (const [, file = ''] of page.matchAll(/build\/(test\/[\w/.-]+)\.js/g)) t.ok(existsSync(join(root, `${file}.ts`)), file);
+  const promises = page.split(/^## /m).slice(1);
+  t.ok(promises.length >= 8);
+  for (const promise of promises) t.match(promise, /^- `(?:npm|npx|GET)/m, `${promise.split('\n')[0]}: a command shows it`);
+});
+
 void t.test('the page of the operator names every read model', async (t) => {
   const [row = ''] = read('docs/operating.md').match(/^\| `documents\.<name>.*$/m) ?? [];
   const named = /read models: ([^.]*)\./.exec(row)?.[1]?.match(/[a-zA-Z]+/g) ?? [];
