@@ -4,6 +4,8 @@ import { deleteEmail } from '../../src/commands/emails.js';
 import { emailStream, LEDGER_STREAM } from '../../src/domain/ids.js';
 import type { Mailbox } from '../../src/domain/ports/mailbox.js';
 import { verifyLog } from '../../src/event-log/verification.js';
+import type { LogNote, NotedStores } from '../../src/domain/ports/log-note.js';
+import { noteLogWorker } from '../../src/processors/note-log.js';
 import { sealLedgerWorker } from '../../src/processors/seal-ledger.js';
 import { eraseWorker } from '../../src/processors/erase.js';
 import { sweepWorker } from '../../src/processors/sweep.js';
@@ -249,3 +251,43 @@ void t.test('a deadline aborts each call when its time is over, or with the pare
   deadlines.close();
   t.equal(clock.waiting(), 0);
 });
+
+void t.test(
+  'where the log ends is noted in each store, the keys last: at the start, and every minute in which something happened',
+  async (t) => {
+    const world = await openProcessorWorld(t);
+    const written: string[] = [];
+    const notes = new Map<string, LogNote>();
+    const noted = (place: string) => ({
+      place,
+      note: async () => notes.get(place),
+      setNote: async (note: LogNote) => {
+        written.push(place);
+        notes.set(place, note);
+      },
+      close: async () => {},
+    });
+    const stores: NotedStores = {
+      keys: { ...noted('keys'), isDestroyed: async () => false, destroyed: () => [] },
+      files: { ...noted('files'), has: async () => true },
+      readModels: noted('read models'),
+    };
+    const { stop, done } = world.run(noteLogWorker({ ...world.processing, store: world.store, noted: stores }));
+    await until(() => written.length === 3, 'the start is noted');
+    t.same(written, ['files', 'read models', 'keys']);
+    t.match(notes.get('keys'), { instance: world.store.events[0]!.hash, hash: world.store.events.at(-1)!.hash });
+    await world.clock.whenWaiting(2);
+    await world.clock.advance(60_000);
+    await world.clock.whenWaiting(2);
+    t.equal(written.length, 3, 'nothing happened, nothing is written');
+    await world.send();
+    await world.clock.advance(60_000);
+    await until(() => written.length === 6, 'the email is noted');
+    const last = world.store.events.at(-1)!;
+    for (const place of ['files', 'read models', 'keys'])
+      t.match(notes.get(place), { instance: world.store.events[0]!.hash, position: last.position, hash: last.hash });
+    await world.clock.whenWaiting(2);
+    await stop();
+    await t.resolves(done);
+  },
+);
