@@ -15,7 +15,7 @@ import { sizesTest } from './sizes.js';
 
 type Program = Readonly<{ what: string; run: (options: ProgramOptions) => Promise<FaultReport> }>;
 
-/** A round of each takes about a minute or less. */
+/** A round of each takes about a minute or less, one of `sizes` some minutes. */
 const programs: Readonly<Record<string, Program>> = {
   kill: { what: 'processes killed while mails are sent', run: ({ rounds, ...options }) => killTest({ ...options, rounds: rounds * 20 }) },
   outage: {
