@@ -9,6 +9,7 @@ import { emailDecider, emailNotFound, type EmailCommand } from '../domain/email/
 import type { Email, EmailState } from '../domain/email/state.js';
 import { DomainError, EventUnknown, EventUnreadable } from '../domain/errors.js';
 import { emailStream, type EmailId } from '../domain/ids.js';
+import { nextTurn } from '../shared/next-turn.js';
 
 export type EmailsToRetry = Readonly<{
   /** What they were when they were found; of those that are something else by now, nothing is done. */
@@ -21,8 +22,8 @@ export type EmailsToRetry = Readonly<{
   domain?: string;
 }>;
 
-/** So many are appended side by side: they share commits. */
-const AT_ONCE = 64;
+/** So many are loaded in one turn of the event loop, and appended side by side: they share commits. */
+const AT_ONCE = 16;
 
 /** Every email is looked at again: what has moved on since it was found is left alone. */
 export const retryEmails = async (
@@ -33,17 +34,17 @@ export const retryEmails = async (
   const goesTo = domain === undefined ? () => true : waitsFor(domain);
   const retry = (id: EmailId): Promise<boolean> => tryRetry(deps, caller, id, (email) => email.status === status && goesTo(email));
   const retried = await countOf(ids, retry);
-  // All of them leave when the host answers: one that comes again makes the breaker ask it.
-  let isAsked = false;
-  const waiting = await countOf(held, async (id) => {
-    const { state } = await loadState(deps.eventLog, emailStream(id), emailDecider);
-    if (state === undefined || state.heldUntil === undefined || !goesTo(state)) return false;
-    const asksNow = !isAsked;
-    isAsked = true;
-    if (asksNow) await retry(id);
-    return true;
+  const waiting: EmailId[] = [];
+  await countOf(held, async (id) => {
+    const { state, teamId } = await loadState(deps.eventLog, emailStream(id), emailDecider);
+    const waits = teamId === caller.teamId && state?.heldUntil !== undefined && goesTo(state);
+    if (waits) waiting.push(id);
+    return waits;
   });
-  return { retried, held: waiting };
+  // All of them leave when the host answers: one that comes again makes the breaker ask it.
+  const first = waiting[0];
+  if (first !== undefined) await retry(first);
+  return { retried, held: waiting.length };
 };
 
 const countOf = async (ids: readonly EmailId[], act: (id: EmailId) => Promise<boolean>): Promise<number> => {
@@ -51,6 +52,7 @@ const countOf = async (ids: readonly EmailId[], act: (id: EmailId) => Promise<bo
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     const done = await Promise.all(ids.slice(from, from + AT_ONCE).map(act));
     count += done.filter((isDone) => isDone).length;
+    await nextTurn();
   }
   return count;
 };

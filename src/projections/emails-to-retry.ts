@@ -1,33 +1,40 @@
 /** Finds the emails that are to be pushed on by hand, a page of the read model in each call. */
 import { assertDefined, parseEmailId, type EmailId } from '../domain/ids.js';
 import type { Query, ReadModels } from '../domain/ports/read-models.js';
+import { nextTurn } from '../shared/next-turn.js';
 import { EMAILS, type EmailDocument } from './emails.js';
 import { readCursor, writeCursor } from './paging.js';
 import type { ToRetry } from './query-types.js';
 
-/** So many emails are looked at in one call: reading them takes some 10 ms. */
-const LOOKED_AT_MAX = 1_000;
+/** So many emails are looked at in one turn of the event loop, and so many turns are taken by one call. */
+const PAGE = 100;
+const PAGES_MAX = 10;
 
 const ORDER = 'createdAt';
 
 /** `where` has the team, the status and what else narrows it. */
 export const emailsToRetry = async (
-  { find }: Pick<ReadModels, 'find'>,
+  readModels: Pick<ReadModels, 'find'>,
   where: Query['where'],
   cursor: string | undefined,
 ): Promise<ToRetry> => {
-  const found = (await find(EMAILS, {
-    where,
-    sort: { field: ORDER, direction: 'asc' },
-    ...(cursor === undefined ? {} : { after: readCursor(cursor, EMAILS, ORDER) }),
-    limit: LOOKED_AT_MAX,
-  })) as readonly EmailDocument[];
   const ids: EmailId[] = [];
   const held: EmailId[] = [];
-  for (const { id, status, summary } of found) {
-    const of = status === 'queued' && summary.heldUntil !== undefined ? held : ids;
-    if (of === held || status === 'failed' || summary.nextAttemptAt !== null) of.push(assertDefined(parseEmailId(id), 'email id'));
+  let after = cursor === undefined ? undefined : readCursor(cursor, EMAILS, ORDER);
+  for (let pages = 1; ; pages += 1) {
+    const query = { where, sort: { field: ORDER, direction: 'asc' as const }, ...(after === undefined ? {} : { after }), limit: PAGE };
+    const page = (await readModels.find(EMAILS, query)) as readonly EmailDocument[];
+    for (const email of page) {
+      const id = assertDefined(parseEmailId(email.id), 'email id');
+      if (isHeld(email)) held.push(id);
+      else if (email.status === 'failed' || email.summary.nextAttemptAt !== null) ids.push(id);
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return { ids, held, nextCursor: null };
+    if (pages === PAGES_MAX) return { ids, held, nextCursor: writeCursor(last, EMAILS, ORDER) };
+    after = { value: last.createdAt, seq: last.seq };
+    await nextTurn();
   }
-  const last = found.at(-1);
-  return { ids, held, nextCursor: last === undefined || found.length < LOOKED_AT_MAX ? null : writeCursor(last, EMAILS, ORDER) };
 };
+
+const isHeld = ({ status, summary }: EmailDocument): boolean => status === 'queued' && summary.heldUntil !== undefined;

@@ -100,12 +100,15 @@ void t.test('a call looks at a bounded number of emails and says where the next 
   t.ok(queries);
   const ids: string[] = [];
   let cursor: string | undefined;
+  let calls = 0;
   do {
+    calls += 1;
     const page = await many.emailsToRetry(caller.teamId, { status: 'queued' }, cursor);
     ids.push(...page.ids);
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
-  t.same(read, [1_000, 1_000, 500]);
+  t.equal(calls, 3);
+  t.same(read, [...Array.from({ length: 25 }, () => 100), 0], 'a hundred in one turn of the event loop');
   t.same(
     ids,
     documents.filter((_, at) => at % 2 === 0).map(({ id }) => id),
