@@ -17,11 +17,12 @@ import { makeCommands } from './commands/index.js';
 import type { BodyChecks } from './domain/ports/body-checks.js';
 import type { Config } from './config.js';
 import type { Bus } from './domain/ports/bus.js';
+import type { EventStore } from './domain/ports/event-store.js';
 import type { Leases } from './domain/ports/lease.js';
 import type { Limiter } from './domain/ports/limiter.js';
 import type { MailCopies } from './domain/ports/mailbox.js';
 import type { Mailer } from './domain/ports/mailer.js';
-import type { Worker, WorkerHealth } from './domain/ports/worker.js';
+import type { Worker } from './domain/ports/worker.js';
 import { timersOf } from './domain/timers.js';
 import { openEngine, type Engine, type EngineOptions } from './engine.js';
 import type { HttpDeps } from './http/context.js';
@@ -42,13 +43,15 @@ import { caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-w
 import { makeQueries } from './projections/queries.js';
 import { watchBacklogsWorker } from './projections/watch-backlogs.js';
 import { makeRunner, type Runner } from './projections/runner.js';
-import { logHealth, warnOfLog } from './log-health.js';
+import { watchCommits } from './health-watch.js';
+import { warnOfLog } from './log-health.js';
+import { openServiceHealth } from './service-health.js';
 import { begin } from './starting.js';
 import { holdRole } from './stores.js';
 import { openServing } from './serving.js';
 import { sayImpliedDeletes } from './start-notices.js';
-import { closeServer, stopWorkers } from './stopping.js';
-import { makeSupervisor, type Supervisor } from './supervisor.js';
+import { bringToRest } from './stopping.js';
+import { makeSupervisor } from './supervisor.js';
 import { openClock, openTrust } from './time-of-day.js';
 import { version } from './version.js';
 
@@ -79,7 +82,10 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   let forgetCopies: MailCopies['forgetCopies'] = async () => {};
   const mailCopies: MailCopies = { forgetCopies: (messageId) => forgetCopies(messageId) };
   const clock = openClock(options.clock);
-  const engine = await openEngine(config, { ...options, clock, onAppended: writes.note, mailCopies, servesAlone: () => servesAlone() });
+  const commits = watchCommits(clock);
+  const wrapStore = (store: EventStore): EventStore => commits.watched(options.wrapStore?.(store) ?? store);
+  const ports = { clock, wrapStore, mailCopies, onAppended: writes.note, servesAlone: () => servesAlone() };
+  const engine = await openEngine(config, { ...options, ...ports });
   await warnOfLog(engine);
   const clockTrust = await openTrust(config, engine, clock);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
@@ -97,25 +103,18 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
   const servingWorkers = isServing ? [serving.worker, watchBacklogsWorker(engine)] : [];
-  supervisor.start([clockTrust.worker, ...workers.projecting, ...workers.processing, ...servingWorkers]);
+  const health = openServiceHealth({ config, engine, supervisor, stuck, runners, commits, clockTrust });
+  supervisor.start([clockTrust.worker, health.worker, ...workers.projecting, ...workers.processing, ...servingWorkers]);
   if (isServing) await serving.whenSeen;
   if (config.roles.includes('project')) void sayImpliedDeletes(engine, runners, cutOff.signal);
 
   let accepting = true;
-  const server = await buildServer(
-    httpDeps(config, {
-      ...engine,
-      ...surroundings,
-      runners,
-      writes,
-      health: { accepting: () => accepting, workers: () => workersHealth(supervisor, stuck), log: () => logHealth(engine) },
-    }),
-  );
+  const parts = { ...engine, ...surroundings, runners, writes, health: health.of(() => accepting) };
+  const server = await buildServer(httpDeps(config, parts));
   const shutDown = async (): Promise<void> => {
     accepting = false;
-    const deadline = AbortSignal.timeout(engine.limits.shutdownDeadlineMs);
-    await closeServer(server, engine.limits.shutdownDeadlineMs / 3);
-    await stopWorkers(supervisor, workers.processing, cutOff, deadline);
+    const whenProjected = (signal: AbortSignal) => caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
+    await bringToRest({ supervisor, processing: workers.processing, server, limits: engine.limits, cutOff, whenProjected });
     await surroundings.close();
     await engine.close();
     lock.release();
@@ -126,23 +125,14 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     engine,
     showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
     mailbox: surroundings.mailbox !== undefined,
-    whenCaughtUp: () => caughtUp(engine, runners),
+    whenCaughtUp: () => caughtUp(engine, runners, new AbortController().signal),
     stop: () => (stopping ??= shutDown()),
   };
 };
 
-const workersHealth = (supervisor: Supervisor, stuck: StuckWork): readonly WorkerHealth[] =>
-  supervisor.health().map((worker) => withStuckWork(worker, stuck));
-
-const caughtUp = async ({ eventLog }: Engine, runners: Runners): Promise<void> => {
+const caughtUp = async ({ eventLog }: Engine, runners: Runners, signal: AbortSignal): Promise<void> => {
   const head = await eventLog.head();
-  const never = new AbortController().signal;
-  await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, never)));
-};
-
-const withStuckWork = (worker: WorkerHealth, stuck: StuckWork): WorkerHealth => {
-  const waiting = stuck.of(worker.name);
-  return waiting === undefined ? worker : { ...worker, stuckWork: waiting.count, lastFault: waiting.fault };
+  await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, signal)));
 };
 
 /** What a running service needs beside its stores. */

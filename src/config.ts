@@ -134,7 +134,7 @@ const readUrls = (text: ReadText, dataDir: string): Config['urls'] => ({
 });
 
 /** Of the limits that 1 would make useless: with one document process, a team would hold the last. */
-const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = { generatorProcessesMax: 2 };
+const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = { generatorProcessesMax: 2, stopNoticeMs: 0 };
 
 const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
   ...defaultLimits,

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteEventStore } from './adapters/event-store/sqlite.js';
+import { openDisk } from './adapters/files/disk.js';
 import { openDirectoryFiles } from './adapters/files/directory.js';
 import { openFilesNote } from './adapters/files/log-note.js';
 import { openNotedKeys } from './adapters/keys/destroyed.js';
@@ -15,6 +16,7 @@ import { isSqliteError } from './adapters/sqlite/database.js';
 import { openLogNote } from './adapters/sqlite/log-note.js';
 import { StoreFault } from './commands/check-stores.js';
 import { ConfigError, type Config } from './config.js';
+import type { Disk } from './domain/ports/disk.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { Files } from './domain/ports/files.js';
 import type { Keys } from './domain/ports/keys.js';
@@ -35,6 +37,9 @@ export type Stores = Readonly<{
 }>;
 
 const pathOf = (url: string): string => url.slice(url.indexOf(':') + 1);
+
+/** The disk that holds the data directory. */
+export const diskOf = ({ dataDir }: Pick<Config, 'dataDir'>): Disk => openDisk(dataDir);
 
 /** Where each store is. */
 export const placesOf = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<'log' | 'keys' | 'readModels' | 'files', string>> => ({

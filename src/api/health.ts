@@ -1,18 +1,22 @@
 /** What the health endpoints answer. */
-import { Type, type Static } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
+import { healthCodes, type HealthCode } from '../domain/readiness.js';
 import { nullable } from '../domain/schema.js';
 import { closed, enumOf } from './common.js';
 
 export const LiveSchema = Type.Object({ status: Type.Literal('live'), version: Type.String() }, closed);
 
-const readiness = ['ready', 'degraded', 'unavailable'] as const;
+const readiness = ['ready', 'degraded', 'unavailable', 'stopping'] as const;
 
 export const ReadySchema = Type.Object(
   {
     status: enumOf(
       readiness,
-      '`degraded`: a worker is being started again after a fault, some of its work waits after one, or events of the log cannot be read; requests are served',
+      '`degraded`: requests are served, and somebody should look at the reasons; `unavailable`, `stopping`: give it no requests',
     ),
+    reasons: Type.Array(Type.Object({ code: enumOf(Object.keys(healthCodes) as HealthCode[]), message: Type.String() }, closed), {
+      description: 'why it is not `ready`; empty where it is',
+    }),
     workers: Type.Array(
       Type.Object(
         {
@@ -41,4 +45,3 @@ export const ReadySchema = Type.Object(
   },
   closed,
 );
-export type Readiness = Static<typeof ReadySchema>['status'];

@@ -156,6 +156,8 @@ export const defaultLimits = {
   queueWaitingMax: 200_000,
   mailboxMessagesMax: 1_000,
   shutdownDeadlineMs: 30_000,
+  /** How long a service that is told to stop goes on as before, except that health says so: for balancers that ask now and then. */
+  stopNoticeMs: 0,
 } as const;
 
 /** The bounds in force; config.ts makes them from the defaults and the settings. */
@@ -226,6 +228,7 @@ export const configurableLimits = [
   'queueWaitingMax',
   'mailboxMessagesMax',
   'shutdownDeadlineMs',
+  'stopNoticeMs',
 ] as const satisfies readonly (keyof Limits)[];
 
 /** Requests per minute of one API key, by endpoint; every endpoint not named has the general limit. */

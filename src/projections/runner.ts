@@ -22,6 +22,8 @@ export type Runner = Readonly<{
   kinds: readonly string[];
   /** The position up to which every event is folded in. */
   position: () => number;
+  /** True where this process projects and has not come to that position. */
+  isBehind: (position: number) => boolean;
   /** Resolves when every event up to that position that concerns the projection is folded in, or the signal aborts. */
   caughtUp: (position: number, signal: AbortSignal) => Promise<void>;
 }>;
@@ -71,6 +73,7 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
     },
     kinds,
     position: () => reached,
+    isBehind: (position) => leading && reached < position,
     caughtUp: async (position, signal) => {
       while (reached < position && !signal.aborted) {
         if (!leading) reached = Math.max(reached, (await deps.store.checkpoint()).position);

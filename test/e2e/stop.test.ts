@@ -1,7 +1,7 @@
 /** SIGTERM while mails are under way: what is in a dialogue is finished and recorded, the rest waits for the next start. */
 import { connect } from 'node:net';
 import t from 'tap';
-import { sendBody } from '../support/app.js';
+import { sendBody, startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { runCommand, startServer } from '../support/server-process.js';
 import { late, openSmtpScript } from '../support/smtp-script.js';
@@ -11,6 +11,8 @@ import { readLog } from './kill-log.js';
 t.setTimeout(170_000);
 
 const EMAILS = 25;
+
+type List = Readonly<{ data: readonly { id: string; status: string }[]; meta: { total: number } }>;
 
 await t.test('SIGTERM drains, exits with 0, and the next start sends the rest, each once', async (t) => {
   const dataDir = temporaryDirectory(t);
@@ -67,6 +69,40 @@ await t.test('SIGTERM drains, exits with 0, and the next start sends the rest, e
     answers.map(({ body }) => body.messageId).sort(),
   );
   t.match(await runCommand(['verify'], settings), { code: 0 });
+});
+
+await t.test('a stop is told by the health endpoint before the socket closes', async (t) => {
+  const server = startServer({
+    SEALPOST_DATA_DIR: temporaryDirectory(t),
+    SEALPOST_LOG_LEVEL: 'silent',
+    SEALPOST_LIMIT_STOP_NOTICE_MS: '1500',
+  });
+  t.teardown(() => server.end('SIGKILL'));
+  const base = await server.listening;
+  const ready = async (): Promise<readonly [number, string]> => {
+    const response = await fetch(`${base}/health/ready`, { headers: { connection: 'close' } });
+    return [response.status, ((await response.json()) as { status: string }).status];
+  };
+  await eventually('it is ready', async () => (await ready())[0] === 200);
+  const ended = server.end('SIGTERM');
+  await eventually('it says that it stops', async () => (await ready())[1] === 'stopping');
+  t.same(await ready(), [503, 'stopping']);
+  t.match(await ended, { code: 0 });
+});
+
+await t.test('what was written until a stop is in the read model when it ends', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  for (let round = 0; round < 3; round += 1) {
+    const app = await startTestApp({ dataDir });
+    await Promise.all(Array.from({ length: EMAILS }, () => app.send()));
+    await app.stop();
+    // Nothing projects in this one: its lists show what the stop has left.
+    const after = await startTestApp({ dataDir, settings: { SEALPOST_ROLES: 'http' } });
+    const { body } = await after.call<List>('GET', `/api/emails?limit=100`);
+    t.equal(body.meta.total, EMAILS * (round + 1));
+    for (const { id, status } of body.data) t.equal(status, (await after.email(id)).status);
+    await after.stop();
+  }
 });
 
 await t.test('a host that hangs does not keep the program from stopping beyond its deadline', async (t) => {

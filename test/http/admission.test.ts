@@ -316,7 +316,7 @@ void t.test('a limiter that fails is a fault of ours, in the usual form', async 
 });
 
 void t.test('health', async (t) => {
-  const { app, workers, accepting, log } = await fakeServer();
+  const { app, workers, accepting, log, noted } = await fakeServer();
   t.teardown(() => app.close());
   t.same((await app.inject('/health/live')).json(), { status: 'live', version: '1.2.3' });
   const ready = async () => {
@@ -327,6 +327,7 @@ void t.test('health', async (t) => {
     200,
     {
       status: 'ready',
+      reasons: [],
       workers: [{ name: 'relay', state: 'running', restarts: 0, lastFault: null, stuckWork: 0 }],
       log: { unreadableEvents: 0, unknownEvent: null },
     },
@@ -346,6 +347,11 @@ void t.test('health', async (t) => {
   workers.push({ name: 'deliver', state: 'starting', restarts: 0, lastFault: null });
   t.match(await ready(), [503, { status: 'unavailable' }]);
   workers.pop();
+  noted.push({ code: 'DISK_LOW', message: 'the disk has 3 MiB left' });
+  log.value = { unreadableEvents: 0, unknownEvent: null };
+  t.match(await ready(), [200, { status: 'degraded', reasons: [{ code: 'DISK_LOW', message: 'the disk has 3 MiB left' }] }]);
+  noted[0] = { code: 'COMMITS_FAIL', message: 'the disk is full' };
+  t.match(await ready(), [503, { status: 'unavailable', reasons: [{ code: 'COMMITS_FAIL' }] }]);
   accepting.value = false;
-  t.match(await ready(), [503, { status: 'unavailable' }]);
+  t.match(await ready(), [503, { status: 'stopping', reasons: [{ code: 'STOPPING' }, { code: 'COMMITS_FAIL' }] }]);
 });

@@ -14,6 +14,7 @@ import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks
 import type { Ids } from '../../src/domain/ports/ids.js';
 import type { Logger, LogFields } from '../../src/domain/ports/logger.js';
 import type { Mailbox, MailboxMessage } from '../../src/domain/ports/mailbox.js';
+import type { HealthReason } from '../../src/domain/readiness.js';
 import type { LogHealth, WorkerHealth } from '../../src/domain/ports/worker.js';
 import type { AttachmentTemplateRecord } from '../../src/api/attachment-templates.js';
 import type { TemplateRecord } from '../../src/api/templates.js';
@@ -215,6 +216,7 @@ export type Fakes = Readonly<{
   during: { run: (name: string) => Promise<void> | void };
   workers: WorkerHealth[];
   log: { value: LogHealth };
+  noted: HealthReason[];
   accepting: { value: boolean };
   /** Bodies that were not checked in this process. */
   checkedApart: readonly BodyToCheck[];
@@ -497,6 +499,7 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
   const workers: WorkerHealth[] = [{ name: 'relay', state: 'running', restarts: 0, lastFault: null }];
   const accepting = { value: true };
   const checkedApart: BodyToCheck[] = [];
+  const noted: HealthReason[] = [];
   const log: Fakes['log'] = { value: { unreadableEvents: 0, unknownEvent: null } };
   const deps: HttpDeps = {
     settings: {
@@ -516,10 +519,10 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
     commands: fakeCommands(calls, during),
     queries: fakeQueries(calls),
     ...(options.mailbox === undefined ? {} : { mailbox: options.mailbox }),
-    health: { accepting: () => accepting.value, workers: () => workers, log: () => log.value },
+    health: { accepting: () => accepting.value, workers: () => workers, log: () => log.value, noted: () => noted },
     version: '1.2.3',
   };
-  return { deps, calls, logged, clock, during, workers, accepting, checkedApart, log };
+  return { deps, calls, logged, clock, during, workers, accepting, checkedApart, log, noted };
 };
 
 /** A server over fakes, closed by the caller. */

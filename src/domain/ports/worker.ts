@@ -1,4 +1,5 @@
 /** Something that runs beside the requests, and how it is doing. */
+import type { HealthReason } from '../readiness.js';
 
 export type Worker = Readonly<{
   name: string;
@@ -25,4 +26,6 @@ export type Health = Readonly<{
   accepting: () => boolean;
   workers: () => readonly WorkerHealth[];
   log: () => LogHealth;
+  /** What is wrong beside workers and log. */
+  noted: () => readonly HealthReason[];
 }>;

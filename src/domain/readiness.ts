@@ -1,0 +1,93 @@
+/** Whether a service should be given requests, and why not, or why it needs somebody's look: from what is known of its parts. */
+import type { LogHealth, WorkerHealth } from './ports/worker.js';
+
+/** What each reason does to the service's readiness. */
+export const healthCodes = {
+  STOPPING: 'stopping',
+  STARTING: 'unavailable',
+  WORKER_STOPPED: 'unavailable',
+  COMMITS_FAIL: 'unavailable',
+  DELIVERY_FAILS: 'unavailable',
+  STORE_DAMAGED: 'unavailable',
+  COMMITS_FAILED: 'degraded',
+  WORKER_RESTARTING: 'degraded',
+  WORK_STUCK: 'degraded',
+  EVENTS_UNREADABLE: 'degraded',
+  EVENTS_UNKNOWN: 'degraded',
+  CLOCK_SET: 'degraded',
+  MAIL_DEFERRED: 'degraded',
+  QUEUE_OLD: 'degraded',
+  READ_MODELS_BEHIND: 'degraded',
+  DISK_LOW: 'degraded',
+} as const;
+
+export type HealthCode = keyof typeof healthCodes;
+export type Readiness = 'ready' | (typeof healthCodes)[HealthCode];
+
+export type HealthReason = Readonly<{ code: HealthCode; message: string }>;
+
+/** A worker that failed so often in a row does not go on by itself. */
+const RESTARTS_IN_VAIN = 3;
+const DAMAGE = /^SQLITE_(?:CORRUPT|NOTADB)/;
+
+/** Workers without which no mail leaves. */
+const delivering: readonly string[] = ['relay', 'due-work', 'deliver-email'];
+
+const reasonsOfWorker = ({ name, state, restarts, lastFault, stuckWork = 0 }: WorkerHealth): readonly HealthReason[] => {
+  const reasons: HealthReason[] = [];
+  const add = (code: HealthCode, message: string): void => void reasons.push({ code, message });
+  switch (state) {
+    case 'starting':
+      add('STARTING', `${name} starts`);
+      break;
+    case 'stopped':
+      add('WORKER_STOPPED', `${name} has stopped`);
+      break;
+    case 'restarting':
+      if (lastFault !== null && DAMAGE.test(lastFault)) add('STORE_DAMAGED', `${name} meets a damaged store (${lastFault})`);
+      else if (delivering.includes(name) && restarts >= RESTARTS_IN_VAIN)
+        add('DELIVERY_FAILS', `${name} fails again and again (${lastFault}): no mail leaves`);
+      else add('WORKER_RESTARTING', `${name} is started again after ${lastFault}`);
+      break;
+    case 'running':
+  }
+  if (stuckWork > 0) add('WORK_STUCK', `${stuckWork} pieces of work of ${name} wait after ${lastFault}`);
+  return reasons;
+};
+
+const reasonsOfLog = ({ unreadableEvents, unknownEvent }: LogHealth): readonly HealthReason[] => [
+  ...(unreadableEvents === 0
+    ? []
+    : [
+        {
+          code: 'EVENTS_UNREADABLE' as const,
+          message: `${unreadableEvents} events cannot be read; \`sealpost events unreadable\` lists them`,
+        },
+      ]),
+  ...(unknownEvent === null
+    ? []
+    : [{ code: 'EVENTS_UNKNOWN' as const, message: `a newer version wrote ${unknownEvent.type} at position ${unknownEvent.position}` }]),
+];
+
+export type Known = Readonly<{
+  accepting: boolean;
+  workers: readonly WorkerHealth[];
+  log: LogHealth;
+  /** What those who watch queues, disks and clocks have to say. */
+  noted: readonly HealthReason[];
+}>;
+
+/** The gravest of all reasons decides. */
+export const readinessOf = ({
+  accepting,
+  workers,
+  log,
+  noted,
+}: Known): Readonly<{ status: Readiness; reasons: readonly HealthReason[] }> => {
+  const stopping: readonly HealthReason[] = accepting ? [] : [{ code: 'STOPPING', message: 'the service was told to stop' }];
+  const reasons = [...stopping, ...workers.flatMap(reasonsOfWorker), ...reasonsOfLog(log), ...noted];
+  const has = (readiness: Readiness): boolean => reasons.some(({ code }) => healthCodes[code] === readiness);
+  if (has('stopping')) return { status: 'stopping', reasons };
+  if (has('unavailable')) return { status: 'unavailable', reasons };
+  return { status: has('degraded') ? 'degraded' : 'ready', reasons };
+};

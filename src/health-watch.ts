@@ -1,0 +1,120 @@
+/** Looks now and then after what no worker fails of: commits that are refused, queues that grow old, read models that lag, the disk, the clock. */
+import type { HealthCode, HealthReason } from './domain/readiness.js';
+import type { Clock } from './domain/ports/clock.js';
+import type { Disk } from './domain/ports/disk.js';
+import type { EventStore } from './domain/ports/event-store.js';
+import type { Logger } from './domain/ports/logger.js';
+import type { Worker } from './domain/ports/worker.js';
+import type { QueueHealth } from './projections/queue-health.js';
+import type { Runner } from './projections/runner.js';
+
+const LOOK_EVERY_MS = 10_000;
+/** After a refused commit the service is given requests again this long after, to find out whether the next is taken. */
+const REFUSED_FOR_MS = 10_000;
+const QUEUE_OLD_MS = 5 * 60_000;
+export const DEFERRED_MAX = 1_000;
+const DISK_LOW_BYTES = 512 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+
+export type CommitWatch = Readonly<{
+  watched: (store: EventStore) => EventStore;
+  noted: () => readonly HealthReason[];
+}>;
+
+/** Notes whether the log takes what is appended to it. */
+export const watchCommits = (clock: Clock): CommitWatch => {
+  let refusedMs: number | undefined;
+  return {
+    watched: (store) => ({
+      ...store,
+      append: async (...given) => {
+        try {
+          const outcome = await store.append(...given);
+          refusedMs = outcome.kind === 'unknown' ? clock.monotonic() : undefined;
+          return outcome;
+        } catch (fault) {
+          refusedMs = clock.monotonic();
+          throw fault;
+        }
+      },
+    }),
+    noted: () => {
+      if (refusedMs === undefined) return [];
+      const code = clock.monotonic() - refusedMs < REFUSED_FOR_MS ? 'COMMITS_FAIL' : 'COMMITS_FAILED';
+      return [{ code, message: 'the log did not take the last events that were appended; the disk is full or refuses' }];
+    },
+  };
+};
+
+export type HealthWatchDeps = Readonly<{
+  clock: Clock;
+  logger: Logger;
+  disk: Disk;
+  eventLog: Readonly<{ head: () => Promise<number> }>;
+  /** Those of this process. */
+  runners: readonly Pick<Runner, 'isBehind'>[];
+  queue: () => Promise<QueueHealth>;
+  leapMs: () => number;
+  commits: Pick<CommitWatch, 'noted'>;
+}>;
+
+export type HealthWatch = Readonly<{ worker: Worker; noted: () => readonly HealthReason[] }>;
+
+export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
+  const { clock, logger } = deps;
+  let found: readonly HealthReason[] = [];
+  const told = new Set<HealthCode>();
+  let lastHead = 0;
+
+  const current = (): readonly HealthReason[] => [...deps.commits.noted(), ...clockReasons(deps), ...found];
+
+  /** Each reason has one line when it begins and one when it ends. */
+  const tell = (): void => {
+    const reasons = current();
+    for (const { code, message } of reasons) if (!told.has(code)) logger.warn({ code }, message);
+    for (const code of told) if (!reasons.some((reason) => reason.code === code)) logger.info({ code }, 'that is over');
+    told.clear();
+    for (const { code } of reasons) told.add(code);
+  };
+
+  return {
+    noted: current,
+    worker: {
+      name: 'watch-health',
+      run: async (signal) => {
+        while (!signal.aborted) {
+          const behind = deps.runners.filter((runner) => runner.isBehind(lastHead)).length;
+          lastHead = await deps.eventLog.head();
+          found = [...lagReasons(behind), ...(await queueReasons(deps)), ...(await diskReasons(deps))];
+          tell();
+          await clock.sleep(LOOK_EVERY_MS, signal);
+        }
+      },
+    },
+  };
+};
+
+const clockReasons = ({ leapMs }: HealthWatchDeps): readonly HealthReason[] => {
+  const ms = Math.round(leapMs());
+  const message = `the time of day was set by ${ms} ms; the service goes on by its own clock until that of the machine is confirmed`;
+  return ms === 0 ? [] : [{ code: 'CLOCK_SET', message }];
+};
+
+const lagReasons = (behind: number): readonly HealthReason[] =>
+  behind === 0 ? [] : [{ code: 'READ_MODELS_BEHIND', message: `${behind} read models are more than 10 seconds behind the log` }];
+
+const queueReasons = async ({ queue, clock }: HealthWatchDeps): Promise<readonly HealthReason[]> => {
+  const { oldestDueAt, deferred } = await queue();
+  const reasons: HealthReason[] = [];
+  const ageMs = oldestDueAt === undefined ? 0 : clock.now() - Date.parse(oldestDueAt);
+  if (ageMs >= QUEUE_OLD_MS)
+    reasons.push({ code: 'QUEUE_OLD', message: `an email has been due for ${Math.floor(ageMs / 60_000)} minutes` });
+  if (deferred >= DEFERRED_MAX) reasons.push({ code: 'MAIL_DEFERRED', message: `${DEFERRED_MAX} emails or more wait for another attempt` });
+  return reasons;
+};
+
+const diskReasons = async ({ disk }: HealthWatchDeps): Promise<readonly HealthReason[]> => {
+  const freeBytes = await disk.freeBytes();
+  const message = `the disk of the data directory has ${Math.floor(freeBytes / MEBIBYTE)} MiB left`;
+  return freeBytes >= DISK_LOW_BYTES ? [] : [{ code: 'DISK_LOW', message }];
+};

@@ -1,0 +1,61 @@
+/** What a running service knows of its health, put together for the endpoint. */
+import type { ClockTrust } from './clock-trust.js';
+import type { Config } from './config.js';
+import type { Health, Worker, WorkerHealth } from './domain/ports/worker.js';
+import type { Engine } from './engine.js';
+import { DEFERRED_MAX, openHealthWatch, type CommitWatch } from './health-watch.js';
+import { logHealth } from './log-health.js';
+import type { StuckWork } from './processors/stuck.js';
+import { queueHealth } from './projections/queue-health.js';
+import type { Runner } from './projections/runner.js';
+import { diskOf } from './stores.js';
+import type { Supervisor } from './supervisor.js';
+
+export type ServiceHealthDeps = Readonly<{
+  config: Config;
+  engine: Engine;
+  supervisor: Supervisor;
+  stuck: StuckWork;
+  runners: ReadonlyMap<string, Runner>;
+  commits: CommitWatch;
+  clockTrust: ClockTrust;
+}>;
+
+export type ServiceHealth = Readonly<{
+  /** Looks after queues, read models and the disk. */
+  worker: Worker;
+  of: (accepting: () => boolean) => Health;
+}>;
+
+export const openServiceHealth = ({
+  config,
+  engine,
+  supervisor,
+  stuck,
+  runners,
+  commits,
+  clockTrust,
+}: ServiceHealthDeps): ServiceHealth => {
+  const watch = openHealthWatch({
+    ...engine,
+    disk: diskOf(config),
+    runners: [...runners.values()],
+    queue: () => queueHealth(engine.readModels, DEFERRED_MAX),
+    leapMs: clockTrust.leapMs,
+    commits,
+  });
+  return {
+    worker: watch.worker,
+    of: (accepting) => ({
+      accepting,
+      workers: () => supervisor.health().map((worker) => withStuckWork(worker, stuck)),
+      log: () => logHealth(engine),
+      noted: watch.noted,
+    }),
+  };
+};
+
+const withStuckWork = (worker: WorkerHealth, stuck: StuckWork): WorkerHealth => {
+  const waiting = stuck.of(worker.name);
+  return waiting === undefined ? worker : { ...worker, stuckWork: waiting.count, lastFault: waiting.fault };
+};
