@@ -62,7 +62,11 @@ export const nextDueMs = (world: World): number | undefined => {
 /** Nothing is left to do, and the read models have seen everything. */
 export const isAtRest = (world: World): boolean =>
   projections.every(({ name, kinds }) => (world.models.projections.get(name)?.live.position ?? -1) >= newestOf(world, kinds)) &&
-  emailsOf(world).every(({ email }) => isDone(email));
+  emailsOf(world).every((known) => isDone(known.email) && !hasLeftover(world, known));
+
+/** It is archived, and its key is still to be destroyed: that comes after the fact. */
+const hasLeftover = ({ keys }: World, { email, keyId }: KnownEmail): boolean =>
+  email.archivedAt !== null && keyId !== undefined && keys.keys.has(keyId);
 
 export const findings = async (
   world: World,
@@ -118,15 +122,15 @@ const sinkFindings = ({ sink }: World, emails: readonly KnownEmail[]): Finding[]
   return found;
 };
 
-const emailFindings = ({ files, keys }: World, { id, email, keyId }: KnownEmail, hasGrown: boolean): Finding[] => {
+const emailFindings = (world: World, known: KnownEmail, hasGrown: boolean): Finding[] => {
+  const { files, keys } = world;
+  const { id, email, keyId } = known;
   const found: Finding[] = [];
   if (!isDone(email))
     found.push({ oracle: 'stuck', message: `${id} is ${email.status}, deleted ${email.deletedAt}, archived ${email.archivedAt}` });
   if (hasGrown && email.archivedAt === null) found.push({ oracle: 'stuck', message: `${id} is not archived after the time of retention` });
-  const isGone = email.archivedAt !== null;
-  if (isGone && keyId !== undefined && keys.keys.has(keyId))
-    found.push({ oracle: 'key', message: `${id} is archived, but its key is there` });
-  if (!isGone && keyId !== undefined && !keys.keys.has(keyId))
+  if (hasLeftover(world, known)) found.push({ oracle: 'key', message: `${id} is archived, but its key is there` });
+  if (email.archivedAt === null && keyId !== undefined && !keys.keys.has(keyId))
     found.push({ oracle: 'key', message: `${id} is not archived, but its key is gone` });
   for (const { file } of email.content?.attachments ?? []) {
     if (!files.stored.has(file)) found.push({ oracle: 'attachment', message: `${id}: an attachment is gone` });
