@@ -22,8 +22,9 @@ export type EmailDocument = Document &
     priority: string;
     createdAt: string;
     subject?: string;
-    /** The statuses of its recipients, each once. */
-    recipientStatuses: string;
+    /** 1 where its recipients have other statuses than its own lets expect; these are then named, each once. */
+    mixed: 0 | 1;
+    recipientStatuses?: string;
     summary: EmailSummary;
     /** What its attachments take, as long as they are kept with it; absent where it has none. */
     attachmentBytes?: AttachmentBytes;

@@ -9,7 +9,7 @@ import { countsId, dayOf, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, ty
 import { emailTerms, emailText } from './email-search.js';
 import { ATTACHMENT_USAGE, attachmentUsageSteps } from './attachment-usage.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
-import { statusSet } from './recipient-statuses.js';
+import { recipientStatusesOf } from './recipient-statuses.js';
 import type { BacklogDocument, TimerDocument } from './timers.js';
 
 /** A document that its unit of work may change; fields are only ever taken out of it, so that equal documents are equal texts. */
@@ -60,7 +60,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     const [cell, timer, dueAt] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt];
     email.summary = advanceSummary(email.summary, event);
     email.status = email.summary.status;
-    email.recipientStatuses = statusSet(email.summary.recipientStatuses);
+    setRecipientStatuses(email);
     const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived';
     const freed = isErased ? usageSteps(email, recorded, -1) : [];
     if (isErased) removeErased(email, event.type);
@@ -108,7 +108,7 @@ const accepted = ({ event, stream, position, metadata: { teamId } }: Recorded<Em
     templateName,
     priority,
     createdAt,
-    recipientStatuses: statusSet(summary.recipientStatuses),
+    ...recipientStatusesOf(summary.status, summary.recipientStatuses),
     summary: summary as Draft<EmailSummary>,
     team: teamId,
   };
@@ -218,4 +218,11 @@ const add = (cells: Record<string, number>, cell: string, by: number): void => {
   const sum = (cells[cell] ?? 0) + by;
   if (sum === 0) delete cells[cell];
   else cells[cell] = sum;
+};
+
+const setRecipientStatuses = (email: EmailDraft): void => {
+  const { mixed, recipientStatuses } = recipientStatusesOf(email.status, email.summary.recipientStatuses);
+  email.mixed = mixed;
+  if (recipientStatuses === undefined) delete email.recipientStatuses;
+  else email.recipientStatuses = recipientStatuses;
 };

@@ -26,14 +26,14 @@ export const emailsProjection = (retentionMs: number): Projection =>
       attachmentUsageSpec,
       {
         name: EMAILS,
-        version: 4,
-        fields: ['team', 'status', 'templateId', 'recipientStatuses', 'createdAt'],
+        version: 5,
+        fields: ['team', 'status', 'templateId', 'mixed', 'recipientStatuses', 'createdAt'],
         indexes: [
           ['team', 'createdAt'],
           ['team', 'status', 'createdAt'],
           ['team', 'templateId', 'createdAt'],
           ['team', 'status', 'templateId', 'createdAt'],
-          ['team', 'recipientStatuses', 'createdAt'],
+          ['team', 'mixed', 'createdAt'],
         ],
         search: { field: 'text', within: 'team', terms: 'terms' },
         personal: ['subject', 'text'],

@@ -6,6 +6,7 @@ import type { Page, Paging } from './query-types.js';
 export type ListQuery = Readonly<{
   collection: string;
   where: Query['where'];
+  anyOf?: NonNullable<Query['anyOf']>;
   search?: string | undefined;
   terms?: readonly string[];
   /** How far the hits of a search are counted. */
@@ -30,7 +31,7 @@ export const readPage = async <Found extends Document, Item>(
   const field = search === undefined ? sortField : 'seq';
   const place = cursor === undefined ? { skip: (page - 1) * limit } : { after: readCursor(cursor, collection, field) };
   // One more than the page holds tells whether others follow.
-  const part = { where: query.where, ...place, limit: limit + 1 };
+  const part = { where: query.where, ...(query.anyOf && { anyOf: query.anyOf }), ...place, limit: limit + 1 };
   const { rows, total, isLowerBound } =
     search === undefined ? await listed(readModels, query, part) : await searched(readModels, query, { ...part, ...search });
   const found = rows as readonly Found[];

@@ -2,7 +2,7 @@
 import { assertDefined, parseEmailId, type TeamId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
-import type { Condition, Query, ReadModels } from '../domain/ports/read-models.js';
+import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import { foldForSearch } from '../domain/search-text.js';
 import { DAY_MS } from '../domain/time.js';
 import type { EmailFilter, Listed, Paging, Queries, SearchFilter, TemplateFilter } from './query-types.js';
@@ -13,7 +13,7 @@ import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, t
 import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
 import { emailsToRetry } from './emails-to-retry.js';
 import { readPage, searchOf, type ListQuery, type Total } from './paging.js';
-import { setsWith } from './recipient-statuses.js';
+import { withRecipientStatus } from './recipient-statuses.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
 
 export type QueryDeps = Readonly<{
@@ -30,7 +30,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       deps.readModels,
       {
         collection: EMAILS,
-        where: await whereInOrder(deps, teamId, filter),
+        ...(await filtersInOrder(deps, teamId, filter)),
         search: filter.search,
         terms: termsOf(filter),
         searchTotalMax: deps.limits.searchTotalMax,
@@ -41,15 +41,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       emailListItem,
     );
   },
-  emailIds: async (teamId, given, limit) => {
-    const filter = asStored(given);
-    const found = await deps.readModels.find(EMAILS, {
-      where: await whereInOrder(deps, teamId, filter),
-      ...(searchIn(filter) ?? { sort: { field: 'createdAt', direction: 'desc' as const } }),
-      limit,
-    });
-    return found.map(({ id }) => assertDefined(parseEmailId(id), 'email id'));
-  },
+  emailIds: (teamId, given, limit) => emailIds(deps, teamId, asStored(given), limit),
   emailsToRetry: (teamId, given, cursor) => emailsToRetry(deps.readModels, whereOf(teamId, inUtc(given)), cursor),
   listTemplates: (teamId, filter, paging) =>
     readPage<TemplateDocument, Listed<TemplateDocument['item']>>(
@@ -85,6 +77,15 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   awaitOwnWrites: deps.awaitOwnWrites,
 });
 
+const emailIds = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, limit: number): ReturnType<Queries['emailIds']> => {
+  const found = await deps.readModels.find(EMAILS, {
+    ...(await filtersInOrder(deps, teamId, filter)),
+    ...(searchIn(filter) ?? { sort: { field: 'createdAt', direction: 'desc' as const } }),
+    limit,
+  });
+  return found.map(({ id }) => assertDefined(parseEmailId(id), 'email id'));
+};
+
 const listApiKeys = async (deps: QueryDeps, teamId: TeamId, paging: Paging): ReturnType<Queries['listApiKeys']> => {
   const list = allOf(deps, API_KEYS, teamId);
   const { data, meta } = await readPage<ApiKeyDocument, ApiKeyDocument>(deps.readModels, list, paging, (document) => document);
@@ -113,28 +114,33 @@ const searchIn = (filter: EmailFilter): ReturnType<typeof searchOf> => searchOf(
 
 const folded = ({ search }: SearchFilter): SearchFilter => (search === undefined ? {} : { search: foldForSearch(search) });
 
-const whereOf = (
-  teamId: TeamId,
-  { status, templateId, recipientStatus, startDate, endDate }: EmailFilter,
-): Readonly<Record<string, Condition>> => ({
+type Filters = Pick<Query, 'where'> & Partial<Pick<ListQuery, 'anyOf'>>;
+
+const whereOf = (teamId: TeamId, { status, templateId, startDate, endDate }: EmailFilter): Query['where'] => ({
   team: { eq: teamId },
   ...(status === undefined ? {} : { status: { eq: status } }),
   ...(templateId === undefined ? {} : { templateId: { eq: templateId } }),
-  ...(recipientStatus === undefined ? {} : { recipientStatuses: { in: setsWith(recipientStatus) } }),
   ...(startDate === undefined && endDate === undefined
     ? {}
     : { createdAt: { ...(startDate === undefined ? {} : { gte: startDate }), ...(endDate === undefined ? {} : { lte: endDate }) } }),
 });
 
+const filtersOf = (teamId: TeamId, filter: EmailFilter): Filters => {
+  const { recipientStatus, status: _status, templateId: _templateId, ...others } = filter;
+  return recipientStatus === undefined
+    ? { where: whereOf(teamId, filter) }
+    : { where: whereOf(teamId, others), anyOf: withRecipientStatus(recipientStatus, filter) };
+};
+
 /** A search goes by `seq`: where days are given, it looks only between the first and the last email of those days. */
-const whereInOrder = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Query['where']> => {
-  const where = whereOf(teamId, filter);
+const filtersInOrder = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Filters> => {
+  const filters = filtersOf(teamId, filter);
   const { startDate, endDate } = filter;
-  if (searchIn(filter) === undefined || (startDate === undefined && endDate === undefined)) return where;
+  if (searchIn(filter) === undefined || (startDate === undefined && endDate === undefined)) return filters;
   const days = await daysBetween(deps, teamId, startDate && dayOf(startDate), endDate && dayOf(endDate));
   const gte = days.reduce((least, { first }) => Math.min(least, first), Number.MAX_SAFE_INTEGER);
   const lte = days.reduce((most, { last }) => Math.max(most, last), 0);
-  return { ...where, seq: { gte, lte } };
+  return { ...filters, where: { ...filters.where, seq: { gte, lte } } };
 };
 
 /** What a team has of a collection of which it has few, all or those that the search finds. */
@@ -175,7 +181,7 @@ const counted = async (deps: QueryDeps, collection: string, where: Query['where'
 /** No daily counts tell of the statuses of recipients, so those emails are counted by index, as far as the hits of a search. */
 const totalOfRecipients = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Total> => {
   const max = deps.limits.searchTotalMax;
-  const total = await deps.readModels.count(EMAILS, { where: whereOf(teamId, filter) }, max);
+  const total = await deps.readModels.count(EMAILS, filtersOf(teamId, filter), max);
   return { total, isLowerBound: total >= max };
 };
 

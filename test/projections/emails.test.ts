@@ -87,7 +87,7 @@ void t.test('an accepted email: every field of its document', async (t) => {
     priority: 'normal',
     createdAt: T0,
     subject: 'Order 17',
-    recipientStatuses: 'queued',
+    mixed: 0,
     text: 'order 17\nann@example.org ann\nbob@example.org\ncyd@example.org',
     terms: [
       'recipient:ann@example.org',

@@ -2,7 +2,7 @@
 import type { CollectionSpec, Document, Removal } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
 import { boundedCache } from '../../shared/bounded-cache.js';
-import { columnOf, tableOf } from './names.js';
+import { columnOf, indexOf, tableOf } from './names.js';
 import {
   createPersonalTable,
   joinDocument,
@@ -67,7 +67,7 @@ export const createCollection = (database: Database, spec: CollectionSpec): void
 
 export const createIndexes = (database: Database, spec: CollectionSpec): void => {
   spec.indexes.forEach((fields, index) => {
-    database.exec(`CREATE INDEX ${tableOf(spec.name)}_${index} ON ${tableOf(spec.name)} (${fields.map(columnOf).join(', ')})`);
+    database.exec(`CREATE INDEX ${indexOf(spec.name, index)} ON ${tableOf(spec.name)} (${fields.map(columnOf).join(', ')})`);
   });
 };
 

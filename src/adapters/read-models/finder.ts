@@ -4,12 +4,14 @@ import type { Database, Statement } from '../sqlite/database.js';
 import { boundedCache } from '../../shared/bounded-cache.js';
 import { tableOf } from './names.js';
 import { joinDocument, selectDocumentSql } from './personal.js';
-import { allOf, alternativesOf, conditionsOf, orderOf, whereClause } from './query.js';
+import { allOf, alternativesOf, conditionsOf, indexFor, orderOf, rowsOf } from './query.js';
 import { openSearcher, type SearchLimits, type SearchQuery, type SearchResult } from './searcher.js';
+
+type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
 
 export type Finder = Readonly<{
   find: (query: Query) => Document[];
-  count: (query: Pick<Query, 'where' | 'search' | 'terms'>, max: number) => number;
+  count: (query: CountQuery, max: number) => number;
   findCounted: (query: SearchedQuery, max: number) => Counted;
 }>;
 
@@ -45,7 +47,7 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
       if (isSearched(query)) return bySeqs(searchUpTo(query, skip + query.limit).slice(skip));
       return bySeqs(seqsInOrder(query, skip));
     },
-    count: (query, max) => (isSearched(query) ? searchUpTo(query, max).length : countRows(query.where, max)),
+    count: (query, max) => (isSearched(query) ? searchUpTo(query, max).length : countRows(query, max)),
     findCounted: (query, max) => {
       const { skip = 0, limit, after, ...fromTop } = query;
       // What comes after a cursor is found from there, yet all is counted.
@@ -62,32 +64,33 @@ export const openFinder = (database: Database, spec: CollectionSpec): Finder => 
 const openRows = (spec: CollectionSpec, prepare: (sql: string) => Statement) => {
   const table = tableOf(spec.name);
 
-  const countRows = (given: Query['where'], max: number): number => {
-    const where = conditionsOf(spec, given);
-    const isBounded = max !== Number.MAX_SAFE_INTEGER;
-    const rows = `${table} AS d${whereClause(where)}`;
-    // Without a bound SQLite counts twice as fast.
-    if (!isBounded)
-      return prepare(`SELECT count(*) FROM ${rows}`)
+  const countRows = (query: CountQuery, max: number): number => {
+    const each = alternativesOf(query).map((where) => ({ where: conditionsOf(spec, where) }));
+    const rows = rowsOf(table, '1', each);
+    // Without a bound, and of one condition, SQLite counts twice as fast.
+    if (max === Number.MAX_SAFE_INTEGER && each.length === 1)
+      return prepare(rowsOf(table, 'count(*)', each).sql)
         .pluck()
-        .get(...where.values) as number;
-    return prepare(`SELECT count(*) FROM (SELECT 1 FROM ${rows} LIMIT ?)`)
+        .get(...rows.values) as number;
+    return prepare(`SELECT count(*) FROM (${rows.sql} LIMIT ?)`)
       .pluck()
-      .get(...where.values, max) as number;
+      .get(...rows.values, max) as number;
   };
 
   const seqsInOrder = (query: Query, skip: number): readonly number[] => {
     const { column, direction, from } = orderOf(spec, query);
-    const each = alternativesOf(query.where).map((where) => allOf(conditionsOf(spec, where), from));
-    const rows = each.map((where) => `${table} AS d${whereClause(where)}`);
+    const alternatives = alternativesOf(query);
+    const sortField = query.sort?.field ?? 'seq';
+    const each = alternatives.map((where) => ({
+      where: allOf(conditionsOf(spec, where), from),
+      ...(alternatives.length === 1 ? {} : { index: indexFor(spec, where, sortField) }),
+    }));
     // `seq` alone is asked for first: then every index that has the conditions and the order covers the query, and the narrowest is taken.
-    // Of several values SQLite merges the rows of each as it reads them: a list of values in one condition would be sorted.
-    const sql =
-      rows.length === 1
-        ? `SELECT d.seq FROM ${rows[0]} ORDER BY ${column} ${direction}, d.seq ${direction}`
-        : `${rows.map((source) => `SELECT d.seq AS seq, ${column} AS value FROM ${source}`).join(' UNION ALL ')} ORDER BY value ${direction}, seq ${direction}`;
-    const values = each.flatMap((where) => where.values);
-    return prepare(`${sql} LIMIT ? OFFSET ?`)
+    // The rows of several conditions are merged as they are read, each in the order of its index.
+    const isOne = each.length === 1;
+    const { sql, values } = rowsOf(table, isOne ? 'd.seq' : `d.seq AS seq, ${column} AS value`, each);
+    const order = isOne ? `${column} ${direction}, d.seq ${direction}` : `value ${direction}, seq ${direction}`;
+    return prepare(`${sql} ORDER BY ${order} LIMIT ? OFFSET ?`)
       .pluck()
       .all(...values, query.limit, skip) as number[];
   };

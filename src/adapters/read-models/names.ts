@@ -26,6 +26,8 @@ export const checkNames = (projection: string, specs: readonly CollectionSpec[])
 };
 
 export const tableOf = (collection: string): string => `c_${collection}`;
+/** Of the indexes of a collection, in the order in which they are declared. */
+export const indexOf = (collection: string, at: number): string => `${tableOf(collection)}_${at}`;
 export const searchTableOf = (collection: string): string => `s_${collection}`;
 /** Holds the personal fields of documents. */
 export const personalTableOf = (collection: string): string => `p_${collection}`;

@@ -1,6 +1,6 @@
 /** Turns queries into SQL. Values are always bound; the names that enter the text are declared fields. */
 import type { CollectionSpec, Condition, Query } from '../../domain/ports/read-models.js';
-import { columnOf } from './names.js';
+import { columnOf, indexOf } from './names.js';
 
 export type Fragment = Readonly<{ sql: string; values: readonly (string | number | bigint)[] }>;
 
@@ -15,7 +15,8 @@ export const conditionsOf = (spec: CollectionSpec, where: Query['where']): Fragm
     // A bound on `seq` is only tested: the plus keeps SQLite from going through the table in place of an index.
     const column = field === 'seq' ? '+d.seq' : `d.${columnOf(declared(spec, field))}`;
     if (condition.in !== undefined) {
-      sql.push(`${column} IN (${condition.in.map(() => '?').join(', ')})`);
+      // The plus keeps it from being looked up in an index.
+      sql.push(`+d.${field === 'seq' ? 'seq' : columnOf(field)} IN (${condition.in.map(() => '?').join(', ')})`);
       values.push(...condition.in);
     }
     for (const name of operatorNames) {
@@ -32,7 +33,7 @@ export const conditionsOf = (spec: CollectionSpec, where: Query['where']): Fragm
 export type Order = Readonly<{ column: string; direction: 'asc' | 'desc'; from: Fragment }>;
 
 /** `from`: the condition that continues the order after a cursor. Documents without the sort field are left out. */
-export const orderOf = (spec: CollectionSpec, { sort, after }: Query): Order => {
+export const orderOf = (spec: CollectionSpec, { where, sort, after }: Query): Order => {
   if (sort === undefined || sort.field === 'seq') {
     const direction = sort?.direction ?? 'desc';
     const from =
@@ -40,22 +41,53 @@ export const orderOf = (spec: CollectionSpec, { sort, after }: Query): Order => 
     return { column: 'd.seq', direction, from };
   }
   const column = `d.${columnOf(declared(spec, sort.field))}`;
+  const { eq, gte, lt, lte } = where[sort.field] ?? {};
+  const isBounded = [eq, gte, lt, lte].some((bound) => bound !== undefined);
   const from =
     after === undefined
-      ? { sql: `${column} IS NOT NULL`, values: [] }
+      ? // Beside a bound, which says the same, it would make SQLite take another index.
+        { sql: isBounded ? '' : `${column} IS NOT NULL`, values: [] }
       : { sql: `(${column}, d.seq) ${sort.direction === 'desc' ? '<' : '>'} (?, ?)`, values: [after.value, after.seq] };
   return { column, direction: sort.direction, from };
 };
 
-/** The conditions with each value of the first list of values in it; they share no document. */
-export const alternativesOf = (where: Query['where']): readonly Query['where'][] => {
-  const listed = Object.entries(where).find(([, condition]) => condition.in !== undefined);
-  if (listed === undefined) return [where];
-  const [field, { in: values = [], ...bounds }] = listed;
-  // No value at all is a condition that nothing meets.
-  if (values.length === 0) return [where];
-  return [...new Set(values)].map((value) => ({ ...where, [field]: { ...bounds, in: [value] } }));
+/** All that may hold, each with all its conditions. */
+export const alternativesOf = ({ where, anyOf }: Pick<Query, 'where' | 'anyOf'>): readonly Query['where'][] =>
+  anyOf === undefined ? [where] : anyOf.map((one) => ({ ...where, ...one }));
+
+/** The same as one condition, for a row at hand. */
+export const testOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>): Fragment => {
+  const common = conditionsOf(spec, where);
+  if (anyOf === undefined) return common;
+  const each = anyOf.map((one) => conditionsOf(spec, one));
+  const sql = each.length === 0 ? '0' : each.map((one) => one.sql || '1').join(' OR ');
+  return allOf(common, { sql: `(${sql})`, values: each.flatMap(({ values }) => values) });
 };
+
+/** The index that finds the documents of these conditions in that order without looking at others; undefined where none is declared. */
+export const indexFor = ({ name, indexes }: CollectionSpec, where: Query['where'], sortField: string): string | undefined => {
+  let [found, fixedMost] = [undefined as string | undefined, 0];
+  for (const [at, fields] of indexes.entries()) {
+    const fixed = fields.findIndex((field) => where[field]?.eq === undefined);
+    if (fixed <= fixedMost || fields[fixed] !== sortField) continue;
+    [found, fixedMost] = [indexOf(name, at), fixed];
+  }
+  return found;
+};
+
+/** Conditions on rows of a table, and the index by which they are to be found, where SQLite is not to choose. */
+export type Rows = Readonly<{ where: Fragment; index?: string | undefined }>;
+
+/** The rows that meet one of the conditions, in SQL; `select` is what is selected of row `d`. */
+export const rowsOf = (table: string, select: string, alternatives: readonly Rows[]): Fragment => ({
+  sql: (alternatives.length === 0 ? [{ where: { sql: '0', values: [] } }] : alternatives)
+    .map(
+      ({ where, index }: Rows) =>
+        `SELECT ${select} FROM ${table} AS d${index === undefined ? '' : ` INDEXED BY ${index}`}${whereClause(where)}`,
+    )
+    .join(' UNION ALL '),
+  values: alternatives.flatMap(({ where }) => where.values),
+});
 
 /** Joins what is not empty. */
 export const allOf = (...fragments: readonly Fragment[]): Fragment => {

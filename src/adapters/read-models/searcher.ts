@@ -6,11 +6,11 @@ import type { CollectionSpec, Query } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
 import { searchTableOf, tableOf, waitingTableOf } from './names.js';
 import { textSql } from './personal.js';
-import { allOf, conditionsOf, whereClause, type Fragment } from './query.js';
+import { allOf, alternativesOf, conditionsOf, rowsOf, testOf, whereClause, type Fragment } from './query.js';
 import { holding, isAnswered, openMatches, termWithin } from './search-tokens.js';
 import { blockSize, openTenantPartitions, type Partition, type Tenant } from './tenant-partitions.js';
 
-export type SearchQuery = Pick<Query, 'where' | 'search' | 'terms' | 'after'>;
+export type SearchQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms' | 'after'>;
 
 /** At least `least` are found where there are so many; beyond that at most `most`, and no more once `hitsMax` hits were tested. */
 export type SearchLimits = Readonly<{ least: number; most: number; hitsMax: number }>;
@@ -31,8 +31,10 @@ type Search = Readonly<{
   /** The hits of the index; undefined where it has none. */
   match: () => string | undefined;
   holds: (searched: string) => boolean;
-  /** All conditions on fields. */
-  filters: Fragment;
+  /** All conditions on fields; one of these holds. */
+  filters: readonly Fragment[];
+  /** The same for a row at hand. */
+  test: Fragment;
   /** Those of them that the range of row ids does not answer, and what a hit of a mark is looked at for. */
   tests: Fragment;
   first: number;
@@ -68,18 +70,19 @@ export const openSearcher = (database: Database, spec: CollectionSpec, prepare: 
     return { seqs: seqs.slice(0, most), isWhole: true };
   };
 
-  return ({ where, search: phrase, terms = [], after }, limits) => {
+  return ({ where, anyOf, search: phrase, terms = [], after }, limits) => {
     const tenant = where[search.within]?.eq;
     if (tenant === undefined) throw new RangeError(`a search of ${spec.name} names its ${search.within}`);
     if (phrase === undefined ? terms.length === 0 : !isAnswered(phrase)) return { seqs: [], isWhole: true };
     const { first, end } = seqRange(where, after?.seq);
     const { [search.within]: own, seq: _, ...others } = where;
     const { eq: _eq, ...bounds } = own ?? {};
-    const conditions = conditionsOf(spec, { [search.within]: bounds, ...others });
+    const conditions = testOf(spec, { where: { [search.within]: bounds, ...others }, ...(anyOf && { anyOf }) });
     const given: Search = {
       match: () => matchOf(phrase, terms),
       holds: holding(phrase, terms),
-      filters: conditionsOf(spec, where),
+      filters: alternativesOf({ where, ...(anyOf && { anyOf }) }).map((one) => conditionsOf(spec, one)),
+      test: testOf(spec, { where, ...(anyOf && { anyOf }) }),
       tests: allOf(conditions, markTests(spec, phrase, terms)),
       first,
       end,
@@ -124,9 +127,14 @@ const openTexts = (spec: CollectionSpec, prepare: (sql: string) => Statement) =>
 
   /** Of those that pass the filters; undefined where too many pass to look through. */
   const amongFew = ({ filters, holds, first, end }: Search, most: number): number[] | undefined => {
-    const seqs = prepare(`SELECT d.seq FROM ${table} AS d${whereClause(filters)} LIMIT ?`)
+    const rows = rowsOf(
+      table,
+      'd.seq',
+      filters.map((where) => ({ where })),
+    );
+    const seqs = prepare(`${rows.sql} LIMIT ?`)
       .pluck()
-      .all(...filters.values, filteredMax + 1) as number[];
+      .all(...rows.values, filteredMax + 1) as number[];
     if (seqs.length > filteredMax) return undefined;
     const found: number[] = [];
     for (const seq of seqs.sort((a, b) => b - a)) {
@@ -137,8 +145,8 @@ const openTexts = (spec: CollectionSpec, prepare: (sql: string) => Statement) =>
   };
 
   /** Of those that wait for the search index. */
-  const amongWaiting = ({ filters, holds, first, end }: Search): number[] => {
-    const where = allOf({ sql: 'w.seq >= ? AND w.seq < ?', values: [first, end] }, filters);
+  const amongWaiting = ({ test, holds, first, end }: Search): number[] => {
+    const where = allOf({ sql: 'w.seq >= ? AND w.seq < ?', values: [first, end] }, test);
     const rows = prepare(
       `SELECT d.seq, ${textSql(spec)} FROM ${waitingTableOf(spec.name)} AS w CROSS JOIN ${table} AS d ON d.seq = w.seq${whereClause(where)}`,
     )

@@ -27,7 +27,7 @@ export type CollectionSpec = Readonly<{
   personal?: readonly string[];
 }>;
 
-/** `in`: one of these, of which there are few; as fast as `eq` for each of them. */
+/** `in`: one of these; it is tested, not looked up. */
 export type Condition = Readonly<{
   eq?: string | number;
   in?: readonly (string | number)[];
@@ -39,6 +39,11 @@ export type Condition = Readonly<{
 export type Query = Readonly<{
   /** All conditions hold; keys are declared fields, or `seq`. */
   where: Readonly<Record<string, Condition>>;
+  /**
+   * One of these holds too; no document meets two of them. Each is looked up by itself, as if its conditions stood in `where`, and the
+   * documents are in one order.
+   */
+  anyOf?: readonly Readonly<Record<string, Condition>>[];
   /**
    * A substring of the searched text, as both are written: who writes and who asks fold them alike. It has two characters at least, or is
    * one of those that `isIdeographic` names; a shorter one finds nothing. `where` then fixes the field `within` by `eq`, and the order
@@ -99,7 +104,7 @@ export type ReadModels = Readonly<{
   get: (collection: string, id: string) => Promise<Document | undefined>;
   find: (collection: string, query: Query) => Promise<readonly Document[]>;
   /** How many documents match, counted no further than `max`. */
-  count: (collection: string, query: Pick<Query, 'where' | 'search' | 'terms'>, max: number) => Promise<number>;
+  count: (collection: string, query: Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>, max: number) => Promise<number>;
   /**
    * One page of a search, as `find`, and how many documents it finds in all, wherever the page begins. Beyond what the page
    * takes they are counted no further than `max`, and no further than a bounded number of hits (or time) allows.

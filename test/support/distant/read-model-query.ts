@@ -28,11 +28,11 @@ const holds = (value: Scalar | undefined, { eq, in: listed, gte, lt, lte }: Cond
 };
 
 /** Throws RangeError for a field that is not declared, and for a search that does not say within which value. */
-export const checkDeclared = (spec: CollectionSpec, query: Pick<Query, 'where' | 'sort' | 'search' | 'terms'>): void => {
-  const { where, sort } = query;
+export const checkDeclared = (spec: CollectionSpec, query: Pick<Query, 'where' | 'anyOf' | 'sort' | 'search' | 'terms'>): void => {
+  const { where, anyOf = [], sort } = query;
   if (isSearched(query) && (spec.search === undefined || where[spec.search.within]?.eq === undefined))
     throw new RangeError(`a search of ${spec.name} names the value that it searches within`);
-  for (const field of [...Object.keys(where), ...(sort === undefined ? [] : [sort.field])]) {
+  for (const field of [...[where, ...anyOf].flatMap((one) => Object.keys(one)), ...(sort === undefined ? [] : [sort.field])]) {
     if (field !== 'seq' && !spec.fields.includes(field)) throw new RangeError(`${field} is no declared field of ${spec.name}`);
   }
 };
@@ -48,13 +48,14 @@ const termsOf = (document: Document, field: string | undefined): readonly unknow
 export const matching = (
   spec: CollectionSpec,
   documents: Iterable<Document>,
-  { where, search, terms = [] }: Pick<Query, 'where' | 'search' | 'terms'>,
+  { where, anyOf = [{}], search, terms = [] }: Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>,
 ): Document[] => {
-  const conditions = Object.entries(where);
+  const meets = (document: Document, conditions: Query['where']): boolean =>
+    Object.entries(conditions).every(([field, condition]) => holds(scalarOf(document, field), condition));
   if (search !== undefined && !isSearchable(search)) return [];
   const found: Document[] = [];
   for (const document of documents) {
-    if (!conditions.every(([field, condition]) => holds(scalarOf(document, field), condition))) continue;
+    if (!meets(document, where) || !anyOf.some((one) => meets(document, one))) continue;
     const text = spec.search === undefined ? undefined : document[spec.search.field];
     if (search !== undefined && !(typeof text === 'string' && text.includes(search))) continue;
     const own = termsOf(document, spec.search?.terms);
