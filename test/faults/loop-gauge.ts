@@ -42,6 +42,8 @@ const measure = (path: string): void => {
     computed = 0;
     last = { at: performance.now(), cpu: cpuMs() };
   });
+  // A question may come after minutes, on the connection of the one before.
+  server.keepAliveTimeout = 0;
   rmSync(path, { force: true });
   server.listen(path).unref();
 };
