@@ -22,9 +22,18 @@ export const begin = async (engine: Engine, pendingKey: PendingFirstKey): Promis
   try {
     await assertWholeEngine(engine);
     await firstStart(engine, samples, pendingKey);
-    await noteLog(engine.store, engine.noted);
+    await noteOrWarn(engine);
   } catch (fault) {
     await engine.close();
     throw fault;
+  }
+};
+
+/** A disk that is full refuses sends and no start: the note-log worker tries again. */
+const noteOrWarn = async ({ store, noted, logger }: Engine): Promise<void> => {
+  try {
+    await noteLog(store, noted);
+  } catch (fault) {
+    logger.warn({ err: fault instanceof Error ? fault : undefined }, 'the stores could not note where the log ends');
   }
 };

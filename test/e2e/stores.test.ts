@@ -186,6 +186,16 @@ await t.test('a damaged read model is moved aside, named and made anew, and mail
   t.match(await runCommand(['verify'], settingsOf(dataDir)), { code: 0 });
 });
 
+await t.test('a store that cannot note where the log ends refuses no start', async (t) => {
+  const dataDir = copyOf(t, newest);
+  t.match(await runCommand(['key', 'create', '--name', 'after the note'], settingsOf(dataDir)), { code: 0 });
+  rmSync(join(dataDir, 'files', 'tmp'), { recursive: true, force: true });
+  writeFileSync(join(dataDir, 'files', 'tmp'), 'where what is written should stand');
+  const server = await startOn(t, dataDir, { SEALPOST_LOG_LEVEL: 'warn' });
+  await server.printed(/the stores could not note where the log ends/);
+  t.equal(await totals(server.base), 2 * MAILS);
+});
+
 await t.test('nothing to repair: nothing is changed', async (t) => {
   const dataDir = copyOf(t, newest);
   for (const store of ['log', 'keys', 'files'])
