@@ -9,15 +9,24 @@ export const LEAP_MS = 10_000;
 /** Small corrections add up: so often the comparison begins anew. */
 const COMPARED_FROM_MS = 60_000;
 
+const READ_WITHIN_MS = 1_000;
+
 type Reading = Readonly<{ nowMs: number; monotonicMs: number; uptimeMs: number }>;
 
 export const continuedClock = (machine: Clock): ContinuedClock => {
-  const read = (): Reading => ({ nowMs: machine.now(), monotonicMs: machine.monotonic(), uptimeMs: machine.uptime() });
+  /** A process that stood still between two of the counts reads all of them again. */
+  const read = (): Reading => {
+    for (;;) {
+      const monotonicMs = machine.monotonic();
+      const reading = { nowMs: machine.now(), monotonicMs, uptimeMs: machine.uptime() };
+      if (machine.monotonic() - monotonicMs < READ_WITHIN_MS) return reading;
+    }
+  };
   let from = read();
   let leapMs = 0;
   let leaps = 0;
 
-  /** A machine that slept counts that time in `uptime` alone; a process that stood still between two readings reads again. */
+  /** A machine that slept counts that time in `uptime` alone. */
   const lookAgain = (): number => {
     const reading = read();
     const aheadMs = reading.nowMs - from.nowMs - (reading.uptimeMs - from.uptimeMs);
