@@ -1,15 +1,21 @@
-/** `sealpost verify`: checks the chain of the log, its seals, and that the read models are what a rebuild would give. */
+/** `sealpost verify`: checks the chain of the log, its seals, every event and file, the keys, and that the read models are what a rebuild would give. */
+import { verifyFiles } from '../commands/verify-files.js';
 import { verifyLog, type NotedRoot } from '../event-log/verification.js';
 import { makeProjections } from '../projections/index.js';
 import { compareWithRebuild } from '../projections/rebuild.js';
 import type { Engine } from '../engine.js';
-import { print, printFault, progressBar } from './output.js';
+import { exitCodes } from './exit-codes.js';
+import { print, printFault, progressBar, unreadableLine } from './output.js';
 import { withEngine } from './with-engine.js';
 
-export const verify = (options: Readonly<{ root?: string }>): Promise<void> =>
+/** Looks at everything, whatever is found first; the exit code is that of the worst. */
+export const verify = ({ root }: Readonly<{ root?: string }>): Promise<void> =>
   withEngine(async (engine) => {
-    const sound = (await verifyChain(engine, options.root)) && (await verifyProjections(engine));
-    if (!sound) process.exitCode = 1;
+    const noted = root === undefined ? undefined : notedRoot(root);
+    // Set at once: what cannot be finished after it does not hide it.
+    if (!(await verifyChain(engine, noted))) process.exitCode = exitCodes.tampered;
+    const parts = [await verifyParts(engine), await verifyKeys(engine), await verifyProjections(engine)];
+    if (parts.includes(false)) process.exitCode ??= exitCodes.damaged;
   });
 
 /** `POSITION:ROOT`, as this command printed it. */
@@ -19,18 +25,37 @@ const notedRoot = (text: string): NotedRoot => {
   return { position: Number(match[1]), root: match[2]! };
 };
 
-const verifyChain = async (engine: Engine, root: string | undefined): Promise<boolean> => {
+const verifyChain = async (engine: Engine, noted: NotedRoot | undefined): Promise<boolean> => {
   const bar = progressBar('log       ', await engine.eventLog.head());
-  const result = await verifyLog(engine.store, root === undefined ? undefined : notedRoot(root), bar.update);
+  const result = await verifyLog(engine.store, noted, bar.update);
   bar.stop();
   if (result.finding !== undefined) {
     const { kind, position, message } = result.finding;
-    printFault(`log: BROKEN at position ${position} (${kind}): ${message}`);
+    printFault(`log: BROKEN at position ${position} (${kind}): ${message}; in ${engine.logPlace}`);
     return false;
   }
   print(`log: ${result.events} events in ${result.streams} streams are unchanged, under ${result.seals} seals`);
   if (result.seal !== undefined) print(`     newest seal, to be noted elsewhere: ${result.seal.position}:${result.seal.root}`);
   return true;
+};
+
+/** Events that cannot be read, and the files that the others name. */
+const verifyParts = async (engine: Engine): Promise<boolean> => {
+  const bar = progressBar('files     ', await engine.eventLog.head());
+  const { files, findings, unreadable } = await verifyFiles(engine, bar.update);
+  bar.stop();
+  for (const event of unreadable) printFault(`events: BROKEN: ${unreadableLine(event)}; in ${engine.logPlace}`);
+  for (const { file, position, stream, message } of findings)
+    printFault(`files: BROKEN: ${engine.noted.files.place}: ${file}, which ${stream} names at position ${position}: ${message}`);
+  if (findings.length === 0) print(`files: ${files} that the log names are there and whole`);
+  return findings.length === 0 && unreadable.length === 0;
+};
+
+const verifyKeys = async ({ keys }: Engine): Promise<boolean> => {
+  const faults = await keys.faults();
+  for (const fault of faults) printFault(`keys: BROKEN: ${fault}`);
+  if (faults.length === 0) print('keys: every row is as it was written');
+  return faults.length === 0;
 };
 
 const verifyProjections = async (engine: Engine): Promise<boolean> => {
@@ -41,11 +66,15 @@ const verifyProjections = async (engine: Engine): Promise<boolean> => {
     const result = await compareWithRebuild(projection, engine, bar.update);
     bar.stop();
     if (result.checkpoint > head) {
-      printFault(`${projection.name}: BROKEN: its checkpoint ${result.checkpoint} lies beyond the log, which ends at ${head}`);
+      printFault(
+        `${projection.name}: BROKEN: its checkpoint ${result.checkpoint} lies beyond the log, which ends at ${head}; in ${engine.noted.readModels.place}`,
+      );
       sound = false;
     } else if (result.difference !== undefined) {
       const { collection, id } = result.difference;
-      printFault(`${projection.name}: BROKEN: ${collection} ${id} is not what a rebuild gives; run sealpost rebuild ${projection.name}`);
+      printFault(
+        `${projection.name}: BROKEN: ${collection} ${id} is not what a rebuild gives; run sealpost rebuild ${projection.name}; in ${engine.noted.readModels.place}`,
+      );
       sound = false;
     } else {
       print(`${projection.name}: ${result.documents} documents at position ${result.checkpoint} equal a rebuild`);

@@ -3,7 +3,7 @@ import { UnknownEvent, UnreadableEvent, type Codec, type SealedPart } from './co
 import { assertTimes } from './event-times.js';
 import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './metadata.js';
 import { openSealed } from './sealed-part.js';
-import type { EventPlace } from '../domain/errors.js';
+import { FileDamaged, type EventPlace } from '../domain/errors.js';
 import { erasingEvents, type DomainEvent, type EventMetadata, type Recorded } from '../domain/events.js';
 import type { StoredEvent } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
@@ -145,10 +145,10 @@ const decodeFromFiles = async (
   key: SealingKey | undefined,
 ): Promise<Recorded | Unreadable> => {
   const { dataFile, sealedFile } = metadata;
-  const data = dataFile === undefined ? event.data : (await files.get(dataFile))?.toString();
-  const sealed = key === undefined || sealedFile === undefined ? event.sealed : await files.get(sealedFile);
-  const parts = { event, metadata, key, data: data ?? '', sealed };
   try {
+    const data = dataFile === undefined ? event.data : (await soundFile(files, dataFile))?.toString();
+    const sealed = key === undefined || sealedFile === undefined ? event.sealed : await soundFile(files, sealedFile);
+    const parts = { event, metadata, key, data: data ?? '', sealed };
     if (data === undefined) throw new UnreadableEvent(`its file ${dataFile} is missing`);
     if (key !== undefined && sealedFile !== undefined && sealed === undefined && !wanted.mayBeGone(event))
       throw new UnreadableEvent(`its file ${sealedFile} is missing`);
@@ -160,6 +160,16 @@ const decodeFromFiles = async (
     return recorded;
   } catch (fault) {
     return unreadable(event, fault);
+  }
+};
+
+/** A file that is not what was put there is damage of its event alone; any other fault is that of the port. */
+const soundFile = async (files: ReadingPorts['files'], hash: string): Promise<Buffer | undefined> => {
+  try {
+    return await files.get(hash);
+  } catch (fault) {
+    if (fault instanceof FileDamaged) throw new UnreadableEvent(`its file ${hash} is damaged`, { cause: fault });
+    throw fault;
   }
 };
 

@@ -127,27 +127,30 @@ await t.test('an event that repeats a revision, in a store that does not refuse 
   t.match((await verifyLog(lax, undefined)).finding, { kind: 'inserted', position: repeated.position, stream: repeated.stream });
 });
 
-await t.test('the command line says it, and exits with 1', async (t) => {
-  let position = 0;
-  const changed = tampered(t, (database) => {
-    position = at(database, emails[1]!, 1).position;
-    database.prepare("UPDATE events SET data = '{}' WHERE position = ?").run(position);
-  });
-  const result = await runCommand(['verify'], { SEALPOST_DATA_DIR: changed });
-  t.equal(result.code, 1);
-  t.match(result.stderr, `log: BROKEN at position ${position} (changed)`);
+await t.test(
+  'the command line says it, and its exit code says whether the log was tampered with, something is damaged, or it could not finish',
+  async (t) => {
+    let position = 0;
+    const changed = tampered(t, (database) => {
+      position = at(database, emails[1]!, 1).position;
+      database.prepare("UPDATE events SET data = '{}' WHERE position = ?").run(position);
+    });
+    const result = await runCommand(['verify'], { SEALPOST_DATA_DIR: changed });
+    t.equal(result.code, 3);
+    t.match(result.stderr, `log: BROKEN at position ${position} (changed)`);
 
-  const cut = tampered(t, (database) => void database.prepare('DELETE FROM events WHERE position > ?').run(noted.position));
-  const without = await runCommand(['verify'], { SEALPOST_DATA_DIR: cut });
-  t.equal(without.code, 1, 'the read models know more than the log');
-  t.match(without.stderr, /lies beyond the log/);
-  const withRoot = await runCommand(['verify', '--root', `${noted.position}:${noted.root}`], { SEALPOST_DATA_DIR: cut });
-  t.equal(withRoot.code, 1);
-  t.match(withRoot.stderr, /cut-off/);
-  const nonsense = await runCommand(['verify', '--root', 'nonsense'], { SEALPOST_DATA_DIR: cut });
-  t.equal(nonsense.code, 1);
-  t.match(nonsense.stderr, /POSITION:ROOT/);
-});
+    const cut = tampered(t, (database) => void database.prepare('DELETE FROM events WHERE position > ?').run(noted.position));
+    const without = await runCommand(['verify'], { SEALPOST_DATA_DIR: cut });
+    t.equal(without.code, 2, 'the read models know more than the log');
+    t.match(without.stderr, /lies beyond the log/);
+    const withRoot = await runCommand(['verify', '--root', `${noted.position}:${noted.root}`], { SEALPOST_DATA_DIR: cut });
+    t.equal(withRoot.code, 3);
+    t.match(withRoot.stderr, /cut-off/);
+    const nonsense = await runCommand(['verify', '--root', 'nonsense'], { SEALPOST_DATA_DIR: cut });
+    t.equal(nonsense.code, 1);
+    t.match(nonsense.stderr, /POSITION:ROOT/);
+  },
+);
 
 await t.test('a read model that was changed is found, and a rebuild mends it', async (t) => {
   const dataDir = tampered(t, () => undefined);
@@ -164,7 +167,7 @@ await t.test('a read model that was changed is found, and a rebuild mends it', a
     'documents were changed',
   );
   const broken = await runCommand(['verify'], { SEALPOST_DATA_DIR: dataDir });
-  t.equal(broken.code, 1);
+  t.equal(broken.code, 2);
   t.match(broken.stderr, /emails: BROKEN: .* run sealpost rebuild emails/);
   t.match(await runCommand(['rebuild', 'emails'], { SEALPOST_DATA_DIR: dataDir }), { code: 0 });
   t.match(await runCommand(['verify'], { SEALPOST_DATA_DIR: dataDir }), { code: 0 });
