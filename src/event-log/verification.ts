@@ -1,6 +1,7 @@
 /** Finds what was done to the log behind its back: the first event that was changed, removed, moved or slipped in. */
 import { chainHash, chainStart } from './hash-chain.js';
 import { evolveLedger, sealOf, type LedgerState, type Seal } from './ledger.js';
+import { readableMetadata } from './metadata.js';
 import { LEDGER_STREAM } from '../domain/ids.js';
 import { decodeEvent } from './codec.js';
 import type { EventStore, Position, StoredEvent } from '../domain/ports/event-store.js';
@@ -105,7 +106,7 @@ const step = (progress: Progress, event: StoredEvent): Finding | undefined => {
   const misplaced = checkPosition(progress, event, at);
   if (misplaced !== undefined) return misplaced;
   const version = progress.versions.get(event.stream) ?? { revision: -1, hash: chainStart(event.stream) };
-  const broken = checkChain(version, event, at);
+  const broken = checkChain(version, event, at) ?? checkId(event, at);
   if (broken !== undefined) return broken;
   progress.versions.set(event.stream, { revision: event.revision, hash: event.hash });
   progress.position = event.position;
@@ -132,6 +133,16 @@ const checkChain = (version: { revision: number; hash: string }, event: StoredEv
     return at('removed', `${where} follows revision ${version.revision}: what stood between was removed or moved`);
   if (chainHash(version.hash, event.stream, event.revision, event) === event.hash) return undefined;
   return at('changed', `${where} is not what its hash says: it was changed, moved here, or slipped in`);
+};
+
+/** The chain covers the id in the metadata; stores may keep it a second time beside, where appends whose answer was lost look for it. */
+const checkId = (event: StoredEvent, at: At): Finding | undefined => {
+  const id = readableMetadata(event)?.eventId;
+  if (id === undefined || id === event.eventId) return undefined;
+  return at(
+    'changed',
+    `position ${event.position} (${event.stream} revision ${event.revision}) stands under an id that is not that of its metadata`,
+  );
 };
 
 const checkSeal = (progress: Progress, event: StoredEvent, at: At): Finding | undefined => {

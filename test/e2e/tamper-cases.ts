@@ -54,6 +54,14 @@ export const casesOn = (emails: readonly string[], noted: NotedRoot): readonly C
       },
     },
     {
+      name: 'another id in the column beside the metadata',
+      tamper: (database) => {
+        const { position } = at(database, victim(), 1);
+        database.prepare("UPDATE events SET event_id = 'another' WHERE position = ?").run(position);
+        return { position, kind: 'changed' };
+      },
+    },
+    {
       name: 'changed hash',
       tamper: (database) => {
         const { position, hash } = at(database, victim(), 2);
