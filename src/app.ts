@@ -71,7 +71,11 @@ export type App = Readonly<{
 /** Between two batches of a projection: under load more events share a write. Who asks for a list that lags ends the pause. */
 const PROJECTION_PAUSE_MS = 200;
 
-export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies'> & Readonly<{ mailer?: Mailer }>;
+export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies' | 'rewrapsKeys'> & Readonly<{ mailer?: Mailer }>;
+
+/** The process that delivers keeps the keys in their newest form: where it runs, no older program does. */
+const openServiceEngine = (config: Config, options: EngineOptions): Promise<Engine> =>
+  openEngine(config, { ...options, rewrapsKeys: config.roles.includes('process') });
 
 /** Builds everything and starts the workers; the server does not listen yet. Rejects with ConfigError where another process has the role. */
 export const startApp = async (config: Config, options: AppOptions = {}): Promise<App> => {
@@ -85,7 +89,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const commits = watchCommits(clock);
   const wrapStore = (store: EventStore): EventStore => commits.watched(options.wrapStore?.(store) ?? store);
   const ports = { clock, wrapStore, mailCopies, onAppended: writes.note, servesAlone: () => servesAlone() };
-  const engine = await openEngine(config, { ...options, ...ports });
+  const engine = await openServiceEngine(config, { ...options, ...ports });
   await warnOfLog(engine);
   const clockTrust = await openTrust(config, engine, clock);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));

@@ -43,6 +43,8 @@ export type EngineOptions = Readonly<{
   codec?: Codec;
   /** Whether no other process serves requests from these stores; where absent that is not known. */
   servesAlone?: () => Promise<boolean>;
+  /** Whether keys of an older form get the newest: for the process that delivers, and for no command beside it. Default: false. */
+  rewrapsKeys?: boolean;
 }>;
 
 /** In: the settings; a clock and a log of the caller's where given. Rejects where a store cannot be opened. */
@@ -51,7 +53,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const logger = options.logger ?? openLogger({ level: config.logLevel });
   const ids = systemIds();
   const { limits } = config;
-  const stores = openStores(config, logger);
+  const stores = openStores(config, logger, options.rewrapsKeys);
   const { keys, files } = stores;
   const { onAppended, wrapStore = (opened) => opened, codec = makeCodec(eventVersions, config.writeEvents) } = options;
   const store = wrapStore(stores.store);

@@ -49,8 +49,8 @@ export const placesOf = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<'log' 
   files: pathOf(urls.files),
 });
 
-/** Makes what is not there yet. Rejects where a store cannot be opened. */
-export const openStores = (config: Config, logger: Logger): Stores => {
+/** Makes what is not there yet. `rewrapsKeys`: keys of an older form get the newest. Rejects where a store cannot be opened. */
+export const openStores = (config: Config, logger: Logger, rewrapsKeys = false): Stores => {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const places = placesOf(config);
   // A new master key beside keys that another has wrapped, or beside a log, would only hide that the right one is missing.
@@ -62,6 +62,7 @@ export const openStores = (config: Config, logger: Logger): Stores => {
       file: places.keys,
       masterKey,
       writeLevel: config.writeEvents,
+      rewraps: rewrapsKeys,
       onFault: (row) => logger.error({ file: places.keys, row }, 'a row of keys was changed or exchanged; its keys are taken for missing'),
     }),
   );

@@ -23,6 +23,8 @@ type Change =
 type Options = Readonly<{
   /** The level of what is written; default: the newest. */
   writeLevel?: number;
+  /** Rows without a tag are wrapped anew from now on; only where no older program may have the file open, for it would take them for others. */
+  rewraps?: boolean;
   /** Told once of each row that does not verify. */
   onFault?: (row: number) => void;
 }>;
@@ -44,7 +46,7 @@ export const openSqliteKeys = ({ file, masterKey, ...options }: Options & Readon
 
 /** The keys on an open database, which they close with themselves. */
 export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>, options: Options = {}): Keys => {
-  const { writeLevel = WRITE_LEVEL_NEWEST, onFault = () => {} } = options;
+  const { writeLevel = WRITE_LEVEL_NEWEST, rewraps = false, onFault = () => {} } = options;
   const isBound = writeLevel >= BOUND_SEALS_FROM;
   const { wrapping } = master;
   const table = openKeyTable(database, master.check);
@@ -72,7 +74,7 @@ export const keysOn = (database: Database, master: ReturnType<typeof deriveFrom>
   const pool = keyPool(() => commits.run({ kind: 'make' }), keysPerRow / 2);
   const emptyLog = logTruncation(database);
   // Where the disk refuses, or the keys are closed before it is done, the next start goes on with it.
-  if (isBound && !table.isBound()) bindAll(table, commits.run).catch(() => {});
+  if (rewraps && isBound && !table.isBound()) bindAll(table, commits.run).catch(() => {});
 
   return {
     create: pool.take,
