@@ -57,7 +57,8 @@ void t.test('a text that JSON.stringify writes has nothing of the kind but whole
 });
 
 void t.test('a member that is put in twice is found, with its path', async (t) => {
-  const name = fc.constantFrom('a', 'b:', '"', 'ä', '\\', '__proto__', '0', '{');
+  // Names of one escape are none of these: JSON.parse does not always keep them apart, and they are refused before.
+  const name = fc.constantFrom('a', 'b:', 'a"', 'ä', '\\\\', '__proto__', '0', '{');
   const inner = fc.dictionary(name, fc.constantFrom(0, 'x', [{ a: 1 }], { b: { c: [] } }), { minKeys: 1 });
   fc.assert(
     fc.property(inner, fc.nat(9), (object, index) => {

@@ -3,6 +3,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { DomainError, invalid } from '../../domain/errors.js';
 import type { Limits } from '../../domain/limits.js';
 import { ambiguityOf } from './ambiguity.js';
+import { escapedNameFault, withPlainNames } from './escaped-names.js';
 import { inspectJson, mayHide } from './inspect.js';
 import { jsonFaultAt, placeOf } from './fault.js';
 import { isSurelyWithin, scanJson, type JsonBounds, type JsonScan } from './scan.js';
@@ -74,7 +75,7 @@ export const scanBody = (bytes: Buffer, limits: JsonLimits): JsonScan => {
 /** Out: the value, or undefined where the text is not JSON: `parseFault` says why. */
 export const valueOfText = (text: string): Readonly<{ value: unknown }> | undefined => {
   try {
-    return { value: JSON.parse(text) as unknown };
+    return { value: JSON.parse(text.includes('\\') ? withPlainNames(text) : text) as unknown };
   } catch {
     return undefined;
   }
@@ -84,7 +85,8 @@ const boundsOf = ({ jsonMembersMax, jsonDepthMax }: JsonLimits): JsonBounds => (
 
 /** Throws VALIDATION_ERROR where a reader of the value could be harmed or misled. */
 export const checkValue = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): void => {
-  const found = (mayHide(text) ? inspectJson(value) : undefined) ?? ambiguityOf(bytes, value, scan);
+  const escaped = text.includes('\\') ? escapedNameFault(withPlainNames(text)) : undefined;
+  const found = escaped ?? (mayHide(text) ? inspectJson(value) : undefined) ?? ambiguityOf(bytes, value, scan);
   if (found !== undefined) throw invalid('body', found.field, found.message);
 };
 

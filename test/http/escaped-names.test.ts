@@ -1,0 +1,47 @@
+/** Names of members that are written as one escape are read as they are, or refused; never as another name. */
+import t from 'tap';
+import fc from 'fast-check';
+import { defaultLimits } from '../../src/domain/limits.js';
+import { DomainError } from '../../src/domain/errors.js';
+import { parseJsonBody } from '../../src/http/json/body.js';
+
+const read = (text: string): unknown => parseJsonBody(Buffer.from(text), defaultLimits);
+
+/** As serializers write that keep to ASCII. */
+const ascii = (text: string): string =>
+  [...text].map((unit) => (unit > '~' ? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}` : unit)).join('');
+
+const refused = /is not allowed as a name/;
+
+void t.test('one character outside of ASCII, written as an escape', (t) => {
+  const name = fc.constantFrom('名', 'é', 'ж', 'a', 'b0', '/');
+  fc.assert(
+    fc.property(fc.dictionary(name, fc.constantFrom(0, 'x', [{ 名: 1 }]), { noNullPrototype: true }), (object) => {
+      const plain = JSON.stringify(object);
+      // From then on the parser knows objects that have a backslash for a name in this place.
+      JSON.parse(plain.replace(/[名éж]/g, '\\\\'));
+      for (const text of [plain, ascii(plain), ascii(plain).replaceAll('/', '\\/')])
+        if (JSON.stringify(read(text)) !== plain) throw new Error(`${text} was read as ${JSON.stringify(read(text))}`);
+    }),
+    { numRuns: 3_000 },
+  );
+  t.end();
+});
+
+void t.test('one character that only an escape can write', async (t) => {
+  for (const name of ['"', '\\', '\n', '\t', '\u0000'])
+    for (const text of [JSON.stringify({ a: { [name]: 1 } }), `{ "a": {"b":1, ${JSON.stringify(name)} :1}}`])
+      t.throws(() => read(text), { message: refused }, text);
+  t.throws(() => read('{"\\u0022":1}'), { message: refused });
+});
+
+void t.test('what only looks like it', async (t) => {
+  for (const value of [{ a: '"\n":' }, { 'x"\n': 1 }, { a: '\n', b: ['"', '\\'] }, { '\\\\': 1 }, { 'a"': '":' }, { '\n\n': 1 }]) {
+    const text = JSON.stringify(value);
+    try {
+      t.same(read(text), value, text);
+    } catch (fault) {
+      t.ok(fault instanceof DomainError && refused.test(fault.message) && text.includes('\\"\\n"'), text);
+    }
+  }
+});
