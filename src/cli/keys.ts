@@ -3,6 +3,7 @@ import { createApiKey, revokeApiKey } from '../commands/api-keys.js';
 import { systemCaller } from '../commands/first-start.js';
 import { permissions, usualPermissions, type Permission } from '../domain/api-key/permissions.js';
 import { parseApiKeyId } from '../domain/ids.js';
+import { momentOf } from './arguments.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
 
@@ -15,17 +16,16 @@ export const createKey = (options: CreateKeyOptions): Promise<void> =>
     const { apiKeyNameCharsMax, apiKeyRateLimitMax } = engine.limits;
     if (options.name === '' || options.name.length > apiKeyNameCharsMax)
       throw new Error(`--name has ${options.name.length} characters; from 1 to ${apiKeyNameCharsMax} are allowed`);
-    const rateLimit = options.rateLimit === undefined ? undefined : Number(options.rateLimit);
+    const rateLimit = options.rateLimit === undefined ? undefined : wholeNumberOf(options.rateLimit);
     if (rateLimit !== undefined && (!Number.isSafeInteger(rateLimit) || rateLimit < 1 || rateLimit > apiKeyRateLimitMax)) {
       throw new Error(`--rate-limit ${options.rateLimit} is not a whole number from 1 to ${apiKeyRateLimitMax} (requests per minute)`);
     }
-    if (options.expires !== undefined && Number.isNaN(Date.parse(options.expires)))
-      throw new Error(`--expires ${options.expires} is not an ISO 8601 time such as 2030-01-31T00:00:00Z`);
+    const expiresAt = options.expires === undefined ? undefined : momentOf('--expires', options.expires, 'start');
     const created = await createApiKey(engine, systemCaller(teamId, 'cli', 'cli'), {
       name: options.name,
       permissions: granted,
       ...(rateLimit === undefined ? {} : { rateLimit }),
-      ...(options.expires === undefined ? {} : { expiresAt: options.expires }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
     });
     if (options.json === true) return print(JSON.stringify(created));
     print(`Key ${created.id} (${created.name}), shown this once:\n\n  ${created.key}\n`);
@@ -39,6 +39,9 @@ export const revokeKey = (id: string, { withMade = false }: Readonly<{ withMade?
     const revoked = await revokeApiKey(engine, systemCaller(teamId, 'cli', 'cli'), parsed, withMade);
     print(`Key ${revoked.id} (${revoked.name}) is revoked${withMade ? ', and with it every key that it made' : ''}.`);
   });
+
+/** NaN where it is not written in digits alone: `0x10` and `1e3` would be numbers that nobody meant. */
+const wholeNumberOf = (text: string): number => (/^\d+$/.test(text) ? Number(text) : Number.NaN);
 
 const permissionOf = (name: string): Permission => {
   const found = permissions.find((permission) => permission === name);

@@ -1,9 +1,11 @@
 /** `sealpost retry`: pushes on by hand what waits or has failed, beside a running server too. */
 import { retryEmails } from '../commands/retry-emails.js';
 import { systemCaller } from '../commands/first-start.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { parseTemplateId } from '../domain/ids.js';
+import { parseDomain } from '../domain/message/address.js';
 import { makeQueries } from '../projections/queries.js';
 import type { RetryFilter } from '../projections/query-types.js';
+import { momentOf } from './arguments.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
 
@@ -12,7 +14,7 @@ export type RetryOptions = Readonly<{ failed?: boolean; template?: string; domai
 export const retry = (options: RetryOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const filter = filterOf(options);
-    const { domain } = options;
+    const domain = domainOf(options);
     const queries = makeQueries({ ...engine, awaitOwnWrites: async () => {} });
     const counts = { retried: 0, held: 0 };
     let cursor: string | undefined;
@@ -33,13 +35,20 @@ export const retry = (options: RetryOptions): Promise<void> =>
 
 const filterOf = ({ failed = false, template, since, until }: RetryOptions): RetryFilter => ({
   status: failed ? 'failed' : 'queued',
-  ...(template === undefined ? {} : { templateId: template.toLowerCase() }),
-  ...(since === undefined ? {} : { startDate: timeOf('--since', since) }),
-  ...(until === undefined ? {} : { endDate: timeOf('--until', until) }),
+  ...(template === undefined ? {} : { templateId: templateIdOf(template) }),
+  ...(since === undefined ? {} : { startDate: momentOf('--since', since, 'start') }),
+  ...(until === undefined ? {} : { endDate: momentOf('--until', until, 'end') }),
 });
 
-const timeOf = (option: string, text: string): string => {
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new Error(`${option} ${text} is not an ISO 8601 time such as 2030-01-31T00:00:00Z`);
-  return isoTime(ms);
+const templateIdOf = (text: string): string => {
+  const id = parseTemplateId(text);
+  if (id === undefined) throw new Error(`--template ${text} is not the id of a template; GET /api/templates lists yours`);
+  return id;
+};
+
+const domainOf = ({ domain }: RetryOptions): string | undefined => {
+  if (domain === undefined) return undefined;
+  const parsed = parseDomain(domain);
+  if (!parsed.ok) throw new Error(`--domain ${domain} is not a domain such as example.com: ${parsed.reason}`);
+  return parsed.text;
 };

@@ -3,7 +3,7 @@ import type { EmailListQuery, PagingQuery, TemplateListQuery } from '../api/quer
 import { invalid } from '../domain/errors.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { parseAddress } from '../domain/message/address.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { parseMoment } from '../domain/moment.js';
 import { foldForSearch, isSearchable } from '../domain/search-text.js';
 import type { EmailFilter, Paging, SearchFilter, TemplateFilter } from '../projections/query-types.js';
 
@@ -14,30 +14,13 @@ export const pagingOf = (query: PagingQuery): Paging => ({
   ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
 });
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:?\d{2})$/;
-
-/** `Date.parse` takes 31 February for 3 March; a day that does not exist must not be read as another. */
-const isRealDay = (day: string): boolean => {
-  const ms = Date.parse(`${day}T00:00:00.000Z`);
-  return !Number.isNaN(ms) && isoTime(ms).startsWith(day);
-};
-
-/**
- * In: a date or a time with zone. Out: the same moment as the read models write it, so that they can be compared as
- * texts; a date alone is its first or its last millisecond in UTC. Throws VALIDATION_ERROR naming the field.
- */
+/** In: as `parseMoment`. Throws VALIDATION_ERROR naming the field. */
 export const momentOf = (field: string, text: string, edge: 'start' | 'end'): string => {
-  const day = DATE.test(text) ? text : TIME.exec(text)?.[1];
-  const ms = DATE.test(text)
-    ? Date.parse(`${text}T${edge === 'start' ? '00:00:00.000' : '23:59:59.999'}Z`)
-    : Date.parse(text.replace(' ', 'T').toUpperCase());
-  if (day === undefined || !isRealDay(day) || Number.isNaN(ms)) {
-    const message =
-      'must be an ISO 8601 date, or a time with a zone, e.g. 2030-01-31 or 2030-01-31T09:30:00Z (a plus sign is written %2B in a query)';
-    throw invalid('query', field, message);
-  }
-  return isoTime(ms);
+  const moment = parseMoment(text, edge);
+  if (moment !== undefined) return moment;
+  const message =
+    'must be an ISO 8601 date, or a time with a zone, e.g. 2030-01-31 or 2030-01-31T09:30:00Z (a plus sign is written %2B in a query)';
+  throw invalid('query', field, message);
 };
 
 /** What is searched for. Throws VALIDATION_ERROR where it is too short for the search index. */

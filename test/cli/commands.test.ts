@@ -109,8 +109,11 @@ await t.test('key create: what is wrong is said in a sentence', async (t) => {
     [['--name', 'x', '--permissions', 'emails:fly'], /emails:fly is not a permission; there are emails:send/],
     [['--name', 'x', '--rate-limit', '0'], /--rate-limit 0 is not a whole number from 1 to/],
     [['--name', 'x', '--rate-limit', 'many'], /--rate-limit many/],
+    [['--name', 'x', '--rate-limit', '0x10'], /--rate-limit 0x10 is not a whole number/],
     [['--name', 'x', '--rate-limit', '99999999999'], /--rate-limit 99999999999 is not a whole number from 1 to/],
     [['--name', 'x', '--expires', 'soon'], /--expires soon is not an ISO 8601 time/],
+    [['--name', 'x', '--expires', '2090'], /--expires 2090 is not an ISO 8601 time/],
+    [['--name', 'x', '--expires', '2090-01-01T00:00:00'], /is not an ISO 8601 time/],
     [['--name', 'x', '--expires', '2001-01-01T00:00:00Z'], /expired from the start/],
     [['--name', ''], /--name has 0 characters/],
   ] as const) {
@@ -333,13 +336,16 @@ await t.test('a reader that closes early ends a replay quietly', async (t) => {
   t.equal(stderr, '');
 });
 
-await t.test('retry pushes on by hand, and refuses a time that is none', async (t) => {
+await t.test('retry pushes on by hand, and refuses what is no time, no domain and no template', async (t) => {
   t.match(await run('retry', '--domain', 'nobody.example'), {
     code: 0,
     stdout: /^0 emails are due now; 0 wait for the relay, which is asked now\.\n$/,
   });
   t.match(await run('retry', '--failed', '--template', '00000000-0000-4000-8000-000000000000'), { code: 0, stdout: /^0 emails/ });
   t.match(await run('retry', '--since', 'yesterday'), { code: 1, stderr: /--since yesterday is not an ISO 8601 time/ });
+  t.match(await run('retry', '--until', '2026-02-30'), { code: 1, stderr: /--until 2026-02-30 is not an ISO 8601 time/ });
+  t.match(await run('retry', '--domain', '@example.com'), { code: 1, stderr: /--domain @example.com is not a domain such as example.com/ });
+  t.match(await run('retry', '--template', 'welcome'), { code: 1, stderr: /--template welcome is not the id of a template/ });
 });
 
 await t.test('openapi prints the description that the server serves', async (t) => {

@@ -332,7 +332,14 @@ void t.test('retry of many: the filter in one form, and a page in each call', as
   t.same(calls.at(-2)?.slice(1), [TEAM, { status: 'failed', templateId: TEMPLATE_ID, startDate: '2030-01-01T00:00:00.000Z' }, 'next']);
   t.match(calls.at(-1)?.[2], { status: 'failed', domain: 'example.com' });
   const before = calls.length;
-  for (const bad of [{ status: 'sent' }, { domain: '' }, { startDate: 'yesterday' }, { force: true }])
+  for (const bad of [
+    { status: 'sent' },
+    { domain: '' },
+    { domain: '@example.com' },
+    { domain: 'example.com.' },
+    { startDate: 'yesterday' },
+    { force: true },
+  ])
     t.match(await retry(bad), { code: 'VALIDATION_ERROR', errors: [{ field: Object.keys(bad)[0] }] });
   t.equal(calls.length, before);
   t.match(await retry({ cursor: 'nonsense' }), { code: 'INVALID_CURSOR' });

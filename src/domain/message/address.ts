@@ -40,7 +40,7 @@ export const parseAddress = (text: string): ParsedAddress | RefusedAddress => {
   return { ok: true, address, localPart: local.text, domain: domain.text };
 };
 
-type Part = Readonly<{ ok: true; text: string }> | RefusedAddress;
+export type Part = Readonly<{ ok: true; text: string }> | RefusedAddress;
 
 const parseLocalPart = (typed: string): Part => {
   if (typed === '') return refused('nothing stands before the @');
@@ -89,7 +89,8 @@ const parseQuoted = (typed: string): Part => {
   return plain.ok ? plain : { ok: true, text: `"${content.replace(/["\\]/g, '\\$&')}"` };
 };
 
-const parseDomain = (typed: string): Part => {
+/** In: a domain as it is typed. Out: in lower case and as A-labels, or the reason why it is none that mail goes to. */
+export const parseDomain = (typed: string): Part => {
   if (typed === '') return refused('nothing stands after the @');
   if (typed.startsWith('[')) return refused('the domain is an address literal; a domain name is needed');
   if (!DOMAIN_TYPED.test(typed)) return refused('the domain holds a character that no domain name has');

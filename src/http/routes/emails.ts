@@ -18,6 +18,7 @@ import {
 import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import { DomainError, invalid } from '../../domain/errors.js';
 import { parseEmailId, type EmailId } from '../../domain/ids.js';
+import { parseDomain } from '../../domain/message/address.js';
 import { isoTime } from '../../domain/ports/clock.js';
 import type { EmailFilter } from '../../projections/query-types.js';
 import type { Caller } from '../../commands/caller.js';
@@ -76,6 +77,8 @@ const retryMany = async (deps: Deps, caller: Caller, body: RetryEmailsRequest): 
     ...(startDate === undefined ? {} : { startDate: momentOf('startDate', startDate, 'start') }),
     ...(endDate === undefined ? {} : { endDate: momentOf('endDate', endDate, 'end') }),
   };
+  const parsed = domain === undefined ? undefined : parseDomain(domain);
+  if (parsed?.ok === false) throw invalid('request body', 'domain', `must be a domain such as example.com: ${parsed.reason}`);
   await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
   const { nextCursor, ...found } = await deps.queries.emailsToRetry(caller.teamId, filter, cursor);
   return { ...(await deps.commands.retryEmails(caller, { status, ...found, ...(domain === undefined ? {} : { domain }) })), nextCursor };
