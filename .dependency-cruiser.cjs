@@ -57,7 +57,10 @@ module.exports = {
     {
       name: 'adapters-only-from-app',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/app\\.ts', '^src/adapters/', '^src/engine\\.ts', '^src/(stores|backups)\\.ts', '^src/time-of-day\\.ts'] },
+      from: {
+        path: '^src/',
+        pathNot: ['^src/app\\.ts', '^src/adapters/', '^src/engine\\.ts', '^src/(stores|backups)\\.ts', '^src/time-of-day\\.ts'],
+      },
       to: { path: '^src/adapters/' },
     },
     {
