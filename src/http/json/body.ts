@@ -1,6 +1,6 @@
 /** Bodies: JSON in UTF-8, within bounds, without what could harm its readers. */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { DomainError, invalid } from '../../domain/errors.js';
+import { DomainError, invalid, type FieldError } from '../../domain/errors.js';
 import type { Limits } from '../../domain/limits.js';
 import { ambiguityOf } from './ambiguity.js';
 import { escapedNameFault, withPlainNames } from './escaped-names.js';
@@ -85,8 +85,8 @@ const boundsOf = ({ jsonMembersMax, jsonDepthMax }: JsonLimits): JsonBounds => (
 
 /** Throws VALIDATION_ERROR where a reader of the value could be harmed or misled. */
 export const checkValue = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): void => {
-  const escaped = text.includes('\\') ? escapedNameFault(withPlainNames(text)) : undefined;
-  const found = escaped ?? (mayHide(text) ? inspectJson(value) : undefined) ?? ambiguityOf(bytes, value, scan);
+  const escaped = (): FieldError | undefined => (text.includes('\\') ? escapedNameFault(withPlainNames(text)) : undefined);
+  const found = (mayHide(text) ? inspectJson(value) : undefined) ?? escaped() ?? ambiguityOf(bytes, value, scan);
   if (found !== undefined) throw invalid('body', found.field, found.message);
 };
 
