@@ -1,6 +1,7 @@
 /** The settings: the only reader of the environment. One schema with defaults, and the checks between settings. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { limitSetting, settings, withoutSecrets, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
 import { parseAllowedHeaders } from './domain/message/header.js';
@@ -96,12 +97,12 @@ export const readConfig = (environment: Environment = process.env): Config => {
   };
 };
 
-/** Settings of a file `.env` in the working directory; those of the real environment win. Throws ConfigError where it cannot be read. */
+/** Settings of a file `.env` in the working directory, with or without a byte order mark; those of the real environment win. Throws ConfigError where it cannot be read. */
 export const loadEnvFile = (): void => {
   const file = resolve('.env');
   if (!existsSync(file)) return;
   try {
-    process.loadEnvFile(file);
+    for (const [name, value] of Object.entries(parseEnv(readFileSync(file, 'utf8').replace(/^\ufeff/, '')))) process.env[name] ??= value;
   } catch (fault) {
     throw new ConfigError(`${file} is there and cannot be read (${codeOf(fault)}); make it readable, or move it away.`);
   }

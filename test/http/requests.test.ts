@@ -283,6 +283,14 @@ void t.test('queries', async (t) => {
     t.match((await get(`/api/emails?${query}`)).json(), { statusCode: 400, code: 'MALFORMED_REQUEST' }, query);
   }
   t.equal((await get('/api/emails?search=100%25')).statusCode, 200);
+  for (const [query, field] of [
+    ['status=sent&status=failed', 'status'],
+    ['limit=1&limit=2', 'limit'],
+    ['metadata[a]=1&metadata[a]=2', 'metadata.a'],
+  ] as const)
+    t.match((await get(`/api/emails?${query}`)).json(), { errors: [{ field, message: 'is given more than once; give it once' }] }, query);
+  const many = Array.from({ length: 11 }, (_, at) => `metadata[k${at}]=1`).join('&');
+  t.match((await get(`/api/emails?${many}`)).json(), { errors: [{ field: 'metadata', message: 'must have at most 10 fields' }] });
   t.match((await get('/api/emails?cursor=nonsense')).json(), { statusCode: 400, code: 'INVALID_CURSOR' });
 });
 

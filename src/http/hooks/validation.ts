@@ -22,7 +22,7 @@ export const ajvOptions = {
 /** As many faults as one answer lists. */
 const FAULTS_MAX = 50;
 
-type Finding = FastifySchemaValidationError & { readonly parentSchema?: Json; readonly schema?: Json };
+type Finding = FastifySchemaValidationError & { readonly parentSchema?: Json; readonly schema?: Json; readonly data?: unknown };
 
 /** In: a JSON pointer of Ajv. Out: the same as `to[2].email`. */
 const fieldOf = (pointer: string): string => {
@@ -89,6 +89,7 @@ const sentences: Readonly<Record<string, (finding: Finding) => string>> = {
   maxLength: (finding) => `must have at most ${plural(textParam(finding, 'limit'), 'character')}`,
   minItems: (finding) => `must have at least ${plural(textParam(finding, 'limit'), 'element')}`,
   maxItems: (finding) => `must have at most ${plural(textParam(finding, 'limit'), 'element')}`,
+  maxProperties: (finding) => `must have at most ${plural(textParam(finding, 'limit'), 'field')}`,
   minProperties: (finding) => `must have at least ${plural(textParam(finding, 'limit'), 'field')}`,
   minimum: (finding) => `must be at least ${textParam(finding, 'limit')}`,
   maximum: (finding) => `must be at most ${textParam(finding, 'limit')}`,
@@ -125,12 +126,18 @@ const withoutBranches = (findings: readonly Finding[]): readonly Finding[] => {
   return findings.filter((finding) => !dropped.has(finding));
 };
 
-const fieldErrorOf = (finding: Finding): FieldError => {
+/** A parameter of a query that is given twice becomes an array; no query takes one. */
+const isRepeated = ({ keyword, data }: Finding, part: string): boolean =>
+  part === 'querystring' && keyword !== 'additionalProperties' && Array.isArray(data);
+
+const fieldErrorOf = (finding: Finding, part: string): FieldError => {
   const path = fieldOf(finding.instancePath);
   const name = textParam(finding, finding.keyword === 'required' ? 'missingProperty' : 'additionalProperty');
   return {
     field: name === '' ? path : childPath(path, name),
-    message: sentences[finding.keyword]?.(finding) ?? finding.message ?? 'is invalid',
+    message: isRepeated(finding, part)
+      ? 'is given more than once; give it once'
+      : (sentences[finding.keyword]?.(finding) ?? finding.message ?? 'is invalid'),
   };
 };
 
@@ -140,7 +147,7 @@ const places: Readonly<Record<string, string>> = { body: 'request body', queryst
 export const validationError = (findings: readonly FastifySchemaValidationError[], part: string): DomainError => {
   const place = places[part] ?? part;
   const shown = withoutBranches(findings.slice(0, FAULTS_MAX * 4));
-  const errors = shown.slice(0, FAULTS_MAX).map(fieldErrorOf);
+  const errors = shown.slice(0, FAULTS_MAX).map((finding) => fieldErrorOf(finding, part));
   const first = errors[0];
   if (first?.field === '' && first.message === 'must be a JSON object') {
     const whole = { field: '', message: 'must be a JSON object, sent with the header Content-Type: application/json' };
