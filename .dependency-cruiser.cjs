@@ -59,7 +59,13 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: ['^src/app\\.ts', '^src/adapters/', '^src/engine\\.ts', '^src/(stores|backups)\\.ts', '^src/time-of-day\\.ts'],
+        pathNot: [
+          '^src/app\\.ts',
+          '^src/adapters/',
+          '^src/engine\\.ts',
+          '^src/(stores|backups|mailbox-link)\\.ts',
+          '^src/time-of-day\\.ts',
+        ],
       },
       to: { path: '^src/adapters/' },
     },

@@ -43,6 +43,7 @@ import { caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-w
 import { makeQueries } from './projections/queries.js';
 import { watchBacklogsWorker } from './projections/watch-backlogs.js';
 import { makeRunner, type Runner } from './projections/runner.js';
+import { mailboxTokenOf } from './mailbox-link.js';
 import { watchCommits } from './health-watch.js';
 import { warnOfLog } from './log-health.js';
 import { openServiceHealth } from './service-health.js';
@@ -60,8 +61,8 @@ export type App = Readonly<{
   engine: Engine;
   /** Makes and shows the key of the first team, where nobody has seen one yet. To be called when the service listens. */
   showFirstKey: (show: (key: string) => void) => Promise<void>;
-  /** True where mail goes to the built-in mailbox. */
-  mailbox: boolean;
+  /** The token of the link that opens the built-in mailbox, where mail goes there. */
+  mailboxToken: string | undefined;
   /** Resolves when the read models have every event that was appended before the call. */
   whenCaughtUp: () => Promise<void>;
   /** Refuses requests, drains deliveries, writes what is pending, closes. Safe to call twice. */
@@ -128,7 +129,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     server,
     engine,
     showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
-    mailbox: surroundings.mailbox !== undefined,
+    mailboxToken: surroundings.mailboxToken,
     whenCaughtUp: () => caughtUp(engine, runners, new AbortController().signal),
     stop: () => (stopping ??= shutDown()),
   };
@@ -143,6 +144,7 @@ const caughtUp = async ({ eventLog }: Engine, runners: Runners, signal: AbortSig
 type Surroundings = Readonly<{
   leases: Leases;
   mailbox: OpenMailbox | undefined;
+  mailboxToken: string | undefined;
   mailer: Mailer;
   bus: Bus;
   limiter: Limiter;
@@ -164,6 +166,7 @@ const openSurroundings = async (config: Config, options: AppOptions, engine: Eng
   return {
     leases,
     mailbox,
+    mailboxToken: mailbox === undefined ? undefined : mailboxTokenOf(config),
     mailer,
     bus,
     limiter,
@@ -247,7 +250,7 @@ const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }
 
 type ServingParts = Engine & Surroundings & Readonly<{ runners: Runners; writes: OwnWrites; health: HttpDeps['health'] }>;
 
-const httpDeps = (config: Config, { runners, writes, mailbox, ...parts }: ServingParts): HttpDeps => {
+const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, ...parts }: ServingParts): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
   const { readModels, clock, limits, ids, logger, limiter, bodyChecks, health } = parts;
   const awaitOwnWrites: Parameters<typeof makeQueries>[0]['awaitOwnWrites'] = config.roles.includes('project')
@@ -263,7 +266,7 @@ const httpDeps = (config: Config, { runners, writes, mailbox, ...parts }: Servin
     bodyChecks,
     commands: makeCommands(parts),
     queries: makeQueries({ readModels, clock, limits, awaitOwnWrites }),
-    ...(mailbox === undefined ? {} : { mailbox: mailbox.mailbox }),
+    ...(mailbox === undefined || mailboxToken === undefined ? {} : { mailbox: { mails: mailbox.mailbox, token: mailboxToken } }),
     health,
     version,
   };

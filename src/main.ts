@@ -66,6 +66,11 @@ template
   .action(async (file: string) => (await import('./cli/templates.js')).importTemplate(file));
 
 program
+  .command('mailbox')
+  .description('print again the link that opens the built-in mailbox')
+  .action(async () => (await import('./cli/mailbox.js')).mailbox());
+
+program
   .command('retry')
   .description('push on by hand what waits for its next attempt or for the relay, or what has failed')
   .option('--failed', 'what has failed, instead of what waits')

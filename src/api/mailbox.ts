@@ -44,5 +44,8 @@ export const MailboxAttachmentParamsSchema = Type.Object({
   index: Type.String({ description: 'Counts from 0' }),
 });
 
+/** The token of the link that opens the mailbox. */
+export const MailboxLinkQuerySchema = Type.Object({ token: Type.Optional(Type.String()) }, closed);
+
 /** As which colour scheme the HTML of a mail is shown. */
 export const MailboxHtmlQuerySchema = Type.Object({ scheme: Type.Optional(enumOf(['light', 'dark'])) }, closed);

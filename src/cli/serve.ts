@@ -1,6 +1,7 @@
 /** `sealpost serve`: starts everything, says where to look, and stops in good order when asked to. */
 import { startApp, type App } from '../app.js';
-import { isLoopback, readServeConfig, type Config } from '../config.js';
+import { readServeConfig, type Config } from '../config.js';
+import { mailboxLink } from '../mailbox-link.js';
 import { orderConfirmationCurl } from './curl.js';
 import { print, printFault } from './output.js';
 
@@ -10,11 +11,12 @@ export const serve = async (): Promise<void> => {
   stopOnSignals(app);
   const address = config.roles.includes('http') ? await listen(app, config) : undefined;
   const base = config.port === 0 && address !== undefined ? address : config.publicUrl;
-  welcome(app, config, address, base);
+  const link = app.mailboxToken === undefined ? undefined : mailboxLink(base, app.mailboxToken);
+  welcome(config, address, base, link);
   if (address === undefined) return;
   print('');
   try {
-    await app.showFirstKey((key) => showKey(app, base, key));
+    await app.showFirstKey((key) => showKey(base, key, link));
   } catch (fault) {
     await app.stop();
     throw fault;
@@ -54,16 +56,16 @@ const listen = async (app: App, config: Config): Promise<string> => {
   }
 };
 
-const welcome = (app: App, config: Config, address: string | undefined, base: string): void => {
+const welcome = (config: Config, address: string | undefined, base: string, link: string | undefined): void => {
   print(`\nsealpost is running${address === undefined ? ` (${config.roles.join(', ')})` : ` on ${address}`}\n`);
   if (address === undefined) return;
   print(`  API reference  ${base}/docs`);
-  if (app.mailbox && isLoopback(config.host) && !config.requireHttps) print(`  Mailbox        ${base}/mailbox`);
+  if (link !== undefined) print(`  Mailbox        ${link}`);
 };
 
-const showKey = (app: App, base: string, key: string): void => {
+const showKey = (base: string, key: string, link: string | undefined): void => {
   print(`This is the first start. Your API key, shown this once:\n\n  ${key}\n`);
   print('Send the first mail:\n');
   print(orderConfirmationCurl(base, key));
-  if (app.mailbox) print(`\nThen look at ${base}/mailbox\n`);
+  if (link !== undefined) print(`\nThen look at ${link}\n`);
 };

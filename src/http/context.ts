@@ -42,8 +42,8 @@ export type HttpDeps = Readonly<{
   bodyChecks: BodyChecks;
   commands: Commands;
   queries: Queries;
-  /** The built-in mailbox, where it takes the mail. */
-  mailbox?: Mailbox;
+  /** The built-in mailbox, where it takes the mail, and the token of the link that opens it. */
+  mailbox?: Readonly<{ mails: Mailbox; token: string }>;
   health: Health;
   version: string;
 }>;
@@ -55,6 +55,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Every route declares it; the server is not built otherwise. */
     access?: Access;
+    /** A route of the mailbox: the cookie of its link serves in place of a key. */
+    mailbox?: true;
     /** How often it may be called; set while the route is registered. */
     rate?: RatePolicy;
     /** The route takes an Idempotency-Key header. */

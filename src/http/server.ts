@@ -12,6 +12,7 @@ import { admission } from './hooks/admission.js';
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './hooks/failures.js';
 import { jsonBodyParser } from './json/body-parser.js';
 import type { DescribedRoute } from './openapi/document.js';
+import { mailboxCookieName } from './hooks/mailbox-cookie.js';
 import { policyOf } from './hooks/rate-policy.js';
 import { registerReference, registerSwagger } from './openapi/reference.js';
 import { checkQuery } from './hooks/query.js';
@@ -27,7 +28,6 @@ import { landingRoutes } from './routes/landing.js';
 import { mailboxRoutes } from './routes/mailbox.js';
 import { templateVersionRoutes } from './routes/template-versions.js';
 import { templateRoutes } from './routes/templates.js';
-import { firstMailCurl } from './first-mail.js';
 
 export type { HttpDeps, HttpSettings } from './context.js';
 export { openApiDocument } from './openapi/reference.js';
@@ -121,6 +121,7 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
         codes: route.config?.codes ?? [],
         unknownId: route.config?.unknownId,
         media: route.config?.media,
+        mailbox: route.config?.mailbox === true,
         uploads: route.config?.uploads === true,
         etag: route.config?.etag === true,
         conditional: route.config?.conditional === true,
@@ -148,7 +149,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   apiKeyRoutes(app, deps);
   healthRoutes(app, deps);
   landingRoutes(app, deps);
-  if (deps.mailbox !== undefined) mailboxRoutes(app, deps.mailbox, firstMailCurl(deps.settings.publicUrl));
+  if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, mailbox: deps.mailbox });
 };
 
 /**
@@ -176,7 +177,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   if (logsRequests(deps.settings.logLevel)) app.addHook('onResponse', accessLog(deps.logger));
 
   await registerSwagger(app, deps);
-  await registerReference(app, routes);
+  await registerReference(app, routes, mailboxCookieName(deps.settings.port));
   app.after(() => {
     registerRoutes(app, deps);
     moreRoutes(app);

@@ -348,6 +348,21 @@ await t.test('retry pushes on by hand, and refuses what is no time, no domain an
   t.match(await run('retry', '--template', 'welcome'), { code: 1, stderr: /--template welcome is not the id of a template/ });
 });
 
+await t.test('mailbox prints the link again, and it opens the page', async (t) => {
+  const { port } = new URL(base);
+  const { code, stdout } = await runCommand(['mailbox'], { ...settings, PORT: port });
+  t.equal(code, 0);
+  const [, printed = ''] = await server.printed(/^ {2}Mailbox +(\S+)$/m);
+  t.equal(stdout, `${printed}\n`);
+  t.match(await fetch(stdout.trim(), { redirect: 'manual' }), { status: 303 });
+  t.match(await runCommand(['mailbox'], { ...settings, SEALPOST_SMTP_URL: 'smtp://127.0.0.1:2525' }), {
+    code: 1,
+    stdout: '',
+    stderr: /SEALPOST_SMTP_URL names a relay: mail goes there, and there is no mailbox/,
+  });
+  t.match(await runCommand(['mailbox'], { SEALPOST_DATA_DIR: join(dataDir, 'none') }), { code: 1, stderr: /there is no data directory/ });
+});
+
 await t.test('openapi prints the description that the server serves', async (t) => {
   const printed = await runCommand(['openapi'], { ...settings, SEALPOST_PUBLIC_URL: 'https://mail.example.com' });
   t.equal(printed.code, 0, printed.stderr);
@@ -378,6 +393,7 @@ await t.test('--help on each, and --version', async (t) => {
     ['template', 'import'],
     ['rebuild'],
     ['retry'],
+    ['mailbox'],
     ['replay'],
     ['verify'],
     ['openapi'],

@@ -126,8 +126,7 @@ const runPage = async (t: Test, blocks: readonly Shown[], reader: Reader, waitin
 };
 
 /** Every mail in the mailbox, as HTML. */
-const readMailbox = async ({ base, key }: Reader): Promise<readonly Readonly<{ subject: string; html: string | null }>[]> => {
-  const headers = { authorization: `Bearer ${key}` };
+const readMailbox = async ({ base }: Reader, headers: Settings): Promise<readonly Readonly<{ subject: string; html: string | null }>[]> => {
   const { data } = (await (await fetch(`${base}/mailbox/messages?limit=100`, { headers })).json()) as { data: { id: string }[] };
   return Promise.all(
     data.map(
@@ -171,8 +170,9 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
       const answer = await fetch(`${reader.base}/api/emails/send`, { method: 'POST', headers, body: JSON.stringify(value) });
       t.equal(answer.status, 201, name);
     }
+    const cookie = await server.mailboxCookie();
     const mails = await eventually('all mails have arrived', async () => {
-      const arrived = await readMailbox(reader);
+      const arrived = await readMailbox(reader, cookie);
       // The copy of the one that the pages delete is deleted with it.
       return arrived.length >= 3 + Object.keys(sendExamples).length && arrived;
     });

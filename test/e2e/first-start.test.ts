@@ -24,10 +24,12 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
   const first = startServer({ SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error' });
   t.teardown(() => first.end('SIGKILL'));
   const base = await first.listening;
-  await first.printed(/Then look at (\S+)/);
+  const [, link = ''] = await first.printed(/Then look at (\S+)/);
   const output = first.output();
   t.match(output, `API reference  ${base}/docs`);
-  t.match(output, `Mailbox        ${base}/mailbox`);
+  t.match(output, `Mailbox        ${link}\n`);
+  t.ok(link.startsWith(`${base}/mailbox?token=`));
+  const headers = await first.mailboxCookie();
   const curl = (await first.printed(/^(curl .*)$/m))[1]!;
 
   // The first mail pays for what is loaded and compiled once; the promise holds for it as well.
@@ -39,7 +41,7 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
   const { data } = await eventually(
     'the mail is in the mailbox',
     async () => {
-      const messages = (await (await fetch(`${base}/mailbox/messages`)).json()) as Messages;
+      const messages = (await (await fetch(`${base}/mailbox/messages`, { headers })).json()) as Messages;
       return messages.data.length > 0 && messages;
     },
     5_000,
@@ -47,7 +49,7 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
   t.comment(`in the mailbox ${Math.round(performance.now() - pastedMs)} ms after the answer`);
   t.match(data, [{ to: [{ address: 'ada@example.com' }], subject: String }]);
 
-  const message = (await (await fetch(`${base}/mailbox/messages/${data[0]!.id}`)).json()) as {
+  const message = (await (await fetch(`${base}/mailbox/messages/${data[0]!.id}`, { headers })).json()) as {
     html: string;
     text: string;
     headers: { name: string; value: string }[];
@@ -56,11 +58,12 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
   t.notMatch(message.html, /\{\{/);
   t.ok(message.text.length > 100);
   t.equal(message.headers.find(({ name }) => name.toLowerCase() === 'message-id')?.value, answer.messageId);
-  t.match(await (await fetch(`${base}/mailbox/messages/${data[0]!.id}/raw`)).text(), `Message-ID: ${answer.messageId}`);
+  t.match(await (await fetch(`${base}/mailbox/messages/${data[0]!.id}/raw`, { headers })).text(), `Message-ID: ${answer.messageId}`);
   for (const page of ['/docs', '/mailbox', '/openapi.json', '/health/live', '/health/ready'])
-    t.equal((await fetch(base + page)).status, 200, page);
+    t.equal((await fetch(base + page, { headers })).status, 200, page);
+  t.equal((await fetch(`${base}/mailbox`)).status, 401, 'not without the link');
 
-  for (const secret of ['master.key', 'keys.db', 'events.db', 'documents.db', 'mailbox.db']) {
+  for (const secret of ['master.key', 'keys.db', 'events.db', 'documents.db', 'mailbox.db', 'mailbox-token']) {
     t.equal(statSync(join(dataDir, secret)).mode & 0o077, 0, `${secret} is for its owner alone`);
   }
   t.match(await first.end('SIGTERM'), { code: 0 });
@@ -70,7 +73,7 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
   const nextBase = await second.listening;
   t.match(await second.end('SIGTERM'), { code: 0 });
   t.notMatch(second.output(), /shown this once|curl/);
-  t.match(second.output(), `${nextBase}/mailbox`);
+  t.match(second.output(), link.replace(base, nextBase), 'the link opens it after a restart too');
 });
 
 await t.test('with a certificate every printed address is https, and it answers there', async (t) => {

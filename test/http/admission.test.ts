@@ -68,10 +68,11 @@ void t.test('every route with a key: 401 without, 403 without the permission, 40
   }
 });
 
-void t.test('paths that begin with /api are never public, pages never need a key', async (t) => {
+void t.test('paths that begin with /api or /mailbox are never public, pages never need a key', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
   t.teardown(() => app.close());
-  for (const { method, path, access } of routesOf(app)) t.equal(access === 'public', !path.startsWith('/api/'), `${method} ${path}`);
+  for (const { method, path, access } of routesOf(app))
+    t.equal(access === 'public', !/^\/(?:api\/|mailbox)/.test(path), `${method} ${path}`);
 });
 
 void t.test('a route that declares no permission stops the build', async (t) => {

@@ -439,6 +439,11 @@ export const mailMessage: MailboxMessage = {
 
 export const RAW = Buffer.from('Subject: x\r\n\r\n\xff\xfe\x00bytes', 'latin1');
 
+export const MAILBOX_TOKEN = 'x7Qm-token-of-the-mailbox_000000';
+
+/** What a browser sends that has opened the link of the mailbox. */
+export const opened = { cookie: `other=1; sealpost_mailbox_3000=${MAILBOX_TOKEN}` };
+
 export const fakeMailbox = (): Mailbox => {
   let messages: MailboxMessage[] = [mailMessage];
   const find = (id: string): MailboxMessage | undefined => messages.find((message) => message.id === id);
@@ -518,7 +523,7 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
     bodyChecks: checksHere({ ...defaultLimits, ...options.limits }, checkedApart),
     commands: fakeCommands(calls, during),
     queries: fakeQueries(calls),
-    ...(options.mailbox === undefined ? {} : { mailbox: options.mailbox }),
+    ...(options.mailbox === undefined ? {} : { mailbox: { mails: options.mailbox, token: MAILBOX_TOKEN } }),
     health: { accepting: () => accepting.value, workers: () => workers, log: () => log.value, noted: () => noted },
     version: '1.2.3',
   };

@@ -66,6 +66,8 @@ export type ServerProcess = Readonly<{
   printed: (pattern: RegExp) => Promise<RegExpExecArray>;
   /** The key that a first start prints once. */
   firstKey: () => Promise<string>;
+  /** The header of a browser that has opened the printed link of the mailbox. */
+  mailboxCookie: () => Promise<Readonly<{ cookie: string }>>;
   /** Sends the signal and waits for the end. */
   end: (signal: NodeJS.Signals) => Promise<Finished>;
 }>;
@@ -103,6 +105,10 @@ export const startServer = (settings: Settings, preload?: string): ServerProcess
     output: () => output,
     printed,
     firstKey: async () => (await printed(/shown this once:\s+(\S+)\s/))[1]!,
+    mailboxCookie: async () => {
+      const answer = await fetch((await printed(/^ {2}Mailbox +(\S+)$/m))[1]!, { redirect: 'manual' });
+      return { cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' };
+    },
     end: (signal) => {
       child.kill(signal);
       return ended;

@@ -81,15 +81,19 @@ export const mailboxScript = String.raw`'use strict';
   };
 
   const poll = async () => {
+    let pause = POLL_MS;
     if (!document.hidden) {
       try {
         await load();
         $('offline').hidden = true;
-      } catch {
+      } catch (fault) {
+        const closed = fault.message === '401';
+        $('offline').textContent = closed ? 'closed: open the link that sealpost mailbox prints' : 'not reachable, trying again';
         $('offline').hidden = false;
+        if (closed) pause = 10 * POLL_MS;
       }
     }
-    setTimeout(poll, POLL_MS);
+    setTimeout(poll, pause);
   };
 
   // One message

@@ -7,10 +7,11 @@ import { addressRateLimits, generalRateLimit } from '../../domain/limits.js';
 import type { Admission, Window } from '../../domain/ports/limiter.js';
 import type { Access, HttpDeps } from '../context.js';
 import { pathOf } from '../errors.js';
+import { mailboxCookie } from './mailbox-cookie.js';
 import { isRepeated } from './raw-headers.js';
 import { limitInWords, windowsOfAddress, windowsOfKey, type RatePolicy } from './rate-policy.js';
 
-type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands'>;
+type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands' | 'mailbox'>;
 
 /** What is wrong with the request whatever it asks for; undefined where nothing is. */
 const transportFault = (request: FastifyRequest, deps: Deps, access: Access | undefined): DomainError | undefined => {
@@ -44,11 +45,15 @@ const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
+const NO_KEY = 'The request carries no API key; send it in the header `Authorization: Bearer <API_KEY>`.';
+const NO_LINK =
+  'The mailbox opens by the link that `sealpost serve` printed (`sealpost mailbox` prints it again), or by an API key in the header `Authorization: Bearer <API_KEY>`.';
+
 /** The bearer token (RFC 6750, section 2.1). */
 const tokenOf = (request: FastifyRequest): string => {
   const header = request.headers.authorization;
   if (header === undefined) {
-    throw new DomainError('UNAUTHORIZED', 'The request carries no API key; send it in the header `Authorization: Bearer <API_KEY>`.');
+    throw new DomainError('UNAUTHORIZED', request.routeOptions.config.mailbox === true ? NO_LINK : NO_KEY);
   }
   const token = BEARER.exec(header)?.[1];
   if (token === undefined) {
@@ -136,6 +141,7 @@ export const countFailed = (deps: Pick<Deps, 'limiter'>, request: FastifyRequest
  */
 export const admission = (deps: Deps) => {
   const tls = deps.settings.tls !== undefined;
+  const cookie = deps.mailbox === undefined ? undefined : mailboxCookie(deps.mailbox.token, deps.settings.port);
   const failed = async (request: FastifyRequest, reply: FastifyReply, error: unknown): Promise<never> => {
     await countFailed(deps, request, reply);
     throw error;
@@ -143,10 +149,10 @@ export const admission = (deps: Deps) => {
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     setCommonHeaders(request, reply, tls);
-    const { access, rate } = request.routeOptions.config;
+    const { access, rate, mailbox } = request.routeOptions.config;
     const fault = transportFault(request, deps, access);
     if (fault !== undefined) return failed(request, reply, fault);
-    if (access === 'public') {
+    if (access === 'public' || (mailbox === true && cookie?.admits(request) === true)) {
       return count(
         deps,
         reply,

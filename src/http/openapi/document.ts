@@ -25,6 +25,8 @@ export type DescribedRoute = Readonly<{
   unknownId: ErrorCode | undefined;
   /** Takes a file as multipart/form-data too. */
   uploads: boolean;
+  /** The cookie of the mailbox's link serves in place of a key. */
+  mailbox: boolean;
   /** The media types that the answer may have where it is no JSON. */
   media: string | readonly string[] | undefined;
   examples: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>> | undefined;
@@ -116,7 +118,8 @@ const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject
 
 const description = (raw: JsonObject, route: DescribedRoute): string => {
   const own = typeof raw['description'] === 'string' ? `${raw['description']}\n\n` : '';
-  return `${own}${route.access === 'public' ? 'Needs no API key.' : `Needs the permission \`${route.access}\`.`}`;
+  if (route.access === 'public') return `${own}Needs no API key.`;
+  return `${own}Needs the permission \`${route.access}\`${route.mailbox ? ', or the cookie of the link that opens the mailbox' : ''}.`;
 };
 
 /** An object in a query is written `name[key]=value`. */
@@ -139,15 +142,20 @@ const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...withExamples(raw['requestBody'], route),
     responses: { ...successResponses(object(raw['responses']), route), ...errorResponses(route) },
-    security: route.access === 'public' ? [] : [{ apiKey: [] }],
+    security: route.access === 'public' ? [] : [{ apiKey: [] }, ...(route.mailbox ? [{ mailbox: [] }] : [])],
   };
 };
 
 const integerHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'integer' } });
 const stringHeader = (text: string): JsonObject => ({ description: text, schema: { type: 'string' } });
 
-const sharedParts = (): JsonObject => ({
-  securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`' } },
+const sharedParts = (cookieName: string | undefined): JsonObject => ({
+  securitySchemes: {
+    apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`' },
+    ...(cookieName === undefined
+      ? {}
+      : { mailbox: { type: 'apiKey', in: 'cookie', name: cookieName, description: 'Set by the link that `sealpost mailbox` prints' } }),
+  },
   headers: {
     RequestId: stringHeader('The id of the request: the caller’s own `X-Request-Id`, or a fresh one'),
     RateLimitLimit: integerHeader('Requests admitted per window'),
@@ -179,8 +187,8 @@ const sharedParts = (): JsonObject => ({
   schemas: mapObject(definitions, (schema, name) => described(withReferences(schema, true), name)),
 });
 
-/** In: what @fastify/swagger made of the routes, and the routes. Out: the whole document (OpenAPI 3.1). */
-export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[]): JsonObject => {
+/** In: what @fastify/swagger made of the routes, the routes, and the name of the mailbox's cookie. Out: the whole document (OpenAPI 3.1). */
+export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[], cookieName: string): JsonObject => {
   const document = object(asJson(raw));
   const byOperation = new Map(routes.map((route) => [`${route.method} ${route.path.replace(/:([A-Za-z]+)/g, '{$1}')}`, route]));
   const paths = mapObject(object(document['paths']), (item, path) =>
@@ -189,5 +197,5 @@ export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[]
       return route === undefined ? entry : operation(object(withReferences(tidy(entry))), route);
     }),
   );
-  return { ...document, paths, components: sharedParts() };
+  return { ...document, paths, components: sharedParts(routes.some(({ mailbox }) => mailbox) ? cookieName : undefined) };
 };

@@ -15,7 +15,7 @@ const tags = [
   {
     name: 'Mailbox',
     description:
-      'The built-in receiver of mail, for trying things out. Present while no relay is configured; on loopback only, without a key.',
+      'The built-in receiver of mail, for trying things out. Present while no relay is configured; opened by the link that `sealpost serve` prints, or with a key.',
   },
   { name: 'Health', description: 'For load balancers.' },
 ];
@@ -78,14 +78,14 @@ const registerReader = async (app: App, document: () => JsonObject): Promise<voi
 };
 
 /** Registers the two addresses, and has the document made once all routes are known. */
-export const registerReference = async (app: App, routes: () => readonly DescribedRoute[]): Promise<void> => {
+export const registerReference = async (app: App, routes: () => readonly DescribedRoute[], cookieName: string): Promise<void> => {
   const document = (): JsonObject => openApiDocument(app);
   app.get('/openapi.json', { config: { access: 'public' }, schema: { hide: true } }, (_request, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(document())),
   );
   await app.register(async (scope) => registerReader(scope, document));
   app.addHook('onReady', (done) => {
-    documents.set(app.server, completeDocument(app.swagger(), routes()));
+    documents.set(app.server, completeDocument(app.swagger(), routes(), cookieName));
     done();
   });
 };

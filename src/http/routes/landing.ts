@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import type { App, HttpDeps } from '../context.js';
 import { ICON } from '../dashboard/page.js';
 import { pageTemplate } from '../dashboard/template.js';
-import { isLocal } from '../hooks/loopback-only.js';
 import { firstMailCurl } from '../first-mail.js';
 
 const style = `
@@ -63,15 +62,10 @@ const fill = pageTemplate<{ curl: string; cards: readonly Card[]; icon: string; 
 
 const page = (curl: string, withMailbox: boolean): string => fill({ curl, cards: cardsOf(withMailbox), icon: ICON, style });
 
-/** Registers `/`. The mailbox is linked where the reader can reach it. */
+/** Registers `/`. The mailbox is linked where there is one. */
 export const landingRoutes = (app: App, deps: Pick<HttpDeps, 'settings' | 'mailbox'>): void => {
-  const curl = firstMailCurl(deps.settings.publicUrl);
-  const local = page(curl, deps.mailbox !== undefined);
-  const remote = page(curl, false);
-  app.get('/', { config: { access: 'public' }, schema: { hide: true } }, (request, reply) =>
-    reply
-      .header('content-type', 'text/html; charset=utf-8')
-      .header('content-security-policy', CSP)
-      .send(isLocal(request) ? local : remote),
+  const landing = page(firstMailCurl(deps.settings.publicUrl), deps.mailbox !== undefined);
+  app.get('/', { config: { access: 'public' }, schema: { hide: true } }, (_request, reply) =>
+    reply.header('content-type', 'text/html; charset=utf-8').header('content-security-policy', CSP).send(landing),
   );
 };

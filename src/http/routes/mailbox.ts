@@ -1,10 +1,11 @@
-/** The mailbox as JSON, as files and as a page. On loopback only, without a key. */
-import type { FastifyReply } from 'fastify';
+/** The mailbox as JSON, as files and as a page, for whoever opened its link or sends a key. */
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { idParams } from '../../api/common.js';
 import {
   MailboxAttachmentParamsSchema,
   MailboxClearedSchema,
   MailboxHtmlQuerySchema,
+  MailboxLinkQuerySchema,
   MailboxMessageSchema,
   MailboxPageSchema,
 } from '../../api/mailbox.js';
@@ -12,13 +13,15 @@ import { PageOnlyQuerySchema } from '../../api/queries.js';
 import { DomainError } from '../../domain/errors.js';
 import { defaultLimits } from '../../domain/limits.js';
 import type { Mailbox, MailboxMessage } from '../../domain/ports/mailbox.js';
-import type { App } from '../context.js';
+import type { App, HttpDeps } from '../context.js';
+import { CLOSED_CSP, closedPage } from '../dashboard/closed-page.js';
 import { mailboxPage } from '../dashboard/page.js';
 import { mailboxScript } from '../dashboard/script.js';
 import { mailboxStyle } from '../dashboard/style.js';
 import { disposition } from '../hooks/disposition.js';
-import { loopbackOnly } from '../hooks/loopback-only.js';
+import { firstMailCurl } from '../first-mail.js';
 import { MAIL_CSP, mailHtml } from '../hooks/mail-html.js';
+import { MAILBOX_PATH, mailboxCookie, ownPageOnly } from '../hooks/mailbox-cookie.js';
 import { coerceQuery } from '../hooks/validation.js';
 
 const PAGE_CSP =
@@ -27,7 +30,7 @@ const PAGE_CSP =
 const FILE_CSP = "default-src 'none'; sandbox";
 
 const tags = ['Mailbox'];
-const config = { access: 'public' } as const;
+const config = { access: 'emails:read', mailbox: true } as const;
 const params = idParams('Id of the message');
 
 const missing = (): DomainError => new DomainError('NOT_FOUND', 'There is no such message in the mailbox.');
@@ -48,11 +51,10 @@ const listRoutes = (app: App, mailbox: Mailbox): void => {
     '/mailbox/messages',
     {
       config,
-      onRequest: loopbackOnly,
       preValidation: coerceQuery(PageOnlyQuerySchema),
       schema: {
         summary: 'List the mails of the mailbox',
-        description: 'Newest first. Answers on loopback only.',
+        description: 'Newest first.',
         operationId: 'listMailboxMessages',
         tags,
         querystring: PageOnlyQuerySchema,
@@ -77,8 +79,7 @@ const listRoutes = (app: App, mailbox: Mailbox): void => {
   app.delete(
     '/mailbox/messages',
     {
-      config,
-      onRequest: loopbackOnly,
+      config: { access: 'emails:delete', mailbox: true },
       schema: { summary: 'Empty the mailbox', operationId: 'clearMailbox', tags, response: { 200: MailboxClearedSchema } },
     },
     async () => ({ deleted: await mailbox.clear() }),
@@ -90,7 +91,6 @@ const messageRoutes = (app: App, mailbox: Mailbox): void => {
     '/mailbox/messages/:id',
     {
       config: { ...config, unknownId: 'NOT_FOUND' },
-      onRequest: loopbackOnly,
       schema: {
         summary: 'Read a mail of the mailbox',
         operationId: 'getMailboxMessage',
@@ -118,7 +118,6 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
     '/mailbox/messages/:id/raw',
     {
       config: { ...config, unknownId: 'NOT_FOUND', media: 'message/rfc822' },
-      onRequest: loopbackOnly,
       schema: { summary: 'The mail as it came, byte for byte', operationId: 'getMailboxSource', tags, params },
     },
     async (request, reply) => {
@@ -132,7 +131,6 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
     '/mailbox/messages/:id/attachments/:index',
     {
       config: { ...config, unknownId: 'NOT_FOUND', media: 'application/octet-stream' },
-      onRequest: loopbackOnly,
       schema: { summary: 'Download an attachment', operationId: 'getMailboxAttachment', tags, params: MailboxAttachmentParamsSchema },
     },
     async (request, reply) => {
@@ -146,23 +144,31 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
   );
 };
 
-const pageRoutes = (app: App, mailbox: Mailbox, curl: string): void => {
-  const page = mailboxPage(curl);
+type MailboxDeps = Pick<HttpDeps, 'settings'> & Readonly<{ mailbox: NonNullable<HttpDeps['mailbox']> }>;
+
+/** The page, and the link that opens it: the token goes into a cookie and out of the address. */
+const linkRoute = (app: App, { settings, mailbox: { token } }: MailboxDeps): void => {
+  const page = mailboxPage(firstMailCurl(settings.publicUrl));
+  const cookie = mailboxCookie(token, settings.port);
+  app.get(MAILBOX_PATH, { config, schema: { hide: true, querystring: MailboxLinkQuerySchema } }, (request, reply) => {
+    if (request.query.token === undefined) return sendFile(reply, 'text/html; charset=utf-8', page, PAGE_CSP);
+    if (cookie.opensLink(request)) reply.header('set-cookie', cookie.setCookie(request));
+    return reply.redirect(MAILBOX_PATH, 303);
+  });
+};
+
+const pageRoutes = (app: App, mailbox: Mailbox): void => {
   const hidden = { hide: true } as const;
-  app.get('/mailbox', { config, onRequest: loopbackOnly, schema: hidden }, (_request, reply) =>
-    sendFile(reply, 'text/html; charset=utf-8', page, PAGE_CSP),
-  );
-  app.get('/mailbox/app.css', { config, onRequest: loopbackOnly, schema: hidden }, (_request, reply) =>
+  app.get('/mailbox/app.css', { config, schema: hidden }, (_request, reply) =>
     sendFile(reply, 'text/css; charset=utf-8', mailboxStyle, FILE_CSP),
   );
-  app.get('/mailbox/app.js', { config, onRequest: loopbackOnly, schema: hidden }, (_request, reply) =>
+  app.get('/mailbox/app.js', { config, schema: hidden }, (_request, reply) =>
     sendFile(reply, 'text/javascript; charset=utf-8', mailboxScript, FILE_CSP),
   );
   app.get(
     '/mailbox/messages/:id/html',
     {
       config: { ...config, unknownId: 'NOT_FOUND' },
-      onRequest: loopbackOnly,
       schema: { ...hidden, params, querystring: MailboxHtmlQuerySchema },
     },
     async (request, reply) => {
@@ -172,10 +178,23 @@ const pageRoutes = (app: App, mailbox: Mailbox, curl: string): void => {
   );
 };
 
-/** Registers everything under /mailbox. `curl`: a command line that sends a first mail, shown while the mailbox is empty. */
-export const mailboxRoutes = (app: App, mailbox: Mailbox, curl: string): void => {
-  listRoutes(app, mailbox);
-  messageRoutes(app, mailbox);
-  fileRoutes(app, mailbox);
-  pageRoutes(app, mailbox, curl);
+/** A person gets a page that says what to do; all else is answered as everywhere. */
+const closedForPeople = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  if (error.code !== 'UNAUTHORIZED' || request.headers.accept?.includes('text/html') !== true) throw error;
+  reply.code(401).header('www-authenticate', 'Bearer realm="sealpost"');
+  return sendFile(reply, 'text/html; charset=utf-8', closedPage, CLOSED_CSP);
+};
+
+/** Registers everything under /mailbox. */
+export const mailboxRoutes = (app: App, deps: MailboxDeps): void => {
+  const { mails } = deps.mailbox;
+  void app.register(async (scope) => {
+    scope.addHook('onRequest', ownPageOnly(deps.settings));
+    scope.setErrorHandler(closedForPeople);
+    listRoutes(scope, mails);
+    messageRoutes(scope, mails);
+    fileRoutes(scope, mails);
+    linkRoute(scope, deps);
+    pageRoutes(scope, mails);
+  });
 };

@@ -1,0 +1,52 @@
+/** The token of the link that opens the mailbox: a file of mode 0600 in the data directory, made at first use. */
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+const TOKEN_BYTES = 24;
+const TOKEN = /^[A-Za-z0-9_-]{32}$/;
+
+/** In: the file. Out: the token in it, which is made where there is no such file. Throws where the file holds no token. */
+export const openMailboxToken = (file: string): string => {
+  const token = readIfThere(file) ?? create(file);
+  if (!TOKEN.test(token)) throw new Error(`${file} does not hold the token of the mailbox; delete it, and the next start makes another`);
+  return token;
+};
+
+const codeOf = (fault: unknown): unknown => (fault instanceof Error && 'code' in fault ? fault.code : undefined);
+
+const readIfThere = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (fault) {
+    if (codeOf(fault) === 'ENOENT') return undefined;
+    throw fault;
+  }
+};
+
+const create = (file: string): string => {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  // Under its name it is whole, however early the process is killed.
+  const partial = `${file}.${token.slice(0, 8)}.partial`;
+  const handle = openSync(partial, 'wx', 0o600);
+  try {
+    writeSync(handle, `${token}\n`);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  publish(partial, file);
+  return readIfThere(file) ?? token;
+};
+
+/** Two starts at once have one token: the second finds the file of the first. */
+const publish = (partial: string, file: string): void => {
+  try {
+    linkSync(partial, file);
+  } catch (fault) {
+    // Some file systems have no hard links.
+    if (codeOf(fault) !== 'EEXIST') return renameSync(partial, file);
+  }
+  rmSync(partial, { force: true });
+};
