@@ -1,47 +1,15 @@
-/** Every command as a process of its own beside a running server on the same data directory. */
-import { spawn } from 'node:child_process';
+/** Commands that change something, each as a process of its own beside a running server on the same data directory. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { sendBody } from '../support/app.js';
-import { temporaryDirectory } from '../support/data-directory.js';
-import { environmentOf, finished, mainFile, runCommand, startServer } from '../support/server-process.js';
+import { runCommand } from '../support/server-process.js';
 import { eventually } from '../support/wait.js';
+import { openCliWorld, type KeyRecord } from './world.js';
 
 t.setTimeout(170_000);
 
-const dataDir = temporaryDirectory(t);
-const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error' };
-const server = startServer(settings);
-t.teardown(() => server.end('SIGTERM'));
-const base = await server.listening;
-const firstKey = await server.firstKey();
-
-const run = (...args: readonly string[]) => runCommand(args, settings);
-
-const call = async (key: string, method: string, path: string, body?: unknown) => {
-  const response = await fetch(base + path, {
-    method,
-    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
-};
-
-type KeyRecord = Readonly<{
-  id: string;
-  key: string;
-  name: string;
-  permissions: readonly string[];
-  rateLimit: number | null;
-  expiresAt: string | null;
-}>;
-
-const createKey = async (...args: readonly string[]): Promise<KeyRecord> => {
-  const { code, stdout, stderr } = await run('key', 'create', '--json', ...args);
-  if (code !== 0) throw new Error(stderr);
-  return JSON.parse(stdout) as KeyRecord;
-};
+const { dataDir, firstKey, run, call, createKey } = await openCliWorld(t);
 
 const LEAD_MS_MAX = 60_000;
 
@@ -99,6 +67,7 @@ await t.test('key create: every option holds in the server at once', async (t) =
   );
 
   const shown = await run('key', 'create', '--name', 'in words');
+  t.equal((await run('key', 'create', '--name', '🔑'.repeat(255))).code, 0, 'characters are code points');
   t.equal(shown.code, 0);
   t.match(shown.stdout, /^Key key_\S+ \(in words\), shown this once:\n\n {2}\S+\n/);
 });
@@ -116,6 +85,8 @@ await t.test('key create: what is wrong is said in a sentence', async (t) => {
     [['--name', 'x', '--expires', '2090-01-01T00:00:00'], /is not an ISO 8601 time/],
     [['--name', 'x', '--expires', '2001-01-01T00:00:00Z'], /expired from the start/],
     [['--name', ''], /--name has 0 characters/],
+    [['--name', '🔑'.repeat(256)], /--name has 256 characters/],
+    [['--name', 'two\nlines'], /--name must not hold control characters/],
   ] as const) {
     const { code, stdout, stderr } = await run('key', 'create', ...args);
     t.equal(code, 1, args.join(' '));
@@ -270,157 +241,5 @@ await t.test('rebuild beside the server under load: the lists stay right', async
   t.match(await run('rebuild', 'nothing'), {
     code: 1,
     stderr: /there is no projection nothing; there are emails, templates, attachmentTemplates, .*apiKeys/,
-  });
-});
-
-await t.test('replay: a stream, all, from a position, as text and as JSON', async (t) => {
-  const { body } = await call(firstKey, 'POST', '/api/emails/send', sendBody({ to: [{ email: 'replayed@example.com' }] }));
-  const id = String(body['id']);
-  await eventually('it is delivered', async () => (await call(firstKey, 'GET', `/api/emails/${id}`)).body['status'] === 'delivered');
-  const text = await run('replay', `email-${id}`);
-  t.equal(text.code, 0);
-  t.match(text.stdout, /EmailQueued/);
-  t.match(text.stdout, /sealed .*replayed@example\.com/);
-  const lines = (await run('replay', id, '--json')).stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-  t.same(
-    lines.map(({ type }) => type),
-    ['EmailQueued', 'DeliveryAttempted', 'EmailSent', 'EmailDelivered'],
-  );
-  t.same(
-    lines.map(({ revision }) => revision),
-    [0, 1, 2, 3],
-  );
-  t.match(lines[0], {
-    stream: `email-${id}`,
-    position: Number,
-    hash: /^[0-9a-f]{64}$/,
-    sealed: { recipients: [{ email: 'replayed@example.com' }] },
-    metadata: { actor: /^apiKey:key_/ },
-  });
-
-  const position = Number(lines[0]!['position']);
-  const all = (await run('replay', '--all', '--json', '--from', String(position))).stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { position: number });
-  t.equal(all[0]!.position, position);
-  t.same(
-    all.map((line) => line.position),
-    all.map((_, index) => position + index),
-    'the total order has no gaps',
-  );
-
-  t.equal((await call(firstKey, 'DELETE', `/api/emails/${id}`)).status, 200);
-  const destroyed = await run('replay', `email-${id}`);
-  t.notMatch(destroyed.stdout, 'replayed@example.com');
-  t.match(destroyed.stdout, /sealed destroyed/);
-  t.match((await run('replay', id, '--json')).stdout, /"sealed":"destroyed"/);
-
-  t.match(await run('replay'), { code: 1, stderr: /name one stream .*, or --all/ });
-  t.match(await run('replay', 'ledger', '--all'), { code: 1, stderr: /or --all/ });
-  t.match(await run('replay', 'email-nothing'), { code: 1, stderr: /there is no stream email-nothing/ });
-  t.match(await run('replay', '--all', '--from', '0'), { code: 1, stderr: /--from 0 is not a position/ });
-});
-
-await t.test('a reader that closes early ends a replay quietly', async (t) => {
-  const child = spawn('sh', ['-c', `"${process.execPath}" "${mainFile}" replay --all --json | head -n 1`], {
-    env: environmentOf(settings),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const { code, stdout, stderr } = await finished(child);
-  t.equal(code, 0);
-  t.equal(stdout.trim().split('\n').length, 1);
-  t.equal(stderr, '');
-});
-
-await t.test('retry pushes on by hand, and refuses what is no time, no domain and no template', async (t) => {
-  t.match(await run('retry', '--domain', 'nobody.example'), {
-    code: 0,
-    stdout: /^0 emails are due now; 0 wait for the relay, which is asked now\.\n$/,
-  });
-  t.match(await run('retry', '--failed', '--template', '00000000-0000-4000-8000-000000000000'), { code: 0, stdout: /^0 emails/ });
-  t.match(await run('retry', '--since', 'yesterday'), { code: 1, stderr: /--since yesterday is not an ISO 8601 time/ });
-  t.match(await run('retry', '--until', '2026-02-30'), { code: 1, stderr: /--until 2026-02-30 is not an ISO 8601 time/ });
-  t.match(await run('retry', '--domain', '@example.com'), { code: 1, stderr: /--domain @example.com is not a domain such as example.com/ });
-  t.match(await run('retry', '--template', 'welcome'), { code: 1, stderr: /--template welcome is not the id of a template/ });
-});
-
-await t.test('mailbox prints the link again, and it opens the page', async (t) => {
-  const { port } = new URL(base);
-  const { code, stdout } = await runCommand(['mailbox'], { ...settings, PORT: port });
-  t.equal(code, 0);
-  const [, printed = ''] = await server.printed(/^ {2}Mailbox +(\S+)$/m);
-  t.equal(stdout, `${printed}\n`);
-  t.match(await fetch(stdout.trim(), { redirect: 'manual' }), { status: 303 });
-  t.match(await runCommand(['mailbox'], { ...settings, SEALPOST_SMTP_URL: 'smtp://127.0.0.1:2525' }), {
-    code: 1,
-    stdout: '',
-    stderr: /SEALPOST_SMTP_URL names a relay: mail goes there, and there is no mailbox/,
-  });
-  t.match(await runCommand(['mailbox'], { SEALPOST_DATA_DIR: join(dataDir, 'none') }), { code: 1, stderr: /there is no data directory/ });
-});
-
-await t.test('openapi prints the description that the server serves', async (t) => {
-  const printed = await runCommand(['openapi'], { ...settings, SEALPOST_PUBLIC_URL: 'https://mail.example.com' });
-  t.equal(printed.code, 0, printed.stderr);
-  const described = JSON.parse(printed.stdout) as { openapi: string; paths: Record<string, unknown>; servers: unknown };
-  t.match(described, { openapi: /^3\.1\./, servers: [{ url: 'https://mail.example.com' }] });
-  const served = (await (await fetch(`${base}/openapi.json`)).json()) as { paths: Record<string, unknown> };
-  t.same(
-    Object.keys(described.paths)
-      .filter((path) => !path.startsWith('/mailbox'))
-      .sort(),
-    Object.keys(served.paths)
-      .filter((path) => !path.startsWith('/mailbox'))
-      .sort(),
-  );
-});
-
-await t.test('--help on each, and --version', async (t) => {
-  for (const command of [
-    [],
-    ['serve'],
-    ['key'],
-    ['key', 'create'],
-    ['key', 'revoke'],
-    ['team'],
-    ['team', 'show'],
-    ['team', 'set'],
-    ['template'],
-    ['template', 'import'],
-    ['rebuild'],
-    ['retry'],
-    ['mailbox'],
-    ['replay'],
-    ['verify'],
-    ['openapi'],
-  ]) {
-    const { code, stdout } = await run(...command, '--help');
-    t.equal(code, 0, command.join(' '));
-    t.match(stdout, `Usage: sealpost${command.length === 0 ? '' : ' '}${command.join(' ')}`);
-  }
-  t.match(await run('--version'), { code: 0, stdout: /^\d+\.\d+\.\d+/ });
-  t.match(await run('fly'), { code: 1, stderr: /unknown command 'fly'/ });
-});
-
-await t.test('commands without a first start say what to do', async (t) => {
-  const empty = { SEALPOST_DATA_DIR: join(temporaryDirectory(t), 'new') };
-  t.match(await runCommand(['key', 'create', '--name', 'x'], empty), { code: 1, stderr: /there is no team yet: start the service once/ });
-  t.match(await runCommand(['verify'], empty), { code: 0 });
-});
-
-await t.test('a wrong setting stops each command with the sentence', async (t) => {
-  for (const command of [['serve'], ['verify'], ['key', 'create', '--name', 'x'], ['openapi']]) {
-    const { code, stderr, stdout } = await runCommand(command, { ...settings, SEALPOST_DATADIR: 'x' });
-    t.equal(code, 1, command.join(' '));
-    t.match(stderr, /^sealpost: SEALPOST_DATADIR is not a setting of sealpost\. Did you mean SEALPOST_DATA_DIR\?/);
-    t.equal(stdout, '');
-  }
-  t.match(await runCommand(['verify'], { ...settings, SEALPOST_MASTER_KEY: Buffer.alloc(32).toString('base64') }), {
-    code: 1,
-    stderr: /master key/i,
   });
 });
