@@ -45,15 +45,15 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
   let untilMs = clock.monotonic() + waitAtStart(mark, deps);
   if (untilMs > clock.monotonic()) logger.warn({ awayMs: mark && startedMs - mark.nowMs }, WAITS_AFTER_START);
 
-  const heedLeaps = (): void => {
+  const lookForLeaps = (): void => {
     if (clock.leaps() === leaps) return;
     leaps = clock.leaps();
     untilMs = clock.monotonic() + DAY_MS;
     logger.warn({ leapMs: Math.round(clock.leapMs()) }, WAITS_AFTER_LEAP);
   };
 
-  const heed = (): void => {
-    heedLeaps();
+  const look = (): void => {
+    lookForLeaps();
     const newest = record.confirmation();
     if (newest !== confirmation) {
       confirmation = newest;
@@ -73,7 +73,7 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
 
   return {
     mayDestroy: () => {
-      heedLeaps();
+      lookForLeaps();
       return clock.monotonic() >= untilMs;
     },
     leapMs: clock.leapMs,
@@ -83,7 +83,7 @@ export const openClockTrust = (deps: ClockTrustDeps): ClockTrust => {
       run: async (signal) => {
         let kept = { leaps, confirmation, atMs: -Infinity };
         while (!signal.aborted) {
-          heed();
+          look();
           if (kept.leaps !== leaps || kept.confirmation !== confirmation || clock.monotonic() - kept.atMs >= RECORD_EVERY_MS) {
             keep();
             kept = { leaps, confirmation, atMs: clock.monotonic() };

@@ -6,7 +6,7 @@ export type ClockMark = Readonly<{
   uptimeMs: number;
   /** For how long nothing was to be destroyed yet, counted from then. */
   waitMs: number;
-  /** The confirmation that was heeded last. */
+  /** The confirmation that was followed last. */
   confirmation: string;
 }>;
 
