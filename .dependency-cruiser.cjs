@@ -12,6 +12,11 @@ const drivers = {
   '@fastify/': '^src/http/',
   rxjs: '^src/processors/lanes\\.ts',
   'better-sqlite3': '^src/adapters/sqlite/',
+  '@eventstore/db-client': '^src/adapters/event-store/',
+  mongodb: '^src/adapters/mongodb/',
+  nats: '^src/adapters/bus/',
+  ioredis: '^src/adapters/limiter/',
+  'prom-client': '^src/adapters/metrics/',
   nodemailer: '^src/adapters/mail/',
   'smtp-server': '^src/adapters/mailbox/',
   'postal-mime': '^src/adapters/mailbox/',
@@ -50,9 +55,9 @@ module.exports = {
     {
       name: 'adapters-apart',
       severity: 'error',
-      comment: 'an adapter never imports the adapter of another port; src/adapters/sqlite is the shared driver',
+      comment: 'an adapter never imports the adapter of another port; src/adapters/sqlite and src/adapters/mongodb are the shared drivers',
       from: { path: '^src/adapters/([^/]+)/' },
-      to: { path: '^src/adapters/', pathNot: ['^src/adapters/$1/', '^src/adapters/sqlite/'] },
+      to: { path: '^src/adapters/', pathNot: ['^src/adapters/$1/', '^src/adapters/(sqlite|mongodb)/'] },
     },
     {
       name: 'adapters-only-from-app',
