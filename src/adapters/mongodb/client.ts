@@ -1,0 +1,146 @@
+/**
+ * Clients of MongoDB, one for each URL in a process: the adapters that keep something there share it and its connections.
+ * This folder alone imports the driver, and only when the first client is opened.
+ */
+import type * as Driver from 'mongodb';
+import type { Db, MongoClient, MongoClientOptions } from 'mongodb';
+import type { Logger } from '../../domain/ports/logger.js';
+
+export type { AnyBulkWriteOperation, Collection, Db, Filter, GridFSBucket, UpdateFilter } from 'mongodb';
+
+/** What the driver exports: values such as `GridFSBucket` and `Binary` are taken from here, so that nothing else loads it. */
+export type MongoDriver = typeof Driver;
+
+export type Mongo = Readonly<{
+  /** The database that the URL names. Writes are acknowledged by a majority; reads come from the primary. */
+  db: Db;
+  driver: MongoDriver;
+  /** The servers, as the URL names them, without credentials. */
+  host: string;
+  /** The connections are closed when everybody who has opened this URL has closed it. Closing twice is closing once. */
+  close: () => Promise<void>;
+}>;
+
+export type MongoOptions = Readonly<{
+  url: string;
+  /** The setting that the URL comes from; errors name it. */
+  setting?: string;
+  logger: Logger;
+}>;
+
+/** The server cannot be used. The message names the setting and the host, and carries no credentials. */
+export class MongoUnusable extends Error {
+  override readonly name = 'MongoUnusable';
+}
+
+const databaseDefault = 'sealpost';
+const settingDefault = 'SEALPOST_MONGODB_URL';
+
+/** What the URL itself may say otherwise. */
+const changeable = {
+  appName: 'sealpost',
+  /** How long an operation looks for a server that takes it. */
+  serverSelectionTimeoutMS: 10_000,
+  connectTimeoutMS: 5_000,
+  /** An answer that takes longer is not waited for; no operation of ours takes a tenth of it. */
+  socketTimeoutMS: 30_000,
+  heartbeatFrequencyMS: 5_000,
+  maxPoolSize: 40,
+} as const satisfies MongoClientOptions;
+
+/** What our promises rest on, whatever the URL says. A write that a majority has not taken may be rolled back. */
+const fixed = {
+  writeConcern: { w: 'majority' },
+  readPreference: 'primary',
+  ignoreUndefined: true,
+} as const satisfies MongoClientOptions;
+
+type Shared = Readonly<{ client: MongoClient; driver: MongoDriver }>;
+type Entry = { users: number; readonly shared: Promise<Shared> };
+
+const entries = new Map<string, Entry>();
+
+/** Connects, or joins those who have. Rejects with MongoUnusable where the server does not answer or refuses the credentials. */
+export const openMongo = async ({ url, setting = settingDefault, logger }: MongoOptions): Promise<Mongo> => {
+  const { hosts, database } = partsOf(url, setting);
+  const entry = entries.get(url) ?? { users: 0, shared: connect({ url, setting, logger }, hosts, database) };
+  entries.set(url, entry);
+  entry.users += 1;
+  const leave = async (): Promise<void> => {
+    entry.users -= 1;
+    if (entry.users > 0) return;
+    if (entries.get(url) === entry) entries.delete(url);
+    const shared = await entry.shared.catch(() => undefined);
+    await shared?.client.close();
+  };
+  try {
+    const { client, driver } = await entry.shared;
+    let closed: Promise<void> | undefined;
+    return { db: client.db(database), driver, host: hosts, close: () => (closed ??= leave()) };
+  } catch (error) {
+    await leave();
+    throw error;
+  }
+};
+
+/** True where a document of that `_id`, or of another value that an index holds once, is there already. */
+export const isDuplicateKey = (error: unknown): boolean => codeOf(error) === 11_000;
+
+/** The server's number of an error; undefined where the error is not of the server. */
+export const codeOf = (error: unknown): number | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
+
+const connect = async ({ url, setting, logger }: Required<MongoOptions>, hosts: string, database: string): Promise<Shared> => {
+  const driver = await import('mongodb');
+  const client = clientOf(driver, url, setting);
+  logAvailability(client, logger);
+  try {
+    await client.connect();
+    await client.db(database).command({ ping: 1 });
+    return { client, driver };
+  } catch (error) {
+    await client.close();
+    throw new MongoUnusable(`MongoDB at ${hosts} cannot be used: ${messageOf(error)}. It is the server that ${setting} names.`);
+  }
+};
+
+const clientOf = (driver: MongoDriver, url: string, setting: string): MongoClient => {
+  const query = new URLSearchParams(url.split('?')[1] ?? '');
+  const said = new Set([...query.keys()].map((name) => name.toLowerCase()));
+  const unsaid = Object.entries(changeable).filter(([name]) => !said.has(name.toLowerCase()));
+  try {
+    return new driver.MongoClient(url, { ...Object.fromEntries(unsaid), ...fixed });
+  } catch {
+    // What the driver says of it may repeat the password.
+    throw notUnderstood(setting);
+  }
+};
+
+const URL_FORM = /^mongodb(?:\+srv)?:\/\/(?:[^/?]*@)?([^/?@]+)(?:\/([^?]*))?(?:\?.*)?$/;
+
+const partsOf = (url: string, setting: string): Readonly<{ hosts: string; database: string }> => {
+  const [, hosts, path] = URL_FORM.exec(url) ?? [];
+  if (hosts === undefined) throw notUnderstood(setting);
+  return { hosts, database: path === undefined || path === '' ? databaseDefault : decodeURIComponent(path) };
+};
+
+const notUnderstood = (setting: string): MongoUnusable =>
+  new MongoUnusable(
+    `${setting} is no connection string of MongoDB; write for example mongodb://user:password@db1.example.com:27017,db2.example.com:27017/sealpost?replicaSet=rs0, with %-codes for special characters in the password.`,
+  );
+
+/** Such messages name hosts and reasons; the driver puts no credentials into them. */
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message.replace(/[.\s]+$/, '') : 'unknown reason');
+
+/** One line when a server stops to answer, and one when it answers again. */
+const logAvailability = (client: MongoClient, logger: Logger): void => {
+  const away = new Set<string>();
+  client.on('serverHeartbeatFailed', ({ connectionId, failure }) => {
+    if (away.has(connectionId)) return;
+    away.add(connectionId);
+    logger.warn({ host: connectionId, reason: failure.name }, 'a server of MongoDB does not answer');
+  });
+  client.on('serverHeartbeatSucceeded', ({ connectionId }) => {
+    if (away.delete(connectionId)) logger.info({ host: connectionId }, 'the server of MongoDB answers again');
+  });
+};
