@@ -15,6 +15,7 @@ import {
   grantFrom,
   API_KEY_PREFIX,
   isUseWorthNoting,
+  usedBeforeMs,
   readApiKey,
   type ApiKey,
   type ApiKeyState,
@@ -63,11 +64,15 @@ export const authenticate = async (deps: CommandDeps, token: string): Promise<Au
     throw new DomainError('INVALID_API_KEY', `The bearer token is no API key: it must be ${API_KEY_PREFIX} followed by 43 characters.`);
   }
   const { state, teamId } = await deps.apiKey(apiKeyStream(read.id));
-  const at = isoMoment(deps.clock.now());
+  const nowMs = deps.clock.now();
+  const at = isoMoment(nowMs);
   const key = admitApiKey(state, read.hash, at);
-  if (key.madeBy.length > 0) admitMade(await makersOf(deps, key));
+  for (const id of key.madeBy) {
+    const maker = deps.apiKey(apiKeyStream(id));
+    admitMade([(maker instanceof Promise ? await maker : maker).state]);
+  }
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
-  if (isUseWorthNoting(key, at)) await noteUse(deps, read.id, team, at);
+  if (isUseWorthNoting(key, isoMoment(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
   const { permissions, rateLimit, expiresAt, madeBy } = key;
   return { teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy };
 };

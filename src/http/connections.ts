@@ -24,19 +24,23 @@ export const boundConnections = (server: Server, deps: Deps): Connections => {
   server.maxConnections = deps.limits.connectionsMax;
   logDrops(server, deps);
   const open = new Set<Socket>();
-  const underWay = new Set<IncomingMessage>();
+  const underWay = new Set<ServerResponse>();
+  /** One listener for all, and no closure for each request. */
+  function forget(this: ServerResponse): void {
+    underWay.delete(this);
+  }
   server.on('connection', (socket: Socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    underWay.add(request);
-    response.once('close', () => underWay.delete(request));
+  server.on('request', (_request: IncomingMessage, response: ServerResponse) => {
+    underWay.add(response);
+    response.on('close', forget);
   });
 
   /** A connection over which at least one whole request is being answered is left alone. */
   const endOthers = (): void => {
-    const answering = new Set([...underWay].filter(({ complete }) => complete).map(({ socket }) => peerOf(socket)));
+    const answering = new Set([...underWay].filter(({ req }) => req.complete).map(({ req }) => peerOf(req.socket)));
     for (const socket of open) if (!answering.has(peerOf(socket))) socket.destroy();
   };
   return {

@@ -4,6 +4,7 @@ import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
 import { assertDefined, parseApiKeyId, type ApiKeyId } from '../ids.js';
 import { defaultLimits, leastDefaultRate } from '../limits.js';
+import { isoTime } from '../ports/clock.js';
 import type { ApiKeyEvent } from './events.js';
 import { isPermission, type Permission } from './permissions.js';
 
@@ -52,7 +53,9 @@ const decide = (command: ApiKeyCommand, key: ApiKeyState): readonly ApiKeyEvent[
     case 'CreateApiKey':
       return key === undefined ? [{ type: 'ApiKeyCreated', data: command.created }] : [];
     case 'UseApiKey':
-      return key !== undefined && isUseWorthNoting(key, command.at) ? [{ type: 'ApiKeyUsed', data: { at: command.at } }] : [];
+      return key !== undefined && isUseWorthNoting(key, isoTime(usedBeforeMs(Date.parse(command.at))))
+        ? [{ type: 'ApiKeyUsed', data: { at: command.at } }]
+        : [];
     case 'RevokeApiKey':
       if (key === undefined) throw apiKeyUnknown();
       if (command.withMade === true)
@@ -61,9 +64,11 @@ const decide = (command: ApiKeyCommand, key: ApiKeyState): readonly ApiKeyEvent[
   }
 };
 
-/** Last used is noted to a few minutes, so that a busy key does not fill the log. */
-export const isUseWorthNoting = (key: ApiKey, at: string): boolean =>
-  key.lastUsedAt === null || Date.parse(at) - Date.parse(key.lastUsedAt) >= defaultLimits.apiKeyUsedEveryMs;
+/** Last used is noted to a few minutes, so that a busy key does not fill the log: a use is noted where the last is of before this moment. */
+export const usedBeforeMs = (atMs: number): number => atMs - defaultLimits.apiKeyUsedEveryMs;
+
+/** In: the moment of `usedBeforeMs` (ISO time), as text like the last use, so that no call has to read a date. */
+export const isUseWorthNoting = ({ lastUsedAt }: ApiKey, usedBefore: string): boolean => lastUsedAt === null || lastUsedAt <= usedBefore;
 
 const fromCreated = ({ permissions, madeBy, separateDelete, ...data }: Created): ApiKey => {
   const known = permissions.filter(isPermission);

@@ -192,6 +192,10 @@ void t.test('the eleven operators', async (t) => {
 
 void t.test('dates', async (t) => {
   t.same(parseDate('2026-11-21'), { epochMs: Date.UTC(2026, 10, 21), dateOnly: true });
+  t.same(parseDate('0050-01-02')?.epochMs, Date.parse('0050-01-02'), 'a year below 100 is that year');
+  t.same(parseDate('2024-02-29T23:59:60.5-05:30')?.epochMs, Date.UTC(2024, 2, 1, 5, 30, 0, 500));
+  for (const wrong of ['2026-02-29', '1900-02-29', '2026-00-10', '2026-13-10', '2026-04-31', '2026-01-00'])
+    t.equal(parseDate(wrong), undefined, wrong);
   t.same(parseDate('2026-11-21T09:30'), { epochMs: Date.UTC(2026, 10, 21, 9, 30), dateOnly: false });
   t.same(parseDate('2026-11-21T09:30:05.123456Z'), { epochMs: Date.UTC(2026, 10, 21, 9, 30, 5, 123), dateOnly: false });
   t.same(parseDate('2026-11-21T09:30:00+02:00'), { epochMs: Date.UTC(2026, 10, 21, 7, 30), dateOnly: false });

@@ -13,23 +13,48 @@ const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1
  */
 export const parseDate = (text: string): Instant | undefined => {
   if (text.length < 10 || text.length > 40) return undefined;
-  const match = ISO.exec(text);
-  if (match === null) return undefined;
-  const [, year, month, day, hour, minute, second, fraction, zone] = match;
-  const dayMs = Date.UTC(Number(year), Number(month) - 1, Number(day));
-  const there = new Date(dayMs);
-  if (there.getUTCMonth() !== Number(month) - 1 || there.getUTCDate() !== Number(day)) return undefined;
-  if (hour === undefined) return { epochMs: dayMs, dateOnly: true };
-  const [h, m, s] = [Number(hour), Number(minute), Number(second ?? 0)];
-  if (h > 23 || m > 59 || s > 60) return undefined;
-  const offsetMs = offsetOf(zone);
+  if (!ISO.test(text)) return undefined;
+  // Read by position and not by groups: every date of every mail comes by here.
+  const [year, month, day] = [numberAt(text, 0, 4), numberAt(text, 5, 7), numberAt(text, 8, 10)];
+  if (day < 1 || day > daysOf(year, month)) return undefined;
+  const dayMs = epochMsOf(year, month, day);
+  if (text.length === 10) return { epochMs: dayMs, dateOnly: true };
+  const [hour, minute] = [numberAt(text, 11, 13), numberAt(text, 14, 16)];
+  const second = text[16] === ':' ? numberAt(text, 17, 19) : 0;
+  if (hour > 23 || minute > 59 || second > 60) return undefined;
+  let at = text[16] === ':' ? 19 : 16;
+  const fractionAt = at;
+  if (text[at] === '.')
+    do at += 1;
+    while (isDigit(text, at));
+  const fractionMs = at === fractionAt ? 0 : Math.trunc(Number(`0${text.slice(fractionAt, at)}`) * 1_000);
+  const offsetMs = offsetOf(text.slice(at));
   if (offsetMs === undefined) return undefined;
-  const fractionMs = fraction === undefined ? 0 : Number(`0.${fraction}`) * 1_000;
-  return { epochMs: dayMs + h * 3_600_000 + m * 60_000 + s * 1_000 + Math.trunc(fractionMs) - offsetMs, dateOnly: false };
+  return { epochMs: dayMs + hour * 3_600_000 + minute * 60_000 + second * 1_000 + fractionMs - offsetMs, dateOnly: false };
 };
 
-const offsetOf = (zone: string | undefined): number | undefined => {
-  if (zone === undefined || zone === 'Z') return 0;
+/** The characters from `from` to before `to` are digits. */
+const numberAt = (text: string, from: number, to: number): number => {
+  let number = 0;
+  for (let at = from; at < to; at += 1) number = number * 10 + text.charCodeAt(at) - 0x30;
+  return number;
+};
+
+const isDigit = (text: string, at: number): boolean => text.charCodeAt(at) >= 0x30 && text.charCodeAt(at) <= 0x39;
+
+const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** 0 where there is no such month. */
+const daysOf = (year: number, month: number): number =>
+  month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : (MONTH_DAYS[month - 1] ?? 0);
+
+/** Date.UTC takes the years 0 to 99 for those of the twentieth century. */
+const epochMsOf = (year: number, month: number, day: number): number =>
+  year < 100 ? new Date(Date.UTC(2000, month - 1, day)).setUTCFullYear(year) : Date.UTC(year, month - 1, day);
+
+/** In: what stands behind the time: nothing, `Z`, or an offset. */
+const offsetOf = (zone: string): number | undefined => {
+  if (zone === '' || zone === 'Z') return 0;
   const hours = Number(zone.slice(1, 3));
   const minutes = Number(zone.slice(-2));
   if (hours > 23 || minutes > 59) return undefined;
