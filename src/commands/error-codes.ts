@@ -21,6 +21,9 @@ const renderEmail: Codes = [
   'SUBJECT_TOO_LONG',
 ];
 
+/** What a document process may add. */
+const makeApart: Codes = ['GENERATOR_BUSY', 'GENERATION_TIMEOUT', 'GENERATION_FAILED'];
+
 const makeDocument: Codes = [
   'VALIDATION_ERROR',
   'ERR_LIMIT_001',
@@ -36,9 +39,7 @@ const makeDocument: Codes = [
   'FONT_MISSING',
   'IMAGE_NOT_AVAILABLE',
   'IMAGES_TOO_LARGE',
-  'GENERATOR_BUSY',
-  'GENERATION_TIMEOUT',
-  'GENERATION_FAILED',
+  ...makeApart,
 ];
 
 const findVersion: Codes = ['TEMPLATE_VERSION_NOT_FOUND', 'TEMPLATE_NOT_PUBLISHED'];
@@ -94,7 +95,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   templateVersion: [...find, 'TEMPLATE_VERSION_NOT_FOUND'],
   restoreTemplateVersion: [...change, 'TEMPLATE_VERSION_NOT_FOUND'],
   restoreTemplate: [...find, ...takeSlug, 'NOT_DURING_UPDATE'],
-  previewTemplate: [...find, ...findVersion, ...renderEmail],
+  previewTemplate: [...find, ...findVersion, ...renderEmail, ...makeApart],
   createAttachmentTemplate: saveAttachmentTemplate,
   importAttachmentTemplate: saveAttachmentTemplate,
   getAttachmentTemplate: find,

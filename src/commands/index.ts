@@ -23,7 +23,6 @@ import {
   deleteTemplate,
   getTemplate,
   importTemplate,
-  previewTemplate,
   publishTemplate,
   restoreTemplate,
   restoreTemplateVersion,
@@ -31,6 +30,7 @@ import {
   templateVersions,
   updateTemplate,
 } from './templates.js';
+import { previewTemplate } from './template-preview.js';
 
 const commands = {
   authenticate,

@@ -2,9 +2,7 @@
 import type { Caller } from './caller.js';
 import { remembered } from './remembered.js';
 import { requireAddress } from './check-request.js';
-import { loadAsset } from './assets.js';
-import { causeOf, type CommandDeps } from './deps.js';
-import { withInlineImages } from './inline-images.js';
+import type { CommandDeps } from './deps.js';
 import { templateRecord, templateVersionRecord, versionsOfTemplate } from './template-answers.js';
 import { requireReadOnlyParts, requireRevision, writtenOf, type ExpectedRevisions } from './template-expectations.js';
 import {
@@ -21,27 +19,14 @@ import {
 } from './template-lifecycle.js';
 import { restoreOf, restoreVersionOf, versionOf } from './template-restoring.js';
 import { slugOf } from './template-slugs.js';
-import { openBudget } from '../domain/budget.js';
 import { invalid } from '../domain/errors.js';
-import {
-  assertDefined,
-  parseTemplateId,
-  teamStream,
-  templateSlugStream,
-  templateStream,
-  type TeamId,
-  type TemplateId,
-} from '../domain/ids.js';
-import type { JsonObject } from '../domain/json.js';
+import { assertDefined, parseTemplateId, templateSlugStream, templateStream, type TeamId, type TemplateId } from '../domain/ids.js';
 import { checkEmailTemplate } from '../domain/rendering/check/check.js';
-import { previewVariables } from '../domain/rendering/fill/variables.js';
 import type { EmailDraft } from '../domain/template/events.js';
 import type { Deleted } from '../api/common.js';
 import type {
   CreateTemplateRequest,
   ImportTemplateRequest,
-  PreviewRequest,
-  PreviewResponse,
   RestoreTemplateRequest,
   TemplateRecord,
   TemplateVersion,
@@ -50,8 +35,7 @@ import type {
 } from '../api/templates.js';
 import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE, type EmailTemplateContent } from '../domain/template/schema.js';
 import type { Recipient } from '../domain/recipient.js';
-import { resolveVersion, templateDecider, templateRules, type Template } from '../domain/template/state.js';
-import { emptyCompany } from '../domain/team/state.js';
+import { templateDecider, templateRules, type Template } from '../domain/template/state.js';
 
 export type KnownTemplate = Known<TemplateId, Template>;
 
@@ -70,6 +54,10 @@ const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'su
 export const findTemplate = (deps: CommandDeps, teamId: TeamId, reference: string): Promise<KnownTemplate | undefined> =>
   findTemplateOf(kind, deps, teamId, reference);
 
+/** The same; rejects with TEMPLATE_NOT_FOUND. */
+export const mustFindTemplate = (deps: CommandDeps, caller: Caller, reference: string): Promise<KnownTemplate> =>
+  mustFindOf(kind, deps, caller, reference);
+
 /** What the renderer needs of a draft revision. Drafts are checked before they are saved, so their parts have these types. */
 export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
   subject: draft.subject,
@@ -83,9 +71,12 @@ export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
 export const draftAt = (deps: Pick<CommandDeps, 'eventLog'>, id: TemplateId, revision: number): Promise<EmailDraft> =>
   draftOf(kind, deps, id, revision);
 
+/** Names what a revision holds for ever. */
+export const templateCacheKey = (id: TemplateId, revision: number): string => `${id}:${revision}`;
+
 /** The compiled template of that revision; compiled once and kept. */
 export const compiledTemplate = (deps: Pick<CommandDeps, 'eventLog' | 'renderer'>, id: TemplateId, revision: number) =>
-  deps.renderer.email(`${id}:${revision}`, async () => contentOf(await draftAt(deps, id, revision)));
+  deps.renderer.email(templateCacheKey(id, revision), async () => contentOf(await draftAt(deps, id, revision)));
 
 /** `reference`: id or slug, on each of these. */
 export const getTemplate = async (deps: CommandDeps, caller: Caller, reference: string): Promise<TemplateRecord> =>
@@ -163,30 +154,6 @@ export const restoreTemplate = async (
 ): Promise<TemplateRecord> => {
   refuseReserved(slug);
   return templateRecord(await restoreOf(kind, deps, caller, reference, slug));
-};
-
-export const previewTemplate = async (
-  deps: CommandDeps,
-  caller: Caller,
-  reference: string,
-  { variables, version }: PreviewRequest,
-): Promise<PreviewResponse> => {
-  const { id, template } = await mustFindOf(kind, deps, caller, reference);
-  const { revision } = resolveVersion(template, version ?? 'draft');
-  const render = await compiledTemplate(deps, id, revision);
-  const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
-  const at = causeOf(deps, caller).at;
-  const { variables: definitions } = contentOf(await draftAt(deps, id, revision));
-  const { subject, html, text, inline } = render({
-    variables: previewVariables(definitions, (variables ?? {}) as JsonObject),
-    environment: { at, company },
-    budget: openBudget(deps.limits),
-  });
-  const shown = await withInlineImages(html, inline, {
-    loadAsset: (assetId) => loadAsset(deps, caller.teamId, assetId),
-    totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax,
-  });
-  return { subject, html: shown, text, sizeBytes: Buffer.byteLength(html) };
 };
 
 /** Throws TEMPLATE_INVALID with every fault, or a limit's own code. */

@@ -113,6 +113,11 @@ export const defaultLimits = {
   documentImagesTimeoutMs: 30_000,
   pdfTimeoutMs: 60_000,
   excelTimeoutMs: 120_000,
+  /** A preview of an email whose template and variables have more characters is rendered in a document process. */
+  previewInlineCharsMax: 32 * 1024,
+  /** So is one whose rendering takes more than one such part of the budget of a call. */
+  previewInlineShare: 8,
+  previewTimeoutMs: 30_000,
   /** Documents that are made at once, at least two; fewer where the machine has fewer cores to spare. No team has the last one. */
   generatorProcessesMax: 3,
   /** Documents of all teams that wait for a process, and for how long. */
@@ -211,6 +216,8 @@ export const configurableLimits = [
   'documentImagesTimeoutMs',
   'pdfTimeoutMs',
   'excelTimeoutMs',
+  'previewInlineCharsMax',
+  'previewTimeoutMs',
   'generatorProcessesMax',
   'generatorQueueMax',
   'generatorQueueWaitMs',

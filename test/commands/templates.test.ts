@@ -6,6 +6,8 @@ import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { caller, openWorld, schemaSaying, simple, stranger, TEAM, welcome, withTemplate } from '../support/command-world.js';
 
+const never = new AbortController().signal;
+
 const streamOf = (id: string) => templateStream(assertDefined(parseTemplateId(id), 'template id'));
 
 void t.test('created with its defaults, read by id and by slug', async (t) => {
@@ -111,20 +113,23 @@ void t.test('a preview renders any version, and sends nothing', async (t) => {
   const { commands, store } = await withTemplate();
   await commands.updateTemplate(caller, 'welcome', { subject: 'Second {{name}}' });
   const before = store.events.length;
-  const draft = await commands.previewTemplate(caller, 'welcome', { variables: { name: 'Ann <b>' } });
+  const draft = await commands.previewTemplate(caller, 'welcome', { variables: { name: 'Ann <b>' } }, never);
   t.equal(draft.subject, 'Second Ann <b>');
   t.match(draft.html, /Dear Ann &lt;b&gt;, from Example Ltd/);
   t.match(draft.text, /Dear Ann <b>, from Example Ltd/);
   t.equal(draft.sizeBytes, Buffer.byteLength(draft.html));
-  t.equal((await commands.previewTemplate(caller, 'welcome', { variables: { name: 'Ann' }, version: 'published' })).subject, 'Hello Ann');
-  const { details } = await refusedWith(t, commands.previewTemplate(caller, 'welcome', {}), 'VALIDATION_ERROR');
+  t.equal(
+    (await commands.previewTemplate(caller, 'welcome', { variables: { name: 'Ann' }, version: 'published' }, never)).subject,
+    'Hello Ann',
+  );
+  const { details } = await refusedWith(t, commands.previewTemplate(caller, 'welcome', {}, never), 'VALIDATION_ERROR');
   t.same(
     details.errors?.map(({ field }) => field),
     ['variables.name'],
   );
   await refusedWith(
     t,
-    commands.previewTemplate(caller, 'welcome', { variables: { name: 'Ann' }, version: 7 }),
+    commands.previewTemplate(caller, 'welcome', { variables: { name: 'Ann' }, version: 7 }, never),
     'TEMPLATE_VERSION_NOT_FOUND',
   );
   t.equal(store.events.length, before);
@@ -277,7 +282,7 @@ void t.test('another team neither sees nor touches a template', async (t) => {
     await refusedWith(t, commands.updateTemplate(stranger, reference, { name: 'Mine' }), 'TEMPLATE_NOT_FOUND');
     await refusedWith(t, commands.publishTemplate(stranger, reference), 'TEMPLATE_NOT_FOUND');
     await refusedWith(t, commands.templateVersions(stranger, reference), 'TEMPLATE_NOT_FOUND');
-    await refusedWith(t, commands.previewTemplate(stranger, reference, { variables: { name: 'x' } }), 'TEMPLATE_NOT_FOUND');
+    await refusedWith(t, commands.previewTemplate(stranger, reference, { variables: { name: 'x' } }, never), 'TEMPLATE_NOT_FOUND');
     await refusedWith(t, commands.deleteTemplate(stranger, reference), 'TEMPLATE_NOT_FOUND');
   }
   t.equal(store.events.length, before);

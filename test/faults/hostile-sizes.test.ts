@@ -13,6 +13,8 @@ import { caller, openWorld, schemaSaying, simple, welcome } from '../support/com
 import { refusedWith } from '../support/given.js';
 import { environment, renderTemplate, templateOf } from '../support/rendering.js';
 
+const never = new AbortController().signal;
+
 const MEGA = 1_000_000;
 const definitions = ['s', 'list'].map((name) => ({ name, type: name === 's' ? 'string' : 'array' }));
 
@@ -57,7 +59,7 @@ void t.test('a subject of many placeholders, of the call or of the template, is 
   const own = await world({ subject });
   await own.save();
   await tooMuch(t, 'characters', own.commands.sendEmail(caller, simple({ variables })));
-  await tooMuch(t, 'characters', own.commands.previewTemplate(caller, 'welcome', { variables }));
+  await tooMuch(t, 'characters', own.commands.previewTemplate(caller, 'welcome', { variables }, never));
 });
 
 void t.test('one value that is shown fifty times stops the mail before it is larger than a mail may be', async (t) => {
@@ -65,7 +67,7 @@ void t.test('one value that is shown fifty times stops the mail before it is lar
   await save();
   const variables = { s: '<'.repeat(3 * MEGA) };
   await refusedWith(t, commands.sendEmail(caller, simple({ variables })), 'RENDERED_BODY_TOO_LARGE');
-  await refusedWith(t, commands.previewTemplate(caller, 'welcome', { variables }), 'RENDERED_BODY_TOO_LARGE');
+  await refusedWith(t, commands.previewTemplate(caller, 'welcome', { variables }, never), 'RENDERED_BODY_TOO_LARGE');
 });
 
 void t.test('a value that never reaches the mail costs what it is read for', async (t) => {
@@ -73,7 +75,7 @@ void t.test('a value that never reaches the mail costs what it is read for', asy
   await save();
   const variables = { s: 's'.repeat(MEGA) };
   await tooMuch(t, 'characters', commands.sendEmail(caller, simple({ variables })));
-  await tooMuch(t, 'characters', commands.previewTemplate(caller, 'welcome', { variables }));
+  await tooMuch(t, 'characters', commands.previewTemplate(caller, 'welcome', { variables }, never));
 });
 
 void t.test('what a call spends is what it fills in, and a mail at its largest stays within', async (t) => {
@@ -257,7 +259,7 @@ void t.test('calculated variables share the operations of the call', async (t) =
   await save();
   const variables = { list: Array.from({ length: 400 }, (_, at) => at) };
   await tooMuch(t, 'operations', commands.sendEmail(caller, simple({ variables })));
-  await tooMuch(t, 'operations', commands.previewTemplate(caller, 'welcome', { variables }));
+  await tooMuch(t, 'operations', commands.previewTemplate(caller, 'welcome', { variables }, never));
   const few = await world({ variables: [...definitions, ...calculated(50)] });
   await few.save();
   await few.commands.sendEmail(caller, simple({ variables }));

@@ -21,6 +21,9 @@ export const recordingGenerator = (sources: readonly string[] = []): RecordingGe
       made.push({ input, format, images, metadata });
       return Buffer.from(`${format}: ${[...images.keys()].join(' ')}`);
     },
+    renderEmail: async () => {
+      throw new Error('this generator renders no mails');
+    },
     close: async () => {},
   };
 };

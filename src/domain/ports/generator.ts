@@ -1,8 +1,9 @@
-/** Documents from attachment templates, made apart from the event loop. */
+/** Documents from attachment templates, and mails that are much work, made apart from the event loop. */
 import type { AttachmentTemplateContent, OutputFormat } from '../attachment-template/schema.js';
 import type { TeamId } from '../ids.js';
 import type { JsonObject } from '../json.js';
-import type { RenderEnvironment } from './renderer.js';
+import type { EmailTemplateContent } from '../template/schema.js';
+import type { EmailInput, RenderedEmail, RenderEnvironment } from './renderer.js';
 
 export type DocumentInput = Readonly<{
   /** Whose document it is: teams take turns. */
@@ -14,6 +15,9 @@ export type DocumentInput = Readonly<{
   variables: JsonObject;
   environment: RenderEnvironment;
 }>;
+
+/** `email`: rendered within the whole budget of a call. */
+export type ApartEmail = Readonly<{ teamId: TeamId; content: EmailTemplateContent; cacheKey: string; email: Omit<EmailInput, 'budget'> }>;
 
 /** What the document says of itself. The same metadata and input give the same bytes. */
 export type DocumentMetadata = Readonly<{ title: string; author: string; /** ISO time */ createdAt: string }>;
@@ -39,5 +43,7 @@ export type Generator = Readonly<{
     metadata: DocumentMetadata,
     signal: AbortSignal,
   ) => Promise<Uint8Array>;
+  /** The same mail as the renderer makes of the same input, with its refusals. */
+  renderEmail: (input: ApartEmail, signal: AbortSignal) => Promise<RenderedEmail>;
   close: () => Promise<void>;
 }>;

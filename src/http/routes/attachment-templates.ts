@@ -1,5 +1,4 @@
 /** Making, changing, publishing and previewing attachment templates. `:id` is an id, a short id or a slug throughout. */
-import type { FastifyReply } from 'fastify';
 import {
   AttachmentTemplateListItemSchema,
   AttachmentTemplateRecordSchema,
@@ -18,6 +17,7 @@ import type { Limits } from '../../domain/limits.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { disposition } from '../hooks/disposition.js';
 import { expectedRevisions, tagged } from '../hooks/etag.js';
+import { untilClosed } from '../hooks/until-closed.js';
 import { parseJsonBody } from '../json/body.js';
 import { coerceQuery } from '../hooks/validation.js';
 import {
@@ -242,16 +242,6 @@ const variablesOf = (text: string, limits: Limits): JsonObject => {
   }
   if (isJsonObject(value as Json)) return value as JsonObject;
   throw invalidVariables('must be a JSON object such as {"number":"2030-17"}');
-};
-
-/** Nobody waits any more for what is made for a connection that is gone. */
-const untilClosed = (reply: FastifyReply): AbortSignal => {
-  const controller = new AbortController();
-  // Nobody reads the answer; the log takes it for what it is, no fault of ours.
-  reply.raw.once('close', () =>
-    controller.abort(new DomainError('GENERATION_FAILED', 'The request was closed before its document was made.')),
-  );
-  return controller.signal;
 };
 
 /** Registers the routes under /api/templates/attachment. */

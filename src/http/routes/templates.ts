@@ -11,6 +11,7 @@ import {
 } from '../../api/templates.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { expectedRevisions, tagged } from '../hooks/etag.js';
+import { untilClosed } from '../hooks/until-closed.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { createTemplateExamples, importTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/queries.js';
@@ -183,7 +184,7 @@ const actionRoutes = (app: App, deps: Deps): void => {
         response: { 200: PreviewResponseSchema },
       },
     },
-    (request) => deps.commands.previewTemplate(callerOf(request), request.params.id, request.body),
+    (request, reply) => deps.commands.previewTemplate(callerOf(request), request.params.id, request.body, untilClosed(reply)),
   );
 };
 

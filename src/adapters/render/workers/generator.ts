@@ -1,13 +1,12 @@
-/** The generator port: each document is made in a process apart, started when the first one is wanted and ended when none has been for a while. */
+/** The generator port: each document, and each mail that is much work, is made in a process apart, started when the first one is wanted and ended when none has been for a while. */
 import { availableParallelism } from 'node:os';
-import type { OutputFormat } from '../../../domain/attachment-template/schema.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { Generator } from '../../../domain/ports/generator.js';
 import type { Logger } from '../../../domain/ports/logger.js';
-import { errorOf, type DocumentAnswer, type DocumentJob, type WorkerSettings } from './jobs.js';
+import { errorOf, type Answer, type DocumentJob, type Job, type WorkerSettings } from './jobs.js';
 import { openPool, type JobOutcome } from './pool.js';
-import { closed, failed, late, noProcessInTime, outOfMemory, queueFull } from './refusals.js';
+import { closed, failed, late, noProcessInTime, outOfMemory, queueFull, type Wanted } from './refusals.js';
 
 export type GeneratorOptions = Readonly<{
   limits: Limits;
@@ -40,35 +39,45 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
     onStrayFault: (trace) => logger?.warn(trace, 'a document process ended'),
   });
 
-  const ask = async (job: DocumentJob, signal: AbortSignal): Promise<DocumentAnswer> => {
-    const { format } = job;
-    const timeoutMs = format === 'pdf' ? limits.pdfTimeoutMs : limits.excelTimeoutMs;
-    const outcome = await pool.run(job, { team: job.input.teamId, timeoutMs, signal });
-    return answerOf(outcome, { format, timeoutMs, limits, logger });
+  const timeoutsMs: Readonly<Record<Wanted, number>> = {
+    pdf: limits.pdfTimeoutMs,
+    excel: limits.excelTimeoutMs,
+    email: limits.previewTimeoutMs,
   };
+  const ask = async (job: Job, wanted: Wanted, signal: AbortSignal): Promise<Answer> => {
+    const timeoutMs = timeoutsMs[wanted];
+    const outcome = await pool.run(job, { team: job.input.teamId, timeoutMs, signal });
+    return answerOf(outcome, { wanted, timeoutMs, limits, logger });
+  };
+  const askDocument = (job: DocumentJob, signal: AbortSignal): Promise<Answer> => ask(job, job.format, signal);
 
   return {
     imageSources: async (input, format, signal) => {
-      const answer = await ask({ kind: 'image-sources', input, format }, signal);
+      const answer = await askDocument({ kind: 'image-sources', input, format }, signal);
       if (answer.kind !== 'image-sources') throw unexpected(answer);
       return answer.sources;
     },
     make: async (input, format, images, metadata, signal) => {
-      const answer = await ask({ kind: 'make', input, format, images, metadata }, signal);
+      const answer = await askDocument({ kind: 'make', input, format, images, metadata }, signal);
       if (answer.kind !== 'made') throw unexpected(answer);
       return answer.file;
+    },
+    renderEmail: async (input, signal) => {
+      const answer = await ask({ kind: 'email', input }, 'email', signal);
+      if (answer.kind !== 'rendered') throw unexpected(answer);
+      return answer.email;
     },
     close: pool.close,
   };
 };
 
-type Asked = Readonly<{ format: OutputFormat; timeoutMs: number; limits: Limits; logger: Logger | undefined }>;
+type Asked = Readonly<{ wanted: Wanted; timeoutMs: number; limits: Limits; logger: Logger | undefined }>;
 
 /** Throws DomainError for all but an answer. */
-const answerOf = (outcome: JobOutcome, { format, timeoutMs, limits, logger }: Asked): DocumentAnswer => {
+const answerOf = (outcome: JobOutcome, { wanted, timeoutMs, limits, logger }: Asked): Answer => {
   switch (outcome.kind) {
     case 'done': {
-      const answer = outcome.result as DocumentAnswer;
+      const answer = outcome.result as Answer;
       if (answer.kind === 'refused') throw errorOf(answer);
       return answer;
     }
@@ -79,15 +88,15 @@ const answerOf = (outcome: JobOutcome, { format, timeoutMs, limits, logger }: As
     case 'closed':
       throw closed();
     case 'late':
-      logger?.warn({ format, elapsedMs: outcome.elapsedMs }, 'a document was not finished in time');
-      throw late(format, outcome.elapsedMs, timeoutMs);
+      logger?.warn({ wanted, elapsedMs: outcome.elapsedMs }, 'a document was not finished in time');
+      throw late(wanted, outcome.elapsedMs, timeoutMs);
     case 'out-of-memory':
-      logger?.warn({ format }, 'a document needed too much memory');
-      throw outOfMemory(format, limits.generatorMemoryMbMax);
+      logger?.warn({ wanted }, 'a document needed too much memory');
+      throw outOfMemory(wanted, limits.generatorMemoryMbMax);
     case 'died':
-      logger?.warn({ format, ...outcome.trace }, 'a document ended its process');
-      throw failed(format);
+      logger?.warn({ wanted, ...outcome.trace }, 'a document ended its process');
+      throw failed(wanted);
   }
 };
 
-const unexpected = ({ kind }: DocumentAnswer): Error => new Error(`a document process answered "${kind}" to something else`);
+const unexpected = ({ kind }: Answer): Error => new Error(`a document process answered "${kind}" to something else`);

@@ -3,12 +3,15 @@ import type { OutputFormat } from '../../../domain/attachment-template/schema.js
 import { DomainError } from '../../../domain/errors.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 
+/** What a job was to make. */
+export type Wanted = OutputFormat | 'email';
+
 const RETRY_AFTER_S = 5;
 const FRAMES_MAX = 8;
 
 const written = new Intl.NumberFormat('en-US');
 const n = (value: number): string => written.format(value);
-const names: Readonly<Record<OutputFormat, string>> = { pdf: 'PDF', excel: 'workbook' };
+const names: Readonly<Record<Wanted, string>> = { pdf: 'PDF', excel: 'workbook', email: 'mail' };
 
 export const queueFull = (waiting: number, maxWaiting: number): DomainError =>
   new DomainError(
@@ -35,24 +38,26 @@ export const closed = (): DomainError =>
     retryAfterS: RETRY_AFTER_S,
   });
 
-export const late = (format: OutputFormat, actualMs: number, maxMs: number): DomainError =>
+export const late = (wanted: Wanted, actualMs: number, maxMs: number): DomainError =>
   new DomainError(
     'GENERATION_TIMEOUT',
-    `the ${names[format]} was not finished after ${n(actualMs)} ms, the maximum is ${n(maxMs)} ms; put less into it`,
+    `the ${names[wanted]} was not finished after ${n(actualMs)} ms, the maximum is ${n(maxMs)} ms; put less into it`,
     {
       relatedInfo: { actualMs, maxMs },
     },
   );
 
-export const outOfMemory = (format: OutputFormat, maxMemoryMb: number): DomainError =>
-  new DomainError('GENERATION_FAILED', `the ${names[format]} takes more than ${n(maxMemoryMb)} MB of memory to be made; put less into it`, {
+export const outOfMemory = (wanted: Wanted, maxMemoryMb: number): DomainError =>
+  new DomainError('GENERATION_FAILED', `the ${names[wanted]} takes more than ${n(maxMemoryMb)} MB of memory to be made; put less into it`, {
     relatedInfo: { maxMemoryMb },
   });
 
-export const failed = (format: OutputFormat): DomainError =>
+export const failed = (wanted: Wanted): DomainError =>
   new DomainError(
     'GENERATION_FAILED',
-    `the ${names[format]} could not be made: drawing what it shows failed, most likely at a damaged image; see whether it can be made without its images`,
+    wanted === 'email'
+      ? 'the mail could not be rendered: the process that rendered it ended; try again, with less in the template where it ends again'
+      : `the ${names[wanted]} could not be made: drawing what it shows failed, most likely at a damaged image; see whether it can be made without its images`,
   );
 
 /** Where a fault came from. Its message is left out: it may hold what the document says. */

@@ -1,12 +1,14 @@
-/** Makes documents in their process: the only place that loads the libraries for PDF and Excel, each when it is first needed. */
+/** Makes documents and renders mails in a process apart; the libraries for PDF, Excel and mails are loaded when each is first needed. */
+import { openBudget } from '../../../domain/budget.js';
 import { DomainError } from '../../../domain/errors.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { DocumentInput } from '../../../domain/ports/generator.js';
+import type { Renderer } from '../../../domain/ports/renderer.js';
 import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../../domain/rendering/expand/expand.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import type { Fonts } from '../pdf/fonts.js';
 import { boundedCache } from '../../../shared/bounded-cache.js';
-import { refused, type DocumentAnswer, type DocumentJob, type WorkerSettings } from './jobs.js';
+import { refused, type Answer, type DocumentJob, type EmailJob, type Job, type WorkerSettings } from './jobs.js';
 
 const REVISIONS_MAX = 100;
 
@@ -34,11 +36,21 @@ const openMaker = ({ limits, fontsDir }: WorkerSettings) => {
     }
   };
 
-  return async (job: DocumentJob): Promise<DocumentAnswer> => {
+  return async (job: DocumentJob): Promise<Answer> => {
     const { input, format } = job;
     const document = compiledOf(input)(input.variables, input.environment, format);
     if (job.kind === 'image-sources') return { kind: 'image-sources', sources: imageSourcesOf(document, format) };
     return { kind: 'made', file: await make(document, job) };
+  };
+};
+
+/** In: the bounds in force. Out: renders mails, of which each revision is compiled once. */
+const openMailRenderer = ({ limits }: WorkerSettings) => {
+  let renderer: Promise<Renderer> | undefined;
+  return async ({ input: { content, cacheKey, email } }: EmailJob): Promise<Answer> => {
+    renderer ??= import('../email/renderer.js').then(({ openRenderer }) => openRenderer({ limits }));
+    const render = await (await renderer).email(cacheKey, async () => content);
+    return { kind: 'rendered', email: render({ ...email, budget: openBudget(limits) }) };
   };
 };
 
@@ -50,10 +62,11 @@ const compilerOf = (limits: Limits): ((input: DocumentInput) => CompiledDocument
 
 /** In: the settings, then a job. Out: its answer; a refusal is one. Whatever else goes wrong rejects, which ends the process. */
 export default (settings: WorkerSettings) => {
-  const answer = openMaker(settings);
-  return async (job: DocumentJob): Promise<DocumentAnswer> => {
+  const make = openMaker(settings);
+  const render = openMailRenderer(settings);
+  return async (job: Job): Promise<Answer> => {
     try {
-      return await answer(job);
+      return job.kind === 'email' ? await render(job) : await make(job);
     } catch (fault) {
       if (fault instanceof DomainError) return refused(fault);
       throw fault;

@@ -1,0 +1,84 @@
+/** A preview of an email template: small ones are rendered here, what is large is rendered in a document process. */
+import type { Caller } from './caller.js';
+import { loadAsset } from './assets.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { withInlineImages } from './inline-images.js';
+import { compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKey } from './templates.js';
+import type { PreviewRequest, PreviewResponse } from '../api/templates.js';
+import { openBudget } from '../domain/budget.js';
+import { DomainError } from '../domain/errors.js';
+import { teamStream } from '../domain/ids.js';
+import type { Json, JsonObject } from '../domain/json.js';
+import type { Limits } from '../domain/limits.js';
+import type { EmailInput, RenderedEmail } from '../domain/ports/renderer.js';
+import { previewVariables } from '../domain/rendering/fill/variables.js';
+import { emptyCompany } from '../domain/team/state.js';
+import { resolveVersion } from '../domain/template/state.js';
+
+/** Rejects with what the renderer rejects with, and where the preview is large with what the generator does when it is busy or late. */
+export const previewTemplate = async (
+  deps: CommandDeps,
+  caller: Caller,
+  reference: string,
+  { variables, version }: PreviewRequest,
+  signal: AbortSignal,
+): Promise<PreviewResponse> => {
+  const { id, template } = await mustFindTemplate(deps, caller, reference);
+  const { revision } = resolveVersion(template, version ?? 'draft');
+  const content = contentOf(await draftAt(deps, id, revision));
+  const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
+  const email: EmailInput = {
+    variables: previewVariables(content.variables, (variables ?? {}) as JsonObject),
+    environment: { at: causeOf(deps, caller).at, company },
+  };
+  const isSmall = isSizeWithin([content, email.variables] as unknown as Json, deps.limits.previewInlineCharsMax);
+  const here = isSmall ? await renderedHere(deps, () => compiledTemplate(deps, id, revision), email) : undefined;
+  const { subject, html, text, inline } =
+    here ?? (await deps.generator.renderEmail({ teamId: caller.teamId, content, cacheKey: templateCacheKey(id, revision), email }, signal));
+  const shown = await withInlineImages(html, inline, {
+    loadAsset: (assetId) => loadAsset(deps, caller.teamId, assetId),
+    totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax,
+  });
+  return { subject, html: shown, text, sizeBytes: Buffer.byteLength(html) };
+};
+
+/** Undefined where the rendering takes more than its share of the budget of a call; it is the same in a document process, up to the whole budget. */
+const renderedHere = async (
+  { limits }: CommandDeps,
+  compiled: () => ReturnType<typeof compiledTemplate>,
+  email: EmailInput,
+): Promise<RenderedEmail | undefined> => {
+  const render = await compiled();
+  try {
+    return render({ ...email, budget: openBudget(inlineShareOf(limits)) });
+  } catch (fault) {
+    if (fault instanceof DomainError && fault.code === 'WORK_LIMIT_EXCEEDED') return undefined;
+    throw fault;
+  }
+};
+
+const inlineShareOf = ({ workCharsMax, workElementsMax, workOperationsMax, workModulesMax, previewInlineShare }: Limits) => ({
+  workCharsMax: workCharsMax / previewInlineShare,
+  workElementsMax: workElementsMax / previewInlineShare,
+  workOperationsMax: workOperationsMax / previewInlineShare,
+  workModulesMax: workModulesMax / previewInlineShare,
+});
+
+/** The characters of texts and names, and one for each value. Looks no further than the bound. */
+const isSizeWithin = (value: Json, charsMax: number): boolean => {
+  const open: Json[] = [value];
+  let left = charsMax;
+  for (let next = open.pop(); next !== undefined && left >= 0; next = open.pop()) {
+    left -= 1;
+    if (typeof next === 'string') left -= next.length;
+    else if (typeof next === 'object' && next !== null) {
+      for (const name in next) {
+        const member = (next as Readonly<Record<string, Json | undefined>>)[name];
+        left -= Array.isArray(next) ? 0 : name.length;
+        if (left < 0) return false;
+        if (member !== undefined) open.push(member);
+      }
+    }
+  }
+  return left >= 0;
+};
