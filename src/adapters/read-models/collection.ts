@@ -7,7 +7,7 @@ import {
   createPersonalTable,
   joinDocument,
   openPersonalTable,
-  splitDocument,
+  splitterOf,
   type Parts,
   type Personal,
   type PersonalTable,
@@ -42,13 +42,16 @@ type Row = readonly [seq: number, id: string, position: number, doc: string, tex
 
 export type StoredDocument = Readonly<{ row: Row; personal: Personal }>;
 
-export const storedOf = (document: Document, spec: CollectionSpec): StoredDocument => {
-  const { doc, text, rest } = splitDocument(document, spec);
+export const storerOf = (spec: CollectionSpec): ((document: Document) => StoredDocument) => {
+  const split = splitterOf(spec);
   const isTextPersonal = spec.search !== undefined && spec.personal?.includes(spec.search.field) === true;
-  const fields = spec.fields.map((field) => fieldValue(document, field));
-  return {
-    row: [document.seq, document.id, document.position, doc, isTextPersonal ? null : text, ...fields],
-    personal: { text: isTextPersonal ? text : null, rest },
+  return (document) => {
+    const { doc, text, rest } = split(document);
+    const fields = spec.fields.map((field) => fieldValue(document, field));
+    return {
+      row: [document.seq, document.id, document.position, doc, isTextPersonal ? null : text, ...fields],
+      personal: { text: isTextPersonal ? text : null, rest },
+    };
   };
 };
 

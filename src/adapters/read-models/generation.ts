@@ -15,7 +15,7 @@ import {
   createCollection,
   createIndexes,
   openCollection,
-  storedOf,
+  storerOf,
   type Collection,
   type CollectionUse,
   type StoredDocument,
@@ -129,7 +129,7 @@ export const rowWrites = (writes: readonly CollectionWrites[], specs: readonly C
   writes.map(({ collection, put, remove }) => {
     const spec = specs.find(({ name }) => name === collection);
     if (spec === undefined) throw new Error(`there is no collection ${collection}`);
-    return { collection, put: put.map((document) => storedOf(document, spec)), remove };
+    return { collection, put: put.map(storerOf(spec)), remove };
   });
 
 /** Throws where the checkpoint is not the one that the writer has read. */
