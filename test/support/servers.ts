@@ -1,0 +1,145 @@
+/**
+ * The real servers that tests run against: those that the environment names, else one that a test starts from the folder that setup.sh
+ * filled (SEALPOST_TEST_SERVERS) or from the programs on the PATH. Each test has a place of its own on them, which goes with it.
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { dropMongoDatabase, dropNatsStreams, dropRedisKeys } from './server-places.js';
+
+const run = promisify(execFile);
+
+export type ServerName = 'nats' | 'redis' | 'mongodb' | 'eventstore';
+
+/** `place`: what this test may use there, a database, a prefix of keys or of the names of streams; lower-case letters and digits. */
+export type TestServer = Readonly<{ url: string; place: string }>;
+
+/** A server that no other test uses. */
+export type OwnServer = TestServer &
+  Readonly<{
+    /** As a crash does; what it had acknowledged stays. */
+    kill: () => Promise<void>;
+    /** After it was killed; under the same URL, with the same data. */
+    restart: () => Promise<void>;
+    /** It keeps its connections and answers nothing until it is continued. */
+    freeze: () => void;
+    resume: () => void;
+    /** Kills it, deletes its data and starts it again. */
+    wipe: () => Promise<void>;
+  }>;
+
+export const variableOf: Readonly<Record<ServerName, string>> = {
+  nats: 'SEALPOST_TEST_NATS_URL',
+  redis: 'SEALPOST_TEST_REDIS_URL',
+  mongodb: 'SEALPOST_TEST_MONGODB_URL',
+  eventstore: 'SEALPOST_TEST_EVENTSTORE_URL',
+};
+
+/** NATS with JetStream. The place is a prefix of stream names. Undefined where there is none: then the test is skipped, and in CI it fails. */
+export const natsServer = (t: Test): Promise<TestServer | undefined> => anyServer(t, 'nats', dropNatsStreams);
+/** The place is a prefix of keys. */
+export const redisServer = (t: Test): Promise<TestServer | undefined> => anyServer(t, 'redis', dropRedisKeys);
+/** The place is a database. */
+export const mongoServer = (t: Test): Promise<TestServer | undefined> => anyServer(t, 'mongodb', dropMongoDatabase);
+/** The place is for the names of streams, which stay: a log is not deleted. Undefined where the environment names none, in CI too. */
+export const eventStoreServer = async (t: Test): Promise<TestServer | undefined> => {
+  const url = process.env[variableOf.eventstore];
+  return url === undefined ? skipped(t, 'eventstore') : { url, place: freshPlace() };
+};
+
+/** Servers of this test alone, that it may kill, freeze and wipe. Undefined as above. */
+export const ownNatsServer = (t: Test): Promise<OwnServer | undefined> => ownServer(t, 'nats');
+export const ownRedisServer = (t: Test): Promise<OwnServer | undefined> => ownServer(t, 'redis');
+export const ownMongoServer = (t: Test): Promise<OwnServer | undefined> => ownServer(t, 'mongodb');
+
+/** Whether tests that need that server run here. */
+export const isThere = (name: ServerName): boolean => process.env[variableOf[name]] !== undefined || canStart(name);
+
+const freshPlace = (): string => `t${randomBytes(6).toString('hex')}`;
+
+const skipped = (t: Test, name: ServerName): undefined => {
+  const reason = `no ${name}: set ${variableOf[name]}`;
+  if (process.env['CI'] === '1' && name !== 'eventstore') throw new Error(`${reason}; in CI it must be there`);
+  t.pass('needs a server', { skip: reason });
+};
+
+/** One that this process has started, for all its tests. */
+const shared = new Map<ServerName, Promise<OwnServer | undefined>>();
+
+const anyServer = async (
+  test: Test,
+  name: ServerName,
+  drop: (url: string, place: string) => Promise<void>,
+): Promise<TestServer | undefined> => {
+  let url = process.env[variableOf[name]];
+  if (url === undefined) {
+    if (!shared.has(name)) shared.set(name, startOwn(t, name));
+    url = (await shared.get(name))?.url;
+  }
+  if (url === undefined) return skipped(test, name);
+  const [place, there] = [freshPlace(), url];
+  test.teardown(() => drop(there, place));
+  return { url, place };
+};
+
+const ownServer = async (t: Test, name: ServerName): Promise<OwnServer | undefined> => (await startOwn(t, name)) ?? skipped(t, name);
+
+const folder = (): string | undefined => process.env['SEALPOST_TEST_SERVERS'];
+const programs: Readonly<Record<ServerName, string | undefined>> = {
+  nats: 'nats-server',
+  redis: 'redis-server',
+  mongodb: 'mongod',
+  eventstore: undefined,
+};
+
+const canStart = (name: ServerName): boolean => {
+  const program = programs[name];
+  if (program === undefined) return false;
+  return folder() !== undefined || (process.env['PATH'] ?? '').split(delimiter).some((path) => existsSync(join(path, program)));
+};
+
+/** From build/test/support to the scripts. */
+const script = fileURLToPath(new URL('../../../test/support/servers/up.sh', import.meta.url));
+
+const startOwn = async (t: Test, name: ServerName): Promise<OwnServer | undefined> => {
+  if (!canStart(name)) return undefined;
+  const data = mkdtempSync(join(tmpdir(), `sealpost-${name}-`));
+  const port = String(await freePort());
+  const up = (verb: string) => [verb, folder() ?? '-', data, name, port];
+  const call = async (verb: string): Promise<string> => (await run(script, up(verb))).stdout.trim();
+  const signal = (signal: NodeJS.Signals): void => void process.kill(Number(readFileSync(join(data, `${name}.pid`), 'utf8')), signal);
+  // Also where the test ends before its time.
+  const drop = (): void => void execFileSync(script, up('drop'), { stdio: 'ignore' });
+  process.once('exit', drop);
+  t.teardown(() => {
+    process.removeListener('exit', drop);
+    drop();
+  });
+  return {
+    url: await call('start'),
+    place: freshPlace(),
+    kill: async () => void (await call('kill')),
+    restart: async () => void (await call('start')),
+    freeze: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    wipe: async () => {
+      await call('kill');
+      await call('drop');
+      await call('start');
+    },
+  };
+};
+
+const freePort = async (): Promise<number> => {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => void server.close(resolve));
+  return port;
+};
