@@ -1,8 +1,9 @@
 /** `sealpost verify`: checks the chain of the log, its seals, every event and file, the keys, and that the read models are what a rebuild would give. */
 import { verifyFiles } from '../commands/verify-files.js';
 import { verifyLog, type NotedRoot } from '../event-log/verification.js';
+import type { LookupFault } from '../domain/ports/read-models.js';
 import { makeProjections } from '../projections/index.js';
-import { compareWithRebuild } from '../projections/rebuild.js';
+import { compareWithRebuild, type Compared } from '../projections/rebuild.js';
 import type { Engine } from '../engine.js';
 import { exitCodes } from './exit-codes.js';
 import { print, printFault, progressBar, unreadableLine } from './output.js';
@@ -65,20 +66,33 @@ const verifyProjections = async (engine: Engine): Promise<boolean> => {
     const bar = progressBar(projection.name.padEnd(10), head);
     const result = await compareWithRebuild(projection, engine, bar.update);
     bar.stop();
-    if (result.checkpoint > head) {
-      printFault(
-        `${projection.name}: BROKEN: its checkpoint ${result.checkpoint} lies beyond the log, which ends at ${head}; in ${engine.noted.readModels.place}`,
+    const faults = faultsOf(projection.name, result, head);
+    for (const fault of faults) printFault(`${projection.name}: BROKEN: ${fault}; in ${engine.noted.readModels.place}`);
+    if (faults.length > 0) sound = false;
+    else
+      print(
+        `${projection.name}: ${result.documents} documents at position ${result.checkpoint} equal a rebuild`,
       );
-      sound = false;
-    } else if (result.difference !== undefined) {
-      const { collection, id } = result.difference;
-      printFault(
-        `${projection.name}: BROKEN: ${collection} ${id} is not what a rebuild gives; run sealpost rebuild ${projection.name}; in ${engine.noted.readModels.place}`,
-      );
-      sound = false;
-    } else {
-      print(`${projection.name}: ${result.documents} documents at position ${result.checkpoint} equal a rebuild`);
-    }
   }
   return sound;
+};
+
+const faultsOf = (name: string, { checkpoint, difference, lookupFault }: Compared, head: number): readonly string[] => {
+  if (checkpoint > head) return [`its checkpoint ${checkpoint} lies beyond the log, which ends at ${head}`];
+  const faults: string[] = [];
+  const help = `run sealpost rebuild ${name}`;
+  if (difference !== undefined) faults.push(`${difference.collection} ${difference.id} is not what a rebuild gives; ${help}`);
+  if (lookupFault !== undefined) faults.push(`${lookupMessage(lookupFault)}; ${help}`);
+  return faults;
+};
+
+const lookupMessage = ({ collection, id, field, in: place }: LookupFault): string => {
+  switch (place) {
+    case 'column':
+      return `${collection} ${id}: the indexed value of ${field} is not that of the document`;
+    case 'search index':
+      return `${collection} ${id}: the search index has something else of ${field} than the document`;
+    case 'index':
+      return `${collection}: an index is missing or damaged (${field})`;
+  }
 };

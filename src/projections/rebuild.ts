@@ -1,7 +1,7 @@
 /** Makes the documents of a projection from nothing, beside the live ones; and compares the two. */
 import type { Unreadable } from '../event-log/decoding.js';
 import type { EventLog } from '../event-log/event-log.js';
-import type { Document, ReadModels, Rebuild } from '../domain/ports/read-models.js';
+import type { Document, LookupFault, ProjectionStore, ReadModels, Rebuild } from '../domain/ports/read-models.js';
 import type { Projection } from './projection.js';
 import { openUnitOfWork } from './unit-of-work.js';
 
@@ -79,45 +79,100 @@ export const checkpointsOf = (
 
 export type Difference = Readonly<{ collection: string; id: string; live: Document | undefined; rebuilt: Document | undefined }>;
 
-/** Rebuilds beside the live documents up to their checkpoint and compares byte for byte. Out: the first difference, if any. */
+export type Compared = Readonly<{
+  checkpoint: number;
+  documents: number;
+  difference: Difference | undefined;
+  /** A field by which a document is not found as it is. */
+  lookupFault: LookupFault | undefined;
+}>;
+
+/**
+ * Rebuilds beside the live documents up to their checkpoint and compares byte for byte; and compares what they are found by with the live
+ * documents. Out: the first of each that differs.
+ */
 export const compareWithRebuild = async (
   projection: Projection,
   { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; readModels: ReadModels }>,
   onProgress?: (position: number) => void,
-): Promise<Readonly<{ checkpoint: number; documents: number; difference: Difference | undefined }>> => {
+): Promise<Compared> => {
   const live = await readModels.projection(projection.name, projection.collections);
   const { position } = await live.checkpoint();
   const rebuild = await readModels.rebuild(projection.name);
   try {
     await projectInto(projection, eventLog, rebuild, { upTo: position, ...(onProgress === undefined ? {} : { onProgress }) });
+    const sides: Sides = { projection, eventLog, live, rebuild };
+    let suspects: Suspect[] = [];
     let compared = 0;
+    let difference: Difference | undefined;
     for (const { name } of projection.collections) {
       for await (const [liveDocument, rebuilt] of merged(rebuild.scan(name, 'live'), rebuild.scan(name, 'rebuilt'))) {
         compared += 1;
-        // A document that moved on while we compared (a server is running) is not a difference.
-        if (Math.max(liveDocument?.position ?? 0, rebuilt?.position ?? 0) > position) continue;
-        if (JSON.stringify(liveDocument) === JSON.stringify(rebuilt)) continue;
-        if (await movedOn(readModels, name, liveDocument ?? rebuilt, position)) continue;
-        const id = (liveDocument ?? rebuilt)!.id;
-        return { checkpoint: position, documents: compared, difference: { collection: name, id, live: liveDocument, rebuilt } };
+        if (isSame(liveDocument, rebuilt)) continue;
+        suspects.push({ collection: name, id: (liveDocument ?? rebuilt)!.id });
+        if (suspects.length < SUSPECTS_MAX) continue;
+        difference ??= await firstDifference(suspects, sides);
+        suspects = [];
       }
     }
-    return { checkpoint: position, documents: compared, difference: undefined };
+    difference ??= await firstDifference(suspects, sides);
+    return { checkpoint: position, documents: compared, difference, lookupFault: await firstOf(rebuild.lookupFaults()) };
   } finally {
     await rebuild.discard();
   }
 };
 
-/** Removed or changed after the checkpoint that is compared. */
-const movedOn = async (
-  readModels: ReadModels,
-  collection: string,
-  document: Document | undefined,
-  checkpoint: number,
-): Promise<boolean> => {
-  if (document === undefined) return false;
-  const now = await readModels.get(collection, document.id);
-  return now !== undefined && now.position > checkpoint;
+type Suspect = Readonly<{ collection: string; id: string }>;
+
+/** So many are held until they are compared again. */
+const SUSPECTS_MAX = 10_000;
+/** A document that changes or goes each time it is looked at is one of a running service that is very busy with it. */
+const LOOKS_MAX = 5;
+const SUSPECTS_AT_ONCE = 500;
+
+type Sides = Readonly<{
+  projection: Projection;
+  eventLog: Pick<EventLog, 'readAll'>;
+  live: ProjectionStore;
+  rebuild: Pick<Rebuild, 'store'>;
+}>;
+
+/** A document that moved on or was removed while all were compared (a server is running) is compared again where the live side is now. */
+const firstDifference = async (suspects: readonly Suspect[], sides: Sides): Promise<Difference | undefined> => {
+  const { projection, eventLog, live, rebuild } = sides;
+  let left = suspects;
+  for (let look = 1; left.length > 0; look += 1) {
+    const { position } = await live.checkpoint();
+    await projectInto(projection, eventLog, rebuild, { upTo: position });
+    const differences = await differencesAmong(left, sides);
+    const hasMoved = (await live.checkpoint()).position !== position;
+    if (!hasMoved || look === LOOKS_MAX) return differences[0];
+    left = differences;
+  }
+  return undefined;
+};
+
+const differencesAmong = async (suspects: readonly Suspect[], { live, rebuild }: Sides): Promise<readonly Difference[]> => {
+  const found: Difference[] = [];
+  for (const collection of new Set(suspects.map((suspect) => suspect.collection))) {
+    const ids = suspects.filter((suspect) => suspect.collection === collection).map(({ id }) => id);
+    for (let at = 0; at < ids.length; at += SUSPECTS_AT_ONCE) {
+      const some = ids.slice(at, at + SUSPECTS_AT_ONCE);
+      const [lives, rebuilts] = [await live.getMany(collection, some), await rebuild.store.getMany(collection, some)];
+      for (const id of some) {
+        const [one, other] = [lives.get(id), rebuilts.get(id)];
+        if (!isSame(one, other)) found.push({ collection, id, live: one, rebuilt: other });
+      }
+    }
+  }
+  return found;
+};
+
+const isSame = (one: Document | undefined, other: Document | undefined): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+const firstOf = async <Value>(values: AsyncIterable<Value>): Promise<Value | undefined> => {
+  for await (const value of values) return value;
+  return undefined;
 };
 
 /** Two scans in id order, side by side. */

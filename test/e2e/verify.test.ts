@@ -101,6 +101,27 @@ await t.test('a row of keys that was changed is named, with its file', async (t)
   t.match(stderr, /keys: BROKEN: .*keys\.db: row \d+ is not what was written there/);
 });
 
+await t.test('a value by which an email is found and that was changed is named, with collection, document and field', async (t) => {
+  const id = stream.slice('email-'.length);
+  const changes = [
+    { sql: "UPDATE c_emails SET f_status = 'failed'", said: `emails ${id}: the indexed value of status is not that of the document` },
+    {
+      sql: "INSERT INTO s_emails (rowid, text, marks) SELECT (number << 32) + seq, 'slipped in', '' FROM t_emails, c_emails",
+      said: `emails ${id}: the search index has something else of text than the document`,
+    },
+  ];
+  for (const { sql, said } of changes) {
+    const dataDir = copy(t);
+    const [file] = readdirSync(dataDir).filter((name) => /\.emails\.\d+\.db$/.test(name));
+    const database = new Sqlite(join(dataDir, file!));
+    database.exec(sql);
+    database.close();
+    const { code, stderr } = await verified(dataDir);
+    t.equal(code, 2, sql);
+    t.match(stderr, `emails: BROKEN: ${said}; run sealpost rebuild emails`);
+  }
+});
+
 await t.test('a command that cannot finish exits with 1', async (t) => {
   t.match(await runCommand(['verify', '--root', 'nonsense'], { SEALPOST_DATA_DIR: copy(t) }), { code: 1, stderr: /POSITION:ROOT/ });
 });

@@ -7,6 +7,7 @@ import {
   type CollectionSpec,
   type CollectionWrites,
   type Document,
+  type LookupFault,
   type Removal,
 } from '../../domain/ports/read-models.js';
 import { inTransaction, openDatabase, type Database } from '../sqlite/database.js';
@@ -20,6 +21,8 @@ import {
   type CollectionUse,
   type StoredDocument,
 } from './collection.js';
+import { columnFaults } from './column-audit.js';
+import { searchFaults } from './search-audit.js';
 import { openFinder, type Finder } from './finder.js';
 
 export type Generation = Readonly<{
@@ -99,6 +102,19 @@ export const openNewGeneration = (place: GenerationFile): NewGeneration => {
     close: () => void database.close(),
   };
 };
+
+/** What is wrong in the file of a generation that nobody else uses; undefined where others may have their turn. */
+export function* generationFaults(file: string, specs: readonly CollectionSpec[]): Generator<LookupFault | undefined> {
+  const database = openDatabase({ file, synchronous: 'off', journal: 'memory', mustExist: true });
+  try {
+    for (const spec of specs) {
+      yield* columnFaults(database, spec);
+      yield* searchFaults(database, spec);
+    }
+  } finally {
+    database.close();
+  }
+}
 
 const createTables = (database: Database, specs: readonly CollectionSpec[]): void => {
   database.exec('CREATE TABLE checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL) STRICT');

@@ -68,6 +68,12 @@ export const textSql = ({ name, search, personal = [] }: CollectionSpec): string
     ? `(SELECT iif(typeof(p.text) = 'text', p.text, NULL) FROM ${personalTableOf(name)} AS p WHERE p.seq = d.seq)`
     : 'd.text';
 
+/** What is personal of row `d` beside the searched text, as SQL. */
+export const restSql = ({ name, personal }: CollectionSpec): string =>
+  personal === undefined
+    ? 'NULL'
+    : `(SELECT iif(typeof(p.rest) = 'text', p.rest, NULL) FROM ${personalTableOf(name)} AS p WHERE p.seq = d.seq)`;
+
 /** Selects what a query answers of the document of one `seq`: its stored text, and what is personal of it beside the searched text. */
 export const selectDocumentSql = ({ name, personal }: CollectionSpec): string =>
   personal === undefined

@@ -1,9 +1,11 @@
 /** One rebuild of a projection: a new generation beside the live one, put in its place or thrown away. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { CheckpointMoved, type Document, type Rebuild } from '../../domain/ports/read-models.js';
+import { CheckpointMoved, type Document, type LookupFault, type Rebuild } from '../../domain/ports/read-models.js';
+import { copyDatabase } from '../sqlite/copy.js';
 import { holdLock } from '../sqlite/lock.js';
 import type { Catalog } from './catalog.js';
 import { startRebuildWriter, type RebuildWriter } from './rebuild-writer.js';
+import { generationFaults } from './generation.js';
 import type { LiveGenerations } from './live-generations.js';
 
 export type RebuildOptions = Readonly<{
@@ -42,6 +44,7 @@ export const startRebuild = (options: RebuildOptions): Rebuild => {
             ? fresh.pageById(collection, afterId, scanPageSize)
             : live.use(name, (generation) => generation.collection(collection).pageById(afterId, scanPageSize)),
         ),
+      lookupFaults: () => lookupFaults(catalog, name, liveNumber),
       commit: async () => {
         if (over) throw new Error(`the rebuild of ${name} is over`);
         let done = false;
@@ -77,6 +80,24 @@ const newGeneration = (catalog: Catalog, name: string): { replaced: number; fres
   catalog.deleteGenerations(name, (generation) => generation !== projection.generation);
   const fresh = startRebuildWriter({ file: catalog.fileOf(name, number), number, specs: projection.specs });
   return { replaced: projection.generation, fresh };
+};
+
+/**
+ * Looks at a copy, for the file itself would keep what is erased meanwhile in its write-ahead log. The copy has the name of a generation:
+ * what a crash leaves of it is deleted with those.
+ */
+const lookupFaults = async function* (catalog: Catalog, name: string, live: number): AsyncGenerator<LookupFault> {
+  const number = catalog.nextGeneration(name);
+  const file = catalog.fileOf(name, number);
+  try {
+    await copyDatabase({ from: catalog.fileOf(name, live), to: file });
+    for (const fault of generationFaults(file, catalog.projection(name)?.specs ?? [])) {
+      if (fault !== undefined) yield fault;
+      await turn();
+    }
+  } finally {
+    catalog.deleteGenerations(name, (generation) => generation === number);
+  }
 };
 
 const scanById = async function* (pageAfter: (id: string) => Promise<readonly Document[]>): AsyncGenerator<Document> {

@@ -35,10 +35,13 @@ const memoryBytesDefault = 1024 * 1024;
 /** More than FTS5's own 4: fewer merges while writing, somewhat more to read in a search. */
 const segmentsPerMerge = 8;
 
+/** The columns and options of the index. */
+export const SEARCH_TABLE_OPTIONS = `text, marks, content='', columnsize=0, tokenize='trigram case_sensitive 1'`;
+
 /** `secure-delete` takes an entry out of the pages at once, instead of marking it for a later merge. */
 export const createSearchTable = (database: Database, { name: collection }: CollectionSpec): void => {
   const table = searchTableOf(collection);
-  database.exec(`CREATE VIRTUAL TABLE ${table} USING fts5(text, marks, content='', columnsize=0, tokenize='trigram case_sensitive 1')`);
+  database.exec(`CREATE VIRTUAL TABLE ${table} USING fts5(${SEARCH_TABLE_OPTIONS})`);
   database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('secure-delete', 1)`);
   database.exec(`INSERT INTO ${table} (${table}, rank) VALUES ('automerge', ${segmentsPerMerge})`);
   createPartitionTable(database, collection);

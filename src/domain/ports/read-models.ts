@@ -114,14 +114,22 @@ export type ReadModels = Readonly<{
    * Empty collections beside the live ones. `commit` puts them in the place of the live ones in one step
    * (checkpoint included, generation raised) and gives the freed pages back, so that nothing of the old stays in any file;
    * `discard` drops them. `scan` reads a collection of either side in id order, for comparison.
+   * `lookupFaults` compares what the live side is filtered, sorted and searched by with its documents, as they are at one moment.
    */
   rebuild: (name: string) => Promise<Rebuild>;
   close: () => Promise<void>;
 }>;
 
+/**
+ * A field of a document whose value is not that by which the document is found. `id` is empty where it is a whole index, which `field`
+ * then describes.
+ */
+export type LookupFault = Readonly<{ collection: string; id: string; field: string; in: 'column' | 'index' | 'search index' }>;
+
 export type Rebuild = Readonly<{
   store: ProjectionStore;
   scan: (collection: string, side: 'live' | 'rebuilt') => AsyncIterable<Document>;
+  lookupFaults: () => AsyncIterable<LookupFault>;
   commit: () => Promise<void>;
   discard: () => Promise<void>;
 }>;
