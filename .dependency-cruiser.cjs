@@ -68,7 +68,7 @@ module.exports = {
           '^src/app\\.ts',
           '^src/adapters/',
           '^src/engine\\.ts',
-          '^src/(stores|backups|mailbox-link)\\.ts',
+          '^src/(stores|coordination|backups|mailbox-link)\\.ts',
           '^src/time-of-day\\.ts',
         ],
       },

@@ -3,11 +3,8 @@ import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { openMemoryBus } from './adapters/bus/memory.js';
 import { turnsOfLoop } from './adapters/clock/turns.js';
 import { openFirstKeyFile } from './adapters/keys/first-key-file.js';
-import { openSqliteLeases } from './adapters/lease/sqlite.js';
-import { openMemoryLimiter } from './adapters/limiter/memory.js';
 import { openSmtpMailer } from './adapters/mail/smtp.js';
 import { openMailbox, type OpenMailbox } from './adapters/mailbox/mailbox.js';
 import { openBodyChecks } from './adapters/render/workers/body-checks.js';
@@ -16,6 +13,7 @@ import { showFirstKey } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
 import type { BodyChecks } from './domain/ports/body-checks.js';
 import type { Config } from './config.js';
+import { openBus, openLeases, openLimiter } from './coordination.js';
 import type { Bus } from './domain/ports/bus.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { Leases } from './domain/ports/lease.js';
@@ -91,13 +89,14 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const wrapStore = (store: EventStore): EventStore => commits.watched(options.wrapStore?.(store) ?? store);
   const ports = { clock, wrapStore, mailCopies, onAppended: writes.note, servesAlone: () => servesAlone() };
   const engine = await openServiceEngine(config, { ...options, ...ports });
+  const leases = await openLeases(config, engine);
+  const leasing: LeaseDeps = { ...engine, leases, worker: engine.ids.uuid() };
   await warnOfLog(engine);
   const clockTrust = await openTrust(config, engine, clock);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
-  await begin(engine, pendingKey);
-  const surroundings = await openSurroundings(config, options, engine);
+  await begin(engine, leasing, isServing ? pendingKey : undefined);
+  const surroundings = await openSurroundings(config, options, { ...engine, leases });
   forgetCopies = surroundings.mailbox?.mailbox.forgetCopies ?? forgetCopies;
-  const leasing: LeaseDeps = { ...engine, leases: surroundings.leases, worker: engine.ids.uuid() };
   const runners = await openRunners(engine, leasing);
   const cutOff = new AbortController();
   setMaxListeners(0, cutOff.signal);
@@ -152,16 +151,19 @@ type Surroundings = Readonly<{
   close: () => Promise<void>;
 }>;
 
-const openSurroundings = async (config: Config, options: AppOptions, engine: Engine): Promise<Surroundings> => {
-  const { clock, ids, limits, logger } = engine;
-  const leases = openSqliteLeases({ file: join(config.dataDir, 'leases.db'), clock, freshName: ids.uuid });
+const openSurroundings = async (
+  config: Config,
+  options: AppOptions,
+  engine: Engine & Readonly<{ leases: Leases }>,
+): Promise<Surroundings> => {
+  const { clock, ids, leases, limits, logger } = engine;
   const mailbox =
     config.smtp.url === undefined
       ? await openMailbox({ file: join(config.dataDir, 'mailbox.db'), clock, ids, messagesMax: limits.mailboxMessagesMax, logger })
       : undefined;
   const mailer = options.mailer ?? openMailer(config, mailbox, engine);
-  const bus = openMemoryBus({ clock, pointersMax: limits.busPointersMax, logger });
-  const limiter = openMemoryLimiter({ clock });
+  const bus = await openBus(config, engine);
+  const limiter = await openLimiter(config, engine);
   const bodyChecks = openBodyChecks({ file: new URL('./http/json/checks-apart.js', import.meta.url), settings: limits, clock, logger });
   return {
     leases,

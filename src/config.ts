@@ -2,16 +2,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { ConfigError } from './config-error.js';
 import { limitSetting, settings, withoutSecrets, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
 import { parseAllowedHeaders } from './domain/message/header.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from './domain/write-level.js';
 import { nearest } from './shared/edit-distance.js';
+import { readUrls, type Urls } from './urls.js';
 
-/** A setting that stops the start. The message names it and says what would be right. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
+export { ConfigError } from './config-error.js';
 
 export const roles = ['http', 'process', 'project'] as const;
 export type Role = (typeof roles)[number];
@@ -26,7 +25,7 @@ export type Config = Readonly<{
   /** The master key as given; undefined: it is kept in `masterKeyFile`, and made there where that is allowed. */
   masterKey: string | undefined;
   masterKeyFile: string;
-  urls: Readonly<{ eventStore: string; readModels: string; bus: string; limiter: string; keys: string; files: string }>;
+  urls: Urls;
   /** Without a URL: the built-in mailbox. */
   smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
@@ -123,17 +122,6 @@ export const readServeConfig = (environment: Environment = process.env): Config 
   );
 };
 
-type ReadText = (name: SettingName) => string | undefined;
-
-const readUrls = (text: ReadText, dataDir: string): Config['urls'] => ({
-  eventStore: portUrl('SEALPOST_EVENT_STORE_URL', text('SEALPOST_EVENT_STORE_URL'), `sqlite:${join(dataDir, 'events.db')}`, ['sqlite']),
-  readModels: portUrl('SEALPOST_READ_MODELS_URL', text('SEALPOST_READ_MODELS_URL'), `sqlite:${join(dataDir, 'documents.db')}`, ['sqlite']),
-  bus: portUrl('SEALPOST_BUS_URL', text('SEALPOST_BUS_URL'), 'memory:', ['memory']),
-  limiter: portUrl('SEALPOST_LIMITER_URL', text('SEALPOST_LIMITER_URL'), 'memory:', ['memory']),
-  keys: portUrl('SEALPOST_KEYS_URL', text('SEALPOST_KEYS_URL'), `sqlite:${join(dataDir, 'keys.db')}`, ['sqlite']),
-  files: portUrl('SEALPOST_FILES_URL', text('SEALPOST_FILES_URL'), `dir:${join(dataDir, 'files')}`, ['dir']),
-});
-
 /** Of the limits that 1 would make useless: with one document process, a team would hold the last. */
 const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = { generatorProcessesMax: 2, stopNoticeMs: 0 };
 
@@ -187,20 +175,6 @@ export const isLoopback = (host: string): boolean => host === 'localhost' || hos
 const readRoles = (value: string): readonly Role[] => {
   const given = value.split(',').map((role) => role.trim());
   return given.map((role) => oneOf('SEALPOST_ROLES', role, roles));
-};
-
-const portUrl = (name: SettingName, value: string | undefined, standard: string, schemes: readonly string[]): string => {
-  if (value === undefined) return standard;
-  const scheme = value.slice(0, Math.max(0, value.indexOf(':')));
-  if (!schemes.includes(scheme)) {
-    throw new ConfigError(
-      `${name}=${value.replace(/\/\/[^@/]*@/, '//…@')} has no scheme that sealpost knows here; it takes ${schemes.map((known) => `${known}:`).join(', ')}.`,
-    );
-  }
-  if (scheme === 'memory') return value;
-  const path = value.slice(scheme.length + 1);
-  if (path === '') throw new ConfigError(`${name}=${value} names no path; write for example ${standard}`);
-  return `${scheme}:${resolve(path)}`;
 };
 
 const readFile = (name: string, file: string): string => {

@@ -53,7 +53,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const logger = options.logger ?? openLogger({ level: config.logLevel });
   const ids = systemIds();
   const { limits } = config;
-  const stores = openStores(config, logger, options.rewrapsKeys);
+  const stores = await openStores(config, logger, options.rewrapsKeys);
   const { keys, files } = stores;
   const { onAppended, wrapStore = (opened) => opened, codec = makeCodec(eventVersions, config.writeEvents) } = options;
   const store = wrapStore(stores.store);

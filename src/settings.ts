@@ -1,6 +1,7 @@
 /** Every setting by name, with its default and what it does: what config.ts reads and .env.example is made of. */
 
 import { WRITE_LEVEL_NEWEST } from './domain/write-level.js';
+import { withoutCredentials } from './shared/credentials.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
 
 export type Setting = Readonly<{ default: string | undefined; description: string; group: string; example?: string }>;
@@ -83,6 +84,12 @@ const named = {
     'sqlite:./data/keys.db',
   ),
   SEALPOST_FILES_URL: setting('Data', undefined, 'Files. Default: dir:<data directory>/files', 'dir:./data/files'),
+  SEALPOST_LEASES_URL: setting(
+    'Data',
+    undefined,
+    'Who does what only one process may do. Default: sqlite:<data directory>/leases.db',
+    'sqlite:./data/leases.db',
+  ),
   SEALPOST_BUS_URL: setting('Data', undefined, 'Pointers to work. Default: memory:', 'memory:'),
   SEALPOST_LIMITER_URL: setting('Data', undefined, 'Rate limits. Default: memory:', 'memory:'),
 
@@ -160,7 +167,7 @@ export const withoutSecrets = (environment: Readonly<Record<string, string | und
     .flatMap((name) => {
       const value = environment[name]?.trim() ?? '';
       if (value === '') return [];
-      return [HOLDS_SECRET.test(name) ? `# ${name} is set, and is not kept here` : `${name}=${value.replace(/\/\/[^@/]*@/, '//…@')}`];
+      return [HOLDS_SECRET.test(name) ? `# ${name} is set, and is not kept here` : `${name}=${withoutCredentials(value)}`];
     })
     .map((line) => `${line}\n`)
     .join('');

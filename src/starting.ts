@@ -1,9 +1,10 @@
 /** What a start does before anything is served or sent: the stores are checked, a first start is finished, the notes are written. */
 import { assertStoresAgree, type CheckDeps } from './commands/check-stores.js';
-import { firstStart } from './commands/first-start.js';
+import { firstStart, firstTeam } from './commands/first-start.js';
 import { noteLog } from './commands/log-notes.js';
 import type { PendingFirstKey } from './domain/ports/first-key.js';
 import type { Engine } from './engine.js';
+import { underLease, type LeaseDeps } from './processors/lease.js';
 import { makeProjections } from './projections/index.js';
 import { checkpointsOf } from './projections/rebuild.js';
 import { samples } from './samples/index.js';
@@ -17,16 +18,26 @@ export const checkable = (engine: Engine): CheckDeps => ({
 /** Throws StoreFault, with nothing written, where the stores do not belong together. */
 export const assertWholeEngine = (engine: Engine): Promise<void> => assertStoresAgree(checkable(engine));
 
-/** The same, and closes the engine where it throws. */
-export const begin = async (engine: Engine, pendingKey: PendingFirstKey): Promise<void> => {
+/**
+ * The same, then finishes a first start; closes engine and leases where it throws. `pendingKey` is where the first key waits, absent in a
+ * process that serves no requests.
+ */
+export const begin = async (engine: Engine, leasing: LeaseDeps, pendingKey: PendingFirstKey | undefined): Promise<void> => {
   try {
     await assertWholeEngine(engine);
-    await firstStart(engine, samples, pendingKey);
+    await firstStartOnce(engine, leasing, pendingKey);
     await noteOrWarn(engine);
   } catch (fault) {
+    await leasing.leases.close();
     await engine.close();
     throw fault;
   }
+};
+
+/** Of processes that start at once on an empty log, one makes what a first start makes, and the others wait until it has. */
+const firstStartOnce = async (engine: Engine, leasing: LeaseDeps, pendingKey: PendingFirstKey | undefined): Promise<void> => {
+  if ((await firstTeam(engine)) !== undefined) return;
+  await underLease(leasing, 'first-start', new AbortController().signal, () => firstStart(engine, samples, pendingKey));
 };
 
 /** A disk that is full refuses sends and no start: the note-log worker tries again. */

@@ -23,6 +23,7 @@ import type { Keys } from './domain/ports/keys.js';
 import type { NotedStores } from './domain/ports/log-note.js';
 import type { Logger } from './domain/ports/logger.js';
 import type { ReadModels } from './domain/ports/read-models.js';
+import { pathOf } from './urls.js';
 
 export type Stores = Readonly<{
   store: EventStore;
@@ -36,8 +37,6 @@ export type Stores = Readonly<{
   close: () => Promise<void>;
 }>;
 
-const pathOf = (url: string): string => url.slice(url.indexOf(':') + 1);
-
 /** The disk that holds the data directory. */
 export const diskOf = ({ dataDir }: Pick<Config, 'dataDir'>): Disk => openDisk(dataDir);
 
@@ -50,7 +49,7 @@ export const placesOf = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<'log' 
 });
 
 /** Makes what is not there yet. `rewrapsKeys`: keys of an older form get the newest. Rejects where a store cannot be opened. */
-export const openStores = (config: Config, logger: Logger, rewrapsKeys = false): Stores => {
+export const openStores = async (config: Config, logger: Logger, rewrapsKeys = false): Promise<Stores> => {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const places = placesOf(config);
   // A new master key beside keys that another has wrapped, or beside a log, would only hide that the right one is missing.

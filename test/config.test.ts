@@ -36,6 +36,7 @@ await t.test('the defaults', async (t) => {
       limiter: 'memory:',
       keys: `sqlite:${data}/keys.db`,
       files: `dir:${data}/files`,
+      leases: `sqlite:${data}/leases.db`,
     },
     smtp: { url: undefined, connections: 10, final: false },
     dkim: undefined,
@@ -177,6 +178,9 @@ await t.test('a fault never shows a secret', async (t) => {
   for (const environment of [
     { SEALPOST_READ_MODELS_URL: 'mongodb://user:hunter2@h/db' },
     { SEALPOST_SMTP_URL: 'imap://user:hunter2@h' },
+    { SEALPOST_EVENT_STORE_URL: 'mysql://user:p/hunter2@h' },
+    { SEALPOST_EVENT_STORE_URL: 'mysql://user:p@hunter2@h' },
+    { SEALPOST_EVENT_STORE_URL: 'mysql://h/?tlsPassword=hunter2&x=1' },
     { SEALPOST_MASTER_KEY: 'hunter2', SEALPOST_MASTER_KEY_FILE: 'x' },
   ]) {
     t.notMatch(faultOf(environment), 'hunter2');

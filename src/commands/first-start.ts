@@ -56,9 +56,10 @@ export type Samples = Readonly<{ emails: readonly CreateTemplateRequest[]; attac
 
 /**
  * Makes the first team and the samples, and chooses the first key, which is none before it is shown. Every step is safe to
- * repeat, so a start that died in the middle is finished by the next; the instance is marked as initialised last.
+ * repeat, so a start that died in the middle is finished by the next; the instance is marked as initialised last. `pending` is absent
+ * in a process that nobody talks to: the first one that serves requests chooses the key.
  */
-export const firstStart = async (deps: CommandDeps, samples: Samples, pending: PendingFirstKey): Promise<void> => {
+export const firstStart = async (deps: CommandDeps, samples: Samples, pending?: PendingFirstKey): Promise<void> => {
   const instance = await loadInstance(deps);
   if (instance.state !== undefined) return;
   const teamId = assertDefined(parseTeamId(uuidV5('team', 'first')), 'team id');
@@ -81,7 +82,7 @@ export const firstStart = async (deps: CommandDeps, samples: Samples, pending: P
     const known = await findAttachmentTemplate(deps, teamId, sample.slug ?? '');
     if (known === undefined) await createAttachmentTemplate(deps, caller, { ...sample, publish: true });
   }
-  if (pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
+  if (pending !== undefined && pending.read() === undefined) pending.keep(formatApiKey(deps.ids.bytes(32)));
   try {
     await deps.eventLog.append(INSTANCE_STREAM, instance.version, [{ type: 'InstanceInitialised', data: { at: cause.at, teamId } }], cause);
   } catch (fault) {
@@ -94,6 +95,7 @@ export const firstStart = async (deps: CommandDeps, samples: Samples, pending: P
  * key, so there is never one that works and that nobody has seen.
  */
 export const showFirstKey = async (deps: CommandDeps, pending: PendingFirstKey, show: (key: string) => void): Promise<void> => {
+  if (pending.read() === undefined && !(await hasKeys(deps))) pending.keep(formatApiKey(deps.ids.bytes(32)));
   const key = pending.read();
   const read = key === undefined ? undefined : readApiKey(key);
   if (key === undefined || read === undefined) return;
@@ -105,4 +107,11 @@ export const showFirstKey = async (deps: CommandDeps, pending: PendingFirstKey, 
   }
   show(key);
   pending.remove();
+};
+
+/** Whether a key was ever made. Every log has one near its beginning, so this reads little. */
+const hasKeys = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>): Promise<boolean> => {
+  for await (const { events, unreadable } of eventLog.readAll(0, { kinds: ['apiKey'], decrypt: [], batchSize: 1, unknown: 'listed' }))
+    if (events.length + unreadable.length > 0) return true;
+  return false;
 };

@@ -118,6 +118,15 @@ export class AppendUnknown extends Error {
   }
 }
 
+/** The lease under which something was to be appended is older than that of the stream's last event: another holds it now. */
+export class LeaseSuperseded extends Error {
+  override readonly name = 'LeaseSuperseded';
+
+  constructor(stream: string, fence: number, newest: number) {
+    super(`${stream} has an event under lease ${newest}; under lease ${fence}, which is older, nothing is appended to it any more`);
+  }
+}
+
 /** What is stored under a hash is not what was put there, or cannot be read: it stays so until somebody puts the file back. */
 export class FileDamaged extends Error {
   override readonly name = 'FileDamaged';

@@ -9,7 +9,7 @@ import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable } from 
 import { encodeAll, existingKey, type Cause, type Encoded } from './encoding.js';
 import { readableMetadata } from './metadata.js';
 import type { StreamVersion } from './stream-version.js';
-import { EventUnknown, EventUnreadable } from '../domain/errors.js';
+import { EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/errors.js';
 import type { DomainEvent, EventType, Recorded } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
@@ -34,7 +34,7 @@ export type EventLog = Readonly<{
   /**
    * Appends after `version`, all or nothing. Resolves with the version after, once the events are durable. Rejects with
    * WrongExpectedRevision where the stream is elsewhere, with AppendUnknown where it cannot be found out whether they were written,
-   * and with any other error where they certainly were not.
+   * with LeaseSuperseded where the last event stands under a newer lease, and with any other error where they certainly were not.
    */
   append: (stream: StreamName, version: StreamVersion, events: readonly DomainEvent[], cause: Cause) => Promise<StreamVersion>;
   readAll: (after: Position, options?: ReadOptions) => AsyncIterable<RecordedBatch>;
@@ -94,6 +94,9 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
     },
     inspect,
     append: async (stream, version, events, cause) => {
+      const { fence } = cause;
+      if (fence !== undefined && version.fence !== undefined && fence < version.fence)
+        throw new LeaseSuperseded(stream, fence, version.fence);
       const forgotten = cache.forgotten();
       const encoded = await encodeAll(ports, stream, version, events, cause);
       const toStore = encoded.map((one) => one.toStore);
@@ -102,7 +105,8 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
       if (readers.subscribers() > 0 && cache.forgotten() === forgotten) keepWritten(cache, stream, encoded);
       ports.onAppended?.(stream, cause.teamId, done.position);
       const last = encoded.at(-1)!;
-      return { revision: done.revision, hash: last.toStore.hash, keyId: last.metadata.keyId };
+      const after = { revision: done.revision, hash: last.toStore.hash, keyId: last.metadata.keyId };
+      return fence === undefined ? after : { ...after, fence };
     },
     readAll: (after, { decrypt, unknown, ...options } = {}) => readers.decoded(store.readAll(after, options), decrypt, unknown),
     subscribeAll: (after, { decrypt, unknown, ...options }) => readers.subscribed(store.subscribeAll(after, options), decrypt, unknown),

@@ -8,7 +8,7 @@ import type { Gate, Processor } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
 import type { DueQueue } from './due-pages.js';
 import { openReading, type Reading } from './due-reading.js';
-import { underLease } from './lease.js';
+import { DISPATCH_LEASE, underLease } from './lease.js';
 import type { Overflow } from './overflow.js';
 
 /** Every queue that is not being read is looked at this often; time is counted monotonically, whatever the time of day does. */
@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 500;
 
 export const dueWorkWorker = (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow): Worker => ({
   name: 'due-work',
-  run: (signal) => underLease(deps, 'due-work', signal, (held) => readAll(deps, processors, overflow, held.signal)),
+  run: (signal) => underLease(deps, DISPATCH_LEASE, signal, (held) => readAll(deps, processors, overflow, held.signal)),
 });
 
 const queuesOf = (processors: readonly Processor[]): readonly DueQueue[] =>

@@ -15,6 +15,8 @@ export type LeaseDeps = Readonly<{
 /** What a process that was frozen held is free after it. */
 export const LEASE_TTL_MS = 15_000;
 const RENEW_EVERY_MS = LEASE_TTL_MS / 3;
+/** Who holds this lease brings work to the bus: the relay and the reader of timers tell each other what the bus had no room for, so both run where it is held. */
+export const DISPATCH_LEASE = 'dispatch';
 /** While another holds it; what is released or held by a dead process is taken this soon. */
 const ASK_EVERY_MS = 2_000;
 

@@ -5,14 +5,14 @@ import { priorities, type Pointer } from '../domain/ports/bus.js';
 import type { Worker } from '../domain/ports/worker.js';
 import type { Processor } from './declaration.js';
 import { pointerOf, type ProcessorDeps } from './deps.js';
-import { underLease } from './lease.js';
+import { DISPATCH_LEASE, underLease } from './lease.js';
 import type { Overflow } from './overflow.js';
 
 export const relayWorker = (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow): Worker => {
   const started = processors.filter(({ isStarted }) => isStarted);
   return {
     name: 'relay',
-    run: (signal) => underLease(deps, 'relay', signal, (held) => follow(deps, started, overflow, held.signal)),
+    run: (signal) => underLease(deps, DISPATCH_LEASE, signal, (held) => follow(deps, started, overflow, held.signal)),
   };
 };
 

@@ -1,5 +1,9 @@
 /** One program split into several processes on one data directory: each does its part, and together they lose nothing. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { startApp } from '../../src/app.js';
+import { readConfig } from '../../src/config.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';
@@ -67,4 +71,29 @@ await t.test('a second attempt is made at its time though another process keeps 
   const sent = await sendSome(http, 1);
   await eventually('it is delivered', () => delivered().length === 1);
   t.same(delivered(), sent);
+});
+
+await t.test('processes that start at once on an empty directory make the first team and its templates once', async (t) => {
+  const { start } = await split(t);
+  const apps = await Promise.all(['http', 'process', 'project', 'http'].map(start));
+  const types: string[] = [];
+  for await (const { events } of apps[0]!.engine.store.readAll(0)) types.push(...events.map(({ type }) => type));
+  for (const once of ['TeamCreated.v1', 'InstanceInitialised.v1']) t.equal(types.filter((type) => type === once).length, 1, once);
+});
+
+await t.test('the first key is shown by the first process that serves requests, once', async (t) => {
+  const shown: string[] = [];
+  const show = (key: string): void => void shown.push(key);
+  const dataDir = temporaryDirectory(t);
+  const config = (roles: string) =>
+    readConfig({ PORT: '0', SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'silent', SEALPOST_ROLES: roles });
+  const delivering = await startApp(config('process,project'));
+  t.teardown(() => delivering.stop());
+  t.notOk(existsSync(join(dataDir, 'first-key')), 'a process that nobody talks to chooses none');
+  for (let round = 0; round < 2; round += 1) {
+    const http = await startApp(config('http'));
+    await http.showFirstKey(show);
+    await http.stop();
+  }
+  t.equal(shown.length, 1);
 });

@@ -8,7 +8,7 @@ import type { Recorded } from '../../src/domain/events.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Unreadable } from '../../src/event-log/decoding.js';
 import { chainHash, chainStart } from '../../src/event-log/hash-chain.js';
-import { AppendUnknown, WrongExpectedRevision } from '../../src/domain/errors.js';
+import { AppendUnknown, LeaseSuperseded, WrongExpectedRevision } from '../../src/domain/errors.js';
 import { emailStream, assertDefined, parseEmailId, type StreamName } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { accepted, at, attempted, content, EMAIL_ID, queued, sent, T0, TEAM_ID } from '../support/email-facts.js';
@@ -492,3 +492,20 @@ void t.test('the fence of a lease stands in the metadata, and only where there i
   );
   t.notOk(store.events[0]!.metadata.includes('fence'));
 });
+
+void t.test(
+  'under an older lease than that of the last event nothing is appended, also where the stream is known to its end',
+  async (t) => {
+    const { eventLog, open, store } = world();
+    const first = await eventLog.append(stream, startOf(stream), [queued], { ...cause, fence: 7 });
+    const second = await eventLog.append(stream, first, [attempted(1, at(1))], { ...cause, fence: 8 });
+    const [woken, last] = [open(), (await open().load(stream)).at(-1)];
+    for (const version of [second, versionOf(last!)])
+      await t.rejects(woken.append(stream, version, [sent(1, at(2), [0, 'accepted'])], { ...cause, fence: 7 }), LeaseSuperseded);
+    t.equal((await store.readStream(stream)).length, 2);
+    const after = await woken.append(stream, versionOf(last!), [sent(1, at(2), [0, 'accepted'])], { ...cause, fence: 8 });
+    t.match(after, { revision: 2, fence: 8 }, 'the holder of the newest one goes on');
+    const unfenced = await woken.append(other, startOf(other), [queued], cause);
+    t.notOk('fence' in unfenced);
+  },
+);

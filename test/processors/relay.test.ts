@@ -162,3 +162,20 @@ void t.test('it stops at once', async (t) => {
   await stop();
   await t.resolves(done);
 });
+
+void t.test('of two processes one has both the relay and the reader of timers, and the other takes both over', async (t) => {
+  const world = await openProcessorWorld(t);
+  const leases = world.keeper.open();
+  const holder = async () => (await leases.read('dispatch'))?.holder;
+  const { bus, published } = watched(world.bus);
+  const first = world.run(relayAndTimers(world.processing));
+  await until(async () => (await holder()) === 'worker-1', 'the first has it');
+  world.run(relayAndTimers({ ...world.processing, bus, leases: world.keeper.open(), worker: 'worker-2' }));
+  await world.send();
+  await until(async () => (await depth(world)) === 1, 'the first brings it to the bus');
+  t.equal(published.length, 0);
+  await first.stop();
+  await inTime(world, async () => (await holder()) === 'worker-2', 'the second has it');
+  await world.send();
+  await inTime(world, () => published.length >= 2, 'the second brings what waits and what comes');
+});
