@@ -14,6 +14,8 @@ export const defaultLimits = {
   jsonMembersMax: 100_000,
   /** A body of more members is checked and fingerprinted in a process of its own. */
   jsonMembersInlineMax: 50_000,
+  /** So is one whose names of members have more bytes together. */
+  jsonNameBytesInlineMax: 1024 * 1024,
   jsonDepthMax: 64,
   requestIdCharsMax: 128,
   idempotencyKeyCharsMax: 255,
@@ -176,6 +178,7 @@ export const configurableLimits = [
   'connectionsMax',
   'jsonMembersMax',
   'jsonMembersInlineMax',
+  'jsonNameBytesInlineMax',
   'jsonDepthMax',
   'recipientsMax',
   'attachmentsMax',

@@ -9,6 +9,7 @@ import { DomainError } from '../../src/domain/errors.js';
 import { parseJsonBody } from '../../src/http/json/body.js';
 import checkApart from '../../src/http/json/checks-apart.js';
 import { LARGE_BODY_BYTES, readLargeBody } from '../../src/http/json/large-body.js';
+import { parseInTurns } from '../../src/http/json/parse-in-turns.js';
 import { fakeServer } from './fakes.js';
 
 const schema = Type.Object({ note: Type.Optional(Type.String()) });
@@ -91,6 +92,45 @@ void t.test('the parts of the work have turns of their own, between which others
   t.ok(turns >= 6, `decoding, scan, parsing, checks, canonical form: ${turns} turns`);
 });
 
+void t.test('in turns, whatever their size, a text is read as JSON.parse reads it', async () => {
+  const name = fc.oneof(fc.string({ maxLength: 3 }), fc.constantFrom('__proto__', '0', '1', 'a', 'b', '\\"', '\n', 'é'));
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.string(),
+      fc.integer(),
+      fc.constantFrom(null, true, ',', '[', ']}', '\\'),
+      fc.array(tie('value'), { maxLength: 5 }),
+      fc.dictionary(name, tie('value'), { maxKeys: 5 }),
+    ),
+  }));
+  await fc.assert(
+    fc.asyncProperty(value, fc.nat(6), fc.nat(40), fc.constantFrom('', ' ', '\n  '), async (given, membersMax, bytesMax, blank) => {
+      const text = `${blank}${JSON.stringify(given, undefined, blank)}${blank}`;
+      const read = await parseInTurns(Buffer.from(text), { membersMax, bytesMax });
+      return JSON.stringify(read) === JSON.stringify(JSON.parse(text));
+    }),
+    { numRuns: 2_000 },
+  );
+  const twice = '{"a":1,"b":[1,{"c":2}],"a":3,"10":1,"2":[[],[[]]]}';
+  t.equal(JSON.stringify(await parseInTurns(Buffer.from(twice), { membersMax: 1, bytesMax: 1 })), JSON.stringify(JSON.parse(twice)));
+});
+
+void t.test('an object of many long names is read some thousands at a time', async (t) => {
+  const text = JSON.stringify({ big: Object.fromEntries(Array.from({ length: 98_000 }, (_, at) => [`${'n'.repeat(90)}${at}`, at])) });
+  const lengths: number[] = [];
+  const { parse } = JSON;
+  JSON.parse = (...args) => {
+    lengths.push(args[0].length);
+    return parse(...args) as unknown;
+  };
+  t.teardown(() => void (JSON.parse = parse));
+  const read = (await parseInTurns(Buffer.from(text))) as { big: Record<string, number> };
+  JSON.parse = parse;
+  t.equal(Object.keys(read.big).length, 98_000);
+  t.ok(lengths.length >= 13 && Math.max(...lengths) < 1_000_000, `${lengths.length} parts of at most ${Math.max(...lengths)} characters`);
+});
+
 const send = (variables: unknown): string => JSON.stringify({ templateId: 'welcome', to: [{ email: 'a@example.com' }], variables });
 const members = (count: number): Record<string, number> => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
 
@@ -106,7 +146,7 @@ const post = async (t: Test, payload: string) => {
   return { ...server, response };
 };
 
-void t.test('only a body of more than 50,000 members is checked apart', async (t) => {
+void t.test('only a body of more than 50,000 members, or of long names, is checked apart', async (t) => {
   const few = await post(t, send(members(49_000)));
   t.equal(few.response.statusCode, 201);
   t.equal(few.checkedApart.length, 0);
@@ -116,6 +156,9 @@ void t.test('only a body of more than 50,000 members is checked apart', async (t
   t.match(many.calls.at(-1)?.slice(1), [{}, { variables: { k59999: 59_999 } }, { key: 'one', canonical: Uint8Array }]);
   const long = await post(t, send({ text: 'x'.repeat(LARGE_BODY_BYTES * 20) }));
   t.equal(long.checkedApart.length, 0, 'however long its texts are');
+  const named = await post(t, send(Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`${'n'.repeat(90)}${at}`, at]))));
+  t.equal(named.response.statusCode, 201);
+  t.equal(named.checkedApart.length, 1, 'names of more than 1 MiB');
   t.match(long.calls.at(-1)?.slice(1), [{}, {}, { key: 'one', canonical: String }]);
 });
 

@@ -1,4 +1,4 @@
-/** Reads a large body without holding the event loop: each part of the work has a turn of its own, and many members are checked in a process. */
+/** Reads a large body without holding the event loop: each part of the work has a turn of its own, and many members or long names are checked in a process. */
 import type { TSchema } from '@sinclair/typebox';
 import type { Limits } from '../../domain/limits.js';
 import type { BodyChecks } from '../../domain/ports/body-checks.js';
@@ -6,6 +6,7 @@ import { canonicalJson } from '../../shared/canonical-json.js';
 import { nextTurn } from '../../shared/next-turn.js';
 import { leaveOutNulls } from './absent.js';
 import { checkValue, parseFault, scanBody, textOfBody, valueOfText } from './body.js';
+import { parseInTurns } from './parse-in-turns.js';
 import type { JsonScan } from './scan.js';
 
 /** A smaller body is read at once: it has too few members and characters to hold anybody up. */
@@ -30,9 +31,9 @@ export const readLargeBody = async (bytes: Buffer, options: LargeBodyOptions): P
   await nextTurn();
   const scan = scanBody(bytes, limits);
   await nextTurn();
-  const isApart = scan.members > limits.jsonMembersInlineMax;
+  const isApart = scan.members > limits.jsonMembersInlineMax || scan.nameBytes > limits.jsonNameBytesInlineMax;
   const checked = isApart ? await bodyChecks.check({ bytes, schema, isIdempotent }, team) : undefined;
-  const value = await parsed(bytes, isApart ? undefined : scan);
+  const value = await (isApart ? parseInTurns(bytes) : parsed(bytes, scan));
   leaveOutNulls(schema, value);
   await nextTurn();
   if (!isIdempotent) return { value, canonical: undefined };
@@ -41,14 +42,12 @@ export const readLargeBody = async (bytes: Buffer, options: LargeBodyOptions): P
   return { value, canonical };
 };
 
-/** `scan`: undefined for what was checked before. */
-const parsed = async (bytes: Buffer, scan: JsonScan | undefined): Promise<unknown> => {
+const parsed = async (bytes: Buffer, scan: JsonScan): Promise<unknown> => {
   const text = textOfBody(bytes);
   await nextTurn();
   const found = valueOfText(text);
   await nextTurn();
   if (found === undefined) throw parseFault(text);
-  if (scan === undefined) return found.value;
   checkValue(bytes, text, found.value, scan);
   await nextTurn();
   return found.value;

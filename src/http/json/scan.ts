@@ -64,31 +64,37 @@ export const isSurelyWithin = (text: string, { membersMax, depthMax }: JsonBound
 /**
  * `excess`: which bound is exceeded, if any; nothing behind that place was looked at. `members`: commas and opening brackets outside of
  * strings, so an empty container counts as one. `names`: how many members objects were given; undefined where a number loses digits.
+ * `nameBytes`: of their names, as they are written.
  */
-export type JsonScan = Readonly<{ excess: JsonExcess; members: number; names: number | undefined }>;
+export type JsonScan = Readonly<{ excess: JsonExcess; members: number; names: number | undefined; nameBytes: number }>;
 
 /** In: UTF-8 bytes that may be JSON. Says nothing on whether they are. */
 export const scanJson = (bytes: Buffer, { membersMax, depthMax }: JsonBounds): JsonScan => {
   const length = bytes.length;
   let members = 0;
   let names = 0;
+  let nameBytes = 0;
+  let stringBytes = 0;
   let depth = 0;
   let isExact = true;
   for (let at = 0; at < length; at += 1) {
     const byte = bytes[at]!;
     if (byte <= BLANK) continue;
     if (byte === QUOTE) {
-      at = endOfString(bytes, at + 1);
+      const end = endOfString(bytes, at + 1);
+      stringBytes = end - at - 1;
+      at = end;
     } else if (byte === COMMA) {
       members += 1;
-      if (members > membersMax) return { excess: 'members', members, names: undefined };
+      if (members > membersMax) return { excess: 'members', members, names: undefined, nameBytes };
     } else if (byte === COLON) {
       names += 1;
+      nameBytes += stringBytes;
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       members += 1;
       depth += 1;
-      if (depth > depthMax) return { excess: 'depth', members, names: undefined };
-      if (members > membersMax) return { excess: 'members', members, names: undefined };
+      if (depth > depthMax) return { excess: 'depth', members, names: undefined, nameBytes };
+      if (members > membersMax) return { excess: 'members', members, names: undefined, nameBytes };
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       depth -= 1;
     } else if (beginsNumber(byte)) {
@@ -97,5 +103,5 @@ export const scanJson = (bytes: Buffer, { membersMax, depthMax }: JsonBounds): J
       at = end - 1;
     }
   }
-  return { excess: undefined, members, names: isExact ? names : undefined };
+  return { excess: undefined, members, names: isExact ? names : undefined, nameBytes };
 };
