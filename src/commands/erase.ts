@@ -5,6 +5,7 @@
 import type { CommandDeps } from './deps.js';
 import { erasingEvents } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
+import { lastOfLog } from './log-notes.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import type { Keys, LogMark } from '../domain/ports/keys.js';
 import { namesOf } from '../event-log/codec.js';
@@ -27,10 +28,11 @@ export const eraseStream = async ({ eventLog, files, mailCopies }: EraseDeps, st
   await eventLog.destroyKey(stream);
 };
 
-export type EraseAllDeps = EraseDeps & Readonly<{ store: Pick<EventStore, 'readAll'>; keys: Pick<Keys, 'getMany'> }>;
+export type EraseAllDeps = EraseDeps &
+  Readonly<{ store: Pick<EventStore, 'readAll' | 'head' | 'subscribeAll'>; keys: Pick<Keys, 'getMany'> }>;
 
-/** A mark is moved after so many events at the latest: an interrupted reading begins again there. */
-const EVENTS_PER_MARK = 50_000;
+/** A mark is moved after so many streams at the latest: an interrupted reading begins again there. */
+const STREAMS_PER_MARK = 5_000;
 
 export type Erasing = Readonly<{
   signal?: AbortSignal;
@@ -40,26 +42,29 @@ export type Erasing = Readonly<{
 
 /**
  * Looks through the log after a position (0: from the beginning) for streams that are to be erased and whose key still exists, and
- * erases them. Out: how many there were.
+ * erases them. Reads the events that say so, and the newest of all. Out: how many there were.
  */
 export const eraseAll = async (deps: EraseAllDeps, after: number, { signal, reached }: Erasing = {}): Promise<number> => {
   const names = namesOf(erasingEvents);
+  // What is appended while it reads is read or not: the mark is where the log ended before.
+  const end = await lastOfLog(deps.store);
+  if (end === undefined || end.position <= after) return 0;
   let erased = 0;
   let unmarked = 0;
-  let last: LogMark | undefined;
-  const options = signal === undefined ? {} : { signal };
-  for await (const { events } of deps.store.readAll(after, options)) {
+  let lookedAt = after;
+  for await (const { events, position } of deps.store.readAll(after, { types: [...names], ...(signal && { signal }) })) {
+    lookedAt = position;
+    // Nothing else may be erased, whatever the store left in.
     const ended = events.filter(({ type }) => names.has(type));
-    if (ended.length > 0) erased += await eraseThoseLeft(deps, ended);
-    const newest = events.at(-1);
+    const newest = ended.at(-1);
     if (newest === undefined) continue;
-    last = { position: newest.position, hash: newest.hash };
-    unmarked += events.length;
-    if (unmarked < EVENTS_PER_MARK) continue;
-    await reached?.(last);
+    erased += await eraseThoseLeft(deps, ended);
+    unmarked += ended.length;
+    if (unmarked < STREAMS_PER_MARK) continue;
+    await reached?.({ position: newest.position, hash: newest.hash });
     unmarked = 0;
   }
-  if (last !== undefined && unmarked > 0) await reached?.(last);
+  if (lookedAt >= end.position) await reached?.({ position: end.position, hash: end.hash });
   return erased;
 };
 

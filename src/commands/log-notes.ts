@@ -12,11 +12,14 @@ export const firstAfter = async (store: LogToNote, position: Position): Promise<
   return undefined;
 };
 
+/** The newest event of the log, undefined where it is empty. */
+export const lastOfLog = async (store: LogToNote): Promise<StoredEvent | undefined> => firstAfter(store, (await store.head()) - 1);
+
 /** What is to be noted of a log that ends where it ends now, undefined where it is empty. */
 export const noteOfLog = async (store: LogToNote): Promise<LogNote | undefined> => {
   const first = await firstAfter(store, 0);
   if (first === undefined) return undefined;
-  const last = await firstAfter(store, (await store.head()) - 1);
+  const last = await lastOfLog(store);
   return last && { instance: first.hash, position: last.position, hash: last.hash };
 };
 

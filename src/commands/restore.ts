@@ -18,7 +18,7 @@ const erasing = namesOf(erasingEvents);
 
 /** Destroys the keys of what is deleted or archived in the log that was replaced, as far as that can be read. */
 export const destroyAsDeletedIn = async ({ keys }: DestroyDeps, replaced: Pick<EventStore, 'readAll'>): Promise<void> => {
-  for await (const { events } of replaced.readAll(0)) {
+  for await (const { events } of replaced.readAll(0, { types: [...erasing] })) {
     const ids = events.filter(({ type }) => erasing.has(type)).flatMap((event) => readableMetadata(event)?.keyId ?? []);
     if (ids.length > 0) await keys.destroy(ids);
   }

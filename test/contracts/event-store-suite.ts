@@ -242,6 +242,33 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     t.same(await takeEvents(store.readAll(0, { kinds: [] }), 1), []);
   });
 
+  void t.test('events are read by their types, with kinds or without, up to the head of now', async (t) => {
+    const { store } = await fresh(t);
+    const types = ['EmailQueued.v1', 'EmailSent.v1', 'EmailDeleted.v1'] as const;
+    for (let index = 0; index < 12; index += 1)
+      await append(store, `${index % 4 === 0 ? 'asset' : 'email'}-${index}`, -1, [anEvent('e', { type: types[index % 3]! })]);
+    await harness.settle();
+    const head = await store.head();
+    const read = async (options: Readonly<{ types: readonly string[]; kinds?: readonly string[] }>): Promise<readonly string[]> => {
+      const found: StoredEvent[] = [];
+      let reached = 0;
+      for await (const { events, position } of store.readAll(0, { ...options, batchSize: 2 })) {
+        found.push(...events);
+        reached = position;
+      }
+      t.equal(reached, head, 'the position of the last batch is the head');
+      return found.map(({ stream, type }) => `${stream} ${type}`);
+    };
+    t.same(
+      await read({ types: ['EmailDeleted.v1'] }),
+      [2, 5, 8, 11].map((index) => `${index % 4 === 0 ? 'asset' : 'email'}-${index} EmailDeleted.v1`),
+    );
+    t.same((await read({ types: ['EmailDeleted.v1', 'EmailSent.v1'] })).length, 8);
+    t.same(await read({ types: ['EmailDeleted.v1'], kinds: ['asset'] }), ['asset-8 EmailDeleted.v1']);
+    t.same(await read({ types: ['EmailDeleted'] }), [], 'a type is a whole name');
+    t.same(await read({ types: [] }), []);
+  });
+
   void t.test('a filtered reader learns how far the log was looked at, where nothing is for it', async (t) => {
     const { store, signal } = await fresh(t);
     for (let index = 0; index < 40; index += 1) await store.append(`email-${index}`, -1, [anEvent('e')]);

@@ -51,7 +51,7 @@ export const faultPort = <Port extends object>(port: Port, { failCall, error, on
 };
 
 /** The functions of our ports that do not answer with a promise. */
-const iterators = new Set(['readAll', 'subscribeAll', 'consume', 'scan']);
+const iterators = new Set(['readAll', 'subscribeAll', 'consume', 'scan', 'lookupFaults']);
 const synchronousNames = new Set(['fingerprint', 'seal', 'open', 'now', 'uuid', 'bytes', 'debug', 'info', 'warn', 'error', 'child']);
 
 const asynchronous = (fail: (deed: () => unknown) => unknown, deed: () => unknown, synchronous: boolean): unknown => {

@@ -94,7 +94,10 @@ export const memoryEventStore = (): MemoryEventStore => {
     },
     positions: 'dense',
     readLast: async (stream) => last(stream),
-    readAll: (after, { kinds, batchSize = 1_000 } = {}) => batches(after, head(), kinds, batchSize),
+    readAll: async function* (after, { kinds, types, batchSize = 1_000 } = {}) {
+      for await (const { events: read, position } of batches(after, head(), kinds, batchSize))
+        yield { events: types === undefined ? read : read.filter(({ type }) => types.includes(type)), position };
+    },
     subscribeAll: async function* (after, { kinds, batchSize = 1_000, signal }) {
       for (let cursor = after; !signal.aborted;) {
         const upTo = head();

@@ -17,8 +17,11 @@ export type LogTable = Readonly<{
   stream: (stream: string, fromRevision: number) => StoredEvent[];
   last: (stream: string) => StoredEvent | undefined;
   /** At most `limit` events after `after` up to `upTo`. A filtered page looks at a bounded number of rows and may be empty. */
-  page: (range: Readonly<{ after: number; upTo: number; limit: number }>, kinds: readonly string[] | undefined) => EventBatch;
+  page: (range: Readonly<{ after: number; upTo: number; limit: number }>, filter?: Filter) => EventBatch;
 }>;
+
+/** What is read of the log, by kind of stream and by stored type; all where absent. */
+export type Filter = Readonly<{ kinds?: readonly string[] | undefined; types?: readonly string[] | undefined }>;
 
 /** As it comes from the driver, in the order of `columns`; arrays cost less than objects. */
 type Row = [
@@ -75,10 +78,12 @@ export const openLogTable = (database: Database): LogTable => {
     types: () => new Map(database.prepare<[], [string, number]>('SELECT type, position FROM event_types').raw(true).all()),
     stream,
     last: (name) => selectLast.all(name).map(toEvent)[0],
-    page: ({ after, upTo, limit }, kinds) => {
-      const scanTo = kinds === undefined ? upTo : Math.min(upTo, after + limit * rowsScannedPerEvent);
-      const events = selectPage(kinds?.length)
-        .all(after, scanTo, ...(kinds ?? []).flatMap(rangeOfKind), limit)
+    page: ({ after, upTo, limit }, filter = {}) => {
+      const { kinds, types } = filter;
+      const isFiltered = kinds !== undefined || types !== undefined;
+      const scanTo = isFiltered ? Math.min(upTo, after + limit * rowsScannedPerEvent) : upTo;
+      const events = selectPage(filter)
+        .all(after, scanTo, ...(kinds ?? []).flatMap(rangeOfKind), ...(types ?? []), limit)
         .map(toEvent);
       return { events, position: events.length < limit ? scanTo : events.at(-1)!.position };
     },
@@ -183,20 +188,23 @@ const toEvent = ([stream, revision, position, type, data, metadata, sealed, hash
 /** A kind is a stream of that very name, or every name that begins with it and a hyphen ('.' follows '-' in ASCII). */
 const rangeOfKind = (kind: string): string[] => [kind, `${kind}-`, `${kind}.`];
 
-/** One statement for each number of kinds asked for; callers ask for few. */
-const pageStatements = (database: Database): ((kinds: number | undefined) => Statement<(string | number)[], Row>) => {
-  const made = new Map<number | undefined, Statement<(string | number)[], Row>>();
-  return (kinds) => {
-    const known = made.get(kinds);
+/** One statement for each number of kinds and of types asked for; callers ask for few. */
+const pageStatements = (database: Database): ((filter: Filter) => Statement<(string | number)[], Row>) => {
+  const made = new Map<string, Statement<(string | number)[], Row>>();
+  return ({ kinds, types }) => {
+    const shape = `${kinds?.length} ${types?.length}`;
+    const known = made.get(shape);
     if (known !== undefined) return known;
-    const anyKind = Array.from({ length: kinds ?? 0 }, () => 'stream = ? OR (stream >= ? AND stream < ?)').join(' OR ');
-    const filter = kinds === undefined ? '' : `AND (${anyKind === '' ? 'FALSE' : anyKind})`;
+    const anyKind = Array.from({ length: kinds?.length ?? 0 }, () => 'stream = ? OR (stream >= ? AND stream < ?)').join(' OR ');
+    const ofKinds = kinds === undefined ? '' : `AND (${anyKind === '' ? 'FALSE' : anyKind})`;
+    // The types stand near the beginning of a row: of what is left out nothing else is read.
+    const ofTypes = types === undefined ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
     const statement = database
       .prepare<(string | number)[], Row>(
-        `SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
+        `SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${ofKinds} ${ofTypes} ORDER BY position LIMIT ?`,
       )
       .raw(true);
-    made.set(kinds, statement);
+    made.set(shape, statement);
     return statement;
   };
 };

@@ -6,14 +6,14 @@ import { pack, pagesAheadMax, type Stretch } from './read-ahead.js';
 
 const port = parentPort;
 if (port !== null) {
-  const { file, after, upTo, batchSize, kinds } = workerData as Stretch;
+  const { file, after, upTo, batchSize, kinds, types } = workerData as Stretch;
   const database = openDatabase({ file, synchronous: 'full', mustExist: true });
   const table = openLogTable(database);
   let cursor = after;
 
   const send = (): void => {
     if (cursor >= upTo) return;
-    const batch = table.page({ after: cursor, upTo, limit: batchSize }, kinds);
+    const batch = table.page({ after: cursor, upTo, limit: batchSize }, { kinds, types });
     cursor = batch.position;
     const page = pack(batch);
     port.postMessage(page, [page.sealed.buffer as ArrayBuffer]);

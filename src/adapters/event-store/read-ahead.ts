@@ -1,14 +1,15 @@
 /** Reads a long stretch of the log in a thread of its own, a few pages ahead of whoever folds it. */
 import { Worker } from 'node:worker_threads';
 import type { EventBatch, StoredEvent } from '../../domain/ports/event-store.js';
+import type { Filter } from './log-table.js';
 
 export type Stretch = Readonly<{
   file: string;
   after: number;
   upTo: number;
   batchSize: number;
-  kinds: readonly string[] | undefined;
-}>;
+}> &
+  Filter;
 
 /**
  * Pages cross between threads as one flat list and one block of bytes, which is far cheaper than an object for each event.

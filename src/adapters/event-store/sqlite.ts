@@ -1,6 +1,14 @@
 /** The log of events in one SQLite file: the only owner of its table, shared with other processes on the same file. */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AppendOutcome, EventBatch, EventStore, Position, ReadAllOptions, StoredEvent } from '../../domain/ports/event-store.js';
+import type {
+  AppendOutcome,
+  EventBatch,
+  EventStore,
+  Position,
+  ReadAllOptions,
+  ReadLogOptions,
+  StoredEvent,
+} from '../../domain/ports/event-store.js';
 import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit, type GroupCommit } from '../sqlite/group-commit.js';
 import { createHeadWatch, type HeadWatch } from './head-watch.js';
@@ -90,7 +98,7 @@ const subscribed = async function* (
         continue;
       }
       const near = recent.after(cursor, batchSize, matches);
-      const page = near ?? table.page({ after: cursor, upTo: watch.head(), limit: batchSize }, kinds);
+      const page = near ?? table.page({ after: cursor, upTo: watch.head(), limit: batchSize }, { kinds });
       cursor = page.position;
       yield page;
       // A subscriber that catches up reads page after page: others get their turn in between.
@@ -101,12 +109,13 @@ const subscribed = async function* (
   }
 };
 
-const readTo = async function* (database: Database, table: LogTable, after: number, options: ReadAllOptions): AsyncGenerator<EventBatch> {
-  const { kinds, batchSize = batchSizeDefault, signal } = options;
+const readTo = async function* (database: Database, table: LogTable, after: number, options: ReadLogOptions): AsyncGenerator<EventBatch> {
+  const { kinds, types, batchSize = batchSizeDefault, signal } = options;
   const upTo = table.head();
-  if (isLong({ after, upTo }) && !database.memory) return yield* readAhead({ file: database.name, after, upTo, batchSize, kinds }, signal);
+  if (isLong({ after, upTo }) && !database.memory)
+    return yield* readAhead({ file: database.name, after, upTo, batchSize, kinds, types }, signal);
   for (let cursor = after; cursor < upTo && signal?.aborted !== true;) {
-    const page = table.page({ after: cursor, upTo, limit: batchSize }, kinds);
+    const page = table.page({ after: cursor, upTo, limit: batchSize }, { kinds, types });
     cursor = page.position;
     yield page;
     await turn();

@@ -41,6 +41,9 @@ export type ReadAllOptions = Readonly<{
   signal?: AbortSignal;
 }>;
 
+/** `types`: stored names of events, beside `kinds` where both are given; all where absent. What is left out costs little, at the server or here. */
+export type ReadLogOptions = ReadAllOptions & Readonly<{ types?: readonly string[] }>;
+
 export type EventStore = Readonly<{
   /**
    * Appends all events or none, after revision `expectedRevision` (-1: the stream must not exist). `done` means that they survive a
@@ -56,7 +59,7 @@ export type EventStore = Readonly<{
    * All events after position `after` (0: from the beginning) up to the head of now. The position of the last batch is that head;
    * there is no batch where `after` is the head already. Ends when the signal aborts.
    */
-  readAll: (after: Position, options?: ReadAllOptions) => AsyncIterable<EventBatch>;
+  readAll: (after: Position, options?: ReadLogOptions) => AsyncIterable<EventBatch>;
   /**
    * All events after position `after`, then every later one as it is committed, by this process or another,
    * in one total order, nothing skipped, nothing twice; the position of each batch is after that of the one before.

@@ -66,7 +66,7 @@ export const eventServer = ({ random }: Pick<Scheduler, 'random'>, begun: readon
   };
 };
 
-type Filter = Readonly<{ kinds?: readonly string[]; batchSize?: number }>;
+type Filter = Readonly<{ kinds?: readonly string[]; types?: readonly string[]; batchSize?: number }>;
 
 /** The first place in the log after that position. */
 const placeAfter = (events: readonly StoredEvent[], position: number): number => {
@@ -80,13 +80,19 @@ const placeAfter = (events: readonly StoredEvent[], position: number): number =>
 };
 
 /** At most `batchSize` events after a position and up to another; looks no further than it must. */
-const batchAfter = (events: readonly StoredEvent[], after: number, upTo: number, { kinds, batchSize = 1_000 }: Filter): EventBatch => {
+const batchAfter = (
+  events: readonly StoredEvent[],
+  after: number,
+  upTo: number,
+  { kinds, types, batchSize = 1_000 }: Filter,
+): EventBatch => {
   const found: StoredEvent[] = [];
   let position = after;
   for (let at = placeAfter(events, after); at < events.length && events[at]!.position <= upTo; at += 1) {
     const event = events[at]!;
     position = event.position;
     if (kinds !== undefined && !kinds.includes(splitStream(event.stream).kind)) continue;
+    if (types !== undefined && !types.includes(event.type)) continue;
     if (found.push(event) === batchSize) break;
   }
   return { events: found, position };
