@@ -45,8 +45,11 @@ export const variableOf: Readonly<Record<ServerName, string>> = {
 export const natsServer = (t: Test): Promise<TestServer | undefined> => anyServer(t, 'nats', dropNatsStreams);
 /** The place is a prefix of keys. */
 export const redisServer = (t: Test): Promise<TestServer | undefined> => anyServer(t, 'redis', dropRedisKeys);
-/** The place is a database. */
-export const mongoServer = (t: Test): Promise<TestServer | undefined> => anyServer(t, 'mongodb', dropMongoDatabase);
+/** The place is a database, which the URL names. */
+export const mongoServer = async (t: Test): Promise<TestServer | undefined> => {
+  const server = await anyServer(t, 'mongodb', dropMongoDatabase);
+  return server && { ...server, url: mongoUrlOf(server.url, server.place) };
+};
 /** The place is for the names of streams, which stay: a log is not deleted. Undefined where the environment names none, in CI too. */
 export const eventStoreServer = async (t: Test): Promise<TestServer | undefined> => {
   const url = process.env[variableOf.eventstore];
@@ -56,7 +59,19 @@ export const eventStoreServer = async (t: Test): Promise<TestServer | undefined>
 /** Servers of this test alone, that it may kill, freeze and wipe. Undefined as above. */
 export const ownNatsServer = (t: Test): Promise<OwnServer | undefined> => ownServer(t, 'nats');
 export const ownRedisServer = (t: Test): Promise<OwnServer | undefined> => ownServer(t, 'redis');
-export const ownMongoServer = (t: Test): Promise<OwnServer | undefined> => ownServer(t, 'mongodb');
+export const ownMongoServer = async (t: Test): Promise<OwnServer | undefined> => {
+  const server = await ownServer(t, 'mongodb');
+  return server && { ...server, url: mongoUrlOf(server.url, server.place) };
+};
+
+/** The URL of that database on the server of another. */
+export const mongoUrlOf = (url: string, database: string): string => {
+  const [, server = '', before = '', query = ''] = /^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/([^?]*))?(\?.*)?$/.exec(url) ?? [];
+  // Who logs in is known to the database that the URL named.
+  const needsSource = server.includes('@') && !/[?&]authSource=/i.test(query);
+  const source = needsSource ? `${query === '' ? '?' : '&'}authSource=${before === '' ? 'admin' : before}` : '';
+  return `${server}/${database}${query}${source}`;
+};
 
 /** Whether tests that need that server run here. */
 export const isThere = (name: ServerName): boolean => process.env[variableOf[name]] !== undefined || canStart(name);

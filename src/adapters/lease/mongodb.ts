@@ -1,0 +1,129 @@
+/**
+ * Leases as documents of MongoDB, one for each name. Every call is one conditional change of one document, and the server compares and
+ * counts by its own clock (`$$NOW`). A release leaves the document, for the next fence continues from it.
+ */
+import type { Clock } from '../../domain/ports/clock.js';
+import type { Lease, Leases } from '../../domain/ports/lease.js';
+import type { Logger } from '../../domain/ports/logger.js';
+import { isDuplicateKey, openMongo, type Collection, type Db } from '../mongodb/client.js';
+
+export type MongoLeasesOptions = Readonly<{
+  url: string;
+  setting?: string;
+  logger: Logger;
+  /** Only for `untilMs`, which is a hint. */
+  clock: Clock;
+  /** A name that never comes again, for this client. */
+  freshName: () => string;
+}>;
+
+/** Rejects where the server cannot be used. */
+export const openMongoLeases = async ({ clock, freshName, ...server }: MongoLeasesOptions): Promise<Leases> => {
+  const mongo = await openMongo(server);
+  try {
+    return await leasesOn(mongo.db, { clock, instance: freshName(), close: mongo.close });
+  } catch (error) {
+    await mongo.close();
+    throw error;
+  }
+};
+
+/** `_id`: the name. `instance`: the client that asked last for the holder. */
+type Row = { _id: string; holder: string; instance: string; fence: number; endsAt: Date };
+
+type Parts = Readonly<{
+  clock: Clock;
+  instance: string;
+  close: () => Promise<void>;
+  collection?: string;
+  /** What stands for the time of the server in an expression; tests have it stand still. */
+  serverNow?: () => Date | typeof NOW;
+}>;
+
+const NOW = '$$NOW';
+const BEFORE_ALL = new Date(0);
+
+/**
+ * Names that were used once, such as those of workers, are forgotten so long after their end. A fence begins at the milliseconds of the
+ * server's clock, so one that is given after that is higher than the forgotten one unless the clock was set back by as much.
+ */
+const forgottenAfterMs = 7 * 24 * 60 * 60 * 1000;
+
+/** What is acknowledged is on the disks of a majority. */
+const durable = { writeConcern: { w: 'majority', journal: true } } as const;
+
+/** The leases in a database. */
+export const leasesOn = async (db: Db, parts: Parts): Promise<Leases> => {
+  const { clock, instance, close, collection = 'leases', serverNow = () => NOW } = parts;
+  const leases = db.collection<Row>(collection);
+  await leases.deleteMany({ $expr: { $lt: ['$endsAt', { $subtract: [serverNow(), forgottenAfterMs] }] } }, durable);
+  let closed: Promise<void> | undefined;
+
+  const leaseOf = ({ _id, holder, fence }: Row, leftMs: number): Lease => ({
+    name: _id,
+    holder,
+    fence,
+    untilMs: Math.ceil(clock.now() + leftMs),
+  });
+
+  return {
+    acquire: async (name, holder, ttlMs) => {
+      const row = await take(leases, name, { holder, instance, ttlMs, now: serverNow() });
+      return row?.holder === holder ? leaseOf(row, ttlMs) : undefined;
+    },
+    renew: async ({ name, fence }, ttlMs) => {
+      const now = serverNow();
+      const isHeld = { _id: name, fence, $expr: { $gt: ['$endsAt', now] } };
+      const longer = [{ $set: { endsAt: { $add: [now, ttlMs] } } }];
+      const row = await leases.findOneAndUpdate(isHeld, longer, { ...durable, returnDocument: 'after' });
+      return row === null ? undefined : leaseOf(row, ttlMs);
+    },
+    release: async ({ name, fence }) => void (await leases.updateOne({ _id: name, fence }, ended(serverNow()), durable)),
+    read: async (name) => {
+      const now = serverNow();
+      const [row] = await leases
+        .aggregate<Row & { leftMs: number }>([
+          { $match: { _id: name, $expr: { $gt: ['$endsAt', now] } } },
+          { $project: { holder: 1, fence: 1, leftMs: { $subtract: ['$endsAt', now] } } },
+        ])
+        .toArray();
+      return row && leaseOf(row, row.leftMs);
+    },
+    close: () => (closed ??= leases.updateMany({ instance }, ended(serverNow()), durable).then(close, close)),
+  };
+};
+
+const ended = (now: Date | typeof NOW) => [{ $set: { endsAt: { $min: ['$endsAt', now] } } }];
+
+type Asked = Readonly<{ holder: string; instance: string; ttlMs: number; now: Date | typeof NOW }>;
+
+/** Out: the document as it now stands, whoever holds the name. */
+const take = async (leases: Collection<Row>, name: string, asked: Asked): Promise<Row | null> => {
+  const change = takenIfFree(asked);
+  const options = { ...durable, upsert: true, returnDocument: 'after' } as const;
+  try {
+    return await leases.findOneAndUpdate({ _id: name }, change, options);
+  } catch (error) {
+    // Another made the document in this moment; now it is there for both.
+    if (!isDuplicateKey(error)) throw error;
+    return await leases.findOneAndUpdate({ _id: name }, change, options);
+  }
+};
+
+/** A change that gives the name to who asks where it is free or theirs, and else changes nothing. */
+const takenIfFree = ({ holder, instance, ttlMs, now }: Asked) => {
+  const isFree = { $lte: [{ $ifNull: ['$endsAt', BEFORE_ALL] }, now] };
+  const isGiven = { $or: [isFree, { $eq: ['$holder', { $literal: holder }] }] };
+  const orAsBefore = (given: unknown, before: string) => ({ $cond: [isGiven, given, before] });
+  const nextFence = { $max: [{ $add: [{ $ifNull: ['$fence', 0] }, 1] }, { $toDouble: { $toLong: now } }] };
+  return [
+    {
+      $set: {
+        holder: orAsBefore({ $literal: holder }, '$holder'),
+        instance: orAsBefore({ $literal: instance }, '$instance'),
+        fence: { $cond: [isFree, nextFence, '$fence'] },
+        endsAt: orAsBefore({ $add: [now, ttlMs] }, '$endsAt'),
+      },
+    },
+  ];
+};
