@@ -37,7 +37,7 @@ import { openStuckWork, type StuckWork } from './processors/stuck.js';
 import { sealLedgerWorker } from './processors/seal-ledger.js';
 import { sweepWorker } from './processors/sweep.js';
 import { makeProjections } from './projections/index.js';
-import { caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-writes.js';
+import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-writes.js';
 import { makeQueries } from './projections/queries.js';
 import { watchBacklogsWorker } from './projections/watch-backlogs.js';
 import { makeRunner, type Runner } from './projections/runner.js';
@@ -69,6 +69,8 @@ export type App = Readonly<{
 
 /** Between two batches of a projection: under load more events share a write. Who asks for a list that lags ends the pause. */
 const PROJECTION_PAUSE_MS = 200;
+/** How often a request that waits for the read models of another process looks how far they are. */
+const LOOK_EVERY_MS = 25;
 
 export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies' | 'rewrapsKeys'> & Readonly<{ mailer?: Mailer }>;
 
@@ -190,10 +192,20 @@ const openRunners = async (engine: Engine, leasing: LeaseDeps): Promise<Runners>
   const runners = new Map<string, Runner>();
   for (const projection of makeProjections(engine.limits)) {
     const store = await engine.readModels.projection(projection.name, projection.collections);
-    const pause = (signal: AbortSignal): Promise<void> => wait(PROJECTION_PAUSE_MS, undefined, { signal }).catch(() => {});
+    const after = (ms: number) => (signal: AbortSignal) => wait(ms, undefined, { signal }).catch(() => {});
     const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
       underLease(leasing, `project-${projection.name}`, signal, (held) => work(held.signal));
-    runners.set(projection.name, makeRunner(projection, { eventLog: engine.eventLog, clock: engine.clock, store, pause, lead }));
+    runners.set(
+      projection.name,
+      makeRunner(projection, {
+        eventLog: engine.eventLog,
+        clock: engine.clock,
+        store,
+        pause: after(PROJECTION_PAUSE_MS),
+        look: after(LOOK_EVERY_MS),
+        lead,
+      }),
+    );
   }
   return runners;
 };
@@ -268,6 +280,16 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, ...p
     bodyChecks,
     commands: makeCommands(parts),
     queries: makeQueries({ readModels, clock, limits, awaitOwnWrites }),
+    positions: {
+      written: writes.newest,
+      head: parts.eventLog.head,
+      reached: async (position, withinMs) => {
+        await Promise.all([
+          caughtUpTo(runners.values(), position, withinMs),
+          parts.statesCaughtUp(position, AbortSignal.timeout(withinMs)),
+        ]);
+      },
+    },
     ...(mailbox === undefined || mailboxToken === undefined ? {} : { mailbox: { mails: mailbox.mailbox, token: mailboxToken } }),
     health,
     version,

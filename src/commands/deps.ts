@@ -50,6 +50,8 @@ export type CommandDeps = CommandPorts &
   Readonly<{
     /** Follows the log until the signal aborts, so that the states below are served from memory. */
     followStates: (signal: AbortSignal) => Promise<void>;
+    /** Resolves when those states hold what stands up to that position, or the signal aborts. */
+    statesCaughtUp: (position: number, signal: AbortSignal) => Promise<void>;
     /** Resolves when what was appended before the call holds in every process that serves. */
     whenHeldEverywhere: () => Promise<void>;
     template: Load<TemplateState>;
@@ -85,6 +87,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     joinSends: joinedCalls(),
     backlog: openBacklog(ports.limits),
     followStates: states.follow,
+    statesCaughtUp: states.caughtUp,
     whenHeldEverywhere: async () => {
       if (!(await servesAlone())) await ports.clock.sleep(freshnessMs, new AbortController().signal);
     },

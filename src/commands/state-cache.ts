@@ -30,6 +30,8 @@ export type StateCache = Readonly<{
   eventLog: EventLog;
   /** Follows the log until the signal aborts; without it every state is read. */
   follow: (signal: AbortSignal) => Promise<void>;
+  /** Resolves when no state from memory is older than that position, or the signal aborts. */
+  caughtUp: (position: Position, signal: AbortSignal) => Promise<void>;
 }>;
 
 /** The kinds of stream whose states are kept. */
@@ -53,6 +55,7 @@ export const openStateCache = (ports: StateCachePorts): StateCache => {
         freshness.end();
       }
     },
+    caughtUp: freshness.caughtUp,
   };
 };
 
@@ -167,6 +170,7 @@ type Freshness = Readonly<{
   reached: (position: Position) => void;
   end: () => void;
   isFresh: () => boolean;
+  caughtUp: StateCache['caughtUp'];
 }>;
 
 /** The head of the log is asked for at most twice within the bound, and only while states are asked for. */
@@ -178,6 +182,10 @@ const openFreshness = ({ store, clock, freshnessMs }: StateCachePorts): Freshnes
   /** Where the log ended at a moment; the subscription is not there yet. */
   let ahead: Readonly<{ position: Position; atMs: number }> | undefined;
   let isAsking = false;
+  const waiting = new Set<() => void>();
+  const wakeAll = (): void => {
+    for (const wake of [...waiting]) wake();
+  };
 
   const settle = (): void => {
     if (ahead === undefined || position < ahead.position) return;
@@ -208,9 +216,14 @@ const openFreshness = ({ store, clock, freshnessMs }: StateCachePorts): Freshnes
     reached: (reached) => {
       position = reached;
       settle();
+      if (waiting.size > 0) wakeAll();
     },
     end: () => {
       isFollowing = false;
+      wakeAll();
+    },
+    caughtUp: async (wanted, signal) => {
+      while (isFollowing && position < wanted && !signal.aborted) await nextWake(waiting, signal);
     },
     isFresh: () => {
       if (!isFollowing) return false;
@@ -220,3 +233,14 @@ const openFreshness = ({ store, clock, freshnessMs }: StateCachePorts): Freshnes
     },
   };
 };
+
+const nextWake = (waiting: Set<() => void>, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      waiting.delete(done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    waiting.add(done);
+    signal.addEventListener('abort', done, { once: true });
+  });

@@ -5,6 +5,7 @@ import type { Caller } from '../commands/caller.js';
 import type { Commands } from '../commands/index.js';
 import type { Permission } from '../domain/api-key/permissions.js';
 import type { ErrorCode } from '../domain/errors.js';
+import type { TeamId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { BodyChecks } from '../domain/ports/body-checks.js';
 import type { Clock } from '../domain/ports/clock.js';
@@ -31,6 +32,16 @@ export type HttpSettings = Readonly<{
   logLevel?: string;
 }>;
 
+/** Where what callers write stands in the log, and the wait until it is shown. */
+export type Positions = Readonly<{
+  /** The position of the newest event that this process wrote for the team; 0 where there is none. */
+  written: (teamId: TeamId) => number;
+  /** The position of the newest event of the log. */
+  head: () => Promise<number>;
+  /** Waits, at most `withinMs`, until this process shows everything up to that position. */
+  reached: (position: number, withinMs: number) => Promise<void>;
+}>;
+
 export type HttpDeps = Readonly<{
   settings: HttpSettings;
   limits: Limits;
@@ -42,6 +53,7 @@ export type HttpDeps = Readonly<{
   bodyChecks: BodyChecks;
   commands: Commands;
   queries: Queries;
+  positions: Positions;
   /** The built-in mailbox, where it takes the mail, and the token of the link that opens it. */
   mailbox?: Readonly<{ mails: Mailbox; token: string }>;
   health: Health;
@@ -85,6 +97,8 @@ declare module 'fastify' {
     isLargeBody: boolean;
     /** Of a large body under an Idempotency-Key: its canonical form (RFC 8785), made where it was read. */
     canonicalBody: string | Uint8Array | undefined;
+    /** Of a write: what `Positions.written` was before it. */
+    writtenBefore: number | undefined;
     /** The API key of the caller, for the log. */
     keyId: string | null;
   }

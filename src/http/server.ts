@@ -15,6 +15,7 @@ import type { DescribedRoute } from './openapi/document.js';
 import { mailboxCookieName } from './hooks/mailbox-cookie.js';
 import { policyOf } from './hooks/rate-policy.js';
 import { registerReference, registerSwagger } from './openapi/reference.js';
+import { awaitPosition, isWrite, tellPosition } from './hooks/position.js';
 import { checkQuery } from './hooks/query.js';
 import { requestIds } from './hooks/request-id.js';
 import { isPlain, stringify } from './hooks/serialization.js';
@@ -122,6 +123,7 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
         unknownId: route.config?.unknownId,
         media: route.config?.media,
         mailbox: route.config?.mailbox === true,
+        writes: route.config?.mailbox !== true && isWrite(method, route.config?.access),
         uploads: route.config?.uploads === true,
         etag: route.config?.etag === true,
         conditional: route.config?.conditional === true,
@@ -164,6 +166,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   app.decorateRequest('keyId', null);
   app.decorateRequest('isLargeBody', false);
   app.decorateRequest('canonicalBody', undefined);
+  app.decorateRequest('writtenBefore', undefined);
   const routes = watchRoutes(app);
 
   app.removeAllContentTypeParsers();
@@ -174,6 +177,8 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   });
   app.addHook('onRequest', admission(deps));
   app.addHook('onRequest', checkQuery);
+  app.addHook('preHandler', awaitPosition(deps));
+  app.addHook('onSend', tellPosition(deps));
   if (logsRequests(deps.settings.logLevel)) app.addHook('onResponse', accessLog(deps.logger));
 
   await registerSwagger(app, deps);

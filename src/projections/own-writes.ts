@@ -7,6 +7,8 @@ export type OwnWrites = Readonly<{
   note: (stream: string, teamId: string, position: number) => void;
   /** The position of the newest event that this process appended for the team, by kind of stream. */
   of: (teamId: TeamId) => ReadonlyMap<string, number>;
+  /** The position of the newest of them, 0 where there is none. */
+  newest: (teamId: TeamId) => number;
 }>;
 
 export const openOwnWrites = (): OwnWrites => {
@@ -15,9 +17,12 @@ export const openOwnWrites = (): OwnWrites => {
     note: (stream, teamId, position) => {
       let byKind = positions.get(teamId);
       if (byKind === undefined) positions.set(teamId, (byKind = new Map()));
-      byKind.set(splitStream(stream).kind, position);
+      const { kind } = splitStream(stream);
+      // Answers of appends that were under way together may come in any order.
+      byKind.set(kind, Math.max(position, byKind.get(kind) ?? 0));
     },
     of: (teamId) => positions.get(teamId) ?? new Map<string, number>(),
+    newest: (teamId) => Math.max(0, ...(positions.get(teamId)?.values() ?? [])),
   };
 };
 
@@ -31,4 +36,12 @@ export const caughtUpWith = async (runners: Iterable<Runner>, written: ReadonlyM
   if (behind.length === 0) return;
   const signal = AbortSignal.timeout(withinMs);
   await Promise.all(behind.map(({ runner, position }) => runner.caughtUp(position, signal)));
+};
+
+/** The same for a position that was given: what all read models have folded of up to there, whoever wrote it. */
+export const caughtUpTo = async (runners: Iterable<Runner>, position: number, withinMs: number): Promise<void> => {
+  const behind = [...runners].filter((runner) => runner.position() < position);
+  if (behind.length === 0) return;
+  const signal = AbortSignal.timeout(withinMs);
+  await Promise.all(behind.map((runner) => runner.caughtUp(position, signal)));
 };

@@ -12,6 +12,8 @@ export type RunnerDeps = Readonly<{
   clock: Pick<Clock, 'monotonic'>;
   /** Awaited after a batch that was not full, so that more events share the next write. Ends early at the signal. */
   pause: (signal: AbortSignal) => Promise<void>;
+  /** Awaited before the checkpoint of another process is looked at again. Default: `pause`. */
+  look?: (signal: AbortSignal) => Promise<void>;
   /** Runs the worker's work while this process is the one that projects; default: at once. */
   lead?: (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
 }>;
@@ -35,7 +37,7 @@ const CHECKPOINT_EVERY_MS = 1_000;
 
 export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => {
   const { kinds } = projection;
-  const { lead = (signal, work) => work(signal) } = deps;
+  const { lead = (signal, work) => work(signal), look = deps.pause } = deps;
   const { waiting, wakeAll, pause, hurry } = openWaiting(deps);
   let reached = 0;
   /** Where another process projects, how far it is stands in the checkpoint alone. */
@@ -44,6 +46,10 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
   const advance = (position: number): void => {
     reached = position;
     wakeAll();
+  };
+
+  const lookAtCheckpoint = async (): Promise<void> => {
+    reached = Math.max(reached, (await deps.store.checkpoint()).position);
   };
 
   const followOn = async (signal: AbortSignal): Promise<void> => {
@@ -76,10 +82,13 @@ export const makeRunner = (projection: Projection, deps: RunnerDeps): Runner => 
     isBehind: (position) => leading && reached < position,
     caughtUp: async (position, signal) => {
       while (reached < position && !signal.aborted) {
-        if (!leading) reached = Math.max(reached, (await deps.store.checkpoint()).position);
+        if (!leading) await lookAtCheckpoint();
         const next = await firstAfter(deps.eventLog, reached, kinds);
         if (next === undefined || next > position) return;
-        if (reached < next) await (leading ? progressed(waiting, hurry, signal) : deps.pause(signal));
+        while (reached < next && !signal.aborted) {
+          if (leading) await progressed(waiting, hurry, signal);
+          else await look(signal).then(lookAtCheckpoint);
+        }
       }
     },
   };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
-import { startTestApp, type TestApp } from '../support/app.js';
+import { sendBody, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
@@ -96,4 +96,37 @@ await t.test('the first key is shown by the first process that serves requests, 
     await http.stop();
   }
   t.equal(shown.length, 1);
+});
+
+await t.test('what one process writes another shows to the reader who says its position', async (t) => {
+  const { start } = await split(t);
+  const [writing, reading] = [await start('http'), await start('http')];
+  await start('project').then((app) => app.whenCaughtUp());
+  const [sample] = (await writing.call<{ data: { id: string }[] }>('GET', '/api/templates?limit=1')).body.data;
+  const { subject, schema } = (await writing.call('GET', `/api/templates/${sample?.id}`)).body;
+  const body = { name: 'x', subject, schema, variables: [] };
+  for (let round = 0; round < 20; round += 1) {
+    const created = await writing.call<{ id: string }>('POST', '/api/templates', { ...body, slug: `seen-elsewhere-${round}` });
+    t.equal(created.status, 201, created.text);
+    const position = String(created.headers['x-sealpost-position']);
+    const list = await reading.call<{ data: { id: string }[] }>('GET', '/api/templates?limit=100', undefined, {
+      'x-sealpost-position': position,
+    });
+    t.ok(
+      list.body.data.some(({ id }) => id === created.body.id),
+      `round ${round} at ${position}`,
+    );
+    const renamed = await writing.call('PATCH', `/api/templates/${created.body.id}`, { name: `round ${round}` });
+    const again = await reading.call('GET', `/api/templates/${created.body.id}`, undefined, {
+      'x-sealpost-position': String(renamed.headers['x-sealpost-position']),
+    });
+    t.equal(again.body['name'], `round ${round}`);
+  }
+  const [sent, key] = [await writing.call('POST', '/api/emails/send', sendBody(), { 'idempotency-key': 'a' }), { 'idempotency-key': 'a' }];
+  const repeated = await reading.call('POST', '/api/emails/send', sendBody(), { ...key, authorization: `Bearer ${writing.key}` });
+  t.equal(repeated.headers['idempotency-replayed'], 'true');
+  t.ok(
+    Number(repeated.headers['x-sealpost-position']) >= Number(sent.headers['x-sealpost-position']),
+    'a repeated answer stands no earlier',
+  );
 });

@@ -374,6 +374,16 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
   };
 };
 
+/** Each write of these commands stands one position further than the one before; the head is at 900. */
+const fakePositions = (calls: Call[]): HttpDeps['positions'] => {
+  let position = 0;
+  return {
+    written: () => (position += 1),
+    head: async () => 900,
+    reached: async (...given) => void calls.push(['reached', ...given]),
+  };
+};
+
 const fakeQueries = (calls: Call[]): Queries => ({
   listEmails: async (teamId, filter, paging) => {
     calls.push(['listEmails', teamId, filter, paging]);
@@ -523,6 +533,7 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
     bodyChecks: checksHere({ ...defaultLimits, ...options.limits }, checkedApart),
     commands: fakeCommands(calls, during),
     queries: fakeQueries(calls),
+    positions: fakePositions(calls),
     ...(options.mailbox === undefined ? {} : { mailbox: { mails: options.mailbox, token: MAILBOX_TOKEN } }),
     health: { accepting: () => accepting.value, workers: () => workers, log: () => log.value, noted: () => noted },
     version: '1.2.3',

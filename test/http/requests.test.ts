@@ -702,3 +702,30 @@ void t.test('the place of a fault is found wherever JSON.parse finds one', async
   );
   t.equal(jsonFaultAt(`"${'x'.repeat(5_000_000)}`), 5_000_001, 'a long string needs no deep stack');
 });
+
+void t.test('the answer of a write tells its position, and a request that carries one waits for it', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  const headers = { ...bearer('unlimited'), 'content-type': 'application/json' };
+  const wrote = await app.inject({ method: 'POST', url: '/api/emails/send', headers, payload: sendBody });
+  t.equal(wrote.headers['x-sealpost-position'], '2');
+  t.notOk((await app.inject({ url: '/api/emails', headers })).headers['x-sealpost-position'], 'a read has none');
+  const refused = await app.inject({ method: 'POST', url: '/api/emails/send', headers, payload: {} });
+  t.notOk(refused.headers['x-sealpost-position'], 'nor has what was refused');
+  calls.length = 0;
+  await app.inject({ url: '/api/emails', headers: { ...headers, 'x-sealpost-position': '9007199254740991' } });
+  t.same(calls.slice(0, 1), [['reached', Number.MAX_SAFE_INTEGER, 250]]);
+  for (const position of ['', '-1', '1e3', ' ', '9007199254740992', '99999999999999999', 'x']) {
+    const wrong = await app.inject({ url: '/api/emails', headers: { ...headers, 'x-sealpost-position': position } });
+    t.match(wrong.json(), { statusCode: 400, code: 'VALIDATION_ERROR', errors: [{ field: 'X-Sealpost-Position' }] }, position);
+  }
+});
+
+void t.test('a write that appends nothing stands at the head of the log', async (t) => {
+  const made = fakes();
+  const app = await buildServer({ ...made.deps, positions: { ...made.deps.positions, written: () => 7 } });
+  t.teardown(() => app.close());
+  const headers = { ...bearer('unlimited'), 'content-type': 'application/json' };
+  const repeated = await app.inject({ method: 'POST', url: '/api/emails/send', headers, payload: sendBody });
+  t.equal(repeated.headers['x-sealpost-position'], '900');
+});

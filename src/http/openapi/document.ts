@@ -27,6 +27,8 @@ export type DescribedRoute = Readonly<{
   uploads: boolean;
   /** The cookie of the mailbox's link serves in place of a key. */
   mailbox: boolean;
+  /** The answer tells where in the log what was written stands. */
+  writes: boolean;
   /** The media types that the answer may have where it is no JSON. */
   media: string | readonly string[] | undefined;
   examples: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>> | undefined;
@@ -89,6 +91,7 @@ const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
     headers: {
       ...rateHeaders,
       ...(route.etag ? { ETag: { $ref: '#/components/headers/ETag' } } : {}),
+      ...(route.writes ? { 'X-Sealpost-Position': { $ref: '#/components/headers/Position' } } : {}),
       ...(route.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' } } : {}),
     },
   }));
@@ -134,6 +137,7 @@ const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
   const parameters = [
     ...(Array.isArray(raw['parameters']) ? (raw['parameters'] as readonly Json[]) : []).map(withStyle),
     ...(route.idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(route.access === 'public' || route.mailbox ? [] : [{ $ref: '#/components/parameters/Position' }]),
     ...(route.conditional ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
   ];
   return {
@@ -163,6 +167,7 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
     RateLimitReset: integerHeader('When the window ends, in seconds since 1970'),
     RetryAfter: integerHeader('Seconds to wait'),
     ETag: stringHeader('The revision of the record, for `If-Match`'),
+    Position: stringHeader('Up to where in the log the write stands: sent with the next read, that shows it, whichever process answers'),
     IdempotencyReplayed: stringHeader('`true` where this is the stored answer of an earlier request with the same key'),
   },
   parameters: {
@@ -173,6 +178,14 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
       description:
         'Makes the call safe to repeat: the same key with the same body gets the stored answer, nothing is done twice. With another body: 400 `IDEMPOTENCY_KEY_REUSED`.',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
+    },
+    Position: {
+      name: 'X-Sealpost-Position',
+      in: 'header',
+      required: false,
+      description:
+        'What an earlier answer gave in the same header. The request then waits, at most 250 ms, until the process that answers it shows everything up to there.',
+      schema: { type: 'string', pattern: '^[0-9]{1,16}$' },
     },
     IfMatch: {
       name: 'If-Match',

@@ -8,7 +8,7 @@ import { coerceQuery } from '../hooks/validation.js';
 import { createApiKeyExamples } from '../../api/examples.js';
 import { PagingQuerySchema } from '../../api/queries.js';
 import { pagingOf } from '../query-values.js';
-import { OWN_WRITES_WAIT_MS } from './emails.js';
+import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 

@@ -15,7 +15,7 @@ import { coerceQuery } from '../hooks/validation.js';
 import { createAssetExamples } from '../../api/examples.js';
 import { AssetListQuerySchema } from '../../api/queries.js';
 import { pagingOf, searchOf } from '../query-values.js';
-import { OWN_WRITES_WAIT_MS } from './emails.js';
+import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
 

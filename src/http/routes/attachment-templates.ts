@@ -27,7 +27,7 @@ import {
 } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/queries.js';
 import { pagingOf, templateFilterOf } from '../query-values.js';
-import { OWN_WRITES_WAIT_MS } from './emails.js';
+import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 

@@ -29,12 +29,10 @@ import { coerceQuery } from '../hooks/validation.js';
 import { bulkDeleteExamples, retryManyExamples, sendExamples } from '../../api/examples.js';
 import { EmailListQuerySchema } from '../../api/queries.js';
 import { nextTurn } from '../../shared/next-turn.js';
+import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
 import { emailFilterOf, momentOf, pagingOf } from '../query-values.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
-
-/** How long a list waits for the read models to hold what its own process wrote just before. */
-export const OWN_WRITES_WAIT_MS = 250;
 
 /** A malformed id is answered as an unknown one. */
 const emailIdOf = (text: string): EmailId => {
