@@ -1,0 +1,65 @@
+/**
+ * Reads of the live generation. Which one that is, is known from the last read, and asked for again beside each: where another has been put
+ * in its place meanwhile, the read is made again.
+ */
+import type { CollectionSpec } from '../../domain/ports/read-models.js';
+import type { Db } from '../mongodb/client.js';
+import type { Catalog, Projection } from './mongodb-catalog.js';
+import { openGeneration, type Generation } from './mongodb-generation.js';
+
+export type Live = Readonly<{
+  /** `isNothing` is true of what a generation answers that has been dropped. Rejects with Error where there is no such collection. */
+  read: <Result>(
+    collection: string,
+    isNothing: (result: Result) => boolean,
+    work: (generation: Generation) => Promise<Result>,
+  ) => Promise<Result>;
+  generation: (projection: Projection, specs: readonly CollectionSpec[]) => Generation;
+}>;
+
+export const openLive = (db: Db, catalog: Catalog): Live => {
+  /** By collection. */
+  const known = new Map<string, Readonly<{ projection: Projection; generation: Generation }>>();
+  const generations = new Map<string, Generation>();
+
+  const generationOf = ({ name, live }: Projection, specs: readonly CollectionSpec[]): Generation => {
+    const found = generations.get(name);
+    if (found?.number === live) return found;
+    const generation = openGeneration(db, { projection: name, number: live, specs });
+    generations.set(name, generation);
+    return generation;
+  };
+
+  const learn = async (collection: string, projection: Projection | undefined) => {
+    const owner = projection ?? (await catalog.projectionOf(collection));
+    const specs = owner === undefined ? [] : await catalog.specsOf(owner.version);
+    if (owner === undefined || !specs.some(({ name }) => name === collection)) {
+      known.delete(collection);
+      throw new Error(`there is no collection ${collection}`);
+    }
+    const found = { projection: owner, generation: generationOf(owner, specs) };
+    known.set(collection, found);
+    return found;
+  };
+
+  return {
+    generation: generationOf,
+    read: async (collection, isNothing, work) => {
+      let found = known.get(collection) ?? (await learn(collection, undefined));
+      for (;;) {
+        const { projection, generation } = found;
+        const [outcome, beside] = await Promise.allSettled([work(generation), catalog.projection(projection.name)]);
+        if (beside.status === 'rejected') throw beside.reason;
+        let now = beside.value;
+        if (now?.live === projection.live) {
+          if (outcome.status === 'rejected') throw outcome.reason;
+          if (!isNothing(outcome.value)) return outcome.value;
+          // It may have been dropped after the catalog was read.
+          now = await catalog.projection(projection.name);
+          if (now?.live === projection.live) return outcome.value;
+        }
+        found = await learn(collection, now);
+      }
+    },
+  };
+};
