@@ -41,12 +41,15 @@ import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from './proje
 import { makeQueries } from './projections/queries.js';
 import { watchBacklogsWorker } from './projections/watch-backlogs.js';
 import { makeRunner, type Runner } from './projections/runner.js';
+import { openMetrics, type Metrics } from './metrics.js';
+import { openLogger } from './adapters/logger/pino.js';
+import type { Processor } from './processors/declaration.js';
 import { mailboxTokenOf } from './mailbox-link.js';
 import { watchCommits } from './health-watch.js';
 import { warnOfLog } from './log-health.js';
 import { openServiceHealth } from './service-health.js';
 import { begin } from './starting.js';
-import { holdRole } from './stores.js';
+import { diskOf, holdRole } from './stores.js';
 import { openServing } from './serving.js';
 import { sayImpliedDeletes } from './start-notices.js';
 import { bringToRest } from './stopping.js';
@@ -61,6 +64,8 @@ export type App = Readonly<{
   showFirstKey: (show: (key: string) => void) => Promise<void>;
   /** The token of the link that opens the built-in mailbox, where mail goes there. */
   mailboxToken: string | undefined;
+  /** Where the figures are answered; undefined: nowhere. */
+  metricsPort: number | undefined;
   /** Resolves when the read models have every event that was appended before the call. */
   whenCaughtUp: () => Promise<void>;
   /** Refuses requests, drains deliveries, writes what is pending, closes. Safe to call twice. */
@@ -88,16 +93,19 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const mailCopies: MailCopies = { forgetCopies: (messageId) => forgetCopies(messageId) };
   const clock = openClock(options.clock);
   const commits = watchCommits(clock);
-  const wrapStore = (store: EventStore): EventStore => commits.watched(options.wrapStore?.(store) ?? store);
-  const ports = { clock, wrapStore, mailCopies, onAppended: writes.note, servesAlone: () => servesAlone() };
+  const logger = options.logger ?? openLogger({ level: config.logLevel });
+  const metrics = await openMetrics(config, { clock, logger });
+  const wrapStore = (store: EventStore): EventStore => metrics.store(commits.watched(options.wrapStore?.(store) ?? store));
+  const measured = { wrapRenderer: metrics.renderer, wrapGenerator: metrics.generator };
+  const ports = { clock, logger, wrapStore, ...measured, mailCopies, onAppended: writes.note, servesAlone: () => servesAlone() };
   const engine = await openServiceEngine(config, { ...options, ...ports });
-  const leases = await openLeases(config, engine);
+  const leases = metrics.leases(await openLeases(config, engine));
   const leasing: LeaseDeps = { ...engine, leases, worker: engine.ids.uuid() };
   await warnOfLog(engine);
   const clockTrust = await openTrust(config, engine, clock);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
   await begin(engine, leasing, isServing ? pendingKey : undefined);
-  const surroundings = await openSurroundings(config, options, { ...engine, leases });
+  const surroundings = await openSurroundings(config, options, { ...engine, leases, metrics });
   forgetCopies = surroundings.mailbox?.mailbox.forgetCopies ?? forgetCopies;
   const runners = await openRunners(engine, leasing);
   const cutOff = new AbortController();
@@ -110,13 +118,14 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
   const servingWorkers = isServing ? [serving.worker, watchBacklogsWorker(engine)] : [];
   const health = openServiceHealth({ config, engine, supervisor, stuck, runners, commits, clockTrust });
-  supervisor.start([clockTrust.worker, health.worker, ...workers.projecting, ...workers.processing, ...servingWorkers]);
+  let accepting = true;
+  const parts = { ...engine, ...surroundings, runners, health: health.of(() => accepting) };
+  const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });
+  supervisor.start([clockTrust.worker, health.worker, ...measuring, ...workers.projecting, ...workers.processing, ...servingWorkers]);
   if (isServing) await serving.whenSeen;
   if (config.roles.includes('project')) void sayImpliedDeletes(engine, runners, cutOff.signal);
 
-  let accepting = true;
-  const parts = { ...engine, ...surroundings, runners, writes, health: health.of(() => accepting) };
-  const server = await buildServer(httpDeps(config, parts));
+  const server = await buildServer(httpDeps(config, { ...parts, writes }));
   const shutDown = async (): Promise<void> => {
     accepting = false;
     const whenProjected = (signal: AbortSignal) => caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
@@ -131,6 +140,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     engine,
     showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
     mailboxToken: surroundings.mailboxToken,
+    metricsPort: metrics.port(),
     whenCaughtUp: () => caughtUp(engine, runners, new AbortController().signal),
     stop: () => (stopping ??= shutDown()),
   };
@@ -150,21 +160,22 @@ type Surroundings = Readonly<{
   bus: Bus;
   limiter: Limiter;
   bodyChecks: BodyChecks;
+  metrics: Metrics;
   close: () => Promise<void>;
 }>;
 
 const openSurroundings = async (
   config: Config,
   options: AppOptions,
-  engine: Engine & Readonly<{ leases: Leases }>,
+  engine: Engine & Readonly<{ leases: Leases; metrics: Metrics }>,
 ): Promise<Surroundings> => {
-  const { clock, ids, leases, limits, logger } = engine;
+  const { clock, ids, leases, limits, logger, metrics } = engine;
   const mailbox =
     config.smtp.url === undefined
       ? await openMailbox({ file: join(config.dataDir, 'mailbox.db'), clock, ids, messagesMax: limits.mailboxMessagesMax, logger })
       : undefined;
-  const mailer = options.mailer ?? openMailer(config, mailbox, engine);
-  const bus = await openBus(config, engine);
+  const mailer = metrics.mailer(options.mailer ?? openMailer(config, mailbox, engine));
+  const bus = metrics.bus(await openBus(config, engine));
   const limiter = await openLimiter(config, engine);
   const bodyChecks = openBodyChecks({ file: new URL('./http/json/checks-apart.js', import.meta.url), settings: limits, clock, logger });
   return {
@@ -175,7 +186,9 @@ const openSurroundings = async (
     bus,
     limiter,
     bodyChecks,
+    metrics,
     close: async () => {
+      await metrics.close();
       await bodyChecks.close();
       await mailer.close();
       await mailbox?.close();
@@ -215,7 +228,9 @@ type WorkerParts = Engine &
   LeaseDeps &
   Readonly<{ runners: Runners; stuck: StuckWork; clockTrust: ClockTrust; cutOff: AbortSignal }>;
 
-const makeWorkers = (config: Config, parts: WorkerParts): Readonly<{ projecting: readonly Worker[]; processing: readonly Worker[] }> => {
+type Workers = Readonly<{ projecting: readonly Worker[]; processing: readonly Worker[]; processors: readonly Processor[] }>;
+
+const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
   const { runners, limits, clockTrust } = parts;
   const { mayDestroy, awayMs } = clockTrust;
   const deps: ProcessorDeps = {
@@ -225,9 +240,10 @@ const makeWorkers = (config: Config, parts: WorkerParts): Readonly<{ projecting:
     nextTurn: turnsOfLoop(),
     inFlightMax: limits.lanes,
   };
-  const processors = makeProcessors({ ...parts, mayDestroy, schedule: { delaysMs: config.retryDelaysMs } });
+  const processors = makeProcessors({ ...parts, ...composedOf(parts), mayDestroy, schedule: { delaysMs: config.retryDelaysMs } });
   const overflow = openOverflow();
   return {
+    processors: config.roles.includes('process') ? processors : [],
     projecting: config.roles.includes('project') ? [...runners.values()].map(({ worker }) => worker) : [],
     processing: config.roles.includes('process')
       ? [
@@ -242,6 +258,8 @@ const makeWorkers = (config: Config, parts: WorkerParts): Readonly<{ projecting:
       : [],
   };
 };
+
+const composedOf = ({ metrics: { composed } }: Surroundings) => (composed === undefined ? {} : { composed });
 
 /** The runner of the projection that feeds a collection. */
 const feederOf = (runners: Runners, limits: Engine['limits'], collection: string): Runner => {
@@ -266,7 +284,7 @@ type ServingParts = Engine & Surroundings & Readonly<{ runners: Runners; writes:
 
 const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, ...parts }: ServingParts): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
-  const { readModels, clock, limits, ids, logger, limiter, bodyChecks, health } = parts;
+  const { readModels, clock, limits, ids, logger, limiter, bodyChecks, health, metrics } = parts;
   const awaitOwnWrites: Parameters<typeof makeQueries>[0]['awaitOwnWrites'] = config.roles.includes('project')
     ? (teamId, withinMs) => caughtUpWith(runners.values(), writes.of(teamId), withinMs)
     : async () => {};
@@ -293,5 +311,6 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, ...p
     ...(mailbox === undefined || mailboxToken === undefined ? {} : { mailbox: { mails: mailbox.mailbox, token: mailboxToken } }),
     health,
     version,
+    ...(metrics.answered === undefined ? {} : { answered: metrics.answered }),
   };
 };

@@ -22,6 +22,8 @@ export type Config = Readonly<{
   dataDir: string;
   roles: readonly Role[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** Where figures are answered; undefined: nothing is measured. */
+  metrics: Readonly<{ host: string; port: number }> | undefined;
   /** The master key as given; undefined: it is kept in `masterKeyFile`, and made there where that is allowed. */
   masterKey: string | undefined;
   masterKeyFile: string;
@@ -80,6 +82,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     dataDir,
     roles: readRoles(withDefault('SEALPOST_ROLES')),
     logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
+    metrics: readMetrics(text('SEALPOST_METRICS_PORT'), withDefault('SEALPOST_METRICS_HOST')),
     masterKey,
     masterKeyFile: join(dataDir, 'master.key'),
     urls: readUrls(text, dataDir),
@@ -121,6 +124,9 @@ export const readServeConfig = (environment: Environment = process.env): Config 
       'no mail would leave. Set it to your relay, for example smtp://user:password@mail.example.com:587, or to mailbox: for the built-in mailbox.',
   );
 };
+
+const readMetrics = (port: string | undefined, host: string): Config['metrics'] =>
+  port === undefined ? undefined : { host, port: integer('SEALPOST_METRICS_PORT', port, 0, 65_535) };
 
 /** Of the limits that 1 would make useless: with one document process, a team would hold the last. */
 const limitsMin: Readonly<Partial<Record<(typeof configurableLimits)[number], number>>> = { generatorProcessesMax: 2, stopNoticeMs: 0 };

@@ -16,6 +16,8 @@ import { tellingUnreadable } from './log-health.js';
 import type { Clock } from './domain/ports/clock.js';
 import { matcherOf } from './domain/message/header.js';
 import type { EventStore } from './domain/ports/event-store.js';
+import type { Generator } from './domain/ports/generator.js';
+import type { Renderer } from './domain/ports/renderer.js';
 import type { MailCopies } from './domain/ports/mailbox.js';
 import type { Logger } from './domain/ports/logger.js';
 
@@ -37,6 +39,9 @@ export type EngineOptions = Readonly<{
   /** Stands between the program and its log: how tests let the disk refuse. */
   wrapStore?: (store: EventStore) => EventStore;
   onAppended?: EventLogPorts['onAppended'];
+  /** Stand between the program and its rendering: how that is measured. */
+  wrapRenderer?: (renderer: Renderer) => Renderer;
+  wrapGenerator?: (generator: Generator) => Generator;
   /** Where copies of mails are kept; absent: nowhere. */
   mailCopies?: MailCopies;
   /** What is read and written: how tests run a newer program beside this one. Default: all versions, at the level of the settings. */
@@ -47,6 +52,11 @@ export type EngineOptions = Readonly<{
   rewrapsKeys?: boolean;
 }>;
 
+const same = <Port>(port: Port): Port => port;
+
+const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clock; logger: Logger }>): Generator =>
+  openGenerator({ limits, ...deps, ...(fontsDir === undefined ? {} : { fontsDir }) });
+
 /** In: the settings; a clock and a log of the caller's where given. Rejects where a store cannot be opened. */
 export const openEngine = async (config: Config, options: EngineOptions = {}): Promise<Engine> => {
   const clock = options.clock ?? systemClock();
@@ -55,10 +65,16 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const { limits } = config;
   const stores = await openStores(config, logger, options.rewrapsKeys);
   const { keys, files } = stores;
-  const { onAppended, wrapStore = (opened) => opened, codec = makeCodec(eventVersions, config.writeEvents) } = options;
+  const {
+    onAppended,
+    wrapStore = same,
+    wrapRenderer = same,
+    wrapGenerator = same,
+    codec = makeCodec(eventVersions, config.writeEvents),
+  } = options;
   const store = wrapStore(stores.store);
-  const renderer = openRenderer({ limits });
-  const generator = openGenerator({ limits, clock, logger, ...(config.fontsDir === undefined ? {} : { fontsDir: config.fontsDir }) });
+  const renderer = wrapRenderer(openRenderer({ limits }));
+  const generator = wrapGenerator(openDocuments(config, { clock, logger }));
   const outbound = outboundHttpWhenNeeded();
   const logFaults = openLogFaults();
   const eventLog = openEventLog({

@@ -46,6 +46,13 @@ const named = {
     'http,process,project',
     'What this process does: http (the API), process (delivery, timers), project (read models).',
   ),
+  SEALPOST_METRICS_PORT: setting(
+    'Serving',
+    undefined,
+    'TCP port on which GET /metrics answers figures for Prometheus, without a key. Default: no figures.',
+    '9464',
+  ),
+  SEALPOST_METRICS_HOST: setting('Serving', '127.0.0.1', 'Address that the port of the figures listens on.'),
   SEALPOST_LOG_LEVEL: setting('Serving', 'info', 'debug, info, warn, error or silent.'),
 
   SEALPOST_DATA_DIR: setting('Data', './data', 'Directory of the log, keys, read models, files and mailbox.'),

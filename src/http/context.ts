@@ -58,6 +58,8 @@ export type HttpDeps = Readonly<{
   mailbox?: Readonly<{ mails: Mailbox; token: string }>;
   health: Health;
   version: string;
+  /** Told of each answer, where figures are asked for: the route as its pattern. */
+  answered?: (method: string, route: string, status: number, seconds: number) => void;
 }>;
 
 /** Who may call a route: everybody, or a key with that permission. */

@@ -180,6 +180,12 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   app.addHook('preHandler', awaitPosition(deps));
   app.addHook('onSend', tellPosition(deps));
   if (logsRequests(deps.settings.logLevel)) app.addHook('onResponse', accessLog(deps.logger));
+  const { answered } = deps;
+  if (answered !== undefined)
+    app.addHook('onResponse', (request, reply, done) => {
+      answered(request.method, request.routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1_000);
+      done();
+    });
 
   await registerSwagger(app, deps);
   await registerReference(app, routes, mailboxCookieName(deps.settings.port));

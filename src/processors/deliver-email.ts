@@ -20,7 +20,14 @@ import { makeProcessor } from './processor.js';
 
 export const DELIVER_EMAIL = 'deliver-email';
 
-export type DeliveryDeps = CommandDeps & Readonly<{ logger: Logger; mailer: Mailer; schedule: RetrySchedule }>;
+export type DeliveryDeps = CommandDeps &
+  Readonly<{
+    logger: Logger;
+    mailer: Mailer;
+    schedule: RetrySchedule;
+    /** Told how long the composing of a message took. */
+    composed?: (seconds: number) => void;
+  }>;
 
 export const deliverEmail = (deps: DeliveryDeps): Processor => {
   const { clock, logger, mailer, limits } = deps;
@@ -159,6 +166,7 @@ const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): 
     });
     const addresses = (role: 'to' | 'cc') =>
       content.recipients.flatMap(({ email: address, name }, index) => (accepted.roles[index] === role ? [{ address, name }] : []));
+    const beganMs = deps.composed === undefined ? 0 : deps.clock.monotonic();
     const raw = composeMessage({
       from: { address: content.from.email, name: content.from.name },
       to: addresses('to'),
@@ -176,6 +184,7 @@ const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): 
       ],
       priority: accepted.priority,
     });
+    deps.composed?.((deps.clock.monotonic() - beganMs) / 1_000);
     return { from: content.from.email, raw };
   } catch (fault) {
     if (fault instanceof DomainError) return { reason: 'rendering', text: `${fault.code}: ${fault.message}` };

@@ -1,5 +1,5 @@
 /** How long emails have been waiting, and how many wait for another attempt: from the timers. */
-import { priorities } from '../domain/ports/bus.js';
+import { priorities, type Priority } from '../domain/ports/bus.js';
 import type { ReadModels } from '../domain/ports/read-models.js';
 import { EMAIL_TIMERS } from './email-documents.js';
 import type { TimerDocument } from './timers.js';
@@ -23,3 +23,29 @@ export const queueHealth = async (readModels: Pick<ReadModels, 'find' | 'count'>
   }
   return { oldestDueAt: oldest.sort()[0], deferred };
 };
+
+/** Of one priority; what is counted is counted no further than 10,000. */
+export type QueueFigures = Readonly<{
+  priority: Priority;
+  queued: number;
+  deferred: number;
+  held: number;
+  oldestDueAt: string | undefined;
+}>;
+
+const COUNTED_MAX = 10_000;
+
+export const queueFigures = (readModels: Pick<ReadModels, 'find' | 'count'>): Promise<readonly QueueFigures[]> =>
+  Promise.all(
+    priorities.map(async (priority) => {
+      const where = (kind: string) => ({ kind: { eq: kind }, priority: { eq: priority } });
+      const counted = (kind: string): Promise<number> => readModels.count(EMAIL_TIMERS, { where: where(kind) }, COUNTED_MAX);
+      const [queued, deferred, held] = await Promise.all([counted('deliver'), counted('deferred'), counted('held')]);
+      const [first] = await readModels.find(EMAIL_TIMERS, {
+        where: where('deliver'),
+        sort: { field: 'dueAt', direction: 'asc' },
+        limit: 1,
+      });
+      return { priority, queued, deferred, held, oldestDueAt: (first as TimerDocument | undefined)?.dueAt };
+    }),
+  );
