@@ -95,21 +95,36 @@ export const openStores = async (config: Config, logger: Logger, rewrapsKeys = f
 type Held = Readonly<{ release: () => void }>;
 
 const lockFileOf = ({ dataDir }: Config): string => join(dataDir, 'process.lock');
+const serviceLockOf = ({ dataDir }: Config): string => join(dataDir, 'service.lock');
 
-/** The bus is in this process, so only one may deliver from a data directory. */
+/** What a service holds while it runs, whatever its roles. The bus is in this process, so only one may deliver from a data directory. */
 export const holdRole = (config: Config): Held => {
-  if (!config.roles.includes('process')) return { release: () => {} };
-  const lock = holdLock({ file: lockFileOf(config) });
-  if (lock !== undefined) return lock;
+  const service = holdLock({ file: serviceLockOf(config), shared: true });
+  if (service === undefined) throw new ConfigError(`A sealpost repair or restore works on ${config.dataDir}; start when it is done.`);
+  if (!config.roles.includes('process')) return service;
+  const delivering = holdLock({ file: lockFileOf(config) });
+  if (delivering !== undefined) return both(delivering, service);
+  service.release();
   throw new ConfigError(`Another sealpost already delivers from ${config.dataDir}; stop it, or set SEALPOST_ROLES=http for this one.`);
 };
 
-/** For work that no service may run beside. */
+/** For work that no service may run beside; one of an older version is known by its delivering alone. */
 export const holdStopped = (config: Config): Held => {
-  const lock = holdLock({ file: lockFileOf(config) });
-  if (lock !== undefined) return lock;
-  throw new ConfigError(`A sealpost runs on ${config.dataDir}; stop it, then repeat this.`);
+  const service = holdLock({ file: serviceLockOf(config) });
+  const delivering = service && holdLock({ file: lockFileOf(config) });
+  if (service !== undefined && delivering !== undefined) return both(delivering, service);
+  service?.release();
+  throw new ConfigError(
+    `A sealpost runs on ${config.dataDir} (of whatever role, or another repair or restore); stop it, then repeat this.`,
+  );
 };
+
+const both = (one: Held, other: Held): Held => ({
+  release: () => {
+    one.release();
+    other.release();
+  },
+});
 
 /** Whether a service delivers from these data now. */
 export const isRunning = (config: Config): boolean => isLockHeld({ file: lockFileOf(config) });

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
+import { holdStopped } from '../../src/stores.js';
 import { sendBody, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { runCommand } from '../support/server-process.js';
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
@@ -129,4 +131,31 @@ await t.test('what one process writes another shows to the reader who says its p
     Number(repeated.headers['x-sealpost-position']) >= Number(sent.headers['x-sealpost-position']),
     'a repeated answer stands no earlier',
   );
+});
+
+await t.test('repair and restore stop before a service of any role, and no service starts while they run', async (t) => {
+  for (const roles of ['http', 'project', 'http,project', 'process']) {
+    const dataDir = temporaryDirectory(t);
+    const settings = { SEALPOST_ROLES: roles, SEALPOST_SMTP_URL: 'mailbox:' };
+    const app = await startTestApp({ dataDir, settings });
+    for (const args of [
+      ['repair', 'log'],
+      ['repair', 'read-models'],
+      ['restore', join(dataDir, 'no-backup')],
+    ])
+      t.match(
+        await runCommand(args, { SEALPOST_DATA_DIR: dataDir }),
+        { code: 1, stderr: /A sealpost runs on .*; stop it/ },
+        `${roles}: ${args[0]}`,
+      );
+    await app.stop();
+    t.match(
+      await runCommand(['repair', 'log'], { SEALPOST_DATA_DIR: dataDir }),
+      { code: 0, stdout: /There is nothing to repair here/ },
+      roles,
+    );
+    const stopped = holdStopped(readConfig({ SEALPOST_DATA_DIR: dataDir }));
+    await t.rejects(startTestApp({ dataDir, settings }), { message: /repair or restore/ }, roles);
+    stopped.release();
+  }
 });

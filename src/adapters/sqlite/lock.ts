@@ -5,15 +5,18 @@ import { createPrivately, isSqliteError } from './database.js';
 
 export type Lock = Readonly<{ release: () => void }>;
 
-/** In: the lock's own file (made where there is none). Out: the lock, or undefined where another holder lives. */
-export const holdLock = ({ file }: Readonly<{ file: string }>): Lock | undefined => {
+/** `shared`: many may hold it so at once, and nobody alone meanwhile. Default: alone. */
+export type LockOptions = Readonly<{ file: string; shared?: boolean }>;
+
+/** In: the lock's own file (made where there is none). Out: the lock, or undefined where another holder stands against it. */
+export const holdLock = ({ file, shared = false }: LockOptions): Lock | undefined => {
   createPrivately(file);
   const database = new Sqlite(file, { timeout: 0 });
   try {
     // A journal on disk would be left behind by a process that is killed.
     database.pragma('journal_mode = memory');
-    // An open exclusive transaction of a rollback journal is a lock on the file itself; nothing is ever written.
-    database.exec('BEGIN EXCLUSIVE');
+    // An open transaction of a rollback journal is a lock on the file itself; nothing is ever written.
+    database.exec(shared ? 'BEGIN; SELECT count(*) FROM sqlite_schema' : 'BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();
     if (isSqliteError(error, 'SQLITE_BUSY')) return undefined;
