@@ -11,7 +11,7 @@ type DestroyDeps = Readonly<{ keys: Pick<Keys, 'destroy'> }>;
 
 /** Destroys what is destroyed in the keys that were replaced. */
 export const destroyAsIn = async ({ keys }: DestroyDeps, replaced: Pick<NotedKeys, 'destroyed'>): Promise<void> => {
-  for (const ids of replaced.destroyed()) await keys.destroy(ids);
+  for await (const ids of replaced.destroyed()) await keys.destroy(ids);
 };
 
 const erasing = namesOf(erasingEvents);

@@ -2,7 +2,8 @@
 import type { NotedKeys } from '../../domain/ports/log-note.js';
 import { openDatabase, type Database } from '../sqlite/database.js';
 import { openLogNote } from '../sqlite/log-note.js';
-import { addTagColumn, keyIdOf, parseKeyId } from './key-table.js';
+import { keyIdOf, parseKeyId } from './key-id.js';
+import { addTagColumn } from './key-table.js';
 import { isDestroyed, keysPerRow, type WrappedRow } from './wrapping.js';
 
 /** In: the file of the keys, which exists. */

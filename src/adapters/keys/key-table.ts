@@ -6,7 +6,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { LogMark } from '../../domain/ports/keys.js';
 import { inTransaction, type Database } from '../sqlite/database.js';
-import { keysPerRow, wrappedRowSizeBytes, type WrappedRow } from './wrapping.js';
+import { wrappedRowSizeBytes, type WrappedRow } from './wrapping.js';
 
 /**
  * Rows are numbered by the time, in microseconds, so that a table that was put back from an older backup never gives a number
@@ -80,21 +80,6 @@ export const openKeyTable = (database: Database, masterKeyCheck: Buffer): KeyTab
 export const addTagColumn = (database: Database): void => {
   if ((database.pragma('table_info(keys)') as { name: string }[]).some(({ name }) => name === 'tag')) return;
   database.exec('ALTER TABLE keys ADD COLUMN tag BLOB');
-};
-
-/** Where a key stands. As text: `<row>.<index>`. */
-export type KeyPlace = Readonly<{ row: number; index: number }>;
-
-export const keyIdOf = ({ row, index }: KeyPlace): string => `${row}.${index}`;
-
-const KEY_ID = /^([1-9]\d{0,15})\.(0|[1-9]\d{0,2})$/;
-
-/** In: any text. Out: the place, or undefined where no key of ours can have that id. */
-export const parseKeyId = (id: string): KeyPlace | undefined => {
-  const match = KEY_ID.exec(id);
-  if (match === null) return undefined;
-  const index = Number(match[2]);
-  return index < keysPerRow ? { row: Number(match[1]), index } : undefined;
 };
 
 const checkMasterKey = (database: Database, check: Buffer): void => {

@@ -7,7 +7,8 @@ import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
 import { logTruncation } from './journal.js';
 import { keyPool } from './key-pool.js';
-import { keyIdOf, openKeyTable, parseKeyId, type KeyTable } from './key-table.js';
+import { keyIdOf, keyPlacesByRow } from './key-id.js';
+import { openKeyTable, type KeyTable } from './key-table.js';
 import { deriveFrom } from './master-key.js';
 import { sealingKey } from './sealing.js';
 import { bindRow, isSameRow, keysPerRow, makeKeys, openRow, withoutKeys, type WrappedRow, type Wrapping } from './wrapping.js';
@@ -104,7 +105,7 @@ const make = (table: KeyTable, wrapping: Wrapping, isBound: boolean): readonly N
 };
 
 const destroy = (table: KeyTable, wrapping: Wrapping, rows: OpenedRows, ids: readonly string[]): readonly NewKey[] => {
-  for (const [row, named] of byRow(ids)) {
+  for (const [row, named] of keyPlacesByRow(ids)) {
     const wrapped = table.wrapped(row);
     rows.forget(row);
     const indexes = named.map(({ index }) => index);
@@ -157,7 +158,7 @@ const faultsOf = async (table: KeyTable, wrapping: Wrapping, file: string): Prom
 
 const keysAmong = (table: KeyTable, rows: OpenedRows, ids: readonly string[]): ReadonlyMap<string, SealingKey> => {
   const found = new Map<string, SealingKey>();
-  for (const [row, named] of byRow(ids)) {
+  for (const [row, named] of keyPlacesByRow(ids)) {
     const wrapped = table.wrapped(row);
     if (wrapped === undefined) continue;
     const keyAt = rows.open(row, wrapped);
@@ -201,19 +202,4 @@ const openedRows = (wrapping: Wrapping, onFault: (row: number) => void): OpenedR
     },
     forget: (row) => void opened.delete(row),
   };
-};
-
-type Named = Readonly<{ id: string; index: number }>;
-
-/** Ids that are none of ours are left out: there is no key of that name. */
-const byRow = (ids: readonly string[]): ReadonlyMap<number, readonly Named[]> => {
-  const rows = new Map<number, Named[]>();
-  for (const id of ids) {
-    const place = parseKeyId(id);
-    if (place === undefined) continue;
-    const known = rows.get(place.row);
-    if (known === undefined) rows.set(place.row, [{ id, index: place.index }]);
-    else known.push({ id, index: place.index });
-  }
-  return rows;
 };

@@ -25,7 +25,7 @@ export type NotedKeys = NotedStore &
     /** False for a key that is there, and for one that never was: that one is missing. */
     isDestroyed: (id: string) => Promise<boolean>;
     /** The ids of all destroyed keys, in batches. */
-    destroyed: () => Iterable<readonly string[]>;
+    destroyed: () => Iterable<readonly string[]> | AsyncIterable<readonly string[]>;
   }>;
 
 export type NotedStores = Readonly<{ keys: NotedKeys; files: NotedFiles; readModels: NotedStore }>;

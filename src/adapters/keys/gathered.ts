@@ -1,0 +1,22 @@
+/** Calls that come while one is under way share the next: at a distance a call for many costs what a call for one does. */
+
+/** In: what is done for many at once. Out: the same for each caller, with the answer for all that were asked for together. */
+export const gathered = <Item, Answer>(
+  work: (items: ReadonlySet<Item>) => Promise<Answer>,
+): ((items: Iterable<Item>) => Promise<Answer>) => {
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Readonly<{ items: Set<Item>; answer: Promise<Answer> }> | undefined;
+  return (items) => {
+    if (next === undefined) {
+      const gathered = new Set<Item>();
+      const begin = (): Promise<Answer> => {
+        next = undefined;
+        return work(gathered);
+      };
+      next = { items: gathered, answer: last.then(begin, begin) };
+      last = next.answer;
+    }
+    for (const item of items) next.items.add(item);
+    return next.answer;
+  };
+};
