@@ -1,0 +1,160 @@
+/** The log of events on an EventStoreDB or KurrentDB server (22.6 and newer), which several processes and hosts share. */
+import type { Clock } from '../../domain/ports/clock.js';
+import type { AppendOutcome, EventBatch, EventStore, EventToStore, Position } from '../../domain/ports/event-store.js';
+import type { Logger } from '../../domain/ports/logger.js';
+import { sizeOf } from './eventstoredb/append-message.js';
+import { openAppends, type Appends } from './eventstoredb/appends.js';
+import { AppendRefused } from './eventstoredb/append-answer.js';
+import { openConnection } from './eventstoredb/connection.js';
+import { openHeadWatch, type HeadWatch } from './eventstoredb/head-watch.js';
+import { openReading, type Reading } from './eventstoredb/reading.js';
+import { positionOf, toServerEvent } from './eventstoredb/records.js';
+import { streamNames, type StreamNames } from './eventstoredb/streams.js';
+import { subscribeAll } from './eventstoredb/subscribing.js';
+import { openTypeNotes, type TypeNotes } from './eventstoredb/type-notes.js';
+import { parseEventStoreDbUrl } from './eventstoredb/url.js';
+
+export { EventStoreAway } from './eventstoredb/connection.js';
+export { AppendRefused } from './eventstoredb/append-answer.js';
+
+export type EventStoreDbTimes = Readonly<{
+  /** Within which a connection must stand. */
+  connectMs: number;
+  /** After which an append without an answer is unknown. */
+  appendMs: number;
+  /** Within which a short read must have come. */
+  readMs: number;
+  /** For how long a read of the whole log waits for a server that is away. */
+  stillMs: number;
+}>;
+
+const timesDefault: EventStoreDbTimes = { connectMs: 3_000, appendMs: 5_000, readMs: 5_000, stillMs: 60_000 };
+/** More than any server can be set to take in one append. */
+const APPEND_BYTES_MAX = 16 * 1024 * 1024;
+
+export type EventStoreDbOptions = Readonly<{
+  /** esdb://, esdb+discover://, kurrentdb:// or kurrentdb+discover://; the option `prefix` is ours and tells logs on one server apart. */
+  url: string;
+  clock: Clock;
+  logger: Logger;
+  times?: Partial<EventStoreDbTimes>;
+}>;
+
+/** Rejects with RangeError where the URL is none, and with EventStoreAway where the server cannot be reached. */
+export const openEventStoreDb = async ({ url, clock, logger, times }: EventStoreDbOptions): Promise<EventStore> => {
+  const { connectMs, appendMs, readMs, stillMs } = { ...timesDefault, ...times };
+  const parsed = parseEventStoreDbUrl(url);
+  const names = streamNames(parsed.prefix);
+  const connection = openConnection({ url: parsed, clock, connectMs });
+  const appends = openAppends({ connection, clock, timeoutMs: appendMs });
+  const reading = openReading({ connection, names, clock, shortMs: readMs, stillMs });
+  const closed = new AbortController();
+  const watch = openHeadWatch(reading.head, clock, closed.signal);
+  const types = openTypeNotes({ appends, reading, names });
+  const append = appender({ appends, reading, names, watch, types });
+  try {
+    watch.note(await reading.head());
+    await types.all();
+  } catch (fault) {
+    await connection.close();
+    throw fault;
+  }
+  return {
+    positions: 'sparse',
+    append: (stream, expectedRevision, events) =>
+      closed.signal.aborted ? Promise.reject(new Error('the event store is closed')) : append(stream, expectedRevision, events),
+    readStream: (stream, fromRevision = 0) => reading.stream(names.atServer(stream), fromRevision),
+    readLast: async (stream) => (await reading.stream(names.atServer(stream), 'end', 1))[0],
+    readAll: (after, options = {}) => reading.all(after, options),
+    subscribeAll: (after, options) =>
+      untilEither(options.signal, closed.signal, (signal) =>
+        subscribeAll({ connection, reading, names, watch, clock, logger }, after, { ...options, signal }),
+      ),
+    head: async () => {
+      const head = await reading.head();
+      watch.note(head);
+      return head;
+    },
+    types: types.all,
+    close: async () => {
+      closed.abort();
+      await appends.settled();
+      appends.close();
+      await connection.close();
+    },
+  };
+};
+
+type AppendDeps = Readonly<{
+  appends: Pick<Appends, 'append'>;
+  reading: Pick<Reading, 'stream'>;
+  names: StreamNames;
+  watch: HeadWatch;
+  types: Pick<TypeNotes, 'note'>;
+}>;
+
+const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventStore['append'] => {
+  /** Where the events stand by their ids, undefined where they do not. */
+  const standing = async (
+    stream: string,
+    expectedRevision: number,
+    events: readonly EventToStore[],
+  ): Promise<AppendOutcome | undefined> => {
+    const there = await reading.stream(names.atServer(stream), expectedRevision + 1, events.length);
+    const last = there[events.length - 1];
+    if (last === undefined || events.some(({ eventId }, index) => there[index]!.eventId !== eventId)) return undefined;
+    return { kind: 'done', revision: last.revision, position: last.position };
+  };
+
+  const done = async (stream: string, events: readonly EventToStore[], revision: number, position: Position): Promise<AppendOutcome> => {
+    watch.note(position);
+    await types.note({ stream, types: events.map(({ type }) => type), lastRevision: revision, lastPosition: position });
+    return { kind: 'done', revision, position };
+  };
+
+  /** A read after the append is done says nothing against it. */
+  const orUnknown = (work: Promise<AppendOutcome | undefined>): Promise<AppendOutcome> =>
+    work.then(
+      (outcome) => outcome ?? { kind: 'unknown', cause: new Error('the event store has taken the events and does not show them') },
+      (fault: unknown) => ({
+        kind: 'unknown',
+        cause: fault instanceof Error ? fault : new Error('the stream cannot be read', { cause: fault }),
+      }),
+    );
+
+  return async (stream, expectedRevision, events) => {
+    if (events.length === 0) throw new RangeError('an append needs at least one event');
+    if (!Number.isInteger(expectedRevision) || expectedRevision < -1) throw new RangeError('the expected revision is -1 or more');
+    const toSend = events.map(toServerEvent);
+    const size = toSend.reduce((sum, event) => sum + sizeOf(event), 0);
+    if (size > APPEND_BYTES_MAX)
+      throw new AppendRefused(`the events of one append have ${size} bytes, more than the ${APPEND_BYTES_MAX} that an event store takes`);
+    const newestBefore = watch.head();
+    const answer = await appends.append({ stream: names.atServer(stream), expectedRevision, events: toSend });
+    switch (answer.kind) {
+      case 'done': {
+        const { revision, commit } = answer;
+        // What stood there before has the position that it had then, which the server need not say.
+        if (commit === undefined || positionOf(commit) <= newestBefore) return orUnknown(standing(stream, expectedRevision, events));
+        return done(stream, events, revision, positionOf(commit));
+      }
+      case 'conflict': {
+        const { actualRevision } = answer;
+        if (actualRevision < expectedRevision + events.length) return answer;
+        return orUnknown(standing(stream, expectedRevision, events).then((outcome) => outcome ?? answer));
+      }
+      case 'refused':
+        throw answer.error;
+      case 'unknown':
+        return answer;
+    }
+  };
+};
+
+async function* untilEither(
+  signal: AbortSignal,
+  closed: AbortSignal,
+  follow: (either: AbortSignal) => AsyncIterable<EventBatch>,
+): AsyncGenerator<EventBatch> {
+  if (!signal.aborted && !closed.aborted) yield* follow(AbortSignal.any([signal, closed]));
+}

@@ -1,0 +1,186 @@
+/** The event store on EventStoreDB: the contract on the stand-in, and what a connection to a server can come to. */
+import t, { type Test } from 'tap';
+import {
+  AppendRefused,
+  EventStoreAway,
+  openEventStoreDb,
+  type EventStoreDbOptions,
+} from '../../../src/adapters/event-store/eventstoredb.js';
+import { systemClock } from '../../../src/adapters/clock/system.js';
+import type { EventStore } from '../../../src/domain/ports/event-store.js';
+import { anEvent, eventStoreSuite, takeEvents } from '../../contracts/event-store-suite.js';
+import { openServerLog, type ServerLog } from '../../support/eventstoredb/log.js';
+import { openStandIn, type AppendFate, type StandIn } from '../../support/eventstoredb/server.js';
+import { memoryLog } from '../../support/memory-ports.js';
+
+const clock = systemClock();
+const openAt = (url: string, more: Partial<EventStoreDbOptions> = {}): Promise<EventStore> =>
+  openEventStoreDb({ url, clock, logger: memoryLog(), ...more });
+
+void t.test('the contract, on the stand-in', async (t) => {
+  const losing = new Map<string, AppendFate>();
+  const fate = ({ stream, client }: { stream: string; client: string }): AppendFate => {
+    const next = stream.includes('.') ? losing.get(client) : undefined;
+    losing.delete(client);
+    return next;
+  };
+  const server = await openStandIn({ log: openServerLog(), fate });
+  const open = (place: string, client = 'test', appendMs = 10_000) =>
+    openAt(`${server.url}&connectionName=${client}&prefix=${place.replaceAll('-', '_')}`, { times: { appendMs } });
+  eventStoreSuite(t, {
+    open,
+    openLosing: async (place, when) => {
+      const client = `losing-${place}-${when.length}`;
+      losing.set(client, when === 'written' ? 'answer-lost' : 'request-lost');
+      return open(place, client, 300);
+    },
+    settle: async () => {},
+    close: server.close,
+  });
+});
+
+type World = Readonly<{
+  log: ServerLog;
+  server: StandIn;
+  /** What becomes of the appends of a client of that name to streams of the log. */
+  setFate: (client: string, fate: () => AppendFate) => void;
+  open: (client?: string, more?: Partial<EventStoreDbOptions>) => Promise<EventStore>;
+}>;
+
+const world = async (t: Test): Promise<World> => {
+  const log = openServerLog();
+  const fates = new Map<string, () => AppendFate>();
+  const server = await openStandIn({ log, fate: ({ stream, client }) => (stream.includes('.') ? fates.get(client)?.() : undefined) });
+  t.teardown(server.close);
+  return {
+    log,
+    server,
+    setFate: (client, fate) => void fates.set(client, fate),
+    open: async (client = 'test', more = {}) => {
+      const store = await openAt(`${server.url}&connectionName=${client}`, more);
+      t.teardown(() => store.close());
+      return store;
+    },
+  };
+};
+
+const once = (fate: AppendFate): (() => AppendFate) => {
+  let isPast = false;
+  return () => {
+    if (isPast) return undefined;
+    isPast = true;
+    return fate;
+  };
+};
+
+void t.test('a call that breaks off leaves the appends of another client of the process alone', async (t) => {
+  const { log, open, setFate } = await world(t);
+  const [broken, sound] = [await open('broken'), await open('sound')];
+  let answer = (): void => {};
+  const held = new Promise<void>((resolve) => (answer = resolve));
+  setFate('sound', () => held);
+  setFate('broken', once('broken-before'));
+  const underWay = Array.from({ length: 20 }, (_, index) => sound.append(`email-${index}`, -1, [anEvent('s')]));
+  const lost = await broken.append('email-broken', -1, [anEvent('b')]);
+  t.match(lost, { kind: 'unknown', cause: Error });
+  answer();
+  t.same(
+    (await Promise.all(underWay)).map(({ kind }) => kind),
+    Array.from({ length: 20 }, () => 'done'),
+  );
+  t.match(await broken.append('email-broken', -1, [anEvent('b')]), { kind: 'done', revision: 0 }, 'it goes on with a call of its own');
+  t.equal(log.all.filter(({ stream }) => stream.startsWith('sealpost.')).length, 21);
+});
+
+for (const fate of ['broken-before', 'broken-after'] as const) {
+  void t.test(`of appends on a call that breaks off none is lost and none is written twice (${fate})`, async (t) => {
+    const { log, open, setFate } = await world(t);
+    const store = await open('breaking');
+    let count = 0;
+    setFate('breaking', () => ((count += 1) % 10 === 0 ? fate : undefined));
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const events = [anEvent(`a${index}`), anEvent(`b${index}`)];
+        for (;;) {
+          const outcome = await store.append(`email-${index}`, -1, events);
+          if (outcome.kind !== 'unknown') return outcome;
+        }
+      }),
+    );
+    t.ok(outcomes.every(({ kind }) => kind === 'done'));
+    t.ok(count > 100, 'some were made again');
+    t.equal(log.all.filter(({ stream }) => stream.startsWith('sealpost.')).length, 200);
+    t.equal((await takeEvents(store.readAll(0), 201)).length, 200);
+  });
+}
+
+void t.test('an append without an answer is unknown alone, while others are answered', async (t) => {
+  const { open, setFate } = await world(t);
+  const store = await open('losing', { times: { appendMs: 200 } });
+  let count = 0;
+  setFate('losing', () => ((count += 1) === 1 ? 'answer-lost' : undefined));
+  const lost = store.append('email-lost', -1, [anEvent('a')]);
+  let isOver = false;
+  void lost.then(() => (isOver = true));
+  for (let index = 0; !isOver; index += 1) t.match(await store.append(`email-${index}`, -1, [anEvent('x')]), { kind: 'done' });
+  t.match(await lost, { kind: 'unknown', cause: { message: /not answered within 200 ms/ } });
+});
+
+void t.test('events that are too large are refused with a sentence, and nothing is written', async (t) => {
+  const { log, open } = await world(t);
+  const store = await open();
+  const before = log.all.length;
+  const large = (bytes: number) => anEvent('x'.repeat(bytes));
+  for (const events of [[large(1_100_000)], [large(600_000), large(600_000)], [large(17_000_000)]])
+    await t.rejects(store.append('email-1', -1, events), AppendRefused);
+  await t.rejects(store.append('email-1', -1, [large(1_100_000)]), { message: /1048576 bytes/ });
+  t.equal(log.all.length, before);
+  t.match(await store.append('email-1', -1, [large(900_000), anEvent('small')]), { kind: 'done', revision: 1 });
+});
+
+void t.test('a server that is away is told of with its address and without the password', async (t) => {
+  const { server } = await world(t);
+  await server.close();
+  const opening = openAt(`esdb://admin:secret@127.0.0.1:${server.port}?tls=false`, { times: { connectMs: 500 } });
+  const fault = await opening.then(
+    () => undefined,
+    (error: unknown) => error as Error,
+  );
+  t.ok(fault instanceof EventStoreAway);
+  t.match(fault?.message, new RegExp(`esdb://127.0.0.1:${server.port} cannot be reached`));
+  t.notMatch(JSON.stringify([fault?.message, String(fault?.cause)]), /secret/);
+  await t.rejects(openAt('esdb://host:2113?tls=perhaps'), RangeError);
+});
+
+void t.test('streams of others and of the server itself are no part of the log', async (t) => {
+  const { log, server, open } = await world(t);
+  const other = await openAt(`${server.url}&prefix=other`);
+  t.teardown(() => other.close());
+  const store = await open();
+  await other.append('email-1', -1, [anEvent('other')]);
+  log.append('order-1', 'any', [{ id: '1', type: 'Order', contentType: 'text', data: new Uint8Array(3), meta: new Uint8Array(0) }]);
+  t.equal(await store.head(), 0);
+  t.same(await store.readStream('email-1'), []);
+  const done = await store.append('email-1', -1, [anEvent('ours')]);
+  await other.append('email-2', -1, [anEvent('other')]);
+  t.equal(await store.head(), done.kind === 'done' ? done.position : -1);
+  t.same(
+    (await takeEvents(store.readAll(0), 9)).map(({ data }) => data),
+    ['"ours"'],
+  );
+  t.equal((await takeEvents(other.readAll(0), 9)).length, 2);
+  t.same([...(await store.types()).keys()], ['EmailQueued.v1']);
+});
+
+void t.test('the place just before an event is one from which that event is read', async (t) => {
+  const { open } = await world(t);
+  const store = await open();
+  for (let index = 0; index < 3; index += 1) await store.append(`email-${index}`, -1, [anEvent('x')]);
+  const [first, second, third] = await takeEvents(store.readAll(0), 3);
+  const before = second!.position - 1;
+  t.ok(before > first!.position);
+  t.same(await takeEvents(store.readAll(before), 9), [second, third]);
+  const { signal } = new AbortController();
+  t.same(await takeEvents(store.subscribeAll(before, { signal, batchSize: 1 }), 2), [second, third]);
+  t.same(await takeEvents(store.subscribeAll(before, { signal, kinds: ['email'] }), 2), [second, third]);
+});
