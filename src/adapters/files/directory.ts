@@ -15,9 +15,9 @@ import { dirname, join } from 'node:path';
 import { FileDamaged } from '../../domain/errors.js';
 import type { Files } from '../../domain/ports/files.js';
 import { exists, orAbsent, readText, syncDirectory, writeDurably } from './durable.js';
+import { checkHash, isHash, isoTimeOf } from './names.js';
 import { oneAtATime } from './one-at-a-time.js';
 
-const HASH = /^[0-9a-f]{64}$/;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** A file in `tmp` that is older was left by a crash. */
 const abandonedAfterMs = 24 * 60 * 60 * 1000;
@@ -73,7 +73,7 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
       const limit = isoTimeOf(now);
       let deleted = 0;
       for (const day of (await entries(join(directory, 'expiring'))).filter((name) => DAY.test(name) && name <= limit.slice(0, 10))) {
-        const hashes = (await entries(join(directory, 'expiring', day))).filter((name) => HASH.test(name));
+        const hashes = (await entries(join(directory, 'expiring', day))).filter(isHash);
         for (const hash of hashes) if (await alone(hash, () => sweepOne(hash, day, limit))) deleted += 1;
       }
       await clearAbandoned(join(directory, 'tmp'), Date.parse(limit) - abandonedAfterMs);
@@ -84,7 +84,7 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
 
 /** Where the file of a hash stands below the directory. */
 export const pathOf = (directory: string, hash: string): string => {
-  if (!HASH.test(hash)) throw new RangeError('a file is named by 64 hexadecimal digits in lower case');
+  checkHash(hash);
   return join(directory, hash.slice(0, 2), hash.slice(2));
 };
 
@@ -107,13 +107,6 @@ const readChecked = async (file: string, hash: string): Promise<Buffer | undefin
   if (bytes !== undefined && createHash('sha256').update(bytes).digest('hex') !== hash)
     throw new FileDamaged(hash, 'its content has another hash');
   return bytes;
-};
-
-/** In: an ISO time in any form. Out: the same in UTC with milliseconds, so that texts compare as times do. */
-const isoTimeOf = (text: string): string => {
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new RangeError('the time is not an ISO 8601 time');
-  return new Date(ms).toISOString();
 };
 
 const readBytes = (file: string): Promise<Buffer | undefined> => orAbsent(readFile(file));

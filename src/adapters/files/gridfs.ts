@@ -1,0 +1,166 @@
+/**
+ * Files in the collections of a GridFS bucket, as its specification lays them out: a row for each file, its bytes in chunks. `filename` is
+ * the SHA-256 of the content, `metadata.expiresAt` the expiry.
+ *
+ * Each put writes an upload of its own, the chunks first and the row last, and then removes the uploads of the same content that are
+ * needed no longer than it. So nothing that is read is ever written over, and a crash leaves chunks without a row, which a sweep finds.
+ * What is removed is first marked as expired since ever: no reader takes it from then on, and a crash leaves it to the next sweep.
+ */
+import { createHash } from 'node:crypto';
+import { FileDamaged } from '../../domain/errors.js';
+import type { Files } from '../../domain/ports/files.js';
+import type { NotedFiles } from '../../domain/ports/log-note.js';
+import type { Logger } from '../../domain/ports/logger.js';
+import { openMongo, type Collection, type Mongo } from '../mongodb/client.js';
+import { durableWrites, mongoLogNote } from '../mongodb/log-note.js';
+import { removeAbandoned, removeUploads, REMOVED, stateCollection, type Bucket, type ChunkRow, type FileRow } from './gridfs-bucket.js';
+import { checkHash, isoTimeOf } from './names.js';
+
+type ServerOptions = Readonly<{ url: string; setting?: string; logger: Logger }>;
+
+/** GridFS's own. */
+const chunkSizeBytes = 255 * 1024;
+/** Chunks that are sent in one call, some 4 MB. */
+const chunksAtOnce = 16;
+/** Uploads that one step of a sweep removes. */
+const sweptAtOnce = 200;
+/** How often the rows are read again where an upload is removed while it is read. */
+const readsMax = 5;
+
+/** Rejects where the server cannot be used. The functions reject with RangeError where a hash is not 64 hex digits. */
+export const openMongoFiles = async (server: ServerOptions): Promise<Files & Readonly<{ close: () => Promise<void> }>> => {
+  const mongo = await openMongo(server);
+  const bucket = bucketOf(mongo);
+  try {
+    await Promise.all([
+      bucket.files.createIndexes([{ key: { filename: 1 } }, { key: { 'metadata.expiresAt': 1 } }]),
+      bucket.chunks.createIndexes([{ key: { files_id: 1, n: 1 }, unique: true }]),
+    ]);
+  } catch (error) {
+    await mongo.close();
+    throw error;
+  }
+  return {
+    put: async (bytes, { expiresAt } = {}) => {
+      const hash = hashOf(bytes);
+      const until = expiresAt === undefined ? undefined : new Date(isoTimeOf(expiresAt));
+      await upload(mongo, bucket, { hash, bytes, until });
+      return hash;
+    },
+    get: async (hash) => {
+      checkHash(hash);
+      return readChecked(bucket, hash);
+    },
+    delete: async (hash) => {
+      checkHash(hash);
+      await removeUploads(bucket, await idsOf(bucket.files, { filename: hash }));
+    },
+    sweep: async (now) => {
+      const limit = new Date(isoTimeOf(now));
+      const deleted = await sweepExpired(bucket, limit);
+      await removeAbandoned(mongo, bucket, limit);
+      return deleted;
+    },
+    close: mongo.close,
+  };
+};
+
+/** The note of the log beside the files. */
+export const openMongoFilesNote = async (server: ServerOptions): Promise<NotedFiles> => {
+  const mongo = await openMongo(server);
+  const { files } = bucketOf(mongo);
+  return {
+    ...mongoLogNote(mongo, stateCollection),
+    has: async (hash) => {
+      checkHash(hash);
+      return (await files.findOne({ filename: hash, ...isThere }, { projection: { _id: 1 } })) !== null;
+    },
+  };
+};
+
+const isThere = { 'metadata.expiresAt': { $ne: REMOVED } } as const;
+
+const bucketOf = ({ db }: Mongo): Bucket => ({
+  files: db.collection<FileRow>('files.files'),
+  chunks: db.collection<ChunkRow>('files.chunks', { promoteBuffers: true }),
+});
+
+const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+type Upload = Readonly<{ hash: string; bytes: Uint8Array; until: Date | undefined }>;
+
+const upload = async ({ driver }: Mongo, { files, chunks }: Bucket, { hash, bytes, until }: Upload): Promise<void> => {
+  const id = new driver.ObjectId();
+  const parts = Math.ceil(bytes.byteLength / chunkSizeBytes);
+  for (let from = 0; from < parts; from += chunksAtOnce) {
+    const rows = Array.from({ length: Math.min(chunksAtOnce, parts - from) }, (_, index) => {
+      const start = (from + index) * chunkSizeBytes;
+      // A view of the bytes, and no copy.
+      const part = bytes.subarray(start, start + chunkSizeBytes);
+      const data = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+      return { _id: new driver.ObjectId(), files_id: id, n: from + index, data };
+    });
+    await chunks.insertMany(rows, durableWrites);
+  }
+  const metadata = until === undefined ? {} : { metadata: { expiresAt: until } };
+  const row = { _id: id, length: bytes.byteLength, chunkSize: chunkSizeBytes, uploadDate: id.getTimestamp(), filename: hash, ...metadata };
+  await files.insertOne(row, durableWrites);
+  const others = await files.find({ filename: hash, _id: { $ne: id } }).toArray();
+  const outlived = others.filter(
+    (other) => needOf(other) < needOf(row) || (needOf(other) === needOf(row) && other._id.toHexString() < id.toHexString()),
+  );
+  await removeUploads(
+    { files, chunks },
+    outlived.map(({ _id }) => _id),
+  );
+};
+
+/** Until when an upload is needed. */
+const needOf = ({ metadata }: FileRow): number => metadata?.expiresAt?.getTime() ?? Infinity;
+
+/** Where the same content was uploaded more than once, one upload that is whole is enough. */
+const readChecked = async (bucket: Bucket, hash: string): Promise<Buffer | undefined> => {
+  for (let read = 1; ; read += 1) {
+    const rows = await bucket.files.find({ filename: hash, ...isThere }).toArray();
+    if (rows.length === 0) return undefined;
+    for (const row of rows) {
+      const bytes = await bytesOf(bucket.chunks, row);
+      if (bytes !== undefined && hashOf(bytes) === hash) return bytes;
+    }
+    const isStillThere = (await bucket.files.countDocuments({ _id: { $in: rows.map(({ _id }) => _id) }, ...isThere })) === rows.length;
+    if (isStillThere || read === readsMax) throw new FileDamaged(hash, 'its content has another hash');
+  }
+};
+
+/** Undefined where chunks are missing. */
+const bytesOf = async (chunks: Collection<ChunkRow>, { _id, length }: FileRow): Promise<Buffer | undefined> => {
+  const found: Buffer[] = [];
+  for await (const { n, data } of chunks.find({ files_id: _id }, { projection: { n: 1, data: 1 } })) found[n] = data;
+  const parts = Array.from(found, (part) => part ?? Buffer.alloc(0));
+  const bytes = Buffer.concat(parts);
+  return bytes.byteLength === length ? bytes : undefined;
+};
+
+const idsOf = async (files: Collection<FileRow>, filter: Parameters<typeof files.find>[0]) =>
+  (await files.find(filter, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id);
+
+/** Out: how many contents are gone of which an upload had expired. */
+const sweepExpired = async ({ files, chunks }: Bucket, limit: Date): Promise<number> => {
+  let deleted = 0;
+  for (;;) {
+    const due = await files
+      .find({ 'metadata.expiresAt': { $lte: limit } }, { projection: { filename: 1, metadata: 1 } })
+      .limit(sweptAtOnce)
+      .toArray();
+    if (due.length === 0) return deleted;
+    await removeUploads(
+      { files, chunks },
+      due.map(({ _id }) => _id),
+    );
+    // What was marked before was counted then, or has a newer upload in its place.
+    const names = new Set(due.filter((row) => needOf(row) !== REMOVED.getTime()).map(({ filename }) => filename));
+    for (const { filename } of await files.find({ filename: { $in: [...names] } }, { projection: { filename: 1 } }).toArray())
+      names.delete(filename);
+    deleted += names.size;
+  }
+};
