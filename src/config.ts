@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { linesWithoutSetting } from './env-lines.js';
 import { ConfigError } from './config-error.js';
 import { limitSetting, settings, withoutSecrets, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
@@ -99,15 +100,20 @@ export const readConfig = (environment: Environment = process.env): Config => {
   };
 };
 
-/** Settings of a file `.env` in the working directory, with or without a byte order mark; those of the real environment win. Throws ConfigError where it cannot be read. */
+/** Settings of a file `.env` in the working directory, with or without a byte order mark; those of the real environment win. Throws ConfigError where it, or a line of it, cannot be read. */
 export const loadEnvFile = (): void => {
   const file = resolve('.env');
   if (!existsSync(file)) return;
+  let text: string;
   try {
-    for (const [name, value] of Object.entries(parseEnv(readFileSync(file, 'utf8').replace(/^\ufeff/, '')))) process.env[name] ??= value;
+    text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
   } catch (fault) {
     throw new ConfigError(`${file} is there and cannot be read (${codeOf(fault)}); make it readable, or move it away.`);
   }
+  const [line] = linesWithoutSetting(text);
+  // The line itself is not shown: it may be the rest of a secret.
+  if (line !== undefined) throw new ConfigError(`${file}, line ${line}, is no setting: write NAME=value, or # before a comment.`);
+  for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
 };
 
 /** The settings that are set, as a file `.env` has them, without secrets. */

@@ -3,14 +3,15 @@ import { Type, type Static } from '@sinclair/typebox';
 import { permissions } from '../domain/api-key/permissions.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { nullable } from '../domain/schema.js';
-import { closed, enumOf, PLAIN_LINE } from './common.js';
+import { NAME, TEXT } from '../shared/characters.js';
+import { closed, enumOf } from './common.js';
 
 const PermissionSchema = enumOf(permissions);
 
 export const CreateApiKeyRequestSchema = Type.Object(
   {
-    name: Type.String({ pattern: PLAIN_LINE, minLength: 1, maxLength: limits.apiKeyNameCharsMax }),
-    description: Type.Optional(Type.String({ maxLength: 2_000 })),
+    name: Type.String({ pattern: NAME, minLength: 1, maxLength: limits.apiKeyNameCharsMax }),
+    description: Type.Optional(Type.String({ pattern: TEXT, maxLength: 2_000 })),
     permissions: Type.Array(PermissionSchema, { minItems: 1, uniqueItems: true, description: 'At most those of the calling key' }),
     expiresAt: Type.Optional(
       Type.String({ format: 'date-time', description: 'ISO 8601, in the future; at most, and by default, that of the calling key' }),

@@ -100,7 +100,6 @@ export const DocumentPreviewQuerySchema = Type.Object(
   {
     variables: Type.Optional(
       Type.String({
-        minLength: 2,
         maxLength: defaultLimits.urlSizeBytesMax,
         description: 'A JSON object, percent-encoded',
         examples: ['{"number":"2030-17"}'],

@@ -2,6 +2,7 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { defaultLimits } from '../domain/limits.js';
 import { nullable } from '../domain/schema.js';
+import { NAME } from '../shared/characters.js';
 
 /** Unknown fields are refused in requests, and left out of answers. */
 export const closed = { additionalProperties: false } as const;
@@ -12,14 +13,11 @@ export const enumOf = <const T extends string>(values: readonly T[], description
 
 export const Time = Type.String({ format: 'date-time' });
 
-/** One line of text without control characters. */
-export const PLAIN_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$';
-
 /** A mailbox: `email` is an addr-spec (RFC 5322, section 3.4.1), `name` the display name. */
 export const RecipientSchema = Type.Object(
   {
     email: Type.String({ minLength: 1, maxLength: 512, description: 'Email address' }),
-    name: Type.Optional(Type.String({ pattern: PLAIN_LINE, maxLength: defaultLimits.displayNameCharsMax, description: 'Display name' })),
+    name: Type.Optional(Type.String({ pattern: NAME, maxLength: defaultLimits.displayNameCharsMax, description: 'Display name' })),
   },
   closed,
 );

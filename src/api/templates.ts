@@ -2,7 +2,8 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { nullable } from '../domain/schema.js';
-import { closed, enumOf, PLAIN_LINE, RecipientSchema, Time } from './common.js';
+import { NAME, TEXT } from '../shared/characters.js';
+import { closed, enumOf, RecipientSchema, Time } from './common.js';
 
 const Slug = Type.String({
   pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$',
@@ -13,8 +14,8 @@ const Slug = Type.String({
 /** The parts that the author of any template writes. Variables are checked part by part, with paths. */
 export const templateFields = {
   slug: Slug,
-  name: Type.String({ pattern: PLAIN_LINE, minLength: 1, maxLength: limits.templateNameCharsMax }),
-  description: Type.String({ maxLength: limits.templateDescriptionCharsMax }),
+  name: Type.String({ pattern: NAME, minLength: 1, maxLength: limits.templateNameCharsMax }),
+  description: Type.String({ pattern: TEXT, maxLength: limits.templateDescriptionCharsMax }),
   variables: Type.Unknown({ description: 'A plain array of variable definitions' }),
   locale: Type.String({ minLength: 2, maxLength: 35, description: 'BCP 47, default `en-US`' }),
   timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, default `UTC`' }),
@@ -42,6 +43,9 @@ export const leftAsideTemplateFields = {
   revision: leftAside,
   createdAt: leftAside,
   updatedAt: leftAside,
+  // Of a published version.
+  publishedAt: leftAside,
+  current: leftAside,
 };
 
 export const revisionField = Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' });

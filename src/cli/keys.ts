@@ -3,7 +3,7 @@ import { createApiKey, revokeApiKey } from '../commands/api-keys.js';
 import { systemCaller } from '../commands/first-start.js';
 import { permissions, usualPermissions, type Permission } from '../domain/api-key/permissions.js';
 import { parseApiKeyId } from '../domain/ids.js';
-import { charsOf, holdsControls, isLonger } from '../shared/characters.js';
+import { charsOf, isLonger, nameFault } from '../shared/characters.js';
 import { momentOf } from './arguments.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
@@ -17,7 +17,8 @@ export const createKey = (options: CreateKeyOptions): Promise<void> =>
     const { apiKeyNameCharsMax, apiKeyRateLimitMax } = engine.limits;
     if (options.name === '' || isLonger(options.name, apiKeyNameCharsMax))
       throw new Error(`--name has ${charsOf(options.name)} characters; from 1 to ${apiKeyNameCharsMax} are allowed`);
-    if (holdsControls(options.name)) throw new Error('--name must not hold control characters or line breaks');
+    const fault = nameFault(options.name);
+    if (fault !== undefined) throw new Error(`--name ${fault}`);
     const rateLimit = options.rateLimit === undefined ? undefined : wholeNumberOf(options.rateLimit);
     if (rateLimit !== undefined && (!Number.isSafeInteger(rateLimit) || rateLimit < 1 || rateLimit > apiKeyRateLimitMax)) {
       throw new Error(`--rate-limit ${options.rateLimit} is not a whole number from 1 to ${apiKeyRateLimitMax} (requests per minute)`);

@@ -3,6 +3,7 @@ import { changeTeam, type TeamChanges } from '../commands/teams.js';
 import { teamStream } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Company } from '../domain/ports/renderer.js';
+import { nameFault } from '../shared/characters.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
 
@@ -16,6 +17,7 @@ export const showTeam = (): Promise<void> =>
 
 export const setTeam = (options: TeamOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {
+    refuseNoName('--name', options.name);
     const changes: TeamChanges = {
       ...(options.name === undefined ? {} : { name: options.name }),
       ...(options.from === undefined ? {} : { defaultFrom: senderOf(options.from) }),
@@ -25,9 +27,16 @@ export const setTeam = (options: TeamOptions): Promise<void> =>
     print(JSON.stringify(await changeTeam(engine, teamId, changes, cause), undefined, 2));
   });
 
+/** Throws where the text cannot be a name. */
+const refuseNoName = (option: string, name: string | undefined): void => {
+  const fault = name === '' ? 'must not be empty' : nameFault(name ?? 'absent');
+  if (fault !== undefined) throw new Error(`${option} ${fault}`);
+};
+
 /** `Name <address>` or a bare address. */
 const senderOf = (text: string) => {
   const named = /^\s*(.*?)\s*<([^<>]+)>\s*$/.exec(text);
+  if (named !== null && named[1] !== '') refuseNoName('--from', named[1]);
   return named === null ? { email: text.trim() } : { email: named[2]!.trim(), ...(named[1] === '' ? {} : { name: named[1]! }) };
 };
 

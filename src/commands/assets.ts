@@ -14,7 +14,8 @@ import type { AssetUsage } from '../domain/asset/state.js';
 import { assetDecider, assetNotFound, assetListing, type AssetState } from '../domain/asset/state.js';
 import { AppendUnknown, invalid } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
-import { safeFilename } from '../domain/filename.js';
+import { NO_NAME_LEFT, safeFilename } from '../domain/filename.js';
+import { nameFault } from '../shared/characters.js';
 import { assetStream, assertDefined, parseAssetId, type AssetId, type TeamId } from '../domain/ids.js';
 
 /** What the sealed bytes are bound to. */
@@ -68,7 +69,8 @@ export const uploadAsset = async (
   if (bytes.byteLength === 0) throw invalid('upload', 'file', 'is empty');
   checkAssetSizes(bytes.byteLength, usage, deps.limits);
   const named = safeFilename(given);
-  if (named === '') throw invalid('upload', 'filename', 'has no visible character');
+  const fault = nameFault(given) ?? (named === '' ? NO_NAME_LEFT : undefined);
+  if (fault !== undefined) throw invalid('upload', 'filename', fault);
   const { contentType, size } = kindOf(bytes, await deps.mediaTypes.of(bytes), named);
   const description = { filename: nameFor(named, contentType, deps.limits.filenameCharsMax), sha256: hash('sha256', bytes) };
 

@@ -8,7 +8,7 @@ import { isoTime } from '../domain/ports/clock.js';
 import type { Recipient } from '../domain/recipient.js';
 import type { RecipientRole } from '../domain/email/status.js';
 import { DAY_MS } from '../domain/time.js';
-import { holdsControls } from '../shared/characters.js';
+import { holdsControls, nameFault } from '../shared/characters.js';
 
 /** `allowsHeader`: which instructions to relays callers may give; none where it is absent. */
 type CheckPorts = Readonly<{ limits: Limits; allowsHeader?: HeaderMatcher }>;
@@ -57,9 +57,8 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
   const usable = (recipient: Recipient, field: string): Recipient => {
     const parsed = parseAddress(recipient.email);
     if (!parsed.ok) addresses.push({ field: `${field}.email`, message: parsed.reason });
-    if (recipient.name !== undefined && holdsControls(recipient.name)) {
-      shape.push({ field: `${field}.name`, message: 'must not hold control characters or line breaks' });
-    }
+    const fault = recipient.name === undefined ? undefined : nameFault(recipient.name);
+    if (fault !== undefined) shape.push({ field: `${field}.name`, message: fault });
     return parsed.ok ? { ...recipient, email: parsed.address } : recipient;
   };
   const all = (recipients: readonly Recipient[], role: RecipientRole) =>

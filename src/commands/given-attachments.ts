@@ -3,11 +3,11 @@ import { attachmentSources, type AttachmentSource, type GivenAttachment } from '
 import { DomainError, type FieldError } from '../domain/errors.js';
 import type { Limits } from '../domain/limits.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
-import { decodeBase64 } from '../domain/base64.js';
-import { safeFilename } from '../domain/filename.js';
+import { decodeBase64, NO_BASE64 } from '../domain/base64.js';
+import { NO_NAME_LEFT, safeFilename } from '../domain/filename.js';
 import type { JsonObject } from '../domain/json.js';
 import { mediaTypeText, parseMediaType } from '../domain/message/media-type.js';
-import { holdsControls } from '../shared/characters.js';
+import { nameFault } from '../shared/characters.js';
 import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
 
 /** `filename` as it was given; `field` is its path in the request. */
@@ -119,12 +119,8 @@ const readOne = (attachment: GivenAttachment, field: string, faults: FieldError[
 
 const checkFilename = (filename: string | undefined, field: string, faults: FieldError[]): void => {
   if (filename === undefined) return;
-  if (!hasPlaceholder(filename) && safeFilename(filename) === '') {
-    faults.push({ field: `${field}.filename`, message: 'has no visible character' });
-  }
-  if (holdsControls(filename)) {
-    faults.push({ field: `${field}.filename`, message: 'must not hold control characters or line breaks' });
-  }
+  const fault = nameFault(filename) ?? (!hasPlaceholder(filename) && safeFilename(filename) === '' ? NO_NAME_LEFT : undefined);
+  if (fault !== undefined) faults.push({ field: `${field}.filename`, message: fault });
 };
 
 const checkFields = (attachment: GivenAttachment, source: AttachmentSource, field: string, faults: FieldError[]): void => {
@@ -144,7 +140,7 @@ const checkFields = (attachment: GivenAttachment, source: AttachmentSource, fiel
 const decode = (content: string, field: string, faults: FieldError[], { attachmentSizeBytesMax }: Limits): Buffer => {
   const bytes = decodeBase64(content);
   if (bytes === undefined) {
-    faults.push({ field: `${field}.content`, message: 'must be base64 (RFC 4648, section 4) with its padding' });
+    faults.push({ field: `${field}.content`, message: NO_BASE64 });
     return NOTHING;
   }
   if (bytes.byteLength > attachmentSizeBytesMax) throw attachmentTooLarge(`${field} has`, bytes.byteLength, attachmentSizeBytesMax);

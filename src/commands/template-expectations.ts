@@ -30,11 +30,16 @@ export const readOnlyFields = [
 type ReadOnlyField = (typeof readOnlyFields)[number];
 export type ReadOnlyParts = Readonly<Partial<Record<ReadOnlyField, unknown>>>;
 
-const names: ReadonlySet<string> = new Set(readOnlyFields);
+/** What a published version has beside them. */
+const ofVersions = ['publishedAt', 'current'] as const;
+
+const names: ReadonlySet<string> = new Set([...readOnlyFields, ...ofVersions]);
+
+type NotWritten = ReadOnlyField | (typeof ofVersions)[number];
 
 /** What the author writes of a body. */
-export const writtenOf = <Request extends object>(request: Request): Omit<Request, ReadOnlyField> =>
-  Object.fromEntries(Object.entries(request).filter(([name]) => !names.has(name))) as Omit<Request, ReadOnlyField>;
+export const writtenOf = <Request extends object>(request: Request): Omit<Request, NotWritten> =>
+  Object.fromEntries(Object.entries(request).filter(([name]) => !names.has(name))) as Omit<Request, NotWritten>;
 
 /**
  * The rule of a change: what only the service writes may stand in the body as it is now, and nothing else, for it would be dropped in

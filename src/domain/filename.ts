@@ -1,5 +1,8 @@
 /** Names of files that came from outside. */
 
+/** What is said of a name of which `safeFilename` leaves nothing. */
+export const NO_NAME_LEFT = 'must have a character beside dots, blanks and those that no file name may have (< > : " | ? * and slashes)';
+
 /** A file name without paths, control characters, and the marks that turn text round or hide an extension; empty where nothing is left. */
 export const safeFilename = (name: string): string =>
   (name.split(/[/\\]/).at(-1) ?? '')

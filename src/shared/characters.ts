@@ -17,5 +17,28 @@ export const isLonger = (text: string, charsMax: number): boolean => text.length
 export const firstChars = (text: string, charsMax: number): string =>
   text.length <= charsMax ? text : [...text.slice(0, 2 * charsMax)].slice(0, charsMax).join('');
 
+/** Control characters, the two that break a line in Unicode, and those that turn the direction of what follows; as in a pattern. */
+const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
+const TURNING = '\\u202a-\\u202e\\u2066-\\u2069';
+/** Blanks, joiners, marks and fillers: nobody sees a name of nothing else. */
+const INVISIBLE =
+  '\\s\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\ufff0-\\ufffb';
+
+/** The one rule of names of people and things; an empty name is for its length to refuse. It reads a text once, whatever is in it. */
+export const NAME = `^(?:|(?=[${INVISIBLE}]*[^${INVISIBLE}])[^${CONTROLS}${TURNING}]*)$`;
+/** Text of several lines. */
+export const TEXT = '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$';
+
+const named = new RegExp(NAME);
+const turning = new RegExp(`[${TURNING}]`);
+
+/** In: a text. Out: why it cannot be the name of anything, or undefined. */
+export const nameFault = (text: string): string | undefined => {
+  if (named.test(text)) return undefined;
+  if (holdsControls(text)) return 'must not hold control characters or line breaks';
+  if (turning.test(text)) return 'must not hold characters that turn the direction of text (U+202A to U+202E, U+2066 to U+2069)';
+  return 'must have a visible character';
+};
+
 /** Control characters, and the two that break a line in Unicode. */
 export const holdsControls = (text: string): boolean => /[\p{Cc}\u2028\u2029]/u.test(text);

@@ -87,6 +87,7 @@ await t.test('key create: what is wrong is said in a sentence', async (t) => {
     [['--name', ''], /--name has 0 characters/],
     [['--name', '🔑'.repeat(256)], /--name has 256 characters/],
     [['--name', 'two\nlines'], /--name must not hold control characters/],
+    [['--name', '\u200b'], /--name must have a visible character/],
   ] as const) {
     const { code, stdout, stderr } = await run('key', 'create', ...args);
     t.equal(code, 1, args.join(' '));

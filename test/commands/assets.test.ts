@@ -117,7 +117,7 @@ void t.test('limits: one file, all files, their number', async (t) => {
     details: { relatedInfo: { actualAssets: 3, maxAssets: 3 } },
   });
   await t.rejects(commands.uploadAsset(caller, given(0), empty), { code: 'VALIDATION_ERROR', details: { errors: [{ field: 'file' }] } });
-  for (const filename of ['/', '..', '\u202e', ' \n'])
+  for (const filename of ['/', '..', '\u202e', ' \n', 'a\u0000.png', 'gnp\u202e.exe', '\u200b'])
     await t.rejects(commands.uploadAsset(caller, { filename, bytes }, empty), {
       code: 'VALIDATION_ERROR',
       details: { errors: [{ field: 'filename' }] },

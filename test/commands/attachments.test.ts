@@ -314,9 +314,11 @@ void t.test('a MIME type may have parameters, but none that the message writes i
   }
 });
 
-void t.test('a file name holds no control characters', async (t) => {
+void t.test('a file name holds no control characters, and base64 has one form', async (t) => {
   const { send } = await world();
-  for (const control of ['\u0000', '\n', '\u0085']) {
+  const { details } = await refusedWith(t, send([{ filename: 'a.txt', contentType: 'text/plain', content: 'aGk=\n' }]), 'VALIDATION_ERROR');
+  t.match(details.errors, [{ field: 'attachments[0].content', message: /in one line, with its padding/ }]);
+  for (const control of ['\u0000', '\n', '\u0085', '\u202e']) {
     await refusedWith(t, send([{ filename: `a${control}.txt`, contentType: 'text/plain', content: base64('x') }]), 'VALIDATION_ERROR');
   }
 });

@@ -160,6 +160,8 @@ await t.test('settings of a file .env are read, and the real environment wins', 
   t.match(await serve({ SEALPOST_LOG_LEVEL: 'silent' }), { code: 1, stderr: 'SEALPOST_SMTP_URL is not set, and SEALPOST_PUBLIC_URL=' });
   writeFileSync(join(directory, '.env'), '\ufeffSEALPOST_LOG_LEVEL=loud\r\n');
   t.match(await serve({}), { code: 1, stderr: 'SEALPOST_LOG_LEVEL=loud' }, 'a byte order mark is no part of the first name');
+  writeFileSync(join(directory, '.env'), 'SEALPOST_LOG_LEVEL=error\nSEALPOST_PUBLIC_URL https://mail.example.com\n');
+  t.match(await serve({}), { code: 1, stderr: /\.env, line 2, is no setting: write NAME=value/ }, 'nothing is passed over in silence');
 });
 
 await t.test('a first start that is killed anywhere is finished by the next', async (t) => {

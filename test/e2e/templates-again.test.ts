@@ -93,6 +93,15 @@ const comesBack = async (path: string, body: unknown): Promise<void> => {
   const imported = await app.call<Known>('POST', `${path}/import`, again.body);
   t.same([imported.status, imported.body.id, written(imported.body)], [200, again.body.id, written(record)], 'import takes it');
   t.equal(imported.body.status, 'published');
+  const version = await app.call<Known>('GET', `${path}/${again.body.id}/versions/1`);
+  t.equal(version.status, 200);
+  const fromVersion = await app.call<Known>('POST', path, { ...version.body, name: 'Copy' });
+  t.equal(fromVersion.status, 201, fromVersion.text);
+  t.same(
+    [fromVersion.body.variables, fromVersion.body.schema],
+    [version.body.variables, version.body.schema],
+    'what GET answers of a version comes back, too',
+  );
   await app.call('DELETE', `${path}/${again.body.id}`);
   const anew = await app.call<Known>('POST', `${path}/import`, imported.body);
   t.same([anew.status, written(anew.body)], [201, written(record)], 'import makes it anew where it is gone');

@@ -183,6 +183,29 @@ void t.test('every fault of a body is named with its path and what would be righ
     replyTo: 'must have at least 1 character',
     subject: 'must have at most 998 characters',
   });
+  t.same(
+    await faults({
+      to: [
+        { email: 'a@example.com', name: '\u202eadA' },
+        { email: 'b@example.com', name: '\u200b' },
+      ],
+      from: { email: 'c@example.com', name: '' },
+    }),
+    {
+      'to[0].name': 'must not hold characters that turn the direction of text (U+202A to U+202E, U+2066 to U+2069)',
+      'to[1].name': 'must have a visible character',
+    },
+  );
+  const key = await app.inject({
+    method: 'POST',
+    url: '/api/api-keys',
+    headers: json,
+    payload: { name: ' ', description: 'a\u0000', permissions: ['emails:send'] },
+  });
+  t.same(key.json<ErrorBody>().errors, [
+    { field: 'name', message: 'must have a visible character' },
+    { field: 'description', message: 'must not hold control characters other than tabs and line breaks' },
+  ]);
   t.same(await faults({ headers: { 'X-A': 1 } }), { 'headers.X-A': 'must be a string' });
   t.same(await faults({ version: 0 }), { version: 'must be at least 1' }, 'of a union, the branch of the right type speaks');
 
@@ -289,6 +312,13 @@ void t.test('queries', async (t) => {
     ['metadata[a]=1&metadata[a]=2', 'metadata.a'],
   ] as const)
     t.match((await get(`/api/emails?${query}`)).json(), { errors: [{ field, message: 'is given more than once; give it once' }] }, query);
+  for (const query of ['metadata=4711', 'metadata[]=4711', 'metadata%5B%5D=4711']) {
+    t.match((await get(`/api/emails?${query}`)).json(), {
+      message:
+        'The query is invalid: `metadata` must be written metadata[key]=value, with a key between the brackets, such as metadata[orderId]=4711.',
+      errors: [{ field: 'metadata' }],
+    });
+  }
   const many = Array.from({ length: 11 }, (_, at) => `metadata[k${at}]=1`).join('&');
   t.match((await get(`/api/emails?${many}`)).json(), { errors: [{ field: 'metadata', message: 'must have at most 10 fields' }] });
   t.match((await get('/api/emails?cursor=nonsense')).json(), { statusCode: 400, code: 'INVALID_CURSOR' });
@@ -510,6 +540,14 @@ void t.test('attachment templates', async (t) => {
     ] as const) {
       t.match((await preview(`?${query}`)).json(), { code: 'VALIDATION_ERROR', errors: [{ field }] }, query);
     }
+    t.match((await preview('?variables=%7B')).json(), {
+      errors: [
+        {
+          message:
+            'must be a JSON object such as {"number":"2030-17"}, percent-encoded (variables=%7B%22number%22%3A%222030-17%22%7D); of its text is said: it is not JSON: the text ends too early at line 1, column 2',
+        },
+      ],
+    });
     t.equal(calls.length, before, 'nothing was made');
   });
 });

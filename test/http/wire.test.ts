@@ -62,6 +62,7 @@ void t.test('what Node cannot read is answered 400 in the usual form', async (t)
     ],
     ['a URL beyond every bound', `GET /a?${long(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 'URL_TOO_LONG', '/a'],
     ['a URL beyond its own bound', `GET /a?${long(9_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, 'URL_TOO_LONG', '/a'],
+    ['two Host headers', 'GET /a HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
     ['no Host header', 'GET /a HTTP/1.1\r\nConnection: close\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
     ['two lengths', 'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 'MALFORMED_REQUEST', '/a'],
     [

@@ -23,6 +23,9 @@ const transportFault = (request: FastifyRequest, deps: Deps, access: Access | un
   if (headers.host === undefined && request.raw.httpVersion === '1.1') {
     return new DomainError('MALFORMED_REQUEST', 'The request has no Host header, which HTTP/1.1 requires (RFC 9112, section 3.2).');
   }
+  if (isRepeated(request, 'host')) {
+    return new DomainError('MALFORMED_REQUEST', 'The request has more than one Host header; send one (RFC 9112, section 3.2).');
+  }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     return new DomainError('MALFORMED_REQUEST', 'The only expectation that is met is `Expect: 100-continue`.');
   }

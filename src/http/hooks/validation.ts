@@ -1,9 +1,9 @@
 /** How Ajv checks requests, and how its findings become sentences with the path of the field and what would be right. */
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
-import { PLAIN_LINE } from '../../api/common.js';
 import { DomainError, type FieldError } from '../../domain/errors.js';
 import { isJsonObject, type Json } from '../../domain/json.js';
+import { NAME, nameFault, TEXT } from '../../shared/characters.js';
 import { editDistance } from '../../shared/edit-distance.js';
 import { childPath } from '../json/inspect.js';
 
@@ -95,9 +95,11 @@ const sentences: Readonly<Record<string, (finding: Finding) => string>> = {
   const: (finding) => `must be ${JSON.stringify(finding.params['allowedValue'])}`,
   format: (finding) => `must be ${formatNames[textParam(finding, 'format')] ?? `of the format ${textParam(finding, 'format')}`}`,
   pattern: (finding) => {
-    if (textParam(finding, 'pattern') === PLAIN_LINE) return 'must not hold control characters or line breaks';
+    const pattern = textParam(finding, 'pattern');
+    if (pattern === NAME) return nameFault(String(finding.data)) ?? 'is no name';
+    if (pattern === TEXT) return 'must not hold control characters other than tabs and line breaks';
     const described = isJsonObject(finding.parentSchema) ? finding.parentSchema['description'] : undefined;
-    return `must match ${textParam(finding, 'pattern')}${typeof described === 'string' ? ` (${described.toLowerCase()})` : ''}`;
+    return `must match ${pattern}${typeof described === 'string' ? ` (${described.toLowerCase()})` : ''}`;
   },
   minLength: (finding) => `must have at least ${plural(textParam(finding, 'limit'), 'character')}`,
   maxLength: (finding) => `must have at most ${plural(textParam(finding, 'limit'), 'character')}`,
@@ -144,14 +146,25 @@ const withoutBranches = (findings: readonly Finding[]): readonly Finding[] => {
 const isRepeated = ({ keyword, data }: Finding, part: string): boolean =>
   part === 'querystring' && keyword !== 'additionalProperties' && Array.isArray(data);
 
+/** An object in a query that is written without the name of its member. */
+const isWithoutKey = ({ keyword, schemaPath, params }: Finding, part: string): boolean =>
+  part === 'querystring' && ((keyword === 'type' && params['type'] === 'object') || schemaPath.endsWith('/propertyNames/minLength'));
+
+/** What a finding says where the same keyword would say something else of a body. */
+const sentenceOfQuery = (finding: Finding, part: string): string | undefined => {
+  if (isWithoutKey(finding, part)) {
+    const name = fieldOf(finding.instancePath);
+    return `must be written ${name}[key]=value, with a key between the brackets, such as ${name}[orderId]=4711`;
+  }
+  return isRepeated(finding, part) ? 'is given more than once; give it once' : undefined;
+};
+
 const fieldErrorOf = (finding: Finding, part: string): FieldError => {
   const path = fieldOf(finding.instancePath);
   const name = textParam(finding, finding.keyword === 'required' ? 'missingProperty' : 'additionalProperty');
   return {
     field: name === '' ? path : childPath(path, name),
-    message: isRepeated(finding, part)
-      ? 'is given more than once; give it once'
-      : (sentences[finding.keyword]?.(finding) ?? finding.message ?? 'is invalid'),
+    message: sentenceOfQuery(finding, part) ?? sentences[finding.keyword]?.(finding) ?? finding.message ?? 'is invalid',
   };
 };
 
@@ -160,7 +173,8 @@ const places: Readonly<Record<string, string>> = { body: 'request body', queryst
 /** In: the findings of Ajv for one part of a request. Out: the error to answer. */
 export const validationError = (findings: readonly FastifySchemaValidationError[], part: string): DomainError => {
   const place = places[part] ?? part;
-  const shown = withoutBranches(findings.slice(0, FINDINGS_MAX));
+  // What is wrong with a name is a finding of its own.
+  const shown = withoutBranches(findings.slice(0, FINDINGS_MAX)).filter(({ keyword }) => keyword !== 'propertyNames');
   const errors = shown.slice(0, FAULTS_MAX).map((finding) => fieldErrorOf(finding, part));
   const first = errors[0];
   if (first?.field === '' && first.message === 'must be a JSON object') {

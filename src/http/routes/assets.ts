@@ -3,7 +3,7 @@ import { assetTooLarge } from '../../domain/asset/errors.js';
 import { isRaster } from '../../domain/asset/kind.js';
 import { AssetRecordSchema, CreateAssetRequestSchema, type CreateAssetRequest } from '../../api/assets.js';
 import { assetNotFound } from '../../domain/asset/state.js';
-import { decodeBase64 } from '../../domain/base64.js';
+import { decodeBase64, NO_BASE64 } from '../../domain/base64.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import { invalid } from '../../domain/errors.js';
 import { parseAssetId, type AssetId } from '../../domain/ids.js';
@@ -38,7 +38,7 @@ const decoded = (body: CreateAssetRequest | undefined): Upload => {
   const { filename, content } = body;
   const bytes = decodeBase64(content);
   if (bytes !== undefined) return { filename, bytes };
-  throw invalid('request body', 'content', 'must be base64 (RFC 4648, section 4) with its padding');
+  throw invalid('request body', 'content', NO_BASE64);
 };
 
 const uploadRoute = (app: App, deps: Deps): void => {

@@ -229,6 +229,8 @@ const given = ({ format, version }: Omit<DocumentPreviewQuery, 'variables'>) => 
   ...(version === undefined ? {} : { version }),
 });
 
+const OBJECT = 'must be a JSON object such as {"number":"2030-17"}, percent-encoded (variables=%7B%22number%22%3A%222030-17%22%7D)';
+
 const invalidVariables = (message: string): DomainError => invalid('query', 'variables', message);
 
 /** Read with the same care as a body. Throws VALIDATION_ERROR. */
@@ -238,10 +240,10 @@ const variablesOf = (text: string, limits: Limits): JsonObject => {
     value = parseJsonBody(Buffer.from(text), limits);
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
-    throw invalidVariables(`must be a JSON object such as {"number":"2030-17"}; of the text as such: ${fault.message.replace(/\.$/, '')}`);
+    throw invalidVariables(`${OBJECT}; of its text is said: ${fault.message.replace(/^The body/, 'it').replace(/\.$/, '')}`);
   }
   if (isJsonObject(value as Json)) return value as JsonObject;
-  throw invalidVariables('must be a JSON object such as {"number":"2030-17"}');
+  throw invalidVariables(OBJECT);
 };
 
 /** Registers the routes under /api/templates/attachment. */

@@ -1,5 +1,5 @@
 /** Checks an attachment template when it is saved: everything that is wrong with it, at once, each fault with its path. */
-import { charsOf, holdsControls, isLonger } from '../../../shared/characters.js';
+import { charsOf, isLonger, nameFault } from '../../../shared/characters.js';
 import { withoutNulls } from './nulls.js';
 import { openBudget } from '../../budget.js';
 import type { Limits } from '../../limits.js';
@@ -114,7 +114,8 @@ const checkPageName = (name: unknown, field: string, tools: WalkTools): void => 
   if (typeof name !== 'string' || name.trim() === '') return faults.add(field, name === undefined ? 'is required' : 'must be text');
   if (isLonger(name, PAGE_NAME_CHARS_MAX))
     return faults.add(field, `has ${charsOf(name)} characters, the maximum is ${PAGE_NAME_CHARS_MAX}`);
-  if (holdsControls(name)) faults.add(field, 'must not hold control characters or line breaks');
+  const fault = nameFault(name);
+  if (fault !== undefined) faults.add(field, fault);
   checkText(name, field, tools);
 };
 
