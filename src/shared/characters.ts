@@ -29,14 +29,18 @@ export const NAME = `^(?:|(?=[${INVISIBLE}]*[^${INVISIBLE}])[^${CONTROLS}${TURNI
 /** Text of several lines. */
 export const TEXT = '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$';
 
-const named = new RegExp(NAME);
-const turning = new RegExp(`[${TURNING}]`);
+const fitting = (pattern: string): ((text: string) => boolean) => {
+  const compiled = new RegExp(pattern);
+  return (text) => compiled.test(text);
+};
+const isName = fitting(NAME);
+const turnsText = fitting(`[${TURNING}]`);
 
 /** In: a text. Out: why it cannot be the name of anything, or undefined. */
 export const nameFault = (text: string): string | undefined => {
-  if (named.test(text)) return undefined;
+  if (isName(text)) return undefined;
   if (holdsControls(text)) return 'must not hold control characters or line breaks';
-  if (turning.test(text)) return 'must not hold characters that turn the direction of text (U+202A to U+202E, U+2066 to U+2069)';
+  if (turnsText(text)) return 'must not hold characters that turn the direction of text (U+202A to U+202E, U+2066 to U+2069)';
   return 'must have a visible character';
 };
 

@@ -91,8 +91,9 @@ export const documentTooLong = (actualChars: number, maxChars: number): DomainEr
   );
 
 /** `field` is the place of the component in the template, `where` the cell in it: "row 3, column 2". */
+/** Excel itself counts UTF-16 code units, and takes no file with more of them in a cell. */
 export const cellTooLong = (field: string, where: string, actualChars: number, maxChars: number): DomainError => {
-  const message = `${where} has ${n(actualChars)} characters, the maximum of a cell is ${n(maxChars)}`;
+  const message = `${where} has ${n(actualChars)} characters as Excel counts them (UTF-16 code units: an emoji is two), the maximum of a cell is ${n(maxChars)}`;
   return new DomainError('VALIDATION_ERROR', `${field}: ${message}`, {
     errors: [{ field, message }],
     relatedInfo: { actualChars, maxChars },

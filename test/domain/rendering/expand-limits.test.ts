@@ -206,10 +206,12 @@ void t.test('texts: a cell, a whole document', async (t) => {
   t.doesNotThrow(excel([table('xs')], { xs: ['&'.repeat(32_767)] }), 'characters as one reads them');
   const expected = (where: string) => ({
     code: 'VALIDATION_ERROR',
-    message: `${at}: ${where} has 32,768 characters, the maximum of a cell is 32,767`,
+    message: `${at}: ${where} has 32,768 characters as Excel counts them (UTF-16 code units: an emoji is two), the maximum of a cell is 32,767`,
     details: { errors: [{ field: at }], relatedInfo: { actualChars: 32_768, maxChars: 32_767 } },
   });
   t.match(thrown(excel([table('xs')], { xs: ['a', 'x'.repeat(32_768)] })), expected('the cell in row 2, column 1'));
+  t.doesNotThrow(excel([table('xs')], { xs: ['\u{1f600}'.repeat(16_383)] }));
+  t.match(thrown(excel([table('xs')], { xs: ['a', '\u{1f600}'.repeat(16_384)] })), expected('the cell in row 2, column 1'));
   const written = (cell: string) => [{ id: 't', type: 'table', props: { rows: [['x', cell]], columns: [{}, { header: '{{h}}' }] } }];
   t.match(thrown(excel(written('<b>{{x}}</b>'), { x: '<'.repeat(32_768) })), expected('the cell in row 1, column 2'));
   t.match(thrown(excel(written('x'), { h: 'x'.repeat(32_768) })), expected('a header'));
