@@ -1,50 +1,25 @@
 /** The composition root of a running service: settings → adapters → workers and server, started and stopped in order. */
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { turnsOfLoop } from './adapters/clock/turns.js';
 import { openFirstKeyFile } from './adapters/keys/first-key-file.js';
-import { openSmtpMailer } from './adapters/mail/smtp.js';
-import { openMailbox, type OpenMailbox } from './adapters/mailbox/mailbox.js';
-import { openBodyChecks } from './adapters/render/workers/body-checks.js';
-import type { ClockTrust } from './clock-trust.js';
 import { showFirstKey } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
-import type { BodyChecks } from './domain/ports/body-checks.js';
 import type { Config } from './config.js';
-import { openBus, openLeases, openLimiter } from './coordination.js';
-import type { Bus } from './domain/ports/bus.js';
+import { openLeases } from './coordination.js';
 import type { EventStore } from './domain/ports/event-store.js';
-import type { Leases } from './domain/ports/lease.js';
-import type { Limiter } from './domain/ports/limiter.js';
 import type { MailCopies } from './domain/ports/mailbox.js';
 import type { Mailer } from './domain/ports/mailer.js';
-import type { Worker } from './domain/ports/worker.js';
-import { timersOf } from './domain/timers.js';
 import { openEngine, type Engine, type EngineOptions } from './engine.js';
 import type { HttpDeps } from './http/context.js';
 import { buildServer } from './http/server.js';
-import type { ProcessorDeps } from './processors/deps.js';
-import { dueWorkWorker } from './processors/due-work.js';
-import { eraseWorker } from './processors/erase.js';
-import { makeProcessors } from './processors/index.js';
-import { underLease, type LeaseDeps } from './processors/lease.js';
-import { noteLogWorker } from './processors/note-log.js';
-import { openOverflow } from './processors/overflow.js';
-import { relayWorker } from './processors/relay.js';
-import { openStuckWork, type StuckWork } from './processors/stuck.js';
-import { sealLedgerWorker } from './processors/seal-ledger.js';
-import { sweepWorker } from './processors/sweep.js';
-import { makeProjections } from './projections/index.js';
+import type { LeaseDeps } from './processors/lease.js';
+import { openStuckWork } from './processors/stuck.js';
 import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from './projections/own-writes.js';
 import { makeQueries } from './projections/queries.js';
 import { watchBacklogsWorker } from './projections/watch-backlogs.js';
-import { makeRunner, type Runner } from './projections/runner.js';
-import { openMetrics, type Metrics } from './metrics.js';
+import { openMetrics } from './metrics.js';
 import { openLogger } from './adapters/logger/pino.js';
-import type { Processor } from './processors/declaration.js';
-import { mailboxTokenOf } from './mailbox-link.js';
 import { watchCommits } from './health-watch.js';
 import { warnOfLog } from './log-health.js';
 import { openServiceHealth } from './service-health.js';
@@ -54,8 +29,10 @@ import { openServing } from './serving.js';
 import { sayImpliedDeletes } from './start-notices.js';
 import { bringToRest } from './stopping.js';
 import { makeSupervisor } from './supervisor.js';
+import { openSurroundings, type Surroundings } from './surroundings.js';
 import { openClock, openTrust } from './time-of-day.js';
 import { version } from './version.js';
+import { makeWorkers, openRunners, type Runners } from './workers.js';
 
 export type App = Readonly<{
   server: FastifyInstance;
@@ -71,11 +48,6 @@ export type App = Readonly<{
   /** Refuses requests, drains deliveries, writes what is pending, closes. Safe to call twice. */
   stop: () => Promise<void>;
 }>;
-
-/** Between two batches of a projection: under load more events share a write. Who asks for a list that lags ends the pause. */
-const PROJECTION_PAUSE_MS = 200;
-/** How often a request that waits for the read models of another process looks how far they are. */
-const LOOK_EVERY_MS = 25;
 
 export type AppOptions = Omit<EngineOptions, 'onAppended' | 'mailCopies' | 'rewrapsKeys'> & Readonly<{ mailer?: Mailer }>;
 
@@ -108,8 +80,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const surroundings = await openSurroundings(config, options, { ...engine, leases, metrics });
   forgetCopies = surroundings.mailbox?.mailbox.forgetCopies ?? forgetCopies;
   const runners = await openRunners(engine, leasing);
-  const cutOff = new AbortController();
-  setMaxListeners(0, cutOff.signal);
+  const cutOff = cutOffOfAll();
 
   const stuck = openStuckWork();
   const supervisor = makeSupervisor(engine);
@@ -146,138 +117,16 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   };
 };
 
+/** Every call under way listens to it. */
+const cutOffOfAll = (): AbortController => {
+  const cutOff = new AbortController();
+  setMaxListeners(0, cutOff.signal);
+  return cutOff;
+};
+
 const caughtUp = async ({ eventLog }: Engine, runners: Runners, signal: AbortSignal): Promise<void> => {
   const head = await eventLog.head();
   await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, signal)));
-};
-
-/** What a running service needs beside its stores. */
-type Surroundings = Readonly<{
-  leases: Leases;
-  mailbox: OpenMailbox | undefined;
-  mailboxToken: string | undefined;
-  mailer: Mailer;
-  bus: Bus;
-  limiter: Limiter;
-  bodyChecks: BodyChecks;
-  metrics: Metrics;
-  close: () => Promise<void>;
-}>;
-
-const openSurroundings = async (
-  config: Config,
-  options: AppOptions,
-  engine: Engine & Readonly<{ leases: Leases; metrics: Metrics }>,
-): Promise<Surroundings> => {
-  const { clock, ids, leases, limits, logger, metrics } = engine;
-  const mailbox =
-    config.smtp.url === undefined
-      ? await openMailbox({ file: join(config.dataDir, 'mailbox.db'), clock, ids, messagesMax: limits.mailboxMessagesMax, logger })
-      : undefined;
-  const mailer = metrics.mailer(options.mailer ?? openMailer(config, mailbox, engine));
-  const bus = metrics.bus(await openBus(config, engine));
-  const limiter = await openLimiter(config, engine);
-  const bodyChecks = openBodyChecks({ file: new URL('./http/json/checks-apart.js', import.meta.url), settings: limits, clock, logger });
-  return {
-    leases,
-    mailbox,
-    mailboxToken: mailbox === undefined ? undefined : mailboxTokenOf(config),
-    mailer,
-    bus,
-    limiter,
-    bodyChecks,
-    metrics,
-    close: async () => {
-      await metrics.close();
-      await bodyChecks.close();
-      await mailer.close();
-      await mailbox?.close();
-      await bus.close();
-      await limiter.close();
-      await leases.close();
-    },
-  };
-};
-
-type Runners = ReadonlyMap<string, Runner>;
-
-const openRunners = async (engine: Engine, leasing: LeaseDeps): Promise<Runners> => {
-  const runners = new Map<string, Runner>();
-  for (const projection of makeProjections(engine.limits)) {
-    const store = await engine.readModels.projection(projection.name, projection.collections);
-    const after = (ms: number) => (signal: AbortSignal) => wait(ms, undefined, { signal }).catch(() => {});
-    const lead = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
-      underLease(leasing, `project-${projection.name}`, signal, (held) => work(held.signal));
-    runners.set(
-      projection.name,
-      makeRunner(projection, {
-        eventLog: engine.eventLog,
-        clock: engine.clock,
-        store,
-        pause: after(PROJECTION_PAUSE_MS),
-        look: after(LOOK_EVERY_MS),
-        lead,
-      }),
-    );
-  }
-  return runners;
-};
-
-type WorkerParts = Engine &
-  Surroundings &
-  LeaseDeps &
-  Readonly<{ runners: Runners; stuck: StuckWork; clockTrust: ClockTrust; cutOff: AbortSignal }>;
-
-type Workers = Readonly<{ projecting: readonly Worker[]; processing: readonly Worker[]; processors: readonly Processor[] }>;
-
-const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
-  const { runners, limits, clockTrust } = parts;
-  const { mayDestroy, awayMs } = clockTrust;
-  const deps: ProcessorDeps = {
-    ...parts,
-    mayDestroy,
-    timersCaughtUp: (kind, position, signal) => feederOf(runners, limits, timersOf(kind)).caughtUp(position, signal),
-    nextTurn: turnsOfLoop(),
-    inFlightMax: limits.lanes,
-  };
-  const processors = makeProcessors({ ...parts, ...composedOf(parts), mayDestroy, schedule: { delaysMs: config.retryDelaysMs } });
-  const overflow = openOverflow();
-  return {
-    processors: config.roles.includes('process') ? processors : [],
-    projecting: config.roles.includes('project') ? [...runners.values()].map(({ worker }) => worker) : [],
-    processing: config.roles.includes('process')
-      ? [
-          relayWorker(deps, processors, overflow),
-          dueWorkWorker(deps, processors, overflow),
-          ...processors.map(({ worker }) => worker(deps)),
-          sealLedgerWorker({ ...parts, awayMs }),
-          eraseWorker(parts),
-          noteLogWorker(parts),
-          sweepWorker({ ...parts, mayDestroy, mailbox: parts.mailbox?.mailbox }),
-        ]
-      : [],
-  };
-};
-
-const composedOf = ({ metrics: { composed } }: Surroundings) => (composed === undefined ? {} : { composed });
-
-/** The runner of the projection that feeds a collection. */
-const feederOf = (runners: Runners, limits: Engine['limits'], collection: string): Runner => {
-  const feeder = makeProjections(limits).find(({ collections }) => collections.some(({ name }) => name === collection));
-  const runner = feeder && runners.get(feeder.name);
-  if (runner === undefined) throw new Error(`no projection feeds ${collection}`);
-  return runner;
-};
-
-const openMailer = (config: Config, mailbox: OpenMailbox | undefined, { logger }: Engine): Mailer => {
-  const { smtp, dkim } = config;
-  return openSmtpMailer({
-    url: mailbox?.smtpUrl ?? smtp.url!,
-    final: mailbox !== undefined || smtp.final,
-    connectionsMax: smtp.connections,
-    ...(dkim === undefined ? {} : { dkim }),
-    logger,
-  });
 };
 
 type ServingParts = Engine & Surroundings & Readonly<{ runners: Runners; writes: OwnWrites; health: HttpDeps['health'] }>;

@@ -20,7 +20,7 @@ const figuresOf = async (port: number | undefined): Promise<string> => {
   return answer.text();
 };
 
-void t.test('Figures tell what became of emails, how long each step took, and how the service is', async (t) => {
+await t.test('Figures tell what became of emails, how long each step took, and how the service is', async (t) => {
   const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_METRICS_PORT: '0' } });
   t.teardown(() => app.stop());
   const { id } = await app.send();
@@ -77,7 +77,7 @@ void t.test('Figures tell what became of emails, how long each step took, and ho
   t.notMatch(text, new RegExp(id), 'no id');
 });
 
-void t.test('The lag of a read model that does not come along is told in seconds, and falls to none when it has', async (t) => {
+await t.test('The lag of a read model that does not come along is told in seconds, and falls to none when it has', async (t) => {
   const dataDir = temporaryDirectory(t);
   const app = await startTestApp({ dataDir, settings: { SEALPOST_METRICS_PORT: '0' } });
   t.teardown(() => app.stop());
@@ -86,7 +86,7 @@ void t.test('The lag of a read model that does not come along is told in seconds
   await eventually('no lag', async () => valueOf(await figuresOf(app.metricsPort), 'sealpost_projection_lag_seconds') === 0);
 });
 
-void t.test('Only GET /metrics is answered there, and a port that is taken stops the start with a sentence', async (t) => {
+await t.test('Only GET /metrics is answered there, and a port that is taken stops the start with a sentence', async (t) => {
   const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_METRICS_PORT: '0' } });
   t.teardown(() => app.stop());
   const base = `http://127.0.0.1:${app.metricsPort}`;
@@ -97,7 +97,7 @@ void t.test('Only GET /metrics is answered there, and a port that is taken stops
   });
 });
 
-void t.test('Without a port nothing listens and nothing is measured', async (t) => {
+await t.test('Without a port nothing listens and nothing is measured', async (t) => {
   const app = await startTestApp({ dataDir: temporaryDirectory(t) });
   t.teardown(() => app.stop());
   t.equal(app.metricsPort, undefined);
