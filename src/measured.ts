@@ -140,7 +140,7 @@ export const measuredGenerator = (deps: MeasuringDeps): ((generator: Generator) 
 export const measuredMailer = (deps: MeasuringDeps): ((mailer: Mailer) => Mailer) => {
   const seconds = deps.meter.histogram({
     name: 'sealpost_smtp_seconds',
-    help: 'Delivery of one mail to the relay, its wait for a connection included, by the outcome for its first recipient.',
+    help: 'Delivery of one mail to the relay, its wait for a connection included, by the outcome for its first recipient; host-away where no session could be opened.',
     labels: ['outcome'],
     buckets: SECONDS,
   });
@@ -151,12 +151,16 @@ export const measuredMailer = (deps: MeasuringDeps): ((mailer: Mailer) => Mailer
   });
   return (mailer) => ({
     ...mailer,
-    send: async (...given) => {
+    send: async (delivery) => {
       const passed = stopwatch(deps);
-      const outcome = await mailer.send(...given);
-      seconds(passed(), { outcome: outcome.recipients[0]?.result ?? 'deferred' });
-      for (const { result } of outcome.recipients) recipients({ outcome: result });
-      return outcome;
+      const end: typeof delivery.end = (outcome) => {
+        seconds(passed(), { outcome: outcome.recipients[0]?.result ?? 'deferred' });
+        for (const { result } of outcome.recipients) recipients({ outcome: result });
+        return delivery.end(outcome);
+      };
+      const delivered = await mailer.send({ ...delivery, end });
+      if (delivered.kind === 'host-away') seconds(passed(), { outcome: 'host-away' });
+      return delivered;
     },
   });
 };

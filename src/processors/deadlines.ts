@@ -6,7 +6,9 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../domain/ports/clock.js';
 
 export type Deadlines = Readonly<{
-  /** Gives `work` a signal that aborts when its time is over (up to a hundredth of it early), or with the parent; resolves or rejects as `work` does. */
+  /** A signal that aborts when the time of a call that begins now is over (up to a hundredth of it early), or with the parent; `over` ends the call. */
+  begin: () => Readonly<{ signal: AbortSignal; over: () => void }>;
+  /** The same for a call that is all of `work`; resolves or rejects as `work` does. */
   within: <Result>(work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>;
   /** Ends the timer; calls under way keep the parent's signal only. */
   close: () => void;
@@ -52,15 +54,21 @@ export const openDeadlines = (clock: Clock, timeoutMs: number, parent: AbortSign
     return bucket;
   };
 
+  const begin: Deadlines['begin'] = () => {
+    const bucket = bucketOfNow();
+    bucket.open += 1;
+    if (parent.aborted) bucket.controller.abort();
+    return { signal: bucket.controller.signal, over: () => void (bucket.open -= 1) };
+  };
+
   return {
+    begin,
     within: async (work) => {
-      const bucket = bucketOfNow();
-      bucket.open += 1;
+      const { signal, over } = begin();
       try {
-        if (parent.aborted) bucket.controller.abort();
-        return await work(bucket.controller.signal);
+        return await work(signal);
       } finally {
-        bucket.open -= 1;
+        over();
       }
     },
     close: () => {

@@ -42,7 +42,38 @@ export type Attempts<State, Command> = Readonly<{
   begin: (attempt: NewAttempt) => Command;
   /** The command in place of an attempt while the gate is closed. */
   hold?: (attempt: NewAttempt) => Command;
+  /**
+   * Gets ready what the attempt needs, begins it, does the one thing in the world, and ends it. An expected failure is an outcome; a
+   * rejection is a fault of ours: the pointer comes again after a growing pause, and an attempt that has begun goes on.
+   */
+  make: (context: AttemptContext<State, Command>) => Promise<Made<Command>>;
 }>;
+
+export type AttemptContext<State, Command> = Readonly<{
+  stream: StreamName;
+  /** Before the attempt has begun. */
+  state: State;
+  /** 1 where the work comes for the first time. */
+  deliveries: number;
+  /** Aborts when nothing is to be begun any more. */
+  signal: AbortSignal;
+  /** Records that the attempt begins, before anything is done in the world; called once. Out: undefined where it is not to be made any more. */
+  begin: () => Promise<BegunAttempt<State> | undefined>;
+  /** Records what came of an attempt that has begun; called once. */
+  end: (command: Command) => Promise<void>;
+}>;
+
+/** The state shows the attempt; the signal aborts when its time is over, or when the program must stop. */
+export type BegunAttempt<State> = Readonly<{ state: State; signal: AbortSignal }>;
+
+/**
+ * `done`: it has ended, or was not to be made any more. `hold`: it has not begun, and the command is recorded in its place. `put-back`: it
+ * has not begun, and is to be made at that moment.
+ */
+export type Made<Command> =
+  | Readonly<{ kind: 'done'; line?: LogLine }>
+  | Readonly<{ kind: 'hold'; command: Command; line?: LogLine }>
+  | Readonly<{ kind: 'put-back'; atMs: number; line?: LogLine }>;
 
 /** Whether the other side takes work at all. */
 export type Gate = Readonly<{
@@ -66,11 +97,13 @@ export type Context<State> = Readonly<{
 export type Outcome<Command> = Readonly<{
   /** Records what came of it; absent where there is nothing to be recorded. */
   command?: Command;
-  /** The line in the log, beside the stream; written when all is done. */
-  line?: Readonly<{ level: 'info' | 'warn'; fields: LogFields; message: string }>;
+  line?: LogLine;
 }>;
 
-export type Declaration<Kind extends StreamKind, State, Command> = Readonly<{
+/** The line in the log, beside the stream; written when all is done. */
+export type LogLine = Readonly<{ level: 'info' | 'warn'; fields: LogFields; message: string }>;
+
+type Common<Kind extends StreamKind, State, Command> = Readonly<{
   /** Of its queue on the bus, of its worker, and of the actor of its events. */
   name: string;
   kind: Kind;
@@ -79,16 +112,26 @@ export type Declaration<Kind extends StreamKind, State, Command> = Readonly<{
   timers: readonly TimerUse[];
   /** How long a call in the world may take. */
   deadlineMs: number;
-  /** Absent where doing it twice does no harm and nobody needs to see that it has begun. */
-  attempts?: Attempts<NonNullable<State>, Command>;
   /** Absent where work may always begin. */
   gate?: Gate;
-  /**
-   * Does the one thing in the world. An expected failure is an outcome; a rejection is a fault of ours: the pointer comes again after a
-   * growing pause, and the same attempt goes on.
-   */
-  act: (context: Context<NonNullable<State>>) => Promise<Outcome<Command>>;
 }>;
+
+/** Work that does no harm where it is done twice, and of which nobody needs to see that it has begun. */
+export type ActingDeclaration<Kind extends StreamKind, State, Command> = Common<Kind, State, Command> &
+  Readonly<{
+    attempts?: undefined;
+    /**
+     * Does the one thing in the world. An expected failure is an outcome; a rejection is a fault of ours: the pointer comes again after a
+     * growing pause.
+     */
+    act: (context: Context<NonNullable<State>>) => Promise<Outcome<Command>>;
+  }>;
+
+export type AttemptingDeclaration<Kind extends StreamKind, State, Command> = Common<Kind, State, Command> &
+  Readonly<{ attempts: Attempts<NonNullable<State>, Command> }>;
+
+export type Declaration<Kind extends StreamKind, State, Command> =
+  ActingDeclaration<Kind, State, Command> | AttemptingDeclaration<Kind, State, Command>;
 
 /** A declaration as those see it who work for all of them: the relay, the reader of timers, the composition root. */
 export type Processor = Readonly<{

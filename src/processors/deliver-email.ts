@@ -9,12 +9,12 @@ import { ATTACHMENT_DAMAGED } from '../domain/email/status.js';
 import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
-import { isoTime } from '../domain/ports/clock.js';
+import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Logger } from '../domain/ports/logger.js';
-import type { DeliveryOutcome, Mailer } from '../domain/ports/mailer.js';
+import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../domain/ports/mailer.js';
 import type { Company, InlineImage } from '../domain/ports/renderer.js';
 import { HOUR_MS } from '../domain/time.js';
-import type { Context, Outcome, Processor } from './declaration.js';
+import type { AttemptContext, LogLine, Made, Processor } from './declaration.js';
 import { openHostBreaker, type HostBreaker } from './host-breaker.js';
 import { makeProcessor } from './processor.js';
 
@@ -66,37 +66,102 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       },
       begin: (attempt) => ({ type: 'AttemptDelivery', host: mailer.host, ...attempt }),
       hold: ({ at }) => ({ type: 'HoldEmail', at, host: mailer.host, waitForHostMs }),
+      make: (context) => deliver({ ...deps, breaker, waitForHostMs }, context),
     },
     gate: breaker,
-    act: (context) => deliver({ ...deps, breaker, waitForHostMs }, context),
   });
 };
 
 type Delivering = DeliveryDeps & Readonly<{ breaker: HostBreaker; waitForHostMs: number }>;
 
-const deliver = async (deps: Delivering, { stream, state: email, signal }: Context<Email>): Promise<Outcome<EmailCommand>> => {
-  const { attempt } = assertDefined(openAttempt(email), 'attempt');
-  const prepared = await messageOf(deps, stream, email);
-  if ('damaged' in prepared) return damagedOutcome(deps, attempt, email, prepared.damaged);
-  if ('reason' in prepared) {
-    return {
-      command: { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), ...prepared },
-      line: { level: 'warn', fields: { attempt, reason: prepared.reason }, message: 'email failed' },
-    };
-  }
-  const pending = pendingRecipients(email);
-  const message = {
-    envelope: { from: prepared.from, to: pending.map((index) => email.content!.recipients[index]!.email) },
-    messageId: email.accepted.messageId,
+const PUT_BACK_MS = 1_000;
+const PUT_BACK_MAX_MS = 30_000;
+
+/** The attempt is recorded once the mailer has a connection for it. */
+const deliver = async (deps: Delivering, context: AttemptContext<Email, EmailCommand>): Promise<Made<EmailCommand>> => {
+  const { clock, breaker, mailer, waitForHostMs } = deps;
+  const { state: email, deliveries, signal } = context;
+  const askedMs = clock.monotonic();
+  let begun: Begun | undefined;
+  let line: LogLine | undefined;
+  const delivered = await mailer.send({
     priority: email.accepted.priority,
-    raw: prepared.raw,
+    signal,
+    begin: async () => {
+      const [attempt, prepared] = await bothDone(context.begin(), messageOf(deps, context.stream, email));
+      if (attempt === undefined) return undefined;
+      begun = begunOf(clock, attempt.state);
+      if (!('raw' in prepared)) {
+        const unsendable = outcomeOfUnsendable(deps, begun, prepared);
+        line = unsendable.line;
+        await context.end(unsendable.command);
+        return undefined;
+      }
+      return { message: outgoing(attempt.state, begun.pending, prepared), signal: attempt.signal };
+    },
+    end: async (outcome) => {
+      const { attempt, pending, atMs } = assertDefined(begun, 'attempt');
+      if (outcome.hostAway === undefined) breaker.answered();
+      line = outcomeLine(attempt, pending, outcome);
+      const command = outcomeCommand(deps, attempt, pending, outcome);
+      const isHeld = outcome.hostAway === true && breaker.away(atMs);
+      await context.end(isHeld ? { ...command, waitForHostMs } : command);
+    },
+  });
+  switch (delivered.kind) {
+    case 'ended':
+    case 'not-wanted':
+      return { kind: 'done', ...(line === undefined ? {} : { line }) };
+    case 'given-up':
+      return { kind: 'put-back', atMs: clock.now() };
+    case 'host-away': {
+      const { fault } = delivered;
+      const said = { level: 'info' as const, fields: { rule: fault.rule }, message: 'no session could be opened' };
+      if (!breaker.away(askedMs)) return { kind: 'put-back', atMs: clock.now() + pauseBeforeNext(deliveries), line: said };
+      const command = { type: 'HoldEmail' as const, at: isoTime(clock.now()), host: mailer.host, waitForHostMs, fault };
+      return { kind: 'hold', command, line: said };
+    }
+  }
+};
+
+/** A host that has others of our sessions may take one more soon. */
+const pauseBeforeNext = (deliveries: number): number => Math.min(PUT_BACK_MS * 2 ** Math.min(deliveries - 1, 20), PUT_BACK_MAX_MS);
+
+/** `atMs`: when it has begun, by the monotonic clock. */
+type Begun = Readonly<{ attempt: number; email: Email; pending: readonly number[]; atMs: number }>;
+
+const begunOf = (clock: Clock, email: Email): Begun => ({
+  attempt: assertDefined(openAttempt(email), 'attempt').attempt,
+  email,
+  pending: pendingRecipients(email),
+  atMs: clock.monotonic(),
+});
+
+/** Where one rejects the other is awaited all the same: nothing is under way when this has ended. */
+const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Second>): Promise<readonly [First, Second]> => {
+  try {
+    return await Promise.all([first, second]);
+  } catch (fault) {
+    await Promise.allSettled([first, second]);
+    throw fault;
+  }
+};
+
+const outgoing = (email: Email, pending: readonly number[], { from, raw }: Message): OutgoingMessage => ({
+  envelope: { from, to: pending.map((index) => email.content!.recipients[index]!.email) },
+  messageId: email.accepted.messageId,
+  raw,
+});
+
+type Unsendable = Readonly<{ command: EmailCommand; line: LogLine }>;
+
+const outcomeOfUnsendable = (deps: Delivering, begun: Begun, prepared: Impossible | Damaged): Unsendable => {
+  const { attempt, email } = begun;
+  if ('damaged' in prepared) return damagedOutcome(deps, attempt, email, prepared.damaged);
+  return {
+    command: { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), ...prepared },
+    line: { level: 'warn', fields: { attempt, reason: prepared.reason }, message: 'email failed' },
   };
-  const begunMs = deps.clock.monotonic();
-  const outcome = await deps.mailer.send(message, { signal });
-  if (outcome.hostAway === undefined) deps.breaker.answered();
-  const isHeld = outcome.hostAway === true && deps.breaker.away(begunMs);
-  const command = outcomeCommand(deps, attempt, pending, outcome);
-  return { command: isHeld ? { ...command, waitForHostMs: deps.waitForHostMs } : command, line: outcomeLine(attempt, pending, outcome) };
 };
 
 const outcomeLine = (attempt: number, pending: readonly number[], { recipients, durationMs }: DeliveryOutcome) => ({
@@ -123,7 +188,7 @@ const outcomeCommand = (deps: DeliveryDeps, attempt: number, pending: readonly n
 });
 
 /** The file may be put back from a backup: the mail is tried again as after a temporary refusal, and fails when these tries are spent. */
-const damagedOutcome = (deps: DeliveryDeps, attempt: number, email: Email, damaged: FileDamaged): Outcome<EmailCommand> => {
+const damagedOutcome = (deps: DeliveryDeps, attempt: number, email: Email, damaged: FileDamaged): Unsendable => {
   const text = 'the file of an attachment is damaged';
   const isLast = deps.schedule.delaysMs[email.deferrals] === undefined;
   const deferred = { result: 'deferred' as const, replyCode: null, enhancedCode: null, rule: ATTACHMENT_DAMAGED, text };
@@ -136,10 +201,10 @@ const damagedOutcome = (deps: DeliveryDeps, attempt: number, email: Email, damag
 
 type Message = Readonly<{ from: string; raw: Buffer }>;
 type Damaged = Readonly<{ damaged: FileDamaged }>;
-type Unsendable = Readonly<{ reason: 'rendering' | 'content-lost'; text: string }>;
+type Impossible = Readonly<{ reason: 'rendering' | 'content-lost'; text: string }>;
 
 /** The finished mail, made from what was pinned at acceptance. */
-const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): Promise<Message | Unsendable | Damaged> => {
+const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): Promise<Message | Impossible | Damaged> => {
   const { accepted, content } = email;
   if (content === undefined) throw new KeyMissing(stream);
   let attachments: readonly ReadyAttachment[] = [];

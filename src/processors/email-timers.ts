@@ -6,7 +6,7 @@ import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
 import type { EmailState } from '../domain/email/state.js';
 import { assertDefined, parseEmailId, splitStream } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
-import type { Declaration, Processor, StartedBy } from './declaration.js';
+import type { ActingDeclaration, Processor, StartedBy } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
 import { makeProcessor } from './processor.js';
 
@@ -27,7 +27,7 @@ const byTimeOnly: StartedBy<'email'> = {
   EmailArchived: null,
 };
 
-const timed = (declaration: Pick<Declaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>): Processor =>
+const timed = (declaration: Pick<ActingDeclaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>): Processor =>
   makeProcessor({ kind: 'email', decider: emailDecider, startedBy: byTimeOnly, deadlineMs: DEADLINE_MS, ...declaration });
 
 /** Of a command: nothing outside our own stores is called. */

@@ -1,6 +1,7 @@
 /** What every mailer must do; the other side is a scripted SMTP server. */
 import type { Test } from 'tap';
 import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../../src/domain/ports/mailer.js';
+import { sendBy } from '../support/mailers.js';
 import {
   at,
   close,
@@ -49,7 +50,7 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
       await server.close();
       await mailer.close();
     });
-    return { mailer, server, send: (to = ['anna@example.org'], signal = never()) => mailer.send(message(to), { signal }) };
+    return { mailer, server, send: (to = ['anna@example.org'], signal = never()) => sendBy(mailer, message(to), { signal }) };
   };
   const summary = (outcome: DeliveryOutcome) =>
     outcome.recipients.map(({ result, replyCode, enhancedCode, rule }) => [result, replyCode, enhancedCode, rule]);
@@ -71,7 +72,7 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
 
   void t.test('the empty sender of a bounce', async (t) => {
     const { mailer, server } = await opened(t);
-    await mailer.send({ ...message(['anna@example.org']), envelope: { from: '', to: ['anna@example.org'] } }, { signal: never() });
+    await sendBy(mailer, { ...message(['anna@example.org']), envelope: { from: '', to: ['anna@example.org'] } }, { signal: never() });
     t.equal(server.received[0]?.envelope.from, '');
   });
 
@@ -236,16 +237,107 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
 
   void t.test('a signal that was aborted before, and one that aborts while waiting for a connection', async (t) => {
     const { server, send } = await opened(t, at('message', hang, 1), { connectionsMax: 1 });
-    t.same(summary(await send(['a@b.cd'], AbortSignal.abort())), [['deferred', null, null, 'aborted']]);
+    t.same(summary(await send(['a@b.cd'], AbortSignal.abort())), [['deferred', null, null, 'given-up']]);
     t.equal(server.connections(), 0);
     const first = new AbortController();
     const holding = send(['a@b.cd'], first.signal);
     const second = new AbortController();
     const waiting = send(['a@b.cd'], second.signal);
+    while (!server.commands.some((line) => line.endsWith('DATA'))) await new Promise((resolve) => setImmediate(resolve));
     second.abort();
-    t.same(summary(await waiting), [['deferred', null, null, 'aborted']]);
+    t.same(summary(await waiting), [['deferred', null, null, 'given-up']]);
     first.abort();
     t.same(summary(await holding), [['deferred', null, null, 'aborted']]);
+  });
+
+  const gate = () => {
+    let resolve = (): void => {};
+    return { promise: new Promise<void>((open) => (resolve = open)), resolve: () => resolve() };
+  };
+  /** A message whose `begin` and `end` the test settles, and which of them were called. */
+  const inSteps = (mailer: Mailer, name: string) => {
+    const begin = gate();
+    const end = gate();
+    const called = { begin: 0, end: 0 };
+    const done = mailer.send({
+      priority: 'normal',
+      signal: never(),
+      begin: async () => {
+        called.begin += 1;
+        await begin.promise;
+        return { message: message([`${name}@example.org`], name), signal: never() };
+      },
+      end: (outcome) => {
+        called.end += 1;
+        return outcome.recipients.length === 1 ? end.promise : Promise.reject(new Error('one recipient, one outcome'));
+      },
+    });
+    return { begin, end, called, done };
+  };
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const when = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  void t.test('a message begins when a connection is ready, and only as many begin as there are connections', async (t) => {
+    const { mailer, server } = await opened(t, undefined, { connectionsMax: 2 });
+    const all = ['a', 'b', 'c', 'd', 'e'].map((name) => inSteps(mailer, name));
+    const begun = () => all.filter(({ called }) => called.begin > 0).length;
+    await when(() => begun() === 2);
+    await turns();
+    t.equal(begun(), 2);
+    t.notOk(
+      server.commands.some((line) => line.includes('MAIL')),
+      'nothing of a message is said before it has begun',
+    );
+    for (const { begin, end } of all) {
+      begin.resolve();
+      end.resolve();
+    }
+    t.same(
+      (await Promise.all(all.map(({ done }) => done))).map(({ kind }) => kind),
+      all.map(() => 'ended'),
+    );
+    t.ok(all.every(({ called }) => called.begin === 1 && called.end === 1));
+    t.equal(server.accepted().length, 5);
+  });
+
+  void t.test('on a connection no dialogue begins before the end of the one before is recorded', async (t) => {
+    for (const last of ['accepted', 'closed'] as const) {
+      const script: SmtpScript = (moment) =>
+        last === 'closed' && moment.step === 'message' ? replyThenClose('250 2.0.0 queued, bye') : undefined;
+      const { mailer, server } = await opened(t, script, { connectionsMax: 1 });
+      const [first, second] = [inSteps(mailer, 'first'), inSteps(mailer, 'second')];
+      first.begin.resolve();
+      second.begin.resolve();
+      second.end.resolve();
+      await when(() => first.called.end === 1);
+      await turns();
+      t.equal(server.received.length, 1, last);
+      first.end.resolve();
+      await Promise.all([first.done, second.done]);
+      t.equal(server.accepted().length, 2);
+    }
+  });
+
+  void t.test('a message that is not wanted any more, and one whose beginning fails, leave the connection to others', async (t) => {
+    const { mailer, server, send } = await opened(t, undefined, { connectionsMax: 1 });
+    const end = async (): Promise<void> => void t.fail('no dialogue, no end');
+    const options = { priority: 'normal', signal: never(), end } as const;
+    t.same(await mailer.send({ ...options, begin: async () => undefined }), { kind: 'not-wanted' });
+    await t.rejects(mailer.send({ ...options, begin: () => Promise.reject(new Error('the disk is full')) }), /the disk is full/);
+    t.match(await send(), { recipients: [{ result: 'accepted' }] });
+    t.equal(server.connections(), 1);
+    t.equal(server.commands.filter((line) => line.includes('MAIL')).length, 1);
+  });
+
+  void t.test('where no session can be opened nothing begins', async (t) => {
+    const { mailer } = await opened(t, at('connect', replyThenClose('421 4.3.2 busy')));
+    const fail = async (): Promise<undefined> => void t.fail('nothing may begin');
+    const delivered = await mailer.send({ priority: 'high', signal: never(), begin: fail, end: fail });
+    t.match(delivered, { kind: 'host-away', fault: { result: 'deferred', replyCode: 421, rule: 'service-closing' } });
   });
 
   void t.test('greetings: refused, closing, late, never', async (t) => {
@@ -300,13 +392,13 @@ export const mailerSuite = (t: Test, harness: MailerHarness): void => {
     while (!server.commands.some((line) => line.endsWith('DATA'))) await new Promise((resolve) => setImmediate(resolve));
     const waiting = send();
     const closing = mailer.close();
-    t.same(summary(await waiting), [['deferred', null, null, 'mailer-closed']]);
+    t.same(summary(await waiting), [['deferred', null, null, 'given-up']]);
     t.same(
       summary(await running).map((one) => one[0]),
       ['accepted'],
     );
     await closing;
-    t.same(summary(await send()), [['deferred', null, null, 'mailer-closed']]);
+    t.same(summary(await send()), [['deferred', null, null, 'given-up']]);
     await mailer.close();
     t.ok(server.commands.some((line) => line.endsWith('QUIT')));
   });

@@ -64,8 +64,8 @@ const equip = ({ base, key, directory, settings }: Reader): NodeJS.ProcessEnv =>
       `[ -n "$id" ] || id=$(curl -s '${base}/api/emails?limit=1' -H 'Authorization: Bearer ${key}' | jq -r '.data[0].id // empty')`,
       `[ -z "$id" ] || curl -s "${base}/api/emails/$id" -H 'Authorization: Bearer ${key}' | jq -r "$1"`,
     ].join('\n'),
-    // A short pause is for the next attempt, a long one for the last.
-    sleep: `if [ "$1" -gt 5 ]; then until [ "$(newest '.status')" = failed ]; do :; done; else until [ "$(newest '.attempts[-1].endedAt')" != null ]; do :; done; fi`,
+    // A short pause is for what comes of the next attempt, a long one for the last.
+    sleep: `if [ "$1" -gt 5 ]; then until [ "$(newest '.status')" = failed ]; do :; done; else until [ "$(newest '.recipients[0].rule')" != null ]; do :; done; fi`,
   };
   const child = environmentOf({ ...settings, API_KEY: key });
   for (const [name, text] of Object.entries(programs)) {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { openSqliteEventStore } from '../../src/adapters/event-store/sqlite.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 
-export type EmailInLog = { readonly messageId: string; attemptIsOpen: boolean; finished: boolean };
+/** `openAttempt`: the number of the attempt that has begun and not ended. */
+export type EmailInLog = { readonly messageId: string; openAttempt: number | undefined; finished: boolean };
 
 export type LogSnapshot = Readonly<{
   /** The hash of each event, in the total order. */
@@ -38,12 +39,12 @@ const noteEmail = (emails: Map<string, EmailInLog>, { stream, type, data }: Stor
   const name = type.slice(0, type.indexOf('.'));
   if (name === 'EmailQueued' || name === 'EmailScheduled') {
     const { messageId } = JSON.parse(data) as { messageId: string };
-    emails.set(id, { messageId, attemptIsOpen: false, finished: false });
+    emails.set(id, { messageId, openAttempt: undefined, finished: false });
     return;
   }
   const email = emails.get(id);
   if (email === undefined) throw new Error(`the log has a ${name} of the email ${id} before it was accepted`);
-  if (name === 'DeliveryAttempted') email.attemptIsOpen = true;
-  if (name === 'EmailSent' || name === 'EmailDeferred' || name === 'EmailFailed' || name === 'EmailBounced') email.attemptIsOpen = false;
+  if (name === 'DeliveryAttempted') email.openAttempt = (JSON.parse(data) as { attempt: number }).attempt;
+  if (name === 'EmailSent' || name === 'EmailDeferred' || name === 'EmailFailed' || name === 'EmailBounced') email.openAttempt = undefined;
   if (name === 'EmailSent') email.finished = true;
 };

@@ -22,6 +22,8 @@ const SENDERS = 6;
 /** Accepted and not yet delivered: enough for dialogues on every connection, little enough to be worked off at the end. */
 const BACKLOG_MAX = 150;
 const DRAIN_WITHIN_MS = 120_000;
+/** An attempt is under way on each at most. */
+const CONNECTIONS = 10;
 
 type Run = {
   readonly dataDir: string;
@@ -30,6 +32,10 @@ type Run = {
   readonly faults: string[];
   /** How often each email was in a dialogue at a kill. */
   readonly caught: Map<string, number>;
+  /** The attempt of each email that was under way when it was last caught. */
+  readonly openSince: Map<string, number>;
+  /** The most at one kill. */
+  caughtAtOnce: number;
   base: string | undefined;
   log: LogSnapshot | undefined;
   killsWhileStarting: number;
@@ -44,10 +50,14 @@ export const killTest = async ({ rounds, seed, print = () => undefined }: KillOp
   const settings: Settings = {
     SEALPOST_DATA_DIR: dataDir,
     SEALPOST_SMTP_URL: `${sink.url}?tls=off`,
+    SEALPOST_SMTP_CONNECTIONS: String(CONNECTIONS),
     SEALPOST_RETRY_DELAYS: Array.from({ length: 20 }, () => '1').join(','),
     SEALPOST_LOG_LEVEL: 'error',
   };
-  const run: Run = { dataDir, settings, random, faults: [], caught: new Map(), base: undefined, log: undefined, killsWhileStarting: 0 };
+  const run: Run = {
+    ...{ dataDir, settings, random, faults: [], caught: new Map(), openSince: new Map(), caughtAtOnce: 0 },
+    ...{ base: undefined, log: undefined, killsWhileStarting: 0 },
+  };
   print(`kill test: ${rounds} rounds, seed ${seed}, data in ${dataDir}`);
   try {
     const clients = await begin(run, sink, seed);
@@ -131,7 +141,20 @@ const killOnce = async (run: Run, round: number): Promise<void> => {
   if (code !== null) run.faults.push(`round ${round}: the server ended by itself with code ${code}`);
   run.log = await readLog(run.dataDir, run.log);
   if (run.log.changedAt !== undefined) run.faults.push(`round ${round}: the log is another from position ${run.log.changedAt} on`);
-  for (const [id, { attemptIsOpen }] of run.log.emails) if (attemptIsOpen) run.caught.set(id, (run.caught.get(id) ?? 0) + 1);
+  noteCaught(run, round);
+};
+
+/** What was in a dialogue at this kill, and not already at one before: no more than there are connections. */
+const noteCaught = (run: Run, round: number): void => {
+  let caught = 0;
+  for (const [id, { openAttempt }] of run.log?.emails ?? []) {
+    if (openAttempt === undefined || run.openSince.get(id) === openAttempt) continue;
+    run.openSince.set(id, openAttempt);
+    run.caught.set(id, (run.caught.get(id) ?? 0) + 1);
+    caught += 1;
+  }
+  run.caughtAtOnce = Math.max(run.caughtAtOnce, caught);
+  if (caught > CONNECTIONS) run.faults.push(`round ${round}: ${caught} attempts were under way, on ${CONNECTIONS} connections`);
 };
 
 const kill = async (run: Run, server: ServerProcess): Promise<Readonly<{ code: number | null }>> => {
@@ -230,6 +253,7 @@ const reportOf = (run: Run, clients: Clients, sink: SmtpScriptServer, rounds: nu
       'events in the log': run.log?.hashes.length ?? 0,
       'emails delivered': distinct,
       'in a dialogue at a kill': [...run.caught.values()].reduce((sum, count) => sum + count, 0),
+      'most of them at one kill': run.caughtAtOnce,
       'delivered twice or more': accepted.length - distinct,
       'refused for now by the sink': sink.received.length - accepted.length,
       seconds: Math.round(durationMs / 1_000),

@@ -49,7 +49,7 @@ await t.test('SIGTERM drains, exits with 0, and the next start sends the rest, e
   t.equal(log.emails.size, EMAILS);
   t.ok(sink.accepted().length < EMAILS, 'what was not begun is left for the next start');
   t.same(
-    [...log.emails.values()].filter(({ attemptIsOpen }) => attemptIsOpen),
+    [...log.emails.values()].filter(({ openAttempt }) => openAttempt !== undefined),
     [],
     'no attempt is without its outcome',
   );

@@ -7,6 +7,7 @@ import { startTestApp, signInVariables, storedEvents, type TestApp } from '../su
 import { temporaryDirectory } from '../support/data-directory.js';
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';
 import { fakeClock } from '../support/fake-clock.js';
+import { mailerBy } from '../support/mailers.js';
 import { eventually } from '../support/wait.js';
 
 type GatedMailer = Mailer &
@@ -27,9 +28,14 @@ const gatedMailer = (): GatedMailer => {
     durationMs: 0,
     recipients: envelope.to.map(() => ({ result: 'accepted', replyCode: 250, enhancedCode: null, rule: 'accepted', text: '250 ok' })),
   });
+  const send = async (message: OutgoingMessage): Promise<DeliveryOutcome> => {
+    begun.push(message.messageId);
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => void waiting.push(resolve));
+    return outcomeOf(message);
+  };
   return {
-    final: true,
-    host: 'gate',
+    ...mailerBy(send, { final: true, host: 'gate' }),
     begun,
     release: (count) => {
       free += count;
@@ -38,14 +44,6 @@ const gatedMailer = (): GatedMailer => {
         waiting.shift()!();
       }
     },
-    send: async (message) => {
-      begun.push(message.messageId);
-      if (free > 0) free -= 1;
-      else await new Promise<void>((resolve) => void waiting.push(resolve));
-      return outcomeOf(message);
-    },
-    probe: async () => true,
-    close: async () => undefined,
   };
 };
 

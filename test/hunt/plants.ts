@@ -3,7 +3,7 @@ import type { EventStore, EventToStore } from '../../src/domain/ports/event-stor
 import type { Bus } from '../../src/domain/ports/bus.js';
 import type { Keys } from '../../src/domain/ports/keys.js';
 import type { Leases } from '../../src/domain/ports/lease.js';
-import type { Mailer } from '../../src/domain/ports/mailer.js';
+import type { Dialogue, Mailer } from '../../src/domain/ports/mailer.js';
 import type { ReadModels, ProjectionStore } from '../../src/domain/ports/read-models.js';
 
 export type Plant = Readonly<{
@@ -134,9 +134,10 @@ export const plants = {
   'a mail is handed over twice': planted({
     mailer: (mailer) => ({
       ...mailer,
-      send: async (message, options) => {
-        await mailer.send(message, options);
-        return mailer.send(message, options);
+      send: async (delivery) => {
+        let dialogue: Dialogue | undefined;
+        await mailer.send({ ...delivery, begin: async () => (dialogue = await delivery.begin()), end: async () => {} });
+        return mailer.send({ ...delivery, begin: async () => dialogue });
       },
     }),
   }),

@@ -1,6 +1,7 @@
 /** The host that all mail goes to. It remembers every dialogue and draws what becomes of each recipient. */
 import type { Mailer, OutgoingMessage, RecipientOutcome, RecipientResult } from '../../src/domain/ports/mailer.js';
 import { HOST, said } from '../support/email-facts.js';
+import { mailerBy } from '../support/mailers.js';
 import type { Network } from '../support/distant/network.js';
 import type { Machine, Scheduler } from '../support/distant/scheduler.js';
 
@@ -98,12 +99,7 @@ export const makeSink = (scheduler: Scheduler, hasLost: (dialogue: Dialogue) => 
     acceptAll: () => {
       acceptsAll = true;
     },
-    mailerOf: (network, worker) => ({
-      final: false,
-      host: HOST,
-      send: async (message, { signal }) => ({ host: HOST, durationMs: 1, recipients: await send(network, worker, message, signal) }),
-      probe: async () => true,
-      close: async () => {},
-    }),
+    mailerOf: (network, worker) =>
+      mailerBy(async (message, signal) => ({ host: HOST, durationMs: 1, recipients: await send(network, worker, message, signal) })),
   };
 };

@@ -1,15 +1,16 @@
 /** Delivery: attempt recorded, mail sent, outcome recorded, work acknowledged; and what happens where any of it goes wrong. */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { handle } from '../../src/commands/command-handler.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
+import type { Mailer } from '../../src/domain/ports/mailer.js';
 import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
 import { workerLease } from '../../src/processors/lease.js';
 import { emailStream, type EmailId } from '../../src/domain/ids.js';
-import { at, HOST, T0 } from '../support/email-facts.js';
+import { at, HOST, said, T0 } from '../support/email-facts.js';
 import { caller, schemaSaying, welcome } from '../support/command-world.js';
 import { answers, deliverEmailWorker, openProcessorWorld, relayAndTimers, until } from '../support/processor-world.js';
 
@@ -83,6 +84,95 @@ void t.test('a mail is recorded, sent as it was accepted, recorded and acknowled
     world.logger.lines.filter(({ message: what }) => what === 'delivery attempt'),
     [{ level: 'info', fields: { attempt: 1, recipients: 3, accepted: 3 } }],
   );
+});
+
+/** A mailer that has a connection when the test says so. */
+const withConnections = async (t: Test) => {
+  const world = await openProcessorWorld(t);
+  const waiting: (() => void)[] = [];
+  const mailer: Mailer = {
+    ...world.mailer,
+    send: async (delivery) => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        delivery.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      return world.mailer.send(delivery);
+    },
+  };
+  return { world, waiting, worker: deliverEmailWorker({ ...world.processing, mailer }) };
+};
+
+void t.test('an attempt is recorded when its connection is there, and not before', async (t) => {
+  const { world, waiting, worker } = await withConnections(t);
+  const ids = [await world.send(), await world.send(), await world.send()];
+  const attempts = async () =>
+    (await Promise.all(ids.map((id) => world.events(emailStream(id))))).map(
+      (events) => events.filter(({ type }) => type === 'DeliveryAttempted').length,
+    );
+  const { stop } = world.run(worker);
+  await world.publish(...ids);
+  await until(() => waiting.length === 3, 'all wait for a connection');
+  t.same(await attempts(), [0, 0, 0]);
+  for (let passedMs = 0; passedMs <= world.deps.limits.deliveryDeadlineMs; passedMs += 5_000) await world.clock.advance(5_000);
+  waiting[0]!();
+  await world.reaches(ids[0]!, 'sent');
+  t.match(await world.commands.getEmail(caller, ids[0]!), { attempts: [{ outcome: 'sent' }] }, 'the time of the attempt begins with it');
+  await world.commands.deleteEmail(caller, ids[1]!);
+  waiting[1]!();
+  await until(async () => (await world.bus.depth(DELIVER_EMAIL)) === 1, 'what was deleted meanwhile is dropped');
+  await stop();
+  t.same(await attempts(), [1, 0, 0], 'what waits at a stop has spent no attempt');
+  t.equal(world.mailer.sent.length, 1);
+});
+
+void t.test('a host that refuses one more session costs no attempt, and is asked again after growing pauses', async (t) => {
+  const world = await openProcessorWorld(t);
+  const asked: number[] = [];
+  const mailer: Mailer = {
+    ...world.mailer,
+    send: async (delivery) => {
+      asked.push(world.clock.monotonic());
+      // Another mail has a session meanwhile.
+      await world.clock.advance(1);
+      await other();
+      if (asked.length > 4) return world.mailer.send(delivery);
+      return { kind: 'host-away', fault: { ...said('deferred'), rule: 'service-closing' } };
+    },
+  };
+  const both: Mailer = {
+    ...mailer,
+    send: (delivery) => (delivery.priority === 'high' ? world.mailer.send(delivery) : mailer.send(delivery)),
+  };
+  const other = async (): Promise<void> => {
+    const high = await world.send({ priority: 'high' });
+    await world.publish(high);
+    await world.reaches(high, 'sent');
+  };
+  world.run(deliverEmailWorker({ ...world.processing, mailer: both }));
+  const id = await world.send();
+  await world.publish(id);
+  await until(async () => {
+    await world.clock.advance(100);
+    return (await world.commands.getEmail(caller, id)).status === 'sent';
+  }, 'it is sent');
+  t.equal((await world.events(emailStream(id))).length, 3, 'accepted, attempted, sent');
+  t.ok(asked.every((atMs, index) => index === 0 || atMs - asked[index - 1]! >= 1_000 * 2 ** (index - 1)));
+});
+
+void t.test('a mail that finds the host away says why, and has spent no attempt', async (t) => {
+  const world = await openProcessorWorld(t);
+  const fault = { ...said('deferred'), replyCode: 535, enhancedCode: '5.7.8', rule: 'authentication-failed', text: '535 5.7.8 who?' };
+  const mailer: Mailer = { ...world.mailer, send: async () => ({ kind: 'host-away', fault }) };
+  world.run(deliverEmailWorker({ ...world.processing, mailer }));
+  const id = await world.send();
+  await world.publish(id);
+  await until(async () => (await world.events(emailStream(id))).length === 2, 'it is held');
+  t.match(await world.commands.getEmail(caller, id), {
+    status: 'queued',
+    attempts: [],
+    recipients: [{ replyCode: 535, rule: 'authentication-failed', reply: '535 5.7.8 who?' }],
+  });
 });
 
 void t.test('what was accepted is what leaves, whatever became of its template since', async (t) => {

@@ -17,11 +17,10 @@ const withHost = async (t: Test, options: ProcessorOptions = {}) => {
   const host = { isAway: true, asked: 0 };
   const mailer: Mailer = {
     ...world.mailer,
-    send: async (message, options) => {
-      if (!host.isAway) return world.mailer.send(message, options);
+    send: async (delivery) => {
+      if (!host.isAway) return world.mailer.send(delivery);
       host.asked += 1;
-      const refused = { ...said('deferred'), replyCode: null, enhancedCode: null, rule: 'connection-refused' };
-      return { host: HOST, durationMs: 1, recipients: message.envelope.to.map(() => refused), hostAway: true };
+      return { kind: 'host-away', fault: { ...said('deferred'), replyCode: null, enhancedCode: null, rule: 'connection-refused' } };
     },
     probe: async () => {
       host.asked += 1;

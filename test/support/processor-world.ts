@@ -20,6 +20,7 @@ import { makeProjections } from '../../src/projections/index.js';
 import { makeRunner } from '../../src/projections/runner.js';
 import { HOST, said, type Result } from './email-facts.js';
 import { caller, simple, withTemplate, type World } from './command-world.js';
+import { mailerBy, type SendMessage } from './mailers.js';
 import { leaseKeeper, type LeaseKeeper } from './memory-leases.js';
 import { memoryLog, type MemoryLog } from './memory-ports.js';
 import { openBusOfTest } from './ports-of-tests.js';
@@ -29,7 +30,7 @@ export type FakeMailer = Mailer &
   Readonly<{
     sent: OutgoingMessage[];
     /** What happens to the next messages; accepted where nothing is said. */
-    next: ((message: OutgoingMessage, signal: AbortSignal) => Promise<DeliveryOutcome> | DeliveryOutcome)[];
+    next: SendMessage[];
   }>;
 
 /** The same result for every recipient, or one for each in order. */
@@ -44,18 +45,11 @@ export const answers =
 const fakeMailer = (final: boolean): FakeMailer => {
   const sent: OutgoingMessage[] = [];
   const next: FakeMailer['next'] = [];
-  return {
-    final,
-    host: HOST,
-    sent,
-    next,
-    send: async (message, { signal }) => {
-      sent.push(message);
-      return (next.shift() ?? answers('accepted'))(message, signal);
-    },
-    probe: async () => true,
-    close: async () => {},
+  const send: SendMessage = (message, signal) => {
+    sent.push(message);
+    return (next.shift() ?? answers('accepted'))(message, signal);
   };
+  return { ...mailerBy(send, { final }), sent, next };
 };
 
 export type ProcessorWorld = World &

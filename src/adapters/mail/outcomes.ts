@@ -35,6 +35,9 @@ export const outcomesOfError = (to: readonly string[], { error, rejections, data
   // After a refused MAIL the pipelined RCPTs are refused too, for no reason of their own.
   withRejections(to, error.command === 'MAIL FROM' ? [] : rejections, sharedOutcome(error, dataSent));
 
+/** Why no session could be opened, as it is told of each recipient. */
+export const faultOfSession = (error: SMTPError): RecipientOutcome => sharedOutcome(error, false);
+
 const withRejections = (to: readonly string[], rejections: readonly SMTPError[], others: RecipientOutcome): readonly RecipientOutcome[] => {
   if (rejections.length === 0) return to.map(() => others);
   const byRecipient = new Map<string, SMTPError[]>();

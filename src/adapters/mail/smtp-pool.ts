@@ -20,6 +20,11 @@ export type PooledConnection = {
   /** When its idle time is over; undefined while it is in use. */
   idleTimer: NodeJS.Timeout | undefined;
   ended: boolean;
+  /** Somebody has it: then it keeps its slot, though it may have ended. */
+  isLent: boolean;
+  isFreed: boolean;
+  /** Never rejects. Resolves when the outcome of its last dialogue is recorded; only then may another begin in its place. */
+  settled: Promise<void>;
 };
 
 export type SmtpPoolOptions = Readonly<{
@@ -44,6 +49,10 @@ export type SmtpPool = Readonly<{
   acquire: (options: Readonly<{ fresh: boolean; signal: AbortSignal; priority: Priority }>) => Promise<PooledConnection>;
   release: (pooled: PooledConnection) => void;
   discard: (pooled: PooledConnection) => void;
+  /** Clears the session of the message that it has refused, then releases the connection, or discards it where that fails. */
+  reset: (pooled: PooledConnection) => void;
+  /** Ends a connection that is ours and opens another in its place, which is ours then. Rejects as `acquire` does; the old one is still ours then. */
+  replace: (pooled: PooledConnection, signal: AbortSignal) => Promise<PooledConnection>;
   /** Resolves when the last connection in use was given back and all are closed. */
   close: () => Promise<void>;
 }>;
@@ -83,15 +92,30 @@ export const openSmtpPool = (options: SmtpPoolOptions): SmtpPool => {
       return pooled ?? (await open(state, signal));
     },
     release: (pooled) => release(state, pooled),
-    discard: cut,
+    discard: (pooled) => discard(state, pooled),
+    reset: (pooled) => {
+      // From here on its end frees the slot: the session may end without an answer to RSET.
+      pooled.isLent = false;
+      pooled.connection.reset((error) => (error ? discard(state, pooled) : release(state, pooled)));
+    },
+    replace: (pooled, signal) => replace(state, pooled, signal),
     close: () => close(state),
   };
 };
 
 const takeIdle = ({ idle }: PoolState): PooledConnection | undefined => {
   const pooled = idle.pop();
-  if (pooled !== undefined) clearTimeout(pooled.idleTimer);
+  if (pooled === undefined) return undefined;
+  clearTimeout(pooled.idleTimer);
+  pooled.isLent = true;
   return pooled;
+};
+
+/** A slot is free once its connection has ended, nobody has it, and the outcome of its last dialogue is recorded. */
+const freeWhenOver = (state: PoolState, pooled: PooledConnection): void => {
+  if (!pooled.ended || pooled.isLent || pooled.isFreed) return;
+  pooled.isFreed = true;
+  void pooled.settled.then(() => freeSlot(state));
 };
 
 const freeSlot = (state: PoolState): void => {
@@ -147,29 +171,49 @@ const wait = (state: PoolState, { fresh, signal, priority }: Parameters<SmtpPool
     serve(state);
   });
 
+/** In a slot that is taken for it; frees the slot where no session can be opened. */
 const open = async (state: PoolState, signal: AbortSignal): Promise<PooledConnection> => {
   const { idle, options } = state;
   const connection = new SMTPConnection(connectionOptions(options.server, options.timeouts));
-  const pooled: PooledConnection = { connection, used: 0, idleTimer: undefined, ended: false };
+  const settled = Promise.resolve();
+  const pooled: PooledConnection = { connection, used: 0, idleTimer: undefined, ended: false, isLent: true, isFreed: false, settled };
   connection.once('end', () => {
     pooled.ended = true;
     clearTimeout(pooled.idleTimer);
     const index = idle.indexOf(pooled);
     if (index >= 0) idle.splice(index, 1);
-    freeSlot(state);
+    freeWhenOver(state, pooled);
   });
   try {
     await handshake(connection, options.server, signal);
     return pooled;
   } catch (error) {
-    connection.close();
+    discard(state, pooled);
     throw error;
   }
 };
 
+/** The new connection takes over the slot once it is open; until then, and where it cannot be opened, the old one has it. */
+const replace = async (state: PoolState, pooled: PooledConnection, signal: AbortSignal): Promise<PooledConnection> => {
+  cut(pooled);
+  state.slots += 1;
+  const opened = await open(state, signal);
+  pooled.isFreed = true;
+  state.slots -= 1;
+  serve(state);
+  return opened;
+};
+
+const discard = (state: PoolState, pooled: PooledConnection): void => {
+  pooled.isLent = false;
+  cut(pooled);
+  freeWhenOver(state, pooled);
+};
+
 const release = (state: PoolState, pooled: PooledConnection): void => {
   const { idle, options } = state;
-  if (pooled.ended) return;
+  pooled.isLent = false;
+  if (pooled.ended) return freeWhenOver(state, pooled);
   if (state.closed !== undefined || pooled.used >= options.messagesPerConnectionMax) return quit(pooled);
   pooled.idleTimer = setTimeout(() => {
     idle.splice(idle.indexOf(pooled), 1);
@@ -236,6 +280,7 @@ const handshake = (connection: SMTPConnection, server: SmtpServer, signal: Abort
       signal.removeEventListener('abort', onAbort);
       resolve();
     };
+    if (signal.aborted) return fail(abortError(signal));
     signal.addEventListener('abort', onAbort);
     // It stays for good: an error without a listener would end the process. Those of a dialogue reach its callback too.
     connection.on('error', fail);

@@ -1,10 +1,10 @@
 /** Hands messages to an SMTP relay: one call is one dialogue and one outcome for each recipient. */
 import type { SMTPConnectionEnvelope, SMTPConnectionSendInfo, SMTPError } from 'nodemailer/lib/smtp-connection';
 import type { Logger } from '../../domain/ports/logger.js';
-import type { DeliveryOutcome, Mailer, OutgoingMessage, RecipientOutcome } from '../../domain/ports/mailer.js';
-import { openDkimSigner, type DkimOptions } from './dkim.js';
+import type { Delivered, Delivery, Dialogue, Mailer, OutgoingMessage, RecipientOutcome } from '../../domain/ports/mailer.js';
+import { openDkimSigner, type DkimOptions, type DkimSigner } from './dkim.js';
 import { FinishedMessage } from './finished-message.js';
-import { faultOutcome, isMalformedReply, outcomesOfError, outcomesOfSuccess, REPLY, type SmtpFailure } from './outcomes.js';
+import { faultOfSession, faultOutcome, isMalformedReply, outcomesOfError, outcomesOfSuccess, REPLY, type SmtpFailure } from './outcomes.js';
 import { openSmtpPool, PoolClosed, type PooledConnection, type SmtpPool, type SmtpTimeouts } from './smtp-pool.js';
 import { parseSmtpUrl } from './smtp-url.js';
 
@@ -25,6 +25,7 @@ const messagesPerConnectionMaxDefault = 100;
 
 /** Throws an Error with a sentence for the operator where the URL or the DKIM key cannot be used; connects when the first message comes. */
 export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
+  const { logger } = options;
   const server = parseSmtpUrl(options.url);
   const sign = options.dkim === undefined ? undefined : openDkimSigner(options.dkim);
   const pool = openSmtpPool({
@@ -35,52 +36,97 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   });
   const host = `${server.host}:${server.port}`;
 
-  const deliver = async (message: OutgoingMessage, signal: AbortSignal, onHostAway: () => void): Promise<readonly RecipientOutcome[]> => {
-    const { to } = message.envelope;
-    const all = (outcome: RecipientOutcome): readonly RecipientOutcome[] => to.map(() => outcome);
-    if (to.length === 0) return [];
-    let raw: Buffer;
+  const send = async ({ priority, signal, begin, end }: Delivery): Promise<Delivered> => {
+    let pooled: PooledConnection;
     try {
-      raw = sign === undefined ? message.raw : Buffer.concat([Buffer.from(await sign(message.raw), 'latin1'), message.raw]);
+      pooled = await pool.acquire({ fresh: false, signal, priority });
     } catch (error) {
-      options.logger.error({ error: asError(error) }, 'a message could not be signed');
-      return all(faultOutcome('signing-failed', 'the message could not be signed'));
+      if (error instanceof PoolClosed || signal.aborted) return { kind: 'given-up' };
+      return { kind: 'host-away', fault: faultOfSession(asError(error)) };
     }
-    // A server may close a connection that was idle, at the very moment when we take it. Nothing of the message
-    // was sent then, so it starts over on a connection of its own, once.
-    for (const fresh of [false, true]) {
-      let pooled: PooledConnection;
-      try {
-        pooled = await pool.acquire({ fresh, signal, priority: message.priority ?? 'normal' });
-      } catch (error) {
-        if (error instanceof PoolClosed) return all(faultOutcome('mailer-closed', 'the mailer was closed'));
-        if (signal.aborted) return all(faultOutcome('aborted', 'the attempt was ended before a connection was open'));
-        onHostAway();
-        return outcomesOfError(to, { error: asError(error), rejections: [], dataSent: false });
-      }
-      const reused = pooled.used > 0;
-      const result = await transact(pooled, { from: message.envelope.from, to, raw }, signal);
-      giveBack(pool, pooled, result);
-      if (result.kind === 'sent') return outcomesOfSuccess(to, result.info.response, result.info.rejectedErrors ?? []);
-      if (result.kind === 'aborted') return all(faultOutcome('aborted', 'the attempt was ended in the middle of the dialogue'));
-      if (reused && !fresh && wasStale(result.failure)) continue;
-      return outcomesOfError(to, result.failure);
+    const dialogue = signal.aborted ? 'given-up' : await begin().catch((fault: unknown) => ({ fault }));
+    if (dialogue === undefined || dialogue === 'given-up' || 'fault' in dialogue) {
+      pool.release(pooled);
+      if (dialogue === 'given-up') return { kind: 'given-up' };
+      if (dialogue === undefined) return { kind: 'not-wanted' };
+      throw dialogue.fault;
     }
-    throw new Error('unreachable: the second attempt always answers');
+    const startedAtMs = performance.now();
+    await converse({ pool, sign, logger }, pooled, dialogue, (used, recipients, leave, hostAway) => {
+      const durationMs = Math.round(performance.now() - startedAtMs);
+      const ended = end({ host, durationMs, recipients, ...(hostAway === true ? { hostAway } : {}) });
+      used.settled = ended.catch(() => {});
+      leave(used);
+      return ended;
+    });
+    return { kind: 'ended' };
   };
 
   return {
     final: options.final,
     host,
-    send: async (message, { signal }): Promise<DeliveryOutcome> => {
-      const startedAtMs = performance.now();
-      let hostAway = false;
-      const recipients = await deliver(message, signal, () => (hostAway = true));
-      return { host, durationMs: Math.round(performance.now() - startedAtMs), recipients, ...(hostAway ? { hostAway } : {}) };
-    },
+    send,
     probe: ({ signal }) => takesSession(pool, signal),
     close: () => pool.close(),
   };
+};
+
+type Sending = Readonly<{ pool: SmtpPool; sign: DkimSigner | undefined; logger: Logger }>;
+
+/** Tells of the outcome first, then gives the connection back: what waits for it appends behind what is told. */
+type End = (
+  used: PooledConnection,
+  recipients: readonly RecipientOutcome[],
+  leave: (used: PooledConnection) => void,
+  hostAway?: true,
+) => Promise<void>;
+
+/** The bytes as they leave; undefined where they cannot be signed. */
+const signed = async ({ sign, logger }: Sending, { raw }: OutgoingMessage): Promise<Buffer | undefined> => {
+  if (sign === undefined) return raw;
+  try {
+    return Buffer.concat([Buffer.from(await sign(raw), 'latin1'), raw]);
+  } catch (error) {
+    logger.error({ error: asError(error) }, 'a message could not be signed');
+    return undefined;
+  }
+};
+
+/** The dialogue on that connection, and what became of it; gives the connection back when `end` is called with that. */
+const converse = async (sending: Sending, pooled: PooledConnection, { message, signal }: Dialogue, end: End): Promise<void> => {
+  const { pool } = sending;
+  const { from, to } = message.envelope;
+  const all = (outcome: RecipientOutcome): readonly RecipientOutcome[] => to.map(() => outcome);
+  const raw = to.length === 0 ? undefined : await signed(sending, message);
+  // Of the dialogue before, on this connection, nobody would know after a crash that it has ended.
+  await pooled.settled;
+  if (raw === undefined) return end(pooled, all(faultOutcome('signing-failed', 'the message could not be signed')), pool.release);
+  let connected = pooled;
+  let result = await transact(connected, { from, to, raw }, signal);
+  // A server may close a connection that was idle, at the very moment when we take it. Nothing of the message
+  // was sent then, so it starts over on a connection of its own, once.
+  if (result.kind === 'failed' && connected.used > 1 && wasStale(result.failure)) {
+    try {
+      connected = await pool.replace(pooled, signal);
+    } catch (error) {
+      if (signal.aborted)
+        return end(pooled, all(faultOutcome('aborted', 'the attempt was ended before a connection was open')), pool.discard);
+      return end(pooled, all(faultOfSession(asError(error))), pool.discard, true);
+    }
+    result = await transact(connected, { from, to, raw }, signal);
+  }
+  return end(connected, outcomesOf(to, result), (used) => giveBack(pool, used, result));
+};
+
+const outcomesOf = (to: readonly string[], result: Transaction): readonly RecipientOutcome[] => {
+  switch (result.kind) {
+    case 'sent':
+      return outcomesOfSuccess(to, result.info.response, result.info.rejectedErrors ?? []);
+    case 'failed':
+      return outcomesOfError(to, result.failure);
+    case 'aborted':
+      return to.map(() => faultOutcome('aborted', 'the attempt was ended in the middle of the dialogue'));
+  }
 };
 
 const takesSession = async (pool: SmtpPool, signal: AbortSignal): Promise<boolean> => {
@@ -102,7 +148,7 @@ const giveBack = (pool: SmtpPool, pooled: PooledConnection, result: Transaction)
   if (result.kind === 'sent') return pool.release(pooled);
   if (result.kind === 'aborted' || !sessionIsUsable(result.failure.error) || pooled.ended) return pool.discard(pooled);
   // The server judged the message and the session goes on: cleared, it serves the next.
-  pooled.connection.reset((error) => (error ? pool.discard(pooled) : pool.release(pooled)));
+  pool.reset(pooled);
 };
 
 const transact = (

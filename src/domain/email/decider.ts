@@ -40,8 +40,8 @@ export type EmailCommand =
       /** Present where the host took no session: how long the mail may wait for it. */
       waitForHostMs?: number;
     }>
-  /** In place of an attempt, while the host takes no sessions. */
-  | Readonly<{ type: 'HoldEmail'; at: string; host: string; waitForHostMs: number }>
+  /** In place of an attempt, while the host takes no sessions; `fault` says why, where this mail has found it out. */
+  | Readonly<{ type: 'HoldEmail'; at: string; host: string; waitForHostMs: number; fault?: RecipientOutcome }>
   | Readonly<{
       type: 'GiveUp';
       attempt: number;
@@ -122,12 +122,12 @@ export const pendingRecipients = (email: Email): readonly number[] =>
 const someGotThrough = (email: Email): boolean => email.recipientStatuses.some((status) => status === 'sent' || status === 'delivered');
 
 /** The first time is recorded and, when the wait is over, the last. */
-const hold = ({ at, host, waitForHostMs }: Of<'HoldEmail'>, email: Email): readonly EmailEvent[] => {
+const hold = ({ at, host, waitForHostMs, fault = hostAway }: Of<'HoldEmail'>, email: Email): readonly EmailEvent[] => {
   const isOver = email.heldUntil !== undefined && email.heldUntil <= at;
   const open = email.status === 'processing' ? openAttempt(email) : undefined;
   if (email.status !== 'queued' && open === undefined) return none;
   if (open === undefined && email.heldUntil !== undefined && !isOver) return none;
-  const outcomes = pendingRecipients(email).map((recipient) => ({ recipient, ...hostAway }));
+  const outcomes = pendingRecipients(email).map((recipient) => ({ ...fault, result: 'deferred' as const, recipient }));
   const schedule = { delaysMs: [] };
   return record(
     { type: 'RecordOutcome', attempt: open?.attempt ?? 0, at, host, durationMs: 0, outcomes, final: false, schedule, waitForHostMs },

@@ -5,8 +5,6 @@ export type OutgoingMessage = Readonly<{
   /** RFC 5321 envelope: bare addresses. */
   envelope: Readonly<{ from: string; to: readonly string[] }>;
   messageId: string;
-  /** While messages wait for a connection each priority is given its share of those that become free; `normal` where absent. */
-  priority?: Priority;
   /** The whole message, RFC 5322, CRLF line ends; sent byte for byte (a DKIM-Signature may be put before it). */
   raw: Buffer;
 }>;
@@ -35,13 +33,40 @@ export type RecipientOutcome = Readonly<{
  */
 export type DeliveryOutcome = Readonly<{ host: string; durationMs: number; recipients: readonly RecipientOutcome[]; hostAway?: true }>;
 
+/** What is said in a dialogue, and the signal that ends it with `deferred` (`aborted`). */
+export type Dialogue = Readonly<{ message: OutgoingMessage; signal: AbortSignal }>;
+
+export type Delivery = Readonly<{
+  /** While many wait for a connection each priority is given its share of those that become free. */
+  priority: Priority;
+  /** Ends the waiting for a connection; a dialogue that has begun goes on. */
+  signal: AbortSignal;
+  /**
+   * Called once, when a connection is ready and nothing of the message is said on it; the mailer has no message before. Where this
+   * resolves with undefined, or rejects, there is no dialogue, and the connection serves others.
+   */
+  begin: () => Promise<Dialogue | undefined>;
+  /** Called once when the dialogue has ended. Until this has settled no other dialogue begins on that connection. */
+  end: (outcome: DeliveryOutcome) => Promise<void>;
+}>;
+
+/**
+ * `ended`: `end` was called, and has resolved. `not-wanted`: `begin` gave no message. `host-away`: no session could be opened, `fault` says
+ * why, and `begin` was not called. `given-up`: the signal aborted, or the mailer was closed, before `begin` was called.
+ */
+export type Delivered =
+  | Readonly<{ kind: 'ended' }>
+  | Readonly<{ kind: 'not-wanted' }>
+  | Readonly<{ kind: 'host-away'; fault: RecipientOutcome }>
+  | Readonly<{ kind: 'given-up' }>;
+
 export type Mailer = Readonly<{
   /** True where the transport is the final host, so that accepted means delivered. */
   final: boolean;
   /** The host named in the record of an attempt. */
   host: string;
-  /** Never rejects for what the other side does; every such end is an outcome. Ends at the signal with `deferred` (`aborted`). */
-  send: (message: OutgoingMessage, options: Readonly<{ signal: AbortSignal }>) => Promise<DeliveryOutcome>;
+  /** Never rejects for what the other side does; every such end is an outcome. Rejects with what `begin` or `end` reject with. */
+  send: (delivery: Delivery) => Promise<Delivered>;
   /** Opens a session and ends it without a message. Out: whether the host took it; never rejects. */
   probe: (options: Readonly<{ signal: AbortSignal }>) => Promise<boolean>;
   /** Lets dialogues under way end, then closes the connections. */

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { openSmtpMailer, type SmtpMailerOptions } from '../../../src/adapters/mail/smtp.js';
 import type { Logger } from '../../../src/domain/ports/logger.js';
+import { sendBy } from '../../support/mailers.js';
 import { mailerSuite, message } from '../../contracts/mailer-suite.js';
 import { at, hang, openSmtpScript, refusedPort, reply, type SmtpScriptOptions } from '../../support/smtp-script.js';
 
@@ -21,7 +22,7 @@ mailerSuite(t, {
 
 const sendOnce = async (options: Partial<SmtpMailerOptions> & { url: string }) => {
   const mailer = openSmtpMailer({ final: false, connectionsMax: 1, logger: silent, ...options });
-  const outcome = await mailer.send(message(['anna@example.org']), { signal: never() });
+  const outcome = await sendBy(mailer, message(['anna@example.org']), { signal: never() });
   await mailer.close();
   return outcome.recipients[0]!;
 };
@@ -41,7 +42,7 @@ void t.test('a host that refuses, that does not exist, that does not answer', as
 void t.test('a host that takes no session is told from one that refuses a message, and a probe from either', async (t) => {
   const run = async (url: string) => {
     const mailer = openSmtpMailer({ url, final: false, connectionsMax: 1, logger: silent });
-    const { hostAway } = await mailer.send(message(['anna@example.org']), { signal: never() });
+    const { hostAway } = await sendBy(mailer, message(['anna@example.org']), { signal: never() });
     const answer = await mailer.probe({ signal: never() });
     await mailer.close();
     return { hostAway, answer };
@@ -116,7 +117,7 @@ void t.test('a connection is closed when it was idle, and after its messages', a
   t.teardown(() => Promise.all([mailer.close(), server.close()]));
   t.equal(mailer.final, true);
   t.equal(mailer.host, `127.0.0.1:${server.port}`);
-  for (let count = 0; count < 5; count += 1) await mailer.send(message(['a@b.cd']), { signal: never() });
+  for (let count = 0; count < 5; count += 1) await sendBy(mailer, message(['a@b.cd']), { signal: never() });
   t.equal(server.connections(), 3, 'two messages each');
   while (server.openConnections() > 0) await new Promise((resolve) => setImmediate(resolve));
   t.equal(server.commands.filter((line) => line.endsWith('QUIT')).length, 3);
@@ -127,7 +128,7 @@ void t.test('while messages wait for a connection each priority is given its sha
   const mailer = openSmtpMailer({ url: server.url, final: true, connectionsMax: 1, logger: silent });
   t.teardown(() => Promise.all([mailer.close(), server.close()]));
   const send = (name: string, priority: 'high' | 'normal' | 'low') =>
-    mailer.send({ ...message([`${name}@b.cd`]), priority }, { signal: never() });
+    sendBy(mailer, message([`${name}@b.cd`]), { signal: never(), priority });
   const sending = [
     ...Array.from({ length: 30 }, (_, at) => send(`low-${at}`, 'low')),
     ...Array.from({ length: 30 }, (_, at) => send(`normal-${at}`, 'normal')),
@@ -142,7 +143,7 @@ void t.test('while messages wait for a connection each priority is given its sha
 void t.test('a connection that hangs on QUIT is cut', async (t) => {
   const server = await openSmtpScript({ script: at('quit', hang) });
   const mailer = openSmtpMailer({ url: server.url, final: true, connectionsMax: 1, logger: silent });
-  await mailer.send(message(['a@b.cd']), { signal: never() });
+  await sendBy(mailer, message(['a@b.cd']), { signal: never() });
   await mailer.close();
   await server.close();
   t.pass('close came to its end');

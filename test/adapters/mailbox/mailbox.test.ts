@@ -13,6 +13,7 @@ import type { Logger } from '../../../src/domain/ports/logger.js';
 import { mailboxSuite } from '../../contracts/mailbox-suite.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
 import { fakeClock } from '../../support/fake-clock.js';
+import { sendBy } from '../../support/mailers.js';
 import { seededRandom } from '../../support/random.js';
 
 const silent: Logger = {
@@ -42,7 +43,7 @@ const opened = async (t: Test, options: Partial<MailboxOptions> = {}) => {
     rmSync(folder, { recursive: true });
   });
   const send = (envelope: Readonly<{ from: string; to: readonly string[] }>, raw: Buffer) =>
-    mailer.send({ envelope, messageId: 'x', raw }, { signal: new AbortController().signal });
+    sendBy(mailer, { envelope, messageId: 'x', raw }, { signal: new AbortController().signal });
   return {
     ...box,
     clock,
