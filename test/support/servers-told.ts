@@ -1,5 +1,6 @@
 /** After the tests: names in one line the servers whose tests were skipped. In CI a server that is missing is a failure. */
-import { isThere, variableOf, type ServerName } from './servers.js';
+import { variableOf, type ServerName } from './server-names.js';
+import { isThere } from './servers.js';
 
 const names: Readonly<Record<ServerName, string>> = { nats: 'NATS', redis: 'Redis', mongodb: 'MongoDB', eventstore: 'EventStoreDB' };
 

@@ -11,11 +11,10 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
+import { folderVariable, variableOf, type ServerName } from './server-names.js';
 import { dropMongoDatabase, dropNatsStreams, dropRedisKeys } from './server-places.js';
 
 const run = promisify(execFile);
-
-export type ServerName = 'nats' | 'redis' | 'mongodb' | 'eventstore';
 
 /** `place`: what this test may use there, a database, a prefix of keys or of the names of streams; lower-case letters and digits. */
 export type TestServer = Readonly<{ url: string; place: string }>;
@@ -33,13 +32,6 @@ export type OwnServer = TestServer &
     /** Kills it, deletes its data and starts it again. */
     wipe: () => Promise<void>;
   }>;
-
-export const variableOf: Readonly<Record<ServerName, string>> = {
-  nats: 'SEALPOST_TEST_NATS_URL',
-  redis: 'SEALPOST_TEST_REDIS_URL',
-  mongodb: 'SEALPOST_TEST_MONGODB_URL',
-  eventstore: 'SEALPOST_TEST_EVENTSTORE_URL',
-};
 
 /** NATS with JetStream. The place is a prefix of stream names. Undefined where there is none: then the test is skipped, and in CI it fails. */
 export const natsServer = (t: Test): Promise<TestServer | undefined> => anyServer(t, 'nats', dropNatsStreams);
@@ -105,7 +97,7 @@ const anyServer = async (
 
 const ownServer = async (t: Test, name: ServerName): Promise<OwnServer | undefined> => (await startOwn(t, name)) ?? skipped(t, name);
 
-const folder = (): string | undefined => process.env['SEALPOST_TEST_SERVERS'];
+const folder = (): string | undefined => process.env[folderVariable];
 const programs: Readonly<Record<ServerName, string | undefined>> = {
   nats: 'nats-server',
   redis: 'redis-server',
