@@ -11,7 +11,7 @@ import { FileDamaged } from '../../domain/errors.js';
 import type { Files } from '../../domain/ports/files.js';
 import type { NotedFiles } from '../../domain/ports/log-note.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { openMongo, type Collection, type Mongo } from '../mongodb/client.js';
+import { openMongo, type Collection, type Mongo, type ObjectId } from '../mongodb/client.js';
 import { durableWrites, mongoLogNote } from '../mongodb/log-note.js';
 import { removeAbandoned, removeUploads, REMOVED, stateCollection, type Bucket, type ChunkRow, type FileRow } from './gridfs-bucket.js';
 import { checkHash, isoTimeOf } from './names.js';
@@ -89,8 +89,21 @@ const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 
 type Upload = Readonly<{ hash: string; bytes: Uint8Array; until: Date | undefined }>;
 
-const upload = async ({ driver }: Mongo, { files, chunks }: Bucket, { hash, bytes, until }: Upload): Promise<void> => {
-  const id = new driver.ObjectId();
+const upload = async (mongo: Mongo, bucket: Bucket, { hash, bytes, until }: Upload): Promise<void> => {
+  const id = new mongo.driver.ObjectId();
+  // One that another begins in this moment is not among them: then both stay, and are removed together.
+  const [others] = await Promise.all([bucket.files.find({ filename: hash }).toArray(), putChunks(mongo, bucket, id, bytes)]);
+  const metadata = until === undefined ? {} : { metadata: { expiresAt: until } };
+  const row = { _id: id, length: bytes.byteLength, chunkSize: chunkSizeBytes, uploadDate: id.getTimestamp(), filename: hash, ...metadata };
+  await bucket.files.insertOne(row, durableWrites);
+  const outlived = others.filter((other) => needOf(other) <= needOf(row));
+  await removeUploads(
+    bucket,
+    outlived.map(({ _id }) => _id),
+  );
+};
+
+const putChunks = async ({ driver }: Mongo, { chunks }: Bucket, id: ObjectId, bytes: Uint8Array): Promise<void> => {
   const parts = Math.ceil(bytes.byteLength / chunkSizeBytes);
   for (let from = 0; from < parts; from += chunksAtOnce) {
     const rows = Array.from({ length: Math.min(chunksAtOnce, parts - from) }, (_, index) => {
@@ -102,17 +115,6 @@ const upload = async ({ driver }: Mongo, { files, chunks }: Bucket, { hash, byte
     });
     await chunks.insertMany(rows, durableWrites);
   }
-  const metadata = until === undefined ? {} : { metadata: { expiresAt: until } };
-  const row = { _id: id, length: bytes.byteLength, chunkSize: chunkSizeBytes, uploadDate: id.getTimestamp(), filename: hash, ...metadata };
-  await files.insertOne(row, durableWrites);
-  const others = await files.find({ filename: hash, _id: { $ne: id } }).toArray();
-  const outlived = others.filter(
-    (other) => needOf(other) < needOf(row) || (needOf(other) === needOf(row) && other._id.toHexString() < id.toHexString()),
-  );
-  await removeUploads(
-    { files, chunks },
-    outlived.map(({ _id }) => _id),
-  );
 };
 
 /** Until when an upload is needed. */
