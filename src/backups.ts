@@ -1,5 +1,5 @@
 /** Backups: a directory for the log with its files, another for the keys; each says what it is in `backup.json`. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from './adapters/clock/system.js';
 import { openSqliteEventStore } from './adapters/event-store/sqlite.js';
@@ -13,6 +13,7 @@ import type { EventStore } from './domain/ports/event-store.js';
 import type { LogNote, NotedKeys } from './domain/ports/log-note.js';
 import { DAY_MS } from './domain/time.js';
 import { placesOf } from './stores.js';
+import { makeDirectory } from './shared/directories.js';
 
 /** What a backup says of itself. `note` is the newest event of the log in it, or the newest that the keys in it have seen. */
 export type Backup = Readonly<{ kind: 'log' | 'keys'; at: string; expiresAt?: string; note: LogNote | null }>;
@@ -46,7 +47,7 @@ export const backUpKeys = async (config: Config, directory: string, days: number
 };
 
 const begin = (directory: string): void => {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const entry = readdirSync(directory)[0];
   if (entry !== undefined) throw new Error(`${directory} is not empty (${entry}); a backup wants a directory of its own`);
 };

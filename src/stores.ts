@@ -1,5 +1,5 @@
 /** Opens the stores that the settings name. One that is damaged ends this with a sentence that says which, and what helps. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteEventStore } from './adapters/event-store/sqlite.js';
 import { openDisk } from './adapters/files/disk.js';
@@ -24,6 +24,7 @@ import type { NotedStores } from './domain/ports/log-note.js';
 import type { Logger } from './domain/ports/logger.js';
 import type { ReadModels } from './domain/ports/read-models.js';
 import { pathOf } from './urls.js';
+import { makeDirectory } from './shared/directories.js';
 
 export type Stores = Readonly<{
   store: EventStore;
@@ -50,7 +51,7 @@ export const placesOf = ({ urls }: Pick<Config, 'urls'>): Readonly<Record<'log' 
 
 /** Makes what is not there yet. `rewrapsKeys`: keys of an older form get the newest. Rejects where a store cannot be opened. */
 export const openStores = async (config: Config, logger: Logger, rewrapsKeys = false): Promise<Stores> => {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  makeDirectory(config.dataDir);
   const places = placesOf(config);
   // A new master key beside keys that another has wrapped, or beside a log, would only hide that the right one is missing.
   const mayCreate = !existsSync(places.keys) && !existsSync(places.log);

@@ -1,6 +1,6 @@
 /** `sealpost repair STORE`: what the sentence of a refused start names. */
 import { checkStores, type StoreFaultCode, type StoreFinding } from '../commands/check-stores.js';
-import { acceptFilesAsTheyAre, acceptKeysAsTheyAre, acceptLogAsItIs } from '../commands/repair.js';
+import { acceptFilesAsTheyAre, acceptKeysAsTheyAre, acceptLogAsItIs, assertMayGiveUp } from '../commands/repair.js';
 import { readConfig } from '../config.js';
 import { makeProjections } from '../projections/index.js';
 import { rebuildProjection } from '../projections/rebuild.js';
@@ -44,6 +44,7 @@ const accept = ({ acceptLoss }: RepairOptions, codes: readonly StoreFaultCode[],
     const finding = findings.find(({ code }) => codes.includes(code));
     if (finding === undefined) return nothingToRepair(findings);
     if (acceptLoss !== true) throw new Error(`${finding.message}\nNothing was changed: without --accept-loss nothing is given up.`);
+    assertMayGiveUp(engine.codec.level);
     await work(engine);
   });
 

@@ -1,7 +1,7 @@
 /** `sealpost restore [DIRECTORY] [--keys DIRECTORY]`: puts backups in their place on a stopped service. */
 import { forgetReplaced, isExpired, openReplaced, placeBackup, readBackup, storesThere, type Backup } from '../backups.js';
 import { checkStores } from '../commands/check-stores.js';
-import { acceptLogAsItIs, noteIn } from '../commands/repair.js';
+import { acceptLogAsItIs, assertMayGiveUp, noteIn } from '../commands/repair.js';
 import { destroyAsDeletedIn, destroyAsIn, endOfReplaced } from '../commands/restore.js';
 import { readConfig, type Config } from '../config.js';
 import type { Engine } from '../engine.js';
@@ -19,6 +19,7 @@ export const restore = (directory: string | undefined, options: RestoreOptions):
     const config = readConfig();
     const given = backupsGiven(directory, options.keys);
     assertUsable(config, given, options);
+    if (given.some(({ kind }) => kind === 'log')) assertMayGiveUp(config.writeEvents);
     for (const { kind, directory } of given) await placeBackup(config, kind, directory);
     removeReadModels(config);
     await withEngine((engine) => settle(config, engine, given));

@@ -7,6 +7,8 @@ import { firstAfter, noteOfLog } from './log-notes.js';
 import { missingParts } from './missing-parts.js';
 import { assetDecider } from '../domain/asset/state.js';
 import { emailDecider } from '../domain/email/decider.js';
+import { DomainError } from '../domain/errors.js';
+import { LOSSES_FROM } from '../domain/write-level.js';
 import { evolveInstance, type InstanceState } from '../domain/team/state.js';
 import type { InstanceEvent } from '../domain/team/events.js';
 import { INSTANCE_STREAM, splitStream, type StreamName } from '../domain/ids.js';
@@ -18,6 +20,16 @@ import type { Cause } from '../event-log/event-log.js';
 export type RepairDeps = CommandDeps & CheckDeps & Readonly<{ keys: Pick<Keys, 'getMany' | 'setMark'> }>;
 
 type Loss = Omit<Extract<InstanceEvent, { type: 'LossAccepted' }>['data'], 'at'>;
+
+/** Throws, before anything is changed, where an older program may still read this log: it could not read what is given up, and would stop there. */
+export const assertMayGiveUp = (level: number): void => {
+  if (level >= LOSSES_FROM) return;
+  throw new DomainError(
+    'NOT_DURING_UPDATE',
+    `What is given up is written into the log as LossAccepted, which level ${level} of SEALPOST_WRITE_EVENTS leaves out for the sake of an older version. ` +
+      `When no older version runs on this log any more, repeat this with SEALPOST_WRITE_EVENTS=${LOSSES_FROM} or without that setting. Nothing was changed.`,
+  );
+};
 
 /** The log as it is becomes the one that all stores belong to. In: the position up to which others knew of it. Out: what was given up. */
 export const acceptLogAsItIs = async (deps: RepairDeps, knownUpTo = 0): Promise<Loss> => {

@@ -5,7 +5,7 @@
  * | level | written from it on |
  * |---|---|
  * | 1 | events whose sealed part is bound to the id of the event; rows of keys without a tag |
- * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row; `TemplateRestored`, `InstanceSeen` |
+ * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row; `TemplateRestored`, `InstanceSeen`, `LossAccepted` |
  */
 export const WRITE_LEVEL_FIRST = 1;
 export const WRITE_LEVEL_NEWEST = 2;
@@ -15,3 +15,6 @@ export const HEARTBEATS_FROM = 2;
 
 /** The level from which sealed parts and rows of keys are bound to their place. */
 export const BOUND_SEALS_FROM = 2;
+
+/** The level from which the log says what was given up. */
+export const LOSSES_FROM = 2;

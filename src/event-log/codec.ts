@@ -6,7 +6,7 @@ import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { DomainError } from '../domain/errors.js';
 import { eventSchemas, type DomainEvent, type EventType } from '../domain/events.js';
-import { HEARTBEATS_FROM, WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
+import { HEARTBEATS_FROM, LOSSES_FROM, WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
 
 /** The name under which each type is written now. */
 export const current: { readonly [Type in EventType]: string } = {
@@ -64,7 +64,11 @@ export type EventVersions = Readonly<{
   writtenFrom: { readonly [Type in EventType]?: number };
 }>;
 
-export const eventVersions: EventVersions = { current, earlier: {}, writtenFrom: { TemplateRestored: 2, InstanceSeen: HEARTBEATS_FROM } };
+export const eventVersions: EventVersions = {
+  current,
+  earlier: {},
+  writtenFrom: { TemplateRestored: 2, InstanceSeen: HEARTBEATS_FROM, LossAccepted: LOSSES_FROM },
+};
 
 /** Between events and their stored form, for a set of versions of which one level is written. */
 export type Codec = Readonly<{

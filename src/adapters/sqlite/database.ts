@@ -1,7 +1,8 @@
 /** Opens SQLite databases with the settings that every adapter here relies on; this folder alone imports the driver. */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { makeDirectory } from '../../shared/directories.js';
 
 export type Database = Sqlite.Database;
 export type Statement<Parameters extends unknown[] = unknown[], Row = unknown> = Sqlite.Statement<Parameters, Row>;
@@ -55,7 +56,7 @@ export const openDatabase = (options: DatabaseOptions): Database => {
  * A file that exists is not even opened: closing it would drop every lock that this process holds on it (POSIX).
  */
 export const createPrivately = (file: string): void => {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(file));
   try {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
