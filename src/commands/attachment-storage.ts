@@ -23,10 +23,7 @@ const written = new Intl.NumberFormat('en-US');
 /** Room comes by itself where generated files grow old or emails are archived. */
 const RETRY_AFTER_S = 3_600;
 
-/**
- * In: what the team has stored, and what comes to it (0: none yet). Throws ATTACHMENT_STORAGE_EXCEEDED. `storedBytes` may be behind by
- * what is sent at the same moment: the bound keeps a team from filling the disk, and is not exact.
- */
+/** In: what the team has stored, and what comes to it (0: none yet). Throws ATTACHMENT_STORAGE_EXCEEDED. */
 export const checkStorage = (storedBytes: number, addedBytes: number, { teamAttachmentBytesMax: max }: Limits): void => {
   const bytes = storedBytes + Math.max(addedBytes, 1);
   if (bytes <= max) return;

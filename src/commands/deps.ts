@@ -1,4 +1,5 @@
 /** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
+import { openAttachmentClaims, type AttachmentClaims } from './attachment-claims.js';
 import { openBacklog, type Backlog } from './backlog.js';
 import type { Caller } from './caller.js';
 import { isoMoment } from './remembered.js';
@@ -63,6 +64,8 @@ export type CommandDeps = CommandPorts &
     joinSends: JoinedCalls<Answer<SendEmailResponse>>;
     /** How much each team has waiting. */
     backlog: Backlog;
+    /** What the attachments of each team take. */
+    attachmentClaims: AttachmentClaims;
   }>;
 
 const STATES_MAX = 1_000;
@@ -86,6 +89,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
     joinSends: joinedCalls(),
     backlog: openBacklog(ports.limits),
+    attachmentClaims: openAttachmentClaims(ports.limits),
     followStates: states.follow,
     statesCaughtUp: states.caughtUp,
     whenHeldEverywhere: async () => {

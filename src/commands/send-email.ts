@@ -3,7 +3,8 @@ import type { Caller } from './caller.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
 import { isoMoment } from './remembered.js';
 import { noAttachments, prepareAttachments, storeAttachments } from './attachments.js';
-import { checkStorage, keptBytes, sizeOf } from './attachment-storage.js';
+import type { Claim, Stored } from './attachment-claims.js';
+import { keptBytes, sizeOf } from './attachment-storage.js';
 import { checkRequest, type CheckedRequest } from './check-request.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { readAttachments } from './given-attachments.js';
@@ -22,8 +23,8 @@ import { resolveVersion } from '../domain/template/state.js';
 
 const ENDPOINT = 'POST /api/emails/send';
 
-/** Bytes of attachments that the team has stored; asked only where the email has attachments. */
-export type StoredBytes = () => Promise<number>;
+/** What of attachments the team has stored; asked only where the email has attachments. */
+export type StoredBytes = () => Promise<Stored>;
 
 type Asked = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined }>;
 
@@ -57,12 +58,14 @@ export const sendEmail = async (
 
 const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Asked, fingerprint?: string): Promise<SendEmailResponse> => {
   deps.backlog.assertRoom(caller.teamId);
-  const { event, keyId } = await prepare(deps, caller, id, asked, fingerprint);
+  const { event, keyId, claim } = await prepare(deps, caller, id, asked, fingerprint);
   const stream = emailStream(id);
   const cause = { ...causeOf(deps, caller), at: event.data.at };
   try {
-    await deps.eventLog.append(stream, startOf(stream, keyId), [event], cause);
+    const { position } = await deps.eventLog.append(stream, startOf(stream, keyId), [event], cause);
+    claim?.accepted(position);
   } catch (fault) {
+    claim?.release();
     // What was put for an email that certainly did not come to be belongs to nobody; where that is not known, it may be the email's.
     if (!(fault instanceof AppendUnknown)) for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
     throw fault;
@@ -83,8 +86,8 @@ const replay = async (deps: CommandDeps, id: EmailId, idempotency: Idempotency):
   return { body: sendResponse(id, first), replayed: true };
 };
 
-/** `keyId`: the key that sealed its attachments, and is to seal the event too. */
-type Prepared = Readonly<{ event: EmailAccepted; keyId: string | undefined }>;
+/** `keyId`: the key that sealed its attachments, and is to seal the event too. `claim`: the room that these take. */
+type Prepared = Readonly<{ event: EmailAccepted; keyId: string | undefined; claim: Claim | undefined }>;
 
 const prepare = async (
   deps: CommandDeps,
@@ -115,15 +118,14 @@ const prepare = async (
   const hasAttachments = given.length > 0 || assetIds.length > 0;
   const stored = hasAttachments ? await storedBytes?.() : undefined;
   // A team that is at its bound has no document made.
-  if (stored !== undefined) checkStorage(stored, 0, deps.limits);
+  if (stored !== undefined) deps.attachmentClaims.check(caller.teamId, stored, 0);
   const { files, generated } = hasAttachments
     ? await prepareAttachments(deps, caller, given, { variables, environment, assetIds, budget })
     : noAttachments;
-  if (stored !== undefined) checkStorage(stored, sizeOf(files), deps.limits);
-  const sealing = files.length === 0 ? undefined : await deps.eventLog.newKey();
-  const waitMs = checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0;
+  const claim = stored === undefined || files.length === 0 ? undefined : deps.attachmentClaims.claim(caller.teamId, stored, sizeOf(files));
   const dueAtMs = checked.scheduledAt === undefined ? nowMs : Date.parse(checked.scheduledAt);
-  const attachments = sealing === undefined ? [] : await storeAttachments(deps, sealing.key, files, dueAtMs);
+  const { attachments, keyId } = files.length === 0 ? nothingStored : await storeClaimed(deps, files, dueAtMs, claim);
+  const waitMs = checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0;
   const accepted: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
     templateId: known.id,
@@ -143,7 +145,27 @@ const prepare = async (
   };
   const content = contentOf(request, checked, { from, subject, attachments });
   const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted, scheduledAt: checked.scheduledAt, content }, undefined);
-  return { event: event as EmailAccepted, keyId: sealing?.id };
+  return { event: event as EmailAccepted, keyId, claim };
+};
+
+type StoredAttachments = Readonly<{ attachments: EmailContent['attachments']; keyId: string | undefined }>;
+
+const nothingStored: StoredAttachments = { attachments: [], keyId: undefined };
+
+/** Puts the files under a new key; the room is free again where that fails. */
+const storeClaimed = async (
+  deps: CommandDeps,
+  files: Parameters<typeof storeAttachments>[2],
+  dueAtMs: number,
+  claim: Claim | undefined,
+): Promise<StoredAttachments> => {
+  try {
+    const { id, key } = await deps.eventLog.newKey();
+    return { attachments: await storeAttachments(deps, key, files, dueAtMs), keyId: id };
+  } catch (fault) {
+    claim?.release();
+    throw fault;
+  }
 };
 
 /** Throws SUBJECT_EMPTY, or BODY_EMPTY where nothing is attached either. */

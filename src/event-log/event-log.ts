@@ -23,6 +23,8 @@ import type { Keys, NewKey, SealingKey } from '../domain/ports/keys.js';
 export { startOf, versionOf, type StreamVersion } from './stream-version.js';
 export type { Cause } from './encoding.js';
 
+export type Appended = StreamVersion & Readonly<{ position: Position }>;
+
 export type EventLog = Readonly<{
   /**
    * The events of a stream from a revision on (default 0), in order. Rejects with EventUnreadable where one is damaged or missing,
@@ -32,11 +34,11 @@ export type EventLog = Readonly<{
   /** The same, with what cannot be read as a value: for those who tell of it, or save what is left. */
   inspect: (stream: StreamName) => Promise<readonly (Recorded | Unreadable)[]>;
   /**
-   * Appends after `version`, all or nothing. Resolves with the version after, once the events are durable. Rejects with
+   * Appends after `version`, all or nothing. Resolves with the version after and the position of the last event, once the events are durable. Rejects with
    * WrongExpectedRevision where the stream is elsewhere, with AppendUnknown where it cannot be found out whether they were written,
    * with LeaseSuperseded where the last event stands under a newer lease, and with any other error where they certainly were not.
    */
-  append: (stream: StreamName, version: StreamVersion, events: readonly DomainEvent[], cause: Cause) => Promise<StreamVersion>;
+  append: (stream: StreamName, version: StreamVersion, events: readonly DomainEvent[], cause: Cause) => Promise<Appended>;
   readAll: (after: Position, options?: ReadOptions) => AsyncIterable<RecordedBatch>;
   /** As readAll, then on and on, until the signal aborts. */
   subscribeAll: (after: Position, options: ReadOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<RecordedBatch>;
@@ -105,7 +107,7 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
       if (readers.subscribers() > 0 && cache.forgotten() === forgotten) keepWritten(cache, stream, encoded);
       ports.onAppended?.(stream, cause.teamId, done.position);
       const last = encoded.at(-1)!;
-      const after = { revision: done.revision, hash: last.toStore.hash, keyId: last.metadata.keyId };
+      const after = { revision: done.revision, hash: last.toStore.hash, keyId: last.metadata.keyId, position: done.position };
       return fence === undefined ? after : { ...after, fence };
     },
     readAll: (after, { decrypt, unknown, ...options } = {}) => readers.decoded(store.readAll(after, options), decrypt, unknown),

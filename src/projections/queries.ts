@@ -71,8 +71,10 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       ({ item }) => item,
     ),
   assetUsage: (teamId) => assetUsage(deps, teamId),
-  storedAttachmentBytes: async (teamId) =>
-    storedBytesAt((await deps.readModels.get(ATTACHMENT_USAGE, teamId)) as AttachmentUsageDocument | undefined, isoTime(deps.clock.now())),
+  storedAttachmentBytes: async (teamId) => {
+    const document = (await deps.readModels.get(ATTACHMENT_USAGE, teamId)) as AttachmentUsageDocument | undefined;
+    return { bytes: storedBytesAt(document, isoTime(deps.clock.now())), position: document?.position ?? 0 };
+  },
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
   awaitOwnWrites: deps.awaitOwnWrites,
 });

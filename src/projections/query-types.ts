@@ -70,8 +70,8 @@ export type Queries = Readonly<{
   listAttachmentTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<AttachmentTemplateListing>>>;
   listAssets: (teamId: TeamId, filter: SearchFilter, paging: Paging) => Promise<Page<AssetListing>>;
   assetUsage: (teamId: TeamId) => Promise<AssetUsage>;
-  /** Bytes of attachments that the team has stored. */
-  storedAttachmentBytes: (teamId: TeamId) => Promise<number>;
+  /** Bytes of attachments that the team has stored, and the position of the newest event that is counted in them. */
+  storedAttachmentBytes: (teamId: TeamId) => Promise<Readonly<{ bytes: number; position: number }>>;
   listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyListing>>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */
   awaitOwnWrites: (teamId: TeamId, withinMs: number) => Promise<void>;

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { loadAttachments } from '../../src/commands/attachments.js';
 import type { CommandDeps } from '../../src/commands/deps.js';
+import { sendEmail } from '../../src/commands/send-email.js';
 import type { CreateAttachmentTemplateRequest } from '../../src/api/attachment-templates.js';
 import type { SendEmailRequest } from '../../src/api/emails.js';
 import { DomainError } from '../../src/domain/errors.js';
@@ -337,7 +338,8 @@ void t.test('a team whose attachments take as much as they may has no more, and 
   const sendWith = (stored: number, attachments: NonNullable<SendEmailRequest['attachments']>) =>
     commands.sendEmail(caller, simple({ attachments }), undefined, async () => {
       asked += 1;
-      return stored;
+      // What was accepted before is counted in it.
+      return { bytes: stored, position: Number.MAX_SAFE_INTEGER };
     });
   const file = (sizeBytes: number) => [{ filename: 'a.txt', contentType: 'text/plain', content: base64('x'.repeat(sizeBytes)) }];
   await sendWith(1_000, []);
@@ -353,6 +355,29 @@ void t.test('a team whose attachments take as much as they may has no more, and 
   await refusedWith(t, sendWith(1_000, invoiced), 'ATTACHMENT_STORAGE_EXCEEDED');
   t.equal(generator.made.length, made, 'no document is made for a team that is at its bound');
   t.same([store.events.length, files.stored.size], [events, stored], 'nothing is written');
+});
+
+void t.test('calls at the same moment share the room that is left, however far the read models are behind', async (t) => {
+  const { commands, deps } = await world({ teamAttachmentBytesMax: 1_000 });
+  let stored = { bytes: 400, position: 0 };
+  const attachments = [{ filename: 'a.txt', contentType: 'text/plain', content: base64('x'.repeat(100)) }];
+  const send = () => commands.sendEmail(caller, simple({ attachments }), undefined, async () => stored);
+  const accepted = async (count: number): Promise<number> =>
+    (await Promise.allSettled(Array.from({ length: count }, send))).filter(({ status }) => status === 'fulfilled').length;
+  t.equal(await accepted(10), 6);
+  t.equal(await accepted(1), 0, 'as long as they are not counted');
+  stored = { bytes: 400, position: await deps.eventLog.head() };
+  t.equal(await accepted(10), 6, 'four of them are deleted again, the read models say');
+  stored = { bytes: 1_000, position: await deps.eventLog.head() };
+  t.equal(await accepted(1), 0);
+  stored = { bytes: 400, position: await deps.eventLog.head() };
+  const failing = { ...deps, eventLog: { ...deps.eventLog, append: () => Promise.reject(new Error('disk full')) } };
+  for (let count = 0; count < 20; count += 1)
+    await t.rejects(
+      sendEmail(failing, caller, simple({ attachments }), undefined, async () => stored),
+      { message: 'disk full' },
+    );
+  t.equal(await accepted(7), 6, 'what did not come to be takes nothing');
 });
 
 void t.test('an accepted email says what its attachments take: given ones as long as it, generated ones for seven days', async (t) => {

@@ -415,7 +415,7 @@ const fakeQueries = (calls: Call[]): Queries => ({
   },
   storedAttachmentBytes: async (teamId) => {
     calls.push(['storedAttachmentBytes', teamId]);
-    return 0;
+    return { bytes: 0, position: 0 };
   },
   assetUsage: async (teamId) => {
     calls.push(['assetUsage', teamId]);

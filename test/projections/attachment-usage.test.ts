@@ -41,7 +41,7 @@ void t.test('a team has what its own emails keep, as long as they keep it', asyn
   const queries = makeQueries({ readModels, clock, limits: defaultLimits, awaitOwnWrites: async () => {} });
   const stored = async (...teams: readonly string[]): Promise<readonly number[]> => {
     await projectIn(readModels, projection, await recorded());
-    return Promise.all(teams.map((team) => queries.storedAttachmentBytes(assertDefined(parseTeamId(team), 'team'))));
+    return Promise.all(teams.map(async (team) => (await queries.storedAttachmentBytes(assertDefined(parseTeamId(team), 'team'))).bytes));
   };
   t.same(await stored(TEAM_ID, OTHER), [1_370, 4], 'one team’s use never counts against another');
   await clock.advance(7 * DAY_MS);
