@@ -19,7 +19,7 @@ import { awaitPosition, isWrite, tellPosition } from './hooks/position.js';
 import { checkQuery } from './hooks/query.js';
 import { requestIds } from './hooks/request-id.js';
 import { isPlain, stringify } from './hooks/serialization.js';
-import { ajvOptions, validationError } from './hooks/validation.js';
+import { ajvOptions, boundFormats, validationError } from './hooks/validation.js';
 import { apiKeyRoutes } from './routes/api-keys.js';
 import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
 import { assetRoutes } from './routes/assets.js';
@@ -84,7 +84,7 @@ const createApp = (deps: HttpDeps): App => {
     bodyLimit: deps.limits.bodySizeBytesMax,
     requestIdHeader: false,
     genReqId: (request) => requestIdOf(request.headers['x-request-id']),
-    ajv: { customOptions: ajvOptions },
+    ajv: { customOptions: ajvOptions, onCreate: boundFormats },
     schemaErrorFormatter: validationError,
     frameworkErrors: routerErrorHandler(deps),
     clientErrorHandler: clientErrorHandler(deps, requestIdOf),

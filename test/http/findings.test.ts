@@ -1,14 +1,14 @@
 /** The findings of a body are counted while they are made: what is wrong a hundred thousand times costs what 200 findings cost. */
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
-import { ajvOptions } from '../../src/http/hooks/validation.js';
+import { ajvOptions, boundFormats } from '../../src/http/hooks/validation.js';
 import type { JsonObject } from '../../src/domain/json.js';
 
 const FINDINGS_MAX = 200;
 
 /** In: a schema. Out: its check as the server makes it. */
 const checkOf = async (t: Test, schema: JsonObject): Promise<(value: unknown) => number | undefined> => {
-  const app = Fastify({ ajv: { customOptions: ajvOptions } });
+  const app = Fastify({ ajv: { customOptions: ajvOptions, onCreate: boundFormats } });
   t.teardown(() => app.close());
   const check = await new Promise<(value: unknown) => number | undefined>((resolve, reject) => {
     app.get('/', (request, reply) => {
@@ -53,6 +53,26 @@ void t.test('unknown names and schemas that others refer to end as early', async
   const wrong = counted(Array.from({ length: 98_000 }, () => ({})));
   t.equal(referring(wrong.array), FINDINGS_MAX);
   t.equal(wrong.reads(), FINDINGS_MAX / 2);
+});
+
+void t.test('a time of megabytes is refused without being taken apart', async (t) => {
+  const check = await checkOf(t, { type: 'string', format: 'date-time' });
+  const lengths: number[] = [];
+  const { split } = String.prototype;
+  String.prototype.split = function (this: string, ...args: Parameters<typeof split>) {
+    lengths.push(this.length);
+    return split.apply(this, args);
+  } as typeof split;
+  t.teardown(() => void (String.prototype.split = split));
+  const found = [
+    check('2030-01-31T09:30:00Z'),
+    check('2030-01-31T09:30:00.123456789+05:30'),
+    check('2030-02-30T00:00:00Z'),
+    check(' '.repeat(9_000_000)),
+  ];
+  String.prototype.split = split;
+  t.same(found, [undefined, undefined, 1, 1]);
+  t.ok(lengths.length > 0 && Math.max(...lengths) < 100, 'only short texts were split');
 });
 
 void t.test('a union of plain values, any number of times', async (t) => {

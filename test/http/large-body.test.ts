@@ -168,3 +168,18 @@ void t.test('what is wrong with it is said as of any other', async (t) => {
   t.equal(response.statusCode, 400);
   t.match(response.json(), { code: 'VALIDATION_ERROR', errors: [{ field: 'variables.k0', message: /twice/ }] });
 });
+
+void t.test('a name that is one escape is told by the scan, wherever it stands', async (t) => {
+  const options = { limits: defaultLimits, bodyChecks: apart(), schema, team: 'team', isIdempotent: false };
+  for (const text of [
+    '{"a":{"\\"":1}}',
+    '{"a":[{"b":1,"\\u0041" :1}]}',
+    '{"\\\\":1}',
+    '{"\\n":"\\n"}',
+    '{"text":"\\n"}',
+    '{"text":"\\u0041","\\/":1}',
+  ]) {
+    const large = await outcomeOf(async () => (await readLargeBody(Buffer.from(text), options)).value);
+    t.same(large, await outcomeOf(() => parseJsonBody(Buffer.from(text), defaultLimits)), text);
+  }
+});

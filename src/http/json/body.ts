@@ -72,10 +72,13 @@ export const scanBody = (bytes: Buffer, limits: JsonLimits): JsonScan => {
   return scan;
 };
 
+/** A look over megabytes that the scan has made already is not made again. */
+const mayNameByEscape = (text: string, scan: JsonScan | undefined): boolean => scan?.hasLoneEscape ?? text.includes('\\');
+
 /** Out: the value, or undefined where the text is not JSON: `parseFault` says why. */
-export const valueOfText = (text: string): Readonly<{ value: unknown }> | undefined => {
+export const valueOfText = (text: string, scan?: JsonScan): Readonly<{ value: unknown }> | undefined => {
   try {
-    return { value: JSON.parse(text.includes('\\') ? withPlainNames(text) : text) as unknown };
+    return { value: JSON.parse(mayNameByEscape(text, scan) ? withPlainNames(text) : text) as unknown };
   } catch {
     return undefined;
   }
@@ -85,7 +88,7 @@ const boundsOf = ({ jsonMembersMax, jsonDepthMax }: JsonLimits): JsonBounds => (
 
 /** Throws VALIDATION_ERROR where a reader of the value could be harmed or misled. */
 export const checkValue = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): void => {
-  const escaped = (): FieldError | undefined => (text.includes('\\') ? escapedNameFault(withPlainNames(text)) : undefined);
+  const escaped = (): FieldError | undefined => (mayNameByEscape(text, scan) ? escapedNameFault(withPlainNames(text)) : undefined);
   const found = (mayHide(text) ? inspectJson(value) : undefined) ?? escaped() ?? ambiguityOf(bytes, value, scan);
   if (found !== undefined) throw invalid('body', found.field, found.message);
 };
@@ -95,7 +98,7 @@ export const parseJsonBody = (bytes: Buffer, limits: JsonLimits): unknown => {
   if (bytes.length === 0) return undefined;
   const text = textOfBody(bytes);
   const scan = isSurelyWithin(text, boundsOf(limits)) ? undefined : scanBody(bytes, limits);
-  const parsed = valueOfText(text);
+  const parsed = valueOfText(text, scan);
   if (parsed === undefined) throw parseFault(text);
   checkValue(bytes, text, parsed.value, scan);
   return parsed.value;

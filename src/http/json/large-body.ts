@@ -45,7 +45,7 @@ export const readLargeBody = async (bytes: Buffer, options: LargeBodyOptions): P
 const parsed = async (bytes: Buffer, scan: JsonScan): Promise<unknown> => {
   const text = textOfBody(bytes);
   await nextTurn();
-  const found = valueOfText(text);
+  const found = valueOfText(text, scan);
   await nextTurn();
   if (found === undefined) throw parseFault(text);
   checkValue(bytes, text, found.value, scan);

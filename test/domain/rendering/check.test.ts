@@ -326,3 +326,18 @@ void t.test('variables of a call', async (t) => {
   t.equal(fields({ s: 'x', tags: Array.from({ length: 100_000 }, () => 1) }).length, 100);
   t.same(previewVariables([{ name: 'a', type: 'string', required: true, defaultValue: 'A' }], { b: 1 }), { a: 'A', b: 1 });
 });
+
+void t.test('where a thousand things are wrong, no more are looked for', async (t) => {
+  let looks = 0;
+  const section = Object.defineProperty({}, 'id', {
+    get: () => {
+      looks += 1;
+      return undefined;
+    },
+  });
+  const schema = { sections: Array.from({ length: 49_000 }, () => section) };
+  const fault = thrown(() => checkEmailTemplate({ subject: 'Hi', variables: [], schema }, defaultLimits));
+  t.match(fault, { code: 'TEMPLATE_INVALID', message: /\(and at least \d+ more, see errors\)$/ });
+  t.equal(fault.details.errors?.length, 100);
+  t.ok(looks > 0 && looks <= 1_000, `${looks} sections of 49,000`);
+});

@@ -34,7 +34,10 @@ export const checkSections = (sections: unknown, field: string, tools: WalkTools
   const { faults } = tools;
   if (!Array.isArray(sections)) return faults.add(field, sections === undefined ? 'is required' : 'must be an array');
   if (sections.length === 0) faults.add(field, 'must hold at least one section');
-  sections.forEach((section, at) => checkSection(section, `${field}[${at}]`, tools));
+  for (const [at, section] of (sections as readonly unknown[]).entries()) {
+    if (faults.isFull()) return;
+    checkSection(section, `${field}[${at}]`, tools);
+  }
 };
 
 const checkSection = (section: unknown, field: string, tools: WalkTools): void => {

@@ -3,10 +3,14 @@ import { DomainError, type ErrorCode, type FieldError } from '../../errors.js';
 
 /** Enough to work with; a hostile body cannot make the answer larger than this. */
 const FAULTS_MAX = 100;
+/** Nobody needs to know how many more there are. */
+const COUNTED_MAX = 1_000;
 
 export type Faults = Readonly<{
   add: (field: string, message: string) => void;
   count: () => number;
+  /** So much is wrong that no more need be looked for. */
+  isFull: () => boolean;
   /** Throws where anything was added. `what` begins the message: "the template". */
   throwIfAny: (code: ErrorCode, what: string) => void;
 }>;
@@ -20,10 +24,11 @@ export const collectFaults = (): Faults => {
       if (errors.length < FAULTS_MAX) errors.push({ field, message });
     },
     count: () => count,
+    isFull: () => count >= COUNTED_MAX,
     throwIfAny: (code, what) => {
       const [first] = errors;
       if (first === undefined) return;
-      const rest = count === 1 ? '' : ` (and ${count - 1} more, see errors)`;
+      const rest = count === 1 ? '' : ` (and ${count < COUNTED_MAX ? '' : 'at least '}${count - 1} more, see errors)`;
       const at = first.field === '' ? '' : `${first.field}: `;
       throw new DomainError(code, `${what} is not valid: ${at}${first.message}${rest}`, { errors });
     },

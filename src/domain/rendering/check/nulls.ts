@@ -13,11 +13,19 @@ export const withoutNulls = (value: unknown, depthMax: number): unknown => {
     const elements = (value as readonly unknown[]).map((element) => withoutNulls(element, depthMax - 1));
     return elements.some((element, at) => element !== (value as readonly unknown[])[at]) ? elements : value;
   }
-  const members = Object.entries(value);
-  const kept = members.flatMap(([name, member]): [string, unknown][] => {
-    if (DATA.has(name)) return [[name, member]];
-    return member === null ? [] : [[name, withoutNulls(member, depthMax - 1)]];
-  });
-  const isSame = kept.length === members.length && kept.every(([, member], at) => member === members[at]![1]);
-  return isSame ? value : Object.fromEntries(kept);
+  const members = value as Readonly<Record<string, unknown>>;
+  // Of what is to be another: the members of an object of very many are gone through once where nothing is.
+  const changed = new Map<string, unknown>();
+  for (const name in members) {
+    const member = members[name];
+    if (typeof member !== 'object' || DATA.has(name)) continue;
+    const kept = member === null ? undefined : withoutNulls(member, depthMax - 1);
+    if (kept !== member) changed.set(name, kept);
+  }
+  if (changed.size === 0) return value;
+  return Object.fromEntries(
+    Object.entries(members)
+      .map(([name, member]) => [name, changed.has(name) ? changed.get(name) : member] as const)
+      .filter(([name, member]) => member !== undefined || !changed.has(name)),
+  );
 };
