@@ -2,7 +2,7 @@
 import { loadAttachments, type ReadyAttachment } from '../commands/attachments.js';
 import type { CommandDeps } from '../commands/deps.js';
 import { compiledTemplate } from '../commands/templates.js';
-import { emailDecider, pendingRecipients, type EmailCommand, type RetrySchedule } from '../domain/email/decider.js';
+import { emailDecider, nextAttemptAfter, pendingRecipients, type EmailCommand, type RetrySchedule } from '../domain/email/decider.js';
 import { attemptUnderWay, openAttempt, type Email, type EmailState } from '../domain/email/state.js';
 import { DomainError, FileDamaged, KeyMissing } from '../domain/errors.js';
 import { ATTACHMENT_DAMAGED } from '../domain/email/status.js';
@@ -190,7 +190,7 @@ const outcomeCommand = (deps: DeliveryDeps, attempt: number, pending: readonly n
 /** The file may be put back from a backup: the mail is tried again as after a temporary refusal, and fails when these tries are spent. */
 const damagedOutcome = (deps: DeliveryDeps, attempt: number, email: Email, damaged: FileDamaged): Unsendable => {
   const text = 'the file of an attachment is damaged';
-  const isLast = deps.schedule.delaysMs[email.deferrals] === undefined;
+  const isLast = nextAttemptAfter(email, isoTime(deps.clock.now()), deps.schedule) === undefined;
   const deferred = { result: 'deferred' as const, replyCode: null, enhancedCode: null, rule: ATTACHMENT_DAMAGED, text };
   const recipients = pendingRecipients(email).map(() => deferred);
   const command: EmailCommand = isLast

@@ -81,9 +81,7 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
     case 'RetryEmail':
       return retry(command, email);
     case 'PushEmail':
-      return email.status === 'queued' && (email.nextAttemptAt !== null || email.heldUntil !== undefined)
-        ? [{ type: 'EmailReleased', data: { at: command.at, priority: email.accepted.priority } }]
-        : none;
+      return push(command, email);
     case 'DeleteEmail':
       return remove(command, email);
     case 'ArchiveEmail':
@@ -113,6 +111,21 @@ const attempt = (command: Of<'AttemptDelivery'>, email: Email): readonly EmailEv
   }
   const { at, host, worker, deadlineAt } = command;
   return [{ type: 'DeliveryAttempted', data: { attempt: email.attempts.length + 1, at, host, worker, deadlineAt } }];
+};
+
+const push = ({ at }: Of<'PushEmail'>, email: Email): readonly EmailEvent[] => {
+  const { status, nextAttemptAt, heldUntil, accepted } = email;
+  if (status !== 'queued' || (nextAttemptAt === null && heldUntil === undefined)) return none;
+  // What is held, or due already, makes the attempt that its schedule has for it.
+  const isEarly = heldUntil === undefined && nextAttemptAt !== null && nextAttemptAt > at;
+  return [{ type: 'EmailReleased', data: { at, priority: accepted.priority, ...(isEarly ? { pushedFrom: nextAttemptAt } : {}) } }];
+};
+
+/** When an attempt that is deferred at that moment is made again; undefined where the attempts are spent. One that was pushed by hand spends none. */
+export const nextAttemptAfter = ({ pushedFrom, deferrals }: Email, at: string, { delaysMs }: RetrySchedule): string | undefined => {
+  if (pushedFrom !== undefined && pushedFrom > at) return pushedFrom;
+  const delayMs = delaysMs[deferrals];
+  return delayMs === undefined ? undefined : isoTime(Date.parse(at) + delayMs);
 };
 
 /** The recipients that still wait for a host to take the mail, by their place in the email. */
@@ -175,9 +188,8 @@ const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent
   const heldUntil = heldUntilOf(command, email);
   if (heldUntil !== undefined && at < heldUntil)
     return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt: at, heldUntil }, sealed }];
-  const delayMs = heldUntil === undefined ? schedule.delaysMs[email.deferrals] : undefined;
-  if (delayMs !== undefined && outcomes.some(({ result }) => result === 'deferred')) {
-    const nextAttemptAt = isoTime(Date.parse(at) + delayMs);
+  const nextAttemptAt = heldUntil === undefined ? nextAttemptAfter(email, at, schedule) : undefined;
+  if (nextAttemptAt !== undefined && outcomes.some(({ result }) => result === 'deferred')) {
     return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt }, sealed }, ...arrived];
   }
   if (outcomes.some(({ result }) => result === 'accepted') || someGotThrough(email))

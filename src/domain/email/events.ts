@@ -100,7 +100,14 @@ export const emailEventSchemas = {
   EmailQueued: { data: Type.Object({ ...accepted, at: text }), sealed: Content, envelope: Envelope },
   EmailScheduled: { data: Type.Object({ ...accepted, at: text, scheduledAt: text }), sealed: Content, envelope: Envelope },
   /** A release or a retry says the priority again, so that it can be queued without looking back. */
-  EmailReleased: { data: Type.Object({ at: text, priority: storedPriority }) },
+  EmailReleased: {
+    data: Type.Object({
+      at: text,
+      priority: storedPriority,
+      /** Pushed by hand before its time, which was this: the schedule goes on from there where the attempt is deferred again. */
+      pushedFrom: optional(text),
+    }),
+  },
   DeliveryAttempted: {
     data: Type.Object({
       attempt: Type.Integer(),

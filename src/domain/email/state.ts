@@ -40,10 +40,12 @@ export type Email = EmailSummary &
     /** One for each recipient, in the order of the accepted roles. */
     replies: readonly RecipientReply[];
     attempts: readonly AttemptState[];
-    /** Deferred attempts since acceptance or the last retry, without those that found the host away. */
+    /** Deferred attempts since acceptance or the last retry, without those that found the host away and those that were pushed by hand. */
     deferrals: number;
     retries: readonly RetryState[];
     failureReason: string | null;
+    /** When its next attempt was due before it was pushed by hand; there until that attempt has ended. */
+    pushedFrom?: string;
   }>;
 
 /** undefined: no event yet. */
@@ -86,7 +88,7 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
     case 'EmailSent':
       return endAttempt(email, event, 'sent');
     case 'EmailDeferred':
-      if (event.data.heldUntil === undefined) email.deferrals += 1;
+      if (event.data.heldUntil === undefined && event.data.nextAttemptAt !== email.pushedFrom) email.deferrals += 1;
       return endAttempt(email, event, 'deferred');
     case 'EmailBounced':
       email.failureReason = 'bounced';
@@ -104,6 +106,8 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
     case 'EmailArchived':
       return dropPersonal(email);
     case 'EmailReleased':
+      if (event.data.pushedFrom !== undefined) email.pushedFrom = event.data.pushedFrom;
+      return email;
     case 'EmailDelivered':
     case 'EmailCancelled':
     case 'EmailDeleted':
@@ -140,6 +144,7 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
     reply: event.sealed?.replies[shown] ?? null,
     nextAttemptAt: event.type === 'EmailDeferred' ? event.data.nextAttemptAt : null,
   };
+  delete email.pushedFrom;
   email.replies = replies;
   email.attempts = email.attempts.map((attempt) => (attempt.attempt === number ? { ...attempt, ended } : attempt));
   return email;

@@ -95,7 +95,7 @@ void t.test('every command but the first needs an email', async (t) => {
 void t.test('pushed by hand: what waits for its next attempt or for the host is due now; nothing else changes', async (t) => {
   const { given } = email(t);
   const push = { type: 'PushEmail', at: at(10) } as const;
-  const released = { type: 'EmailReleased', data: { at: at(10), priority: 'normal' } } as const;
+  const released = { type: 'EmailReleased', data: { at: at(10), priority: 'normal', pushedFrom: at(3_600) } } as const;
   const waiting = given(queued, attempted(1, at(1)), deferred(1, at(2), at(3_600), [0, 'deferred']));
   waiting.when(attempt(at(10))).nothing();
   const state = waiting.when(push).then(released);
@@ -112,6 +112,36 @@ void t.test('pushed by hand: what waits for its next attempt or for the host is 
   given(queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']))
     .when(push)
     .nothing();
+});
+
+void t.test('pushed by hand any number of times: the schedule is where it was, and its last attempt is still to come', (t) => {
+  const { given } = email(t);
+  const pushedFrom = at(400);
+  let history: readonly EmailEvent[] = [
+    queued,
+    attempted(1, at(1)),
+    deferred(1, at(2), at(62), [0, 'deferred']),
+    attempted(2, at(62)),
+    deferred(2, at(100), pushedFrom, [0, 'deferred']),
+  ];
+  for (let number = 3; number < 9; number += 1) {
+    const pushed: EmailEvent = { type: 'EmailReleased', data: { at: at(100 + number), priority: 'normal', pushedFrom } };
+    given(...history)
+      .when({ type: 'PushEmail', at: at(100 + number) })
+      .then(pushed);
+    history = [...history, pushed, attempted(number, at(100 + number))];
+    const again = deferred(number, at(101 + number), pushedFrom, [0, 'deferred']);
+    const state = given(...history)
+      .when(record(number, at(101 + number), [[0, 'deferred']]))
+      .then(again);
+    t.match(state, { status: 'queued', nextAttemptAt: pushedFrom, deferrals: 2 });
+    history = [...history, again];
+  }
+  const pushed: EmailEvent = { type: 'EmailReleased', data: { at: at(390), priority: 'normal', pushedFrom } };
+  given(...history, pushed, attempted(9, at(390)))
+    .when(record(9, at(401), [[0, 'deferred']]))
+    .then(failed('attempts-spent', 9, at(401), [0, 'deferred']));
+  t.end();
 });
 
 void t.test('scheduled: released when its time comes, not before, and once', async (t) => {
