@@ -7,6 +7,8 @@ export type EventStoreHarness = Readonly<{
   open: (place: string) => Promise<EventStore>;
   /** Such a client whose first append has its answer lost, after the events were written or before. */
   openLosing: (place: string, when: 'written' | 'not written') => Promise<EventStore>;
+  /** Such a client whose connections `breakOff` ends at once; absent where a store has none. */
+  openBreaking?: (place: string) => Promise<Readonly<{ store: EventStore; breakOff: () => void }>>;
   /** Resolves when what was appended can be read by every client. */
   settle: () => Promise<void>;
   close: () => Promise<void>;
@@ -62,6 +64,7 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     store: EventStore;
     another: () => Promise<EventStore>;
     losing: (when: 'written' | 'not written') => Promise<EventStore>;
+    breaking: () => Promise<Readonly<{ store: EventStore; breakOff: () => void }> | undefined>;
     signal: AbortSignal;
     stop: () => void;
   }> => {
@@ -80,7 +83,12 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
       clearInterval(alive);
       stopping.abort();
     });
-    return { store: await open(), another: open, losing, signal: stopping.signal, stop: () => stopping.abort() };
+    const breaking = async () => {
+      const opened = await harness.openBreaking?.(place);
+      if (opened === undefined) t.pass('it has no connection', { skip: true });
+      return opened && { ...opened, store: closing(opened.store) };
+    };
+    return { store: await open(), another: open, losing, breaking, signal: stopping.signal, stop: () => stopping.abort() };
   };
   t.teardown(() => harness.close());
 
@@ -383,5 +391,88 @@ export const eventStoreSuite = (t: Test, harness: EventStoreHarness): void => {
     const subscription = takeEvents(store.subscribeAll(0, { signal }), 1);
     await store.close();
     t.same(await subscription, []);
+  });
+
+  void t.test('a subscription whose connection breaks off goes on where it was, nothing skipped, nothing twice', async (t) => {
+    const { store, breaking, signal } = await fresh(t);
+    const client = await breaking();
+    if (client === undefined) return;
+    const all = takeEvents(client.store.subscribeAll(0, { batchSize: 7, signal }), 200);
+    const few = takeEvents(client.store.subscribeAll(0, { kinds: ['template'], signal }), 20);
+    for (let index = 0; index < 200; index += 1) {
+      await append(store, `${index % 10 === 0 ? 'template' : 'email'}-${index}`, -1, [anEvent('x')]);
+      if (index % 40 === 20) client.breakOff();
+    }
+    const seen = await all;
+    t.same(positions(seen), positions(await takeEvents(store.readAll(0), 201)));
+    t.same(names(await few), names(seen.filter(({ stream }) => stream.startsWith('template-'))));
+    const { position } = await append(store, 'email-last', -1, [anEvent('x')]);
+    client.breakOff();
+    for await (const batch of client.store.subscribeAll(positions(seen).at(-1)!, { kinds: ['template'], signal })) {
+      t.same(batch, { events: [], position }, 'it tells how far it is, where nothing is for it');
+      break;
+    }
+  });
+
+  void t.test('a reading of all events whose connection breaks off goes on where it was', async (t) => {
+    const { store, breaking } = await fresh(t);
+    const client = await breaking();
+    if (client === undefined) return;
+    const many = Array.from({ length: 100 }, (_, index) => anEvent(`${index} ${'x'.repeat(2_000)}`));
+    for (let index = 0; index < 20; index += 1)
+      await append(
+        store,
+        `email-${index}`,
+        -1,
+        many.map((event) => anEvent(event.data)),
+      );
+    const read: StoredEvent[] = [];
+    for await (const { events } of client.store.readAll(0, { batchSize: 300 })) {
+      read.push(...events);
+      if (read.length < 1_000) client.breakOff();
+    }
+    t.same(positions(read), positions(await takeEvents(store.readAll(0), 2_001)));
+    t.equal(read.length, 2_000);
+    client.breakOff();
+    t.equal((await client.store.readStream('email-3')).length, 100);
+    client.breakOff();
+    t.equal((await client.store.readLast('email-3'))?.revision, 99);
+    client.breakOff();
+    t.equal(await client.store.head(), read.at(-1)!.position);
+  });
+
+  void t.test('of appends whose connection breaks off again and again none is lost and none is written twice', async (t) => {
+    const { store, breaking } = await fresh(t);
+    const client = await breaking();
+    if (client === undefined) return;
+    let outcomes = 0;
+    const until = async (stream: string): Promise<void> => {
+      const events = [anEvent('a'), anEvent('b')];
+      for (;;) {
+        const outcome = await client.store.append(stream, -1, events).catch((): undefined => undefined);
+        outcomes += 1;
+        if (outcomes % 25 === 0) client.breakOff();
+        if (outcome?.kind === 'done') return;
+        if (outcome?.kind === 'conflict') throw new Error('its own events are no conflict');
+      }
+    };
+    await Promise.all(Array.from({ length: 200 }, (_, index) => until(`email-${index}`)));
+    await harness.settle();
+    const read = await takeEvents(store.readAll(0), 401);
+    t.equal(read.length, 400);
+    t.equal(new Set(read.map(({ eventId }) => eventId)).size, 400);
+  });
+
+  void t.test('where appends at the same revision race, one is done and the loser reads it', async (t) => {
+    const { store, another } = await fresh(t);
+    const stores = [store, await another()];
+    for (let revision = -1; revision < 20; revision += 1) {
+      const outcomes = await Promise.all(stores.map((one, index) => one.append('team-1', revision, [anEvent(`${revision} ${index}`)])));
+      t.same(outcomes.map(({ kind }) => kind).toSorted(), ['conflict', 'done']);
+      const lost = outcomes.findIndex(({ kind }) => kind === 'conflict');
+      t.match(outcomes[lost], { actualRevision: revision + 1 });
+      await harness.settle();
+      t.equal((await stores[lost]!.readLast('team-1'))?.data, JSON.stringify(`${revision} ${1 - lost}`));
+    }
   });
 };

@@ -120,17 +120,23 @@ void t.test('names of streams carry the prefix, and kinds are told apart', async
 });
 
 void t.test('URLs of EventStoreDB and KurrentDB, with our own option', async (t) => {
-  t.same(parseEventStoreDbUrl('esdb://host:2113?tls=false&prefix=acme'), {
-    clientUrl: 'esdb://host:2113?tls=false',
-    prefix: 'acme',
-    shown: 'esdb://host:2113',
-  });
-  t.same(parseEventStoreDbUrl('kurrentdb+discover://admin:s%40cret@a,b:2114/?TLSCAFILE=/ca.pem'), {
-    clientUrl: 'esdb+discover://admin:s%40cret@a,b:2114?tlsCAFile=/ca.pem',
-    prefix: 'sealpost',
-    shown: 'esdb+discover://a,b:2114',
-  });
-  t.equal(parseEventStoreDbUrl('kurrentdb://host').clientUrl, 'esdb://host');
+  const parsed = (url: string) => {
+    const { clientUrl, prefix, shown } = parseEventStoreDbUrl(url);
+    return [clientUrl(0), clientUrl(1), prefix, shown];
+  };
+  t.same(parsed('esdb://host:2113?tls=false&prefix=acme'), [
+    'esdb://host:2113?tls=false&keepAliveTimeout=10000',
+    'esdb://host:2113?tls=false&keepAliveTimeout=10001',
+    'acme',
+    'esdb://host:2113',
+  ]);
+  t.same(parsed('kurrentdb+discover://admin:s%40cret@a,b:2114/?TLSCAFILE=/ca.pem&keepAliveTimeout=-1'), [
+    'esdb+discover://admin:s%40cret@a,b:2114?tlsCAFile=/ca.pem&keepAliveTimeout=-1',
+    'esdb+discover://admin:s%40cret@a,b:2114?tlsCAFile=/ca.pem&keepAliveTimeout=-1',
+    'sealpost',
+    'esdb+discover://a,b:2114',
+  ]);
+  t.match(parseEventStoreDbUrl('kurrentdb://host').clientUrl(0), /^esdb:\/\/host\?/);
   for (const [wrong, says] of [
     ['http://admin:secret@host', /form esdb/],
     ['esdb://', /form esdb/],

@@ -12,31 +12,72 @@ import { anEvent, eventStoreSuite, takeEvents } from '../../contracts/event-stor
 import { openServerLog, type ServerLog } from '../../support/eventstoredb/log.js';
 import { openStandIn, type AppendFate, type StandIn } from '../../support/eventstoredb/server.js';
 import { memoryLog } from '../../support/memory-ports.js';
+import { eventStoreServer } from '../../support/servers.js';
+import { openTcpRelay, type TcpRelay } from '../../support/tcp-relay.js';
+import { eventually } from '../../support/wait.js';
 
 const clock = systemClock();
 const openAt = (url: string, more: Partial<EventStoreDbOptions> = {}): Promise<EventStore> =>
   openEventStoreDb({ url, clock, logger: memoryLog(), ...more });
 
-void t.test('the contract, on the stand-in', async (t) => {
-  const losing = new Map<string, AppendFate>();
-  const fate = ({ stream, client }: { stream: string; client: string }): AppendFate => {
-    const next = stream.includes('.') ? losing.get(client) : undefined;
-    losing.delete(client);
-    return next;
+/** The contract on the server at that URL; streams of this run begin with `run`. */
+const contractOn = async (t: Test, url: string, run: string): Promise<void> => {
+  const [before = '', host = '', port = '2113', query = ''] =
+    /^(\w+:\/\/(?:[^@/]+@)?)([^:/?]+)(?::(\d+))?\/?(.*)$/.exec(url)?.slice(1) ?? [];
+  const relays: TcpRelay[] = [];
+  const at = (address: string, place: string) =>
+    `${before}${address}${query}${query === '' ? '?' : '&'}prefix=${run}_${place.replaceAll('-', '_')}`;
+  const open = (place: string) => openAt(at(`${host}:${port}`, place));
+  const relayed = async (place: string): Promise<Readonly<{ store: EventStore; relay: TcpRelay }>> => {
+    const relay = await openTcpRelay({ host, port: Number(port) });
+    relays.push(relay);
+    return { relay, store: await openAt(at(`127.0.0.1:${relay.port}`, place)) };
   };
-  const server = await openStandIn({ log: openServerLog(), fate });
-  const open = (place: string, client = 'test', appendMs = 10_000) =>
-    openAt(`${server.url}&connectionName=${client}&prefix=${place.replaceAll('-', '_')}`, { times: { appendMs } });
   eventStoreSuite(t, {
     open,
     openLosing: async (place, when) => {
-      const client = `losing-${place}-${when.length}`;
-      losing.set(client, when === 'written' ? 'answer-lost' : 'request-lost');
-      return open(place, client, 300);
+      const { store, relay } = await relayed(place);
+      let isPast = false;
+      return {
+        ...store,
+        append: async (...append) => {
+          if (isPast) return store.append(...append);
+          isPast = true;
+          const swallowed = relay.swallow(when === 'written' ? 'answers' : 'requests');
+          const outcome = store.append(...append);
+          if (when === 'not written') await swallowed;
+          else await arrived(await open(place), append[0]);
+          relay.cut();
+          return outcome;
+        },
+      };
+    },
+    openBreaking: async (place) => {
+      const { store, relay } = await relayed(place);
+      return { store, breakOff: relay.cut };
     },
     settle: async () => {},
-    close: server.close,
+    close: async () => {
+      for (const relay of relays) await relay.close();
+    },
   });
+};
+
+/** Resolves when the stream has an event. */
+const arrived = async (store: EventStore, stream: string): Promise<void> => {
+  await eventually(`${stream} has an event`, async () => (await store.readLast(stream)) !== undefined);
+  await store.close();
+};
+
+void t.test('the contract, on the stand-in', async (t) => {
+  const server = await openStandIn({ log: openServerLog() });
+  await contractOn(t, server.url, 'test');
+  t.teardown(server.close);
+});
+
+void t.test('the contract, on a real server', async (t) => {
+  const server = await eventStoreServer(t);
+  if (server !== undefined) await contractOn(t, server.url, server.place);
 });
 
 type World = Readonly<{

@@ -3,7 +3,7 @@
  * the calls are made through its generated stubs, because its own append keeps the pending appends of all clients of a process in one
  * table, ends the process where a stream breaks off while it is written to, and parses and formats what must stay byte for byte.
  */
-import { EventStoreDBClient, UnavailableError } from '@eventstore/db-client';
+import { EventStoreDBClient } from '@eventstore/db-client';
 import streamsGrpc, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams, { type BatchAppendResp, type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import type { Clock } from '../../../domain/ports/clock.js';
@@ -45,69 +45,117 @@ const passingCodes: ReadonlySet<number> = new Set([1, 2, 4, 5, 10, 13, 14]);
 
 export type ConnectionOptions = Readonly<{ url: EventStoreDbUrl; clock: Clock; connectMs: number }>;
 
+type Made = Readonly<{ client: EventStoreDBClient; stubs: StreamsClient }>;
+
 export const openConnection = ({ url, clock, connectMs }: ConnectionOptions): Connection => {
-  const client = clientOf(url);
-  const away = (cause: unknown): EventStoreAway =>
-    new EventStoreAway(`the event store at ${url.shown} cannot be reached${because(cause)}`, { cause });
-  let used: StreamsClient | undefined;
-
-  const stubs = async (): Promise<StreamsClient> => {
-    try {
-      used = await client['execute'](streamsGrpc.StreamsClient, 'streams', (made) => Promise.resolve(made));
-      return used;
-    } catch (cause) {
-      throw away(cause);
-    }
-  };
-
-  const ready = async (): Promise<StreamsClient> => {
-    const made = await within(stubs(), connectMs, clock, () => away(undefined));
-    await new Promise<void>((resolve, reject) => {
-      made.waitForReady(Date.now() + connectMs, (fault) => {
-        if (fault === undefined || fault === null) return resolve();
-        // A channel that does not connect is given up: the next one asks anew where the server is, and waits no longer and longer.
-        void client['handleError'](made, new UnavailableError());
-        reject(away(fault));
-      });
-    });
-    return made;
-  };
-
+  const ready = readyConnections({ url, clock, connectMs });
   const failed = (error: Error): void => {
-    if (used !== undefined) void client['handleError'](used, error);
+    const made = ready.current();
+    // The library goes to where the leader is now, where the error says so.
+    if (made !== undefined) void made.client['handleError'](made.stubs, error);
   };
-
   return {
     shown: url.shown,
     failed,
     openBatch: async () => {
-      const made = await ready();
-      return made.makeBidiStreamRequest<Buffer, BatchAppendResp>(
+      const { client, stubs } = await ready.get();
+      return stubs.makeBidiStreamRequest<Buffer, BatchAppendResp>(
         streamsGrpc.StreamsService.batchAppend.path,
         (encoded) => encoded,
         (bytes) => streams.BatchAppendResp.deserializeBinary(bytes),
         ...client['callArguments']({}, { deadline: Number.POSITIVE_INFINITY }),
       );
     },
-    read: (request, options) => readThrough(client, ready, failed, request, options),
-    close: async () => {
-      await client.dispose();
-      used?.getChannel().close();
+    read: (request, options) => readThrough(ready.get, failed, request, options),
+    close: async () => ready.close(),
+  };
+};
+
+/** The states of a channel, as gRPC numbers them. */
+const READY = 2;
+const TRANSIENT_FAILURE = 3;
+const SHUTDOWN = 4;
+/** After a failure the server is left alone so long; whoever comes meanwhile gets the same error. */
+const AGAIN_AFTER_MS = 100;
+
+/** Connects when a connection is needed. One that fails is given up with all that the library remembers of it. */
+const readyConnections = ({ url, clock, connectMs }: ConnectionOptions) => {
+  let generation = 0;
+  let client: EventStoreDBClient | undefined = clientOf(url, generation);
+  let made: Made | undefined;
+  let connecting: Promise<Made> | undefined;
+  let failure: Readonly<{ error: EventStoreAway; atMs: number }> | undefined;
+  let isClosed = false;
+  const away = (cause?: unknown): EventStoreAway =>
+    new EventStoreAway(`the event store at ${url.shown} cannot be reached${because(cause)}`, { cause });
+
+  const connect = async (): Promise<Made> => {
+    const using = (client ??= clientOf(url, (generation += 1)));
+    try {
+      const stubs = await within(stubsOf(using), connectMs, clock, away);
+      made = { client: using, stubs };
+      await connected(stubs, connectMs);
+      failure = undefined;
+      return made;
+    } catch (cause) {
+      client = undefined;
+      made?.stubs.getChannel().close();
+      made = undefined;
+      failure = { error: cause instanceof EventStoreAway ? cause : away(cause), atMs: clock.monotonic() };
+      throw failure.error;
+    } finally {
+      connecting = undefined;
+    }
+  };
+
+  const get = async (): Promise<Made> => {
+    if (isClosed) throw away(new Error('it is closed'));
+    if (made !== undefined && (await stubsOf(made.client)) === made.stubs && stateOf(made.stubs) === READY) return made;
+    if (failure !== undefined && clock.monotonic() - failure.atMs < AGAIN_AFTER_MS) throw failure.error;
+    return (connecting ??= connect());
+  };
+
+  return {
+    get,
+    current: (): Made | undefined => made,
+    close: (): void => {
+      isClosed = true;
+      made?.stubs.getChannel().close();
     },
   };
 };
 
+/** The stubs of the client's channel; others when the channel was given up. */
+const stubsOf = (client: EventStoreDBClient): Promise<StreamsClient> =>
+  client['execute'](streamsGrpc.StreamsClient, 'streams', (made) => Promise.resolve(made));
+
+const stateOf = (stubs: StreamsClient): number => stubs.getChannel().getConnectivityState(false);
+
+/** Resolves when the channel is connected; rejects at the first failure, for the library would try on and on until the deadline. */
+const connected = async (stubs: StreamsClient, connectMs: number): Promise<void> => {
+  const channel = stubs.getChannel();
+  const deadline = Date.now() + connectMs;
+  for (let state: number = channel.getConnectivityState(true); state !== READY; state = channel.getConnectivityState(true)) {
+    if (state === TRANSIENT_FAILURE) throw new Error('no connection is accepted there, or its certificate is not trusted');
+    if (state === SHUTDOWN) throw new Error('the connection was given up');
+    await new Promise<void>((resolve, reject) => {
+      channel.watchConnectivityState(state, deadline, (fault) =>
+        fault === undefined || fault === null ? resolve() : reject(new Error(`there was no connection within ${connectMs} ms`)),
+      );
+    });
+  }
+};
+
 async function* readThrough(
-  client: EventStoreDBClient,
-  ready: () => Promise<StreamsClient>,
+  ready: () => Promise<Made>,
   failed: Connection['failed'],
   request: ReadReq,
   { timeoutMs, signal }: Readonly<{ timeoutMs?: number; signal?: AbortSignal }>,
 ): AsyncGenerator<ReadResp> {
-  const made = await ready();
+  const { client, stubs } = await ready();
   if (isAborted(signal)) return;
   const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs;
-  const call = made.read(request, ...client['callArguments']({ requiresLeader: true }, { deadline }));
+  const call = stubs.read(request, ...client['callArguments']({ requiresLeader: true }, { deadline }));
   const cancel = (): void => call.cancel();
   signal?.addEventListener('abort', cancel, { once: true });
   try {
@@ -127,8 +175,8 @@ async function* readThrough(
 const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
 
 /** The library's errors hold the URL, password included, so they are not passed on. */
-const clientOf = ({ clientUrl, shown }: EventStoreDbUrl): EventStoreDBClient => {
-  const [client, fault] = attempt(() => EventStoreDBClient.connectionString(clientUrl));
+const clientOf = ({ clientUrl, shown }: EventStoreDbUrl, generation: number): EventStoreDBClient => {
+  const [client, fault] = attempt(() => EventStoreDBClient.connectionString(clientUrl(generation)));
   if (client !== undefined) return client;
   const isFile = fault instanceof Error && fault.message.startsWith('Failed to load certificate');
   throw new RangeError(

@@ -26,6 +26,8 @@ export type Reading = Readonly<{
 
 const BATCH_SIZE = 1_000;
 const PAUSE_MS = 50;
+/** A short read outlives a connection that breaks off, or another leader, not an outage. */
+const RETRY_FOR_MS = 1_000;
 const never = new AbortController().signal;
 
 export const openReading = (deps: ReadingDeps): Reading => {
@@ -33,7 +35,8 @@ export const openReading = (deps: ReadingDeps): Reading => {
 
   /** The whole answer; a connection that breaks off is made again while there is time. */
   const short = async (request: ReadReq, shown: (stream: string) => string | undefined): Promise<readonly StoredEvent[]> => {
-    const untilMs = clock.monotonic() + shortMs;
+    const begunMs = clock.monotonic();
+    const untilMs = begunMs + shortMs;
     for (;;) {
       try {
         const events: StoredEvent[] = [];
@@ -45,7 +48,7 @@ export const openReading = (deps: ReadingDeps): Reading => {
         }
         return events;
       } catch (error) {
-        if (!isPassing(error) || clock.monotonic() + PAUSE_MS >= untilMs) throw error;
+        if (!isPassing(error) || clock.monotonic() - begunMs > RETRY_FOR_MS) throw error;
         await clock.sleep(PAUSE_MS, never);
       }
     }
@@ -106,6 +109,7 @@ async function* stretch(
   const isWantedKind = kindMatcher(kinds);
   const isWantedType = typeMatcher(types);
   let events: StoredEvent[] = [];
+  let reached = after;
   const wantedTypes = types?.length === 0 ? [NOTHING] : types;
   const request = readAllRequest({ prefixes: names.prefixes(kinds), types: wantedTypes, from: after });
   for await (const response of connection.read(request, signal === undefined ? {} : { signal })) {
@@ -116,13 +120,12 @@ async function* stretch(
     if (!isWantedKind(ours.stream) || !isWantedType(ours.type)) continue;
     events.push(toStoredEvent(ours));
     if (events.length < batchSize) continue;
-    yield { events, position: events.at(-1)!.position };
+    reached = events.at(-1)!.position;
+    yield { events, position: reached };
     if (signal?.aborted === true) return;
     events = [];
   }
-  if (signal?.aborted === true) return;
-  const last = events.at(-1)?.position ?? after;
-  if (events.length > 0 || last < upTo) yield { events, position: upTo };
+  if (signal?.aborted !== true && reached < upTo) yield { events, position: upTo };
 }
 
 /** Whether a place between two events is that just before the event at this commit position. */

@@ -1,8 +1,11 @@
 /** The URL of an EventStoreDB or KurrentDB server: what of it is the client's, and what is ours. */
 
 export type EventStoreDbUrl = Readonly<{
-  /** As the client takes it. */
-  clientUrl: string;
+  /**
+   * As the client takes it. Connections of different generations share nothing: the library pools those of equal options, with the ever
+   * longer pauses between their attempts.
+   */
+  clientUrl: (generation: number) => string;
   /** What every stream name begins with at the server, before a dot. */
   prefix: string;
   /** As messages name the server: without credentials and options. */
@@ -10,6 +13,9 @@ export type EventStoreDbUrl = Readonly<{
 }>;
 
 const FORM = /^(esdb|kurrentdb)(\+discover)?:\/\/(?:([^@/?]+)@)?([^@/?]+)\/*(?:\?(.*))?$/;
+const TIMEOUT = 'keepAliveTimeout';
+const KEEP_ALIVE_TIMEOUT_MS = 10_000;
+const GENERATIONS = 1_000;
 const PREFIX_DEFAULT = 'sealpost';
 const PREFIX_FORM = /^[A-Za-z0-9_]{1,40}$/;
 /** The client prints an option that it does not know together with the whole URL, password included: such a URL never reaches it. */
@@ -41,11 +47,13 @@ export const parseEventStoreDbUrl = (url: string): EventStoreDbUrl => {
   const prefix = options.find(([name]) => name === 'prefix')?.[1] ?? PREFIX_DEFAULT;
   if (!PREFIX_FORM.test(prefix))
     throw new RangeError(`prefix in the URL of the event store must be 1 to 40 letters, digits and underscores, but is ${prefix}`);
-  const passed = options.filter(([name]) => name !== 'prefix').map(([name, value]) => `${name}=${value}`);
+  const passed = options.filter(([name]) => name !== 'prefix' && name !== TIMEOUT).map(([name, value]) => `${name}=${value}`);
+  const timeoutMs = Number(options.find(([name]) => name === TIMEOUT)?.[1] ?? KEEP_ALIVE_TIMEOUT_MS);
   const shown = `esdb${discover}://${hosts}`;
   const user = credentials === undefined ? '' : `${credentials}@`;
   return {
-    clientUrl: `esdb${discover}://${user}${hosts}${passed.length === 0 ? '' : `?${passed.join('&')}`}`,
+    clientUrl: (generation) =>
+      `esdb${discover}://${user}${hosts}?${[...passed, `${TIMEOUT}=${timeoutMs < 0 ? timeoutMs : timeoutMs + (generation % GENERATIONS)}`].join('&')}`,
     prefix,
     shown,
   };
