@@ -34,6 +34,7 @@ export const openMemoryBus = (options: MemoryBusOptions): Bus => {
       return consumeFrom(queue, { maxInFlight, signal, closed: closed.signal, workOf });
     },
     depth: async (processor) => queues.get(processor)?.known.size ?? 0,
+    parked: undefined,
     close: async () => {
       closed.abort();
       for (const queue of queues.values()) wake(queue);

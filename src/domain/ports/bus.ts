@@ -37,8 +37,19 @@ export type Work = Readonly<{
   ack: () => Promise<void>;
   /** Deliver the pointer again at that time (milliseconds since the epoch): after the pause that lies between now and then. */
   retryAt: (atMs: number) => Promise<void>;
-  /** Never deliver it again; the reason goes to the log. */
+  /** Never deliver it again, unless it is released or its timer finds it; the reason goes to the log. */
   park: (reason: string) => Promise<void>;
+}>;
+
+/** Work that was parked, as an operator is shown it. */
+export type Parked = Readonly<{ processor: string; pointer: Pointer; deliveries: number; reason: string; parkedAtMs: number }>;
+
+/** Parked work that the bus keeps. */
+export type ParkedWork = Readonly<{
+  /** The oldest first. Of each id of a processor the last time it was parked; a bus may forget the oldest where there are very many. */
+  list: () => AsyncIterable<Parked>;
+  /** Delivers it again, as published anew, and keeps it no longer. Out: false where there is no such work, or no room for it now. */
+  release: (parked: Pick<Parked, 'processor'> & Readonly<{ id: string }>) => Promise<boolean>;
 }>;
 
 export type Bus = Readonly<{
@@ -56,5 +67,7 @@ export type Bus = Readonly<{
   consume: (processor: string, options: Readonly<{ maxInFlight: number; signal: AbortSignal }>) => AsyncIterable<Work>;
   /** Pointers waiting or in flight. */
   depth: (processor: string) => Promise<number>;
+  /** Undefined where the bus keeps nothing of what was parked: it is found again by its timer. */
+  parked: ParkedWork | undefined;
   close: () => Promise<void>;
 }>;

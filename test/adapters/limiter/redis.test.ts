@@ -3,21 +3,13 @@ import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../src/adapters/clock/system.js';
 import { openRedisLimiter } from '../../../src/adapters/limiter/redis.js';
-import type { Logger } from '../../../src/domain/ports/logger.js';
 import { limiterSuite } from '../../contracts/limiter-suite.js';
 import { fakeClock } from '../../support/fake-clock.js';
+import { keptLog } from '../../support/kept-log.js';
 import { ownRedisServer, redisServer } from '../../support/servers.js';
 import { eventually } from '../../support/wait.js';
 
 const clock = systemClock();
-
-/** A log that keeps its lines. */
-const keptLog = (): Readonly<{ logger: Logger; lines: string[] }> => {
-  const lines: string[] = [];
-  const keep = (_fields: unknown, message: string): void => void lines.push(message);
-  const logger: Logger = { debug: keep, info: keep, warn: keep, error: keep, child: () => logger };
-  return { logger, lines };
-};
 
 const minute = (bucket: string, limit: number) => ({ bucket, limit, windowMs: 60_000 });
 

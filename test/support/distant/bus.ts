@@ -203,6 +203,7 @@ export const openDistantBus = (server: BusServer, network: Network): Bus => {
       }
     },
     depth: (processor) => ask(network, 'bus.depth', () => server.depth(processor)),
+    parked: undefined,
     close: async () => closed.abort(),
   };
 };

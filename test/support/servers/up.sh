@@ -87,8 +87,12 @@ case $verb in
   start)
     case ${server:?nats, redis or mongodb} in
       nats)
-        printf 'host: 127.0.0.1\nport: %s\njetstream { store_dir: "%s", sync_interval: always }\n' "${port:?PORT}" "$data/nats" >"$data/nats.conf"
-        spawn nats "$(program nats/usr/sbin nats-server)" -c "$data/nats.conf"
+        binary=$(program nats/usr/sbin nats-server)
+        # 2.9, which distributions have, does not know it.
+        sync=', sync_interval: always'
+        case $("$binary" --version) in *" v2.9."*) sync= ;; esac
+        printf 'host: 127.0.0.1\nport: %s\njetstream { store_dir: "%s"%s }\n' "${port:?PORT}" "$data/nats" "$sync" >"$data/nats.conf"
+        spawn nats "$binary" -c "$data/nats.conf"
         ;;
       redis)
         mkdir -p "$data/redis"

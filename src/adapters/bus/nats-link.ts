@@ -1,0 +1,163 @@
+/**
+ * The connection to NATS: questions with one shared inbox and one shared deadline, and whether the server answers. A question that is not
+ * answered rejects, and is never asked again by itself.
+ */
+import type { Msg, NatsConnection } from 'nats';
+import type { Clock } from '../../domain/ports/clock.js';
+import { openPresence, type LinkDeps, type Presence } from './nats-presence.js';
+
+/** The server did not answer, or is not connected. */
+export class BusAway extends Error {
+  constructor() {
+    super('the NATS server does not answer');
+  }
+}
+
+/** Nobody listens to that subject: a stream or a consumer is gone, or there is no JetStream. */
+export class NobodyListens extends Error {
+  constructor(subject: string) {
+    super(`nobody listens to ${subject} on the NATS server: is JetStream enabled there?`);
+  }
+}
+
+export type Link = Readonly<{
+  connection: NatsConnection;
+  /** Rejects with BusAway or NobodyListens. */
+  ask: (subject: string, payload: string) => Promise<Msg>;
+  /** Without an answer; lost where the server is not connected. */
+  post: (subject: string, payload: string, reply?: string) => void;
+  closed: AbortSignal;
+  close: () => Promise<void>;
+}> &
+  Pick<Presence, 'isUp' | 'onBack'>;
+
+const ANSWER_WITHIN_MS = 5_000;
+const LOOK_EVERY_MS = 250;
+const FLUSH_WITHIN_MS = 2_000;
+
+export const openLink = (connection: NatsConnection, inbox: string, deps: LinkDeps): Link => {
+  const { clock } = deps;
+  const closing = new AbortController();
+  const presence = openPresence(deps, closing.signal, () => ask('$JS.API.INFO', ''));
+  const questions = openQuestions(clock, closing.signal, presence.silent);
+
+  connection.subscribe(`${inbox}.*`, {
+    callback: (fault, msg) => {
+      if (fault !== null) return;
+      presence.answered();
+      questions.answer(Number(msg.subject.slice(inbox.length + 1)), msg);
+    },
+  });
+  const ask = (subject: string, payload: string): Promise<Msg> =>
+    new Promise((resolve, reject) => {
+      if (!presence.isConnected() || closing.signal.aborted) return reject(new BusAway());
+      connection.publish(subject, payload, { reply: `${inbox}.${questions.add({ subject, resolve, reject })}` });
+    });
+  void followStatus(connection, {
+    disconnected: () => {
+      presence.disconnected();
+      questions.giveUp();
+    },
+    connected: presence.connected,
+  });
+
+  return {
+    connection,
+    ask,
+    post: (subject, payload, reply) => {
+      if (presence.isConnected() && !closing.signal.aborted) connection.publish(subject, payload, reply === undefined ? {} : { reply });
+    },
+    isUp: () => presence.isUp() && !closing.signal.aborted,
+    onBack: presence.onBack,
+    closed: closing.signal,
+    close: async () => {
+      if (closing.signal.aborted) return;
+      // What was posted last is still to be sent, and what was asked last to be answered; a server that does not answer is not waited for.
+      const over = new AbortController();
+      const ended = Promise.all([connection.flush().catch(() => {}), questions.whenAnswered()]);
+      if (presence.isUp()) await Promise.race([ended, clock.sleep(FLUSH_WITHIN_MS, over.signal)]);
+      over.abort();
+      closing.abort();
+      questions.giveUp();
+      await connection.close();
+    },
+  };
+};
+
+type Question = Readonly<{ subject: string; resolve: (answer: Msg) => void; reject: (fault: Error) => void }>;
+
+type Questions = Readonly<{
+  /** Out: the number under which the answer comes. */
+  add: (question: Question) => number;
+  answer: (number: number, msg: Msg) => void;
+  /** No answer comes to those that are open. */
+  giveUp: () => void;
+  /** Resolves when none is open. */
+  whenAnswered: () => Promise<void>;
+}>;
+
+/** Questions without an answer. All wait equally long, so one look at the oldest finds those that have waited too long. */
+const openQuestions = (clock: Clock, closed: AbortSignal, silent: () => void): Questions => {
+  const open = new Map<number, Question & Readonly<{ dueMs: number }>>();
+  let asked = 0;
+  let looking = false;
+  let emptied = (): void => {};
+
+  const end = (number: number): Question | undefined => {
+    const question = open.get(number);
+    open.delete(number);
+    if (open.size === 0) emptied();
+    return question;
+  };
+  const fail = (number: number): void => end(number)?.reject(new BusAway());
+  const look = async (): Promise<void> => {
+    looking = true;
+    while (open.size > 0 && !closed.aborted) {
+      await clock.sleep(LOOK_EVERY_MS, closed);
+      const atMs = clock.monotonic();
+      // What has arrived is read first: an event loop that was held up does not make a server silent.
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const [number, { dueMs }] of open) {
+        if (dueMs > atMs) break;
+        fail(number);
+        silent();
+      }
+    }
+    looking = false;
+  };
+  return {
+    add: (question) => {
+      asked += 1;
+      open.set(asked, { ...question, dueMs: clock.monotonic() + ANSWER_WITHIN_MS });
+      if (!looking) void look();
+      return asked;
+    },
+    answer: (number, msg) => {
+      const question = end(number);
+      if (question === undefined) return;
+      if (isNoResponders(msg)) question.reject(new NobodyListens(question.subject));
+      else question.resolve(msg);
+    },
+    giveUp: () => {
+      for (const number of open.keys()) fail(number);
+    },
+    whenAnswered: () =>
+      new Promise((resolve) => {
+        emptied = resolve;
+        if (open.size === 0) resolve();
+      }),
+  };
+};
+
+const followStatus = async (
+  connection: NatsConnection,
+  { disconnected, connected }: Readonly<{ disconnected: () => void; connected: () => void }>,
+): Promise<void> => {
+  for await (const { type } of connection.status()) {
+    if (type === 'disconnect') disconnected();
+    if (type === 'reconnect') connected();
+  }
+};
+
+/** The server itself answers so where a subject has no listener. */
+export const isNoResponders = (msg: Msg): boolean => msg.data.length === 0 && msg.headers?.code === 503;

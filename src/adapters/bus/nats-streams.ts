@@ -1,0 +1,145 @@
+/** The streams and consumers on the server, made where they are missing, and made again where the server has lost them. */
+import { priorities, priorityShares, type Priority } from '../../domain/ports/bus.js';
+import type { Link } from './nats-link.js';
+import { GROUPS, membersOf, type Names } from './nats-names.js';
+
+export type Streams = Readonly<{
+  /** Resolves when the streams are there. Rejects where the server refuses them. */
+  ensureStreams: () => Promise<void>;
+  /** The same, and the consumers of that processor. */
+  ensure: (processor: string) => Promise<void>;
+  /** What is known to be there is looked for again at the next call. */
+  forget: () => void;
+  /** Asks the API of JetStream. Rejects where it answers with an error. */
+  api: (subject: string, request?: unknown) => Promise<Readonly<Record<string, unknown>>>;
+}>;
+
+/** What is delivered and neither acknowledged nor said to be in work for so long is delivered again. */
+export const ACK_WAIT_MS = 30_000;
+/** Above the rooms of all processors; what comes beyond it is refused by the server itself. */
+const POINTERS_MAX = 1_000_000;
+/** Beyond so many the oldest parked pointer goes: its timer still finds its work. */
+const PARKED_MAX = 100_000;
+const STREAM_EXISTS_OTHERWISE = 10_058;
+const CONSUMER_NOT_FOUND = 10_014;
+const STREAM_NOT_FOUND = 10_059;
+const isGone = [CONSUMER_NOT_FOUND, STREAM_NOT_FOUND];
+
+export const nanos = (ms: number): number => Math.round(ms * 1e6);
+
+/** JetStream refused what it was asked for. */
+export class JetStreamRefusal extends Error {
+  readonly code: number;
+  constructor(subject: string, code: number, description: string) {
+    super(`JetStream refuses ${subject}: ${description} (${code})`);
+    this.code = code;
+  }
+}
+
+export const openStreams = (
+  link: Pick<Link, 'ask'>,
+  names: Names,
+  { pointersMax, replicas }: Readonly<{ pointersMax: number; replicas: number }>,
+): Streams => {
+  let streams: Promise<void> | undefined;
+  const consumers = new Map<string, Promise<void>>();
+
+  const forget = (): void => {
+    streams = undefined;
+    consumers.clear();
+  };
+  const api: Streams['api'] = async (subject, request) => {
+    const answer = await link.ask(`$JS.API.${subject}`, request === undefined ? '' : JSON.stringify(request));
+    const members = membersOf(answer.string());
+    const fault = members['error'] as Readonly<{ err_code?: number; description?: string }> | undefined;
+    if (fault === undefined) return members;
+    const code = fault.err_code ?? 0;
+    if (isGone.includes(code)) forget();
+    throw new JetStreamRefusal(subject, code, fault.description ?? 'no reason given');
+  };
+
+  const ensureStreams = (): Promise<void> =>
+    (streams ??= makeStreams(api, names, replicas).catch(rethrowAfter(() => (streams = undefined))));
+  return {
+    api,
+    ensureStreams,
+    ensure: (processor) => {
+      const known = consumers.get(processor);
+      if (known !== undefined) return known;
+      const made = ensureStreams()
+        .then(() => makeConsumers(api, names, processor, pointersMax))
+        .catch(rethrowAfter(() => consumers.delete(processor)));
+      consumers.set(processor, made);
+      return made;
+    },
+    forget,
+  };
+};
+
+const rethrowAfter =
+  (act: () => unknown) =>
+  (fault: unknown): never => {
+    act();
+    throw fault;
+  };
+
+const makeStreams = async (api: Streams['api'], names: Names, replicas: number): Promise<void> => {
+  const common = { storage: 'file', num_replicas: replicas, max_msgs_per_subject: 1 };
+  await makeStream(api, {
+    ...common,
+    name: names.workStream,
+    subjects: [names.workSubjects],
+    retention: 'workqueue',
+    // A pointer whose id is there is refused as a double, for exactly as long as it is there.
+    discard: 'new',
+    discard_new_per_subject: true,
+    max_msgs: POINTERS_MAX,
+  });
+  await makeStream(api, {
+    ...common,
+    name: names.parkedStream,
+    subjects: [names.parkedSubjects],
+    retention: 'limits',
+    discard: 'old',
+    max_msgs: PARKED_MAX,
+  });
+};
+
+/** A stream of that name that an operator has changed is used as it is. */
+const makeStream = async (api: Streams['api'], config: Readonly<{ name: string } & Record<string, unknown>>): Promise<void> => {
+  try {
+    await api(`STREAM.CREATE.${config.name}`, config);
+  } catch (fault) {
+    if (!(fault instanceof JetStreamRefusal && fault.code === STREAM_EXISTS_OTHERWISE)) throw fault;
+  }
+};
+
+const makeConsumers = async (api: Streams['api'], names: Names, processor: string, pointersMax: number): Promise<void> => {
+  await Promise.all(
+    groups().map(({ priority, group }) => {
+      const name = names.consumer(processor, priority, group);
+      const config = {
+        durable_name: name,
+        filter_subject: names.groupSubject(processor, priority, group),
+        deliver_policy: 'all',
+        replay_policy: 'instant',
+        ack_policy: 'explicit',
+        ack_wait: nanos(ACK_WAIT_MS),
+        // What waits for its time counts as delivered, so all that the room may hold has to fit.
+        max_ack_pending: 2 * pointersMax + 1_000,
+        max_deliver: -1,
+      };
+      return api(`CONSUMER.DURABLE.CREATE.${names.workStream}.${name}`, { stream_name: names.workStream, config });
+    }),
+  );
+};
+
+/** Every priority in every group. */
+export const groups = (): readonly Readonly<{ priority: Priority; group: number }>[] =>
+  priorities.flatMap((priority) => Array.from({ length: GROUPS }, (_, group) => ({ priority, group })));
+
+/** The share of a whole that a priority is given, at least `min`. */
+export const shareOf = (priority: Priority, whole: number, min: number): number => {
+  const sum = priorities.reduce((all, one) => all + priorityShares[one], 0);
+  return Math.max(min, Math.ceil((whole * priorityShares[priority]) / sum));
+};

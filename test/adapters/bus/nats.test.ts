@@ -1,0 +1,257 @@
+/** The bus on a real NATS server against the contract of every bus, and what is its own. */
+import { connect } from 'nats';
+import t, { type Test } from 'tap';
+import { groupOf } from '../../../src/adapters/bus/nats-names.js';
+import { readNatsUrl } from '../../../src/adapters/bus/nats-url.js';
+import { openNatsBus } from '../../../src/adapters/bus/nats.js';
+import { systemClock } from '../../../src/adapters/clock/system.js';
+import type { Bus, Pointer, Work } from '../../../src/domain/ports/bus.js';
+import { busSuite } from '../../contracts/bus-suite.js';
+import { keptLog } from '../../support/kept-log.js';
+import { natsServer, ownNatsServer, type TestServer } from '../../support/servers.js';
+import { eventually, pause } from '../../support/wait.js';
+
+const clock = systemClock();
+const never = new AbortController().signal;
+
+const openOn = async (t: Test, { url, place }: TestServer, pointersMax = 1_000, logger = keptLog().logger): Promise<Bus> => {
+  const bus = await openNatsBus({ url: `${url}?prefix=${place}`, clock, logger, pointersMax });
+  t.teardown(() => bus.close());
+  return bus;
+};
+
+const pointers = (count: number, more: Partial<Pointer> = {}): readonly Pointer[] =>
+  Array.from({ length: count }, (_, at) => ({
+    id: `${more.team ?? 'a'}${at}`,
+    stream: `email-${at}`,
+    priority: 'normal' as const,
+    ...more,
+  }));
+
+/** Acknowledges whatever comes. Out: the ids that were given out. */
+const follow = (t: Test, bus: Bus, maxInFlight = 16): string[] => {
+  const ids: string[] = [];
+  const stopping = new AbortController();
+  t.teardown(() => stopping.abort());
+  const run = async (): Promise<void> => {
+    for await (const work of bus.consume('p', { maxInFlight, signal: stopping.signal })) {
+      ids.push(work.pointer.id);
+      // Where the server has not heard of it, it comes again.
+      void work.ack().catch(() => {});
+    }
+  };
+  void run();
+  return ids;
+};
+
+const take = async (work: AsyncIterator<Work>): Promise<Work> => {
+  const next = await work.next();
+  if (next.done === true) throw new Error('the work ended');
+  return next.value;
+};
+
+const consumeOne = (bus: Bus, maxInFlight = 1): AsyncIterator<Work> =>
+  bus.consume('p', { maxInFlight, signal: never })[Symbol.asyncIterator]();
+
+void t.test('the contract', async (t) => {
+  const server = await natsServer(t);
+  if (server === undefined) return;
+  let shiftedMs = 0;
+  let opened = 0;
+  const shifted = { ...clock, now: () => clock.now() + shiftedMs };
+  busSuite(t, {
+    open: ({ pointersMax }) => {
+      opened += 1;
+      const url = `${server.url}?prefix=${server.place}x${opened}`;
+      return openNatsBus({ url, clock: shifted, logger: keptLog().logger, pointersMax });
+    },
+    now: shifted.now,
+    // The server's time cannot be moved.
+    pass: pause,
+    shift: (ms) => {
+      shiftedMs += ms;
+    },
+  });
+});
+
+void t.test('two processes share the work of one processor, and each pointer is given to one of them', async (t) => {
+  const server = await natsServer(t);
+  if (server === undefined) return;
+  const [one, other] = [await openOn(t, server), await openOn(t, server)];
+  const ids = [follow(t, one), follow(t, other)];
+  t.same(await one.publish('p', pointers(300)), []);
+  t.same(await other.publish('p', pointers(300, { team: 'b' })), []);
+  await eventually('all is acknowledged', async () => (await one.depth('p')) === 0);
+  t.same(ids.flat().sort(), [...pointers(300), ...pointers(300, { team: 'b' })].map(({ id }) => id).sort());
+  t.ok(ids.every(({ length }) => length > 0));
+});
+
+void t.test('who has little waits for nobody who has much', async (t) => {
+  const server = await natsServer(t);
+  if (server === undefined) return;
+  const bus = await openOn(t, server, 100);
+  const [much, little] = ['one', 'other'].map((team) => ({ team, source: 'relay' }));
+  t.not(groupOf(much!), groupOf(little!));
+  t.equal((await bus.publish('p', pointers(150, much))).length, 50, 'the room is full');
+  t.same(await bus.publish('p', pointers(3, little)), [], 'which keeps a share for others');
+  await bus.whenRoom('p', { priority: 'normal', ...little }, AbortSignal.timeout(10));
+  const work = consumeOne(bus);
+  const teams: (string | undefined)[] = [];
+  for (let taken = 0; taken < 60; taken += 1) {
+    const next = await take(work);
+    teams.push(next.pointer.team);
+    await next.ack();
+  }
+  t.equal(teams.filter((team) => team === 'other').length, 3);
+});
+
+void t.test('what was pulled ahead goes to others at once when its consumer ends', async (t) => {
+  const server = await natsServer(t);
+  if (server === undefined) return;
+  const [one, other] = [await openOn(t, server), await openOn(t, server)];
+  await one.publish('p', pointers(30));
+  const taken = await take(consumeOne(one, 30));
+  await taken.ack();
+  await one.close();
+  const ids = follow(t, other);
+  await eventually('the others are given out', () => ids.length === 29);
+});
+
+void t.test('a server that is killed and comes back: nothing is taken meanwhile, and all that was is delivered', async (t) => {
+  const server = await ownNatsServer(t);
+  if (server === undefined) return;
+  const { logger, lines } = keptLog();
+  const bus = await openOn(t, server, 10_000, logger);
+  t.same(await bus.publish('p', pointers(1_000)), []);
+  const ids = follow(t, bus, 4);
+  await eventually('some are done', () => ids.length > 100);
+  await server.kill();
+  await eventually('the bus knows', () => lines.length === 1);
+  const more = pointers(5, { team: 'b' });
+  t.same(await bus.publish('p', more), more);
+  let hasRoom = false;
+  const room = bus.whenRoom('p', { priority: 'normal' }, never).then(() => (hasRoom = true));
+  t.notOk(hasRoom);
+  await server.restart();
+  await room;
+  t.same(await bus.publish('p', more), []);
+  await eventually('all is done', () => new Set(ids).size === 1_005, 60_000);
+  t.equal(lines.length, 2, 'that it went and that it came back');
+});
+
+void t.test('a server whose directory is wiped is given its streams and consumers again', async (t) => {
+  const server = await ownNatsServer(t);
+  if (server === undefined) return;
+  const bus = await openOn(t, server);
+  const ids = follow(t, bus);
+  await bus.publish('p', pointers(100));
+  await eventually('some are done', () => ids.length > 10);
+  await server.wipe();
+  const more = pointers(100, { team: 'b' });
+  await eventually('it takes pointers again', async () => (await bus.publish('p', more)).length === 0);
+  await eventually('and delivers them', () => more.every(({ id }) => ids.includes(id)));
+});
+
+void t.test('streams that somebody deletes are made again', async (t) => {
+  const server = await ownNatsServer(t);
+  if (server === undefined) return;
+  const bus = await openOn(t, server);
+  const ids = follow(t, bus);
+  await bus.publish('p', pointers(1));
+  await eventually('it is done', () => ids.length === 1);
+  const connection = await connect({ servers: server.url });
+  const manager = await connection.jetstreamManager();
+  for (const stream of ['WORK', 'PARKED']) await manager.streams.delete(`${server.place.toUpperCase()}_${stream}`);
+  await connection.close();
+  t.same(await bus.publish('p', pointers(10, { team: 'b' })), []);
+  await eventually('the new ones come', () => ids.length === 11);
+});
+
+void t.test('a frozen server: publishing answers that there is no room, work comes when it goes on', async (t) => {
+  const server = await ownNatsServer(t);
+  if (server === undefined) return;
+  const bus = await openOn(t, server);
+  const ids = follow(t, bus);
+  await bus.publish('p', pointers(1));
+  await eventually('it is done', () => ids.length === 1);
+  server.freeze();
+  const more = pointers(3, { team: 'b' });
+  t.same(await bus.publish('p', more), more);
+  server.resume();
+  await eventually('it takes pointers again', async () => (await bus.publish('p', more)).length === 0);
+  await eventually('they come', () => more.every(({ id }) => ids.includes(id)));
+});
+
+void t.test('a pause outlasts a restart of the server', async (t) => {
+  const server = await ownNatsServer(t);
+  if (server === undefined) return;
+  const bus = await openOn(t, server);
+  await bus.publish('p', pointers(1));
+  const work = consumeOne(bus, 4);
+  await (await take(work)).retryAt(clock.now() + 3_600_000 * 48);
+  await server.kill();
+  await server.restart();
+  await eventually('it takes pointers again', async () => (await bus.publish('p', pointers(1, { team: 'b' }))).length === 0);
+  const next = await take(work);
+  t.equal(next.pointer.team, 'b');
+  await next.ack();
+  t.equal(await bus.depth('p'), 1);
+});
+
+void t.test('parked work is kept, listed and released', async (t) => {
+  const server = await natsServer(t);
+  if (server === undefined) return;
+  const { logger, lines } = keptLog();
+  const bus = await openOn(t, server, 100, logger);
+  const given = pointers(2, { team: 'a', source: 'relay', sender: 'key' });
+  await bus.publish('p', given);
+  const work = consumeOne(bus);
+  await (await take(work)).park('poison');
+  await (await take(work)).park('more poison');
+  t.equal(await bus.depth('p'), 0);
+  t.same(lines, ['work was parked', 'work was parked']);
+  const { list, release } = (await openOn(t, server)).parked!;
+  const parked = [];
+  for await (const one of list()) parked.push(one);
+  t.match(parked, [
+    { processor: 'p', pointer: given[0]!, deliveries: 1, reason: 'poison' },
+    { processor: 'p', pointer: given[1]!, deliveries: 1, reason: 'more poison' },
+  ]);
+  t.equal(await release({ processor: 'p', id: 'unknown' }), false);
+  t.equal(await release({ processor: 'p', id: given[1]!.id }), true);
+  t.equal(await release({ processor: 'p', id: given[1]!.id }), false, 'it is not parked any more');
+  const again = await take(work);
+  t.same(again.pointer, given[1]);
+  await again.ack();
+});
+
+void t.test('without a server, without JetStream, or with a URL that says something else, nothing opens', async (t) => {
+  const open = (url: string) => openNatsBus({ url, clock, logger: keptLog().logger, pointersMax: 10 });
+  await t.rejects(
+    open('nats://u:secret@127.0.0.1:1'),
+    /^SEALPOST_BUS_URL: no NATS server can be used at 127\.0\.0\.1:1 \(CONNECTION_REFUSED\)/,
+  );
+  for (const [url, why] of [
+    ['http://u:secret@localhost', /SEALPOST_BUS_URL=http:\/\/…@localhost has no scheme of NATS/],
+    ['nats://u:secret@', /names no host/],
+    ['nats://u:secret@localhost?prefix=a.b', /prefix that is not made of/],
+    ['nats://u:secret@localhost?replicas=9', /no number from 1 to 5/],
+    ['nats://u:secret@localhost?domain=x', /has a parameter domain/],
+  ] as const) {
+    await t.rejects(open(url), why);
+    await open(url).catch((fault: Error) => t.notMatch(fault.message, /secret/));
+  }
+});
+
+void t.test('a URL names servers, credentials, TLS and the prefix', async (t) => {
+  t.match(readNatsUrl('nats://some%40one:p%3Aw@a:4222,b:4223?prefix=mail&replicas=3'), {
+    servers: ['a:4222', 'b:4223'],
+    user: 'some@one',
+    password: 'p:w',
+    prefix: 'mail',
+    replicas: 3,
+    tls: undefined,
+  });
+  t.match(readNatsUrl('tls://token@a'), { servers: ['a'], token: 'token', user: undefined, tls: {}, prefix: 'sealpost', replicas: 1 });
+  t.match(readNatsUrl('nats://a/?ca=/ca.pem&creds=/x.creds'), { tls: { caFile: '/ca.pem' }, credentials: '/x.creds' });
+});
