@@ -1,4 +1,5 @@
 /** The figures at /metrics: what they count, that they know nobody, and that nothing is measured where nobody asks. */
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -75,6 +76,11 @@ await t.test('Figures tell what became of emails, how long each step took, and h
   t.ok(new Set(text.match(/^# TYPE sealpost_\w+/gm)).size >= 25, 'at least 25 figures of our own');
   t.notMatch(text, /@|example\.com|Ada Example|482913|sealpost_sk_/, 'no address, no variable, no key');
   t.notMatch(text, new RegExp(id), 'no id');
+  const named = ['docs/operating.md', 'deploy/alerts.yml', 'deploy/grafana.json'].map((file) =>
+    readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'),
+  );
+  for (const [name] of named.join('\n').matchAll(/\bsealpost_[a-z_]+[a-z]\b/g))
+    t.match(text, new RegExp(`^# TYPE ${name.replace(/_(?:bucket|count|sum)$/, '')} `, 'm'), `${name} is one of the figures`);
 });
 
 await t.test('The lag of a read model that does not come along is told in seconds, and falls to none when it has', async (t) => {

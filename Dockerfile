@@ -1,0 +1,27 @@
+# The service as one image for every role; SEALPOST_ROLES says which one a container has.
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json ./
+COPY src src
+COPY test test
+COPY bench bench
+RUN npm run build && npm prune --omit=dev --no-audit --no-fund
+
+FROM node:24-bookworm-slim
+WORKDIR /app
+ENV NODE_ENV=production \
+    SEALPOST_DATA_DIR=/data \
+    HOST=0.0.0.0
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/build/src build/src
+COPY bin bin
+COPY fonts fonts
+RUN mkdir /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 3000 9464
+ENTRYPOINT ["/app/bin/sealpost.js"]
+CMD ["serve"]
