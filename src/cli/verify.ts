@@ -66,18 +66,15 @@ const verifyProjections = async (engine: Engine): Promise<boolean> => {
     const bar = progressBar(projection.name.padEnd(10), head);
     const result = await compareWithRebuild(projection, engine, bar.update);
     bar.stop();
-    const faults = faultsOf(projection.name, result, head);
+    const faults = faultsOf(projection.name, result);
     for (const fault of faults) printFault(`${projection.name}: BROKEN: ${fault}; in ${engine.noted.readModels.place}`);
     if (faults.length > 0) sound = false;
-    else
-      print(
-        `${projection.name}: ${result.documents} documents at position ${result.checkpoint} equal a rebuild`,
-      );
+    else print(`${projection.name}: ${result.documents} documents at position ${result.checkpoint} equal a rebuild`);
   }
   return sound;
 };
 
-const faultsOf = (name: string, { checkpoint, difference, lookupFault }: Compared, head: number): readonly string[] => {
+const faultsOf = (name: string, { checkpoint, head, difference, lookupFault }: Compared): readonly string[] => {
   if (checkpoint > head) return [`its checkpoint ${checkpoint} lies beyond the log, which ends at ${head}`];
   const faults: string[] = [];
   const help = `run sealpost rebuild ${name}`;

@@ -81,6 +81,8 @@ export type Difference = Readonly<{ collection: string; id: string; live: Docume
 
 export type Compared = Readonly<{
   checkpoint: number;
+  /** Where the log ended when the checkpoint had been read: a sound one lies no further. */
+  head: number;
   documents: number;
   difference: Difference | undefined;
   /** A field by which a document is not found as it is. */
@@ -93,11 +95,12 @@ export type Compared = Readonly<{
  */
 export const compareWithRebuild = async (
   projection: Projection,
-  { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll'>; readModels: ReadModels }>,
+  { eventLog, readModels }: Readonly<{ eventLog: Pick<EventLog, 'readAll' | 'head'>; readModels: ReadModels }>,
   onProgress?: (position: number) => void,
 ): Promise<Compared> => {
   const live = await readModels.projection(projection.name, projection.collections);
   const { position } = await live.checkpoint();
+  const head = await eventLog.head();
   const rebuild = await readModels.rebuild(projection.name);
   try {
     await projectInto(projection, eventLog, rebuild, { upTo: position, ...(onProgress === undefined ? {} : { onProgress }) });
@@ -116,7 +119,7 @@ export const compareWithRebuild = async (
       }
     }
     difference ??= await firstDifference(suspects, sides);
-    return { checkpoint: position, documents: compared, difference, lookupFault: await firstOf(rebuild.lookupFaults()) };
+    return { checkpoint: position, head, documents: compared, difference, lookupFault: await firstOf(rebuild.lookupFaults()) };
   } finally {
     await rebuild.discard();
   }

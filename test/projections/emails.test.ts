@@ -340,7 +340,10 @@ void t.test('what a running service changes and removes while it is compared is 
           if (isLive) {
             isLive = false;
             await append(stream, [attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])]);
-            await append(other, [{ type: 'EmailCancelled', data: { at: at(5) } }, { type: 'EmailDeleted', data: { at: at(5) } }]);
+            await append(other, [
+              { type: 'EmailCancelled', data: { at: at(5) } },
+              { type: 'EmailDeleted', data: { at: at(5) } },
+            ]);
             await append(other, [{ type: 'EmailArchived', data: { at: at(6) } }]);
             await projectIn(
               readModels,
@@ -359,6 +362,26 @@ void t.test('what a running service changes and removes while it is compared is 
     lookupFault: undefined,
   });
   t.ok((await eventLog.head()) > before);
+});
+
+void t.test('a checkpoint is held against where the log ends after it was read', async (t) => {
+  const { append, recorded, eventLog } = openLogOfTest();
+  await append(stream, [queued]);
+  const readModels = openDocuments(t);
+  const begun = await eventLog.head();
+  // The service goes on before the checkpoint is read.
+  const goingOn = {
+    ...readModels,
+    projection: async (...given: Parameters<typeof readModels.projection>) => {
+      await append(stream, [attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])]);
+      await projectIn(readModels, projection, await recorded());
+      return readModels.projection(...given);
+    },
+  };
+  const { checkpoint, head, difference } = await compareWithRebuild(projection, { eventLog, readModels: goingOn });
+  t.ok(checkpoint > begun);
+  t.ok(checkpoint <= head, 'no checkpoint of a running service lies beyond the log');
+  t.equal(difference, undefined);
 });
 
 void t.test('a rebuild after the keys are destroyed knows nothing personal, and the counts are the same', async (t) => {
