@@ -54,7 +54,7 @@ export const openMongoKeys = async ({
   const rows = keyRows({ stored, wrapping, onFault });
   const openRows = gathered((wanted: ReadonlySet<number>) => rows.open([...wanted]));
   const destroyAll = gathered((ids: ReadonlySet<string>) => destroyIn(stored, wrapping, [...ids]));
-  const pool = keyPool(() => makeRow(stored, wrapping), keysPerRow / 2);
+  const pool = keyPool(() => makeRow(stored, wrapping), 2 * keysPerRow);
   return {
     create: pool.take,
     getMany: async (ids) => {
