@@ -6,6 +6,7 @@ import { DomainError } from './domain/errors.js';
 import { printFault } from './cli/output.js';
 import type { CreateKeyOptions } from './cli/keys.js';
 import type { EventsOptions } from './cli/events.js';
+import type { ListParkedOptions, ReleaseParkedOptions } from './cli/parked.js';
 import type { ReplayOptions } from './cli/replay.js';
 import type { BackupOptions } from './cli/backup.js';
 import type { RestoreOptions } from './cli/restore.js';
@@ -79,6 +80,19 @@ program
   .option('--since <time>', 'created at or after, ISO 8601')
   .option('--until <time>', 'created at or before, ISO 8601')
   .action(async (options: RetryOptions) => (await import('./cli/retry.js')).retry(options));
+
+const parked = program.command('parked').description('work that was set aside, where the bus is a server of its own (SEALPOST_BUS_URL)');
+parked
+  .command('list')
+  .description('print what is parked, the oldest first')
+  .option('--json', 'one JSON object a line')
+  .action(async (options: ListParkedOptions) => (await import('./cli/parked.js')).listParked(options));
+parked
+  .command('release')
+  .description('give parked work to its processor again')
+  .argument('[ids...]', 'ids that `parked list` shows')
+  .option('--all', 'everything that is parked')
+  .action(async (ids: readonly string[], options: ReleaseParkedOptions) => (await import('./cli/parked.js')).releaseParked(ids, options));
 
 program
   .command('rebuild')

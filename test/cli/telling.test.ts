@@ -87,6 +87,14 @@ await t.test('retry pushes on by hand, and refuses what is no time, no domain an
   t.match(await run('retry', '--template', 'welcome'), { code: 1, stderr: /--template welcome is not the id of a template/ });
 });
 
+await t.test('parked: a bus within the service keeps nothing, and says so', async (t) => {
+  const nothing = { code: 0, stdout: /^The bus of this service is in its own process .* keeps no parked work/ };
+  t.match(await run('parked', 'list'), nothing);
+  t.match(await run('parked', 'release', '--all'), nothing);
+  t.match(await run('parked', 'release'), { code: 1, stderr: /name the ids that `sealpost parked list` shows, or say --all/ });
+  t.match(await run('parked', 'release', 'x', '--all'), { code: 1, stderr: /name the ids/ });
+});
+
 await t.test('mailbox prints the link again, and it opens the page', async (t) => {
   const { port } = new URL(base);
   const { code, stdout } = await runCommand(['mailbox'], { ...settings, PORT: port });
@@ -134,6 +142,8 @@ await t.test('--help on each, and --version', async (t) => {
     ['retry'],
     ['mailbox'],
     ['replay'],
+    ['parked', 'list'],
+    ['parked', 'release'],
     ['verify'],
     ['openapi'],
   ]) {
