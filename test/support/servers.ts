@@ -105,7 +105,8 @@ const programs: Readonly<Record<ServerName, string | undefined>> = {
   eventstore: undefined,
 };
 
-const canStart = (name: ServerName): boolean => {
+/** Whether a test can start one of its own. */
+export const canStart = (name: ServerName): boolean => {
   const program = programs[name];
   if (program === undefined) return false;
   return folder() !== undefined || (process.env['PATH'] ?? '').split(delimiter).some((path) => existsSync(join(path, program)));
