@@ -28,8 +28,27 @@ export const openStoresOfTest = (): Readonly<{ store: MemoryEventStore; keys: Me
 export const openBusOfTest = (options: Readonly<{ clock: Clock; pointersMax: number; logger: Logger }>): Bus =>
   isDistant ? distantBus(options) : openMemoryBus(options);
 
+/** Opens the read models of each test instead of those above. */
+let openOthers: ((t: Test) => Promise<ReadModels>) | undefined;
+
+export const useReadModels = (open: (t: Test) => Promise<ReadModels>): void => {
+  openOthers = open;
+};
+
 export const openReadModelsOfTest = (t: Test): ReadModels => {
+  if (openOthers !== undefined) return onceOpened(openOthers(t));
   const models = isDistant ? distantReadModels() : openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
   t.teardown(() => models.close());
   return models;
 };
+
+/** Read models that are still being opened. */
+const onceOpened = (opened: Promise<ReadModels>): ReadModels => ({
+  projection: async (...given) => (await opened).projection(...given),
+  get: async (...given) => (await opened).get(...given),
+  find: async (...given) => (await opened).find(...given),
+  count: async (...given) => (await opened).count(...given),
+  findCounted: async (...given) => (await opened).findCounted(...given),
+  rebuild: async (...given) => (await opened).rebuild(...given),
+  close: async () => (await opened).close(),
+});

@@ -5,9 +5,6 @@ import { connect } from 'nats';
 
 const timeoutMs = 10_000;
 
-/** The URL of a database on that server of MongoDB. */
-export const urlIn = (url: string, database: string): string => url.replace(/^([^/]+\/\/[^/?]+)(?:\/[^?]*)?/, `$1/${database}`);
-
 export const dropMongoDatabase = async (url: string, place: string): Promise<void> => {
   const client = new MongoClient(url, { serverSelectionTimeoutMS: timeoutMs });
   try {

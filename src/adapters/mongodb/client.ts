@@ -6,7 +6,7 @@ import type * as Driver from 'mongodb';
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb';
 import type { Logger } from '../../domain/ports/logger.js';
 
-export type { AnyBulkWriteOperation, Collection, Db, Filter, GridFSBucket, ObjectId, UpdateFilter } from 'mongodb';
+export type { AnyBulkWriteOperation, Collection, Db, Filter, GridFSBucket, ObjectId, UpdateFilter, WithoutId } from 'mongodb';
 
 /** What the driver exports: values such as `GridFSBucket` and `Binary` are taken from here, so that nothing else loads it. */
 export type MongoDriver = typeof Driver;

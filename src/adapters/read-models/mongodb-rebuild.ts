@@ -2,16 +2,9 @@
 import { setInterval } from 'node:timers';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import {
-  CheckpointMoved,
-  type Checkpoint,
-  type CollectionSpec,
-  type ProjectionStore,
-  type Rebuild,
-} from '../../domain/ports/read-models.js';
+import { CheckpointMoved, type Checkpoint, type ProjectionStore, type Rebuild } from '../../domain/ports/read-models.js';
 import type { Db } from '../mongodb/client.js';
 import { checkpointBeside, movedFrom, type Catalog, type Projection } from './mongodb-catalog.js';
-import { changesOf } from './mongodb-documents.js';
 import { createGeneration, dropGenerations, openGeneration, type Generation } from './mongodb-generation.js';
 
 export type RebuildOptions = Readonly<{
@@ -44,8 +37,8 @@ export const startRebuild = async (options: RebuildOptions): Promise<Rebuild> =>
     await lock.release();
     throw error;
   }
-  const generation = openGeneration(db, { projection: name, number, specs });
-  const store = storeOf(options, generation, specs, lock);
+  const generation = openGeneration(db, { projection: name, number, specs, isAlone: true });
+  const store = storeOf(options, generation, lock);
   const liveGeneration = async (): Promise<Generation> => {
     const now = await catalog.projection(name);
     if (now === undefined) throw new RangeError(`there is no projection ${name}`);
@@ -106,22 +99,16 @@ const takeLock = async ({ catalog, name, clock, ended }: RebuildOptions, before:
   };
 };
 
-const storeOf = (
-  { catalog, name, clock }: RebuildOptions,
-  generation: Generation,
-  specs: readonly CollectionSpec[],
-  lock: Lock,
-): ProjectionStore => {
+const storeOf = ({ catalog, name, clock }: RebuildOptions, generation: Generation, lock: Lock): ProjectionStore => {
   let checkpoint: Checkpoint = { position: 0, generation: generation.number };
   return {
     checkpoint: async () => checkpoint,
     getMany: generation.getMany,
     write: async (writes, from, to) => {
-      const changes = changesOf(specs, writes, clock.now());
       const now = await catalog.projection(name);
       const current = checkpointBeside(now, from);
       if (current?.generation !== from.generation || current.position !== from.position) throw movedFrom(now, from);
-      for (const write of changes) await generation.write(write.collection, write.changes);
+      await generation.prepare(writes, clock.now())();
       await catalog.moveRebuild(name, from, to, lock.until());
       checkpoint = { position: to, generation: generation.number };
     },

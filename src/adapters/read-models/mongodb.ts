@@ -8,7 +8,6 @@ import type { CollectionSpec, ProjectionStore, ReadModels, Rebuild } from '../..
 import type { Mongo } from '../mongodb/client.js';
 import { movedFrom, openCatalog, type Catalog, type Projection } from './mongodb-catalog.js';
 import type { Finder } from './mongodb-finder.js';
-import { changesOf } from './mongodb-documents.js';
 import { createGeneration, dropGenerations } from './mongodb-generation.js';
 import { openLive, type Live } from './mongodb-live.js';
 import { startRebuild } from './mongodb-rebuild.js';
@@ -108,8 +107,10 @@ const storeOf = ({ catalog, live, name, version, specs, clock }: StoreOptions): 
   };
   return {
     checkpoint: async () => {
-      const { live: generation, position } = await current();
-      return { position, generation };
+      const now = await current();
+      // Others may have written since this process has.
+      live.generation(now, specs).forget();
+      return { position: now.position, generation: now.live };
     },
     // A document that is not found because its generation has just been dropped is of no harm: what is folded without it is refused.
     getMany: (collection, ids) =>
@@ -119,11 +120,9 @@ const storeOf = ({ catalog, live, name, version, specs, clock }: StoreOptions): 
         (generation) => generation.getMany(collection, ids),
       ),
     write: async (writes, from, to) => {
-      const changes = changesOf(specs, writes, clock.now());
       const now = await current();
       if (now.live !== from.generation || now.position !== from.position) throw movedFrom(now, from);
-      const generation = live.generation(now, specs);
-      for (const write of changes) await generation.write(write.collection, write.changes);
+      await live.generation(now, specs).prepare(writes, clock.now())();
       await catalog.moveLive(name, from, to);
     },
   };

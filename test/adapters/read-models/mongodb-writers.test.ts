@@ -5,7 +5,6 @@ import { openMongoReadModels } from '../../../src/adapters/read-models/mongodb.j
 import type { Logger } from '../../../src/domain/ports/logger.js';
 import { CheckpointMoved, type Document, type LookupFault, type ReadModels } from '../../../src/domain/ports/read-models.js';
 import { anEmail, emailsSpec, put, timersSpec } from '../../contracts/read-models-fixtures.js';
-import { urlIn } from '../../support/server-places.js';
 import { mongoServer } from '../../support/servers.js';
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
@@ -19,7 +18,7 @@ type Place = Readonly<{
 const placeOf = async (t: Test): Promise<Place | undefined> => {
   const server = await mongoServer(t);
   if (server === undefined) return undefined;
-  const connect = (): Promise<Mongo> => openMongo({ url: urlIn(server.url, server.place), logger: silent });
+  const connect = (): Promise<Mongo> => openMongo({ url: server.url, logger: silent });
   const { db, close } = await connect();
   t.teardown(close);
   return {
@@ -136,8 +135,8 @@ void t.test('a writer that is late by a whole rebuild is refused, and leaves not
   await (await place.open()).projection('emails', [emailsSpec]);
   const names = (await place.db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
   t.same(
-    names.filter((name) => name.startsWith('rm.')),
-    ['rm.emails.2.emails'],
+    names.filter((name) => name.startsWith('rm.')).sort(),
+    ['rm.emails.2.emails', 'rm.emails.2.emails.search'],
     'the next start drops what it made anew',
   );
 });
@@ -203,10 +202,7 @@ void t.test('a rebuild whose process is gone makes room for another after two mi
   await next.commit();
   t.same(await found(one), [['id-0002', 'queued', 1]]);
   const names = (await place.db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
-  t.same(
-    names.filter((name) => name.startsWith('rm.')),
-    ['rm.emails.4.emails'],
-  );
+  t.same(names.filter((name) => name.startsWith('rm.')).sort(), ['rm.emails.4.emails', 'rm.emails.4.emails.search']);
 });
 
 void t.test('a field, a position or a number of the search that is not as the document has it is named', async (t) => {
@@ -226,11 +222,14 @@ void t.test('a field, a position or a number of the search that is not as the do
     return all;
   };
   t.same(await faults(), []);
-  const collection = place.db.collection<{ _id: string; grams: number[] }>('rm.emails.1.emails');
+  const collection = place.db.collection<{ _id: string }>('rm.emails.1.emails');
+  const rows = place.db.collection<{ _id: string; grams: number[] }>('rm.emails.1.emails.search');
   await collection.updateOne({ _id: 'id-0002' }, { $set: { f_status: 'sent' } });
-  await collection.updateOne({ _id: 'id-0003' }, { $pop: { grams: 1 } });
+  await rows.updateOne({ _id: 'id-0003' }, { $pop: { grams: 1 } });
+  await rows.deleteOne({ _id: 'id-0001' });
   await collection.updateOne({ _id: 'id-0004' }, { $set: { position: 99 } });
   t.same(await faults(), [
+    { collection: 'emails', id: 'id-0001', field: 'text', in: 'search index' },
     { collection: 'emails', id: 'id-0002', field: 'status', in: 'column' },
     { collection: 'emails', id: 'id-0003', field: 'text', in: 'search index' },
     { collection: 'emails', id: 'id-0004', field: 'position', in: 'column' },

@@ -5,8 +5,8 @@ import { openMongoReadModels } from '../../../src/adapters/read-models/mongodb.j
 import type { Logger } from '../../../src/domain/ports/logger.js';
 import type { ReadModels } from '../../../src/domain/ports/read-models.js';
 import { documentsSuite } from '../../contracts/read-models-suite.js';
-import { dropMongoDatabase, urlIn } from '../../support/server-places.js';
-import { mongoServer } from '../../support/servers.js';
+import { dropMongoDatabase } from '../../support/server-places.js';
+import { mongoServer, mongoUrlOf } from '../../support/servers.js';
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
 const clock = { now: Date.now };
@@ -18,7 +18,11 @@ void t.test('the contract', async (t: Test) => {
   const open = async (place: string): Promise<ReadModels> => {
     const database = `${server.place}_${place.replaceAll('-', '_')}`;
     databases.add(database);
-    return openMongoReadModels({ mongo: await openMongo({ url: urlIn(server.url, database), logger: silent }), clock, logger: silent });
+    return openMongoReadModels({
+      mongo: await openMongo({ url: mongoUrlOf(server.url, database), logger: silent }),
+      clock,
+      logger: silent,
+    });
   };
   const close = async (): Promise<void> => {
     for (const database of databases) await dropMongoDatabase(server.url, database);
