@@ -68,7 +68,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const logger = options.logger ?? openLogger({ level: config.logLevel });
   const metrics = await openMetrics(config, { clock, logger });
   const wrapStore = (store: EventStore): EventStore => metrics.store(commits.watched(options.wrapStore?.(store) ?? store));
-  const measured = { wrapRenderer: metrics.renderer, wrapGenerator: metrics.generator };
+  const measured = { wrapKeys: commits.watchedKeys, wrapRenderer: metrics.renderer, wrapGenerator: metrics.generator };
   const ports = { clock, logger, wrapStore, ...measured, mailCopies, onAppended: writes.note, servesAlone: () => servesAlone() };
   const engine = await openServiceEngine(config, { ...options, ...ports });
   const leases = metrics.leases(await openLeases(config, engine));
@@ -88,7 +88,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
   const servingWorkers = isServing ? [serving.worker, watchBacklogsWorker(engine)] : [];
-  const health = openServiceHealth({ config, engine, supervisor, stuck, runners, commits, clockTrust });
+  const health = openServiceHealth({ config, engine, leases, supervisor, stuck, runners, commits, clockTrust });
   let accepting = true;
   const parts = { ...engine, ...surroundings, runners, health: health.of(() => accepting) };
   const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });

@@ -15,6 +15,7 @@ import { openLogFaults, type LogFaults } from './event-log/log-faults.js';
 import { tellingUnreadable } from './log-health.js';
 import type { Clock } from './domain/ports/clock.js';
 import { matcherOf } from './domain/message/header.js';
+import type { Keys } from './domain/ports/keys.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { Generator } from './domain/ports/generator.js';
 import type { Renderer } from './domain/ports/renderer.js';
@@ -38,6 +39,8 @@ export type EngineOptions = Readonly<{
   logger?: Logger;
   /** Stands between the program and its log: how tests let the disk refuse. */
   wrapStore?: (store: EventStore) => EventStore;
+  /** Stands between the program and its keys: how it is known whether new ones can be kept. */
+  wrapKeys?: (keys: Keys) => Keys;
   onAppended?: EventLogPorts['onAppended'];
   /** Stand between the program and its rendering: how that is measured. */
   wrapRenderer?: (renderer: Renderer) => Renderer;
@@ -61,18 +64,13 @@ const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clo
 export const openEngine = async (config: Config, options: EngineOptions = {}): Promise<Engine> => {
   const clock = options.clock ?? systemClock();
   const logger = options.logger ?? openLogger({ level: config.logLevel });
-  const ids = systemIds();
-  const { limits } = config;
+  const [ids, { limits }] = [systemIds(), config];
   const stores = await openStores(config, logger, options.rewrapsKeys);
-  const { keys, files } = stores;
-  const {
-    onAppended,
-    wrapStore = same,
-    wrapRenderer = same,
-    wrapGenerator = same,
-    codec = makeCodec(eventVersions, config.writeEvents),
-  } = options;
+  const { files } = stores;
+  const { onAppended, codec = makeCodec(eventVersions, config.writeEvents) } = options;
+  const { wrapStore = same, wrapKeys = same, wrapRenderer = same, wrapGenerator = same } = options;
   const store = wrapStore(stores.store);
+  const keys = wrapKeys(stores.keys);
   const renderer = wrapRenderer(openRenderer({ limits }));
   const generator = wrapGenerator(openDocuments(config, { clock, logger }));
   const outbound = outboundHttpWhenNeeded();
@@ -107,6 +105,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     }),
     ...stores,
     store,
+    keys,
     logger,
     logFaults,
     codec,

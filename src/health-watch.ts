@@ -3,6 +3,7 @@ import type { HealthCode, HealthReason } from './domain/readiness.js';
 import type { Clock } from './domain/ports/clock.js';
 import type { Disk } from './domain/ports/disk.js';
 import type { EventStore } from './domain/ports/event-store.js';
+import type { Keys } from './domain/ports/keys.js';
 import type { Logger } from './domain/ports/logger.js';
 import type { Worker } from './domain/ports/worker.js';
 import type { QueueHealth } from './projections/queue-health.js';
@@ -18,12 +19,23 @@ const MEBIBYTE = 1024 * 1024;
 
 export type CommitWatch = Readonly<{
   watched: (store: EventStore) => EventStore;
+  /** The same for the keys: no mail is accepted without one. */
+  watchedKeys: (keys: Keys) => Keys;
   noted: () => readonly HealthReason[];
 }>;
 
-/** Notes whether the log takes what is appended to it. */
+/** Notes whether the log takes what is appended to it, and whether new keys can be kept. */
 export const watchCommits = (clock: Clock): CommitWatch => {
   let refusedMs: number | undefined;
+  let keyRefusedMs: number | undefined;
+  const keyMade = <Made>(made: Made): Made => {
+    keyRefusedMs = undefined;
+    return made;
+  };
+  const keyRefused = (fault: unknown): never => {
+    keyRefusedMs = clock.monotonic();
+    throw fault;
+  };
   return {
     watched: (store) => ({
       ...store,
@@ -38,10 +50,24 @@ export const watchCommits = (clock: Clock): CommitWatch => {
         }
       },
     }),
+    watchedKeys: (keys) => ({
+      ...keys,
+      // A key that is at hand is given at once, without a promise.
+      create: () => {
+        try {
+          const made = keys.create();
+          return made instanceof Promise ? made.then(keyMade, keyRefused) : keyMade(made);
+        } catch (fault) {
+          return keyRefused(fault);
+        }
+      },
+    }),
     noted: () => {
-      if (refusedMs === undefined) return [];
-      const code = clock.monotonic() - refusedMs < REFUSED_FOR_MS ? 'COMMITS_FAIL' : 'COMMITS_FAILED';
-      return [{ code, message: 'the log did not take the last events that were appended; the disk is full or refuses' }];
+      const lastMs = Math.max(refusedMs ?? Number.NEGATIVE_INFINITY, keyRefusedMs ?? Number.NEGATIVE_INFINITY);
+      if (lastMs === Number.NEGATIVE_INFINITY) return [];
+      const code = clock.monotonic() - lastMs < REFUSED_FOR_MS ? 'COMMITS_FAIL' : 'COMMITS_FAILED';
+      const what = refusedMs === undefined ? 'no new key could be kept' : 'the log did not take the last events that were appended';
+      return [{ code, message: `${what}; the disk is full or refuses` }];
     },
   };
 };
@@ -55,6 +81,8 @@ export type HealthWatchDeps = Readonly<{
   runners: readonly Pick<Runner, 'isBehind'>[];
   queue: () => Promise<QueueHealth>;
   leapMs: () => number;
+  /** Whether any process has the lease under which mail is delivered; absent where this one delivers. */
+  isDelivered?: () => Promise<boolean>;
   commits: Pick<CommitWatch, 'noted'>;
 }>;
 
@@ -65,6 +93,7 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
   let found: readonly HealthReason[] = [];
   const told = new Set<HealthCode>();
   let lastHead = 0;
+  let isDelivered = true;
 
   const current = (): readonly HealthReason[] => [...deps.commits.noted(), ...clockReasons(deps), ...found];
 
@@ -85,7 +114,11 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
         while (!signal.aborted) {
           const behind = deps.runners.filter((runner) => runner.isBehind(lastHead)).length;
           lastHead = await deps.eventLog.head();
-          found = [...lagReasons(behind), ...(await queueReasons(deps)), ...(await diskReasons(deps))];
+          const wasDelivered = isDelivered;
+          isDelivered = (await deps.isDelivered?.()) ?? true;
+          // Processes that start together, or take over from each other, are without one for a moment.
+          const undelivered = wasDelivered || isDelivered ? [] : [nobodyDelivers];
+          found = [...undelivered, ...lagReasons(behind), ...(await queueReasons(deps)), ...(await diskReasons(deps))];
           tell();
           await clock.sleep(LOOK_EVERY_MS, signal);
         }
@@ -98,6 +131,11 @@ const clockReasons = ({ leapMs }: HealthWatchDeps): readonly HealthReason[] => {
   const ms = Math.round(leapMs());
   const message = `the time of day was set by ${ms} ms; the service goes on by its own clock until that of the machine is confirmed`;
   return ms === 0 ? [] : [{ code: 'CLOCK_SET', message }];
+};
+
+const nobodyDelivers: HealthReason = {
+  code: 'NOBODY_DELIVERS',
+  message: 'no process with the role `process` runs beside this one: mail is accepted and waits',
 };
 
 const lagReasons = (behind: number): readonly HealthReason[] =>

@@ -2,9 +2,11 @@
 import type { ClockTrust } from './clock-trust.js';
 import type { Config } from './config.js';
 import type { Health, Worker, WorkerHealth } from './domain/ports/worker.js';
+import type { Leases } from './domain/ports/lease.js';
 import type { Engine } from './engine.js';
 import { DEFERRED_MAX, openHealthWatch, type CommitWatch } from './health-watch.js';
 import { logHealth } from './log-health.js';
+import { DISPATCH_LEASE } from './processors/lease.js';
 import type { StuckWork } from './processors/stuck.js';
 import { queueHealth } from './projections/queue-health.js';
 import type { Runner } from './projections/runner.js';
@@ -14,6 +16,7 @@ import type { Supervisor } from './supervisor.js';
 export type ServiceHealthDeps = Readonly<{
   config: Config;
   engine: Engine;
+  leases: Leases;
   supervisor: Supervisor;
   stuck: StuckWork;
   runners: ReadonlyMap<string, Runner>;
@@ -30,6 +33,7 @@ export type ServiceHealth = Readonly<{
 export const openServiceHealth = ({
   config,
   engine,
+  leases,
   supervisor,
   stuck,
   runners,
@@ -43,6 +47,7 @@ export const openServiceHealth = ({
     queue: () => queueHealth(engine.readModels, DEFERRED_MAX),
     leapMs: clockTrust.leapMs,
     commits,
+    ...(config.roles.includes('process') ? {} : { isDelivered: async () => (await leases.read(DISPATCH_LEASE)) !== undefined }),
   });
   return {
     worker: watch.worker,

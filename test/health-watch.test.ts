@@ -1,6 +1,7 @@
 /** What is noted of commits, queues, read models, the disk and the clock; each has one line in the log when it begins and one when it ends. */
 import t, { type Test } from 'tap';
 import { DEFERRED_MAX, openHealthWatch, watchCommits, type HealthWatchDeps } from '../src/health-watch.js';
+import type { Keys, NewKey } from '../src/domain/ports/keys.js';
 import { isoTime } from '../src/domain/ports/clock.js';
 import { fakeClock } from './support/fake-clock.js';
 import { memoryEventStore, memoryLog } from './support/memory-ports.js';
@@ -10,7 +11,15 @@ const MINUTE_MS = 60_000;
 const opened = (t: Test) => {
   const clock = fakeClock();
   const logger = memoryLog();
-  const facts = { freeBytes: 2 ** 40, oldestDueAt: undefined as string | undefined, deferred: 0, head: 0, position: 0, leapMs: 0 };
+  const facts = {
+    freeBytes: 2 ** 40,
+    oldestDueAt: undefined as string | undefined,
+    deferred: 0,
+    head: 0,
+    position: 0,
+    leapMs: 0,
+    isDelivered: true,
+  };
   const deps: HealthWatchDeps = {
     clock,
     logger,
@@ -19,6 +28,7 @@ const opened = (t: Test) => {
     runners: [{ isBehind: (position) => facts.position < position }],
     queue: async () => ({ oldestDueAt: facts.oldestDueAt, deferred: facts.deferred }),
     leapMs: () => facts.leapMs,
+    isDelivered: async () => facts.isDelivered,
     commits: watchCommits(clock),
   };
   const watch = openHealthWatch(deps);
@@ -66,6 +76,41 @@ void t.test('each is noted while it lasts, and told once', async (t) => {
   t.same(await look(), ['READ_MODELS_BEHIND']);
   facts.position = 100;
   t.same(await look(), []);
+});
+
+void t.test('that nobody delivers is noted when it was so at two looks', async (t) => {
+  const { facts, look } = opened(t);
+  t.same(await look(), []);
+  facts.isDelivered = false;
+  t.same(await look(), []);
+  t.same(await look(), ['NOBODY_DELIVERS']);
+  facts.isDelivered = true;
+  t.same(await look(), []);
+});
+
+void t.test('keys that cannot be kept make the service unavailable as a log that refuses does', async (t) => {
+  const clock = fakeClock();
+  const commits = watchCommits(clock);
+  const made: NewKey = { id: '1', key: { seal: () => Buffer.alloc(0), open: () => Buffer.alloc(0) } };
+  const full = (): never => {
+    throw new Error('full');
+  };
+  let create: Keys['create'] = full;
+  const keys = commits.watchedKeys({ create: () => create() } as Keys);
+  const noted = (): readonly string[] => commits.noted().map(({ code, message }) => `${code} ${message.split(';')[0]}`);
+  t.throws(() => keys.create(), { message: 'full' });
+  t.same(noted(), ['COMMITS_FAIL no new key could be kept']);
+  await clock.advance(11_000);
+  t.same(noted(), ['COMMITS_FAILED no new key could be kept']);
+  create = () => made;
+  t.equal(keys.create(), made, 'at once, without a promise');
+  t.same(noted(), []);
+  create = async () => full();
+  await t.rejects(Promise.resolve(keys.create()), { message: 'full' });
+  t.same(noted(), ['COMMITS_FAIL no new key could be kept']);
+  create = async () => made;
+  t.equal(await keys.create(), made);
+  t.same(noted(), []);
 });
 
 void t.test('a log that refuses makes the service unavailable for a moment, and degraded until it takes something again', async (t) => {

@@ -16,6 +16,7 @@ export const healthCodes = {
   EVENTS_UNKNOWN: 'degraded',
   CLOCK_SET: 'degraded',
   MAIL_DEFERRED: 'degraded',
+  NOBODY_DELIVERS: 'degraded',
   QUEUE_OLD: 'degraded',
   READ_MODELS_BEHIND: 'degraded',
   DISK_LOW: 'degraded',
