@@ -14,7 +14,7 @@ import { subscribeAll } from './eventstoredb/subscribing.js';
 import { openTypeNotes, type TypeNotes } from './eventstoredb/type-notes.js';
 import { parseEventStoreDbUrl } from './eventstoredb/url.js';
 
-export { EventStoreAway } from './eventstoredb/connection.js';
+export { EventStoreAway, EventStoreDenied } from './eventstoredb/connection.js';
 export { AppendRefused } from './eventstoredb/append-answer.js';
 
 export type EventStoreDbTimes = Readonly<{
@@ -40,7 +40,7 @@ export type EventStoreDbOptions = Readonly<{
   times?: Partial<EventStoreDbTimes>;
 }>;
 
-/** Rejects with RangeError where the URL is none, and with EventStoreAway where the server cannot be reached. */
+/** Rejects with RangeError where the URL is none, with EventStoreAway where the server cannot be reached, with EventStoreDenied where it refuses the user. */
 export const openEventStoreDb = async ({ url, clock, logger, times }: EventStoreDbOptions): Promise<EventStore> => {
   const { connectMs, appendMs, readMs, stillMs } = { ...timesDefault, ...times };
   const parsed = parseEventStoreDbUrl(url);

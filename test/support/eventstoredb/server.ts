@@ -39,6 +39,8 @@ export type StandInOptions = Readonly<{
   fate?: (append: Readonly<{ stream: string; client: string }>) => AppendFate;
   /** The address of the leader, where this node is not it. */
   leader?: () => Readonly<{ host: string; port: number }> | undefined;
+  /** Speaks TLS with this certificate, and takes these credentials alone. */
+  tls?: Readonly<{ key: Buffer; certificate: Buffer; user: string; password: string }>;
   /** The nodes of the cluster, as gossip tells of them. */
   members?: () => readonly Readonly<{ port: number; isLeader: boolean }>[];
 }>;
@@ -52,10 +54,14 @@ export const openStandIn = async (options: StandInOptions): Promise<StandIn> => 
   const server = new grpc.Server({ 'grpc.max_receive_message_length': 32 * 1024 * 1024 });
   server.addService(streamsGrpc.StreamsService as never, {
     read: (call: ReadCall) => {
+      if (isForeign(options, call.metadata)) return void call.emit('error', callError(16, 'unauthenticated'));
       if (isRefused(options, call.metadata)) return void call.emit('error', notLeader(options));
       answerRead(options.log, call).catch((error: Error) => call.emit('error', error));
     },
-    batchAppend: (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>) => answerAppends(options, call),
+    batchAppend: (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>) => {
+      if (isForeign(options, call.metadata)) return void call.emit('error', callError(16, 'unauthenticated'));
+      answerAppends(options, call);
+    },
     append: (_call: unknown, done: sendUnaryData<never>) => done(callError(12, 'unimplemented')),
     batchWrite: (_call: unknown, done: sendUnaryData<never>) => done(callError(12, 'unimplemented')),
     delete: remover<DeleteReq, DeleteResp>(
@@ -78,19 +84,27 @@ export const openStandIn = async (options: StandInOptions): Promise<StandIn> => 
     read: (_call: unknown, done: sendUnaryData<ClusterInfo>) => done(null, clusterInfo(options.members?.() ?? [{ port, isLeader: true }])),
   });
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`${HOST}:${options.port ?? 0}`, grpc.ServerCredentials.createInsecure(), (fault, bound) =>
+    server.bindAsync(`${HOST}:${options.port ?? 0}`, credentialsOf(options), (fault, bound) =>
       fault === null ? resolve(bound) : reject(fault),
     );
   });
   return {
     port,
-    url: `esdb://${HOST}:${port}?tls=false`,
+    url: options.tls === undefined ? `esdb://${HOST}:${port}?tls=false` : `esdb://${HOST}:${port}`,
     close: async () => {
       server.forceShutdown();
       options.log.news.emit('more');
     },
   };
 };
+
+const credentialsOf = ({ tls }: StandInOptions): grpc.ServerCredentials =>
+  tls === undefined
+    ? grpc.ServerCredentials.createInsecure()
+    : grpc.ServerCredentials.createSsl(null, [{ private_key: tls.key, cert_chain: tls.certificate }]);
+
+const isForeign = ({ tls }: StandInOptions, metadata: grpc.Metadata): boolean =>
+  tls !== undefined && metadata.get('authorization')[0] !== `Basic ${Buffer.from(`${tls.user}:${tls.password}`).toString('base64')}`;
 
 const isRefused = ({ leader }: StandInOptions, metadata: grpc.Metadata): boolean =>
   leader?.() !== undefined && metadata.get('requires-leader')[0] === 'true';

@@ -26,7 +26,7 @@ type Call = Readonly<{
   end: (cause: Error) => void;
 }>;
 type NewAppend = Omit<AppendToSend, 'correlationId'>;
-type Deps = Readonly<{ connection: Pick<Connection, 'openBatch' | 'failed'>; clock: Clock; timeoutMs: number }>;
+type Deps = Readonly<{ connection: Pick<Connection, 'openBatch'>; clock: Clock; timeoutMs: number }>;
 
 export const openAppends = (deps: Deps): Appends => {
   const { clock } = deps;
@@ -78,7 +78,7 @@ const currentCall = ({ connection, clock }: Deps) => {
   let current: Call | undefined;
   const open = async (): Promise<Call> => {
     try {
-      current = trackedCall(await connection.openBatch(), connection, clock);
+      current = trackedCall(await connection.openBatch(), clock);
       return current;
     } finally {
       opening = undefined;
@@ -117,7 +117,7 @@ const lateAnswers = ({ clock, timeoutMs }: Deps, current: () => Call | undefined
 };
 
 /** A call with what is under way on it. */
-const trackedCall = (call: BatchCall, connection: Pick<Connection, 'failed'>, clock: Pick<Clock, 'monotonic'>): Call => {
+const trackedCall = ({ call, failed }: Awaited<ReturnType<Connection['openBatch']>>, clock: Pick<Clock, 'monotonic'>): Call => {
   const pending = new Map<number, Pending>();
   let lastAnswerMs = Number.NEGATIVE_INFINITY;
   let isOver = false;
@@ -140,7 +140,7 @@ const trackedCall = (call: BatchCall, connection: Pick<Connection, 'failed'>, cl
     found.resolve(answerOf(response));
   });
   call.on('error', (error: Error) => {
-    if (!isOver) connection.failed(error);
+    if (!isOver) failed(error);
     end(new Error('the connection to the event store broke off', { cause: error }));
   });
   call.on('end', () => end(new Error('the event store ended the connection')));

@@ -21,18 +21,24 @@ export type BatchCall = Readonly<{
 export type Connection = Readonly<{
   /** As messages name the server. */
   shown: string;
-  /** A stream of appends on a connection that stands. Rejects with EventStoreAway where there is none within the time. */
-  openBatch: () => Promise<BatchCall>;
+  /**
+   * A call for appends on a connection that stands, and what to tell of its error, so that the next one goes to where the leader is now.
+   * Rejects with EventStoreAway where there is no connection within the time.
+   */
+  openBatch: () => Promise<Readonly<{ call: BatchCall; failed: (error: Error) => void }>>;
   /** The messages of one read; rejects with the error of the call. `timeoutMs`: within which all of it must have come. */
   read: (request: ReadReq, options: Readonly<{ timeoutMs?: number; signal?: AbortSignal }>) => AsyncGenerator<ReadResp>;
-  /** Tells of an error of a call, so that the next one goes to where the leader is now. */
-  failed: (error: Error) => void;
   close: () => Promise<void>;
 }>;
 
 /** The server cannot be reached, so nothing has been sent. */
 export class EventStoreAway extends Error {
   override name = 'EventStoreAway';
+}
+
+/** The server does not take the credentials of the URL. */
+export class EventStoreDenied extends Error {
+  override name = 'EventStoreDenied';
 }
 
 /** What ends with the connection, and not with the request: another attempt may succeed. */
@@ -45,28 +51,26 @@ const passingCodes: ReadonlySet<number> = new Set([1, 2, 4, 5, 10, 13, 14]);
 
 export type ConnectionOptions = Readonly<{ url: EventStoreDbUrl; clock: Clock; connectMs: number }>;
 
+/** The library goes to where the leader is now, where the error says so, and gives up a connection that has ended. */
+const failed = ({ client, stubs }: Made, error: Error): void => void client['handleError'](stubs, error);
+
 type Made = Readonly<{ client: EventStoreDBClient; stubs: StreamsClient }>;
 
 export const openConnection = ({ url, clock, connectMs }: ConnectionOptions): Connection => {
   const ready = readyConnections({ url, clock, connectMs });
-  const failed = (error: Error): void => {
-    const made = ready.current();
-    // The library goes to where the leader is now, where the error says so.
-    if (made !== undefined) void made.client['handleError'](made.stubs, error);
-  };
   return {
     shown: url.shown,
-    failed,
     openBatch: async () => {
-      const { client, stubs } = await ready.get();
-      return stubs.makeBidiStreamRequest<Buffer, BatchAppendResp>(
+      const made = await ready.get();
+      const call = made.stubs.makeBidiStreamRequest<Buffer, BatchAppendResp>(
         streamsGrpc.StreamsService.batchAppend.path,
         (encoded) => encoded,
         (bytes) => streams.BatchAppendResp.deserializeBinary(bytes),
-        ...client['callArguments']({}, { deadline: Number.POSITIVE_INFINITY }),
+        ...made.client['callArguments']({}, { deadline: Number.POSITIVE_INFINITY }),
       );
+      return { call, failed: (error) => failed(made, error) };
     },
-    read: (request, options) => readThrough(ready.get, failed, request, options),
+    read: (request, options) => readThrough(ready.get, request, options),
     close: async () => ready.close(),
   };
 };
@@ -117,7 +121,6 @@ const readyConnections = ({ url, clock, connectMs }: ConnectionOptions) => {
 
   return {
     get,
-    current: (): Made | undefined => made,
     close: (): void => {
       isClosed = true;
       made?.stubs.getChannel().close();
@@ -148,22 +151,22 @@ const connected = async (stubs: StreamsClient, connectMs: number): Promise<void>
 
 async function* readThrough(
   ready: () => Promise<Made>,
-  failed: Connection['failed'],
   request: ReadReq,
   { timeoutMs, signal }: Readonly<{ timeoutMs?: number; signal?: AbortSignal }>,
 ): AsyncGenerator<ReadResp> {
-  const { client, stubs } = await ready();
+  const made = await ready();
   if (isAborted(signal)) return;
   const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs;
-  const call = stubs.read(request, ...client['callArguments']({ requiresLeader: true }, { deadline }));
+  const call = made.stubs.read(request, ...made.client['callArguments']({ requiresLeader: true }, { deadline }));
   const cancel = (): void => call.cancel();
   signal?.addEventListener('abort', cancel, { once: true });
   try {
     yield* call as AsyncIterable<ReadResp>;
   } catch (error) {
     if (isAborted(signal)) return;
-    failed(error as Error);
-    throw error;
+    failed(made, error as Error);
+    if (!deniedCodes.has((error as Readonly<{ code?: number }>).code ?? -1)) throw error;
+    throw new EventStoreDenied('the event store refuses to be read with the credentials of its URL', { cause: error });
   } finally {
     signal?.removeEventListener('abort', cancel);
     // A call that is cancelled ends with an error that nobody waits for.
@@ -171,6 +174,9 @@ async function* readThrough(
     call.cancel();
   }
 }
+
+/** PERMISSION_DENIED and UNAUTHENTICATED. */
+const deniedCodes: ReadonlySet<number> = new Set([7, 16]);
 
 const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
 
