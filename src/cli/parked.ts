@@ -41,7 +41,9 @@ export const releaseParked = async (ids: readonly string[], { all }: ReleasePark
 
 const withParked = (work: (parked: ParkedWork) => Promise<void>): Promise<void> =>
   withEngine(async (engine) => {
-    const bus = await openBus(readConfig(), engine);
+    // Whatever the roles of the process that these settings are for.
+    const config = { ...readConfig(), roles: ['process'] as const };
+    const bus = await openBus(config, engine);
     try {
       if (bus.parked === undefined) print(NOTHING_KEPT);
       else await work(bus.parked);

@@ -86,11 +86,17 @@ const connectTo = async (address: NatsAddress): Promise<Readonly<{ connection: L
     });
     return { connection, freshInbox: () => driver.createInbox() };
   } catch (fault) {
-    const why = fault instanceof Error ? fault.message : 'unknown fault';
+    const why = whyOf(fault);
     throw new Error(`SEALPOST_BUS_URL: no NATS server can be used at ${servers} (${why}). Start it, or correct the setting.`, {
       cause: fault,
     });
   }
+};
+
+/** The driver says `tls` alone where the server has none. */
+const whyOf = (fault: unknown): string => {
+  if (!(fault instanceof Error)) return 'unknown fault';
+  return fault.message === 'tls' ? 'it offers no TLS' : fault.message;
 };
 
 type WorkDeps = Readonly<{ clock: Clock; logger: Logger; held: Held; publishing: PublishDeps }>;

@@ -34,15 +34,15 @@ export const openRedisLimiter = async ({
   logger,
 }: RedisLimiterOptions): Promise<Limiter & Readonly<{ mode: () => LimiterMode }>> => {
   const address = readRedisUrl(url);
-  const { redis, refusal } = await clientOf(address);
+  const { redis, refusal, lastFault } = await clientOf(address);
   const closing = new AbortController();
   const within = openDeadline(clock, ANSWER_WITHIN_MS, closing.signal);
   const scripts = openScripts(redis, address.prefix);
   const presence = openPresence({ redis, scripts, clock, logger, within, closed: closing.signal });
   try {
     await openDeadline(clock, FIRST_ANSWER_WITHIN_MS, closing.signal)(redis.connect().then(scripts.probe));
-  } catch {
-    if (refusal() === undefined) presence.leave();
+  } catch (fault) {
+    if (refusal() === undefined) presence.leave(lastFault() ?? fault);
   }
   const why = refusal();
   if (why !== undefined) {
@@ -86,7 +86,7 @@ const slotOf = (scripts: Scripts, bucket: string, slot: string): Slot => ({
 });
 
 /** `refusal`: what the server answered to the credentials or the database of the URL, where it refused them. */
-type Client = Readonly<{ redis: Redis; refusal: () => Error | undefined }>;
+type Client = Readonly<{ redis: Redis; refusal: () => Error | undefined; lastFault: () => Error | undefined }>;
 
 const clientOf = async ({ options }: RedisAddress): Promise<Client> => {
   const driver = await import('ioredis');
@@ -102,17 +102,19 @@ const clientOf = async ({ options }: RedisAddress): Promise<Client> => {
     autoResendUnfulfilledCommands: false,
   });
   let refusal: Error | undefined;
+  let lastFault: Error | undefined;
   redis.on('error', (fault: Error) => {
+    lastFault = fault;
     if (/^(WRONGPASS|NOAUTH|NOPERM|ERR (invalid password|DB index|AUTH))/.test(fault.message)) refusal ??= fault;
   });
-  return { redis, refusal: () => refusal };
+  return { redis, refusal: () => refusal, lastFault: () => lastFault };
 };
 
 type Presence = Readonly<{
   /** The counters of this process, while the shared ones are away. */
   local: () => Limiter | undefined;
   /** Counts per process from now on, until the server answers again. */
-  leave: () => Limiter;
+  leave: (fault: unknown) => Limiter;
   /** The same after a fault of the server; a fault of the program is thrown on. */
   instead: (fault: unknown) => Limiter;
 }>;
@@ -138,10 +140,14 @@ const openPresence = ({ redis, scripts, clock, logger, within, closed }: Presenc
     local = undefined;
     logger.info({}, 'the limiter counts for all processes again');
   };
-  const leave = (): Limiter => {
+  const leave = (fault: unknown): Limiter => {
     if (local !== undefined) return local;
     local = openMemoryLimiter({ clock });
-    if (!closed.aborted) logger.warn({}, 'the Redis server of the limiter is away: this process counts by itself, with the same limits');
+    if (!closed.aborted)
+      logger.warn(
+        { reason: fault instanceof Error ? fault.message : '' },
+        'the Redis server of the limiter is away: this process counts by itself, with the same limits',
+      );
     void returned();
     return local;
   };
@@ -150,7 +156,7 @@ const openPresence = ({ redis, scripts, clock, logger, within, closed }: Presenc
     leave,
     instead: (fault) => {
       if (fault instanceof RangeError) throw fault;
-      return leave();
+      return leave(fault);
     },
   };
 };

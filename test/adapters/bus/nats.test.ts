@@ -1,4 +1,5 @@
 /** The bus on a real NATS server against the contract of every bus, and what is its own. */
+import { fileURLToPath } from 'node:url';
 import { connect } from 'nats';
 import t, { type Test } from 'tap';
 import { groupOf } from '../../../src/adapters/bus/nats-names.js';
@@ -8,6 +9,7 @@ import { systemClock } from '../../../src/adapters/clock/system.js';
 import type { Bus, Pointer, Work } from '../../../src/domain/ports/bus.js';
 import { busSuite } from '../../contracts/bus-suite.js';
 import { keptLog } from '../../support/kept-log.js';
+import { startNatsWith } from '../../support/nats-with.js';
 import { natsServer, ownNatsServer, type TestServer } from '../../support/servers.js';
 import { eventually, pause } from '../../support/wait.js';
 
@@ -241,6 +243,30 @@ void t.test('without a server, without JetStream, or with a URL that says someth
     await t.rejects(open(url), why);
     await open(url).catch((fault: Error) => t.notMatch(fault.message, /secret/));
   }
+});
+
+void t.test('TLS and credentials come from the URL', async (t) => {
+  if ((await ownNatsServer(t)) === undefined) return;
+  const file = (name: string): string => fileURLToPath(new URL(`../../../../test/support/tls/${name}.pem`, import.meta.url));
+  const port = await startNatsWith(
+    t,
+    `tls { cert_file: "${file('valid')}", key_file: "${file('key')}" }\nauthorization { users = [ { user: "us@er", password: "p:w/d" } ] }`,
+  );
+  const open = (scheme: string, rest: string) =>
+    openNatsBus({ url: `${scheme}://${rest.replace('HOST', `localhost:${port}`)}`, clock, logger: keptLog().logger, pointersMax: 10 });
+  for (const scheme of ['nats', 'tls']) {
+    const bus = await open(scheme, `us%40er:p%3Aw%2Fd@HOST?ca=${file('valid')}`);
+    t.same(await bus.publish('p', pointers(1, { id: scheme })), []);
+    await bus.close();
+  }
+  await t.rejects(
+    open('tls', `us%40er:wrong@HOST?ca=${file('valid')}`),
+    /^SEALPOST_BUS_URL: no NATS server can be used at .*Authorization Violation/,
+  );
+  await t.rejects(open('tls', 'us%40er:p%3Aw%2Fd@HOST'), /self-signed certificate/);
+  await t.rejects(open('nats', `HOST?creds=${file('nowhere')}`), /SEALPOST_BUS_URL: /);
+  const plain = await startNatsWith(t, '');
+  await t.rejects(openNatsBus({ url: `tls://127.0.0.1:${plain}`, clock, logger: keptLog().logger, pointersMax: 10 }), /it offers no TLS/);
 });
 
 void t.test('a URL names servers, credentials, TLS and the prefix', async (t) => {

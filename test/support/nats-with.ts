@@ -1,0 +1,37 @@
+/** A NATS server with settings of the test's own, such as TLS and users. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { temporaryDirectory } from './data-directory.js';
+import { eventually } from './wait.js';
+
+/** Out: its port, when it takes connections. It ends with the test. */
+export const startNatsWith = async (t: Test, settings: string): Promise<number> => {
+  const directory = temporaryDirectory(t);
+  const port = await freePort();
+  const config = join(directory, 'nats.conf');
+  writeFileSync(config, `host: 127.0.0.1\nport: ${port}\njetstream { store_dir: "${join(directory, 'data')}" }\n${settings}\n`);
+  const folder = process.env['SEALPOST_TEST_SERVERS'];
+  const program = folder === undefined ? 'nats-server' : join(folder, 'nats/usr/sbin/nats-server');
+  const child = spawn(program, ['-c', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  });
+  let told = '';
+  // It is read on to the end: a server that cannot log ends.
+  child.stderr.on('data', (chunk) => (told += String(chunk)));
+  await eventually('NATS is ready', () => told.includes('Server is ready'));
+  return port;
+};
+
+const freePort = async (): Promise<number> => {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => void server.close(resolve));
+  return port;
+};
