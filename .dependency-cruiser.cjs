@@ -69,7 +69,7 @@ module.exports = {
           '^src/adapters/',
           '^src/engine\\.ts',
           '^src/(stores|coordination|backups|mailbox-link)\\.ts',
-          '^src/(time-of-day|metrics|surroundings|workers)\\.ts',
+          '^src/(time-of-day|metrics|migration|surroundings|workers)\\.ts',
         ],
       },
       to: { path: '^src/adapters/' },

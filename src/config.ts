@@ -116,6 +116,12 @@ export const loadEnvFile = (): void => {
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
 };
 
+/** Those of the environment that say which master key it is, for settings that are read from elsewhere. */
+export const masterKeySettings = ({ SEALPOST_MASTER_KEY, SEALPOST_MASTER_KEY_FILE }: Environment = process.env): Environment => ({
+  ...(SEALPOST_MASTER_KEY === undefined ? {} : { SEALPOST_MASTER_KEY }),
+  ...(SEALPOST_MASTER_KEY_FILE === undefined ? {} : { SEALPOST_MASTER_KEY_FILE }),
+});
+
 /** The settings that are set, as a file `.env` has them, without secrets. */
 export const settingsToKeep = (environment: Environment = process.env): string => withoutSecrets(environment);
 

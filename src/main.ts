@@ -11,6 +11,7 @@ import type { ReplayOptions } from './cli/replay.js';
 import type { BackupOptions } from './cli/backup.js';
 import type { RestoreOptions } from './cli/restore.js';
 import type { RepairOptions } from './cli/repair.js';
+import type { MigrateCliOptions } from './cli/migrate.js';
 import type { RetryOptions } from './cli/retry.js';
 import type { TeamOptions } from './cli/teams.js';
 import { version } from './version.js';
@@ -93,6 +94,14 @@ parked
   .argument('[ids...]', 'ids that `parked list` shows')
   .option('--all', 'everything that is parked')
   .action(async (ids: readonly string[], options: ReleaseParkedOptions) => (await import('./cli/parked.js')).releaseParked(ids, options));
+
+program
+  .command('migrate')
+  .description('copy log, keys and files to stores of another engine, while the service is stopped')
+  .requiredOption('--from <place>', 'data directory of the embedded engine, or a file of settings')
+  .requiredOption('--to <file>', 'file of settings like .env, which name the new stores')
+  .option('--one-at-a-time', 'wait for each event before the next, where a server does not keep the order')
+  .action(async (options: MigrateCliOptions) => (await import('./cli/migrate.js')).migrate(options));
 
 program
   .command('rebuild')

@@ -20,6 +20,8 @@ export type Verification = Readonly<{
   seals: number;
   head: number;
   seal: Seal | undefined;
+  /** The hashes of the events after the last seal. */
+  unsealed: readonly string[];
   finding: Finding | undefined;
 }>;
 
@@ -69,6 +71,7 @@ export const verifyLog = async (
     seals: progress.seals,
     head: progress.position,
     seal: progress.ledger,
+    unsealed: progress.unsealed.map(({ hash }) => hash),
     finding,
   });
   // Readers of the whole log begin after position 0 and would pass over what was slipped in before it.
@@ -151,7 +154,8 @@ const checkSeal = (progress: Progress, event: StoredEvent, at: At): Finding | un
   if (decoded.type === 'InstanceSeen') return undefined;
   const { position, count, root } = decoded.data;
   const from = progress.ledger?.position ?? 0;
-  const covered = progress.unsealed.filter((entry) => entry.position <= position);
+  // By their number and not by their positions: in a log that was copied from another engine a seal names the positions of that one.
+  const covered = progress.unsealed.slice(0, count);
   if (
     sealOf(
       progress.ledger,
@@ -166,7 +170,7 @@ const checkSeal = (progress: Progress, event: StoredEvent, at: At): Finding | un
     );
   }
   progress.ledger = evolveLedger(progress.ledger, decoded);
-  progress.unsealed = progress.unsealed.filter((entry) => entry.position > position);
+  progress.unsealed = progress.unsealed.slice(count);
   progress.seals += 1;
   return undefined;
 };

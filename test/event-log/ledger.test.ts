@@ -181,7 +181,7 @@ void t.test('gaps between positions are no finding where the store has them, and
   const sound = await verifyLog(gappy, undefined);
   t.match(sound, { events: 14, seals: 2, finding: undefined });
   t.equal((await verifyLog(gappy, sound.seal)).finding, undefined);
-  t.match((await verifyLog(store, undefined)).finding, { kind: 'seal-broken' }, 'the seals name the positions that the store gives');
+  t.equal((await verifyLog(store, undefined)).finding, undefined, 'a copy whose positions are others verifies, too');
   const all = [...store.events];
   const without = (index: number): void => void store.events.splice(0, store.events.length, ...all.toSpliced(index, 1));
   without(2);
