@@ -68,7 +68,7 @@ module.exports = {
           '^src/app\\.ts',
           '^src/adapters/',
           '^src/engine\\.ts',
-          '^src/(stores|coordination|backups|mailbox-link)\\.ts',
+          '^src/(stores|store-parts|coordination|running|backups|mailbox-link)\\.ts',
           '^src/(time-of-day|metrics|migration|surroundings|workers)\\.ts',
         ],
       },

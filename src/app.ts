@@ -24,7 +24,9 @@ import { watchCommits } from './health-watch.js';
 import { warnOfLog } from './log-health.js';
 import { openServiceHealth } from './service-health.js';
 import { begin } from './starting.js';
-import { diskOf, holdRole } from './stores.js';
+import { caughtUp, openProjecting, type Runners } from './projecting.js';
+import { holdRole } from './running.js';
+import { diskOf } from './stores.js';
 import { openServing } from './serving.js';
 import { sayImpliedDeletes } from './start-notices.js';
 import { bringToRest } from './stopping.js';
@@ -32,7 +34,7 @@ import { makeSupervisor } from './supervisor.js';
 import { openSurroundings, type Surroundings } from './surroundings.js';
 import { openClock, openTrust } from './time-of-day.js';
 import { version } from './version.js';
-import { makeWorkers, openRunners, type Runners } from './workers.js';
+import { makeWorkers } from './workers.js';
 
 export type App = Readonly<{
   server: FastifyInstance;
@@ -76,10 +78,11 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   await warnOfLog(engine);
   const clockTrust = await openTrust(config, engine, clock);
   const pendingKey = openFirstKeyFile(join(config.dataDir, 'first-key'));
-  await begin(engine, leasing, isServing ? pendingKey : undefined);
+  await begin(config, engine, leasing, isServing ? pendingKey : undefined);
   const surroundings = await openSurroundings(config, options, { ...engine, leases, metrics });
   forgetCopies = surroundings.mailbox?.mailbox.forgetCopies ?? forgetCopies;
-  const runners = await openRunners(engine, leasing);
+  const projecting = await openProjecting(config, engine, leasing);
+  const { runners } = projecting;
   const cutOff = cutOffOfAll();
 
   const stuck = openStuckWork();
@@ -88,7 +91,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
   const servingWorkers = isServing ? [serving.worker, watchBacklogsWorker(engine)] : [];
-  const health = openServiceHealth({ config, engine, leases, supervisor, stuck, runners, commits, clockTrust });
+  const health = openServiceHealth({ ...surroundings, config, engine, supervisor, stuck, runners, commits, clockTrust });
   let accepting = true;
   const parts = { ...engine, ...surroundings, runners, health: health.of(() => accepting) };
   const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });
@@ -101,8 +104,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     accepting = false;
     const whenProjected = (signal: AbortSignal) => caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
     await bringToRest({ supervisor, processing: workers.processing, server, limits: engine.limits, cutOff, whenProjected });
-    await surroundings.close();
-    await engine.close();
+    for (const part of [surroundings, projecting, leases, engine]) await part.close();
     lock.release();
   };
   let stopping: Promise<void> | undefined;
@@ -122,11 +124,6 @@ const cutOffOfAll = (): AbortController => {
   const cutOff = new AbortController();
   setMaxListeners(0, cutOff.signal);
   return cutOff;
-};
-
-const caughtUp = async ({ eventLog }: Engine, runners: Runners, signal: AbortSignal): Promise<void> => {
-  const head = await eventLog.head();
-  await Promise.all([...runners.values()].map((runner) => runner.caughtUp(head, signal)));
 };
 
 type ServingParts = Engine & Surroundings & Readonly<{ runners: Runners; writes: OwnWrites; health: HttpDeps['health'] }>;

@@ -12,7 +12,7 @@ import { isoTime } from './domain/ports/clock.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { LogNote, NotedKeys } from './domain/ports/log-note.js';
 import { DAY_MS } from './domain/time.js';
-import { placesOf } from './stores.js';
+import { localStores, placesOf } from './stores.js';
 import { makeDirectory } from './shared/directories.js';
 
 /** What a backup says of itself. `note` is the newest event of the log in it, or the newest that the keys in it have seen. */
@@ -21,13 +21,23 @@ export type Backup = Readonly<{ kind: 'log' | 'keys'; at: string; expiresAt?: st
 const NAMES = { log: 'events.db', keys: 'keys.db' } as const;
 const DESCRIPTION = 'backup.json';
 
+/** Throws where that store is on a server: what copies it, and puts it back, are the tools of that server. */
+export const assertOnThisMachine = (config: Config, kind: Backup['kind']): void => {
+  if (localStores(config)[kind]) return;
+  throw new Error(
+    `the ${kind} ${kind === 'log' ? 'is' : 'are'} at ${placesOf(config)[kind]}: back ${kind === 'log' ? 'it' : 'them'} up, and restore, with the tools of that server; ` +
+      'sealpost backup and sealpost restore are for what is in files of this machine. Keep the copies of the keys apart from those of the log, and for days only.',
+  );
+};
+
 /** The log first, then the files: whatever an event of the copy names is in the copy. Out: how many files there are. */
 export const backUpLog = async (config: Config, directory: string): Promise<Backup & Readonly<{ files: number }>> => {
+  assertOnThisMachine(config, 'log');
   begin(directory);
   const places = placesOf(config);
   const to = join(directory, NAMES.log);
   await copyDatabase({ from: places.log, to });
-  const files = await copyFiles({ from: places.files, to: join(directory, 'files') });
+  const files = localStores(config).files ? await copyFiles({ from: places.files, to: join(directory, 'files') }) : 0;
   const store = openSqliteEventStore({ file: to });
   const note = await noteOfLog(store);
   await store.close();
@@ -36,6 +46,7 @@ export const backUpLog = async (config: Config, directory: string): Promise<Back
 };
 
 export const backUpKeys = async (config: Config, directory: string, days: number): Promise<Backup> => {
+  assertOnThisMachine(config, 'keys');
   begin(directory);
   const to = join(directory, NAMES.keys);
   const nowMs = systemClock().now();
@@ -81,6 +92,7 @@ const asideOf = (file: string): string => `${file}.replaced`;
  * interrupted restore has left one there, that is the original.
  */
 export const placeBackup = async (config: Config, kind: Backup['kind'], directory: string): Promise<void> => {
+  assertOnThisMachine(config, kind);
   const file = placesOf(config)[kind];
   const aside = asideOf(file);
   const isKept = existsSync(aside);
@@ -90,7 +102,7 @@ export const placeBackup = async (config: Config, kind: Backup['kind'], director
     else renameSync(file + suffix, aside + suffix);
   }
   await copyDatabase({ from: join(directory, NAMES[kind]), to: file });
-  if (kind === 'log') await copyFiles({ from: join(directory, 'files'), to: placesOf(config).files });
+  if (kind === 'log' && localStores(config).files) await copyFiles({ from: join(directory, 'files'), to: placesOf(config).files });
 };
 
 export type Replaced = Readonly<{ log: EventStore | undefined; keys: NotedKeys | undefined; close: () => Promise<void> }>;
@@ -98,8 +110,9 @@ export type Replaced = Readonly<{ log: EventStore | undefined; keys: NotedKeys |
 /** What a restore has replaced, as far as it can be opened: a store that is damaged is often why there is a restore. */
 export const openReplaced = (config: Config): Replaced => {
   const places = placesOf(config);
-  const log = openedIfSound(asideOf(places.log), (file) => openSqliteEventStore({ file }));
-  const keys = openedIfSound(asideOf(places.keys), (file) => openNotedKeys({ file }));
+  const local = localStores(config);
+  const log = local.log ? openedIfSound(asideOf(places.log), (file) => openSqliteEventStore({ file })) : undefined;
+  const keys = local.keys ? openedIfSound(asideOf(places.keys), (file) => openNotedKeys({ file })) : undefined;
   return {
     log,
     keys,
@@ -121,8 +134,8 @@ const openedIfSound = <Store>(file: string, open: (file: string) => Store): Stor
 
 /** Deletes what restores have replaced. */
 export const forgetReplaced = (config: Config): void => {
-  for (const file of [placesOf(config).log, placesOf(config).keys])
-    for (const suffix of SUFFIXES) rmSync(asideOf(file) + suffix, { force: true });
+  for (const kind of ['log', 'keys'] as const)
+    if (localStores(config)[kind]) for (const suffix of SUFFIXES) rmSync(asideOf(placesOf(config)[kind]) + suffix, { force: true });
 };
 
 /** Where a log or keys stand already, their names. */

@@ -9,12 +9,10 @@ import { configurableLimits, defaultLimits, type Limits } from './domain/limits.
 import { parseAllowedHeaders } from './domain/message/header.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from './domain/write-level.js';
 import { nearest } from './shared/edit-distance.js';
-import { readUrls, type Urls } from './urls.js';
+import { roles, type Role } from './roles.js';
+import { assertTogether, readUrls, type Urls } from './urls.js';
 
 export { ConfigError } from './config-error.js';
-
-export const roles = ['http', 'process', 'project'] as const;
-export type Role = (typeof roles)[number];
 
 export type Config = Readonly<{
   port: number;
@@ -74,6 +72,9 @@ export const readConfig = (environment: Environment = process.env): Config => {
     text('SEALPOST_MASTER_KEY_FILE'),
     'SEALPOST_MASTER_KEY_FILE',
   );
+  const chosenRoles = readRoles(withDefault('SEALPOST_ROLES'));
+  const urls = readUrls(text, dataDir);
+  assertTogether(urls, chosenRoles, masterKey !== undefined);
   const scheme = tls === undefined ? 'http' : 'https';
   const shownHost = host.includes(':') ? `[${host}]` : host;
   return {
@@ -81,12 +82,12 @@ export const readConfig = (environment: Environment = process.env): Config => {
     host,
     publicUrl: (text('SEALPOST_PUBLIC_URL') ?? `${scheme}://${shownHost}:${port}`).replace(/\/+$/, ''),
     dataDir,
-    roles: readRoles(withDefault('SEALPOST_ROLES')),
+    roles: chosenRoles,
     logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
     metrics: readMetrics(text('SEALPOST_METRICS_PORT'), withDefault('SEALPOST_METRICS_HOST')),
     masterKey,
     masterKeyFile: join(dataDir, 'master.key'),
-    urls: readUrls(text, dataDir),
+    urls,
     smtp: readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL')),
     dkim: readDkim(text),
     retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),

@@ -8,7 +8,8 @@ import type { Config } from './config.js';
 import { openEngine, type Engine } from './engine.js';
 import { unreadableEvents } from './event-log/unreadable-events.js';
 import { checkable } from './starting.js';
-import { damageOfFile, databaseFiles, isRunning, placesOf } from './stores.js';
+import { isRunning } from './running.js';
+import { damageOfFile, databaseFiles, localStores, placesOf } from './stores.js';
 
 /** `help` says what to do; absent where all is well, or where the sentence itself says it. */
 export type Check = Readonly<{ level: 'ok' | 'warning' | 'fault'; name: string; says: string; help?: string }>;
@@ -24,10 +25,11 @@ export async function* examine(config: Config): AsyncGenerator<Check> {
     yield fault('data', `${config.dataDir} does not exist`, 'start the service once, or name the right directory in SEALPOST_DATA_DIR');
     return;
   }
-  yield ok('service', isRunning(config) ? `one delivers from ${config.dataDir}` : `none delivers from ${config.dataDir} now`);
+  yield await serviceCheck(config);
   yield* directoryChecks(config);
   const { log, keys } = placesOf(config);
-  if (!existsSync(log) && !existsSync(keys)) {
+  const local = localStores(config);
+  if (local.log && local.keys && !existsSync(log) && !existsSync(keys)) {
     yield fault('log', `${log} does not exist, nor do keys`, 'start the service once, or restore a backup (sealpost restore)');
     return;
   }
@@ -43,6 +45,15 @@ const fault = (name: string, says: string, help?: string): Check => ({
   says,
   ...(help === undefined ? {} : { help }),
 });
+
+const serviceCheck = async (config: Config): Promise<Check> => {
+  const place = localStores(config).log ? config.dataDir : placesOf(config).log;
+  try {
+    return ok('service', (await isRunning(config)) ? `one delivers from ${place}` : `none delivers from ${place} now`);
+  } catch (thrown) {
+    return fault('service', thrown instanceof Error ? thrown.message : 'nobody can tell whether one runs');
+  }
+};
 
 function* directoryChecks({ dataDir }: Config): Generator<Check> {
   const isPrivate = (statSync(dataDir).mode & 0o077) === 0;

@@ -65,7 +65,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const clock = options.clock ?? systemClock();
   const logger = options.logger ?? openLogger({ level: config.logLevel });
   const [ids, { limits }] = [systemIds(), config];
-  const stores = await openStores(config, logger, options.rewrapsKeys);
+  const stores = await openStores(config, { clock, logger }, options.rewrapsKeys);
   const { files } = stores;
   const { onAppended, codec = makeCodec(eventVersions, config.writeEvents) } = options;
   const { wrapStore = same, wrapKeys = same, wrapRenderer = same, wrapGenerator = same } = options;

@@ -67,7 +67,7 @@ export const watchCommits = (clock: Clock): CommitWatch => {
       if (lastMs === Number.NEGATIVE_INFINITY) return [];
       const code = clock.monotonic() - lastMs < REFUSED_FOR_MS ? 'COMMITS_FAIL' : 'COMMITS_FAILED';
       const what = refusedMs === undefined ? 'no new key could be kept' : 'the log did not take the last events that were appended';
-      return [{ code, message: `${what}; the disk is full or refuses` }];
+      return [{ code, message: `${what}; the disk is full or refuses, or the server is away` }];
     },
   };
 };
@@ -84,6 +84,8 @@ export type HealthWatchDeps = Readonly<{
   /** Whether any process has the lease under which mail is delivered; absent where this one delivers. */
   isDelivered?: () => Promise<boolean>;
   commits: Pick<CommitWatch, 'noted'>;
+  /** Whether rates are counted for all processes at this moment; absent where each counts by itself anyway. */
+  limiterMode?: () => 'shared' | 'per-process';
 }>;
 
 export type HealthWatch = Readonly<{ worker: Worker; noted: () => readonly HealthReason[] }>;
@@ -95,7 +97,7 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
   let lastHead = 0;
   let isDelivered = true;
 
-  const current = (): readonly HealthReason[] => [...deps.commits.noted(), ...clockReasons(deps), ...found];
+  const current = (): readonly HealthReason[] => [...deps.commits.noted(), ...clockReasons(deps), ...limiterReasons(deps), ...found];
 
   /** Each reason has one line when it begins and one when it ends. */
   const tell = (): void => {
@@ -137,6 +139,11 @@ const nobodyDelivers: HealthReason = {
   code: 'NOBODY_DELIVERS',
   message: 'no process with the role `process` runs beside this one: mail is accepted and waits',
 };
+
+const limiterReasons = ({ limiterMode }: HealthWatchDeps): readonly HealthReason[] =>
+  limiterMode?.() === 'per-process'
+    ? [{ code: 'LIMITER_AWAY', message: 'the server of the limiter does not answer: each process counts requests by itself' }]
+    : [];
 
 const lagReasons = (behind: number): readonly HealthReason[] =>
   behind === 0 ? [] : [{ code: 'READ_MODELS_BEHIND', message: `${behind} read models are more than 10 seconds behind the log` }];

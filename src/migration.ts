@@ -16,7 +16,7 @@ import { copyLog, CopyBroken, nothingCopied, type Copied } from './event-log/cop
 import { verifyLog, type Verification } from './event-log/verification.js';
 import { loadState } from './commands/command-handler.js';
 import { evolveLedger, sealOf, type LedgerState } from './event-log/ledger.js';
-import { holdStopped } from './stores.js';
+import { holdStopped } from './running.js';
 import { withoutCredentials } from './shared/credentials.js';
 import { pathOf } from './urls.js';
 
@@ -72,7 +72,7 @@ export type MigrateOptions = Readonly<{ from: Config; to: Config; oneAtATime: bo
 export const migrate = async (options: MigrateOptions): Promise<Migrated> => {
   const { from, to } = options;
   assertOther(from, to);
-  const lock = holdStopped(from);
+  const lock = await holdStopped(from);
   try {
     const source = await openEngine({ ...from, logLevel: 'silent' });
     try {
@@ -81,7 +81,7 @@ export const migrate = async (options: MigrateOptions): Promise<Migrated> => {
       await source.close();
     }
   } finally {
-    lock.release();
+    await lock.release();
   }
 };
 

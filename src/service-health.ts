@@ -1,6 +1,7 @@
 /** What a running service knows of its health, put together for the endpoint. */
 import type { ClockTrust } from './clock-trust.js';
 import type { Config } from './config.js';
+import type { OpenLimiter } from './coordination.js';
 import type { Health, Worker, WorkerHealth } from './domain/ports/worker.js';
 import type { Leases } from './domain/ports/lease.js';
 import type { Engine } from './engine.js';
@@ -22,6 +23,7 @@ export type ServiceHealthDeps = Readonly<{
   runners: ReadonlyMap<string, Runner>;
   commits: CommitWatch;
   clockTrust: ClockTrust;
+  limiter: OpenLimiter;
 }>;
 
 export type ServiceHealth = Readonly<{
@@ -39,6 +41,7 @@ export const openServiceHealth = ({
   runners,
   commits,
   clockTrust,
+  limiter,
 }: ServiceHealthDeps): ServiceHealth => {
   const watch = openHealthWatch({
     ...engine,
@@ -48,6 +51,7 @@ export const openServiceHealth = ({
     leapMs: clockTrust.leapMs,
     commits,
     ...(config.roles.includes('process') ? {} : { isDelivered: async () => (await leases.read(DISPATCH_LEASE)) !== undefined }),
+    limiterMode: () => limiter.mode?.() ?? 'shared',
   });
   return {
     worker: watch.worker,

@@ -4,7 +4,8 @@ import { underAnyLease, type LeaseDeps } from './processors/lease.js';
 
 /** As many processes may serve one set of stores. */
 const SERVERS_MAX = 64;
-const names = Array.from({ length: SERVERS_MAX }, (_, index) => `http-${index + 1}`);
+/** Each serving process holds one of these leases. */
+export const servingLeases: readonly string[] = Array.from({ length: SERVERS_MAX }, (_, index) => `http-${index + 1}`);
 
 export type Serving = Readonly<{
   /** Holds the lease until it is stopped. */
@@ -27,14 +28,14 @@ export const openServing = (deps: LeaseDeps, follow: (signal: AbortSignal) => Pr
     worker: {
       name: 'serving',
       run: (stop) =>
-        underAnyLease(deps, names, stop, async ({ signal }) => {
+        underAnyLease(deps, servingLeases, stop, async ({ signal }) => {
           seen();
           await follow(signal);
         }),
     },
     alone: async () => {
       try {
-        const held = await Promise.all(names.map((name) => deps.leases.read(name)));
+        const held = await Promise.all(servingLeases.map((name) => deps.leases.read(name)));
         return held.every((lease) => lease === undefined || lease.holder === deps.worker);
       } catch {
         return false;

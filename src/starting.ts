@@ -3,7 +3,9 @@ import { assertStoresAgree, type CheckDeps } from './commands/check-stores.js';
 import { firstStart, firstTeam } from './commands/first-start.js';
 import { noteLog } from './commands/log-notes.js';
 import type { PendingFirstKey } from './domain/ports/first-key.js';
+import type { Config } from './config.js';
 import type { Engine } from './engine.js';
+import { assertMayServe } from './running.js';
 import { underLease, type LeaseDeps } from './processors/lease.js';
 import { makeProjections } from './projections/index.js';
 import { checkpointsOf } from './projections/rebuild.js';
@@ -22,8 +24,9 @@ export const assertWholeEngine = (engine: Engine): Promise<void> => assertStores
  * The same, then finishes a first start; closes engine and leases where it throws. `pendingKey` is where the first key waits, absent in a
  * process that serves no requests.
  */
-export const begin = async (engine: Engine, leasing: LeaseDeps, pendingKey: PendingFirstKey | undefined): Promise<void> => {
+export const begin = async (config: Config, engine: Engine, leasing: LeaseDeps, pendingKey: PendingFirstKey | undefined): Promise<void> => {
   try {
+    await assertMayServe(config, leasing.leases);
     await assertWholeEngine(engine);
     await firstStartOnce(engine, leasing, pendingKey);
     await noteOrWarn(engine);

@@ -4,11 +4,10 @@ import { openSmtpMailer } from './adapters/mail/smtp.js';
 import { openMailbox, type OpenMailbox } from './adapters/mailbox/mailbox.js';
 import { openBodyChecks } from './adapters/render/workers/body-checks.js';
 import type { Config } from './config.js';
-import { openBus, openLimiter } from './coordination.js';
+import { openBus, openLimiter, type OpenLimiter } from './coordination.js';
 import type { BodyChecks } from './domain/ports/body-checks.js';
 import type { Bus } from './domain/ports/bus.js';
 import type { Leases } from './domain/ports/lease.js';
-import type { Limiter } from './domain/ports/limiter.js';
 import type { Mailer } from './domain/ports/mailer.js';
 import type { Engine } from './engine.js';
 import { mailboxTokenOf } from './mailbox-link.js';
@@ -21,7 +20,7 @@ export type Surroundings = Readonly<{
   mailboxToken: string | undefined;
   mailer: Mailer;
   bus: Bus;
-  limiter: Limiter;
+  limiter: OpenLimiter;
   bodyChecks: BodyChecks;
   metrics: Metrics;
   close: () => Promise<void>;
@@ -57,7 +56,6 @@ export const openSurroundings = async (
       await mailbox?.close();
       await bus.close();
       await limiter.close();
-      await leases.close();
     },
   };
 };

@@ -176,7 +176,8 @@ await t.test('each fault stops the start with a sentence that names the setting'
 
 await t.test('a fault never shows a secret', async (t) => {
   for (const environment of [
-    { SEALPOST_READ_MODELS_URL: 'mongodb://user:hunter2@h/db' },
+    { SEALPOST_READ_MODELS_URL: 'mongo://user:hunter2@h/db' },
+    { SEALPOST_READ_MODELS_URL: 'mongodb:///user:hunter2@h/db' },
     { SEALPOST_SMTP_URL: 'imap://user:hunter2@h' },
     { SEALPOST_EVENT_STORE_URL: 'mysql://user:p/hunter2@h' },
     { SEALPOST_EVENT_STORE_URL: 'mysql://user:p@hunter2@h' },
@@ -215,4 +216,47 @@ await t.test('headers that instruct the relay are allowed by name, or by the beg
     ['X-*-Tag', /is no name of a header/],
   ] as const)
     t.match(faultOf({ SEALPOST_ALLOWED_RELAY_HEADERS: value }), fault, value);
+});
+
+const onServers: Environment = {
+  SEALPOST_EVENT_STORE_URL: 'esdb://log:2113?tls=false',
+  SEALPOST_KEYS_URL: 'mongodb://user:hunter2@db/sealpost',
+  SEALPOST_FILES_URL: 'mongodb://db/sealpost',
+  SEALPOST_BUS_URL: 'nats://bus:4222',
+  SEALPOST_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+};
+
+await t.test('each part may be on a server; the leases follow the keys where other machines share the log', async (t) => {
+  const { urls } = readConfig(onServers);
+  t.equal(urls.eventStore, 'esdb://log:2113?tls=false');
+  t.equal(urls.leases, urls.keys);
+  t.equal(readConfig({ ...onServers, SEALPOST_LEASES_URL: 'mongodb+srv://other/x' }).urls.leases, 'mongodb+srv://other/x');
+  for (const [name, value] of [
+    ['SEALPOST_EVENT_STORE_URL', 'esdb+discover://a:2113,b:2113'],
+    ['SEALPOST_EVENT_STORE_URL', 'kurrentdb://h'],
+    ['SEALPOST_READ_MODELS_URL', 'mongodb+srv://h/db'],
+    ['SEALPOST_FILES_URL', 'mongodb://h'],
+    ['SEALPOST_LEASES_URL', 'mongodb://h'],
+    ['SEALPOST_BUS_URL', 'tls://h:4222'],
+    ['SEALPOST_LIMITER_URL', 'rediss://h'],
+  ] as const)
+    t.ok(Object.values(readConfig({ [name]: value }).urls).includes(value), `${name}=${value} beside the parts of this machine`);
+  t.match(readConfig({ SEALPOST_EVENT_STORE_URL: 'esdb://log' }).urls.leases, /^sqlite:/, 'the keys tie this log to this machine');
+});
+
+await t.test('parts that cannot work together are refused, with a sentence', async (t) => {
+  const { SEALPOST_MASTER_KEY: _, ...withoutMaster } = onServers;
+  for (const [environment, sentence] of [
+    [withoutMaster, /^SEALPOST_KEYS_URL names a server.*SEALPOST_MASTER_KEY_FILE/],
+    [{ ...onServers, SEALPOST_LEASES_URL: 'sqlite:./x' }, /^SEALPOST_LEASES_URL=sqlite:.* is seen on this machine alone/],
+    [{ ...onServers, SEALPOST_FILES_URL: '' }, /^SEALPOST_FILES_URL is a directory of this machine/],
+    [{ ...onServers, SEALPOST_BUS_URL: '', SEALPOST_ROLES: 'process' }, /^SEALPOST_ROLES=process splits the work.*nats:/],
+    [{ ...onServers, SEALPOST_BUS_URL: '', SEALPOST_ROLES: 'http,project' }, /^SEALPOST_ROLES=http,project splits the work/],
+    [{ SEALPOST_BUS_URL: 'nats:' }, /^SEALPOST_BUS_URL=nats: names no server; write for example nats:/],
+    [{ SEALPOST_LIMITER_URL: 'redis://' }, /^SEALPOST_LIMITER_URL=redis:\/\/ names no server/],
+  ] as const) {
+    t.match(faultOf(environment), sentence);
+    t.notMatch(faultOf(environment), 'hunter2');
+  }
+  t.ok(readConfig({ ...onServers, SEALPOST_BUS_URL: '' }), 'one process for everything needs no bus that others see');
 });

@@ -19,6 +19,7 @@ const opened = (t: Test) => {
     position: 0,
     leapMs: 0,
     isDelivered: true,
+    mode: 'shared' as 'shared' | 'per-process',
   };
   const deps: HealthWatchDeps = {
     clock,
@@ -30,6 +31,7 @@ const opened = (t: Test) => {
     leapMs: () => facts.leapMs,
     isDelivered: async () => facts.isDelivered,
     commits: watchCommits(clock),
+    limiterMode: () => facts.mode,
   };
   const watch = openHealthWatch(deps);
   const end = new AbortController();
@@ -132,4 +134,13 @@ void t.test('a log that refuses makes the service unavailable for a moment, and 
   const event = { eventId: '1', type: 'A.v1', data: '{}', metadata: '{}', sealed: undefined, hash: 'h' };
   t.match(await store.append('email-1', -1, [event]), { kind: 'done' });
   t.same(codes(), []);
+});
+
+void t.test('a limiter that counts in each process is noted while it lasts', async (t) => {
+  const { facts, look } = opened(t);
+  t.same(await look(), []);
+  facts.mode = 'per-process';
+  t.same(await look(), ['LIMITER_AWAY']);
+  facts.mode = 'shared';
+  t.same(await look(), []);
 });

@@ -1,6 +1,7 @@
 /** `sealpost backup DIRECTORY`: a consistent copy of the log with its files, or of the keys, while the service runs. */
 import { backUpKeys, backUpLog } from '../backups.js';
 import { readConfig } from '../config.js';
+import { localStores, placesOf } from '../stores.js';
 import { print } from './output.js';
 
 export type BackupOptions = Readonly<{ keys?: boolean; days?: string }>;
@@ -13,9 +14,8 @@ export const backup = async (directory: string, { keys, days }: BackupOptions): 
   if (keys !== true) {
     if (days !== undefined) throw new Error('--days goes with --keys; a backup of the log does not expire');
     const { note, files } = await backUpLog(config, directory);
-    print(
-      `${directory}: the log up to position ${note?.position ?? 0}, and ${files} files. Keep the keys apart: sealpost backup --keys DIRECTORY`,
-    );
+    const ofFiles = localStores(config).files ? `and ${files} files` : `without the files, which are at ${placesOf(config).files}`;
+    print(`${directory}: the log up to position ${note?.position ?? 0}, ${ofFiles}. Keep the keys apart: sealpost backup --keys DIRECTORY`);
     return;
   }
   const kept = Number(days ?? DAYS_DEFAULT);

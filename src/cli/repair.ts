@@ -1,6 +1,6 @@
 /** `sealpost repair STORE`: what the sentence of a refused start names. */
 import { checkStores, type StoreFaultCode, type StoreFinding } from '../commands/check-stores.js';
-import { acceptFilesAsTheyAre, acceptKeysAsTheyAre, acceptLogAsItIs, assertMayGiveUp } from '../commands/repair.js';
+import { acceptFilesAsTheyAre, acceptKeysAsTheyAre, acceptLogAsItIs, assertMayGiveUp, noteIn } from '../commands/repair.js';
 import { readConfig } from '../config.js';
 import { makeProjections } from '../projections/index.js';
 import { rebuildProjection } from '../projections/rebuild.js';
@@ -60,5 +60,6 @@ const repairReadModels = async (): Promise<void> => {
       const events = await rebuildProjection(projection, engine);
       print(`${projection.name}: made anew from ${events} events`);
     }
+    await noteIn(engine, engine.noted.readModels);
   });
 };

@@ -1,5 +1,14 @@
 /** `sealpost restore [DIRECTORY] [--keys DIRECTORY]`: puts backups in their place on a stopped service. */
-import { forgetReplaced, isExpired, openReplaced, placeBackup, readBackup, storesThere, type Backup } from '../backups.js';
+import {
+  assertOnThisMachine,
+  forgetReplaced,
+  isExpired,
+  openReplaced,
+  placeBackup,
+  readBackup,
+  storesThere,
+  type Backup,
+} from '../backups.js';
 import { checkStores } from '../commands/check-stores.js';
 import { acceptLogAsItIs, assertMayGiveUp, noteIn } from '../commands/repair.js';
 import { destroyAsDeletedIn, destroyAsIn, endOfReplaced } from '../commands/restore.js';
@@ -18,6 +27,7 @@ export const restore = (directory: string | undefined, options: RestoreOptions):
   withStopped(async () => {
     const config = readConfig();
     const given = backupsGiven(directory, options.keys);
+    for (const { kind } of given) assertOnThisMachine(config, kind);
     assertUsable(config, given, options);
     if (given.some(({ kind }) => kind === 'log')) assertMayGiveUp(config.writeEvents);
     for (const { kind, directory } of given) await placeBackup(config, kind, directory);

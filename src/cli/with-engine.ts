@@ -4,7 +4,7 @@ import { readConfig } from '../config.js';
 import type { TeamId } from '../domain/ids.js';
 import { openEngine, type Engine } from '../engine.js';
 import { assertWholeEngine } from '../starting.js';
-import { holdStopped } from '../stores.js';
+import { holdStopped } from '../running.js';
 import { endWhenNobodyReads } from './output.js';
 
 /** The same where the service may not run meanwhile. */
@@ -12,11 +12,11 @@ export const withStoppedEngine = (work: (engine: Engine) => Promise<void>): Prom
 
 /** Does the work while no service can start. */
 export const withStopped = async (work: () => Promise<void>): Promise<void> => {
-  const lock = holdStopped(readConfig());
+  const held = await holdStopped(readConfig());
   try {
     await work();
   } finally {
-    lock.release();
+    await held.release();
   }
 };
 

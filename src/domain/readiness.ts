@@ -20,6 +20,7 @@ export const healthCodes = {
   QUEUE_OLD: 'degraded',
   READ_MODELS_BEHIND: 'degraded',
   DISK_LOW: 'degraded',
+  LIMITER_AWAY: 'degraded',
 } as const;
 
 export type HealthCode = keyof typeof healthCodes;

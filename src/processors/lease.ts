@@ -115,3 +115,6 @@ const keepRenewed = async (deps: LeaseDeps, lease: Lease, surelyUntilMs: number,
 
 /** The name of the lease that a worker of a processor holds, so that others can tell whether its attempts are under way. */
 export const workerLease = (processor: string, worker: string): string => `worker-${worker}-${processor}`;
+
+/** The name of the lease under which a projection is kept up with the log. */
+export const projectionLease = (projection: string): string => `project-${projection}`;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
-import { holdStopped } from '../../src/stores.js';
+import { holdStopped } from '../../src/running.js';
 import { sendBody, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { runCommand } from '../support/server-process.js';
@@ -154,8 +154,8 @@ await t.test('repair and restore stop before a service of any role, and no servi
       { code: 0, stdout: /There is nothing to repair here/ },
       roles,
     );
-    const stopped = holdStopped(readConfig({ SEALPOST_DATA_DIR: dataDir }));
+    const stopped = await holdStopped(readConfig({ SEALPOST_DATA_DIR: dataDir }));
     await t.rejects(startTestApp({ dataDir, settings }), { message: /repair or restore/ }, roles);
-    stopped.release();
+    await stopped.release();
   }
 });
