@@ -12,6 +12,7 @@ const benchmarks = {
   render: 'rendering an order confirmation, against the same by hand (some seconds)',
   documents: 'PDF and Excel files, against pdfmake and exceljs by hand, and send calls beside them (some 2 minutes)',
   rebuild: 'rebuilding the read model of 100,000 emails, against a raw scan of the log (some 4 minutes)',
+  'event-store': 'appending to and reading from EventStoreDB, against the bare client library (some 30 seconds)',
   lists: 'lists and searches over a million emails (some 6 minutes)',
   memory: 'memory at rest, and with 100,000 emails waiting (some 2 minutes)',
 } as const;

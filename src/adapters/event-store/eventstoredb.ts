@@ -47,13 +47,13 @@ export const openEventStoreDb = async ({ url, clock, logger, times }: EventStore
   const names = streamNames(parsed.prefix);
   const connection = openConnection({ url: parsed, clock, connectMs });
   const appends = openAppends({ connection, clock, timeoutMs: appendMs });
-  const reading = openReading({ connection, names, clock, shortMs: readMs, stillMs });
+  const reading = openReading({ connection, names, clock, shortMs: readMs, stillMs, known: () => watch.head().position });
   const closed = new AbortController();
-  const watch = openHeadWatch(reading.head, clock, closed.signal);
+  const watch: HeadWatch = openHeadWatch(() => reading.head(), clock, closed.signal);
   const types = openTypeNotes({ appends, reading, names });
   const append = appender({ appends, reading, names, watch, types });
   try {
-    watch.note(await reading.head());
+    watch.note(await reading.head(true));
     await types.all();
   } catch (fault) {
     await connection.close();
@@ -73,7 +73,7 @@ export const openEventStoreDb = async ({ url, clock, logger, times }: EventStore
     head: async () => {
       const head = await reading.head();
       watch.note(head);
-      return head;
+      return head.position;
     },
     types: types.all,
     close: async () => {
@@ -107,7 +107,7 @@ const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventS
   };
 
   const done = async (stream: string, events: readonly EventToStore[], revision: number, position: Position): Promise<AppendOutcome> => {
-    watch.note(position);
+    watch.note({ position, stream });
     await types.note({ stream, types: events.map(({ type }) => type), lastRevision: revision, lastPosition: position });
     return { kind: 'done', revision, position };
   };
@@ -129,7 +129,7 @@ const appender = ({ appends, reading, names, watch, types }: AppendDeps): EventS
     const size = toSend.reduce((sum, event) => sum + sizeOf(event), 0);
     if (size > APPEND_BYTES_MAX)
       throw new AppendRefused(`the events of one append have ${size} bytes, more than the ${APPEND_BYTES_MAX} that an event store takes`);
-    const newestBefore = watch.head();
+    const newestBefore = watch.head().position;
     const answer = await appends.append({ stream: names.atServer(stream), expectedRevision, events: toSend });
     switch (answer.kind) {
       case 'done': {

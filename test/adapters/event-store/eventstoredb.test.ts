@@ -225,3 +225,23 @@ void t.test('the place just before an event is one from which that event is read
   t.same(await takeEvents(store.subscribeAll(before, { signal, batchSize: 1 }), 2), [second, third]);
   t.same(await takeEvents(store.subscribeAll(before, { signal, kinds: ['email'] }), 2), [second, third]);
 });
+
+void t.test('a server that ends filtered readings early, or finds nothing at once, hides no event', async (t) => {
+  const log = openServerLog();
+  const server = await openStandIn({ log, readsEndAfter: 10 });
+  t.teardown(server.close);
+  const store = await openAt(server.url);
+  t.teardown(() => store.close());
+  for (let index = 0; index < 60; index += 1) await store.append(`${index % 30 === 5 ? 'template' : 'email'}-${index}`, -1, [anEvent('x')]);
+  for (let index = 0; index < 30; index += 1)
+    log.append('order-1', 'any', [
+      { id: `${index}`, type: 'Order', contentType: 'text', data: new Uint8Array(3), meta: new Uint8Array(0) },
+    ]);
+  const all = await takeEvents(store.readAll(0), 99);
+  t.equal(all.length, 60);
+  t.equal(await store.head(), all.at(-1)!.position);
+  t.equal((await takeEvents(store.readAll(0, { kinds: ['template'] }), 99)).length, 2);
+  const again = await openAt(server.url);
+  t.teardown(() => again.close());
+  t.equal(await again.head(), all.at(-1)!.position, 'a log behind many events of others is not taken for empty');
+});

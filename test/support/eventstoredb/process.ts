@@ -15,15 +15,20 @@ export type StandInProcess = Readonly<{
   start: () => Promise<void>;
 }>;
 
-export const startStandInProcess = async (file: string): Promise<StandInProcess> => {
+/** In: the file that keeps its log; where absent, the log goes with the process. */
+export const startStandInProcess = async (file?: string): Promise<StandInProcess> => {
   let child: ChildProcess | undefined;
   let url = '';
   const start = async (): Promise<void> => {
     const port = url === '' ? '0' : new URL(url.replace('esdb:', 'http:')).port;
     // The test runner's loader would come along into the process: a shell takes it out.
-    child = spawn('sh', ['-c', 'unset NODE_OPTIONS; exec "$0" "$@"', process.execPath, mainFile, port, file], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    child = spawn(
+      'sh',
+      ['-c', 'unset NODE_OPTIONS; exec "$0" "$@"', process.execPath, mainFile, port, ...(file === undefined ? [] : [file])],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     let said = '';
     for await (const text of child.stdout!.setEncoding('utf8')) {
       said += String(text);

@@ -10,13 +10,14 @@ const BACKWARDS = 1;
 const FAILED_PRECONDITION = 9;
 const UNKNOWN = 2;
 
-export const answerRead = async (log: ServerLog, call: ReadCall): Promise<void> => {
+/** `endsAfter`: a filtered reading ends when it has looked at so many events. */
+export const answerRead = async (log: ServerLog, call: ReadCall, endsAfter = Number.POSITIVE_INFINITY): Promise<void> => {
   call.setMaxListeners(0);
   const options = call.request.getOptions()!;
   const output = outputOf(call);
   if (options.hasSubscription()) await output.put(confirmation());
   if (options.hasStream()) await readStream(log, call, options, output);
-  else await readAll(log, call, options, output);
+  else await readAll(log, call, options, { ...output, endsAfter });
 };
 
 type Output = Readonly<{ put: (response: ReadResp) => Promise<void>; isStopped: () => boolean; more: (log: ServerLog) => Promise<void> }>;
@@ -66,7 +67,12 @@ const readStream = async (log: ServerLog, call: ReadCall, options: ReadReq.Optio
   }
 };
 
-const readAll = async (log: ServerLog, call: ReadCall, options: ReadReq.Options, output: Output): Promise<void> => {
+const readAll = async (
+  log: ServerLog,
+  call: ReadCall,
+  options: ReadReq.Options,
+  output: Output & Readonly<{ endsAfter: number }>,
+): Promise<void> => {
   const isLive = options.hasSubscription();
   const filter = filterOf(options);
   const step = options.getReadDirection() === BACKWARDS ? -1 : 1;
@@ -82,6 +88,7 @@ const readAll = async (log: ServerLog, call: ReadCall, options: ReadReq.Options,
         await output.put(eventMessage(event, true));
       }
       considered += 1;
+      if (!isLive && filter !== undefined && considered >= output.endsAfter) return void call.end();
       if (isLive && filter !== undefined && considered % filter.window === 0) await output.put(checkpoint(event.position));
     }
     if (!isLive || output.isStopped()) return void call.end();

@@ -39,6 +39,8 @@ export type StandInOptions = Readonly<{
   fate?: (append: Readonly<{ stream: string; client: string }>) => AppendFate;
   /** The address of the leader, where this node is not it. */
   leader?: () => Readonly<{ host: string; port: number }> | undefined;
+  /** A filtered reading ends after so many events were looked at, as a server's may. */
+  readsEndAfter?: number;
   /** Speaks TLS with this certificate, and takes these credentials alone. */
   tls?: Readonly<{ key: Buffer; certificate: Buffer; user: string; password: string }>;
   /** The nodes of the cluster, as gossip tells of them. */
@@ -56,7 +58,7 @@ export const openStandIn = async (options: StandInOptions): Promise<StandIn> => 
     read: (call: ReadCall) => {
       if (isForeign(options, call.metadata)) return void call.emit('error', callError(16, 'unauthenticated'));
       if (isRefused(options, call.metadata)) return void call.emit('error', notLeader(options));
-      answerRead(options.log, call).catch((error: Error) => call.emit('error', error));
+      answerRead(options.log, call, options.readsEndAfter).catch((error: Error) => call.emit('error', error));
     },
     batchAppend: (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>) => {
       if (isForeign(options, call.metadata)) return void call.emit('error', callError(16, 'unauthenticated'));

@@ -91,7 +91,7 @@ const readyConnections = ({ url, clock, connectMs }: ConnectionOptions) => {
   let failure: Readonly<{ error: EventStoreAway; atMs: number }> | undefined;
   let isClosed = false;
   const away = (cause?: unknown): EventStoreAway =>
-    new EventStoreAway(`the event store at ${url.shown} cannot be reached${because(cause)}`, { cause });
+    new EventStoreAway(`SEALPOST_EVENT_STORE_URL: the event store at ${url.shown} cannot be reached${because(cause)}`, { cause });
 
   const connect = async (): Promise<Made> => {
     const using = (client ??= clientOf(url, (generation += 1)));

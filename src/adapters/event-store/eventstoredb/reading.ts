@@ -14,13 +14,21 @@ export type ReadingDeps = Readonly<{
   /** How long a short read may take, and a long one may stand still. */
   shortMs: number;
   stillMs: number;
+  /** How far the log is known to go. */
+  known: () => Position;
 }>;
+
+/** The newest event of the log that is known: its position and stream; position 0 of an empty log. */
+export type Head = Readonly<{ position: Position; stream: string }>;
 
 export type Reading = Readonly<{
   stream: (atServer: string, from: number | 'end', countMax?: number) => Promise<readonly StoredEvent[]>;
-  /** The events after `after`, at most `countMax`. */
-  some: (after: Position, kinds: readonly string[] | undefined, countMax: number) => Promise<readonly StoredEvent[]>;
-  head: () => Promise<Position>;
+  /** `isCertain`: where the server finds nothing, everything is looked at here. */
+  head: (isCertain?: boolean) => Promise<Head>;
+  /** The event that stands just after a place before an event; undefined where the place is none. */
+  justAfter: (place: Position) => Promise<StoredEvent | undefined>;
+  /** Whether it is certain that no event of these kinds stands after `after` up to that head. */
+  isClear: (after: Position, kinds: readonly string[], upTo: Head) => Promise<boolean>;
   all: (after: Position, options: ReadLogOptions) => AsyncGenerator<EventBatch>;
 }>;
 
@@ -31,10 +39,14 @@ const RETRY_FOR_MS = 1_000;
 const never = new AbortController().signal;
 
 export const openReading = (deps: ReadingDeps): Reading => {
-  const { connection, names, clock, shortMs } = deps;
+  const { connection, names, clock, shortMs, known } = deps;
 
   /** The whole answer; a connection that breaks off is made again while there is time. */
-  const short = async (request: ReadReq, shown: (stream: string) => string | undefined): Promise<readonly StoredEvent[]> => {
+  const short = async (
+    request: ReadReq,
+    shown: (stream: string) => string | undefined,
+    isEnough: (event: StoredEvent) => boolean = () => false,
+  ): Promise<readonly StoredEvent[]> => {
     const begunMs = clock.monotonic();
     const untilMs = begunMs + shortMs;
     for (;;) {
@@ -44,7 +56,9 @@ export const openReading = (deps: ReadingDeps): Reading => {
         for await (const response of connection.read(request, { timeoutMs })) {
           const recorded = recordedIn(response);
           const stream = recorded && shown(recorded.stream);
-          if (recorded !== undefined && stream !== undefined) events.push(toStoredEvent({ ...recorded, stream }));
+          if (recorded === undefined || stream === undefined) continue;
+          events.push(toStoredEvent({ ...recorded, stream }));
+          if (isEnough(events.at(-1)!)) break;
         }
         return events;
       } catch (error) {
@@ -54,39 +68,45 @@ export const openReading = (deps: ReadingDeps): Reading => {
     }
   };
 
-  const head = async (): Promise<Position> => {
-    const [last] = await short(readAllRequest({ prefixes: names.prefixes(undefined), from: 'end', countMax: 1 }), names.ours);
-    return last?.position ?? 0;
+  const head: Reading['head'] = async (isCertain = false) => {
+    const filtered = readAllRequest({ prefixes: names.prefixes(undefined), from: 'end', countMax: 1 });
+    const [found] = await short(filtered, names.ours);
+    // A server that finds less than what is known has not looked far enough.
+    const isDoubtful = (found?.position ?? 0) < known() || (found === undefined && isCertain);
+    const [last] = isDoubtful ? await short(readAllRequest({ from: 'end' }), names.ours, () => true) : [found];
+    return last ?? { position: 0, stream: '' };
   };
 
   return {
     head,
     stream: (atServer, from, countMax) => short(readStreamRequest(atServer, from, countMax), (name) => names.ours(name) ?? name),
-    some: async (after, kinds, countMax) => {
+    justAfter: async (place) => {
+      const [event] = await short(readAllRequest({ prefixes: names.prefixes(undefined), from: place, countMax: 1 }), names.ours);
+      return event !== undefined && isBeforeEvent(place) && commitOf(place) === commitOf(event.position) ? event : undefined;
+    },
+    isClear: async (after, kinds, upTo) => {
       const matches = kindMatcher(kinds);
-      // One more, for the server begins with the event at the position itself.
-      const request = readAllRequest({ prefixes: names.prefixes(kinds), from: after, countMax: countMax + 1 });
-      const read = await short(request, names.ours);
-      return read.filter(({ stream, position }) => position > after && matches(stream)).slice(0, countMax);
+      // The head is asked for, too: only who has seen it knows that the server has looked so far.
+      const request = readAllRequest({ prefixes: [...names.prefixes(kinds), names.atServer(upTo.stream)], from: after });
+      const isWanted = ({ position, stream }: StoredEvent): boolean => position > after && matches(stream);
+      const last = (await short(request, names.ours, (event) => event.position >= upTo.position || isWanted(event))).at(-1);
+      return last !== undefined && last.position >= upTo.position && !isWanted(last);
     },
     all: (after, options) => readAll(deps, head, after, options),
   };
 };
 
 /** Begins anew after the last event where the connection breaks off; ends with the error where nothing comes for too long. */
-async function* readAll(
-  deps: ReadingDeps,
-  head: () => Promise<Position>,
-  after: Position,
-  options: ReadLogOptions,
-): AsyncGenerator<EventBatch> {
+async function* readAll(deps: ReadingDeps, head: Reading['head'], after: Position, options: ReadLogOptions): AsyncGenerator<EventBatch> {
   const { clock, stillMs } = deps;
   const upTo = await head();
   let cursor = after;
   let movedMs = clock.monotonic();
-  while (cursor < upTo && options.signal?.aborted !== true) {
+  let isFiltered = true;
+  while (cursor < upTo.position && options.signal?.aborted !== true) {
+    const from = cursor;
     try {
-      for await (const batch of stretch(deps, cursor, upTo, options)) {
+      for await (const batch of stretch(deps, { after: cursor, upTo, isFiltered }, options)) {
         cursor = batch.position;
         yield batch;
         movedMs = clock.monotonic();
@@ -94,40 +114,58 @@ async function* readAll(
       // The stretch ends before its end only where the reader does.
       return;
     } catch (error) {
+      if (isFiltered && cursor === from && (error instanceof EndedEarly || isInvalid(error))) {
+        isFiltered = false;
+        continue;
+      }
       if (!isPassing(error) || clock.monotonic() - movedMs > stillMs) throw error;
       await clock.sleep(PAUSE_MS, options.signal ?? never);
     }
   }
 }
 
+type Stretch = Readonly<{ after: Position; upTo: Head; isFiltered: boolean }>;
+
 async function* stretch(
   { connection, names }: ReadingDeps,
-  after: Position,
-  upTo: Position,
+  { after, upTo, isFiltered }: Stretch,
   { kinds, types, batchSize = BATCH_SIZE, signal }: ReadLogOptions,
 ): AsyncGenerator<EventBatch> {
   const isWantedKind = kindMatcher(kinds);
   const isWantedType = typeMatcher(types);
   let events: StoredEvent[] = [];
   let reached = after;
-  const wantedTypes = types?.length === 0 ? [NOTHING] : types;
-  const request = readAllRequest({ prefixes: names.prefixes(kinds), types: wantedTypes, from: after });
+  let isWhole = !isFiltered || types !== undefined;
+  const request = readAllRequest({ ...(isFiltered ? filterOf(names, kinds, types, upTo) : {}), from: after });
   for await (const response of connection.read(request, signal === undefined ? {} : { signal })) {
     const recorded = recordedIn(response);
     const ours = recorded && renamed(names, recorded);
     if (ours === undefined || positionOf(ours.commit) <= after) continue;
-    if (positionOf(ours.commit) > upTo) break;
-    if (!isWantedKind(ours.stream) || !isWantedType(ours.type)) continue;
-    events.push(toStoredEvent(ours));
+    if (positionOf(ours.commit) <= upTo.position && isWantedKind(ours.stream) && isWantedType(ours.type)) events.push(toStoredEvent(ours));
+    isWhole ||= positionOf(ours.commit) >= upTo.position;
+    if (positionOf(ours.commit) >= upTo.position) break;
     if (events.length < batchSize) continue;
     reached = events.at(-1)!.position;
     yield { events, position: reached };
     if (signal?.aborted === true) return;
     events = [];
   }
-  if (signal?.aborted !== true && reached < upTo) yield { events, position: upTo };
+  if (signal?.aborted === true) return;
+  if (events.length > 0) yield { events, position: isWhole ? upTo.position : events.at(-1)!.position };
+  else if (isWhole && reached < upTo.position) yield { events, position: upTo.position };
+  if (!isWhole) throw new EndedEarly('the event store ended a reading before the head of the log');
 }
 
-/** Whether a place between two events is that just before the event at this commit position. */
-export const standsBefore = (place: Position, event: StoredEvent): boolean =>
-  isBeforeEvent(place) && commitOf(place) === commitOf(event.position);
+/** The server filters by one thing. Beside the kinds the head is asked for, so that it is seen whether the server has looked so far. */
+const filterOf = (names: StreamNames, kinds: readonly string[] | undefined, types: readonly string[] | undefined, upTo: Head) =>
+  types === undefined
+    ? { prefixes: [...names.prefixes(kinds), names.atServer(upTo.stream)] }
+    : { types: types.length === 0 ? [NOTHING] : types };
+
+/** As if the connection had ended (UNAVAILABLE). */
+class EndedEarly extends Error {
+  readonly code = 14;
+}
+
+/** INVALID_ARGUMENT and UNIMPLEMENTED: a server that cannot filter what is read. */
+const isInvalid = (error: unknown): boolean => [3, 12].includes((error as Readonly<{ code?: number }>).code ?? -1);

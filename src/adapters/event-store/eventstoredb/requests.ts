@@ -6,9 +6,9 @@ import type { Position } from '../../../domain/ports/event-store.js';
 
 export type ReadRange = Readonly<{
   /** Of all streams, those whose names begin with one of these; the server filters by one thing only. */
-  prefixes: readonly string[];
-  /** Instead, events whose stored names begin with one of these. */
-  types?: readonly string[] | undefined;
+  prefixes?: readonly string[];
+  /** Instead, events whose stored names begin with one of these. Without either everything is read. */
+  types?: readonly string[];
   /** The place to begin: where backwards, the end. */
   from: Position | 'end';
   countMax?: number;
@@ -30,17 +30,28 @@ export const readAllRequest = ({ prefixes, types, from, countMax, live = false }
     position.setPreparePosition(commit);
     all.setPosition(position);
   }
+  const options = optionsOf(from === 'end' && !live, countMax, live);
+  options.setAll(all);
+  const filter = filterMessage(prefixes, types);
+  if (filter === undefined) options.setNoFilter(new shared.Empty());
+  else options.setFilter(filter);
+  return requestOf(options);
+};
+
+const filterMessage = (
+  prefixes: readonly string[] | undefined,
+  types: readonly string[] | undefined,
+): ReadReq.Options.FilterOptions | undefined => {
+  const wanted = types ?? prefixes;
+  if (wanted === undefined) return undefined;
   const names = new streams.ReadReq.Options.FilterOptions.Expression();
-  names.setPrefixList([...(types ?? prefixes)]);
+  names.setPrefixList([...wanted]);
   const filter = new streams.ReadReq.Options.FilterOptions();
   if (types === undefined) filter.setStreamIdentifier(names);
   else filter.setEventType(names);
   filter.setMax(SEARCH_WINDOW);
   filter.setCheckpointintervalmultiplier(1);
-  const options = optionsOf(from === 'end' && !live, countMax, live);
-  options.setAll(all);
-  options.setFilter(filter);
-  return requestOf(options);
+  return filter;
 };
 
 export const readStreamRequest = (stream: string, from: number | 'end', countMax?: number): ReadReq => {

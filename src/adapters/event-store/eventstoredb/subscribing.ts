@@ -5,14 +5,14 @@ import type { Logger } from '../../../domain/ports/logger.js';
 import { isPassing, type Connection } from './connection.js';
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import { commitFrom, isBeforeEvent, positionOf, toStoredEvent, type RecordedServerEvent } from './records.js';
-import { standsBefore, type Reading } from './reading.js';
+import type { Reading } from './reading.js';
 import { readAllRequest, recordedIn } from './requests.js';
 import { kindMatcher, renamed, type StreamNames } from './streams.js';
 import type { HeadWatch } from './head-watch.js';
 
 export type SubscribingDeps = Readonly<{
   connection: Pick<Connection, 'read' | 'shown'>;
-  reading: Pick<Reading, 'some'>;
+  reading: Pick<Reading, 'justAfter' | 'isClear'>;
   names: StreamNames;
   watch: HeadWatch;
   clock: Clock;
@@ -60,8 +60,8 @@ async function* followed(deps: SubscribingDeps, after: Position, options: Option
   let cursor = after;
   if (isBeforeEvent(after) && after > 0) {
     // A subscription begins after an event; the one that stands just behind this place is read.
-    const [event] = await deps.reading.some(after, undefined, 1);
-    if (event !== undefined && standsBefore(after, event)) {
+    const event = await deps.reading.justAfter(after);
+    if (event !== undefined) {
       cursor = event.position;
       yield { events: kindMatcher(kinds)(event.stream) ? [event] : [], position: cursor };
       if (signal.aborted) return;
@@ -71,10 +71,12 @@ async function* followed(deps: SubscribingDeps, after: Position, options: Option
   const inbox = openInbox(deps, cursor, options, AbortSignal.any([signal, over.signal]));
   try {
     while (!signal.aborted) {
-      const batch = ofOurs(inbox.take(batchSize), cursor, deps.watch.head(), options) ?? (await quietBatch(deps, inbox, cursor, options));
+      const batch =
+        ofOurs(inbox.take(batchSize), cursor, deps.watch.head().position, options) ?? (await quietBatch(deps, inbox, cursor, options));
       if (batch === undefined) continue;
       cursor = batch.position;
-      deps.watch.note(cursor);
+      const last = batch.events.at(-1);
+      if (last !== undefined) deps.watch.note(last);
       yield batch;
     }
   } finally {
@@ -112,9 +114,9 @@ const quietBatch = async (
     if (inbox.hasNews() || signal.aborted) return undefined;
     // The head that is known now is older than what the read sees: what it does not find is not there.
     const head = deps.watch.head();
-    const found = await deps.reading.some(cursor, kinds, 1);
-    if (found.length === 0 && !inbox.hasNews()) return { events: [], position: head };
-    if (found.length > 0) await Promise.race([inbox.news(either), deps.clock.sleep(QUIET_MS, either)]);
+    const isClear = await deps.reading.isClear(cursor, kinds, head);
+    if (isClear && !inbox.hasNews()) return { events: [], position: head.position };
+    if (!isClear) await Promise.race([inbox.news(either), deps.clock.sleep(QUIET_MS, either)]);
     return undefined;
   } finally {
     stop.abort();
