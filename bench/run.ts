@@ -14,6 +14,7 @@ const benchmarks = {
   rebuild: 'rebuilding the read model of 100,000 emails, against a raw scan of the log (some 4 minutes)',
   'event-store': 'appending to and reading from EventStoreDB, against the bare client library (some 30 seconds)',
   lists: 'lists and searches over a million emails (some 6 minutes)',
+  bus: 'pointers over NATS, against the bare driver; needs SEALPOST_TEST_NATS_URL (some 3 minutes)',
   memory: 'memory at rest, and with 100,000 emails waiting (some 2 minutes)',
 } as const;
 type Name = keyof typeof benchmarks;

@@ -13,6 +13,8 @@ export type Rooms = Readonly<{
   reserve: (processor: string, pointer: Pointer) => boolean;
   /** Gives back what was reserved for a pointer that was not taken. */
   giveBack: (processor: string, pointer: Pointer) => void;
+  /** The server has refused what there was room for: for a while there is none. */
+  close: () => void;
   /** Asks the server, unless it was asked just now. */
   refresh: (processor: string, priority: Priority) => Promise<void>;
   /** Resolves when at least half of that room is free, or the signal aborts. */
@@ -25,6 +27,7 @@ const SHARES = 32;
 /** An answer of the server is good for so long. */
 const FRESH_MS = 20;
 const LOOK_EVERY_MS = 100;
+const CLOSED_MS = 1_000;
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /** By group: what the server said, what was reserved in all, and how much of that when the server was asked. */
@@ -44,15 +47,10 @@ type RoomsDeps = Readonly<{ clock: Clock; link: Pick<Link, 'closed' | 'isUp'>; s
 
 export const openRooms = (deps: RoomsDeps): Rooms => {
   const { clock, link, pointersMax } = deps;
-  const all = new Map<string, Counts>();
+  const countsOf = openCounts();
   const shareMax = Math.max(1, Math.floor(pointersMax / SHARES));
+  let closedUntilMs = NEVER;
 
-  const countsOf = (processor: string, priority: Priority): Counts => {
-    const key = `${processor}\n${priority}`;
-    let counts = all.get(key);
-    if (counts === undefined) all.set(key, (counts = newCounts()));
-    return counts;
-  };
   const refresh = (processor: string, priority: Priority): Promise<void> => {
     const counts = countsOf(processor, priority);
     if (counts.asking !== undefined) return counts.asking;
@@ -61,6 +59,7 @@ export const openRooms = (deps: RoomsDeps): Rooms => {
     return counts.asking;
   };
   const hasRoom = (counts: Counts, group: number | undefined): boolean => {
+    if (clock.monotonic() < closedUntilMs) return false;
     const taken = sum(counts);
     return taken <= pointersMax / 2 || (group !== undefined && taken <= pointersMax * 1.5 && takenBy(counts, group) <= shareMax / 2);
   };
@@ -87,6 +86,9 @@ export const openRooms = (deps: RoomsDeps): Rooms => {
     giveBack: (processor, pointer) => {
       countsOf(processor, pointer.priority).reserved[groupOf(pointer)]! -= 1;
     },
+    close: () => {
+      closedUntilMs = clock.monotonic() + CLOSED_MS;
+    },
     refresh,
     whenRoom: async (processor, room, signal) => {
       const counts = countsOf(processor, room.priority);
@@ -98,6 +100,17 @@ export const openRooms = (deps: RoomsDeps): Rooms => {
       const all = await Promise.all(priorities.map((priority) => askApart(deps, processor, priority)));
       return all.reduce((whole, one) => whole + one, 0);
     },
+  };
+};
+
+/** Of each processor and priority. */
+const openCounts = (): ((processor: string, priority: Priority) => Counts) => {
+  const all = new Map<string, Counts>();
+  return (processor, priority) => {
+    const key = `${processor}\n${priority}`;
+    let counts = all.get(key);
+    if (counts === undefined) all.set(key, (counts = newCounts()));
+    return counts;
   };
 };
 

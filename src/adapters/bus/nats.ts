@@ -50,7 +50,7 @@ export const openNatsBus = async ({ url, clock, logger, pointersMax }: NatsBusOp
   const closing = new AbortController();
   // Every wait of a consumer listens to it.
   setMaxListeners(0, closing.signal, link.closed);
-  const publishing: PublishDeps = { link, streams, names, rooms };
+  const publishing: PublishDeps = { logger, link, streams, names, rooms };
   const publish = openPublish(publishing);
   const workOf = (delivery: Delivery, done: () => void): Work => makeWork({ clock, logger, held, publishing }, delivery, done);
   return {

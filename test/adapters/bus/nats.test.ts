@@ -1,6 +1,6 @@
 /** The bus on a real NATS server against the contract of every bus, and what is its own. */
 import { fileURLToPath } from 'node:url';
-import { connect } from 'nats';
+import { connect, DiscardPolicy, RetentionPolicy } from 'nats';
 import t, { type Test } from 'tap';
 import { groupOf } from '../../../src/adapters/bus/nats-names.js';
 import { readNatsUrl } from '../../../src/adapters/bus/nats-url.js';
@@ -182,6 +182,25 @@ void t.test('a frozen server: publishing answers that there is no room, work com
   server.resume();
   await eventually('it takes pointers again', async () => (await bus.publish('p', more)).length === 0);
   await eventually('they come', () => more.every(({ id }) => ids.includes(id)));
+});
+
+void t.test('a server that takes nothing, though there is room, is not asked again and again', async (t) => {
+  const server = await natsServer(t);
+  if (server === undefined) return;
+  const connection = await connect({ servers: server.url });
+  const manager = await connection.jetstreamManager();
+  const [name, subjects] = [`${server.place.toUpperCase()}_WORK`, [`${server.place}.work.>`]];
+  await manager.streams.add({ name, subjects, discard: DiscardPolicy.New, max_msgs: 2, retention: RetentionPolicy.Workqueue });
+  await connection.close();
+  const { logger, lines } = keptLog();
+  const bus = await openOn(t, server, 1_000, logger);
+  const given = pointers(4);
+  t.equal((await bus.publish('p', given)).length, 2);
+  t.equal((await bus.publish('p', given)).length, 4);
+  t.same(lines, ['the NATS server takes no pointers: work waits until it does']);
+  const refusedMs = clock.monotonic();
+  await bus.whenRoom('p', { priority: 'normal' }, never);
+  t.ok(clock.monotonic() - refusedMs > 500);
 });
 
 void t.test('a pause outlasts a restart of the server', async (t) => {
