@@ -7,6 +7,8 @@ export type DocumentsHarness = Readonly<{
   open: (place: string) => Promise<ReadModels>;
   settle: () => Promise<void>;
   close: () => Promise<void>;
+  /** The largest tests write a quarter of the documents: for servers that take milliseconds for each. */
+  isSlow?: boolean;
 }>;
 
 export const emailsSpec: CollectionSpec = {

@@ -53,6 +53,9 @@ type Entry = {
   collections?: readonly string[];
   rebuild?: RebuildUnderWay;
 };
+/** How documents and their rows stand in the collections: another number makes them anew. */
+const layout = 1;
+
 type Version = { _id: string; specs: string };
 type Matched = Readonly<{ matchedCount: number }>;
 
@@ -82,7 +85,7 @@ const openDeclarations = (
       const other = await entries.findOne({ _id: { $ne: name }, collections: { $in: collections } });
       if (other !== null) throw new RangeError(`a collection of the projection ${name} belongs to the projection ${other._id} already`);
       const text = JSON.stringify(specs);
-      const version = createHash('sha256').update(text).digest('base64url').slice(0, 22);
+      const version = createHash('sha256').update(`${layout}${text}`).digest('base64url').slice(0, 22);
       if (!known.has(version)) await once(() => versions.updateOne({ _id: version }, { $set: { specs: text } }, { upsert: true }));
       known.set(version, specs);
       return version;

@@ -6,7 +6,7 @@
 import type { CollectionSpec, Query } from '../../domain/ports/read-models.js';
 import type { Filter } from '../mongodb/client.js';
 import type { Stored, StoredCollection } from './mongodb-documents.js';
-import { gramsSearched, type Tenant } from './mongodb-grams.js';
+import { gramsSearched, type SearchedGrams } from './mongodb-grams.js';
 import { clausesOf, filterOf, literally, type Clauses } from './mongodb-query.js';
 import type { Row, Rows } from './mongodb-search-rows.js';
 import { isAnswered } from './search-tokens.js';
@@ -96,15 +96,11 @@ const planOf = async (rows: Rows, spec: CollectionSpec, query: SearchQuery): Pro
   ];
   const test = filterOf(spec, query, [...looked, ...continued]);
   const isAsked = phrase === undefined ? terms.length > 0 : isAnswered(phrase);
-  const grams = isAsked && anyOf?.length !== 0 ? await rarestFirst(rows, tenant, phrase, terms) : [];
-  if (grams.length === 0) return undefined;
+  const grams = isAsked && anyOf?.length !== 0 ? await gramClauses(rows, gramsSearched(tenant, phrase, terms)) : undefined;
+  if (grams === undefined) return undefined;
   const isFiltered = anyOf !== undefined || Object.keys(others).length > 0;
   return {
-    hits: [
-      { grams: grams.length === 1 ? grams[0] : { $all: grams } },
-      ...(seq === undefined ? [] : clausesOf(spec, { seq })),
-      ...continued,
-    ],
+    hits: [...grams, ...(seq === undefined ? [] : clausesOf(spec, { seq })), ...continued],
     test,
     filters: isFiltered ? filterOf(spec, query, continued) : undefined,
   };
@@ -121,20 +117,19 @@ const hitsOf =
     return (await read.toArray()).flatMap(({ _id: id, seq }) => (seq === undefined ? [] : { id, seq }));
   };
 
-/** The server goes through the hits of the number that is named first. Out: none where one of them occurs nowhere. */
-const rarestFirst = async (
-  rows: Rows,
-  tenant: Tenant,
-  phrase: string | undefined,
-  terms: readonly string[],
-): Promise<readonly number[]> => {
-  const grams = spread(gramsSearched(tenant, phrase, terms), gramsLookedForMax);
-  if (grams.length < 2) return grams;
+/** The server goes through the hits of the number that is named first: the rarest. Undefined where one of them occurs nowhere. */
+const gramClauses = async (rows: Rows, { all, any }: SearchedGrams): Promise<Clauses | undefined> => {
+  const oneOf = any.length === 0 ? [] : [{ grams: { $in: any } }];
+  if (all.length === 0) return oneOf;
+  if (all.length === 1) return [{ grams: all[0] }, ...oneOf];
   const counted = await Promise.all(
-    grams.map(async (gram) => ({ gram, count: await rows.countDocuments({ grams: gram }, { limit: rarityCountedMax }) })),
+    spread(all, gramsLookedForMax).map(async (gram) => ({
+      gram,
+      count: await rows.countDocuments({ grams: gram }, { limit: rarityCountedMax }),
+    })),
   );
-  if (counted.some(({ count }) => count === 0)) return [];
-  return counted.sort((a, b) => a.count - b.count).map(({ gram }) => gram);
+  if (counted.some(({ count }) => count === 0)) return undefined;
+  return [{ grams: { $all: counted.sort((a, b) => a.count - b.count).map(({ gram }) => gram) } }, ...oneOf];
 };
 
 /** At most `max` of them, from the first to the last. */

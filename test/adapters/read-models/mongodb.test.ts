@@ -27,5 +27,5 @@ void t.test('the contract', async (t: Test) => {
   const close = async (): Promise<void> => {
     for (const database of databases) await dropMongoDatabase(server.url, database);
   };
-  documentsSuite(t, { open, settle: async () => {}, close });
+  documentsSuite(t, { open, settle: async () => {}, close, isSlow: true });
 });
