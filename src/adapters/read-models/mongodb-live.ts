@@ -51,12 +51,12 @@ export const openLive = (db: Db, catalog: Catalog): Live => {
         const [outcome, beside] = await Promise.allSettled([work(generation), catalog.projection(projection.name)]);
         if (beside.status === 'rejected') throw beside.reason;
         let now = beside.value;
+        const isAnswer = outcome.status === 'fulfilled' && !isNothing(outcome.value);
+        // Of a generation that was dropped after the catalog was read nothing is found, or the read is broken off.
+        if (now?.live === projection.live && !isAnswer) now = await catalog.projection(projection.name);
         if (now?.live === projection.live) {
           if (outcome.status === 'rejected') throw outcome.reason;
-          if (!isNothing(outcome.value)) return outcome.value;
-          // It may have been dropped after the catalog was read.
-          now = await catalog.projection(projection.name);
-          if (now?.live === projection.live) return outcome.value;
+          return outcome.value;
         }
         found = await learn(collection, now);
       }

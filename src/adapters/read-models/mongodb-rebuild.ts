@@ -63,7 +63,7 @@ export const startRebuild = async (options: RebuildOptions): Promise<Rebuild> =>
       // It is in place; what cannot be dropped now goes with the next start.
       await dropGenerations(db, name, (other) => other < number).catch((error: unknown) => {
         options.logger.warn(
-          { projection: name, error: error instanceof Error ? error : undefined },
+          { projection: name, err: error instanceof Error ? error : undefined },
           'replaced read models are not dropped yet',
         );
       });

@@ -12,7 +12,9 @@ const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error:
 type Place = Readonly<{
   db: Db;
   /** Another process; `beforeWrite` is awaited before each bulk is sent. */
-  open: (options?: Readonly<{ beforeWrite?: () => Promise<void>; now?: () => number }>) => Promise<ReadModels>;
+  open: (
+    options?: Readonly<{ beforeWrite?: () => Promise<void>; beforeRead?: () => Promise<void>; now?: () => number }>,
+  ) => Promise<ReadModels>;
 }>;
 
 const placeOf = async (t: Test): Promise<Place | undefined> => {
@@ -23,9 +25,10 @@ const placeOf = async (t: Test): Promise<Place | undefined> => {
   t.teardown(close);
   return {
     db,
-    open: async ({ beforeWrite, now = Date.now } = {}) => {
+    open: async ({ beforeWrite, beforeRead, now = Date.now } = {}) => {
       const mongo = await connect();
-      const held = beforeWrite === undefined ? mongo : { ...mongo, db: heldBack(mongo.db, beforeWrite) };
+      const written = beforeWrite === undefined ? mongo.db : heldBack(mongo.db, beforeWrite);
+      const held = { ...mongo, db: beforeRead === undefined ? written : readLate(written, beforeRead) };
       const readModels = openMongoReadModels({ mongo: held, clock: { now }, logger: silent });
       t.teardown(() => readModels.close());
       return readModels;
@@ -33,24 +36,36 @@ const placeOf = async (t: Test): Promise<Place | undefined> => {
   };
 };
 
+const overlaid = <Target extends object>(target: Target, name: string, call: (...given: unknown[]) => unknown): Target =>
+  new Proxy(target, {
+    get: (whole, key) => {
+      if (key === name) return call;
+      const value: unknown = Reflect.get(whole, key, whole);
+      return typeof value === 'function' ? (value.bind(whole) as unknown) : value;
+    },
+  });
+
 /** The same database, whose bulks wait. */
-const heldBack = (db: Db, beforeWrite: () => Promise<void>): Db => {
-  const overlaid = <Target extends object>(target: Target, name: string, call: (...given: unknown[]) => unknown): Target =>
-    new Proxy(target, {
-      get: (whole, key) => {
-        if (key === name) return call;
-        const value: unknown = Reflect.get(whole, key, whole);
-        return typeof value === 'function' ? (value.bind(whole) as unknown) : value;
-      },
-    });
-  return overlaid(db, 'collection', (name) => {
+const heldBack = (db: Db, beforeWrite: () => Promise<void>): Db =>
+  overlaid(db, 'collection', (name) => {
     const collection = db.collection(String(name));
     return overlaid(collection, 'bulkWrite', async (...given) => {
       await beforeWrite();
       return collection.bulkWrite(...(given as Parameters<typeof collection.bulkWrite>));
     });
   });
-};
+
+/** The same, whose lists wait. */
+const readLate = (db: Db, beforeRead: () => Promise<void>): Db =>
+  overlaid(db, 'collection', (name) => {
+    const collection = db.collection(String(name));
+    return overlaid(collection, 'find', (...given) => ({
+      toArray: async () => {
+        await beforeRead();
+        return collection.find(...(given as Parameters<typeof collection.find>)).toArray();
+      },
+    }));
+  });
 
 /** `pass` waits until it is opened; `reached` resolves when somebody waits. */
 const gate = (): Readonly<{ reached: Promise<void>; open: () => void; pass: () => Promise<void> }> => {
@@ -139,6 +154,33 @@ void t.test('a writer that is late by a whole rebuild is refused, and leaves not
     ['rm.emails.2.emails', 'rm.emails.2.emails.search'],
     'the next start drops what it made anew',
   );
+});
+
+void t.test('a read of collections that are dropped meanwhile is made again, whether it finds nothing or is broken off', async (t) => {
+  const place = await placeOf(t);
+  if (place === undefined) return;
+  for (const isBroken of [false, true]) {
+    const { reached, open, pass } = gate();
+    let reads = 0;
+    const beforeRead = async (): Promise<void> => {
+      reads += 1;
+      if (reads !== 1) return;
+      await pass();
+      if (isBroken) throw new Error('the collection was dropped');
+    };
+    const [readModels, reader] = [await place.open(), await place.open({ beforeRead })];
+    const store = await readModels.projection('emails', [emailsSpec]);
+    await put(store, [anEmail(1)]);
+    t.ok(await reader.get('emails', 'id-0001'));
+    const reading = found(reader);
+    await reached;
+    const rebuild = await readModels.rebuild('emails');
+    await put(rebuild.store, [anEmail(1), anEmail(2)]);
+    await rebuild.commit();
+    open();
+    t.same((await reading).length, 2);
+    t.equal(reads, 2);
+  }
 });
 
 void t.test('the rest of a removed document has its id, its position and a date, and goes by that', async (t) => {
