@@ -31,7 +31,7 @@ const embedded = async (t: Test): Promise<EngineOfTest> => {
 const distributed = async (t: Test): Promise<EngineOfTest | undefined> => {
   const [nats, redis, mongodb] = [await natsServer(t), await redisServer(t), await mongoServer(t)];
   if (nats === undefined || redis === undefined || mongodb === undefined) return undefined;
-  const log = await logUrl(t, nats.place);
+  const log = await logUrl(t);
   const stores = {
     SEALPOST_EVENT_STORE_URL: withOption(log, 'prefix', nats.place),
     SEALPOST_READ_MODELS_URL: mongodb.url,
@@ -49,7 +49,7 @@ const opened: Readonly<Record<EngineName, (t: Test) => Promise<EngineOfTest | un
 const withOption = (url: string, name: string, value: string): string => `${url}${url.includes('?') ? '&' : '?'}${name}=${value}`;
 
 /** A real server where the environment names one; else the stand-in, in this process. */
-const logUrl = async (t: Test, _place: string): Promise<string> => {
+const logUrl = async (t: Test): Promise<string> => {
   const real = process.env[variableOf.eventstore];
   if (real !== undefined) return real;
   const log = openServerLog({});

@@ -1,0 +1,6 @@
+/** The whole service, with everything in one directory. */
+import t from 'tap';
+import { engineSuite } from './engine-suite.js';
+
+t.setTimeout(600_000);
+await t.test('embedded', (t) => engineSuite(t, 'embedded'));

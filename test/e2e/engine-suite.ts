@@ -1,0 +1,201 @@
+/**
+ * What the service promises, through several processes that share its stores: one serves, the others deliver and keep the read models.
+ * It is run on each engine. The processes stand in this one, but for that which is killed.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Test } from 'tap';
+import { systemClock } from '../../src/adapters/clock/system.js';
+import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.js';
+import type { Clock } from '../../src/domain/ports/clock.js';
+import { DAY_MS } from '../../src/domain/time.js';
+import { confirmTimeOfDay } from '../../src/time-of-day.js';
+import { sendBody, startTestApp, type TestApp } from '../support/app.js';
+import { openEngineOfTest, type EngineName, type EngineOfTest } from '../support/engines.js';
+import type { FakeClock } from '../support/fake-clock.js';
+import { runCommand, startServer, type ServerProcess } from '../support/server-process.js';
+import { late, openSmtpScript, reply, type SmtpScriptServer } from '../support/smtp-script.js';
+import { eventually } from '../support/wait.js';
+
+const WITHIN_MS = 120_000;
+
+type Role = 'http' | 'process' | 'project';
+type Started = TestApp & Readonly<{ dataDir: string }>;
+
+type World = Readonly<{
+  engine: EngineOfTest;
+  sink: SmtpScriptServer;
+  /** `clock`: what the process takes for the time of its machine. */
+  start: (role: string, clock?: Clock) => Promise<Started>;
+  /** The same as a process of its own. */
+  spawn: (role: Role) => ServerProcess;
+  /** The command line, on the same stores. */
+  command: (...args: readonly string[]) => ReturnType<typeof runCommand>;
+  /** How often each message was taken. */
+  taken: (messageId: string) => number;
+}>;
+
+const openWorld = async (t: Test, engine: EngineOfTest): Promise<World> => {
+  const sink = await openSmtpScript();
+  t.teardown(() => sink.close());
+  const delivery = { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETRY_DELAYS: '1,1,1,1,1,1' };
+  const settings = (role: string) => ({ ...engine.ofProcess(), ...delivery, SEALPOST_ROLES: role, SEALPOST_LOG_LEVEL: 'silent' });
+  return {
+    engine,
+    sink,
+    start: async (role, clock) => {
+      const { SEALPOST_DATA_DIR: dataDir = '', ...rest } = settings(role) as Readonly<Record<string, string>>;
+      const app = await startTestApp({ dataDir, settings: rest, ...(clock === undefined ? {} : { clock: clock as FakeClock }) });
+      t.teardown(() => app.stop());
+      return { ...app, dataDir };
+    },
+    spawn: (role) => {
+      const server = startServer({ ...settings(role), PORT: '0' });
+      t.teardown(() => server.end('SIGKILL'));
+      return server;
+    },
+    command: (...args) => runCommand(args, settings('http,process,project'), WITHIN_MS),
+    taken: (messageId) => sink.accepted().filter((mail) => `<${mail.messageId}>` === messageId).length,
+  };
+};
+
+/** One serves, two keep the read models, and as many deliver as the engine lets. */
+const startAll = async ({
+  engine,
+  start,
+}: World): Promise<Readonly<{ http: Started; delivering: readonly Started[]; all: readonly Started[] }>> => {
+  const http = await start('http');
+  const projecting = [await start('project'), await start('project')];
+  const delivering: Started[] = [];
+  for (let count = 0; count < engine.delivering; count += 1) delivering.push(await start('process'));
+  return { http, delivering, all: [http, ...projecting, ...delivering] };
+};
+
+const stopAll = async (apps: readonly Started[]): Promise<void> => void (await Promise.all(apps.map((app) => app.stop())));
+
+/** What a reader is shown who says up to where. */
+const listed = async (app: Started, query: string, position: unknown): Promise<number> =>
+  (await app.call<{ meta: { total: number } }>('GET', `/api/emails?${query}`, undefined, { 'x-sealpost-position': String(position) })).body
+    .meta.total;
+
+/** Thirty-one days ago one mail is delivered. Out: its id. */
+const sendLongAgo = async (world: World): Promise<string> => {
+  const now = systemClock();
+  const past = await world.start('http,process,project', { ...now, now: () => now.now() - 31 * DAY_MS });
+  const { id } = await past.send({ to: [{ email: 'long-ago@example.com' }] });
+  await past.whenStatus(id, 'sent');
+  await past.whenCaughtUp();
+  await past.stop();
+  return id;
+};
+
+const sendsOnce = async (t: Test, { sink, taken }: World, http: Started): Promise<void> => {
+  const key = { 'idempotency-key': 'once' };
+  const first = await http.call('POST', '/api/emails/send', sendBody(), key);
+  t.equal(first.status, 201, first.text);
+  const again = await http.call('POST', '/api/emails/send', sendBody(), key);
+  t.same(again.body, first.body);
+  t.equal(again.headers['idempotency-replayed'], 'true');
+  const other = await http.call('POST', '/api/emails/send', sendBody({ to: [{ email: 'other@example.com' }] }), key);
+  t.match(other, { status: 400, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+  const sent = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => http.send({ priority: (['high', 'normal', 'low'] as const)[index % 3] })),
+  );
+  const ids = [...sent, first.body as (typeof sent)[number]];
+  await eventually('all are delivered', () => ids.every(({ messageId }) => taken(messageId) > 0), WITHIN_MS);
+  for (const { messageId } of ids) t.equal(taken(messageId), 1, `${messageId} once`);
+  t.equal(sink.accepted().length, ids.length + 1, 'and nothing else, but for the one of long ago');
+};
+
+const triesAgain = async (t: Test, { sink, taken }: World, http: Started): Promise<void> => {
+  const refused = new Set<number>();
+  sink.setScript(({ step, message }) => {
+    if (step !== 'message' || refused.size > 0) return undefined;
+    refused.add(message);
+    return reply('451 4.3.0 later');
+  });
+  const { id, messageId } = await http.send();
+  await eventually('the second attempt is taken', () => taken(messageId) === 1, WITHIN_MS);
+  t.equal(refused.size, 1);
+  await http.whenStatus(id, 'sent');
+  t.equal(sink.received.filter((mail) => `<${mail.messageId}>` === messageId).length, 2);
+};
+
+const listsAndErases = async (t: Test, { command }: World, http: Started): Promise<void> => {
+  const sent = await http.call<{ id: string }>(
+    'POST',
+    '/api/emails/send',
+    sendBody({ to: [{ email: 'grace.hopper@navy.example', name: 'Grace' }] }),
+  );
+  const { id } = sent.body;
+  await eventually(
+    'it is found by a part of its address',
+    async () => (await listed(http, 'search=hopper', sent.headers['x-sealpost-position'])) === 1,
+  );
+  await http.whenStatus(id, 'sent');
+  t.equal(await eventually('by its status too', async () => (await listed(http, 'search=r@navy&status=sent', 0)) === 1), true);
+  const deleted = await http.call('DELETE', `/api/emails/${id}`);
+  t.equal(deleted.status < 300, true, deleted.text);
+  await eventually('it is in no list', async () => (await listed(http, 'search=hopper', deleted.headers['x-sealpost-position'])) === 0);
+  t.equal((await http.call('GET', `/api/emails/${id}`)).status, 404);
+  const events = await http.engine.eventLog.load(emailStream(assertDefined(parseEmailId(id), 'email id')));
+  t.ok(events.length > 2);
+  t.notMatch(JSON.stringify(events), 'hopper', 'its key is destroyed');
+  const replayed = await command('replay', id, '--json');
+  t.match(replayed, { code: 0, stdout: /"sealed":"destroyed"/ });
+  t.notMatch(replayed.stdout, 'hopper');
+};
+
+const archives = async (t: Test, id: string, http: Started, delivering: readonly Started[]): Promise<void> => {
+  t.equal((await http.email(id)).archived, false, 'while nobody can tell whether the clock was set, nothing is destroyed');
+  for (const { dataDir } of delivering) confirmTimeOfDay({ dataDir }, randomUUID());
+  await eventually('it is archived', async () => (await http.email(id)).archived, WITHIN_MS);
+  await eventually('and not found by what was personal', async () => (await listed(http, 'search=long-ago', 0)) === 0, WITHIN_MS);
+};
+
+/** While a dialogue is under way the process that holds it dies; another goes on, with the same message. */
+const outlivesAKill = async (t: Test, { sink, spawn, start, taken }: World, http: Started): Promise<Started> => {
+  sink.setScript(({ step }) => (step === 'message' ? late(300) : undefined));
+  const killed = spawn('process');
+  await killed.printed(/sealpost is running/);
+  const before = sink.received.length;
+  const sent = await Promise.all(Array.from({ length: 12 }, () => http.send()));
+  await eventually('it delivers', () => sink.received.length > before, WITHIN_MS);
+  await killed.end('SIGKILL');
+  sink.setScript(() => undefined);
+  const next = await start('process');
+  await eventually('all are delivered', () => sent.every(({ messageId }) => taken(messageId) > 0), WITHIN_MS);
+  const doubles = sent.filter(({ messageId }) => taken(messageId) > 1).length;
+  t.ok(doubles <= 10, `${doubles} twice: at most what was in a dialogue at the kill`);
+  await Promise.all(sent.map(({ id }) => http.whenStatus(id, 'sent')));
+  return next;
+};
+
+const isSound = async (t: Test, { command }: World, when: string): Promise<void> => {
+  const { code, stdout, stderr } = await command('verify');
+  t.equal(code, 0, `verify ${when}: ${stdout}${stderr}`);
+  t.match(stdout, /emails: \d+ documents at position \d+ equal a rebuild/);
+};
+
+export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
+  const engine = await openEngineOfTest(t, name);
+  if (engine === undefined) return;
+  const world = await openWorld(t, engine);
+  const old = await sendLongAgo(world);
+  const { http, delivering, all } = await startAll(world);
+  await t.test('what is sent is delivered once, whoever asks again', (t) => sendsOnce(t, world, http));
+  await t.test('what is refused for now is tried again', (t) => triesAgain(t, world, http));
+  await t.test('what is sent is found; what is deleted is erased', (t) => listsAndErases(t, world, http));
+  await t.test('what has grown old is archived', (t) => archives(t, old, http, delivering));
+  await t.test('beside the running processes the log is sound, and the read models can be made anew', async (t) => {
+    await isSound(t, world, 'beside them');
+    t.match(await world.command('rebuild'), { code: 0 });
+    await isSound(t, world, 'after a rebuild');
+  });
+  await stopAll(delivering);
+  await t.test('a process that is killed in a dialogue loses nothing', async (t) => {
+    const next = await outlivesAKill(t, world, http);
+    await next.stop();
+  });
+  await stopAll(all);
+  await t.test('at rest it is sound', (t) => isSound(t, world, 'at rest'));
+};
