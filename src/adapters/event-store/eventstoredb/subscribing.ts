@@ -105,8 +105,11 @@ const quietBatch = async (
     await inbox.news(signal);
     return undefined;
   }
+  // Joined by hand: a composite signal for each wait would be noted in the long-lived one until it is collected.
   const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
+  const either = stop.signal;
+  const end = (): void => stop.abort(OVER);
+  signal.addEventListener('abort', end, { once: true });
   try {
     await Promise.race([inbox.news(either), deps.watch.beyond(cursor, either)]);
     if (inbox.hasNews() || signal.aborted) return undefined;
@@ -119,9 +122,13 @@ const quietBatch = async (
     if (!isClear) await Promise.race([inbox.news(either), deps.clock.sleep(QUIET_MS, either)]);
     return undefined;
   } finally {
-    stop.abort();
+    signal.removeEventListener('abort', end);
+    end();
   }
 };
+
+/** With a reason of its own: without one, a DOMException with a stack is made each time. */
+const OVER = 'over';
 
 type Inbox = Readonly<{
   /** What has come, undefined where nothing has. */
