@@ -205,6 +205,25 @@ void t.test('the rest of a removed document has its id, its position and a date,
   }
 });
 
+void t.test('a document that is put without what is personal keeps nothing of it, nor does its row, whoever wrote that', async (t) => {
+  const place = await placeOf(t);
+  if (place === undefined) return;
+  const spec = { ...emailsSpec, personal: ['subject', 'text'] };
+  const [one, two] = [await place.open(), await place.open()];
+  const [first, second] = [await one.projection('emails', [spec]), await two.projection('emails', [spec])];
+  const whole = (seq: number): Document => anEmail(seq, { subject: 'for Anna', text: 'for anna', terms: ['recipient:anna'] });
+  await put(first, [whole(1), whole(2), whole(3)]);
+  await put(first, [anEmail(1, { status: 'archived' })]);
+  // Without having read it before.
+  await put(second, [anEmail(2, { status: 'archived' })]);
+  await put(second, [], ['id-0003']);
+  for (const name of ['rm.emails.1.emails', 'rm.emails.1.emails.search']) {
+    const left = await place.db.collection(name).find({}).toArray();
+    t.equal(left.length, 3);
+    t.notMatch(JSON.stringify(left), /anna|grams/i, name);
+  }
+});
+
 void t.test('any JSON comes back as it was put', async (t) => {
   const place = await placeOf(t);
   if (place === undefined) return;
