@@ -17,7 +17,7 @@ import { measuredBus, measuredGenerator, measuredLeases, measuredMailer, measure
 
 /** The parts of a running service that figures are read from. */
 export type WatchedParts = Omit<FigureDeps, 'meter' | 'clock' | 'lastSealMs' | 'inFlight' | 'inFlightMax' | 'limiterMode'> &
-  Readonly<{ limits: Limits }>;
+  Readonly<{ limits: Limits; limiter: Readonly<{ mode?: () => 'shared' | 'per-process' }> }>;
 
 type Wrap<Port> = (port: Port) => Port;
 
@@ -86,14 +86,14 @@ export const openMetrics = async (
     leases: measuredLeases(deps),
     composed: (seconds) => compose(seconds),
     answered: (method, route, status, seconds) => http(seconds, { method, route, status: String(status) }),
-    watch: ({ limits, ...parts }) => [
+    watch: ({ limits, limiter, ...parts }) => [
       declareFigures({
         ...parts,
         meter,
         clock,
         inFlight: bus.inFlight,
         inFlightMax: limits.lanes,
-        limiterMode: undefined,
+        limiterMode: limiter.mode,
         lastSealMs: store.lastSealMs,
       }),
     ],
