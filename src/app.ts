@@ -34,7 +34,7 @@ import { makeSupervisor } from './supervisor.js';
 import { openSurroundings, type Surroundings } from './surroundings.js';
 import { openClock, openTrust } from './time-of-day.js';
 import { version } from './version.js';
-import { makeWorkers } from './workers.js';
+import { makeWorkers, type Workers } from './workers.js';
 
 export type App = Readonly<{
   server: FastifyInstance;
@@ -90,7 +90,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const serving = openServing(leasing, engine.followStates);
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
-  const servingWorkers = isServing ? [serving.worker, watchBacklogsWorker(engine)] : [];
+  const servingWorkers = isServing ? [serving.worker, watchBacklogsWorker({ ...engine, ...hostOf(workers) })] : [];
   const health = openServiceHealth({ ...surroundings, config, engine, supervisor, stuck, runners, commits, clockTrust });
   let accepting = true;
   const parts = { ...engine, ...surroundings, runners, health: health.of(() => accepting) };
@@ -117,6 +117,12 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     whenCaughtUp: () => caughtUp(engine, runners, new AbortController().signal),
     stop: () => (stopping ??= shutDown()),
   };
+};
+
+/** How long the hosts of this process are left alone; nothing where it does not deliver. */
+const hostOf = ({ processors }: Workers): Pick<Parameters<typeof watchBacklogsWorker>[0], 'hostPauseMs'> => {
+  const gates = processors.flatMap(({ gate }) => gate ?? []);
+  return gates.length === 0 ? {} : { hostPauseMs: () => Math.max(...gates.map(({ pauseMs }) => pauseMs())) };
 };
 
 /** Every call under way listens to it. */

@@ -5,12 +5,18 @@
 import { DomainError } from '../domain/errors.js';
 import type { Limits } from '../domain/limits.js';
 
-/** Of one team: `waiting` emails are under way, `ready` of these wait for nothing but their turn, and `done` counts how often one has ceased to. */
-export type TeamBacklog = Readonly<{ team: string; waiting: number; ready: number; done: number }>;
+/**
+ * Of one team: `waiting` emails are under way, `ready` of these wait for nothing but their turn, `held` of these for the host alone, and
+ * `done` counts how often one that was ready has come to an end or waits for something else than the host.
+ */
+export type TeamBacklog = Readonly<{ team: string; waiting: number; ready: number; held: number; done: number }>;
 
 export type Backlog = Readonly<{
-  /** What the read models tell now of the teams that have something open, at that moment of the monotonic clock. */
-  update: (teams: readonly TeamBacklog[], atMs: number) => void;
+  /**
+   * What the read models tell now of the teams that have something open, at that moment of the monotonic clock. `hostPauseMs`: how long the
+   * host is left alone before it is asked again, 0 while it takes sessions; undefined where this process does not deliver.
+   */
+  update: (teams: readonly TeamBacklog[], atMs: number, hostPauseMs?: number) => void;
   /** Throws QUEUE_FULL where the team has as much waiting as it may. */
   assertRoom: (team: string) => void;
   /** One more of the team is accepted. */
@@ -23,6 +29,8 @@ export type Backlog = Readonly<{
 const NEWEST_COUNTS = 0.2;
 /** The least rate that a wait is reckoned with, in emails a second: a rate of nothing says nothing of how long it lasts. */
 const RATE_MIN = 0.1;
+/** Of a host that another process asks: its longest pause. */
+const HOST_PAUSE_MS = 30_000;
 const RETRY_AFTER_MIN_S = 1;
 const RETRY_AFTER_MAX_S = 600;
 const RETRY_AFTER_UNKNOWN_S = 60;
@@ -30,44 +38,53 @@ const RETRY_AFTER_UNKNOWN_S = 60;
 export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHoursMax'>): Backlog => {
   let teams = new Map<string, TeamBacklog>();
   let acceptedSince = new Map<string, number>();
-  let readyOfAll = 0;
+  let queuedOfAll = 0;
+  let awayMs = 0;
   let updatedMs: number | undefined;
   let perSecond: number | undefined;
 
   const waitingOf = (team: string): number => (teams.get(team)?.waiting ?? 0) + (acceptedSince.get(team) ?? 0);
 
   return {
-    update: (told, atMs) => {
+    update: (told, atMs, hostPauseMs) => {
       const now = new Map(told.map((of) => [of.team, of]));
-      const ready = told.reduce((sum, of) => sum + of.ready, 0);
-      if (updatedMs !== undefined && atMs > updatedMs) {
-        const done = doneSince(teams, now);
+      const queued = told.reduce((sum, of) => sum + queuedOf(of), 0);
+      const done = updatedMs === undefined ? 0 : doneSince(teams, now);
+      const wasAway = awayMs > 0;
+      // Mail that is held while none is done shows a host that takes no sessions.
+      awayMs = hostPauseMs ?? (done === 0 && told.some(({ held }) => held > 0) ? HOST_PAUSE_MS : 0);
+      // Neither does the time in which the host was away say how much it takes when it is there.
+      if (updatedMs !== undefined && atMs > updatedMs && !wasAway && awayMs === 0) {
         const rate = (done * 1_000) / (atMs - updatedMs);
-        // What is done where little is ready says nothing of what could be, unless it is more than was known.
-        const isBusy = Math.min(readyOfAll, ready) > done;
+        // What is done where little is queued says nothing of what could be, unless it is more than was known.
+        const isBusy = Math.min(queuedOfAll, queued) > done;
         if (perSecond === undefined ? isBusy : rate > perSecond) perSecond = rate;
         else if (perSecond !== undefined && isBusy) perSecond += (rate - perSecond) * NEWEST_COUNTS;
       }
       teams = now;
       acceptedSince = new Map();
-      readyOfAll = ready;
+      queuedOfAll = queued;
       updatedMs = atMs;
     },
     assertRoom: (team) => {
       const waiting = waitingOf(team);
       if (waiting < limits.queueWaitingMax) return;
-      throw queueFull(waiting, limits.queueWaitingMax, perSecond);
+      throw queueFull(waiting, limits.queueWaitingMax, { perSecond, awayMs });
     },
     accepted: (team) => void acceptedSince.set(team, (acceptedSince.get(team) ?? 0) + 1),
     waitMs: (team) => {
-      if (perSecond === undefined || readyOfAll === 0) return 0;
+      if (perSecond === undefined || queuedOfAll === 0) return awayMs;
       // Teams take turns: nobody waits for more than all, nor for more than as much of each other team as its own.
-      const own = (teams.get(team)?.ready ?? 0) + (acceptedSince.get(team) ?? 0);
-      const ahead = Math.min(readyOfAll, own * teams.size);
-      return Math.min((ahead / Math.max(perSecond, RATE_MIN)) * 1_000, limits.hostAwayHoursMax * 3_600_000);
+      const of = teams.get(team);
+      const own = (of === undefined ? 0 : queuedOf(of)) + (acceptedSince.get(team) ?? 0);
+      const ahead = Math.min(queuedOfAll, own * teams.size);
+      return Math.min(awayMs + (ahead / Math.max(perSecond, RATE_MIN)) * 1_000, limits.hostAwayHoursMax * 3_600_000);
     },
   };
 };
+
+/** What is held goes as soon as the host takes sessions: it is ahead of what comes now. */
+const queuedOf = ({ ready, held }: TeamBacklog): number => ready + held;
 
 /** A team that is told of no more has nothing open: all that it had ready is done. */
 const doneSince = (before: ReadonlyMap<string, TeamBacklog>, now: ReadonlyMap<string, TeamBacklog>): number => {
@@ -76,9 +93,12 @@ const doneSince = (before: ReadonlyMap<string, TeamBacklog>, now: ReadonlyMap<st
   return done;
 };
 
-const queueFull = (waiting: number, max: number, perSecond: number | undefined): DomainError => {
+type Pace = Readonly<{ perSecond: number | undefined; awayMs: number }>;
+
+const queueFull = (waiting: number, max: number, { perSecond, awayMs }: Pace): DomainError => {
   // By then a hundredth of the room is free.
-  const seconds = perSecond === undefined || perSecond === 0 ? RETRY_AFTER_UNKNOWN_S : Math.ceil((waiting - max * 0.99) / perSecond);
+  const known = perSecond === undefined || perSecond === 0 ? undefined : (waiting - max * 0.99) / perSecond;
+  const seconds = known === undefined ? RETRY_AFTER_UNKNOWN_S : Math.ceil(known + awayMs / 1_000);
   const retryAfterS = Math.min(Math.max(seconds, RETRY_AFTER_MIN_S), RETRY_AFTER_MAX_S);
   return new DomainError(
     'QUEUE_FULL',

@@ -78,6 +78,8 @@ export type Made<Command> =
 /** Whether the other side takes work at all. */
 export type Gate = Readonly<{
   isOpen: () => boolean;
+  /** How long it pauses now before it finds out again; 0 while it is open. */
+  pauseMs: () => number;
   /** Aborts when `isOpen` changes next. */
   changed: () => AbortSignal;
   /** Finds out now, rather than after the pause of the watch; for work that was told to wait already and comes again by hand. */

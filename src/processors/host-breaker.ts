@@ -29,6 +29,7 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
   let awaySinceMs: number | undefined;
   let answeredAtMs = Number.NEGATIVE_INFINITY;
   let change = new AbortController();
+  let pausedMs = PAUSE_FIRST_MS;
   let urge = new AbortController();
   let askedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -49,6 +50,7 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
   /** Asks until the host answers. */
   const ask = async (signal: AbortSignal): Promise<void> => {
     for (let pauseMs = PAUSE_FIRST_MS; awaySinceMs !== undefined; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
+      pausedMs = pauseMs;
       urge = new AbortController();
       await clock.sleep(pauseMs, AbortSignal.any([signal, change.signal, urge.signal]));
       if (signal.aborted) return;
@@ -59,6 +61,7 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
 
   return {
     isOpen: () => awaySinceMs === undefined,
+    pauseMs: () => (awaySinceMs === undefined ? 0 : pausedMs),
     changed: () => change.signal,
     // However many mails are pushed by hand, the host is asked no more often than at first.
     ask: () => {
@@ -75,6 +78,7 @@ export const openHostBreaker = ({ clock, logger, host, probe }: HostBreakerOptio
       if (answeredAtMs >= begunMs) return false;
       if (awaySinceMs !== undefined) return true;
       awaySinceMs = clock.monotonic();
+      pausedMs = PAUSE_FIRST_MS;
       logger.warn({ host }, 'the host takes no sessions; mail is held and spends no attempts until it does');
       tell();
       return true;

@@ -169,34 +169,36 @@ const countSteps = (email: EmailDraft, from: string | undefined): Step[] => {
   return [{ collection: EMAIL_COUNTS, id, next }];
 };
 
-type Backlog = Readonly<{ open: 0 | 1; waiting: 0 | 1; ready: 0 | 1 }>;
+type Backlog = Readonly<{ open: 0 | 1; waiting: 0 | 1; ready: 0 | 1; held: 0 | 1 }>;
 
 /** What an email with that timer counts for; undefined is one that is archived, or not there yet. */
 const backlogOf = (timer: EmailTimerKind | undefined): Backlog => {
   switch (timer) {
     case 'scheduled':
-      return { open: 1, waiting: 0, ready: 0 };
+      return { open: 1, waiting: 0, ready: 0, held: 0 };
     case 'deferred':
+      return { open: 1, waiting: 1, ready: 0, held: 0 };
     case 'held':
-      return { open: 1, waiting: 1, ready: 0 };
+      return { open: 1, waiting: 1, ready: 0, held: 1 };
     case 'deliver':
     case 'processing':
-      return { open: 1, waiting: 1, ready: 1 };
+      return { open: 1, waiting: 1, ready: 1, held: 0 };
     case 'archive':
     case undefined:
-      return { open: 0, waiting: 0, ready: 0 };
+      return { open: 0, waiting: 0, ready: 0, held: 0 };
   }
 };
 
 const backlogSteps = ({ owner: team, seq, position }: EmailDraft, before: EmailTimerKind | undefined, now: EmailTimerKind | undefined) => {
   const [from, to] = [backlogOf(before), backlogOf(now)];
-  if (from.open === to.open && from.waiting === to.waiting && from.ready === to.ready) return [];
+  if (from.open === to.open && from.waiting === to.waiting && from.ready === to.ready && from.held === to.held) return [];
   const next = (document: Document | undefined): Draft<BacklogDocument> => {
     const backlog = (document as Draft<BacklogDocument> | undefined) ?? emptyBacklog(team, seq, position);
     backlog.open += to.open - from.open;
     backlog.waiting += to.waiting - from.waiting;
     backlog.ready += to.ready - from.ready;
-    if (from.ready > to.ready) backlog.done += 1;
+    backlog.held += to.held - from.held;
+    if (from.ready > to.ready && to.held === 0) backlog.done += 1;
     return backlog;
   };
   return [{ collection: EMAIL_BACKLOGS, id: team, next }];
@@ -210,6 +212,7 @@ const emptyBacklog = (team: string, seq: number, position: number): Draft<Backlo
   open: 0,
   waiting: 0,
   ready: 0,
+  held: 0,
   done: 0,
 });
 

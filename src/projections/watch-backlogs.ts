@@ -1,4 +1,4 @@
-/** Tells a process every second how much each team has open. */
+/** Tells a process every second how much each team has open, and whether the host takes sessions. */
 import type { Clock } from '../domain/ports/clock.js';
 import type { ReadModels } from '../domain/ports/read-models.js';
 import type { Worker } from '../domain/ports/worker.js';
@@ -11,14 +11,16 @@ const PAGE = 500;
 export type WatchDeps = Readonly<{
   readModels: Pick<ReadModels, 'find'>;
   clock: Pick<Clock, 'monotonic' | 'sleep'>;
-  backlog: Readonly<{ update: (teams: readonly BacklogDocument[], atMs: number) => void }>;
+  backlog: Readonly<{ update: (teams: readonly BacklogDocument[], atMs: number, hostPauseMs?: number) => void }>;
+  /** How long the host is left alone before it is asked again, 0 while it takes sessions; absent where this process does not deliver. */
+  hostPauseMs?: () => number;
 }>;
 
-export const watchBacklogsWorker = ({ readModels, clock, backlog }: WatchDeps): Worker => ({
+export const watchBacklogsWorker = ({ readModels, clock, backlog, hostPauseMs }: WatchDeps): Worker => ({
   name: 'watch-backlogs',
   run: async (signal) => {
     while (!signal.aborted) {
-      backlog.update(await backlogsWithOpen(readModels), clock.monotonic());
+      backlog.update(await backlogsWithOpen(readModels), clock.monotonic(), hostPauseMs?.());
       await clock.sleep(EVERY_MS, signal);
     }
   },

@@ -7,7 +7,13 @@ import { caller, simple } from '../support/command-world.js';
 import { openProcessorWorld, relayAndTimers, deliverEmailWorker, until } from '../support/processor-world.js';
 
 const limits = { queueWaitingMax: 100, hostAwayHoursMax: 1 };
-const of = (team: string, ready: number, done: number, waiting = ready): TeamBacklog => ({ team, waiting, ready, done });
+const of = (team: string, ready: number, done: number, waiting = ready, held = 0): TeamBacklog => ({
+  team,
+  waiting,
+  ready,
+  held,
+  done,
+});
 
 void t.test('a team may have so much waiting, what was accepted since counted, and another is not held up by it', (t) => {
   const backlog = openBacklog(limits);
@@ -58,6 +64,39 @@ void t.test('a mail waits for what is ready before it, in turns between teams, a
   t.equal(backlog.waitMs('c'), 0);
   for (let second = 4; second < 60; second += 1) backlog.update([of('a', 29_000, 1_005)], second * 1_000);
   t.equal(backlog.waitMs('a'), 3_600_000, 'no longer than a mail waits at all');
+  t.end();
+});
+
+void t.test('while the host is away a mail waits for it and for all that it holds up, and the rate of before is kept', (t) => {
+  const backlog = openBacklog(limits);
+  backlog.update([of('a', 2_000, 0)], 0, 0);
+  backlog.update([of('a', 1_900, 100)], 1_000, 0);
+  t.equal(backlog.waitMs('a'), 19_000);
+  for (let second = 2; second < 10; second += 1)
+    backlog.update([of('a', 0, 100, 1_900, 1_900), of('b', 0, 0, 1, 1)], second * 1_000, 8_000);
+  t.equal(backlog.waitMs('a'), 8_000 + 19_010, 'the pause, then what it holds up at the rate of before');
+  t.equal(backlog.waitMs('b'), 8_000 + 20);
+  t.equal(backlog.waitMs('c'), 8_000);
+  backlog.update([of('a', 10, 100, 1_900, 1_890)], 10_000, 0);
+  t.equal(backlog.waitMs('a'), 19_000, 'what is held goes as soon as the host is there');
+  backlog.update([of('a', 10, 300, 1_700, 1_690)], 11_000, 0);
+  t.equal(backlog.waitMs('a'), 8_500, 'at the rate of now');
+  t.end();
+});
+
+void t.test('a process that does not deliver knows a host that is away by what it holds up while none is done', (t) => {
+  const backlog = openBacklog({ ...limits, queueWaitingMax: 1_000 });
+  backlog.update([of('a', 900, 0)], 0);
+  backlog.update([of('a', 800, 100)], 1_000);
+  t.equal(backlog.waitMs('a'), 8_000);
+  backlog.update([of('a', 500, 100, 1_000, 500)], 2_000);
+  t.equal(backlog.waitMs('a'), 30_000 + 10_000);
+  t.throws(() => backlog.assertRoom('a'), { code: 'QUEUE_FULL', details: { retryAfterS: 31 } }, 'no earlier than the host is asked');
+  backlog.update([of('a', 10, 150, 950, 940)], 3_000);
+  t.equal(backlog.waitMs('a'), 9_500);
+  const started = openBacklog(limits);
+  started.update([of('a', 0, 0, 50, 50)], 0);
+  t.equal(started.waitMs('a'), 30_000, 'at a start, too');
   t.end();
 });
 

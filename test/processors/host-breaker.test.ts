@@ -3,10 +3,11 @@ import t, { type Test } from 'tap';
 import { emailStream, type EmailId } from '../../src/domain/ids.js';
 import type { Mailer } from '../../src/domain/ports/mailer.js';
 import { makeQueries } from '../../src/projections/queries.js';
+import { watchBacklogsWorker } from '../../src/projections/watch-backlogs.js';
 import { deliverEmail } from '../../src/processors/deliver-email.js';
 import { openHostBreaker } from '../../src/processors/host-breaker.js';
 import { HOST, said } from '../support/email-facts.js';
-import { caller } from '../support/command-world.js';
+import { caller, simple } from '../support/command-world.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { memoryLog } from '../support/memory-ports.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorOptions, type ProcessorWorld } from '../support/processor-world.js';
@@ -36,8 +37,9 @@ const withHost = async (t: Test, options: ProcessorOptions = {}) => {
       return found;
     },
   };
-  const start = (): void => void world.run(workersOf({ ...deps, readModels }, [deliverEmail(deps)]));
-  return { world, host, read, start };
+  const processor = deliverEmail(deps);
+  const start = (): void => void world.run(workersOf({ ...deps, readModels }, [processor]));
+  return { world, host, read, start, gate: processor.gate! };
 };
 
 const typesOf = async (world: ProcessorWorld, id: EmailId): Promise<readonly string[]> =>
@@ -94,6 +96,34 @@ void t.test('a host that is away costs few attempts; each mail is deferred once,
   await haveStatus(world, ids, 'sent');
   t.equal(world.mailer.sent.length, ids.length, 'each left once');
 });
+
+for (const delivers of [true, false]) {
+  const where = delivers ? 'the process that delivers' : 'a process that only serves';
+  void t.test(`${where} says while the host is away that a mail leaves later, and when it is there that it leaves soon`, async (t) => {
+    const { world, host, start, gate } = await withHost(t);
+    start();
+    const { clock, deps } = world;
+    const hostPauseMs = delivers ? { hostPauseMs: gate.pauseMs } : {};
+    world.run(watchBacklogsWorker({ readModels: world.readModels, clock, backlog: deps.backlog, ...hostPauseMs }));
+    const waits = async (): Promise<number> => {
+      const { body } = await world.commands.sendEmail(caller, simple({}));
+      return Date.parse(body.estimatedDeliveryAt) - Date.parse(body.queuedAt);
+    };
+    t.equal(await waits(), 5_000);
+    await pass(world, 120_000, 1_000);
+    t.equal(await waits(), 30_000, 'at the earliest when the host is asked again');
+    await pass(world, 5_000);
+    t.equal(await waits(), 30_000);
+    host.isAway = false;
+    await pass(world, 31_000);
+    await until(async () => {
+      await pass(world, 500);
+      return world.mailer.sent.length === 3;
+    }, 'all are sent');
+    await pass(world, 2_000);
+    t.equal(await waits(), 5_000);
+  });
+}
 
 void t.test('no attempt is spent by it: a mail that is held still has all of its own', async (t) => {
   const { world, host, start } = await withHost(t);

@@ -218,13 +218,14 @@ const recount = (emails: readonly Document[]): Record<string, Record<string, num
 
 /** What each team has open, from the documents alone. */
 const openAndWaiting = (emails: readonly Document[]): string => {
-  const teams: Record<string, { open: number; waiting: number; ready: number }> = {};
+  const teams: Record<string, { open: number; waiting: number; ready: number; held: number }> = {};
   for (const { owner, status, summary } of emails as EmailDocument[]) {
-    const team = (teams[owner] ??= { open: 0, waiting: 0, ready: 0 });
+    const team = (teams[owner] ??= { open: 0, waiting: 0, ready: 0, held: 0 });
     if (status === 'queued' || status === 'processing') team.waiting += 1;
     if (status === 'queued' || status === 'processing' || status === 'scheduled') team.open += 1;
     if (status === 'processing' || (status === 'queued' && summary.nextAttemptAt === null && summary.heldUntil === undefined))
       team.ready += 1;
+    if (status === 'queued' && summary.heldUntil !== undefined) team.held += 1;
   }
   return JSON.stringify(
     Object.entries(teams)
@@ -237,7 +238,7 @@ const toldOpenAndWaiting = (backlogs: readonly Document[]): string =>
   JSON.stringify(
     (backlogs as readonly BacklogDocument[])
       .filter(({ open }) => open > 0)
-      .map(({ team, open, waiting, ready }) => [team, { open, waiting, ready }])
+      .map(({ team, open, waiting, ready, held }) => [team, { open, waiting, ready, held }])
       .sort(),
   );
 
