@@ -10,6 +10,7 @@ import type { Clock } from '../../src/domain/ports/clock.js';
 import { DAY_MS } from '../../src/domain/time.js';
 import { confirmTimeOfDay } from '../../src/time-of-day.js';
 import { sendBody, startTestApp, type TestApp } from '../support/app.js';
+import { temporaryDirectory } from '../support/data-directory.js';
 import { openEngineOfTest, type EngineName, type EngineOfTest } from '../support/engines.js';
 import type { FakeClock } from '../support/fake-clock.js';
 import { runCommand, startServer, type ServerProcess } from '../support/server-process.js';
@@ -170,6 +171,47 @@ const outlivesAKill = async (t: Test, { sink, spawn, start, taken }: World, http
   return next;
 };
 
+/** What one process answers about a key, every other holds when it has answered. */
+const revokesEverywhere = async (t: Test, { start }: World, http: Started): Promise<void> => {
+  const other = await start('http');
+  const made = await http.call<{ id: string; key: string }>('POST', '/api/api-keys', { name: 'short-lived', permissions: ['emails:read'] });
+  const authorization = `Bearer ${made.body.key}`;
+  const ask = (app: Started) => app.call('GET', '/api/emails?limit=1', undefined, { authorization });
+  for (const app of [http, other]) t.equal((await ask(app)).status, 200, 'it opens both');
+  const revoked = await http.call('DELETE', `/api/api-keys/${made.body.id}`);
+  t.ok(revoked.status < 300, revoked.text);
+  for (const app of [other, http]) t.match(await ask(app), { status: 401, body: { code: 'API_KEY_REVOKED' } });
+  await other.stop();
+};
+
+/** A process that is frozen past its leases while it delivers, and wakes: others have gone on, and it does no harm. */
+const wakesHarmless = async (t: Test, { sink, spawn, start, taken }: World, http: Started): Promise<void> => {
+  sink.setScript(({ step }) => (step === 'message' ? late(300) : undefined));
+  const frozen = spawn('process');
+  await frozen.printed(/sealpost is running/);
+  const before = sink.received.length;
+  const sent = await Promise.all(Array.from({ length: 12 }, () => http.send()));
+  await eventually('it delivers', () => sink.received.length > before, WITHIN_MS);
+  process.kill(frozen.pid, 'SIGSTOP');
+  sink.setScript(() => undefined);
+  const next = await start('process');
+  await eventually('all are delivered', () => sent.every(({ messageId }) => taken(messageId) > 0), WITHIN_MS);
+  process.kill(frozen.pid, 'SIGCONT');
+  const more = await Promise.all(Array.from({ length: 12 }, () => http.send()));
+  await eventually('both go on', () => more.every(({ messageId }) => taken(messageId) > 0), WITHIN_MS);
+  await Promise.all([...sent, ...more].map(({ id }) => http.whenStatus(id, 'sent')));
+  for (const { messageId } of more) t.equal(taken(messageId), 1, 'once');
+  t.match(await frozen.end('SIGTERM'), { code: 0 });
+  await next.stop();
+  const newest = new Map<string, number>();
+  for await (const { events } of http.engine.eventLog.readAll(0, { decrypt: [] }))
+    for (const { stream, metadata } of events) {
+      if (metadata.fence === undefined) continue;
+      t.ok(metadata.fence >= (newest.get(stream) ?? 0), `the fence of ${stream} does not fall`);
+      newest.set(stream, metadata.fence);
+    }
+};
+
 const isSound = async (t: Test, { command }: World, when: string): Promise<void> => {
   const { code, stdout, stderr } = await command('verify');
   t.equal(code, 0, `verify ${when}: ${stdout}${stderr}`);
@@ -185,17 +227,33 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
   await t.test('what is sent is delivered once, whoever asks again', (t) => sendsOnce(t, world, http));
   await t.test('what is refused for now is tried again', (t) => triesAgain(t, world, http));
   await t.test('what is sent is found; what is deleted is erased', (t) => listsAndErases(t, world, http));
+  await t.test('a key that is revoked opens nothing any more, in no process', (t) => revokesEverywhere(t, world, http));
   await t.test('what has grown old is archived', (t) => archives(t, old, http, delivering));
   await t.test('beside the running processes the log is sound, and the read models can be made anew', async (t) => {
     await isSound(t, world, 'beside them');
     t.match(await world.command('rebuild'), { code: 0 });
     await isSound(t, world, 'after a rebuild');
+    const { code, stdout } = await world.command('doctor');
+    t.equal(code, 0, stdout);
+    t.match(stdout, /one delivers from/);
+    t.match(await world.command('repair', 'read-models'), { code: 1, stderr: /A sealpost runs on / }, 'not beside a running service');
   });
   await stopAll(delivering);
   await t.test('a process that is killed in a dialogue loses nothing', async (t) => {
     const next = await outlivesAKill(t, world, http);
     await next.stop();
   });
+  if (engine.delivering > 1)
+    await t.test('a process that is frozen past its leases and wakes does no harm', (t) => wakesHarmless(t, world, http));
   await stopAll(all);
+  if (name === 'distributed')
+    await t.test('what is for files says what to do instead', async (t) => {
+      for (const given of [[], ['--keys']])
+        t.match(await world.command('backup', temporaryDirectory(t), ...given), {
+          code: 1,
+          stderr: /back (it|them) up, and restore, with the tools of that server/,
+        });
+      t.match(await world.command('repair', 'read-models'), { code: 0, stdout: /emails: made anew from \d+ events/ });
+    });
   await t.test('at rest it is sound', (t) => isSound(t, world, 'at rest'));
 };

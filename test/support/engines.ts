@@ -29,19 +29,28 @@ const embedded = async (t: Test): Promise<EngineOfTest> => {
 };
 
 const distributed = async (t: Test): Promise<EngineOfTest | undefined> => {
+  const stores = await serversOfTest(t);
+  if (stores === undefined) return undefined;
+  return { name: 'distributed', stores, ofProcess: () => ({ ...stores, SEALPOST_DATA_DIR: temporaryDirectory(t) }), delivering: 2 };
+};
+
+export type ServerSetting =
+  'EVENT_STORE_URL' | 'READ_MODELS_URL' | 'KEYS_URL' | 'FILES_URL' | 'LEASES_URL' | 'BUS_URL' | 'LIMITER_URL' | 'MASTER_KEY';
+
+/** Every part on a server, in places of this test's own. Undefined where a server is missing. */
+export const serversOfTest = async (t: Test): Promise<Readonly<Record<`SEALPOST_${ServerSetting}`, string>> | undefined> => {
   const [nats, redis, mongodb] = [await natsServer(t), await redisServer(t), await mongoServer(t)];
   if (nats === undefined || redis === undefined || mongodb === undefined) return undefined;
-  const log = await logUrl(t);
-  const stores = {
-    SEALPOST_EVENT_STORE_URL: withOption(log, 'prefix', nats.place),
+  return {
+    SEALPOST_EVENT_STORE_URL: withOption(await logUrl(t), 'prefix', nats.place),
     SEALPOST_READ_MODELS_URL: mongodb.url,
     SEALPOST_KEYS_URL: mongodb.url,
     SEALPOST_FILES_URL: mongodb.url,
+    SEALPOST_LEASES_URL: mongodb.url,
     SEALPOST_BUS_URL: withOption(nats.url, 'prefix', nats.place),
     SEALPOST_LIMITER_URL: withOption(redis.url, 'prefix', redis.place),
     SEALPOST_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
   };
-  return { name: 'distributed', stores, ofProcess: () => ({ ...stores, SEALPOST_DATA_DIR: temporaryDirectory(t) }), delivering: 2 };
 };
 
 const opened: Readonly<Record<EngineName, (t: Test) => Promise<EngineOfTest | undefined>>> = { embedded, distributed };
