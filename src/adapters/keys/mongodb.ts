@@ -7,7 +7,7 @@ import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.
 import type { Logger } from '../../domain/ports/logger.js';
 import { isDuplicateKey, openMongo, type Collection, type Mongo } from '../mongodb/client.js';
 import { durableWrites } from '../mongodb/log-note.js';
-import { gathered } from './gathered.js';
+import { gathered } from '../../shared/gathered.js';
 import { keyIdOf, keyPlacesByRow } from './key-id.js';
 import { keyPool } from './key-pool.js';
 import { deriveFrom } from './master-key.js';

@@ -3,6 +3,7 @@
  * in its place meanwhile, the read is made again.
  */
 import type { CollectionSpec } from '../../domain/ports/read-models.js';
+import { gathered } from '../../shared/gathered.js';
 import type { Db } from '../mongodb/client.js';
 import type { Catalog, Projection } from './mongodb-catalog.js';
 import { openGeneration, type Generation } from './mongodb-generation.js';
@@ -21,6 +22,13 @@ export const openLive = (db: Db, catalog: Catalog): Live => {
   /** By collection. */
   const known = new Map<string, Readonly<{ projection: Projection; generation: Generation }>>();
   const generations = new Map<string, Generation>();
+
+  /** Reads that are made at once share one look at the catalog, which begins after each of them has begun. */
+  const looked = gathered(
+    async (names: ReadonlySet<string>) =>
+      new Map(await Promise.all([...names].map(async (name) => [name, await catalog.projection(name)] as const))),
+  );
+  const projectionNow = async (name: string): Promise<Projection | undefined> => (await looked([name])).get(name);
 
   const generationOf = ({ name, live }: Projection, specs: readonly CollectionSpec[]): Generation => {
     const found = generations.get(name);
@@ -48,12 +56,12 @@ export const openLive = (db: Db, catalog: Catalog): Live => {
       let found = known.get(collection) ?? (await learn(collection, undefined));
       for (;;) {
         const { projection, generation } = found;
-        const [outcome, beside] = await Promise.allSettled([work(generation), catalog.projection(projection.name)]);
+        const [outcome, beside] = await Promise.allSettled([work(generation), projectionNow(projection.name)]);
         if (beside.status === 'rejected') throw beside.reason;
         let now = beside.value;
         const isAnswer = outcome.status === 'fulfilled' && !isNothing(outcome.value);
         // Of a generation that was dropped after the catalog was read nothing is found, or the read is broken off.
-        if (now?.live === projection.live && !isAnswer) now = await catalog.projection(projection.name);
+        if (now?.live === projection.live && !isAnswer) now = await projectionNow(projection.name);
         if (now?.live === projection.live) {
           if (outcome.status === 'rejected') throw outcome.reason;
           return outcome.value;

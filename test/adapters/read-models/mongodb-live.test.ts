@@ -1,0 +1,41 @@
+/** How often reads of MongoDB ask which generation is live. */
+import t from 'tap';
+import type { Catalog } from '../../../src/adapters/read-models/mongodb-catalog.js';
+import { openLive } from '../../../src/adapters/read-models/mongodb-live.js';
+import type { Db } from '../../../src/adapters/mongodb/client.js';
+
+const spec = { name: 'things', fields: [], indexes: [] };
+const projection = { name: 'p', version: 'v', live: 1, position: 0 };
+
+await t.test('reads that are made at once share a look at the catalog, though none uses one that began before it', async (t) => {
+  let looks = 0;
+  const catalog = {
+    projection: async () => {
+      looks += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      return projection;
+    },
+    projectionOf: async () => projection,
+    specsOf: async () => [spec],
+  } as unknown as Catalog;
+  const live = openLive({ collection: () => ({}) } as unknown as Db, catalog);
+  const read = (isNothing: boolean) =>
+    live.read(
+      'things',
+      () => isNothing,
+      async () => 1,
+    );
+  await read(false);
+  t.equal(looks, 1);
+
+  looks = 0;
+  t.same(
+    await Promise.all(Array.from({ length: 20 }, () => read(false))),
+    Array.from({ length: 20 }, () => 1),
+  );
+  t.ok(looks <= 2, `${looks} looks of 20 reads`);
+
+  looks = 0;
+  await Promise.all(Array.from({ length: 20 }, () => read(true)));
+  t.ok(looks <= 4, `${looks} looks of 20 reads that found nothing`);
+});
