@@ -1,11 +1,9 @@
 /** An email from the call to the relay and into the read models, against the pool of nodemailer sending the same mail ready-made: CPU per email. */
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { SMTPServer } from 'smtp-server';
+import { captureMail } from './support/captured-mail.js';
 import { machineWithDisk } from './support/machine.js';
 import { orderRequest } from './support/orders.js';
 import { compareMeasures } from './support/pairs.js';
@@ -88,39 +86,8 @@ const limit = async (mail: string): Promise<number> => {
   }
 };
 
-/** One mail as our own service makes it, byte for byte as a relay gets it. */
-const capture = async (directory: string): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  let taken: (mail: Buffer) => void;
-  const mail = new Promise<Buffer>((resolve) => (taken = resolve));
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS', 'AUTH'],
-    onData: (stream, _session, done) => {
-      stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
-      stream.on('end', () => {
-        done();
-        taken(Buffer.concat(chunks));
-      });
-    },
-  });
-  const listening = server.listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  const service = await startService({ directory, env: environment((listening.address() as AddressInfo).port) });
-  try {
-    await service.accept(1, orderRequest);
-    const raw = await mail;
-    await service.stop();
-    if (!raw.includes('Subject: Your order NW-10000 is confirmed\r\n')) throw new Error('the captured mail is not the order confirmation');
-    return raw;
-  } finally {
-    service.kill();
-    server.close();
-  }
-};
-
 pinToLoad();
-const raw = await withDirectory(capture);
+const raw = await withDirectory((directory) => captureMail(directory, { SEALPOST_SMTP_CONNECTIONS: String(SMTP_CONNECTIONS) }));
 const result = await withDirectory(async (directory) => {
   const mail = join(directory, 'mail.eml');
   writeFileSync(mail, raw);

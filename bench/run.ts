@@ -15,6 +15,8 @@ const benchmarks = {
   'event-store': 'appending to and reading from EventStoreDB, against the bare client library (some 30 seconds)',
   lists: 'lists and searches over a million emails (some 6 minutes)',
   bus: 'pointers over NATS, against the bare driver; needs SEALPOST_TEST_NATS_URL (some 3 minutes)',
+  distributed:
+    'an email on servers by several processes, against a program that makes the same calls; lag, revoked keys; needs servers (some 20 minutes)',
   memory: 'memory at rest, and with 100,000 emails waiting (some 2 minutes)',
 } as const;
 type Name = keyof typeof benchmarks;

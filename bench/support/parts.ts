@@ -7,6 +7,10 @@ export const partRules: readonly PartRule[] = [
   { part: 'compose', pattern: /\/src\/domain\/message\/(compose|body|header|encoded-text)\.js/ },
   { part: 'SMTP', pattern: /\/src\/adapters\/mail\/|\/node_modules\/nodemailer\// },
   { part: 'project', pattern: /\/src\/(projections|adapters\/read-models)\// },
+  { part: 'gRPC', pattern: /\/node_modules\/(@grpc|google-protobuf|@eventstore)\/|^node:internal\/http2\// },
+  { part: 'MongoDB', pattern: /\/node_modules\/(mongodb|bson)\// },
+  { part: 'NATS', pattern: /\/node_modules\/nats\// },
+  { part: 'Redis', pattern: /\/node_modules\/(ioredis|redis-[a-z]+)\// },
   {
     part: 'append',
     pattern: /\/src\/(event-log\/|adapters\/(event-store|keys|files)\/|adapters\/sqlite\/group-commit\.js)/,

@@ -53,7 +53,7 @@ export const figuresOf = (
     low: self.low,
     high: self.high,
     unit: '',
-    note: counts ? 'inside 0.93 to 1.07' : 'wider than 0.93 to 1.07: does not count',
+    note: counts ? 'inside 0.93 to 1.07' : 'wider than 0.93 to 1.07, or too few pairs: does not count',
   },
 ];
 
