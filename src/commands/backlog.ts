@@ -6,10 +6,11 @@ import { DomainError } from '../domain/errors.js';
 import type { Limits } from '../domain/limits.js';
 
 /**
- * Of one team: `waiting` emails are under way, `ready` of these wait for nothing but their turn, `held` of these for the host alone, and
- * `done` counts how often one that was ready has come to an end or waits for something else than the host.
+ * Of one team: `waiting` emails are under way, `ready` of these wait for nothing but their turn, `held` of these for the host alone (absent
+ * from what an earlier version keeps), and `done` counts how often one that was ready has come to an end or waits for something else than
+ * the host.
  */
-export type TeamBacklog = Readonly<{ team: string; waiting: number; ready: number; held: number; done: number }>;
+export type TeamBacklog = Readonly<{ team: string; waiting: number; ready: number; held?: number; done: number }>;
 
 export type Backlog = Readonly<{
   /**
@@ -52,7 +53,7 @@ export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHo
       const done = updatedMs === undefined ? 0 : doneSince(teams, now);
       const wasAway = awayMs > 0;
       // Mail that is held while none is done shows a host that takes no sessions.
-      awayMs = hostPauseMs ?? (done === 0 && told.some(({ held }) => held > 0) ? HOST_PAUSE_MS : 0);
+      awayMs = hostPauseMs ?? (done === 0 && told.some(({ held = 0 }) => held > 0) ? HOST_PAUSE_MS : 0);
       // Neither does the time in which the host was away say how much it takes when it is there.
       if (updatedMs !== undefined && atMs > updatedMs && !wasAway && awayMs === 0) {
         const rate = (done * 1_000) / (atMs - updatedMs);
@@ -84,7 +85,7 @@ export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHo
 };
 
 /** What is held goes as soon as the host takes sessions: it is ahead of what comes now. */
-const queuedOf = ({ ready, held }: TeamBacklog): number => ready + held;
+const queuedOf = ({ ready, held = 0 }: TeamBacklog): number => ready + held;
 
 /** A team that is told of no more has nothing open: all that it had ready is done. */
 const doneSince = (before: ReadonlyMap<string, TeamBacklog>, now: ReadonlyMap<string, TeamBacklog>): number => {

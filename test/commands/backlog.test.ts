@@ -100,6 +100,14 @@ void t.test('a process that does not deliver knows a host that is away by what i
   t.end();
 });
 
+void t.test('what an earlier version keeps does not tell of held mail, and is reckoned with all the same', (t) => {
+  const backlog = openBacklog(limits);
+  backlog.update([{ team: 'a', waiting: 50, ready: 50, done: 0 }], 0);
+  backlog.update([{ team: 'a', waiting: 40, ready: 40, done: 10 }], 1_000);
+  t.equal(backlog.waitMs('a'), 4_000);
+  t.end();
+});
+
 void t.test(
   'the answer of send says when a mail is likely to leave, the same when it is repeated, and refuses beyond the bound',
   async (t) => {
