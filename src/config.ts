@@ -10,7 +10,7 @@ import { parseAllowedHeaders } from './domain/message/header.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from './domain/write-level.js';
 import { nearest } from './shared/edit-distance.js';
 import { roles, type Role } from './roles.js';
-import { assertTogether, readUrls, type Urls } from './urls.js';
+import { assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
 
 export { ConfigError } from './config-error.js';
 
@@ -130,6 +130,7 @@ export const settingsToKeep = (environment: Environment = process.env): string =
 export const readServeConfig = (environment: Environment = process.env): Config => {
   const config = readConfig(environment);
   const publicUrl = environment['SEALPOST_PUBLIC_URL']?.trim() ?? '';
+  if (config.smtp.url === undefined) assertMailboxSeen(config.urls, config.roles);
   const isAsked = (environment['SEALPOST_SMTP_URL']?.trim() ?? '') !== '';
   if (isAsked || (publicUrl === '' && isLoopback(config.host))) return config;
   throw new ConfigError(

@@ -115,3 +115,11 @@ export const assertTogether = (urls: Urls, roles: readonly Role[], hasMasterKey:
     );
   }
 };
+
+/** Mail that one process puts into its own data directory is not shown by another. Throws ConfigError. */
+export const assertMailboxSeen = ({ eventStore }: Urls, roles: readonly Role[]): void => {
+  if (isLocal(eventStore) || (roles.includes('http') && roles.includes('process'))) return;
+  throw new ConfigError(
+    `SEALPOST_ROLES=${roles.join(',')} splits the work, and the built-in mailbox is in the data directory of one process: set SEALPOST_SMTP_URL to a relay (docker-compose.yml has Mailpit).`,
+  );
+};

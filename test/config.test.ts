@@ -260,3 +260,22 @@ await t.test('parts that cannot work together are refused, with a sentence', asy
   }
   t.ok(readConfig({ ...onServers, SEALPOST_BUS_URL: '' }), 'one process for everything needs no bus that others see');
 });
+
+void t.test('the built-in mailbox is refused where the process that shows it is not the one that fills it', async (t) => {
+  const settings = {
+    SEALPOST_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SEALPOST_EVENT_STORE_URL: 'esdb://127.0.0.1:2113?tls=false',
+    SEALPOST_KEYS_URL: 'mongodb://127.0.0.1/sealpost',
+    SEALPOST_FILES_URL: 'mongodb://127.0.0.1/sealpost',
+    SEALPOST_LEASES_URL: 'mongodb://127.0.0.1/sealpost',
+    SEALPOST_BUS_URL: 'nats://127.0.0.1',
+    SEALPOST_SMTP_URL: 'mailbox:',
+  };
+  for (const roles of ['http', 'process', 'project'])
+    t.throws(() => readServeConfig({ ...settings, SEALPOST_ROLES: roles }), {
+      name: 'ConfigError',
+      message: /built-in mailbox is in the data directory/,
+    });
+  t.doesNotThrow(() => readServeConfig(settings));
+  t.doesNotThrow(() => readServeConfig({ ...settings, SEALPOST_ROLES: 'http', SEALPOST_SMTP_URL: 'smtp://127.0.0.1:1025' }));
+});

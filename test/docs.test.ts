@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { readServeConfig } from '../src/config.js';
 import { builtInFamilies } from '../src/adapters/render/pdf/fonts-files.js';
 import { makePdf } from '../src/adapters/render/pdf/make-pdf.js';
 import { makeWorkbook } from '../src/adapters/render/excel/make-workbook.js';
@@ -324,4 +325,25 @@ void t.test('the template of the first mail renders to the text that the page sh
   const { subject, variables: definitions, schema } = JSON.parse(file ?? '{}') as JsonObject;
   const rendered = renderTemplate({ subject, variables: definitions, schema }, { name: 'Ada' });
   t.match(page, `\n${rendered.subject}\n${rendered.text}`);
+});
+
+void t.test('the settings of docker-compose.yml are taken by each role, and its image starts what the tests start', async (t) => {
+  const compose = read('docker-compose.yml');
+  const common = Object.fromEntries(
+    [...compose.matchAll(/^ {2}(SEALPOST_\w+): '?(.*?)'?$/gm)].map(([, name = '', value = '']) => [name, value]),
+  );
+  t.ok(Object.keys(common).length >= 10);
+  const key = Buffer.alloc(32, 7).toString('base64');
+  const { SEALPOST_MASTER_KEY_FILE: file, ...settings } = common;
+  t.equal(file, '/secrets/master.key');
+  const roles = [...compose.matchAll(/SEALPOST_ROLES: (\w+)/g)].map(([, role = '']) => role);
+  t.same(roles.toSorted(), ['http', 'process', 'project']);
+  for (const role of roles)
+    t.doesNotThrow(
+      () => readServeConfig({ ...settings, SEALPOST_MASTER_KEY: key, HOST: '0.0.0.0', SEALPOST_DATA_DIR: '/data', SEALPOST_ROLES: role }),
+      role,
+    );
+  const image = read('Dockerfile');
+  t.match(image, /^ENTRYPOINT \["\/app\/bin\/sealpost\.js"\]\nCMD \["serve"\]$/m);
+  t.match(image, /^USER node$/m);
 });
