@@ -11,6 +11,7 @@ const CHANGED_DOCUMENTS_MAX = 4_096;
 
 type ProjectOptions = Readonly<{
   upTo?: number;
+  batchSize?: number;
   onProgress?: (position: number) => void;
   /** Told of each event that is damaged and passed over. */
   onUnreadable?: (event: Unreadable) => void;
@@ -21,14 +22,14 @@ export const projectInto = async (
   projection: Projection,
   eventLog: Pick<EventLog, 'readAll'>,
   { store }: Pick<Rebuild, 'store'>,
-  { upTo = Number.MAX_SAFE_INTEGER, onProgress, onUnreadable }: ProjectOptions = {},
+  { upTo = Number.MAX_SAFE_INTEGER, batchSize = BATCH_SIZE, onProgress, onUnreadable }: ProjectOptions = {},
 ): Promise<number> => {
   const { kinds, decrypts: decrypt } = projection;
   const work = openUnitOfWork(projection, store);
   let checkpoint = await store.checkpoint();
   let seen = checkpoint.position;
   let count = 0;
-  for await (const { events, unreadable, position } of eventLog.readAll(seen, { kinds, decrypt, batchSize: BATCH_SIZE })) {
+  for await (const { events, unreadable, position } of eventLog.readAll(seen, { kinds, decrypt, batchSize })) {
     for (const event of unreadable) if (event.position <= upTo) onUnreadable?.(event);
     const wanted = position <= upTo ? events : events.filter((recorded) => recorded.position <= upTo);
     await work.fold(wanted);
@@ -129,13 +130,13 @@ type Suspect = Readonly<{ collection: string; id: string }>;
 
 /** So many are held until they are compared again. */
 const SUSPECTS_MAX = 10_000;
-/** A document that changes or goes each time it is looked at is one of a running service that is very busy with it. */
-const LOOKS_MAX = 5;
+/** A document that has changed each time it was looked at is one of a running service that is busy with it: it is then followed event by event. */
+const LOOKS_MAX = 3;
 const SUSPECTS_AT_ONCE = 500;
 
 type Sides = Readonly<{
   projection: Projection;
-  eventLog: Pick<EventLog, 'readAll'>;
+  eventLog: Pick<EventLog, 'readAll' | 'head'>;
   live: ProjectionStore;
   rebuild: Pick<Rebuild, 'store'>;
 }>;
@@ -149,10 +150,40 @@ const firstDifference = async (suspects: readonly Suspect[], sides: Sides): Prom
     await projectInto(projection, eventLog, rebuild, { upTo: position });
     const differences = await differencesAmong(left, sides);
     const hasMoved = (await live.checkpoint()).position !== position;
-    if (!hasMoved || look === LOOKS_MAX) return differences[0];
+    if (!hasMoved) return differences[0];
+    if (look === LOOKS_MAX) return firstNeverAlike(differences, sides);
     left = differences;
   }
   return undefined;
+};
+
+/** A live document of a running service is what a rebuild was at some event since: the rebuild goes on event by event, and meets each that is sound. */
+const firstNeverAlike = async (
+  found: readonly Difference[],
+  { projection, eventLog, live, rebuild }: Sides,
+): Promise<Difference | undefined> => {
+  const { position } = await live.checkpoint();
+  await projectInto(projection, eventLog, rebuild, { upTo: position });
+  let left: Difference[] = [];
+  for (const { collection, id } of found)
+    left.push({ collection, id, live: (await live.getMany(collection, [id])).get(id), rebuilt: undefined });
+  const head = await eventLog.head();
+  const { kinds, decrypts: decrypt } = projection;
+  for await (const { position: next } of eventLog.readAll(position, { kinds, decrypt, batchSize: 1 })) {
+    left = await stillUnlike(left, rebuild);
+    if (left.length === 0 || next > head) break;
+    await projectInto(projection, eventLog, rebuild, { upTo: next, batchSize: 1 });
+  }
+  return (await stillUnlike(left, rebuild))[0];
+};
+
+const stillUnlike = async (differences: readonly Difference[], { store }: Sides['rebuild']): Promise<Difference[]> => {
+  const unlike: Difference[] = [];
+  for (const difference of differences) {
+    const rebuilt = (await store.getMany(difference.collection, [difference.id])).get(difference.id);
+    if (!isSame(difference.live, rebuilt)) unlike.push({ ...difference, rebuilt });
+  }
+  return unlike;
 };
 
 const differencesAmong = async (suspects: readonly Suspect[], { live, rebuild }: Sides): Promise<readonly Difference[]> => {

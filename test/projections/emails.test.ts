@@ -365,6 +365,51 @@ void t.test('what a running service changes and removes while it is compared is 
   t.ok((await eventLog.head()) > before);
 });
 
+void t.test('what a running service changes at each look is no difference, and what is wrong is one all the same', async (t) => {
+  const { append, recorded, eventLog } = openLogOfTest();
+  await append(stream, [queued]);
+  const readModels = openDocuments(t);
+  await projectIn(readModels, projection, await recorded());
+  let mails = 0;
+  const goesOn = async (): Promise<void> => {
+    const before = await eventLog.head();
+    mails += 1;
+    await append(`email-0198f000-0000-7000-8000-0000000001${String(mails).padStart(2, '0')}`, [queuedFor('to')]);
+    await projectIn(
+      readModels,
+      projection,
+      (await recorded()).filter(({ position }) => position > before),
+    );
+  };
+  const busy = (seen: (document: Document) => Document) => ({
+    ...readModels,
+    projection: async (...given: Parameters<typeof readModels.projection>) => {
+      const store = await readModels.projection(...given);
+      return {
+        ...store,
+        getMany: async (collection: string, ids: readonly string[]) => {
+          await goesOn();
+          return new Map([...(await store.getMany(collection, ids))].map(([id, document]) => [id, seen(document)]));
+        },
+      };
+    },
+    rebuild: async (name: string) => {
+      const rebuild = await readModels.rebuild(name);
+      return {
+        ...rebuild,
+        scan: async function* (collection: string, side: 'live' | 'rebuilt') {
+          if (side === 'live') await goesOn();
+          yield* rebuild.scan(collection, side);
+        },
+      };
+    },
+  });
+  const compare = (seen: (document: Document) => Document) => compareWithRebuild(projection, { eventLog, readModels: busy(seen) });
+  t.equal((await compare((document) => document)).difference, undefined);
+  t.ok(mails > 3, `it looked ${mails} times`);
+  t.not((await compare((document) => ({ ...document, wrong: true }))).difference, undefined);
+});
+
 void t.test('a checkpoint is held against where the log ends after it was read', async (t) => {
   const { append, recorded, eventLog } = openLogOfTest();
   await append(stream, [queued]);
