@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { killTest } from '../e2e/kill.js';
 import { clocksTest } from './clocks.js';
 import { diskTest } from './disk.js';
+import { distributedTest } from './distributed.js';
 import { documentsTest } from './documents.js';
 import { fullDiskTest } from './full-disk.js';
 import { relaysTest } from './relays.js';
@@ -28,6 +29,10 @@ const programs: Readonly<Record<string, Program>> = {
   'full-disk': {
     what: 'a real server whose files may not grow',
     run: ({ rounds, ...options }) => fullDiskTest({ ...options, rounds: rounds * 20 }),
+  },
+  distributed: {
+    what: 'the distributed engine, its processes and servers killed, frozen, cut off and out of time',
+    run: ({ rounds, ...options }) => distributedTest({ ...options, rounds: Math.ceil(rounds / 5) }),
   },
   documents: { what: 'heavy documents of one team beside small ones of another', run: documentsTest },
   sizes: { what: 'inputs of hostile sizes', run: sizesTest },

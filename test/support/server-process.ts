@@ -74,8 +74,11 @@ export type ServerProcess = Readonly<{
 
 const SERVES_AT_MOST_MS = 10 * 60_000;
 
-/** Starts `serve` on a port of its own choice. In: its settings, `SEALPOST_DATA_DIR` among them, and a module to load before the program. */
-export const startServer = (settings: Settings, preload?: string): ServerProcess => {
+/**
+ * Starts `serve` on a port of its own choice. In: its settings, `SEALPOST_DATA_DIR` among them, a module to load before the program, and
+ * after how long it is killed where nobody has ended it.
+ */
+export const startServer = (settings: Settings, preload?: string, servesAtMostMs = SERVES_AT_MOST_MS): ServerProcess => {
   const env = environmentOf({ PORT: '0', ...settings });
   const child = spawnProgram(['serve'], env, preload);
   let output = '';
@@ -87,7 +90,7 @@ export const startServer = (settings: Settings, preload?: string): ServerProcess
   });
   // A server that is killed before it listens is no fault of whoever does not wait for it.
   listening.catch(() => undefined);
-  const ended = finished(child, SERVES_AT_MOST_MS);
+  const ended = finished(child, servesAtMostMs);
   child.stdout.on('data', (text: string) => {
     output += text;
     const base = /sealpost is running on (\S+)\n[^]*API reference/.exec(output)?.[1];

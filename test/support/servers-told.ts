@@ -1,6 +1,7 @@
 /** After the tests: names in one line the servers whose tests were skipped. In CI a server that is missing is a failure. */
 import { folderVariable, variableOf, type ServerName } from './server-names.js';
-import { canStart, isThere } from './servers.js';
+import { canStart } from './own-server.js';
+import { isThere } from './servers.js';
 
 const names: Readonly<Record<ServerName, string>> = { nats: 'NATS', redis: 'Redis', mongodb: 'MongoDB', eventstore: 'EventStoreDB' };
 

@@ -2,36 +2,17 @@
  * The real servers that tests run against: those that the environment names, else one that a test starts from the folder that setup.sh
  * filled (SEALPOST_TEST_SERVERS) or from the programs on the PATH. Each test has a place of its own on them, which goes with it.
  */
-import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { folderVariable, variableOf, type ServerName } from './server-names.js';
+import { canStart, openOwnServer, type ServerInHand } from './own-server.js';
+import { variableOf, type ServerName } from './server-names.js';
 import { dropMongoDatabase, dropNatsStreams, dropRedisKeys } from './server-places.js';
-
-const run = promisify(execFile);
 
 /** `place`: what this test may use there, a database, a prefix of keys or of the names of streams; lower-case letters and digits. */
 export type TestServer = Readonly<{ url: string; place: string }>;
 
 /** A server that no other test uses. */
-export type OwnServer = TestServer &
-  Readonly<{
-    /** As a crash does; what it had acknowledged stays. */
-    kill: () => Promise<void>;
-    /** After it was killed; under the same URL, with the same data. */
-    restart: () => Promise<void>;
-    /** It keeps its connections and answers nothing until it is continued. */
-    freeze: () => void;
-    resume: () => void;
-    /** Kills it, deletes its data and starts it again. */
-    wipe: () => Promise<void>;
-  }>;
+export type OwnServer = TestServer & ServerInHand;
 
 /** NATS with JetStream. The place is a prefix of stream names. Undefined where there is none: then the test is skipped, and in CI it fails. */
 export const natsServer = (t: Test): Promise<TestServer | undefined> => anyServer(t, 'nats', dropNatsStreams);
@@ -97,57 +78,8 @@ const anyServer = async (
 
 const ownServer = async (t: Test, name: ServerName): Promise<OwnServer | undefined> => (await startOwn(t, name)) ?? skipped(t, name);
 
-const folder = (): string | undefined => process.env[folderVariable];
-const programs: Readonly<Record<ServerName, string | undefined>> = {
-  nats: 'nats-server',
-  redis: 'redis-server',
-  mongodb: 'mongod',
-  eventstore: undefined,
-};
-
-/** Whether a test can start one of its own. */
-export const canStart = (name: ServerName): boolean => {
-  const program = programs[name];
-  if (program === undefined) return false;
-  return folder() !== undefined || (process.env['PATH'] ?? '').split(delimiter).some((path) => existsSync(join(path, program)));
-};
-
-/** From build/test/support to the scripts. */
-const script = fileURLToPath(new URL('../../../test/support/servers/up.sh', import.meta.url));
-
 const startOwn = async (t: Test, name: ServerName): Promise<OwnServer | undefined> => {
-  if (!canStart(name)) return undefined;
-  const data = mkdtempSync(join(tmpdir(), `sealpost-${name}-`));
-  const port = String(await freePort());
-  const up = (verb: string) => [verb, folder() ?? '-', data, name, port];
-  const call = async (verb: string): Promise<string> => (await run(script, up(verb))).stdout.trim();
-  const signal = (signal: NodeJS.Signals): void => void process.kill(Number(readFileSync(join(data, `${name}.pid`), 'utf8')), signal);
-  // Also where the test ends before its time.
-  const drop = (): void => void execFileSync(script, up('drop'), { stdio: 'ignore' });
-  process.once('exit', drop);
-  t.teardown(() => {
-    process.removeListener('exit', drop);
-    drop();
-  });
-  return {
-    url: await call('start'),
-    place: freshPlace(),
-    kill: async () => void (await call('kill')),
-    restart: async () => void (await call('start')),
-    freeze: () => signal('SIGSTOP'),
-    resume: () => signal('SIGCONT'),
-    wipe: async () => {
-      await call('kill');
-      await call('drop');
-      await call('start');
-    },
-  };
-};
-
-const freePort = async (): Promise<number> => {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => void server.close(resolve));
-  return port;
+  const server = await openOwnServer(name);
+  if (server !== undefined) t.teardown(server.drop);
+  return server && { ...server, place: freshPlace() };
 };

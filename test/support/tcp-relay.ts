@@ -6,8 +6,10 @@ export type Direction = 'requests' | 'answers';
 
 export type TcpRelay = Readonly<{
   port: number;
-  /** Ends all connections at once; new ones are taken. */
-  cut: () => void;
+  /** Ends all connections at once, or those for which `which` says so, asked for each; new ones are taken. Out: how many it ended. */
+  cut: (which?: () => boolean) => number;
+  /** From now on what comes waits that long on its way, asked for each piece; undefined: it goes at once again. Order is kept. */
+  slow: (delayMs: (() => number) | undefined) => void;
   /** From now on bytes in that direction are lost, until the connection is cut. Resolves when some were. */
   swallow: (direction: Direction) => Promise<void>;
   /** From now on bytes in that direction wait until `release`. */
@@ -24,12 +26,20 @@ export const openTcpRelay = async (target: Readonly<{ host: string; port: number
   const links = new Set<Link>();
   let connections = 0;
   let isClosed = false;
+  let delayOf: (() => number) | undefined;
 
   const pass = (link: Link, from: Socket, to: Socket, direction: Direction): void => {
+    const late: Buffer[] = [];
+    const write = (bytes: Buffer): void => {
+      if (to.writable && !to.write(bytes)) from.pause();
+    };
     from.on('data', (bytes: Buffer) => {
       const lose = link.lost.get(direction);
       if (lose !== undefined) return lose();
-      if (!to.write(bytes)) from.pause();
+      const delayMs = delayOf?.() ?? 0;
+      if (delayMs === 0 && late.length === 0) return write(bytes);
+      // What follows the first that waits goes with it.
+      if (late.push(bytes) === 1) setTimeout(() => write(Buffer.concat(late.splice(0))), delayMs);
     });
     to.on('drain', () => from.resume());
   };
@@ -54,18 +64,21 @@ export const openTcpRelay = async (target: Readonly<{ host: string; port: number
     }
   });
   await new Promise<void>((resolve) => void listening.listen(0, '127.0.0.1', resolve));
-  const cut = (): void => {
-    for (const { client, server } of links) {
-      client.resetAndDestroy();
-      server.resetAndDestroy();
+  const cut = (which = (): boolean => true): number => {
+    const chosen = [...links].filter(() => which());
+    for (const link of chosen) {
+      links.delete(link);
+      link.client.resetAndDestroy();
+      link.server.resetAndDestroy();
     }
-    links.clear();
+    return chosen.length;
   };
   const sources = (direction: Direction): Socket[] => [...links].map(({ client, server }) => (direction === 'requests' ? client : server));
 
   return {
     port: (listening.address() as AddressInfo).port,
     cut,
+    slow: (delayMs) => void (delayOf = delayMs),
     swallow: (direction) =>
       new Promise((resolve) => {
         for (const { lost } of links) lost.set(direction, resolve);

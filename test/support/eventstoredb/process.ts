@@ -37,6 +37,7 @@ export const startStandInProcess = async (file?: string): Promise<StandInProcess
     if (said === '') throw new Error('the stand-in did not start');
     url = said.trim();
   };
+  process.once('exit', () => child?.kill('SIGKILL'));
   await start();
   return {
     url: () => url,
