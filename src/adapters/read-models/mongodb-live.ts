@@ -22,6 +22,8 @@ export const openLive = (db: Db, catalog: Catalog): Live => {
   /** By collection. */
   const known = new Map<string, Readonly<{ projection: Projection; generation: Generation }>>();
   const generations = new Map<string, Generation>();
+  /** Collections in which the last read found nothing: the catalog is then asked once, after the read, and not also beside it. */
+  const empty = new Set<string>();
 
   /** Reads that are made at once share one look at the catalog, which begins after each of them has begun. */
   const looked = gathered(
@@ -56,12 +58,17 @@ export const openLive = (db: Db, catalog: Catalog): Live => {
       let found = known.get(collection) ?? (await learn(collection, undefined));
       for (;;) {
         const { projection, generation } = found;
-        const [outcome, beside] = await Promise.allSettled([work(generation), projectionNow(projection.name)]);
-        if (beside.status === 'rejected') throw beside.reason;
-        let now = beside.value;
+        const reading = work(generation);
+        const isAfter = empty.has(collection);
+        const look = (): Promise<Projection | undefined> => projectionNow(projection.name);
+        const [outcome, looking] = await Promise.allSettled([reading, isAfter ? reading.then(look, look) : look()]);
+        if (looking.status === 'rejected') throw looking.reason;
+        let now = looking.value;
         const isAnswer = outcome.status === 'fulfilled' && !isNothing(outcome.value);
+        if (isAnswer) empty.delete(collection);
+        else empty.add(collection);
         // Of a generation that was dropped after the catalog was read nothing is found, or the read is broken off.
-        if (now?.live === projection.live && !isAnswer) now = await projectionNow(projection.name);
+        if (!isAfter && !isAnswer && now?.live === projection.live) now = await look();
         if (now?.live === projection.live) {
           if (outcome.status === 'rejected') throw outcome.reason;
           return outcome.value;
