@@ -62,16 +62,18 @@ export const startSenders = ({ senders, pauseMs, seed, apiKey, bases }: SendersO
   const sendOne = async (random: Random, key: string): Promise<void> => {
     const body = JSON.stringify(sendBody({ to: [{ email: `${key}@example.com` }], priority: random.pick(['high', 'normal', 'low']) }));
     for (let tries = 1; ; tries += 1) {
+      if (tries > 1) counts.repeated += 1;
       const text = await call(random, key, body);
       if (text === undefined) {
-        if (tries > 1) counts.repeated += 1;
         await pause(REPEAT_AFTER_MS);
         continue;
       }
       const { id, messageId } = JSON.parse(text) as { id: string; messageId: string };
       accepted.set(id, { id, messageId, acceptedMs: performance.now() });
       // An answer may be lost on its way to somebody: repeated, at another process too, it says the same.
-      const again = random.chance(0.1) ? await call(random, key, body) : undefined;
+      const isRepeated = random.chance(0.1);
+      if (isRepeated) counts.repeated += 1;
+      const again = isRepeated ? await call(random, key, body) : undefined;
       if (again !== undefined && again !== text) faults.push(`${key} was answered ${text} and then ${again}`);
       return;
     }
