@@ -93,7 +93,10 @@ void t.test('the parts of the work have turns of their own, between which others
 });
 
 void t.test('in turns, whatever their size, a text is read as JSON.parse reads it', async () => {
-  const name = fc.oneof(fc.string({ maxLength: 3 }), fc.constantFrom('__proto__', '0', '1', 'a', 'b', '\\"', '\n', 'é'));
+  // Without names that are one escape, which JSON.parse does not always keep apart; they are refused before.
+  const name = fc
+    .oneof(fc.string({ maxLength: 3 }), fc.constantFrom('__proto__', '0', '1', 'a', 'b', '\\"', '\n\n', 'é'))
+    .filter((text) => text.length !== 1 || JSON.stringify(text).length === 3);
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
