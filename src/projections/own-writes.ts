@@ -13,6 +13,8 @@ export type OwnWrites = Readonly<{
 
 export const openOwnWrites = (): OwnWrites => {
   const positions = new Map<string, Map<string, number>>();
+  /** Asked for twice by each call that writes. */
+  const newest = new Map<string, number>();
   return {
     note: (stream, teamId, position) => {
       let byKind = positions.get(teamId);
@@ -20,9 +22,10 @@ export const openOwnWrites = (): OwnWrites => {
       const { kind } = splitStream(stream);
       // Answers of appends that were under way together may come in any order.
       byKind.set(kind, Math.max(position, byKind.get(kind) ?? 0));
+      newest.set(teamId, Math.max(position, newest.get(teamId) ?? 0));
     },
     of: (teamId) => positions.get(teamId) ?? new Map<string, number>(),
-    newest: (teamId) => Math.max(0, ...(positions.get(teamId)?.values() ?? [])),
+    newest: (teamId) => newest.get(teamId) ?? 0,
   };
 };
 
