@@ -1,8 +1,10 @@
 /** The figures at /metrics: what they count, that they know nobody, and that nothing is measured where nobody asks. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { runCommand } from '../support/server-process.js';
 import { eventually } from '../support/wait.js';
 
 t.setTimeout(120_000);
@@ -107,4 +109,11 @@ await t.test('Without a port nothing listens and nothing is measured', async (t)
   const app = await startTestApp({ dataDir: temporaryDirectory(t) });
   t.teardown(() => app.stop());
   t.equal(app.metricsPort, undefined);
+});
+
+await t.test('A start that fails ends, whether figures are served or not', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  writeFileSync(join(dataDir, 'events.db'), 'no database '.repeat(20));
+  const ended = await runCommand(['serve'], { SEALPOST_DATA_DIR: dataDir, PORT: '0', SEALPOST_METRICS_PORT: '0' });
+  t.match(ended, { code: 1, stderr: /is damaged/ });
 });

@@ -33,6 +33,8 @@ const serverOf = (registry: Registry, onFault: OnFault): Server => {
     );
   });
   server.maxConnections = CONNECTIONS_MAX;
+  // It keeps no process running: a start that fails after this listens ends all the same.
+  server.unref();
   return server;
 };
 
