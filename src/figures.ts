@@ -38,9 +38,12 @@ export const declareFigures = (deps: FigureDeps): Worker => {
 };
 
 const declareQueues = ({ meter, readModels, clock }: FigureDeps): void => {
+  /** One reading serves all figures of an answer, which are asked for at once. */
+  let reading: ReturnType<typeof queueFigures> | undefined;
+  const figuresNow = () => (reading ??= queueFigures(readModels).finally(() => (reading = undefined)));
   const every = async (valueOf: (figures: Awaited<ReturnType<typeof queueFigures>>[number], nowMs: number) => number | undefined) => {
     const nowMs = clock.now();
-    return (await queueFigures(readModels)).flatMap((figures): Reading[] => {
+    return (await figuresNow()).flatMap((figures): Reading[] => {
       const value = valueOf(figures, nowMs);
       return value === undefined ? [] : [{ value, labels: { priority: figures.priority } }];
     });
