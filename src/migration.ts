@@ -109,7 +109,7 @@ const intoTarget = async (options: MigrateOptions, source: Engine): Promise<Migr
     const files = await copyFiles(options, target);
     const copied = await copyEvents(options, { source, target, place, state });
     const verification = await verified(target, copied.copied.events, progress);
-    await sealAnew(target, verification);
+    if (!isSealedAnew(verification, copied.copied.events)) await sealAnew(target, verification);
     if (copied.mark !== undefined) await target.keys.setMark(copied.mark);
     await noteLog(target.store, target.noted);
     rmSync(stateFileOf(from), { force: true });
@@ -176,10 +176,14 @@ const verified = async (target: Engine, events: number, progress: MigrationProgr
   if (verification.finding !== undefined) throw new CopyBroken(`the copied log does not verify: ${verification.finding.message}`);
   const [fault] = await target.keys.faults();
   if (fault !== undefined) throw new CopyBroken(`the copied keys do not verify: ${fault}`);
-  if (verification.events !== events)
+  if (verification.events !== events && !isSealedAnew(verification, events))
     throw new CopyBroken(`the copied log has ${verification.events} events, and ${events} were copied; somebody else writes into it`);
   return verification;
 };
+
+/** True where a call before this one was interrupted after its seal: that is the one event more, and nothing stands behind it. */
+const isSealedAnew = ({ events, unsealed, seal }: Verification, copied: number): boolean =>
+  events === copied + 1 && unsealed.length === 1 && seal !== undefined;
 
 /** The seals name positions of the source; one more, over all that is not sealed yet, names where the next begins here. */
 const sealAnew = async ({ eventLog, store, clock }: Engine, { seal, unsealed }: Verification): Promise<void> => {

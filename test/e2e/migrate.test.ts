@@ -1,5 +1,5 @@
 /** Moving an instance to other stores: nothing is lost, nothing is doubled, everything verifies, and an interrupted move goes on. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { readConfig, type Config } from '../../src/config.js';
@@ -86,6 +86,19 @@ await t.test('What was interrupted goes on where it was, and ends with every eve
   const source = openSqliteEventStore({ file: join(dataDir, 'events.db') });
   t.teardown(() => source.close());
   t.equal(moved.events, await source.head());
+});
+
+await t.test('What was interrupted after the last seal ends without another', async (t) => {
+  const { dataDir } = await instance(t);
+  const { config } = otherLog(t, dataDir);
+  const from = settingsOf(dataDir);
+  const stateFile = join(dataDir, 'migration.json');
+  let state = '';
+  const verified = (): void => void (state = readFileSync(stateFile, 'utf8'));
+  const moved = await migrate({ from, to: config, oneAtATime: false, progress: { ...silent, verified } });
+  writeFileSync(stateFile, state);
+  t.match(await migrate({ from, to: config, oneAtATime: false, progress: silent }), { events: moved.events + 1, seals: moved.seals + 1 });
+  t.notOk(existsSync(stateFile));
 });
 
 await t.test('A move is refused where it could do harm', async (t) => {
