@@ -55,18 +55,18 @@ void t.test('it follows the log, and says when it has what it was asked for', as
 });
 
 void t.test('who waits longer than the signal is let go', async (t) => {
-  const { world, start } = await running(t);
+  const { world, start, store } = await running(t);
   await world.append(streamOf(1), [queued]);
-  const { runner, stop } = start({
-    ...(await openDocuments(t).projection(projection.name, projection.collections)),
-    write: () => new Promise(() => {}),
-  });
+  let goOn = (): void => {};
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  const { runner, stop } = start({ ...store, write: () => held });
   const patience = new AbortController();
   const waiting = runner.caughtUp(1, patience.signal);
   setImmediate(() => patience.abort());
   await waiting;
   t.equal(runner.position(), 0);
-  void stop();
+  goOn();
+  await stop();
 });
 
 void t.test('started again it goes on from its checkpoint', async (t) => {

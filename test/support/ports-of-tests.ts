@@ -36,8 +36,12 @@ export const useReadModels = (open: (t: Test) => Promise<ReadModels>): void => {
 };
 
 export const openReadModelsOfTest = (t: Test): ReadModels => {
-  if (openOthers !== undefined) return onceOpened(openOthers(t));
-  const models = isDistant ? distantReadModels() : openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
+  const models =
+    openOthers !== undefined
+      ? onceOpened(openOthers(t))
+      : isDistant
+        ? distantReadModels()
+        : openSqliteReadModels({ file: join(temporaryDirectory(t), 'documents.db') });
   t.teardown(() => models.close());
   return models;
 };
