@@ -50,7 +50,7 @@ const contentTypes: Readonly<Record<OutputFormat, string>> = {
  */
 export const prepareAttachments = async (
   deps: CommandDeps,
-  caller: Caller,
+  caller: Pick<Caller, 'teamId'>,
   given: readonly Given[],
   call: AttachmentCall,
 ): Promise<PreparedAttachments> => {
@@ -81,7 +81,7 @@ type Generated = Extract<Given, { kind: 'generated' }>;
 
 const generate = async (
   deps: CommandDeps,
-  caller: Caller,
+  caller: Pick<Caller, 'teamId'>,
   { field, reference, filename, outputFormats, variables }: Generated,
   call: AttachmentCall,
 ): Promise<readonly Readonly<{ file: Prepared; format: OutputFormat }>[]> => {
@@ -136,7 +136,7 @@ const generate = async (
   return made;
 };
 
-const shown = async (deps: CommandDeps, caller: Caller, assetId: string): Promise<Prepared> => {
+const shown = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, assetId: string): Promise<Prepared> => {
   const asset = await loadAsset(deps, caller.teamId, assetId);
   if (asset === undefined)
     throw new DomainError(
@@ -154,7 +154,12 @@ const shown = async (deps: CommandDeps, caller: Caller, assetId: string): Promis
 
 type Supplied = Exclude<Given, Generated>;
 
-const supplied = async (deps: CommandDeps, caller: Caller, given: Supplied, call: AttachmentCall): Promise<ReadyAttachment> => {
+const supplied = async (
+  deps: CommandDeps,
+  caller: Pick<Caller, 'teamId'>,
+  given: Supplied,
+  call: AttachmentCall,
+): Promise<ReadyAttachment> => {
   switch (given.kind) {
     case 'content':
       return {
@@ -187,7 +192,7 @@ const supplied = async (deps: CommandDeps, caller: Caller, given: Supplied, call
 
 const fetchAttachment = async (
   deps: CommandDeps,
-  caller: Caller,
+  caller: Pick<Caller, 'teamId'>,
   url: string,
   field: string,
 ): Promise<Readonly<{ bytes: Buffer; contentType: string | undefined }>> => {

@@ -35,6 +35,8 @@ const accepted = {
   /** The constants of the team's company, as they were. */
   company: Type.Record(text, text),
   fingerprint: optional(Fingerprint),
+  /** The bulk send that it belongs to, and its place among the recipients of that; absent where it was sent by itself. */
+  batch: optional(Type.Object({ id: text, index: Type.Integer() })),
   /** How long it was likely to wait for its turn, where that was longer than usual: a repeated call is answered the same. */
   expectedWaitMs: optional(Type.Integer()),
 };

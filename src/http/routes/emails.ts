@@ -22,7 +22,7 @@ import { parseDomain } from '../../domain/message/address.js';
 import { isoTime } from '../../domain/ports/clock.js';
 import type { EmailFilter } from '../../projections/query-types.js';
 import type { Caller } from '../../commands/caller.js';
-import type { StoredBytes } from '../../commands/send-email.js';
+import type { StoredBytes } from '../../commands/email-making.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
 import { coerceQuery } from '../hooks/validation.js';

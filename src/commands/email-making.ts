@@ -1,0 +1,179 @@
+/** Makes the first event of an email: rendered once to check, with all that the mail depends on pinned, its attachments made and stored. */
+import { noAttachments, prepareAttachments, storeAttachments } from './attachments.js';
+import type { Claim, Stored } from './attachment-claims.js';
+import { keptBytes, sizeOf } from './attachment-storage.js';
+import type { CommandDeps } from './deps.js';
+import { TYPICAL_DELIVERY_MS } from './email-answers.js';
+import type { Given } from './given-attachments.js';
+import { compiledTemplate } from './templates.js';
+import { openBudget } from '../domain/budget.js';
+import { emailDecider } from '../domain/email/decider.js';
+import type { EmailAccepted, EmailContent } from '../domain/email/events.js';
+import type { RecipientRole } from '../domain/email/status.js';
+import { DomainError } from '../domain/errors.js';
+import type { EmailId, TeamId, TemplateId } from '../domain/ids.js';
+import type { JsonObject } from '../domain/json.js';
+import type { CheckedEmail, Company } from '../domain/ports/renderer.js';
+import type { Priority } from '../domain/ports/bus.js';
+import type { Recipient } from '../domain/recipient.js';
+
+/** What of attachments the team has stored; asked only where the email has attachments. */
+export type StoredBytes = () => Promise<Stored>;
+
+/** The revision of an email template that is sent. `version`: null where it is a draft. */
+export type PinnedTemplate = Readonly<{ id: TemplateId; name: string; revision: number; version: number | null }>;
+
+/** An email that is checked as far as its request tells. Times are ISO 8601. */
+export type EmailOrder = Readonly<{
+  id: EmailId;
+  teamId: TeamId;
+  at: string;
+  scheduledAt: string | undefined;
+  template: PinnedTemplate;
+  company: Company;
+  from: Recipient;
+  roles: readonly RecipientRole[];
+  recipients: readonly Recipient[];
+  replyTo: string | undefined;
+  headers: Readonly<Record<string, string>>;
+  /** In place of that of the template. */
+  subject: string | undefined;
+  variables: JsonObject;
+  metadata: JsonObject;
+  priority: Priority;
+  tags: readonly string[];
+  given: readonly Given[];
+  fingerprint?: string | undefined;
+  /** The bulk send that it belongs to, and its place there. */
+  batch?: NonNullable<EmailAccepted['data']['batch']>;
+  /** How long it is likely to wait for its turn. */
+  waitMs: number;
+}>;
+
+/** `keyId`: the key that sealed its attachments, and is to seal the event too. `claim`: the room that these take. */
+export type MadeEmail = Readonly<{ event: EmailAccepted; keyId: string | undefined; claim: Claim | undefined }>;
+
+/** Rejects with the codes of rendering, SUBJECT_EMPTY, BODY_EMPTY and those of attachments, having stored nothing. */
+export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedBytes?: StoredBytes): Promise<MadeEmail> => {
+  const { at, scheduledAt, company, variables, given } = order;
+  const environment = { at: scheduledAt ?? at, company };
+  const budget = openBudget(deps.limits);
+  const { subject, assetIds } = await renderOnce(deps, order, budget);
+  const hasAttachments = given.length > 0 || assetIds.length > 0;
+  const stored = hasAttachments ? await storedBytes?.() : undefined;
+  // A team that is at its bound has no document made.
+  if (stored !== undefined) deps.attachmentClaims.check(order.teamId, stored, 0);
+  const { files, generated } = hasAttachments
+    ? await prepareAttachments(deps, order, given, { variables, environment, assetIds, budget })
+    : noAttachments;
+  const claim = stored === undefined || files.length === 0 ? undefined : deps.attachmentClaims.claim(order.teamId, stored, sizeOf(files));
+  const dueAtMs = Date.parse(scheduledAt ?? at);
+  const { attachments, keyId } = files.length === 0 ? nothingStored : await storeClaimed(deps, files, dueAtMs, claim);
+  const accepted = acceptedOf(order, attachments, {
+    ...(files.length === 0 ? {} : { attachmentBytes: keptBytes(files, dueAtMs, deps.limits) }),
+    ...(generated === undefined ? {} : { generated }),
+  });
+  return { event: acceptedEvent(order, accepted, { subject, attachments }), keyId, claim };
+};
+
+/** Throws what rendering throws, and SUBJECT_EMPTY or BODY_EMPTY. */
+const renderOnce = async (deps: CommandDeps, order: EmailOrder, budget: ReturnType<typeof openBudget>): Promise<CheckedEmail> => {
+  const { template, variables, at, scheduledAt, company, subject, given } = order;
+  const render = await compiledTemplate(deps, template.id, template.revision);
+  const override = subject === undefined ? {} : { subject };
+  const rendered = render.check({ variables, environment: { at: scheduledAt ?? at, company }, budget, ...override });
+  refuseEmpty(rendered, given.length);
+  return rendered;
+};
+
+/** The event of an email that is accepted though it cannot be rendered: it has nothing attached, and fails at once. */
+export const unrenderedEmail = (order: EmailOrder): EmailAccepted =>
+  acceptedEvent(order, acceptedOf(order, [], {}), { subject: order.subject ?? '', attachments: [] });
+
+const acceptedOf = (
+  order: EmailOrder,
+  attachments: EmailContent['attachments'],
+  kept: Pick<EmailAccepted['data'], 'attachmentBytes' | 'generated'>,
+): EmailAccepted['data'] => {
+  const { id, from, template, fingerprint, batch, waitMs } = order;
+  return {
+    messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
+    templateId: template.id,
+    templateName: template.name,
+    templateRevision: template.revision,
+    templateVersion: template.version,
+    priority: order.priority,
+    tags: [...order.tags],
+    roles: [...order.roles],
+    attachmentCount: attachments.filter(({ ofTemplate }) => ofTemplate !== true).length,
+    company: order.company,
+    at: order.at,
+    ...kept,
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(batch === undefined ? {} : { batch }),
+    ...(waitMs <= TYPICAL_DELIVERY_MS ? {} : { expectedWaitMs: waitMs }),
+  };
+};
+
+const acceptedEvent = (
+  order: EmailOrder,
+  accepted: EmailAccepted['data'],
+  ready: Pick<EmailContent, 'subject' | 'attachments'>,
+): EmailAccepted => {
+  const content = contentOf(order, ready);
+  const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted, scheduledAt: order.scheduledAt, content }, undefined);
+  return event as EmailAccepted;
+};
+
+type StoredAttachments = Readonly<{ attachments: EmailContent['attachments']; keyId: string | undefined }>;
+
+const nothingStored: StoredAttachments = { attachments: [], keyId: undefined };
+
+/** Puts the files under a new key; the room is free again where that fails. */
+const storeClaimed = async (
+  deps: CommandDeps,
+  files: Parameters<typeof storeAttachments>[2],
+  dueAtMs: number,
+  claim: Claim | undefined,
+): Promise<StoredAttachments> => {
+  try {
+    const { id, key } = await deps.eventLog.newKey();
+    return { attachments: await storeAttachments(deps, key, files, dueAtMs), keyId: id };
+  } catch (fault) {
+    claim?.release();
+    throw fault;
+  }
+};
+
+/** Throws SUBJECT_EMPTY, or BODY_EMPTY where nothing is attached either. */
+const refuseEmpty = ({ subject, isEmpty }: CheckedEmail, attachments: number): void => {
+  if (subject === '') {
+    throw new DomainError(
+      'SUBJECT_EMPTY',
+      'The subject is empty once its variables are filled in; give `subject`, or the variables it needs.',
+      {
+        errors: [{ field: 'subject', message: 'is empty once its variables are filled in' }],
+      },
+    );
+  }
+  if (isEmpty && attachments === 0) {
+    throw new DomainError(
+      'BODY_EMPTY',
+      'The body shows neither text nor a picture once its variables are filled in, and nothing is attached; give the variables it needs, or attach a file.',
+      { errors: [{ field: 'variables', message: 'leave the body empty' }] },
+    );
+  }
+};
+
+/** The sealed part of the event: what was asked for, and what was made ready for it. */
+const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'attachments'>): EmailContent => ({
+  from: order.from,
+  recipients: [...order.recipients],
+  subject: ready.subject,
+  variables: order.variables,
+  headers: order.headers,
+  metadata: order.metadata,
+  attachments: ready.attachments,
+  ...(order.replyTo === undefined ? {} : { replyTo: order.replyTo }),
+  ...(order.subject === undefined ? {} : { subjectOverride: order.subject }),
+});
