@@ -18,7 +18,7 @@ export const ErrorBodySchema = Type.Object(
       ),
     ),
     relatedInfo: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]))),
-    retryAfter: Type.Optional(Type.Integer({ description: 'Seconds to wait, on 429' })),
+    retryAfter: Type.Optional(Type.Integer({ description: 'Seconds to wait, on 429 and 503' })),
   },
   { additionalProperties: false },
 );

@@ -7,8 +7,8 @@ import type { ErrorCode } from '../domain/errors.js';
 
 type Codes = readonly ErrorCode[];
 
-/** Others may have changed the same stream, each time faster. */
-const write: Codes = ['CONFLICT'];
+/** Others may have changed the same stream, each time faster; a server may stop to answer while it is told to write. */
+const write: Codes = ['CONFLICT', 'OUTCOME_UNKNOWN'];
 
 /** Filling in and laying out a mail. */
 const renderEmail: Codes = [
@@ -115,3 +115,6 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   getApiKey: ['API_KEY_UNKNOWN'],
   revokeApiKey: ['API_KEY_UNKNOWN', ...write],
 };
+
+/** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */
+export const appendingOnce: ReadonlySet<keyof Commands> = new Set<keyof Commands>(['sendEmail', 'retryEmail']);

@@ -66,6 +66,8 @@ export type ErrorCode =
   | 'CONFLICT'
   | 'EVENT_UNREADABLE'
   | 'EVENT_UNKNOWN'
+  | 'STORE_AWAY'
+  | 'OUTCOME_UNKNOWN'
   | 'INTERNAL_ERROR';
 
 /** One fault of a body: `field` is a path such as `to[2].email`; the empty path is the body itself. */
@@ -108,6 +110,14 @@ export const invalidAt = (field: string, message: string, relatedInfo?: ErrorDet
     errors: [{ field, message }],
     ...(relatedInfo === undefined ? {} : { relatedInfo }),
   });
+
+/**
+ * A server that keeps the log, the keys, the files or the read models cannot be reached. An append, and the making of a key or a file, that
+ * rejects with it has written nothing that anybody will see; what reads or removes may be repeated.
+ */
+export class StoreAway extends Error {
+  override readonly name: string = 'StoreAway';
+}
 
 /** Nobody knows whether the events are in the log: they may have been written, or may be written later. Nothing may be undone for it. */
 export class AppendUnknown extends Error {

@@ -1,8 +1,17 @@
 /** The one table from error code to HTTP status, and the body that every error answer has. */
-import { DomainError, EventUnknown, EventUnreadable, WrongExpectedRevision, type ErrorCode, type ErrorDetails } from '../domain/errors.js';
+import {
+  AppendUnknown,
+  DomainError,
+  EventUnknown,
+  EventUnreadable,
+  StoreAway,
+  WrongExpectedRevision,
+  type ErrorCode,
+  type ErrorDetails,
+} from '../domain/errors.js';
 import { isoTime } from '../domain/ports/clock.js';
 
-export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500;
+export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500 | 503;
 
 /** A code that is missing here does not compile. */
 export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
@@ -71,6 +80,8 @@ export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   CONFLICT: 400,
   EVENT_UNREADABLE: 500,
   EVENT_UNKNOWN: 500,
+  STORE_AWAY: 503,
+  OUTCOME_UNKNOWN: 500,
   INTERNAL_ERROR: 500,
 };
 
@@ -103,6 +114,26 @@ const fromFastify: Readonly<Record<string, Failure>> = {
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
+const AWAY_RETRY_AFTER_S = 5;
+
+const storeAway = (cause: StoreAway): Failure => ({
+  ...failure(
+    'STORE_AWAY',
+    `A server that the service needs for this does not answer. Nothing was accepted or changed; send the request again in ${AWAY_RETRY_AFTER_S} seconds.`,
+    { retryAfterS: AWAY_RETRY_AFTER_S },
+  ),
+  cause,
+});
+
+/** For a request of which a part may have been done. */
+export const outcomeUnknown = (cause: unknown): Failure => ({
+  ...failure(
+    'OUTCOME_UNKNOWN',
+    'A server stopped to answer while this was done: whether it was recorded, or a part of it, is not known. Send the same request again, with the same Idempotency-Key where it takes one: what was recorded is not done twice.',
+  ),
+  cause,
+});
+
 /** In: whatever was thrown while a request was handled. Out: what to answer; the internals of unknown faults stay in `cause`. */
 export const failureOf = (error: unknown, bodySizeBytesMax: number): Failure => {
   if (error instanceof DomainError)
@@ -119,6 +150,8 @@ export const failureOf = (error: unknown, bodySizeBytesMax: number): Failure => 
     const message = 'A newer version of the service wrote what is stored of this. Nothing was changed; send the request to that version.';
     return { ...failure('EVENT_UNKNOWN', message), cause: error };
   }
+  if (error instanceof StoreAway) return storeAway(error);
+  if (error instanceof AppendUnknown) return outcomeUnknown(error);
   const code = codeOf(error);
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return failure('BODY_TOO_LARGE', `The request body is larger than ${bodySizeBytesMax} bytes, the most that one request may carry.`);

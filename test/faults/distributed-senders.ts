@@ -28,8 +28,8 @@ export type SendersOptions = Readonly<{
 
 const ANSWER_WITHIN_MS = 30_000;
 const REPEAT_AFTER_MS = 200;
-/** A call may be refused while a server is away, and while another call under its key is at work. */
-const mayBe = [409, 429, 503];
+/** A call may be refused while a server is away, and while many are under way; its outcome may be open where a server goes away as it writes. */
+const mayBe = (status: number, text: string): boolean => [429, 503].includes(status) || text.includes('"OUTCOME_UNKNOWN"');
 
 export const startSenders = ({ senders, pauseMs, seed, apiKey, bases }: SendersOptions): Senders => {
   const accepted = new Map<string, AcceptedSend>();
@@ -52,7 +52,7 @@ export const startSenders = ({ senders, pauseMs, seed, apiKey, bases }: SendersO
       const text = await response.text();
       if (response.status === 201) return text;
       counts.refused += 1;
-      if (!mayBe.includes(response.status)) faults.push(`a send call was answered ${response.status} ${text}`);
+      if (!mayBe(response.status, text)) faults.push(`a send call was answered ${response.status} ${text}`);
     } catch {
       counts.lost += 1;
     }

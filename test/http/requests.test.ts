@@ -2,7 +2,7 @@
 import { get } from 'node:http';
 import t from 'tap';
 import fc from 'fast-check';
-import { DomainError, WrongExpectedRevision, type ErrorCode } from '../../src/domain/errors.js';
+import { AppendUnknown, DomainError, StoreAway, WrongExpectedRevision, type ErrorCode } from '../../src/domain/errors.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { statusOf } from '../../src/http/errors.js';
 import { jsonFaultAt } from '../../src/http/json/fault.js';
@@ -631,7 +631,7 @@ void t.test('each code has its status, and the body of the contract', async (t) 
     t.equal(headers['content-type'], 'application/json; charset=utf-8');
     t.equal(headers['www-authenticate'] !== undefined, statusOf[code] === 401);
   }
-  t.same([...new Set(Object.values(statusOf))].sort(), [400, 401, 403, 404, 429, 500], 'no other status');
+  t.same([...new Set(Object.values(statusOf))].sort(), [400, 401, 403, 404, 429, 500, 503], 'no other status');
 
   const detailed = await throwing(
     new DomainError('ERR_LIMIT_007', 'm', { errors: [{ field: 'a', message: 'b' }], relatedInfo: { actual: 2, max: 1 }, retryAfterS: 7 }),
@@ -639,6 +639,17 @@ void t.test('each code has its status, and the body of the contract', async (t) 
   t.match(detailed.body, { errors: [{ field: 'a', message: 'b' }], relatedInfo: { actual: 2, max: 1 }, retryAfter: 7 });
   t.equal(detailed.headers['retry-after'], '7');
   t.match(await throwing(new WrongExpectedRevision('email-x', 1, 2)), { status: 400, body: { code: 'CONFLICT' } });
+
+  const away = await throwing(new StoreAway('the log at log.example.com does not answer'));
+  t.match(away, { status: 503, headers: { 'retry-after': '5' }, body: { code: 'STORE_AWAY', retryAfter: 5 } });
+  const open = await throwing(new AppendUnknown('email-x', new Error('lost')));
+  t.match(open, { status: 500, body: { code: 'OUTCOME_UNKNOWN' } });
+  t.notMatch(JSON.stringify([away.body, open.body]), /example\.com|email-x|lost/);
+  const told = logged.filter(({ level }) => level !== 'info').slice(-2);
+  t.match(told, [
+    { level: 'warn', error: { name: 'StoreAway' } },
+    { level: 'error', error: { name: 'AppendUnknown' } },
+  ]);
 
   const before = logged.length;
   for (const fault of [
@@ -655,6 +666,28 @@ void t.test('each code has its status, and the body of the contract', async (t) 
   const errors = logged.slice(before).filter(({ level }) => level === 'error');
   t.equal(errors.length, 4, 'each fault of ours is logged once');
   t.match(errors[0], { requestId: 'r1', method: 'POST', route: '/api/emails/send', error: { code: 'SQLITE_FULL' } });
+});
+
+void t.test('a server that goes away in the middle leaves open what became of a call that writes more than once', async (t) => {
+  const { deps, during } = fakes();
+  let written = 0;
+  const app = await buildServer({ ...deps, positions: { ...deps.positions, written: () => written } });
+  t.teardown(() => app.close());
+  const codeAfter = async (method: 'POST' | 'DELETE', url: string, payload: unknown, writesBefore: boolean): Promise<string> => {
+    during.run = () => {
+      if (writesBefore) written += 1;
+      throw new StoreAway('away');
+    };
+    const response = await app.inject({ method, url, headers: json, payload: JSON.stringify(payload) });
+    return response.json<ErrorBody>().code;
+  };
+  t.equal(await codeAfter('DELETE', '/api/emails/bulk', { ids: [EMAIL] }, false), 'STORE_AWAY');
+  t.equal(await codeAfter('DELETE', '/api/emails/bulk', { ids: [EMAIL] }, true), 'OUTCOME_UNKNOWN');
+  t.equal(
+    await codeAfter('POST', '/api/emails/send', sendBody, true),
+    'STORE_AWAY',
+    'it appends once: what was written is of another call',
+  );
 });
 
 void t.test('one line per request, without anything personal', async (t) => {

@@ -11,7 +11,7 @@ import { FileDamaged } from '../../domain/errors.js';
 import type { Files } from '../../domain/ports/files.js';
 import type { NotedFiles } from '../../domain/ports/log-note.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { openMongo, type Collection, type Mongo, type ObjectId } from '../mongodb/client.js';
+import { openMongo, tellingAway, type Collection, type Mongo, type ObjectId } from '../mongodb/client.js';
 import { durableWrites, mongoLogNote } from '../mongodb/log-note.js';
 import { removeAbandoned, removeUploads, REMOVED, stateCollection, type Bucket, type ChunkRow, type FileRow } from './gridfs-bucket.js';
 import { checkHash, isoTimeOf } from './names.js';
@@ -40,7 +40,7 @@ export const openMongoFiles = async (server: ServerOptions): Promise<Files & Rea
     await mongo.close();
     throw error;
   }
-  return {
+  return tellingAway<Files & Readonly<{ close: () => Promise<void> }>>(mongo, 'files', {
     put: async (bytes, { expiresAt } = {}) => {
       const hash = hashOf(bytes);
       const until = expiresAt === undefined ? undefined : new Date(isoTimeOf(expiresAt));
@@ -62,7 +62,7 @@ export const openMongoFiles = async (server: ServerOptions): Promise<Files & Rea
       return deleted;
     },
     close: mongo.close,
-  };
+  });
 };
 
 /** The note of the log beside the files. */

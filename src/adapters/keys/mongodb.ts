@@ -5,7 +5,7 @@
 import { randomInt, timingSafeEqual } from 'node:crypto';
 import type { Keys, LogMark, NewKey, SealingKey } from '../../domain/ports/keys.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { isDuplicateKey, openMongo, type Collection, type Mongo } from '../mongodb/client.js';
+import { isDuplicateKey, openMongo, tellingAway, type Collection, type Mongo } from '../mongodb/client.js';
 import { durableWrites } from '../mongodb/log-note.js';
 import { gathered } from '../../shared/gathered.js';
 import { keyIdOf, keyPlacesByRow } from './key-id.js';
@@ -55,7 +55,7 @@ export const openMongoKeys = async ({
   const openRows = gathered((wanted: ReadonlySet<number>) => rows.open([...wanted]));
   const destroyAll = gathered((ids: ReadonlySet<string>) => destroyIn(stored, wrapping, [...ids]));
   const pool = keyPool(() => makeRow(stored, wrapping), 2 * keysPerRow);
-  return {
+  return tellingAway<Keys>(mongo, 'keys', {
     create: pool.take,
     getMany: async (ids) => {
       const found = new Map<string, SealingKey>();
@@ -83,7 +83,7 @@ export const openMongoKeys = async ({
       pool.close();
       return mongo.close();
     },
-  };
+  });
 };
 
 /** The master key's check value, and the mark. */

@@ -4,6 +4,7 @@
  */
 import type * as Driver from 'mongodb';
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb';
+import { StoreAway } from '../../domain/errors.js';
 import type { Logger } from '../../domain/ports/logger.js';
 
 export type { AnyBulkWriteOperation, Collection, Db, Filter, GridFSBucket, ObjectId, UpdateFilter, WithoutId } from 'mongodb';
@@ -82,6 +83,40 @@ export const openMongo = async ({ url, setting = settingDefault, logger }: Mongo
     throw error;
   }
 };
+
+/**
+ * The same port, whose functions reject with StoreAway where the server cannot be reached. What a function answers at once, without a
+ * promise, is passed on as it is. `what` is the part that is kept there.
+ */
+export const tellingAway = <Port extends object>({ driver, host }: Pick<Mongo, 'driver' | 'host'>, what: string, port: Port): Port => {
+  const toldAs = (error: unknown): never => {
+    if (!isAway(driver, error)) throw error;
+    throw new StoreAway(`MongoDB at ${host}, which keeps the ${what}, does not answer`, { cause: error });
+  };
+  const told = ([name, part]: [string, unknown]): [string, unknown] => {
+    if (typeof part !== 'function') return [name, part];
+    const call = part as (...given: unknown[]) => unknown;
+    return [
+      name,
+      (...given: unknown[]): unknown => {
+        const answer = call(...given);
+        return answer instanceof Promise ? answer.catch(toldAs) : answer;
+      },
+    ];
+  };
+  return Object.fromEntries(Object.entries(port).map(told)) as Port;
+};
+
+/** No connection, none in time, or a server that is no primary any more: the driver has repeated what can be repeated by then. */
+const isAway = (driver: MongoDriver, error: unknown): boolean => {
+  if (error instanceof driver.MongoNetworkError || error instanceof driver.MongoServerSelectionError) return true;
+  // Of several writes in one call the error that ended it stands inside.
+  if (error instanceof driver.MongoBulkWriteError && isAway(driver, error.errorResponse)) return true;
+  if (error instanceof driver.MongoError) return error.hasErrorLabel('RetryableWriteError');
+  // The driver passes on what a socket says that ends while it is written to.
+  return error instanceof Error && 'syscall' in error && socketCalls.has(error.syscall);
+};
+const socketCalls: ReadonlySet<unknown> = new Set(['connect', 'read', 'write']);
 
 /** True where a document of that `_id`, or of another value that an index holds once, is there already. */
 export const isDuplicateKey = (error: unknown): boolean => codeOf(error) === 11_000;

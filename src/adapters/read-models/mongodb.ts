@@ -5,7 +5,7 @@
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { CollectionSpec, ProjectionStore, ReadModels, Rebuild } from '../../domain/ports/read-models.js';
-import type { Mongo } from '../mongodb/client.js';
+import { tellingAway, type Mongo } from '../mongodb/client.js';
 import { movedFrom, openCatalog, type Catalog, type Projection } from './mongodb-catalog.js';
 import type { Finder } from './mongodb-finder.js';
 import { createGeneration, dropGenerations } from './mongodb-generation.js';
@@ -37,7 +37,7 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
   const onCollection = <Result>(name: string, isNothing: (result: Result) => boolean, work: (finder: Finder) => Promise<Result>) =>
     live.read(name, isNothing, (generation) => work(generation.finder(name)));
 
-  return {
+  return tellingAway<ReadModels>(mongo, 'read models', {
     projection: async (name, specs) => {
       checkNames(name, specs);
       const version = await catalog.declare(name, specs);
@@ -77,7 +77,7 @@ export const openMongoReadModels = ({ mongo, clock, logger }: MongoReadModelsOpt
       for (const rebuild of [...rebuilds]) await rebuild.discard();
       await mongo.close();
     },
-  };
+  });
 };
 
 type Declared = Readonly<{ catalog: Catalog; name: string; version: string; specs: readonly CollectionSpec[] }>;

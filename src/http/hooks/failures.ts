@@ -2,14 +2,15 @@
 import { STATUS_CODES, type IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { appendingOnce } from '../../commands/error-codes.js';
 import type { ErrorCode } from '../../domain/errors.js';
 import type { HttpDeps } from '../context.js';
-import { errorBody, failureOf, pathOf, statusOf, type Failure } from '../errors.js';
+import { errorBody, failureOf, outcomeUnknown, pathOf, statusOf, type Failure } from '../errors.js';
 import { countFailed, setCommonHeaders, setRateHeadersUnknown } from './admission.js';
 import type { RequestIds } from './request-id.js';
 import { windowsOfAddress } from './rate-policy.js';
 
-type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'clock' | 'logger' | 'limiter'>;
+type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'clock' | 'logger' | 'limiter' | 'positions'>;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -32,18 +33,31 @@ const settleConnection = (request: FastifyRequest, reply: FastifyReply, bodySize
   else reply.header('connection', 'close');
 };
 
+/** A command that appends more than once may have begun; what others of the team wrote meanwhile is taken for its own. */
+const mayHaveWritten = ({ positions }: Deps, { caller, writtenBefore, routeOptions }: FastifyRequest): boolean => {
+  const { command } = routeOptions.config;
+  if (caller === null || writtenBefore === undefined || (command !== undefined && appendingOnce.has(command))) return false;
+  return positions.written(caller.teamId) > writtenBefore;
+};
+
+const failureOfRequest = (deps: Deps, error: unknown, request: FastifyRequest): Failure => {
+  const found = failureOf(error, deps.limits.bodySizeBytesMax);
+  return found.code === 'STORE_AWAY' && mayHaveWritten(deps, request) ? outcomeUnknown(error) : found;
+};
+
+const logFault = ({ logger }: Deps, { cause, status }: Failure, request: FastifyRequest): void => {
+  const fields = { requestId: request.id, method: request.method, route: request.routeOptions.url, error: asError(cause) };
+  if (status === 500) logger.error(fields, 'a request failed by a fault of ours');
+  else logger.warn(fields, 'a request was refused, for a server does not answer');
+};
+
 /** The one handler of errors thrown while a request is handled; also of those that the router finds. */
 export const errorHandler =
   (deps: Deps) =>
   (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const found = failureOf(error, deps.limits.bodySizeBytesMax);
+    const found = failureOfRequest(deps, error, request);
     const nowMs = deps.clock.now();
-    if (found.status === 500) {
-      deps.logger.error(
-        { requestId: request.id, method: request.method, route: request.routeOptions.url, error: asError(found.cause) },
-        'a request failed by a fault of ours',
-      );
-    }
+    if (found.status >= 500) logFault(deps, found, request);
     settleConnection(request, reply, deps.limits.bodySizeBytesMax);
     setRateHeadersUnknown(reply, nowMs);
     if (found.details.retryAfterS !== undefined) reply.header('retry-after', found.details.retryAfterS);

@@ -29,7 +29,7 @@ const requestCodes: readonly ErrorCode[] = [
 /** Of the endpoints that take a body. */
 const bodyCodes: readonly ErrorCode[] = ['TOO_MANY_LARGE_BODIES'];
 /** Of the endpoints that read what is stored, of the key itself at least. */
-const storedCodes: readonly ErrorCode[] = ['EVENT_UNREADABLE', 'EVENT_UNKNOWN'];
+const storedCodes: readonly ErrorCode[] = ['EVENT_UNREADABLE', 'EVENT_UNKNOWN', 'STORE_AWAY'];
 const keyCodes: readonly ErrorCode[] = ['UNAUTHORIZED', ...commandCodes.authenticate, 'FORBIDDEN', ...storedCodes];
 
 /** Every code that an endpoint may answer, each once. */
@@ -50,6 +50,7 @@ const names: Readonly<Record<ErrorStatus, string>> = {
   404: 'NotFound',
   429: 'TooManyRequests',
   500: 'ServerError',
+  503: 'ServiceUnavailable',
 };
 
 const sentences: Readonly<Record<ErrorStatus, string>> = {
@@ -59,9 +60,10 @@ const sentences: Readonly<Record<ErrorStatus, string>> = {
   404: 'Unknown, malformed, or another team’s',
   429: 'Too many requests, or too much at once',
   500: 'A fault of the service',
+  503: 'A server that the service needs is away',
 };
 
-const statuses = [400, 401, 403, 404, 429, 500] as const satisfies readonly ErrorStatus[];
+const statuses = [400, 401, 403, 404, 429, 500, 503] as const satisfies readonly ErrorStatus[];
 
 const ofStatus = (codes: Iterable<ErrorCode>, status: ErrorStatus): readonly ErrorCode[] =>
   [...codes].filter((code) => statusOf[code] === status);
@@ -73,7 +75,10 @@ const errorResponse = (status: ErrorStatus, codes: readonly ErrorCode[]): JsonOb
   };
   return {
     description: `${sentences[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
-    headers: { ...rateHeaders, ...(status === 429 ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } : {}) },
+    headers: {
+      ...rateHeaders,
+      ...(status === 429 || status === 503 ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } : {}),
+    },
     content: { 'application/json': { schema } },
   };
 };

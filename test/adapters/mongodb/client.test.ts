@@ -1,8 +1,15 @@
 /** One client for each URL, and what is said of a MongoDB that cannot be used: the setting and the host, nothing of the credentials. */
 import { createServer, type Server } from 'node:net';
 import t, { type Test } from 'tap';
+import { systemClock } from '../../../src/adapters/clock/system.js';
+import { openMongoFiles } from '../../../src/adapters/files/gridfs.js';
+import { openMongoKeys } from '../../../src/adapters/keys/mongodb.js';
 import { MongoUnusable, openMongo } from '../../../src/adapters/mongodb/client.js';
+import { openMongoReadModels } from '../../../src/adapters/read-models/mongodb.js';
+import { StoreAway } from '../../../src/domain/errors.js';
 import type { LogFields, Logger } from '../../../src/domain/ports/logger.js';
+import { mongoServer } from '../../support/servers.js';
+import { openTcpRelay } from '../../support/tcp-relay.js';
 
 const PASSWORD = 'hunter2secret';
 const setting = 'SEALPOST_READ_MODELS_URL';
@@ -63,6 +70,34 @@ void t.test('a server that is away is named by its host', async (t) => {
 });
 
 const { SEALPOST_TEST_MONGODB_URL: url, CI } = process.env;
+
+void t.test('keys, files and read models whose server is away say so, whatever they are asked', async (t) => {
+  const server = await mongoServer(t);
+  if (server === undefined) return;
+  const { hostname, port, pathname } = new URL(server.url);
+  const relay = await openTcpRelay({ host: hostname, port: Number(port) });
+  const there = `mongodb://127.0.0.1:${relay.port}${pathname}?directConnection=true&serverSelectionTimeoutMS=200`;
+  const { logger } = recording();
+  const keys = await openMongoKeys({ url: there, logger, masterKey: Buffer.alloc(32, 1) });
+  const files = await openMongoFiles({ url: there, logger });
+  const mongo = await openMongo({ url: there, logger });
+  const readModels = openMongoReadModels({ mongo, clock: systemClock(), logger });
+  t.teardown(() => Promise.all([keys.close(), files.close(), readModels.close()]));
+  const { id } = await keys.create();
+  await readModels.projection('away', [{ name: 'things', version: 1, fields: [], indexes: [] }]);
+  await relay.close();
+
+  const takeAll = async (): Promise<void> => {
+    for (;;) await keys.create();
+  };
+  await t.rejects(takeAll(), StoreAway, 'when those that were made ahead are used up');
+  await t.rejects(async () => keys.getMany([id]), StoreAway);
+  await t.rejects(keys.destroy([id]), StoreAway);
+  await t.rejects(files.put(Buffer.from('a')), StoreAway);
+  await t.rejects(files.get('a'.repeat(64)), StoreAway);
+  await t.rejects(readModels.find('things', { where: {}, limit: 1 }), StoreAway);
+  await t.rejects(files.get('no hash'), RangeError, 'other faults are what they were');
+});
 
 void t.test(
   'everybody who opens a URL shares its client until all have closed it',

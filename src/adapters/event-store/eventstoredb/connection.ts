@@ -6,6 +6,7 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import streamsGrpc, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams, { type BatchAppendResp, type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import { StoreAway } from '../../../domain/errors.js';
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { EventStoreDbUrl } from './url.js';
 
@@ -32,8 +33,8 @@ export type Connection = Readonly<{
 }>;
 
 /** The server cannot be reached, so nothing has been sent. */
-export class EventStoreAway extends Error {
-  override name = 'EventStoreAway';
+export class EventStoreAway extends StoreAway {
+  override readonly name = 'EventStoreAway';
 }
 
 /** The server does not take the credentials of the URL. */

@@ -2,13 +2,13 @@
 import type { EventBatch, Position, ReadLogOptions, StoredEvent } from '../../../domain/ports/event-store.js';
 import type { Clock } from '../../../domain/ports/clock.js';
 import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
-import { isPassing, type Connection } from './connection.js';
+import { EventStoreAway, isPassing, type Connection } from './connection.js';
 import { commitOf, isBeforeEvent, positionOf, toStoredEvent } from './records.js';
 import { readAllRequest, readStreamRequest, recordedIn } from './requests.js';
 import { kindMatcher, NOTHING, renamed, typeMatcher, type StreamNames } from './streams.js';
 
 export type ReadingDeps = Readonly<{
-  connection: Pick<Connection, 'read'>;
+  connection: Pick<Connection, 'read' | 'shown'>;
   names: StreamNames;
   clock: Clock;
   /** How long a short read may take, and a long one may stand still. */
@@ -62,7 +62,8 @@ export const openReading = (deps: ReadingDeps): Reading => {
         }
         return events;
       } catch (error) {
-        if (!isPassing(error) || clock.monotonic() - begunMs > RETRY_FOR_MS) throw error;
+        if (!isPassing(error)) throw error;
+        if (clock.monotonic() - begunMs > RETRY_FOR_MS) throw awayAfter(error, connection.shown);
         await clock.sleep(PAUSE_MS, never);
       }
     }
@@ -118,7 +119,8 @@ async function* readAll(deps: ReadingDeps, head: Reading['head'], after: Positio
         isFiltered = false;
         continue;
       }
-      if (!isPassing(error) || clock.monotonic() - movedMs > stillMs) throw error;
+      if (!isPassing(error)) throw error;
+      if (clock.monotonic() - movedMs > stillMs) throw awayAfter(error, deps.connection.shown);
       await clock.sleep(PAUSE_MS, options.signal ?? never);
     }
   }
@@ -161,6 +163,12 @@ const filterOf = (names: StreamNames, kinds: readonly string[] | undefined, type
   types === undefined
     ? { prefixes: [...names.prefixes(kinds), names.atServer(upTo.stream)] }
     : { types: types.length === 0 ? [NOTHING] : types };
+
+/** What a reader is told that has waited long enough for a server which does not answer. */
+const awayAfter = (error: unknown, shown: string): EventStoreAway =>
+  error instanceof EventStoreAway
+    ? error
+    : new EventStoreAway(`SEALPOST_EVENT_STORE_URL: the event store at ${shown} does not answer`, { cause: error });
 
 /** As if the connection had ended (UNAVAILABLE). */
 class EndedEarly extends Error {
