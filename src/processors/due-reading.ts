@@ -2,6 +2,7 @@
 import { isoTime } from '../domain/ports/clock.js';
 import type { TimerUse } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
+import type { Outlook } from './due-outlook.js';
 import { publishDue, type DueCursor, type DueQueue } from './due-pages.js';
 import { LEASE_TTL_MS } from './lease.js';
 import type { Overflow } from './overflow.js';
@@ -21,25 +22,39 @@ export type Reading = Readonly<{
   read: (signal: AbortSignal) => Promise<void>;
 }>;
 
-type Open = (deps: ProcessorDeps, queue: DueQueue, overflow: Overflow) => Reading;
+export type ReadingDeps = ProcessorDeps &
+  Readonly<{
+    overflow: Overflow;
+    /** Whether a queue may have a timer: asked before the queue itself is read, which costs questions to the bus as well. */
+    outlook: (asked: Outlook) => Promise<boolean>;
+  }>;
+
+type Open = (deps: ReadingDeps, queue: DueQueue) => Reading;
 
 /** Goes on from where it stood at every look, and from the first timer now and then. */
 const openDue: Open = (deps, queue) => {
   const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
+  const upTo = (): string => isoTime(deps.clock.now());
   let cursor: DueCursor | undefined;
+  /** Where something was found the next look goes on at once. */
+  let isMoving = false;
   return {
     isTime: () => queue.timer.destroys !== true || deps.mayDestroy(),
     hasNews: () => false,
     read: async (signal) => {
       const isAgain = again.isOver();
-      cursor = await publishDue(deps, queue, { upTo: () => isoTime(deps.clock.now()), from: isAgain ? undefined : cursor }, signal);
+      const from = isAgain ? undefined : cursor;
+      const mayHave = isMoving || (await deps.outlook({ queue, upTo: upTo(), from }));
+      cursor = mayHave ? await publishDue(deps, queue, { upTo, from }, signal) : from;
+      isMoving = cursor !== from;
       if (isAgain) again.begin();
     },
   };
 };
 
 /** Reads on where the relay says that some was missed, and now and then what has waited suspiciously long. */
-const openStarted: Open = (deps, queue, overflow) => {
+const openStarted: Open = (deps, queue) => {
+  const { overflow } = deps;
   const { processor, priority, kind } = queue;
   const again = openPause(deps, BEGIN_AGAIN_EVERY_MS);
   let cursor: DueCursor | undefined;
@@ -54,7 +69,8 @@ const openStarted: Open = (deps, queue, overflow) => {
         await deps.clock.sleep(OVERFLOW_EVERY_MS, signal);
       }
       if (!again.isOver()) return;
-      await publishDue(deps, queue, { upTo: () => isoTime(deps.clock.now() - LOST_AFTER_MS), from: undefined }, signal);
+      const upTo = (): string => isoTime(deps.clock.now() - LOST_AFTER_MS);
+      if (await deps.outlook({ queue, upTo: upTo(), from: undefined })) await publishDue(deps, queue, { upTo, from: undefined }, signal);
       again.begin();
     },
   };
@@ -72,7 +88,8 @@ const openHeld: Open = (deps, queue) => {
       seen = gate?.changed();
       const isOpen = gate === undefined || gate.isOpen();
       const both = seen === undefined ? signal : AbortSignal.any([signal, seen]);
-      await publishDue(deps, queue, { upTo: () => (isOpen ? undefined : isoTime(deps.clock.now())), from: undefined }, both);
+      const upTo = (): string | undefined => (isOpen ? undefined : isoTime(deps.clock.now()));
+      if (await deps.outlook({ queue, upTo: upTo(), from: undefined })) await publishDue(deps, queue, { upTo, from: undefined }, both);
       again.begin();
     },
   };
@@ -88,7 +105,8 @@ const openUnderWay: Open = (deps, queue) => {
     read: async (signal) => {
       if (isFirst) await deps.timersCaughtUp(queue.kind, await deps.eventLog.head(), signal);
       isFirst = false;
-      await publishDue(deps, queue, { upTo: () => undefined, from: undefined }, signal);
+      if (await deps.outlook({ queue, upTo: undefined, from: undefined }))
+        await publishDue(deps, queue, { upTo: () => undefined, from: undefined }, signal);
       again.begin();
     },
   };
@@ -101,8 +119,7 @@ const openBy: Readonly<Record<TimerUse['read'], Open>> = {
   'under-way': openUnderWay,
 };
 
-export const openReading = (deps: ProcessorDeps, queue: DueQueue, overflow: Overflow): Reading =>
-  openBy[queue.timer.read](deps, queue, overflow);
+export const openReading = (deps: ReadingDeps, queue: DueQueue): Reading => openBy[queue.timer.read](deps, queue);
 
 /** A pause that is over at first; it counts from the end of a reading, so that a long one is not begun again at once. */
 const openPause = ({ clock }: Pick<ProcessorDeps, 'clock'>, ms: number): Readonly<{ isOver: () => boolean; begin: () => void }> => {

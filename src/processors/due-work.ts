@@ -6,6 +6,7 @@ import { priorities } from '../domain/ports/bus.js';
 import type { Worker } from '../domain/ports/worker.js';
 import type { Gate, Processor } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
+import { openOutlook } from './due-outlook.js';
 import type { DueQueue } from './due-pages.js';
 import { openReading, type Reading } from './due-reading.js';
 import { DISPATCH_LEASE, underLease } from './lease.js';
@@ -28,7 +29,8 @@ const queuesOf = (processors: readonly Processor[]): readonly DueQueue[] =>
 const readAll = async (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow, signal: AbortSignal): Promise<void> => {
   const failed = new AbortController();
   const both = AbortSignal.any([signal, failed.signal]);
-  const readings = queuesOf(processors).map((queue) => openReading(deps, queue, overflow));
+  const reading = { ...deps, overflow, outlook: openOutlook(deps) };
+  const readings = queuesOf(processors).map((queue) => openReading(reading, queue));
   const underWay = new Map<Reading, Promise<void>>();
   const faults: unknown[] = [];
   const news = listenForNews(overflow, gatesOf(processors), both);

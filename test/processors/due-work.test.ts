@@ -52,6 +52,39 @@ void t.test('a scheduled email is released when its time comes, once', async (t)
   });
 });
 
+void t.test('while nothing is due one read a look answers for all queues, and the bus is not asked for room', async (t) => {
+  const world = await openProcessorWorld(t);
+  await world.send({ scheduledAt: at(3_600) });
+  await world.settled();
+  const seen = { reads: 0, rooms: 0 };
+  world.run(
+    timersAndTheirWork({
+      ...world.processing,
+      readModels: {
+        find: (...asked) => {
+          seen.reads += 1;
+          return world.readModels.find(...asked);
+        },
+      },
+      bus: {
+        ...world.bus,
+        whenRoom: (...asked) => {
+          seen.rooms += 1;
+          return world.bus.whenRoom(...asked);
+        },
+      },
+    }),
+  );
+  await looked(world, 1);
+  await world.clock.advance(500);
+  const before = { ...seen };
+  const looks = 40;
+  for (let look = 0; look < looks; look += 1) await world.clock.advance(500);
+  const reads = seen.reads - before.reads;
+  t.ok(reads > 0 && reads <= looks + 1, `${reads} reads in ${looks} looks`);
+  t.equal(seen.rooms - before.rooms, 0);
+});
+
 void t.test('a deferred email is attempted again by the schedule until its attempts are spent', async (t) => {
   const world = await openProcessorWorld(t);
   world.run(relayAndTimers(world.processing));
@@ -219,8 +252,9 @@ void t.test(
       team: caller.teamId,
     }));
     const found: Pick<ProcessorWorld['readModels'], 'find'> = {
-      find: async (collection, { where, after, limit }) => {
+      find: async (collection, { where, anyOf, after, limit }) => {
         if (collection === 'emailBacklogs') return [{ id: caller.teamId, seq: 1, position: 1, open: rows.length }];
+        if (anyOf?.some(({ kind, priority }) => kind?.eq === 'deferred' && priority?.eq === 'normal') === true) return rows.slice(0, 1);
         if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal') return [];
         asked.push(limit);
         const from =
@@ -292,8 +326,10 @@ const withTimers = (rows: readonly Readonly<{ team: string; key: string; dueAt: 
     );
   };
   const teams = [...new Set(rows.map(({ team }) => team))];
-  const find: ProcessorWorld['readModels']['find'] = async (collection, { where, after, limit }) => {
+  const find: ProcessorWorld['readModels']['find'] = async (collection, { where, anyOf, after, limit }) => {
     if (collection === 'emailBacklogs') return teams.map((id, at) => ({ id, seq: at, position: at, open: 1 }));
+    if (anyOf?.some(({ kind, priority }) => kind?.eq === 'deferred' && priority?.eq === 'normal') === true)
+      return rows.slice(0, 1).map((row) => ({ ...row, id: row.key, position: row.seq }));
     if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal') return [];
     const team = where['team']?.eq;
     const upTo = where['dueAt']?.lte;

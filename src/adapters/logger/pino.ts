@@ -14,10 +14,23 @@ const FLUSH_EVERY_MS = 200;
 const BUFFER_BYTES = 8_192;
 
 /** Standard output, written in strokes: a write for each line costs more than the line. What waits is written when the process exits. */
-const bufferedOutput = (): DestinationStream => {
-  const output = pino.destination({ sync: false, minLength: BUFFER_BYTES });
-  setInterval(() => output.flush(), FLUSH_EVERY_MS).unref();
-  return output;
+const bufferedOutput = (): DestinationStream => inStrokes(pino.destination({ sync: false, minLength: BUFFER_BYTES }));
+
+/** A flush writes to the file even where nothing waits, so a program that says nothing asks for none. */
+export const inStrokes = (output: Readonly<{ write: (line: string) => unknown; flush: () => void }>): DestinationStream => {
+  let isWaiting = false;
+  const flush = (): void => {
+    isWaiting = false;
+    output.flush();
+  };
+  return {
+    write: (line) => {
+      output.write(line);
+      if (isWaiting) return;
+      isWaiting = true;
+      setTimeout(flush, FLUSH_EVERY_MS).unref();
+    },
+  };
 };
 
 /**

@@ -10,7 +10,7 @@ export type HeadWatch = Readonly<{
   beyond: (position: Position, signal: AbortSignal) => Promise<void>;
 }>;
 
-const LOOK_EVERY_MS = 250;
+const LOOK_EVERY_MS = 1_000;
 
 export const openHeadWatch = (look: () => Promise<Head>, clock: Clock, closed: AbortSignal): HeadWatch => {
   let head: Head = { position: 0, stream: '' };
