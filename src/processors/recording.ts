@@ -1,7 +1,7 @@
 /** What a worker knows of the stream that it works on, and how it appends to it. */
 import { handle } from '../commands/command-handler.js';
 import type { DomainEvent, StreamKind } from '../domain/events.js';
-import { WrongExpectedRevision } from '../domain/errors.js';
+import { AppendUnknown, StoreAway, WrongExpectedRevision } from '../domain/errors.js';
 import type { StreamName } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Cause, StreamVersion } from '../event-log/event-log.js';
@@ -46,7 +46,8 @@ export const appendOrLose = async (
 
 /**
  * Appends what came of it. A disk that refuses now may take it later, and forgetting it would do the work twice: so this goes on until
- * it succeeds or the program stops.
+ * it succeeds or the program stops. Where a server is away it goes on although the lease is lost by that, and until calls are cut off:
+ * what came of it stays true, and nobody else can record anything meanwhile.
  */
 export const record = async <Kind extends StreamKind, State, Command>(
   { deps, declaration, held }: WorkerContext<Kind, State, Command>,
@@ -64,9 +65,12 @@ export const record = async <Kind extends StreamKind, State, Command>(
         await handle(deps.eventLog, stream, decider, command, cause);
       return;
     } catch (fault) {
-      if (held.signal.aborted) throw fault;
+      const signal = isAway(fault) ? deps.cutOff : held.signal;
+      if (signal.aborted) throw fault;
       deps.logger.error({ processor: name, stream, err: asError(fault) }, 'the outcome of an attempt could not be recorded, trying again');
-      await deps.clock.sleep(RETRY_AFTER_FAULT_MS, held.signal);
+      await deps.clock.sleep(RETRY_AFTER_FAULT_MS, signal);
     }
   }
 };
+
+const isAway = (fault: unknown): boolean => fault instanceof StoreAway || fault instanceof AppendUnknown;

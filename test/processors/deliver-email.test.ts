@@ -9,6 +9,7 @@ import { openEventLog } from '../../src/event-log/event-log.js';
 import type { Mailer } from '../../src/domain/ports/mailer.js';
 import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
 import { workerLease } from '../../src/processors/lease.js';
+import { StoreAway } from '../../src/domain/errors.js';
 import { emailStream, type EmailId } from '../../src/domain/ids.js';
 import { at, HOST, said, T0 } from '../support/email-facts.js';
 import { caller, schemaSaying, welcome } from '../support/command-world.js';
@@ -424,6 +425,35 @@ void t.test('an outcome that cannot be written is written as soon as it can, and
   await world.reaches(id, 'sent');
   t.equal(world.mailer.sent.length, 1);
   await depthZero(world);
+});
+
+void t.test('an outcome is written although the lease was lost while servers were away, and the mail is not sent twice', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send();
+  const keeper = world.keeper.open();
+  let isAway = false;
+  const leases = { ...keeper, renew: (...call: Parameters<typeof keeper.renew>) => (isAway ? away() : keeper.renew(...call)) };
+  const away = () => Promise.reject(new StoreAway('away'));
+  world.mailer.next.push((message) => {
+    isAway = true;
+    world.store.beforeAppend(away);
+    return answers('accepted')(message);
+  });
+  const worker = world.run(deliverEmailWorker({ ...world.processing, leases }));
+  await world.publish(id);
+  await until(async () => {
+    await world.clock.advance(1_000);
+    return world.logger.lines.some(({ message }) => message === 'lease lost');
+  }, 'the lease is lost');
+  isAway = false;
+  world.store.beforeAppend(undefined);
+  await until(async () => {
+    await world.clock.advance(1_000);
+    return (await world.commands.getEmail(caller, id)).status === 'sent';
+  }, 'the outcome is written');
+  await world.clock.advance(60_000);
+  t.equal(world.mailer.sent.length, 1);
+  await worker.stop();
 });
 
 void t.test('a fault before the attempt is recorded leads to another try after a pause', async (t) => {
