@@ -17,7 +17,8 @@ export type StartedBy<Kind extends StreamKind> = {
  * A kind of timer that leads to this work. `due`: when its time has come. `started`: an event has started the work already, and the timer
  * finds it again where the bus had no room for it or lost it. `held`: as soon as the gate of the processor is open, and at its time whether
  * it is or not. `under-way`: whatever its time, at every start and every now and then, for
- * the worker that had begun may be gone. `inTurns`: where many are there, teams take turns; the kind of stream then keeps a backlog of each.
+ * the worker that had begun may be gone. `inTurns`: where many are there, teams take turns, and the senders of a team; the kind of stream
+ * then keeps a backlog of each team, and its timers have `senderDueAt`.
  * `destroys`: the work destroys what is old, so it waits while the clock is not to be believed.
  */
 export type TimerUse = Readonly<{ kind: string; read: 'due' | 'started' | 'held' | 'under-way'; inTurns?: true; destroys?: true }>;

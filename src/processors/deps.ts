@@ -11,7 +11,8 @@ import type { StuckWork } from './stuck.js';
 import type { Cause, EventLog } from '../event-log/event-log.js';
 
 /** A timer as a read model tells it; a hint, never the ground of a decision. */
-export type TimerDocument = Document & Readonly<{ kind: string; key: string; dueAt: string; priority: string; team: string }>;
+export type TimerDocument = Document &
+  Readonly<{ kind: string; key: string; dueAt: string; priority: string; team: string; senderDueAt?: string }>;
 
 export type ProcessorDeps = Readonly<{
   eventLog: EventLog;

@@ -4,7 +4,8 @@ import type { Condition } from '../domain/ports/read-models.js';
 import { timersOf } from '../domain/timers.js';
 import { gathered } from '../shared/gathered.js';
 import type { ProcessorDeps } from './deps.js';
-import type { DueCursor, DueQueue } from './due-pages.js';
+import type { DueQueue } from './due-pages.js';
+import type { DueCursor } from './due-senders.js';
 
 export type Outlook = Readonly<{
   queue: DueQueue;

@@ -1,13 +1,17 @@
-/** Reads timers page by page and publishes them, each page when the bus has room for it; where many are due teams take turns. */
+/**
+ * Reads timers page by page and publishes them, each page when the bus has room for it; where many are due teams take turns, and within a
+ * team its senders.
+ */
 import type { StreamKind } from '../domain/events.js';
 import type { Priority } from '../domain/ports/bus.js';
-import type { Document } from '../domain/ports/read-models.js';
+import type { Condition, Document, Query } from '../domain/ports/read-models.js';
 import { backlogsOf, timersOf } from '../domain/timers.js';
 import type { Gate, TimerUse } from './declaration.js';
 import { pointerOf, type ProcessorDeps, type TimerDocument } from './deps.js';
+import { cursorOf, furthest, openSenders, senderOf, type DueCursor, type Senders } from './due-senders.js';
 
 const PAGE = 500;
-/** Of one team where several have something due. */
+/** Of one team, and of one sender of it, where several have something due. */
 const TEAM_PAGE = 64;
 /** So many teams are read at once, or wait for room. */
 const TEAMS_AT_ONCE = 64;
@@ -16,9 +20,6 @@ const TEAMS_EVERY_MS = 500;
 
 /** One queue of timers: they lead to one processor, have one kind and one priority. */
 export type DueQueue = Readonly<{ processor: string; kind: StreamKind; timer: TimerUse; priority: Priority; gate: Gate | undefined }>;
-
-/** Where the reading of a queue stands: behind that timer. */
-export type DueCursor = Readonly<{ value: string; seq: number }>;
 
 export type DueRange = Readonly<{
   /** Timers of this moment and of those before it; asked for each page. Answers undefined where the time does not matter. */
@@ -43,45 +44,66 @@ export const publishDue = async (
   return cursor;
 };
 
-type PageOf = Readonly<{ upTo: string | undefined; from: DueCursor | undefined; limit: number; team?: string }>;
+type PageOf = Readonly<{ upTo: string | undefined; from: DueCursor | undefined; limit: number }>;
 type Page = Readonly<{ cursor: DueCursor | undefined; isLast: boolean }>;
 
-/** One page, of one team where one is named. What the bus refuses stays behind the cursor. */
-const publishPage = async (
-  deps: ProcessorDeps,
-  { processor, kind, timer, priority }: DueQueue,
-  { upTo, from, limit, team }: PageOf,
-  signal: AbortSignal,
-): Promise<Page> => {
-  const ofTeam = team === undefined ? {} : { team };
-  await deps.bus.whenRoom(processor, { priority, source: timer.kind, ...ofTeam }, signal);
-  await deps.nextTurn();
-  if (signal.aborted) return { cursor: from, isLast: false };
-  const found = (await deps.readModels.find(timersOf(kind), {
-    where: {
-      kind: { eq: timer.kind },
-      priority: { eq: priority },
-      ...(team === undefined ? {} : { team: { eq: team } }),
-      ...(upTo === undefined ? {} : { dueAt: { lte: upTo } }),
-    },
+/** One page of all teams. What the bus refuses stays behind the cursor. */
+const publishPage = async (deps: ProcessorDeps, queue: DueQueue, { upTo, from, limit }: PageOf, signal: AbortSignal): Promise<Page> => {
+  if (!(await hasTurn(deps, queue, undefined, signal))) return { cursor: from, isLast: false };
+  const found = await find(deps, queue, {
+    where: upTo === undefined ? {} : { dueAt: { lte: upTo } },
     sort: { field: 'dueAt', direction: 'asc' },
     ...(from === undefined ? {} : { after: from }),
     limit,
-  })) as readonly TimerDocument[];
+  });
   if (found.length === 0) return { cursor: from, isLast: true };
-  const refused = await deps.bus.publish(
-    processor,
-    found.map((of) => pointerOf({ stream: of.key, position: of.position, priority, team: of.team, source: timer.kind })),
-  );
-  const first = refused[0];
-  const last = first === undefined ? found.at(-1) : found[found.findIndex(({ key }) => key === first.stream) - 1];
+  const refused = await publish(deps, queue, found);
+  const first = found.findIndex(({ key }) => refused.has(key));
+  const last = first < 0 ? found.at(-1) : found[first - 1];
   return {
-    cursor: last === undefined ? from : { value: last.dueAt, seq: last.seq },
-    isLast: first === undefined && found.length < limit,
+    cursor: last === undefined ? from : cursorOf(last),
+    isLast: first < 0 && found.length < limit,
   };
 };
 
-/** Every team that has something open gets a page at a time, so that nobody waits behind all that another has. Out: the furthest cursor. */
+/** Waits for room on the bus, of that team where one is named, and for a turn of the event loop. Out: false where the reading is to end. */
+const hasTurn = async (
+  deps: ProcessorDeps,
+  { processor, timer, priority }: DueQueue,
+  team: string | undefined,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  await deps.bus.whenRoom(processor, { priority, source: timer.kind, ...(team === undefined ? {} : { team }) }, signal);
+  await deps.nextTurn();
+  return !signal.aborted;
+};
+
+const find = async (
+  { readModels }: ProcessorDeps,
+  { kind, timer, priority }: DueQueue,
+  query: Query,
+): Promise<readonly TimerDocument[]> => {
+  const where: Readonly<Record<string, Condition>> = { kind: { eq: timer.kind }, priority: { eq: priority }, ...query.where };
+  return (await readModels.find(timersOf(kind), { ...query, where })) as readonly TimerDocument[];
+};
+
+/** Out: the streams of those that the bus has no room for. */
+const publish = async (
+  { bus }: ProcessorDeps,
+  { processor, timer, priority }: DueQueue,
+  timers: readonly TimerDocument[],
+): Promise<ReadonlySet<string>> => {
+  const pointers = timers.map((of) => {
+    const work = { stream: of.key, position: of.position, priority, team: of.team, source: timer.kind };
+    return pointerOf(of.senderDueAt === undefined ? work : { ...work, sender: senderOf(of) });
+  });
+  return new Set((await bus.publish(processor, pointers)).map(({ stream }) => stream));
+};
+
+/**
+ * Every team that has something open gets a page at a time, and in a team every sender, so that nobody waits behind all that another has.
+ * Out: the furthest cursor.
+ */
 const publishInTurns = async (
   deps: ProcessorDeps,
   queue: DueQueue,
@@ -89,16 +111,29 @@ const publishInTurns = async (
   signal: AbortSignal,
 ): Promise<DueCursor | undefined> => {
   const turns = openTurns();
-  const cursors = new Map<string, DueCursor | undefined>();
-  const visit = async (team: string, both: AbortSignal): Promise<void> => {
-    const range = { upTo: upTo(), from: cursors.has(team) ? cursors.get(team) : from, limit: turns.areAlone() ? PAGE : TEAM_PAGE, team };
-    const page = await publishPage(deps, queue, range, both);
-    cursors.set(team, page.cursor);
-    if (page.isLast) turns.done(team);
+  const sendersOf = new Map<string, Senders>();
+  let reached = from;
+  const list = async (): Promise<readonly string[]> => {
+    for (const senders of sendersOf.values()) senders.lookAgain();
+    return teamsWithOpen(deps, queue.kind);
   };
-  await takeTurns(deps, turns, () => teamsWithOpen(deps, queue.kind), visit, signal);
-  return furthest([from, ...cursors.values()]);
+  const visit = async (team: string, both: AbortSignal): Promise<void> => {
+    const senders = sendersOf.get(team) ?? openSenders(from);
+    sendersOf.set(team, senders);
+    const turn = senders.next(upTo(), turns.areAlone() && senders.areAlone() ? PAGE : TEAM_PAGE);
+    if (turn === undefined) return turns.done(team);
+    if (!(await hasTurn(deps, queue, team, both))) return;
+    const found = await find(deps, queue, { ...turn.query, where: { team: { eq: team }, ...turn.query.where } });
+    const due = turn.dueOf(found);
+    const refused = due.length === 0 ? NONE : await publish(deps, queue, due);
+    for (const timer of due) if (!refused.has(timer.key)) reached = furthest(reached, cursorOf(timer));
+    turn.end(found, refused);
+  };
+  await takeTurns(deps, turns, list, visit, signal);
+  return reached;
 };
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** Ends when every team is done, or the signal aborts. Where a visit fails the others are ended before the fault is reported. */
 const takeTurns = async (
@@ -185,9 +220,3 @@ const teamsWithOpen = async (deps: Pick<ProcessorDeps, 'readModels'>, kind: Stre
     if (page.length < PAGE) return teams.map(({ id }) => id);
   }
 };
-
-const furthest = (cursors: readonly (DueCursor | undefined)[]): DueCursor | undefined =>
-  cursors.reduce((most, cursor) => {
-    if (cursor === undefined || most === undefined) return most ?? cursor;
-    return cursor.value > most.value || (cursor.value === most.value && cursor.seq > most.seq) ? cursor : most;
-  }, undefined);

@@ -3,7 +3,8 @@ import { isoTime } from '../domain/ports/clock.js';
 import type { TimerUse } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
 import type { Outlook } from './due-outlook.js';
-import { publishDue, type DueCursor, type DueQueue } from './due-pages.js';
+import { publishDue, type DueQueue } from './due-pages.js';
+import type { DueCursor } from './due-senders.js';
 import { LEASE_TTL_MS } from './lease.js';
 import type { Overflow } from './overflow.js';
 

@@ -15,6 +15,8 @@ export type EmailDocument = Document &
   Readonly<{
     team?: string;
     owner: string;
+    /** Who sent it, or had it tried again; absent once nothing waits for its turn. */
+    sender?: string;
     stream: string;
     status: EmailStatus;
     templateId: string;

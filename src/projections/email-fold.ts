@@ -5,6 +5,7 @@ import { emailTimer, emailTimerKind, type EmailTimerKind } from '../domain/email
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
+import { senderDueAt } from '../domain/timers.js';
 import { countsId, dayOf, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
 import { emailTerms, emailText } from './email-search.js';
 import { ATTACHMENT_USAGE, attachmentUsageSteps } from './attachment-usage.js';
@@ -68,6 +69,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     for (const step of freed) steps.push(step);
     // The day of the archive is fixed from the start, unless the email is deleted; every other timer is set anew.
     const now = emailTimerKind(email.summary);
+    setSender(email, now, recorded);
     for (const step of backlogSteps(email, timer, now)) steps.push(step);
     if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) steps.push(timerStep(email, retentionMs));
     // Neither in a list nor with anything left to do: what comes after finds no email.
@@ -92,7 +94,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
   };
 };
 
-const accepted = ({ event, stream, position, metadata: { teamId } }: Recorded<EmailAccepted>): EmailDraft => {
+const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Recorded<EmailAccepted>): EmailDraft => {
   const { templateId, templateName, priority, at: createdAt } = event.data;
   const envelope: EmailEnvelope | undefined = event.sealed;
   const summary = beginSummary(event);
@@ -102,6 +104,7 @@ const accepted = ({ event, stream, position, metadata: { teamId } }: Recorded<Em
     seq: position,
     position,
     owner: teamId,
+    sender: actor,
     stream,
     status: summary.status,
     templateId,
@@ -137,9 +140,29 @@ const timerStep = (email: EmailDraft, retentionMs: number): Step => ({
   document: timerOf(email, retentionMs),
 });
 
-const timerOf = ({ id, seq, position, stream, priority, owner, summary }: EmailDraft, retentionMs: number): TimerDocument | undefined => {
+const timerOf = (email: EmailDraft, retentionMs: number): TimerDocument | undefined => {
+  const { id, seq, position, stream, priority, owner, summary, sender = '' } = email;
   const timer = emailTimer(summary, retentionMs);
-  return timer && { id, seq, position, kind: timer.kind, key: stream, dueAt: timer.dueAt, priority, team: owner };
+  if (timer === undefined) return undefined;
+  const { kind, dueAt } = timer;
+  const document = { id, seq, position, kind, key: stream, dueAt, priority, team: owner };
+  return waitsForTurn[kind] ? { ...document, senderDueAt: senderDueAt(sender, dueAt) } : document;
+};
+
+/** Which timers lead to work in turns: the readers of all others need no sender. */
+const waitsForTurn: Readonly<Record<EmailTimerKind, boolean>> = {
+  deliver: true,
+  scheduled: true,
+  deferred: true,
+  held: true,
+  processing: false,
+  archive: false,
+};
+
+/** Kept as long as a timer may name it. Metadata is parsed where an email that had ended goes on for whoever asked for that. */
+const setSender = (email: EmailDraft, timer: EmailTimerKind | undefined, recorded: Recorded<EmailProgress>): void => {
+  if (timer === undefined || timer === 'archive') delete email.sender;
+  else email.sender ??= recorded.metadata.actor;
 };
 
 const usageSteps = (

@@ -26,7 +26,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
       attachmentUsageSpec,
       {
         name: EMAILS,
-        version: 5,
+        version: 6,
         fields: ['team', 'status', 'templateId', 'mixed', 'recipientStatuses', 'createdAt'],
         indexes: [
           ['team', 'createdAt'],

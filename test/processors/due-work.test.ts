@@ -1,10 +1,11 @@
 /** Timers: the schedule, the next attempt, a dialogue that was cut off, the archive; and timers that are only as true as their read model. */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { openMemoryBus } from '../../src/adapters/bus/memory.js';
 import { turnsOfLoop } from '../../src/adapters/clock/turns.js';
 import { archiveEmail, deleteEmail } from '../../src/commands/emails.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { emailStream } from '../../src/domain/ids.js';
+import { senderDueAt } from '../../src/domain/timers.js';
 import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
 import { at, DAY_MS, T0 } from '../support/email-facts.js';
 import { caller } from '../support/command-world.js';
@@ -238,33 +239,15 @@ void t.test(
   'thirty thousand timers are read only as the bus has room, each once, in the order of their times, and new mail passes them',
   async (t) => {
     const world = await openProcessorWorld(t, { pointersMax: 1_000 });
-    const asked: number[] = [];
-    let read = 0;
     const rows = Array.from({ length: 30_000 }, (_, index) => ({
-      id: `${index}`,
       seq: index,
-      position: index,
-      kind: 'deferred',
-      priority: 'normal',
       // Ten have the same time.
       dueAt: new Date(Date.parse(T0) - 86_400_000 + Math.floor(index / 10)).toISOString(),
       key: `email-${index}`,
       team: caller.teamId,
     }));
-    const found: Pick<ProcessorWorld['readModels'], 'find'> = {
-      find: async (collection, { where, anyOf, after, limit }) => {
-        if (collection === 'emailBacklogs') return [{ id: caller.teamId, seq: 1, position: 1, open: rows.length }];
-        if (anyOf?.some(({ kind, priority }) => kind?.eq === 'deferred' && priority?.eq === 'normal') === true) return rows.slice(0, 1);
-        if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal') return [];
-        asked.push(limit);
-        const from =
-          after === undefined ? 0 : rows.findIndex(({ dueAt, seq }) => dueAt > after.value || (dueAt === after.value && seq > after.seq));
-        const page = from < 0 ? [] : rows.slice(from, from + limit);
-        read += page.length;
-        return page;
-      },
-    };
-    world.run(relayAndTimers({ ...world.processing, readModels: found }));
+    const { find, reads } = withTimers(rows);
+    world.run(relayAndTimers({ ...world.processing, readModels: { find } }));
     const taken: string[] = [];
     const cameAfter = new Map<string, number>();
     let depthMax = 0;
@@ -289,10 +272,11 @@ void t.test(
       taken,
       rows.map(({ key }) => key),
     );
-    t.ok(asked.every((limit) => limit <= 500));
+    t.ok(reads.limitMax <= 500);
     t.ok(depthMax <= 1_002, `${depthMax} at once`);
-    t.ok(asked.length <= 130, `${asked.length} reads`);
-    t.ok(read <= rows.length + 1_000, `${read} documents read; at most what the bus refused is read again`);
+    // Two at each look for others that have something due, twice a second.
+    t.ok(reads.finds <= 130 + 120, `${reads.finds} reads`);
+    t.ok(reads.documents <= rows.length + 1_000, `${reads.documents} documents read; at most what the bus refused is read again`);
     // Turns within a priority are what the bus of one process does beyond its contract.
     if (onDistantPorts()) return;
     for (const [priority, others] of cameAfter) t.ok(others <= 200, `the new ${priority} mail came after ${others} others`);
@@ -307,12 +291,15 @@ void t.test('the archive asks the stream, not the timer', async (t) => {
   t.equal(world.keys.ids().length, 1);
 });
 
+type DueRow = Readonly<{ team: string; sender?: string; key: string; dueAt: string; seq: number }>;
+
 /** Read models that hold these deferred timers, in the order of their times, and count what is read of them in each turn of the event loop. */
-const withTimers = (rows: readonly Readonly<{ team: string; key: string; dueAt: string; seq: number }>[]) => {
-  const reads = { documents: 0, mostInOneTurn: 0, ofKey: new Map<string, number>() };
+const withTimers = (rows: readonly DueRow[]) => {
+  const reads = { finds: 0, limitMax: 0, documents: 0, mostInOneTurn: 0, ofKey: new Map<string, number>() };
   let turn: Promise<void> | undefined;
   let inTurn = 0;
   const count = (keys: readonly string[]): void => {
+    reads.finds += 1;
     reads.documents += keys.length;
     for (const key of keys) reads.ofKey.set(key, (reads.ofKey.get(key) ?? 0) + 1);
     inTurn += keys.length;
@@ -326,22 +313,29 @@ const withTimers = (rows: readonly Readonly<{ team: string; key: string; dueAt: 
     );
   };
   const teams = [...new Set(rows.map(({ team }) => team))];
-  const find: ProcessorWorld['readModels']['find'] = async (collection, { where, anyOf, after, limit }) => {
+  const timers = rows.map(({ sender = 'apiKey:a', ...row }) => ({ ...row, senderDueAt: senderDueAt(sender, row.dueAt) }));
+  const bySender = timers.toSorted((a, b) => (a.senderDueAt < b.senderDueAt ? -1 : a.senderDueAt > b.senderDueAt ? 1 : a.seq - b.seq));
+  const find: ProcessorWorld['readModels']['find'] = async (collection, { where, anyOf, after, limit, sort }) => {
     if (collection === 'emailBacklogs') return teams.map((id, at) => ({ id, seq: at, position: at, open: 1 }));
     if (anyOf?.some(({ kind, priority }) => kind?.eq === 'deferred' && priority?.eq === 'normal') === true)
       return rows.slice(0, 1).map((row) => ({ ...row, id: row.key, position: row.seq }));
     if (collection !== 'emailTimers' || where['kind']?.eq !== 'deferred' || where['priority']?.eq !== 'normal') return [];
+    const inTurns = sort?.field === 'senderDueAt';
     const team = where['team']?.eq;
     const upTo = where['dueAt']?.lte;
+    const { gte = '', lte, lt } = where['senderDueAt'] ?? {};
     const found = [];
-    for (const row of rows) {
+    for (const row of inTurns ? bySender : timers) {
       if (found.length === limit) break;
+      const place = inTurns ? row.senderDueAt : row.dueAt;
       if (team !== undefined && row.team !== team) continue;
       if (upTo !== undefined && row.dueAt > upTo) continue;
-      if (after !== undefined && (row.dueAt < after.value || (row.dueAt === after.value && row.seq <= after.seq))) continue;
+      if (row.senderDueAt < gte || (lte !== undefined && row.senderDueAt > lte) || (lt !== undefined && row.senderDueAt >= lt)) continue;
+      if (after !== undefined && (place < after.value || (place === after.value && row.seq <= after.seq))) continue;
       found.push({ ...row, id: row.key, position: row.seq, kind: 'deferred', priority: 'normal' });
     }
     count(found.map(({ key }) => key));
+    reads.limitMax = Math.max(reads.limitMax, limit);
     return found;
   };
   return { find, reads };
@@ -377,3 +371,70 @@ void t.test(
     t.ok(reads.mostInOneTurn <= 500, `${reads.mostInOneTurn} documents in one turn of the event loop`);
   },
 );
+
+/** Reads these timers while work takes longer than the reading of a page, until all of `wanted` came. Out: what came, in its order. */
+const takenUntil = async (t: Test, rows: readonly DueRow[], wanted: ReadonlySet<string>) => {
+  const world = await openProcessorWorld(t, { pointersMax: 1_000 });
+  const { find, reads } = withTimers(rows);
+  const running = world.run(relayAndTimers({ ...world.processing, readModels: { find }, nextTurn: turnsOfLoop() }));
+  const taken: string[] = [];
+  let left = wanted.size;
+  for await (const work of world.bus.consume(DELIVER_EMAIL, { maxInFlight: 64, signal: new AbortController().signal })) {
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await work.ack();
+    taken.push(work.pointer.stream);
+    if (taken.length % 100 === 0) await world.clock.advance(100);
+    if (wanted.has(work.pointer.stream)) left -= 1;
+    if (left === 0) break;
+  }
+  await running.stop();
+  return { taken, reads };
+};
+
+const dueAt = new Date(Date.parse(T0) - 86_400_000).toISOString();
+const dueOf = (sender: string, count: number): readonly DueRow[] =>
+  Array.from({ length: count }, (_, seq) => ({ team: 'a', sender, key: `email-${sender}${seq}`, dueAt, seq }));
+
+void t.test('however much one key of a team has due, what its other keys have due is among the first', async (t) => {
+  // The turns that are shown here are those of the bus of one process.
+  if (onDistantPorts()) return;
+  for (const [many, keys] of [
+    [600, 1],
+    [20_000, 1],
+    [20_000, 5],
+    [3_000, 40],
+  ] as const) {
+    const others = Array.from({ length: keys }, (_, key) => ({
+      team: 'a',
+      sender: `apiKey:${key % 2}${key}`,
+      key: `email-b${key}`,
+      dueAt,
+      seq: many + key,
+    }));
+    const { taken, reads } = await takenUntil(t, [...dueOf('apiKey:1', many), ...others], new Set(others.map(({ key }) => key)));
+    t.ok(taken.length <= 64 + 5 * keys, `the mails of ${keys} other keys came among the first ${taken.length} of ${many}`);
+    t.ok(reads.documents <= 1_000 + 500 + taken.length, `${reads.documents} documents read: what the bus has room for, and a page`);
+  }
+});
+
+void t.test('ten thousand keys of one team take turns, and each page that is read of one costs at most one look at others', async (t) => {
+  if (onDistantPorts()) return;
+  const many = dueOf('apiKey:1', 5_000);
+  const keys = Array.from({ length: 10_000 }, (_, key) => key);
+  const later = new Date(Date.parse(T0) + 86_400_000).toISOString();
+  const single = keys.map((key): DueRow => ({ team: 'a', sender: `apiKey:s${key}`, key: `email-s${key}`, dueAt, seq: 5_000 + key }));
+  const waiting = keys.map((key): DueRow => ({
+    team: 'a',
+    sender: `apiKey:w${key}`,
+    key: `email-w${key}`,
+    dueAt: later,
+    seq: 15_000 + key,
+  }));
+  const due = [...many, ...single];
+  const { taken, reads } = await takenUntil(t, [...due, ...waiting], new Set(due.map(({ key }) => key)));
+  t.equal(new Set(taken).size, due.length, 'all that is due has come');
+  t.equal(taken.length, due.length, 'and each once');
+  t.ok(reads.finds <= 2_000, `${reads.finds} reads`);
+  t.ok(reads.documents <= 4 * (due.length + waiting.length), `${reads.documents} documents read`);
+  t.ok(reads.mostInOneTurn <= 500, `${reads.mostInOneTurn} documents in one turn of the event loop`);
+});

@@ -73,6 +73,7 @@ void t.test('an accepted email: every field of its document', async (t) => {
     dueAt: T0,
     priority: 'normal',
     team: TEAM_ID,
+    senderDueAt: `test\n${T0}`,
   });
   t.strictSame(email, {
     id: EMAIL_ID,
@@ -80,6 +81,7 @@ void t.test('an accepted email: every field of its document', async (t) => {
     position: head,
     team: TEAM_ID,
     owner: TEAM_ID,
+    sender: 'test',
     stream,
     status: 'queued',
     templateId: TEMPLATE_ID,
