@@ -20,17 +20,19 @@ export const firstChars = (text: string, charsMax: number): string =>
 /** Control characters, the two that break a line in Unicode, and those that turn the direction of what follows; as in a pattern. */
 const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
 const TURNING = '\\u202a-\\u202e\\u2066-\\u2069';
-/** Blanks, joiners, marks and fillers: nobody sees a name of nothing else. */
-const INVISIBLE =
-  '\\s\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\ufff0-\\ufffb';
+/** Blanks, and what Unicode says is not shown (joiners, marks, fillers, tags) of all its planes: nobody sees a name of nothing else. */
+const INVISIBLE = '\\s\\u2800\\ufff9-\\ufffb\\p{Default_Ignorable_Code_Point}';
 
-/** The one rule of names of people and things; an empty name is for its length to refuse. It reads a text once, whatever is in it. */
+/**
+ * The one rule of names of people and things, as a pattern that is read by characters (`u`); an empty name is for its length to refuse. It
+ * reads a text once, whatever is in it.
+ */
 export const NAME = `^(?:|(?=[${INVISIBLE}]*[^${INVISIBLE}])[^${CONTROLS}${TURNING}]*)$`;
 /** Text of several lines. */
 export const TEXT = '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$';
 
 const fitting = (pattern: string): ((text: string) => boolean) => {
-  const compiled = new RegExp(pattern);
+  const compiled = new RegExp(pattern, 'u');
   return (text) => compiled.test(text);
 };
 const isName = fitting(NAME);

@@ -6,6 +6,10 @@ const CONTROLS = 'must not hold control characters or line breaks';
 const TURNS = 'must not hold characters that turn the direction of text (U+202A to U+202E, U+2066 to U+2069)';
 const UNSEEN = 'must have a visible character';
 
+/** As in a pattern. */
+const FIRST_PLANE =
+  '\\s\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\ufff0-\\ufffb';
+
 /** The reports of tests are lines of text. */
 const escape = (text: string): string => text.replace(/[^!-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
@@ -30,12 +34,35 @@ void t.test('control characters, turned text and invisible names are refused, ea
     ['\u2060\ufeff\u00ad', UNSEEN],
     ['\u3164', UNSEEN],
     ['\u2800\ufe0f', UNSEEN],
+    ['\u{e0001}\u{e0041}\u{e007f}', UNSEEN],
+    ['\u{e0100}\u{e01ef} ', UNSEEN],
+    ['\u{1d173}\u{1d17a}', UNSEEN],
+    ['\u{1bca0}\u{1bca3}', UNSEEN],
+    ['a\u{e0100}', undefined],
+    ['\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}', undefined],
+    ['\u2764\ufe0f', undefined],
+    ['1\ufe0f\u20e3', undefined],
+    ['葛\u{e0100}城', undefined],
   ] as const) {
     t.equal(nameFault(name), fault, escape(name));
     // A check of JSON Schema reads patterns by characters.
     t.equal(new RegExp(NAME, 'u').test(name), fault === undefined, `as a pattern: ${escape(name)}`);
   }
 });
+
+void t.test(
+  'of each character of its own: what was invisible in the first plane is, and so is all that Unicode does not show',
+  async (t) => {
+    const before = new RegExp(`^[${FIRST_PLANE}]$`);
+    const taken: string[] = [];
+    for (let code = 0; code <= 0x10ffff; code += 1) {
+      const character = String.fromCodePoint(code);
+      const isUnseen = before.test(character) || /^\p{Default_Ignorable_Code_Point}$/u.test(character);
+      if (isUnseen && nameFault(character) === undefined) taken.push(code.toString(16));
+    }
+    t.same(taken, []);
+  },
+);
 
 void t.test('text of several lines holds tabs and line breaks, and no other control characters', async (t) => {
   const text = new RegExp(TEXT, 'u');
