@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { permissions } from '../../src/domain/api-key/permissions.js';
 import type { JsonObject } from '../../src/domain/json.js';
 import { seededRandom } from '../support/random.js';
@@ -22,6 +23,11 @@ export const HELD_MS_MAX = 100;
 export const ADDED_MB_MAX = 150;
 /** What is above a bound is tried again: the machine may have been busy, or the code not yet compiled. */
 const TRIES = 3;
+/** On a machine that has much else to do it takes long. */
+const SERVES_AT_MOST_MS = 6 * 60 * 60_000;
+/** A server that is gone is told as ended when all that it said is read. */
+const ENDED_WITHIN_MS = 2_000;
+const OUTPUT_CHARS_MAX = 20_000;
 const SIZES_BYTES = [20_000, 90_000, 900_000, 9_900_000];
 
 const agent = new Agent({ keepAlive: true });
@@ -63,7 +69,7 @@ type Target = Readonly<{ server: ServerProcess; call: Call; gauge: () => Promise
 const begin = async (dataDir: string): Promise<Target> => {
   const socketPath = join(dataDir, 'gauge.sock');
   const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error', LOOP_GAUGE_SOCKET: socketPath };
-  const server = startServer(settings, new URL('./loop-gauge.js', import.meta.url).href);
+  const server = startServer(settings, new URL('./loop-gauge.js', import.meta.url).href, SERVES_AT_MOST_MS);
   const base = new URL(await server.listening);
   const first = callOf(base, await server.firstKey());
   const request = { name: 'sizes', permissions, rateLimit: 10_000_000 };
@@ -90,6 +96,18 @@ const attempt = async (target: Target, request: HostileRequest): Promise<Outcome
     if (!['ECONNRESET', 'EPIPE'].includes(String((fault as NodeJS.ErrnoException).code))) throw fault;
     return { statuses: [0], gauge: await target.gauge() };
   }
+};
+
+/** Out: the fault of a call; where the server has ended, how it ended and what it said last. */
+export const endOf = async ({ ended }: Pick<ServerProcess, 'ended'>, fault: unknown): Promise<unknown> => {
+  const over = new AbortController();
+  const late = sleep(ENDED_WITHIN_MS, undefined, over).catch(() => undefined);
+  const end = await Promise.race([ended, late]);
+  over.abort();
+  if (end === undefined) return fault;
+  const { code, signal, stdout, stderr } = end;
+  const said = `${stdout}\n${stderr}`.slice(-OUTPUT_CHARS_MAX);
+  return new Error(`the server ended (code ${code}, signal ${signal}); it said:\n${said}`, { cause: fault });
 };
 
 /** Rejects only where it could not be run; what is above a bound, and what is answered by a fault of ours, stands in `faults`. */
@@ -141,6 +159,8 @@ export const sizesTest = async ({ rounds, seed, only, print }: SizesOptions): Pr
       }
     }
     return { counts, faults };
+  } catch (fault) {
+    throw await endOf(target.server, fault);
   } finally {
     await target.server.end('SIGKILL');
     rmSync(dataDir, { recursive: true, force: true });
