@@ -29,6 +29,7 @@ const emailCounters = {
   EmailBounced: ['sealpost_emails_bounced_total', 'Times that a reply blamed recipients for good.'],
   EmailFailed: ['sealpost_emails_failed_total', 'Emails given up.'],
   EmailRetried: ['sealpost_emails_retried_total', 'Emails that somebody pushed on by hand.'],
+  EmailCancelled: ['sealpost_emails_cancelled_total', 'Emails that somebody cancelled, or deleted before they left.'],
   EmailArchived: ['sealpost_emails_archived_total', 'Emails whose key was destroyed because of their age.'],
   EmailDeleted: ['sealpost_emails_deleted_total', 'Emails whose key was destroyed on demand.'],
 } as const;

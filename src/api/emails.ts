@@ -248,6 +248,7 @@ export const EmailRecordSchema = Type.Object(
     nextAttemptAt: nullable(Time),
     sentAt: nullable(Time),
     deliveredAt: nullable(Time),
+    cancelledAt: nullable(Time),
     archivedAt: nullable(Time),
     createdAt: Time,
     updatedAt: Time,

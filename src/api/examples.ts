@@ -67,6 +67,10 @@ export const bulkDeleteExamples: Examples = {
   ids: { summary: 'Exactly these emails', value: { ids: ['0192f0c1-2f6e-7c3a-9d1b-5e8a7c6b4d21'] } },
 };
 
+export const rescheduleExamples: Examples = {
+  later: { summary: 'Half past nine in Berlin, in winter', value: { scheduledAt: '2030-01-31T09:30:00+01:00' } },
+};
+
 export const retryManyExamples: Examples = {
   waiting: { summary: 'Everything that waits', value: {} },
   failed: {

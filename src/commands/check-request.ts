@@ -88,7 +88,7 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
     from,
     replyTo: replyTo?.ok === true ? replyTo.address : undefined,
     headers: request.headers ?? {},
-    scheduledAt: request.scheduledAt === undefined ? undefined : isoTime(Date.parse(request.scheduledAt)),
+    scheduledAt: request.scheduledAt === undefined ? undefined : isoTime(momentOf(request.scheduledAt)),
   };
 };
 
@@ -114,9 +114,22 @@ const headerFaults = (
   return faults;
 };
 
+/** A leap second (RFC 3339) is the first of the next minute, as clocks of computers count it. */
+const LEAP_SECOND = /(:59):60(?=\.|[Zz+-])/;
+
+const momentOf = (time: string): number =>
+  LEAP_SECOND.test(time) ? Date.parse(time.replace(LEAP_SECOND, '$1:59')) + 1_000 : Date.parse(time);
+
+/** In: a time as it was given. Out: the same as events write it. Throws VALIDATION_ERROR where nothing can be sent then. */
+export const checkSchedule = (scheduledAt: string, nowMs: number, limits: Limits): string => {
+  const faults = scheduleFaults(scheduledAt, nowMs, limits);
+  if (faults.length > 0) throw invalid(faults);
+  return isoTime(momentOf(scheduledAt));
+};
+
 const scheduleFaults = (scheduledAt: string | undefined, nowMs: number, limits: Limits): readonly FieldError[] => {
   if (scheduledAt === undefined) return [];
-  const atMs = Date.parse(scheduledAt);
+  const atMs = momentOf(scheduledAt);
   if (Number.isNaN(atMs)) return [{ field: 'scheduledAt', message: 'is not a moment; give ISO 8601 such as 2030-01-31T09:00:00Z' }];
   if (atMs <= nowMs) return [{ field: 'scheduledAt', message: `lies in the past; it must be after ${isoTime(nowMs)}` }];
   if (atMs > nowMs + limits.scheduledAheadDaysMax * DAY_MS) {

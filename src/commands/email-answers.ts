@@ -1,11 +1,12 @@
 /** What the calls on emails answer. */
 import { isoMoment } from './remembered.js';
+import type { CancelEmailResponse, RescheduleEmailResponse } from '../api/calling-back.js';
 import type { EmailRecord, RetryEmailResponse, SendEmailResponse } from '../api/emails.js';
 import type { EmailAccepted } from '../domain/email/events.js';
 import type { Email } from '../domain/email/state.js';
 import type { RecipientRole } from '../domain/email/status.js';
 import { failedRecipientsOf } from '../domain/email/summary.js';
-import type { EmailId } from '../domain/ids.js';
+import { assertDefined, type EmailId } from '../domain/ids.js';
 
 /** From the queue to the host at normal load. */
 export const TYPICAL_DELIVERY_MS = 5_000;
@@ -39,6 +40,26 @@ export const retryResponse = (id: EmailId, retry: Readonly<{ retryCount: number;
   queuedAt: retry.at,
 });
 
+/** The answer to a call that gave the email another time, made of where it stands after that. */
+export const rescheduleResponse = (id: EmailId, email: Pick<Email, 'scheduledAt'>): RescheduleEmailResponse => {
+  const scheduledAt = assertDefined(email.scheduledAt ?? undefined, 'time of a scheduled email');
+  return {
+    id,
+    status: 'scheduled',
+    message: 'The email leaves at its new time.',
+    scheduledAt,
+    estimatedDeliveryAt: isoMoment(Date.parse(scheduledAt) + TYPICAL_DELIVERY_MS),
+  };
+};
+
+/** The answer to a call that cancelled an email, made of that call alone. */
+export const cancelResponse = (id: EmailId, { at }: Readonly<{ at: string }>): CancelEmailResponse => ({
+  id,
+  status: 'cancelled',
+  message: 'The email is cancelled: it does not leave.',
+  cancelledAt: at,
+});
+
 /** The whole record; personal fields are null or empty once the key is destroyed. */
 export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
   const { accepted, content } = email;
@@ -68,6 +89,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     nextAttemptAt: email.nextAttemptAt,
     sentAt: email.sentAt,
     deliveredAt: email.deliveredAt,
+    cancelledAt: email.cancelledAt ?? null,
     archivedAt: email.archivedAt,
     createdAt: email.createdAt,
     updatedAt: email.updatedAt,
@@ -78,17 +100,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
       status: email.recipientStatuses[index]!,
       ...email.replies[index]!,
     })),
-    attempts: email.attempts.map(({ attempt, startedAt, host, ended }) => ({
-      attempt,
-      startedAt,
-      endedAt: ended?.at ?? null,
-      host,
-      durationMs: ended?.durationMs ?? null,
-      outcome: ended?.outcome ?? null,
-      replyCode: ended?.replyCode ?? null,
-      reply: ended?.reply ?? null,
-      nextAttemptAt: ended?.nextAttemptAt ?? null,
-    })),
+    attempts: attemptsOf(email),
     metadata: {
       recipients: { to: byRole('to'), cc: byRole('cc'), bcc: byRole('bcc') },
       variables: content?.variables ?? {},
@@ -100,3 +112,16 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     },
   };
 };
+
+const attemptsOf = ({ attempts }: Email): EmailRecord['attempts'] =>
+  attempts.map(({ attempt, startedAt, host, ended }) => ({
+    attempt,
+    startedAt,
+    endedAt: ended?.at ?? null,
+    host,
+    durationMs: ended?.durationMs ?? null,
+    outcome: ended?.outcome ?? null,
+    replyCode: ended?.replyCode ?? null,
+    reply: ended?.reply ?? null,
+    nextAttemptAt: ended?.nextAttemptAt ?? null,
+  }));

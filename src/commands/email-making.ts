@@ -146,7 +146,7 @@ const storeClaimed = async (
 };
 
 /** Throws SUBJECT_EMPTY, or BODY_EMPTY where nothing is attached either. */
-const refuseEmpty = ({ subject, isEmpty }: CheckedEmail, attachments: number): void => {
+export const refuseEmpty = ({ subject, isEmpty }: CheckedEmail, attachments: number): void => {
   if (subject === '') {
     throw new DomainError(
       'SUBJECT_EMPTY',

@@ -83,6 +83,8 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   getEmail: ['EMAIL_NOT_FOUND'],
   retryEmail: ['EMAIL_NOT_FOUND', 'EMAIL_NOT_RETRYABLE', 'EMAIL_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', ...write],
   retryEmails: write,
+  rescheduleEmail: ['EMAIL_NOT_FOUND', 'EMAIL_NOT_SCHEDULED', 'SUBJECT_EMPTY', 'BODY_EMPTY', 'NOT_DURING_UPDATE', ...renderEmail, ...write],
+  cancelEmail: ['EMAIL_NOT_FOUND', 'EMAIL_NOT_CANCELLABLE', 'IDEMPOTENCY_KEY_REUSED', ...write],
   deleteEmail: ['EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', ...write],
   deleteEmails: write,
   createTemplate: saveTemplate,

@@ -14,6 +14,7 @@ import {
   restoreAttachmentTemplateVersion,
   updateAttachmentTemplate,
 } from './attachment-templates.js';
+import { cancelEmail, rescheduleEmail } from './calling-back.js';
 import type { CommandDeps } from './deps.js';
 import { deleteEmail, deleteEmails, getEmail, retryEmail } from './emails.js';
 import { retryEmails } from './retry-emails.js';
@@ -38,6 +39,8 @@ const commands = {
   getEmail,
   retryEmail,
   retryEmails,
+  rescheduleEmail,
+  cancelEmail,
   deleteEmail,
   deleteEmails,
   createTemplate,

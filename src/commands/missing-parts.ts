@@ -103,7 +103,10 @@ const attachmentsOf = async ({ eventLog, clock, limits }: MissingDeps, stream: S
   });
   const first = loaded[0]?.event;
   if (first?.type !== 'EmailQueued' && first?.type !== 'EmailScheduled') return [];
-  const dueAt = first.type === 'EmailScheduled' ? first.data.scheduledAt : first.data.at;
+  const dueAt = loaded.reduce(
+    (latest, { event }) => (event.type === 'EmailRescheduled' && event.data.scheduledAt > latest ? event.data.scheduledAt : latest),
+    first.type === 'EmailScheduled' ? first.data.scheduledAt : first.data.at,
+  );
   const mayBeGone = Date.parse(dueAt) + limits.generatedFileDays * DAY_MS <= clock.now();
   return mayBeGone ? [] : (first.sealed?.attachments ?? []).map(({ file }) => file);
 };

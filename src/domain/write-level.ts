@@ -6,9 +6,10 @@
  * |---|---|
  * | 1 | events whose sealed part is bound to the id of the event; rows of keys without a tag |
  * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row; `TemplateRestored`, `InstanceSeen`, `LossAccepted` |
+ * | 3 | `EmailRescheduled` |
  */
 export const WRITE_LEVEL_FIRST = 1;
-export const WRITE_LEVEL_NEWEST = 2;
+export const WRITE_LEVEL_NEWEST = 3;
 
 /** The level from which the ledger holds heartbeats, which a program before takes for something slipped in. */
 export const HEARTBEATS_FROM = 2;
@@ -18,3 +19,6 @@ export const BOUND_SEALS_FROM = 2;
 
 /** The level from which the log says what was given up. */
 export const LOSSES_FROM = 2;
+
+/** The level from which a scheduled email may be given another time. */
+export const RESCHEDULES_FROM = 3;

@@ -6,12 +6,13 @@ import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { DomainError } from '../domain/errors.js';
 import { eventSchemas, type DomainEvent, type EventType } from '../domain/events.js';
-import { HEARTBEATS_FROM, LOSSES_FROM, WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
+import { HEARTBEATS_FROM, LOSSES_FROM, RESCHEDULES_FROM, WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
 
 /** The name under which each type is written now. */
 export const current: { readonly [Type in EventType]: string } = {
   EmailQueued: 'EmailQueued.v1',
   EmailScheduled: 'EmailScheduled.v1',
+  EmailRescheduled: 'EmailRescheduled.v1',
   EmailReleased: 'EmailReleased.v1',
   DeliveryAttempted: 'DeliveryAttempted.v1',
   EmailSent: 'EmailSent.v1',
@@ -67,7 +68,7 @@ export type EventVersions = Readonly<{
 export const eventVersions: EventVersions = {
   current,
   earlier: {},
-  writtenFrom: { TemplateRestored: 2, InstanceSeen: HEARTBEATS_FROM, LossAccepted: LOSSES_FROM },
+  writtenFrom: { TemplateRestored: 2, InstanceSeen: HEARTBEATS_FROM, LossAccepted: LOSSES_FROM, EmailRescheduled: RESCHEDULES_FROM },
 };
 
 /** Between events and their stored form, for a set of versions of which one level is written. */

@@ -42,6 +42,7 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       EmailReleased: ({ data }) => data.priority,
       EmailRetried: ({ data }) => data.priority,
       EmailScheduled: null,
+      EmailRescheduled: null,
       DeliveryAttempted: null,
       EmailSent: null,
       EmailDeferred: null,

@@ -14,6 +14,7 @@ import { makeProcessor } from './processor.js';
 const byTimeOnly: StartedBy<'email'> = {
   EmailQueued: null,
   EmailScheduled: null,
+  EmailRescheduled: null,
   EmailReleased: null,
   DeliveryAttempted: null,
   EmailSent: null,

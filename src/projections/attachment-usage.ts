@@ -26,18 +26,37 @@ type Change = Readonly<{
 /** What an email with attachments adds to the usage of its team when it is accepted, and takes from it when it is deleted or archived. */
 export const attachmentUsageSteps = ({ team: id, bytes, sign, at, position }: Change): readonly Step[] => {
   if (bytes === undefined) return [];
-  const next = (document: Document | undefined): AttachmentUsageDocument => {
-    const known = document as AttachmentUsageDocument | undefined;
-    const days: Record<string, number> = {};
-    for (const [day, sum] of Object.entries(known?.days ?? {})) if (day >= dayOf(at)) days[day] = sum;
-    const day = dayOf(bytes.temporaryUntil);
-    const sum = (days[day] ?? 0) + sign * bytes.temporary;
-    // What was kept until a day that is over has gone by itself.
-    if (sum > 0) days[day] = sum;
-    else delete days[day];
-    return { id, seq: known?.seq ?? position, position, lasting: (known?.lasting ?? 0) + sign * bytes.lasting, days };
-  };
+  const next = (document: Document | undefined): AttachmentUsageDocument =>
+    changed(document as AttachmentUsageDocument | undefined, { team: id, bytes, sign, at, position });
   return [{ collection: ATTACHMENT_USAGE, id, next }];
+};
+
+const changed = (
+  known: AttachmentUsageDocument | undefined,
+  { team: id, bytes, sign, at, position }: Change & Readonly<{ bytes: AttachmentBytes }>,
+): AttachmentUsageDocument => {
+  const days: Record<string, number> = {};
+  for (const [day, sum] of Object.entries(known?.days ?? {})) if (day >= dayOf(at)) days[day] = sum;
+  const day = dayOf(bytes.temporaryUntil);
+  const sum = (days[day] ?? 0) + sign * bytes.temporary;
+  // What was kept until a day that is over has gone by itself.
+  if (sum > 0) days[day] = sum;
+  else delete days[day];
+  return { id, seq: known?.seq ?? position, position, lasting: (known?.lasting ?? 0) + sign * bytes.lasting, days };
+};
+
+type Move = Readonly<{ team: string; bytes: AttachmentBytes; until: string; at: string; position: number }>;
+
+/** The temporary bytes of an email are kept until another day. */
+export const attachmentUsageMoved = ({ team: id, bytes, until, at, position }: Move): Step => {
+  const change = { team: id, bytes, at, position };
+  const next = (document: Document | undefined): AttachmentUsageDocument =>
+    changed(changed(document as AttachmentUsageDocument | undefined, { ...change, sign: -1 }), {
+      ...change,
+      bytes: { ...bytes, temporaryUntil: until },
+      sign: 1,
+    });
+  return { collection: ATTACHMENT_USAGE, id, next };
 };
 
 /** In: the document of a team, and the time (ISO). Out: what the team has stored then. */

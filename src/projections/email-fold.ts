@@ -1,5 +1,5 @@
 /** What each event of an email does: to its document, to its timer, to the backlog of its team, and to the counts of the day on which it was made. */
-import type { EmailAccepted, EmailEnvelope } from '../domain/email/events.js';
+import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
 import { advanceSummary, beginSummary, type Draft, type EmailProgress, type EmailSummary } from '../domain/email/summary.js';
 import { emailTimer, emailTimerKind, type EmailTimerKind } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
@@ -7,8 +7,8 @@ import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
 import { senderDueAt } from '../domain/timers.js';
 import { countsId, dayOf, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
-import { emailTerms, emailText } from './email-search.js';
-import { ATTACHMENT_USAGE, attachmentUsageSteps } from './attachment-usage.js';
+import { emailTerms, emailText, withSubject } from './email-search.js';
+import { ATTACHMENT_USAGE, attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
 import { recipientStatusesOf } from './recipient-statuses.js';
 import type { BacklogDocument, TimerDocument } from './timers.js';
@@ -77,9 +77,14 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     steps.push({ collection: EMAILS, id: email.id, next: () => (isGone ? undefined : email) });
     return steps;
   };
+  const rescheduled: Handler<EmailRescheduled> = (recorded, document) => {
+    const usage = document === undefined ? [] : reschedule(document as EmailDraft, recorded);
+    return [...usage, ...progress(recorded, document)];
+  };
   return {
     EmailQueued: begin,
     EmailScheduled: begin,
+    EmailRescheduled: rescheduled,
     EmailReleased: progress,
     DeliveryAttempted: progress,
     EmailSent: progress,
@@ -122,6 +127,21 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
     email.terms = emailTerms(envelope, event.data.tags);
   }
   return email;
+};
+
+type EmailRescheduled = Extract<EmailEvent, { type: 'EmailRescheduled' }>;
+
+/** The subject of the new time, and how long its files are kept. */
+const reschedule = (email: EmailDraft, { event: { data, sealed }, position }: Recorded<EmailRescheduled>): readonly Step[] => {
+  const { subject, text, attachmentBytes: bytes } = email;
+  if (sealed !== undefined && subject !== undefined && text !== undefined) {
+    email.subject = sealed.subject;
+    email.text = withSubject(text, subject, sealed.subject);
+  }
+  const until = data.temporaryUntil;
+  if (bytes === undefined || until === undefined) return [];
+  email.attachmentBytes = { ...bytes, temporaryUntil: until };
+  return [attachmentUsageMoved({ team: email.owner, bytes, until, at: data.at, position })];
 };
 
 /** Takes out what is personal, and what is not kept any more. */

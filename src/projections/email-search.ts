@@ -15,6 +15,10 @@ export const emailText = ({ subject, recipients }: EmailEnvelope): string => {
   return text;
 };
 
+/** The same text where the email has another subject. */
+export const withSubject = (text: string, before: string, after: string): string =>
+  foldForSearch(after) + text.slice(foldForSearch(before).length);
+
 const ASCII = /^[\x00-\x7f]*$/;
 
 /** The address with its domain in Unicode where it is in ASCII, and the other way round; undefined where both are the same. */

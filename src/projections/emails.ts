@@ -41,7 +41,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
     ],
     main: EMAILS,
     kinds: ['email'],
-    decrypts: ['EmailQueued', 'EmailScheduled'],
+    decrypts: ['EmailQueued', 'EmailScheduled', 'EmailRescheduled'],
     related: relatedToEmail,
     on: emailHandlers(retentionMs),
   });

@@ -39,6 +39,47 @@ await t.test('a clock that is set forward sends nothing early and archives nothi
   t.ok(Date.parse(sent.sentAt!) < START_MS + 2 * HOUR_MS, 'at its own time');
 });
 
+await t.test(
+  'nothing leaves before its time, as it was given or as it was changed, after a restart too; what is cancelled stays',
+  async (t) => {
+    const dataDir = temporaryDirectory(t);
+    const before = await start(t, dataDir, fakeClock(START_MS));
+    const asGiven = await before.send({ scheduledAt: isoTime(START_MS + HOUR_MS) });
+    const [sooner, later, cancelled] = [
+      await before.send({ scheduledAt: isoTime(START_MS + 5 * HOUR_MS) }),
+      await before.send({ scheduledAt: isoTime(START_MS + HOUR_MS / 2) }),
+      await before.send({ scheduledAt: isoTime(START_MS + HOUR_MS) }),
+    ];
+    const move = (id: string, atMs: number) => before.call('PATCH', `/api/emails/${id}`, { scheduledAt: isoTime(atMs) });
+    t.match(await move(sooner.id, START_MS + HOUR_MS + 1_500), { status: 200, body: { status: 'scheduled' } });
+    t.match(await move(later.id, START_MS + 2 * HOUR_MS), { status: 200 });
+    const cancel = await before.call('POST', `/api/emails/${cancelled.id}/cancel`);
+    t.match(cancel, { status: 200, body: { id: cancelled.id, status: 'cancelled' } });
+    t.match(await before.call('GET', '/api/emails?status=cancelled'), { body: { data: [{ id: cancelled.id }], meta: { total: 1 } } });
+    await before.stop();
+
+    const clock = fakeClock(START_MS + HOUR_MS - 10_000);
+    const app = await start(t, dataDir, clock);
+    for (const [{ id }, dueMs] of [
+      [asGiven, START_MS + HOUR_MS],
+      [sooner, START_MS + HOUR_MS + 1_500],
+      [later, START_MS + 2 * HOUR_MS],
+    ] as const) {
+      while (clock.now() < dueMs - 1) await clock.advance(Math.min(dueMs - 1 - clock.now(), 9 * 60_000));
+      await app.whenCaughtUp();
+      if (clock.now() < dueMs) t.equal((await app.email(id)).status, 'scheduled');
+      const { sentAt } = await app.whenStatus(id, 'delivered', 100);
+      t.ok(Date.parse(sentAt!) >= dueMs, `${sentAt}`);
+    }
+    t.match(await app.email(cancelled.id), { status: 'cancelled', sentAt: null });
+    t.match(await app.call('PATCH', `/api/emails/${later.id}`, { scheduledAt: isoTime(START_MS + 9 * HOUR_MS) }), {
+      status: 400,
+      body: { code: 'EMAIL_NOT_SCHEDULED' },
+    });
+    t.match(await app.call('POST', `/api/emails/${later.id}/cancel`), { status: 400, body: { code: 'EMAIL_NOT_CANCELLABLE' } });
+  },
+);
+
 await t.test('a clock that is set back an hour holds up no retry and no schedule', async (t) => {
   const sink = await openSmtpScript({ script: at('rcpt', reply('451 4.7.1 later'), 1) });
   t.teardown(() => sink.close());

@@ -92,6 +92,7 @@ export const emailRecord: EmailRecord = {
   nextAttemptAt: null,
   sentAt: NOW,
   deliveredAt: null,
+  cancelledAt: null,
   archivedAt: null,
   createdAt: NOW,
   updatedAt: NOW,
@@ -257,6 +258,23 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
         }),
       ),
     retryEmails: (caller, found) => did('retryEmails', [caller, found], { retried: found.ids.length, held: found.held.length }),
+    rescheduleEmail: (caller, id, request) =>
+      owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
+        did('rescheduleEmail', [caller, id, request], {
+          id,
+          status: 'scheduled' as const,
+          message: 'later',
+          scheduledAt: NOW,
+          estimatedDeliveryAt: NOW,
+        }),
+      ),
+    cancelEmail: (caller, id, idempotency) =>
+      owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
+        did('cancelEmail', [caller, id, idempotency], {
+          body: { id, status: 'cancelled' as const, message: 'not at all', cancelledAt: NOW },
+          replayed: idempotency?.key === 'seen',
+        }),
+      ),
     deleteEmail: (caller, id) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
         did('deleteEmail', [caller, id], { id, deleted: true as const }),

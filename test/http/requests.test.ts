@@ -331,6 +331,8 @@ void t.test('an endpoint that takes no query refuses every parameter, before the
     ['POST', '/api/emails/send'],
     ['POST', `/api/emails/${EMAIL}/retry`],
     ['POST', '/api/emails/retry'],
+    ['POST', `/api/emails/${EMAIL}/cancel`],
+    ['PATCH', `/api/emails/${EMAIL}`],
     ['GET', `/api/emails/${EMAIL}`],
     ['DELETE', `/api/emails/${EMAIL}`],
     ['POST', '/api/templates'],
@@ -432,6 +434,20 @@ void t.test('the other endpoints pass on what they were given', async (t) => {
     'free-form values, nulls and optional members come through whole',
   );
   t.match(await ask('POST', `/api/emails/${EMAIL}/retry`, {}), [200, { id: EMAIL, retryCount: 1 }]);
+  t.match(await ask('POST', `/api/emails/${EMAIL}/cancel`, {}), [200, { id: EMAIL, status: 'cancelled' }]);
+  t.match(await ask('PATCH', `/api/emails/${EMAIL}`, { scheduledAt: '2030-01-31T09:30:00+01:00' }), [
+    200,
+    { id: EMAIL, status: 'scheduled' },
+  ]);
+  t.same(calls.at(-1)?.slice(2), [EMAIL, { scheduledAt: '2030-01-31T09:30:00+01:00' }]);
+  for (const body of [
+    {},
+    { scheduledAt: '2030-01-31T09:30:00' },
+    { scheduledAt: '2030-02-30T09:30:00Z' },
+    { scheduledAt: 1 },
+    { at: 'now' },
+  ])
+    t.match(await ask('PATCH', `/api/emails/${EMAIL}`, body), [400, { code: 'VALIDATION_ERROR' }], JSON.stringify(body));
   t.same(await ask('DELETE', `/api/emails/${EMAIL}`), [200, { id: EMAIL, deleted: true }]);
   t.match(await ask('POST', '/api/templates', { name: 'n', subject: 's', schema: {} }), [201, { id: TEMPLATE_ID }]);
   t.match(await ask('GET', '/api/templates/welcome'), [200, { slug: 'welcome', variables: [{ defaultValue: 0.5 }] }]);
@@ -588,7 +604,7 @@ void t.test('a caller who leaves during a preview ends its work, and that is no 
 void t.test('the Idempotency-Key has 1 to 255 printable ASCII characters', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
-  for (const url of ['/api/emails/send', `/api/emails/${EMAIL}/retry`]) {
+  for (const url of ['/api/emails/send', `/api/emails/${EMAIL}/retry`, `/api/emails/${EMAIL}/cancel`]) {
     const ask = async (key: string) =>
       (
         await app.inject({

@@ -13,6 +13,7 @@ import { StoreAway } from '../../src/domain/errors.js';
 import { emailStream, type EmailId } from '../../src/domain/ids.js';
 import { at, HOST, said, T0 } from '../support/email-facts.js';
 import { caller, schemaSaying, welcome } from '../support/command-world.js';
+import { refusedWith } from '../support/given.js';
 import { answers, deliverEmailWorker, openProcessorWorld, relayAndTimers, until } from '../support/processor-world.js';
 
 const depthZero = (world: Awaited<ReturnType<typeof openProcessorWorld>>) =>
@@ -128,6 +129,69 @@ void t.test('an attempt is recorded when its connection is there, and not before
   await stop();
   t.same(await attempts(), [1, 0, 0], 'what waits at a stop has spent no attempt');
   t.equal(world.mailer.sent.length, 1);
+});
+
+void t.test(
+  'what is cancelled while its pointer is on the bus, or while it waits for a connection, is not sent; in its dialogue it is not cancelled',
+  async (t) => {
+    const { world, waiting, worker } = await withConnections(t);
+    const [onTheBus, waits, inDialogue] = [await world.send(), await world.send(), await world.send()];
+    await world.publish(onTheBus);
+    await world.commands.cancelEmail(caller, onTheBus);
+    const { stop } = world.run(worker);
+    await depthZero(world);
+    await world.publish(waits);
+    await until(() => waiting.length === 1, 'it waits for a connection');
+    await world.commands.cancelEmail(caller, waits);
+    waiting[0]!();
+    await depthZero(world);
+    t.equal(world.mailer.sent.length, 0);
+    world.mailer.next.push(async (message) => {
+      await refusedWith(t, world.commands.cancelEmail(caller, inDialogue), 'EMAIL_NOT_CANCELLABLE');
+      return answers('deferred')(message);
+    });
+    await world.publish(inDialogue);
+    await until(() => waiting.length === 2, 'it waits for a connection');
+    waiting[1]!();
+    await until(async () => (await world.commands.getEmail(caller, inDialogue)).attempts[0]?.outcome === 'deferred', 'it is deferred');
+    await world.commands.cancelEmail(caller, inDialogue);
+    t.match(await world.commands.getEmail(caller, inDialogue), { status: 'cancelled', attempts: [{ outcome: 'deferred' }] });
+    await stop();
+    for (const id of [onTheBus, waits])
+      t.same(
+        (await world.events(emailStream(id))).map(({ type }) => type),
+        ['EmailQueued', 'EmailCancelled'],
+      );
+  },
+);
+
+void t.test('dates in a mail are those of the time that it was given last', async (t) => {
+  const world = await openProcessorWorld(t);
+  const templateId = (
+    await world.commands.createTemplate(caller, {
+      ...welcome,
+      slug: 'dated',
+      subject: 'Of {{__CURRENT_DATE__}}',
+      schema: schemaSaying('Today is {{__CURRENT_DATE__}}.'),
+    })
+  ).id;
+  await world.commands.publishTemplate(caller, templateId);
+  const id = await world.send({ templateId, scheduledAt: at(86_400) });
+  await world.commands.rescheduleEmail(caller, id, { scheduledAt: at(40 * 86_400) });
+  world.run(deliverEmailWorker(world.processing));
+  await handle(
+    world.deps.eventLog,
+    emailStream(id),
+    emailDecider,
+    { type: 'ReleaseEmail', at: at(40 * 86_400) },
+    causeOf(world.deps, caller),
+  );
+  await world.publish(id);
+  await world.reaches(id, 'sent');
+  const raw = world.mailer.sent[0]!.raw.toString();
+  t.match(raw, /^Subject: Of February 10, 2030\r$/m);
+  t.match(raw, /Today is February 10, 2030\./);
+  t.match(raw, /^Date: Sun, 10 Feb 2030 12:00:00 \+0000\r$/m);
 });
 
 void t.test('a host that refuses one more session costs no attempt, and is asked again after growing pauses', async (t) => {

@@ -57,6 +57,28 @@ void t.test('a team has what its own emails keep, as long as they keep it', asyn
   t.same(await stored(TEAM_ID, OTHER), [0, 0]);
 });
 
+void t.test('an email that is given another time keeps its generated files for longer', async (t) => {
+  const { append, recorded } = openLogOfTest();
+  const [readModels, single] = [openDocuments(t), openDocuments(t)];
+  const attachmentBytes = { lasting: 20, temporary: 300, temporaryUntil: later(9) };
+  await append(stream(1), [{ type: 'EmailScheduled', data: { ...accepted, attachmentBytes, scheduledAt: later(2) }, sealed: content }]);
+  await append(stream(2), [withAttachments(0, 50, later(9))]);
+  await append(stream(1), [
+    { type: 'EmailRescheduled', data: { at: later(1), scheduledAt: later(30), temporaryUntil: later(37) }, sealed: { subject: 'S' } },
+  ]);
+  await append(stream(2), [{ type: 'EmailCancelled', data: { at: later(1) } }]);
+  await projectIn(readModels, projection, await recorded());
+  const days = (name: number): string => later(name).slice(0, 10);
+  const usage = (await documentsOf(readModels, projection))[ATTACHMENT_USAGE];
+  t.match(usage, [{ lasting: 20, days: { [days(9)]: 50, [days(37)]: 300 } }]);
+  await append(stream(1), [{ type: 'EmailDeleted', data: { at: later(3) } }]);
+  await projectIn(readModels, projection, await recorded());
+  const after = await documentsOf(readModels, projection);
+  t.match(after[ATTACHMENT_USAGE], [{ lasting: 0, days: { [days(9)]: 50, [days(37)]: undefined } }]);
+  await projectIn(single, projection, await recorded(), { sizes: [1], forgetful: true });
+  t.strictSame(await documentsOf(single, projection), after);
+});
+
 void t.test('the documents are the same however the events are cut, and an email without attachments has none', async (t) => {
   const { append, recorded } = await story();
   await append(stream(2), [deleted]);

@@ -18,6 +18,7 @@ import {
   at,
   attempted,
   bounced,
+  cancelled,
   DAY_MS,
   deferred,
   EMAIL_ID,
@@ -25,6 +26,7 @@ import {
   queued,
   queuedFor,
   released,
+  rescheduled,
   retried,
   RETENTION_MS,
   scheduled,
@@ -135,6 +137,9 @@ void t.test('what is still to be done, and when, after each event', async (t) =>
   const cases: readonly (readonly [readonly EmailEvent[], string, string | undefined, string | undefined])[] = [
     [[scheduled(at(60))], 'scheduled', 'scheduled', at(60)],
     [[scheduled(at(60)), released(at(61))], 'queued', 'deliver', at(61)],
+    [[scheduled(at(60)), rescheduled(at(2), at(90))], 'scheduled', 'scheduled', at(90)],
+    [[scheduled(at(60)), cancelled(at(2))], 'cancelled', 'archive', at(2 + RETENTION_MS / 1_000)],
+    [[one, cancelled(at(2))], 'cancelled', 'archive', at(2 + RETENTION_MS / 1_000)],
     [[one, attempted(1, at(1), at(600))], 'processing', 'processing', at(600)],
     [[one, attempted(1, at(1)), deferred(1, at(2), at(62), [0, 'deferred'])], 'queued', 'deferred', at(62)],
     [[one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'])], 'sent', 'archive', month],
@@ -163,6 +168,12 @@ void t.test('what is still to be done, and when, after each event', async (t) =>
       [{ [`${status}|${TEMPLATE_ID}`]: 1 }],
     );
   }
+});
+
+void t.test('another time brings its subject into the list and the search', async (t) => {
+  const { email } = await documentsAfter(t, scheduled(at(60)), rescheduled(at(2), at(90), 'Der Straße 18'));
+  t.match(email, { subject: 'Der Straße 18', summary: { scheduledAt: at(90), updatedAt: at(2) } });
+  t.match(email!.text, /^der strasse 18\nann@example.org ann\n/);
 });
 
 void t.test('deleted: in no list and no count, yet known until it is archived; archived: nothing personal', async (t) => {

@@ -50,6 +50,12 @@ export const scheduled = (scheduledAt: string): EmailEvent => ({
   data: { ...accepted, scheduledAt },
   sealed: content,
 });
+export const rescheduled = (when: string, scheduledAt: string, subject = content.subject): EmailEvent => ({
+  type: 'EmailRescheduled',
+  data: { at: when, scheduledAt },
+  sealed: { subject },
+});
+export const cancelled = (when: string): EmailEvent => ({ type: 'EmailCancelled', data: { at: when } });
 export const released = (when: string): EmailEvent => ({ type: 'EmailReleased', data: { at: when, priority: 'normal' } });
 export const retried = (when: string, retryCount: number): EmailEvent => ({
   type: 'EmailRetried',

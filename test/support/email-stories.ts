@@ -14,8 +14,14 @@ export type Step = Readonly<{ seconds: number; kind: EmailCommand['type']; draw:
 /** Deliveries most of the time; the commands that end a history come rarely, or few histories would grow long. */
 const kinds = fc.oneof(
   { weight: 10, arbitrary: fc.constantFrom<EmailCommand['type']>('AttemptDelivery', 'RecordOutcome') },
-  { weight: 3, arbitrary: fc.constantFrom<EmailCommand['type']>('RetryEmail', 'ReleaseEmail', 'GiveUp', 'HoldEmail', 'PushEmail') },
-  { weight: 1, arbitrary: fc.constantFrom<EmailCommand['type']>('DeleteEmail', 'ArchiveEmail', 'AcceptEmail', 'LoseContent') },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom<EmailCommand['type']>('RetryEmail', 'ReleaseEmail', 'RescheduleEmail', 'GiveUp', 'HoldEmail', 'PushEmail'),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<EmailCommand['type']>('CancelEmail', 'DeleteEmail', 'ArchiveEmail', 'AcceptEmail', 'LoseContent'),
+  },
 );
 const step: fc.Arbitrary<Step> = fc.record({
   seconds: fc.oneof(
@@ -62,6 +68,15 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
       return { type: kind, attempt, at: at(now), reason: flag ? 'rendering' : 'content-lost', text: 'in words' };
     case 'LoseContent':
       return { type: kind, at: at(now), text: 'in words' };
+    case 'RescheduleEmail':
+      return {
+        type: kind,
+        at: at(now),
+        scheduledAt: at(now + (flag ? 100 : 2_000)),
+        subject: `At ${now}`,
+        temporaryUntil: at(now + 604_800),
+      };
+    case 'CancelEmail':
     case 'RetryEmail':
       return { type: kind, at: at(now), idempotencyKey: undefined, fingerprint: undefined };
     case 'ArchiveEmail':

@@ -1,11 +1,11 @@
 /** What may happen to an email: the state table of the service as decisions. */
 import type { Decider } from '../decider.js';
-import { DomainError } from '../errors.js';
 import type { RecipientOutcome } from '../ports/mailer.js';
 import { isoTime } from '../ports/clock.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
 import type { ATTACHMENT_DAMAGED } from './status.js';
+import { cancel, emailNotFound, remove, reschedule, retry } from './requests.js';
 import { archiveDueAt } from './timers.js';
 
 /** When to try again: the pause after the first, second, … deferred attempt; none left means the attempts are spent. */
@@ -16,6 +16,8 @@ const INTERRUPTIONS_MAX = 10;
 
 export type EmailCommand =
   | Readonly<{ type: 'AcceptEmail'; accepted: EmailAccepted['data']; scheduledAt: string | undefined; content: EmailContent }>
+  /** `subject`: as rendered for that time. `temporaryUntil`: how long that time wants the temporary attachments to be kept. */
+  | Readonly<{ type: 'RescheduleEmail'; at: string; scheduledAt: string; subject: string; temporaryUntil: string }>
   | Readonly<{ type: 'ReleaseEmail'; at: string }>
   | Readonly<{
       type: 'AttemptDelivery';
@@ -55,6 +57,7 @@ export type EmailCommand =
   | Readonly<{ type: 'RetryEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
   /** By hand: what waits for its next attempt, or for the host, is due now. */
   | Readonly<{ type: 'PushEmail'; at: string }>
+  | Readonly<{ type: 'CancelEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
   | Readonly<{ type: 'DeleteEmail'; at: string }>
   | Readonly<{ type: 'ArchiveEmail'; at: string; retentionMs: number }>;
 
@@ -82,6 +85,10 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return retry(command, email);
     case 'PushEmail':
       return push(command, email);
+    case 'RescheduleEmail':
+      return reschedule(command, email);
+    case 'CancelEmail':
+      return cancel(command, email);
     case 'DeleteEmail':
       return remove(command, email);
     case 'ArchiveEmail':
@@ -89,10 +96,7 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
   }
 };
 
-export const emailNotFound = (): DomainError =>
-  new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id. Ids are answered by POST /api/emails/send.');
-
-type Of<Type extends EmailCommand['type']> = Extract<EmailCommand, { type: Type }>;
+export type Of<Type extends EmailCommand['type']> = Extract<EmailCommand, { type: Type }>;
 
 const accept = ({ accepted, scheduledAt, content }: Of<'AcceptEmail'>): readonly EmailEvent[] =>
   scheduledAt === undefined
@@ -224,65 +228,6 @@ const giveUp = (
   const sealed = { replies: outcomes.map(() => text) };
   // An email has failed only when nobody got it.
   return someGotThrough(email) ? [{ type: 'EmailSent', data, sealed }] : [{ type: 'EmailFailed', data: { ...data, reason }, sealed }];
-};
-
-const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, email: Email): readonly EmailEvent[] => {
-  if (email.deletedAt !== null) throw emailNotFound();
-  if (email.archivedAt !== null) {
-    throw new DomainError(
-      'EMAIL_ARCHIVED',
-      'This email is archived: its recipients and content are destroyed, so it cannot be sent again.',
-    );
-  }
-  if (email.failureReason === 'content-lost' && email.content === undefined) {
-    throw new DomainError('EMAIL_NOT_RETRYABLE', 'The content of this email is lost, so it cannot be sent again; send it anew.', {
-      relatedInfo: { status: email.status },
-    });
-  }
-  if (!isRetryable(email)) {
-    throw new DomainError(
-      'EMAIL_NOT_RETRYABLE',
-      `Only an email that has failed for a recipient can be retried, when its delivery has ended; this one is ${email.status}.`,
-      { relatedInfo: { status: email.status } },
-    );
-  }
-  return [
-    {
-      type: 'EmailRetried',
-      data: {
-        at,
-        retryCount: email.retries.length + 1,
-        priority: email.accepted.priority,
-        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-        ...(fingerprint === undefined ? {} : { fingerprint }),
-      },
-    },
-  ];
-};
-
-/** It goes to the recipients with status `failed` alone: those who have it do not get it twice, and a bounced address stays refused. */
-const isRetryable = ({ status, recipientStatuses }: Email): boolean =>
-  status === 'failed' || ((status === 'sent' || status === 'delivered') && recipientStatuses.includes('failed'));
-
-const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailEvent[] => {
-  if (email.deletedAt !== null) throw emailNotFound();
-  switch (email.status) {
-    case 'processing':
-      throw new DomainError('EMAIL_IN_PROGRESS', 'This email is being delivered right now; delete it when the delivery has ended.');
-    case 'queued':
-    case 'scheduled':
-      return [
-        { type: 'EmailCancelled', data: { at } },
-        { type: 'EmailDeleted', data: { at } },
-      ];
-    case 'sent':
-    case 'delivered':
-    case 'failed':
-    case 'bounced':
-    case 'complained':
-    case 'cancelled':
-      return [{ type: 'EmailDeleted', data: { at } }];
-  }
 };
 
 const isOpen = ({ status }: Email): boolean => status === 'queued' || status === 'scheduled' || status === 'processing';

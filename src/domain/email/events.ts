@@ -101,6 +101,11 @@ const Replies = Type.Object({ replies: Type.Array(text) });
 export const emailEventSchemas = {
   EmailQueued: { data: Type.Object({ ...accepted, at: text }), sealed: Content, envelope: Envelope },
   EmailScheduled: { data: Type.Object({ ...accepted, at: text, scheduledAt: text }), sealed: Content, envelope: Envelope },
+  /** `subject`: as rendered for the new time, for it may show dates. `temporaryUntil`: as of `attachmentBytes`, where there are temporary ones. */
+  EmailRescheduled: {
+    data: Type.Object({ at: text, scheduledAt: text, temporaryUntil: optional(text) }),
+    sealed: Type.Object({ subject: text }),
+  },
   /** A release or a retry says the priority again, so that it can be queued without looking back. */
   EmailReleased: {
     data: Type.Object({
@@ -142,7 +147,7 @@ export const emailEventSchemas = {
       fingerprint: optional(Fingerprint),
     }),
   },
-  EmailCancelled: { data: Type.Object({ at: text }) },
+  EmailCancelled: { data: Type.Object({ at: text, idempotencyKey: optional(text), fingerprint: optional(Fingerprint) }) },
   EmailDeleted: { data: Type.Object({ at: text }) },
   EmailArchived: { data: Type.Object({ at: text }) },
 } as const;

@@ -31,6 +31,8 @@ export type AttemptState = Readonly<{
 
 export type RetryState = Readonly<{ retryCount: number; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>;
 
+export type CancellationState = Readonly<{ at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>;
+
 export type Email = EmailSummary &
   Readonly<{
     /** The data of the first event. */
@@ -44,6 +46,9 @@ export type Email = EmailSummary &
     deferrals: number;
     retries: readonly RetryState[];
     failureReason: string | null;
+    cancellation?: CancellationState;
+    /** Until when its temporary attachments are kept, where it was given another time. */
+    temporaryUntil?: string;
     /** When its next attempt was due before it was pushed by hand; there until that attempt has ended. */
     pushedFrom?: string;
   }>;
@@ -108,11 +113,23 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
     case 'EmailReleased':
       if (event.data.pushedFrom !== undefined) email.pushedFrom = event.data.pushedFrom;
       return email;
+    case 'EmailRescheduled':
+      return reschedule(email, event);
+    case 'EmailCancelled': {
+      const { at, idempotencyKey, fingerprint } = event.data;
+      email.cancellation = { at, idempotencyKey, fingerprint };
+      return email;
+    }
     case 'EmailDelivered':
-    case 'EmailCancelled':
     case 'EmailDeleted':
       return email;
   }
+};
+
+const reschedule = (email: Draft<Email>, { data, sealed }: Extract<EmailEvent, { type: 'EmailRescheduled' }>): Email => {
+  if (data.temporaryUntil !== undefined) email.temporaryUntil = data.temporaryUntil;
+  if (email.content !== undefined && sealed !== undefined) email.content = { ...email.content, subject: sealed.subject };
+  return email;
 };
 
 const attempted = (email: Email, data: Extract<EmailEvent, { type: 'DeliveryAttempted' }>['data']): readonly AttemptState[] => {

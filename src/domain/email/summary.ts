@@ -22,6 +22,8 @@ export type EmailSummary = Readonly<{
   deliveredAt: string | null;
   archivedAt: string | null;
   deletedAt: string | null;
+  /** Absent from an email that nobody has cancelled. */
+  cancelledAt?: string;
 }>;
 
 export const beginSummary = (event: EmailAccepted): EmailSummary => {
@@ -58,6 +60,9 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
   const { at } = event.data;
   summary.updatedAt = at;
   switch (event.type) {
+    case 'EmailRescheduled':
+      summary.scheduledAt = event.data.scheduledAt;
+      return summary;
     case 'EmailReleased':
       summary.status = 'queued';
       summary.queuedAt = at;
@@ -93,6 +98,7 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
       return summary;
     case 'EmailCancelled':
       summary.status = 'cancelled';
+      summary.cancelledAt = at;
       summary.nextAttemptAt = null;
       endHold(summary);
       summary.recipientStatuses = replaced(summary, 'queued', 'cancelled');

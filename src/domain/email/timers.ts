@@ -11,9 +11,9 @@ export type EmailTimerKind = (typeof emailTimerKinds)[number];
 
 export type EmailTimer = Readonly<{ kind: EmailTimerKind; dueAt: string }>;
 
-/** Retention counts from the day an email left, or should have: a schedule weeks ahead does not shorten it. */
+/** Retention counts from the day an email left, should have left, or was cancelled: a schedule weeks ahead does not shorten it. */
 export const archiveDueAt = (email: EmailSummary, retentionMs: number): string =>
-  isoTime(Date.parse(email.scheduledAt ?? email.createdAt) + retentionMs);
+  isoTime(Date.parse(email.cancelledAt ?? email.scheduledAt ?? email.createdAt) + retentionMs);
 
 /** undefined once nothing is left to do: the email is archived. */
 export const emailTimerKind = (email: EmailSummary): EmailTimerKind | undefined => {

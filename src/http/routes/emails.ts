@@ -1,5 +1,6 @@
 /** Sending, reading, retrying and deleting emails. */
 import type { HookHandlerDoneFunction } from 'fastify';
+import { CancelEmailResponseSchema, RescheduleEmailRequestSchema, RescheduleEmailResponseSchema } from '../../api/calling-back.js';
 import {
   BulkDeleteRequestSchema,
   BulkDeleteResponseSchema,
@@ -26,7 +27,7 @@ import type { StoredBytes } from '../../commands/email-making.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
 import { coerceQuery } from '../hooks/validation.js';
-import { bulkDeleteExamples, retryManyExamples, sendExamples } from '../../api/examples.js';
+import { bulkDeleteExamples, rescheduleExamples, retryManyExamples, sendExamples } from '../../api/examples.js';
 import { EmailListQuerySchema } from '../../api/queries.js';
 import { nextTurn } from '../../shared/next-turn.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
@@ -176,6 +177,44 @@ const writeRoutes = (app: App, deps: Deps): void => {
   );
 };
 
+const callingBackRoutes = (app: App, deps: Deps): void => {
+  app.patch(
+    '/api/emails/:id',
+    {
+      config: { access: 'emails:send', command: 'rescheduleEmail', unknownId: 'EMAIL_NOT_FOUND', examples: rescheduleExamples },
+      schema: {
+        summary: 'Give a scheduled email another time',
+        description: `In the future, at most ${deps.limits.scheduledAheadDaysMax} days ahead. What the template shows of dates follows; once the email is released it is answered 400 EMAIL_NOT_SCHEDULED.`,
+        operationId: 'rescheduleEmail',
+        tags: ['Emails'],
+        params,
+        body: RescheduleEmailRequestSchema,
+        response: { 200: RescheduleEmailResponseSchema },
+      },
+    },
+    (request) => deps.commands.rescheduleEmail(callerOf(request), emailIdOf(request.params.id), request.body),
+  );
+
+  app.post(
+    '/api/emails/:id/cancel',
+    {
+      config: { access: 'emails:send', command: 'cancelEmail', idempotent: true, unknownId: 'EMAIL_NOT_FOUND' },
+      onRequest: checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook,
+      schema: {
+        summary: 'Cancel an email',
+        description:
+          'While it is scheduled or queued, also where it waits for another attempt or for the relay. Once it is answered the email does not leave; where it is too late, the answer is 400 EMAIL_NOT_CANCELLABLE.',
+        operationId: 'cancelEmail',
+        tags: ['Emails'],
+        params,
+        response: { 200: CancelEmailResponseSchema },
+      },
+    },
+    async (request, reply) =>
+      answered(reply, await deps.commands.cancelEmail(callerOf(request), emailIdOf(request.params.id), idempotencyOf(request))),
+  );
+};
+
 const retryManyRoute = (app: App, deps: Deps): void => {
   app.post(
     '/api/emails/retry',
@@ -232,6 +271,7 @@ const deleteRoutes = (app: App, deps: Deps): void => {
 /** Registers the routes under /api/emails. */
 export const emailRoutes = (app: App, deps: Deps): void => {
   writeRoutes(app, deps);
+  callingBackRoutes(app, deps);
   retryManyRoute(app, deps);
   readRoutes(app, deps);
   deleteRoutes(app, deps);

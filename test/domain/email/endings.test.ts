@@ -254,6 +254,7 @@ void t.test('the record of an archived email keeps what statistics may know and 
     nextAttemptAt: null,
     sentAt: at(2),
     deliveredAt: null,
+    cancelledAt: null,
     archivedAt: at(40 * 86_400),
     createdAt: T0,
     updatedAt: at(40 * 86_400),

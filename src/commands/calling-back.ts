@@ -1,0 +1,108 @@
+/** What a caller may do about an email that has not left: give it another time, or cancel it. */
+import type { CancelEmailResponse, RescheduleEmailRequest, RescheduleEmailResponse } from '../api/calling-back.js';
+import { openBudget } from '../domain/budget.js';
+import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
+import type { EmailContent } from '../domain/email/events.js';
+import { emailNotFound, keptUntil } from '../domain/email/requests.js';
+import type { Email, EmailState } from '../domain/email/state.js';
+import { FileDamaged, KeyMissing } from '../domain/errors.js';
+import { assertDefined, emailStream, parseTemplateId, type EmailId, type StreamName } from '../domain/ids.js';
+import type { JsonObject } from '../domain/json.js';
+import type { Company } from '../domain/ports/renderer.js';
+import { temporaryUntil } from './attachment-storage.js';
+import type { Caller } from './caller.js';
+import { checkSchedule } from './check-request.js';
+import { handle, loadState } from './command-handler.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { cancelResponse, rescheduleResponse } from './email-answers.js';
+import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
+import { ownedBy } from './owned-by.js';
+import { refuseEmpty } from './email-making.js';
+import { compiledTemplate } from './templates.js';
+
+/** Resolves when the new time is durable. Of several calls at once the last that is recorded counts. */
+export const rescheduleEmail = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: EmailId,
+  request: RescheduleEmailRequest,
+): Promise<RescheduleEmailResponse> => {
+  const cause = causeOf(deps, caller);
+  const scheduledAt = checkSchedule(request.scheduledAt, Date.parse(cause.at), deps.limits);
+  const stream = emailStream(id);
+  const guard = ownedBy(caller.teamId, emailNotFound);
+  const loaded = await loadState(deps.eventLog, stream, emailDecider);
+  guard(loaded);
+  const until = temporaryUntil(Date.parse(scheduledAt), deps.limits);
+  const command = { type: 'RescheduleEmail' as const, at: cause.at, scheduledAt, temporaryUntil: until };
+  const email = loaded.state!;
+  // Refused before anything is done for it; another may still be faster.
+  if (emailDecider.decide({ ...command, subject: '' }, email).length === 0) return rescheduleResponse(id, email);
+  const { subject, content } = await asOf(deps, stream, email, scheduledAt);
+  await prolong(deps, email, content, until);
+  const { state } = await handle(deps.eventLog, stream, emailDecider, { ...command, subject }, cause, guard);
+  return rescheduleResponse(id, state!);
+};
+
+/** What the email says at that time. Rejects as the send call does where its template cannot be filled in then. */
+const asOf = async (
+  deps: CommandDeps,
+  stream: StreamName,
+  { accepted, content }: Email,
+  scheduledAt: string,
+): Promise<Readonly<{ subject: string; content: EmailContent }>> => {
+  if (content === undefined) throw new KeyMissing(stream);
+  const templateId = assertDefined(parseTemplateId(accepted.templateId), 'template id');
+  const render = await compiledTemplate(deps, templateId, accepted.templateRevision);
+  const rendered = render.check({
+    variables: content.variables as JsonObject,
+    environment: { at: scheduledAt, company: accepted.company as Company },
+    budget: openBudget(deps.limits),
+    ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
+  });
+  refuseEmpty(rendered, content.attachments.length);
+  return { subject: rendered.subject, content };
+};
+
+/** Generated files are kept from the sending on. Of a file that is kept as long as the email putting it again changes nothing. */
+const prolong = async (
+  { files }: Pick<CommandDeps, 'files'>,
+  email: Email,
+  { attachments }: EmailContent,
+  until: string,
+): Promise<void> => {
+  const kept = keptUntil(email);
+  if (kept === undefined || kept >= until) return;
+  for (const { file } of attachments) {
+    // One that is gone or damaged is a matter of the delivery.
+    const bytes = await files.get(file).catch((fault: unknown) => {
+      if (fault instanceof FileDamaged) return undefined;
+      throw fault;
+    });
+    if (bytes !== undefined) await files.put(bytes, { expiresAt: until });
+  }
+};
+
+/** Resolves when it is certain that the email does not leave. */
+export const cancelEmail = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: EmailId,
+  idempotency?: Idempotency,
+): Promise<Answer<CancelEmailResponse>> => {
+  const cause = causeOf(deps, caller);
+  const idempotencyKey = idempotency && deps.keys.fingerprint('idempotency-key', idempotency.key);
+  const fingerprint = idempotency && fingerprintOf(deps.keys, idempotency);
+  const isRepeated = (email: EmailState): boolean => idempotencyKey !== undefined && email?.cancellation?.idempotencyKey === idempotencyKey;
+  const decider = {
+    ...emailDecider,
+    // A cancellation under this key was made before, so it is answered again.
+    decide: (command: EmailCommand, email: EmailState) => (isRepeated(email) ? [] : emailDecider.decide(command, email)),
+  };
+  const command = { type: 'CancelEmail' as const, at: cause.at, idempotencyKey, fingerprint };
+  const { state, events } = await handle(deps.eventLog, emailStream(id), decider, command, cause, ownedBy(caller.teamId, emailNotFound));
+  const cancellation = assertDefined(state?.cancellation, 'cancellation');
+  const replayed = events.length === 0;
+  if (replayed && idempotency !== undefined && !isSameBody(deps.keys, cancellation.fingerprint, idempotency)) throw keyReused();
+  return { body: cancelResponse(id, cancellation), replayed };
+};
