@@ -1,4 +1,8 @@
-/** Looks now and then after what no worker fails of: commits that are refused, queues that grow old, read models that lag, the disk, the clock. */
+/**
+ * Looks now and then after what no worker fails of: commits that are refused, queues that grow old, read models that lag, servers that are
+ * away, the disk, the clock.
+ */
+import { StoreAway } from './domain/errors.js';
 import type { HealthCode, HealthReason } from './domain/readiness.js';
 import type { Clock } from './domain/ports/clock.js';
 import type { Disk } from './domain/ports/disk.js';
@@ -108,25 +112,56 @@ export const openHealthWatch = (deps: HealthWatchDeps): HealthWatch => {
     for (const { code } of reasons) told.add(code);
   };
 
+  const lookAtLog = async (): Promise<readonly HealthReason[]> => {
+    const behind = deps.runners.filter((runner) => runner.isBehind(lastHead)).length;
+    lastHead = await deps.eventLog.head();
+    return lagReasons(behind);
+  };
+
+  const lookAtWork = async (): Promise<readonly HealthReason[]> => {
+    const wasDelivered = isDelivered;
+    isDelivered = (await deps.isDelivered?.()) ?? true;
+    // Processes that start together, or take over from each other, are without one for a moment.
+    const undelivered = wasDelivered || isDelivered ? [] : [nobodyDelivers];
+    return [...undelivered, ...(await queueReasons(deps))];
+  };
+
   return {
     noted: current,
     worker: {
       name: 'watch-health',
       run: async (signal) => {
         while (!signal.aborted) {
-          const behind = deps.runners.filter((runner) => runner.isBehind(lastHead)).length;
-          lastHead = await deps.eventLog.head();
-          const wasDelivered = isDelivered;
-          isDelivered = (await deps.isDelivered?.()) ?? true;
-          // Processes that start together, or take over from each other, are without one for a moment.
-          const undelivered = wasDelivered || isDelivered ? [] : [nobodyDelivers];
-          found = [...undelivered, ...lagReasons(behind), ...(await queueReasons(deps)), ...(await diskReasons(deps))];
+          found = [
+            ...(await unlessAway(logAway, lookAtLog)),
+            ...(await unlessAway(readModelsAway, lookAtWork)),
+            ...(await diskReasons(deps)),
+          ];
           tell();
           await clock.sleep(LOOK_EVERY_MS, signal);
         }
       },
     },
   };
+};
+
+/** Where the server that is asked is away, that is what is found. */
+const unlessAway = async (away: HealthReason, look: () => Promise<readonly HealthReason[]>): Promise<readonly HealthReason[]> => {
+  try {
+    return await look();
+  } catch (fault) {
+    if (fault instanceof StoreAway) return [away];
+    throw fault;
+  }
+};
+
+const logAway: HealthReason = {
+  code: 'LOG_AWAY',
+  message: 'the server of the log does not answer: nothing is accepted and nothing delivered',
+};
+const readModelsAway: HealthReason = {
+  code: 'READ_MODELS_AWAY',
+  message: 'the server of the read models or of the leases does not answer: there are no lists, and what is due later waits',
 };
 
 const clockReasons = ({ leapMs }: HealthWatchDeps): readonly HealthReason[] => {

@@ -1,5 +1,5 @@
 /** Moves an instance to stores of another engine: log, keys and files are copied, the log is verified there, read models are made anew. */
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { openDirectoryFiles } from './adapters/files/directory.js';
@@ -18,6 +18,7 @@ import { loadState } from './commands/command-handler.js';
 import { evolveLedger, sealOf, type LedgerState } from './event-log/ledger.js';
 import { holdStopped } from './running.js';
 import { withoutCredentials } from './shared/credentials.js';
+import { replaceDurably } from './shared/durable-file.js';
 import { pathOf } from './urls.js';
 
 /** What is told while it goes on; `total` is 0 where nobody knows it. */
@@ -56,11 +57,7 @@ const readState = (config: Config): State | undefined => {
   return statSync(file, { throwIfNoEntry: false }) === undefined ? undefined : (JSON.parse(readFileSync(file, 'utf8')) as State);
 };
 
-const saveState = (config: Config, state: State): void => {
-  const file = stateFileOf(config);
-  writeFileSync(`${file}.tmp`, JSON.stringify(state), { mode: 0o600 });
-  renameSync(`${file}.tmp`, file);
-};
+const saveState = (config: Config, state: State): void => replaceDurably(stateFileOf(config), JSON.stringify(state));
 
 export type MigrateOptions = Readonly<{ from: Config; to: Config; oneAtATime: boolean; progress: MigrationProgress }>;
 

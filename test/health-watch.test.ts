@@ -1,12 +1,17 @@
 /** What is noted of commits, queues, read models, the disk and the clock; each has one line in the log when it begins and one when it ends. */
 import t, { type Test } from 'tap';
 import { DEFERRED_MAX, openHealthWatch, watchCommits, type HealthWatchDeps } from '../src/health-watch.js';
+import { StoreAway } from '../src/domain/errors.js';
 import type { Keys, NewKey } from '../src/domain/ports/keys.js';
 import { isoTime } from '../src/domain/ports/clock.js';
 import { fakeClock } from './support/fake-clock.js';
 import { memoryEventStore, memoryLog } from './support/memory-ports.js';
 
 const MINUTE_MS = 60_000;
+
+const away = (): never => {
+  throw new StoreAway('away');
+};
 
 const opened = (t: Test) => {
   const clock = fakeClock();
@@ -19,15 +24,17 @@ const opened = (t: Test) => {
     position: 0,
     leapMs: 0,
     isDelivered: true,
+    logAway: false,
+    readModelsAway: false,
     mode: 'shared' as 'shared' | 'per-process',
   };
   const deps: HealthWatchDeps = {
     clock,
     logger,
     disk: { freeBytes: async () => facts.freeBytes },
-    eventLog: { head: async () => facts.head },
+    eventLog: { head: async () => (facts.logAway ? away() : facts.head) },
     runners: [{ isBehind: (position) => facts.position < position }],
-    queue: async () => ({ oldestDueAt: facts.oldestDueAt, deferred: facts.deferred }),
+    queue: async () => (facts.readModelsAway ? away() : { oldestDueAt: facts.oldestDueAt, deferred: facts.deferred }),
     leapMs: () => facts.leapMs,
     isDelivered: async () => facts.isDelivered,
     commits: watchCommits(clock),
@@ -78,6 +85,22 @@ void t.test('each is noted while it lasts, and told once', async (t) => {
   t.same(await look(), ['READ_MODELS_BEHIND']);
   facts.position = 100;
   t.same(await look(), []);
+});
+
+void t.test('a server that is away is noted while it lasts, and the looking goes on', async (t) => {
+  const { facts, logger, look } = opened(t);
+  t.same(await look(), []);
+  facts.logAway = true;
+  facts.freeBytes = 1;
+  t.same(await look(), ['LOG_AWAY', 'DISK_LOW'], 'what else can be looked at is');
+  facts.readModelsAway = true;
+  t.same(await look(), ['LOG_AWAY', 'READ_MODELS_AWAY', 'DISK_LOW']);
+  facts.logAway = facts.readModelsAway = false;
+  t.same(await look(), ['DISK_LOW']);
+  t.same(
+    logger.lines.map(({ level, fields }) => `${level} ${String(fields['code'])}`),
+    ['warn LOG_AWAY', 'warn DISK_LOW', 'warn READ_MODELS_AWAY', 'info LOG_AWAY', 'info READ_MODELS_AWAY'],
+  );
 });
 
 void t.test('that nobody delivers is noted when it was so at two looks', async (t) => {

@@ -9,6 +9,7 @@ export const healthCodes = {
   COMMITS_FAIL: 'unavailable',
   DELIVERY_FAILS: 'unavailable',
   STORE_DAMAGED: 'unavailable',
+  LOG_AWAY: 'unavailable',
   COMMITS_FAILED: 'degraded',
   WORKER_RESTARTING: 'degraded',
   WORK_STUCK: 'degraded',
@@ -21,6 +22,7 @@ export const healthCodes = {
   READ_MODELS_BEHIND: 'degraded',
   DISK_LOW: 'degraded',
   LIMITER_AWAY: 'degraded',
+  READ_MODELS_AWAY: 'degraded',
 } as const;
 
 export type HealthCode = keyof typeof healthCodes;

@@ -309,6 +309,15 @@ export const documentsQuerySuite = (t: Test, harness: DocumentsHarness): void =>
         ({ status, cost }) => status === 'lost' || status === 'failed' || (status === 'sent' && cost === 2),
       ],
       [[{ status: { eq: 'lost' } }], ({ status }) => status === 'lost'],
+      // What holds for all holds beside what one of them says of the same field, of the team too.
+      [
+        [
+          { status: { eq: 'sent' }, cost: { lt: 4 } },
+          { status: { eq: 'lost' }, cost: { gte: 1, lt: 3 } },
+        ],
+        ({ status, cost }) => (status === 'sent' && Number(cost) < 4) || (status === 'lost' && cost === 2),
+      ],
+      [[{ teamId: { eq: 'team-2' } }, { status: { eq: 'lost' }, teamId: { in: ['team-1', 'team-3'] } }], ({ status }) => status === 'lost'],
       [[{ status: { in: [] } }], () => false],
       [[], () => false],
     ];

@@ -1,7 +1,7 @@
 /** The first API key between its making and its showing: a file of mode 0600 in the data directory. */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
+import { replaceDurably } from '../../shared/durable-file.js';
 
 export const openFirstKeyFile = (file: string): PendingFirstKey => ({
   read: () => {
@@ -12,29 +12,6 @@ export const openFirstKeyFile = (file: string): PendingFirstKey => ({
       throw fault;
     }
   },
-  keep: (key) => {
-    // Under its name it is whole.
-    const partial = `${file}.partial`;
-    rmSync(partial, { force: true });
-    const handle = openSync(partial, 'wx', 0o600);
-    try {
-      writeSync(handle, `${key}\n`);
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
-    renameSync(partial, file);
-    // Only then the new name survives a power loss.
-    syncDirectory(dirname(file));
-  },
+  keep: (key) => replaceDurably(file, `${key}\n`),
   remove: () => rmSync(file, { force: true }),
 });
-
-const syncDirectory = (directory: string): void => {
-  const handle = openSync(directory, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-};

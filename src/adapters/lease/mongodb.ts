@@ -5,7 +5,7 @@
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Lease, Leases } from '../../domain/ports/lease.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import { isDuplicateKey, openMongo, type Collection, type Db } from '../mongodb/client.js';
+import { isDuplicateKey, openMongo, tellingAway, type Collection, type Db } from '../mongodb/client.js';
 
 export type MongoLeasesOptions = Readonly<{
   url: string;
@@ -21,7 +21,7 @@ export type MongoLeasesOptions = Readonly<{
 export const openMongoLeases = async ({ clock, freshName, ...server }: MongoLeasesOptions): Promise<Leases> => {
   const mongo = await openMongo(server);
   try {
-    return await leasesOn(mongo.db, { clock, instance: freshName(), close: mongo.close });
+    return tellingAway(mongo, 'leases', await leasesOn(mongo.db, { clock, instance: freshName(), close: mongo.close }));
   } catch (error) {
     await mongo.close();
     throw error;

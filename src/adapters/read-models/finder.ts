@@ -4,7 +4,7 @@ import type { Database, Statement } from '../sqlite/database.js';
 import { boundedCache } from '../../shared/bounded-cache.js';
 import { tableOf } from './names.js';
 import { joinDocument, selectDocumentSql } from './personal.js';
-import { allOf, alternativesOf, conditionsOf, indexFor, orderOf, rowsOf } from './query.js';
+import { allOf, alternativesOf, indexFor, orderOf, rowsOf } from './query.js';
 import { openSearcher, type SearchLimits, type SearchQuery, type SearchResult } from './searcher.js';
 
 type CountQuery = Pick<Query, 'where' | 'anyOf' | 'search' | 'terms'>;
@@ -65,7 +65,7 @@ const openRows = (spec: CollectionSpec, prepare: (sql: string) => Statement) => 
   const table = tableOf(spec.name);
 
   const countRows = (query: CountQuery, max: number): number => {
-    const each = alternativesOf(query).map((where) => ({ where: conditionsOf(spec, where) }));
+    const each = alternativesOf(spec, query).map(({ where }) => ({ where }));
     const rows = rowsOf(table, '1', each);
     // Without a bound, and of one condition, SQLite counts twice as fast.
     if (max === Number.MAX_SAFE_INTEGER && each.length === 1)
@@ -79,11 +79,11 @@ const openRows = (spec: CollectionSpec, prepare: (sql: string) => Statement) => 
 
   const seqsInOrder = (query: Query, skip: number): readonly number[] => {
     const { column, direction, from } = orderOf(spec, query);
-    const alternatives = alternativesOf(query);
+    const alternatives = alternativesOf(spec, query);
     const sortField = query.sort?.field ?? 'seq';
-    const each = alternatives.map((where) => ({
-      where: allOf(conditionsOf(spec, where), from),
-      ...(alternatives.length === 1 ? {} : { index: indexFor(spec, where, sortField) }),
+    const each = alternatives.map(({ where, byField }) => ({
+      where: allOf(where, from),
+      ...(alternatives.length === 1 ? {} : { index: indexFor(spec, byField, sortField) }),
     }));
     // `seq` alone is asked for first: then every index that has the conditions and the order covers the query, and the narrowest is taken.
     // The rows of several conditions are merged as they are read, each in the order of its index.

@@ -51,9 +51,20 @@ export const orderOf = (spec: CollectionSpec, { where, sort, after }: Query): Or
   return { column, direction: sort.direction, from };
 };
 
-/** All that may hold, each with all its conditions. */
-export const alternativesOf = ({ where, anyOf }: Pick<Query, 'where' | 'anyOf'>): readonly Query['where'][] =>
-  anyOf === undefined ? [where] : anyOf.map((one) => ({ ...where, ...one }));
+/** One of the sets of conditions that may hold: in SQL, and by field, for the choice of an index. */
+export type Alternative = Readonly<{ where: Fragment; byField: Query['where'] }>;
+
+/** All that may hold, each with all its conditions: what `where` says of a field holds beside what the set says of it. */
+export const alternativesOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>): readonly Alternative[] => {
+  const common = conditionsOf(spec, where);
+  if (anyOf === undefined) return [{ where: common, byField: where }];
+  return anyOf.map((one) => ({ where: allOf(common, conditionsOf(spec, one)), byField: bothByField(where, one) }));
+};
+
+const bothByField = (where: Query['where'], one: Query['where']): Query['where'] => ({
+  ...where,
+  ...Object.fromEntries(Object.entries(one).map(([field, condition]) => [field, { ...where[field], ...condition }])),
+});
 
 /** The same as one condition, for a row at hand. */
 export const testOf = (spec: CollectionSpec, { where, anyOf }: Pick<Query, 'where' | 'anyOf'>): Fragment => {

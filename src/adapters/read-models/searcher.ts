@@ -6,7 +6,7 @@ import type { CollectionSpec, Query } from '../../domain/ports/read-models.js';
 import type { Database, Statement } from '../sqlite/database.js';
 import { searchTableOf, tableOf, waitingTableOf } from './names.js';
 import { textSql } from './personal.js';
-import { allOf, alternativesOf, conditionsOf, rowsOf, testOf, whereClause, type Fragment } from './query.js';
+import { allOf, alternativesOf, rowsOf, testOf, whereClause, type Fragment } from './query.js';
 import { holding, isAnswered, openMatches, termWithin } from './search-tokens.js';
 import { blockSize, openTenantPartitions, type Partition, type Tenant } from './tenant-partitions.js';
 
@@ -81,7 +81,7 @@ export const openSearcher = (database: Database, spec: CollectionSpec, prepare: 
     const given: Search = {
       match: () => matchOf(phrase, terms),
       holds: holding(phrase, terms),
-      filters: alternativesOf({ where, ...(anyOf && { anyOf }) }).map((one) => conditionsOf(spec, one)),
+      filters: alternativesOf(spec, { where, ...(anyOf && { anyOf }) }).map((one) => one.where),
       test: testOf(spec, { where, ...(anyOf && { anyOf }) }),
       tests: allOf(conditions, markTests(spec, phrase, terms)),
       first,

@@ -40,7 +40,7 @@ export type Query = Readonly<{
   /** All conditions hold; keys are declared fields, or `seq`. */
   where: Readonly<Record<string, Condition>>;
   /**
-   * One of these holds too; no document meets two of them. Each is looked up by itself, as if its conditions stood in `where`, and the
+   * One of these holds too, beside all that `where` says, also of the same field; no document meets two of them. Each is looked up by itself, as if its conditions stood in `where`, and the
    * documents are in one order.
    */
   anyOf?: readonly Readonly<Record<string, Condition>>[];
