@@ -1,10 +1,12 @@
 /** What JSON.parse would settle in silence is found, wherever it stands, and nothing else is. */
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import fc from 'fast-check';
 import { ambiguityOf } from '../../src/http/json/ambiguity.js';
 import { losesDigits } from '../../src/http/json/numbers.js';
+import { scanJson } from '../../src/http/json/scan.js';
 
-const ambiguity = (text: string) => ambiguityOf(Buffer.from(text), JSON.parse(text));
+const ambiguity = (text: string) => ambiguityOf(Buffer.from(text), text, JSON.parse(text));
 
 void t.test('numbers', async (t) => {
   for (const exact of [
@@ -68,4 +70,67 @@ void t.test('a member that is put in twice is found, with its path', async (t) =
       t.match(ambiguity(text), { field: /^list\[1\]\.x/, message: 'is given twice; give it once' }, text);
     }),
   );
+});
+
+/** JSON texts as anybody may write them, with few names, so that many are given twice. */
+const anyText = (): fc.Arbitrary<string> => {
+  const blank = fc.constantFrom('', '', '', '', ' ', '\n', '\t', '\r\n  ');
+  const string = fc.constantFrom(
+    ...['a', 'b', ':', ':x', 'a:', ' :', ',', '{', '0', '1', '__proto__', 'constructor', 'ä', '😀', '4111111111111111', '3e4'],
+    ...['\\u0061b', 'ab', '\\"', '\\":', '\\\\', '\\\\\\":1', '\\ud83d\\ude00', '\\ud800x', '\\n:'],
+  );
+  const number = fc.constantFrom(
+    ...['0', '-0', '1', '-1.50', '1e3', '1E400', '1e-400', '5e-324', '0.1', '0.10000000000000001', '123456789.25', '123456789012345'],
+    ...[
+      '1234567890123456',
+      '9007199254740992',
+      '9007199254740993',
+      '-9007199254740994',
+      '100000000000000000000',
+      '1.000000000000000000001',
+    ],
+  );
+  const quoted = string.map((text) => `"${text}"`);
+  const joined = (parts: fc.Arbitrary<readonly string[]>, open: string, close: string) =>
+    fc.tuple(parts, blank, blank).map(([all, before, after]) => `${open}${before}${all.join(`${after},${before}`)}${after}${close}`);
+  return fc.letrec<{ value: string; array: string; object: string }>((tie) => ({
+    value: fc.oneof({ maxDepth: 4 }, fc.oneof(number, quoted, fc.constantFrom('true', 'null')), tie('object'), tie('array')),
+    array: joined(fc.array(tie('value'), { maxLength: 3 }), '[', ']'),
+    object: joined(
+      fc.array(
+        fc.tuple(quoted, blank, blank, tie('value')).map(([name, before, after, value]) => `${name}${before}:${after}${value}`),
+        { maxLength: 4 },
+      ),
+      '{',
+      '}',
+    ),
+  })).object;
+};
+
+void t.test('counting colons finds what a scan of every byte finds', async (t) => {
+  const unbounded = { membersMax: 1_000_000, depthMax: 100 };
+  let clear = 0;
+  fc.assert(
+    fc.property(anyText(), (text) => {
+      const bytes = Buffer.from(text);
+      const value: unknown = JSON.parse(text);
+      const found = ambiguityOf(bytes, text, value);
+      if (found === undefined) clear += 1;
+      return isDeepStrictEqual(found, ambiguityOf(bytes, text, value, scanJson(bytes, unbounded)));
+    }),
+    {
+      numRuns: 3_000,
+      examples: [
+        // A blank before the colon hides a member, and a string that begins with a colon looks like one.
+        ['{"a" :":x","a":1}'],
+        ['{"a"\n:1,"a":":"}'],
+        ['{":":":","a":1}'],
+        ['{"a":[9007199254740993]}'],
+        ['{"a":[[1e400],{"b":1}]}'],
+        ['{"a":1e400}'],
+        ['{"a": \n9007199254740993 }'],
+      ],
+    },
+  );
+  t.ok(clear > 500, 'texts with nothing to find are among them');
 });

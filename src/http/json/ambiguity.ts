@@ -4,7 +4,7 @@
  */
 import type { FieldError } from '../../domain/errors.js';
 import { childPath } from './inspect.js';
-import { beginsNumber, endOfNumber, isLossy } from './numbers.js';
+import { beginsNumber, endOfNumber, isLossy, isSurelyExact } from './numbers.js';
 import { endOfString, type JsonScan } from './scan.js';
 
 const QUOTE = 0x22;
@@ -41,20 +41,54 @@ const givenMembers = (bytes: Buffer): number | undefined => {
   return members;
 };
 
-/** Without a list of the members of each object: most bodies are looked at by this alone. */
-const keptMembers = (value: object): number => {
+const BLANK = 0x20;
+
+/**
+ * In: a JSON text without a backslash. Out: how many members its objects were given, and one more for each string that begins with a
+ * colon; NaN where a blank stands before a colon, or where the number of a member is not surely exact. Native searches find the colons.
+ */
+const plainlyGivenMembers = (text: string): number => {
+  let members = 0;
+  for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
+    const before = text.charCodeAt(colon - 1);
+    if (before <= BLANK) return Number.NaN;
+    // Another colon within a string.
+    if (before !== QUOTE) continue;
+    members += 1;
+    let at = colon + 1;
+    while (text.charCodeAt(at) <= BLANK) at += 1;
+    if (beginsNumber(text.charCodeAt(at)) && !isSurelyExact(text, at)) return Number.NaN;
+  }
+  return members;
+};
+
+/**
+ * Without a list of the members of each object: most bodies are looked at by this alone. `bare` is added for each number that is
+ * an element of an array.
+ */
+const keptMembers = (value: object, bare: number): number => {
   let members = 0;
   if (Array.isArray(value)) {
-    for (const element of value as readonly unknown[]) if (isContainer(element)) members += keptMembers(element);
+    for (const element of value as readonly unknown[]) {
+      if (isContainer(element)) members += keptMembers(element, bare);
+      else if (typeof element === 'number') members += bare;
+    }
     return members;
   }
   for (const name in value) {
     members += 1;
     const member = (value as Readonly<Record<string, unknown>>)[name];
-    if (isContainer(member)) members += keptMembers(member);
+    if (isContainer(member)) members += keptMembers(member, bare);
   }
   return members;
 };
+
+/**
+ * True where the text, which has no backslash, certainly holds nothing of the kind. The colons that are counted are those of all members
+ * given, at least; no more than these can be kept, so that where the counts agree none was given twice. The numbers of members were
+ * looked at with the colons, and others make the count NaN, which equals nothing.
+ */
+const isSurelyClear = (text: string, value: object): boolean => plainlyGivenMembers(text) === keptMembers(value, Number.NaN);
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
@@ -102,11 +136,12 @@ const findFault = (bytes: Buffer): FieldError | undefined => {
 };
 
 /**
- * In: the bytes of a JSON text, the value that JSON.parse made of it, of bounded depth, and what a scan has counted, where there was
- * one. Out: the first member that is given twice or number that loses digits, or undefined. Most texts are cleared by counting: an
- * object that was given a member twice keeps fewer than it was given.
+ * In: the bytes of a JSON text, the text, the value that JSON.parse made of it, of bounded depth, and what a scan has counted, where
+ * there was one. Out: the first member that is given twice or number that loses digits, or undefined. Most texts are cleared by counting:
+ * an object that was given a member twice keeps fewer than it was given.
  */
-export const ambiguityOf = (bytes: Buffer, value: unknown, scan?: JsonScan): FieldError | undefined => {
+export const ambiguityOf = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): FieldError | undefined => {
+  if (scan === undefined && isContainer(value) && !text.includes('\\') && isSurelyClear(text, value)) return undefined;
   const given = scan === undefined ? givenMembers(bytes) : scan.names;
-  return given === (isContainer(value) ? keptMembers(value) : 0) ? undefined : findFault(bytes);
+  return given === (isContainer(value) ? keptMembers(value, 0) : 0) ? undefined : findFault(bytes);
 };

@@ -89,7 +89,7 @@ const boundsOf = ({ jsonMembersMax, jsonDepthMax }: JsonLimits): JsonBounds => (
 /** Throws VALIDATION_ERROR where a reader of the value could be harmed or misled. */
 export const checkValue = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): void => {
   const escaped = (): FieldError | undefined => (mayNameByEscape(text, scan) ? escapedNameFault(withPlainNames(text)) : undefined);
-  const found = (mayHide(text) ? inspectJson(value) : undefined) ?? escaped() ?? ambiguityOf(bytes, value, scan);
+  const found = (mayHide(text) ? inspectJson(value) : undefined) ?? escaped() ?? ambiguityOf(bytes, text, value, scan);
   if (found !== undefined) throw invalid('body', found.field, found.message);
 };
 

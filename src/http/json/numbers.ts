@@ -50,6 +50,18 @@ export const losesDigits = (number: string): boolean => {
   return digitsOf(number) !== digitsOf(String(value));
 };
 
+/** In: where a number stands in a text. Out: true where it is short and has no exponent, as nearly all are: `isLossy` is false for it. */
+export const isSurelyExact = (text: string, from: number): boolean => {
+  let end = from + 1;
+  let code = text.charCodeAt(end);
+  while (isOfNumber(code) && end - from <= SAFE_NUMBER_CHARS) {
+    if (isExponentSign(code)) return false;
+    end += 1;
+    code = text.charCodeAt(end);
+  }
+  return end - from <= SAFE_NUMBER_CHARS;
+};
+
 /** In: where a number stands. Out: true where reading it loses digits. */
 export const isLossy = (bytes: Buffer, from: number, end: number): boolean => {
   if (end - from > NUMBER_CHARS_MAX) return true;
