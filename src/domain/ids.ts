@@ -14,6 +14,7 @@ export type ApiKeyId = Branded<'ApiKeyId'>;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const parseUuid = (text: string): string | undefined => {
+  if (UUID.test(text)) return text;
   const lower = text.toLowerCase();
   return UUID.test(lower) ? lower : undefined;
 };

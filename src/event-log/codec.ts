@@ -212,7 +212,7 @@ const sealedText = (sealed: Readonly<Record<string, unknown>>, envelopeFields: r
   if (envelopeFields === undefined) return JSON.stringify(sealed);
   const envelope: Record<string, unknown> = {};
   const rest: Record<string, unknown> = {};
-  for (const [field, value] of Object.entries(sealed)) (envelopeFields.includes(field) ? envelope : rest)[field] = value;
+  for (const field of Object.keys(sealed)) (envelopeFields.includes(field) ? envelope : rest)[field] = sealed[field];
   return `${JSON.stringify(envelope)}\n${JSON.stringify(rest)}`;
 };
 

@@ -10,20 +10,41 @@ const POOL_BYTES = UUID_BYTES * 256;
 const SEQUENCE_START_MAX = 0x7fff_ffff;
 const SEQUENCE_MAX = 0xffff_ffff;
 
+const DIGITS = Buffer.from('0123456789abcdef');
+/** Where the two digits of each byte stand. */
+const DIGITS_AT = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
+/** Answers with a function that writes 16 bytes as a UUID: into one buffer, for a text put together of many is copied once more. */
+const uuidWriter = (): ((bytes: Uint8Array) => string) => {
+  const text = Buffer.alloc(36, '-');
+  return (bytes) => {
+    for (let at = 0; at < UUID_BYTES; at += 1) {
+      const byte = bytes[at]!;
+      const to = DIGITS_AT[at]!;
+      text[to] = DIGITS[byte >> 4]!;
+      text[to + 1] = DIGITS[byte & 15]!;
+    }
+    return text.toString('latin1');
+  };
+};
+
 /** UUIDs of one process rise even within a millisecond and when the clock is set back: the counter goes on (RFC 9562, section 6.2). */
 export const systemIds = (): Ids => {
   const pool = Buffer.alloc(POOL_BYTES);
-  let used = POOL_BYTES;
+  const parts = Array.from({ length: POOL_BYTES / UUID_BYTES }, (_, at) => pool.subarray(at * UUID_BYTES, (at + 1) * UUID_BYTES));
+  let used = parts.length;
+  const bytes = new Uint8Array(UUID_BYTES);
+  const written = uuidWriter();
   let msecs = 0;
   let seq = 0;
 
   const sixteenBytes = (): Buffer => {
-    if (used === POOL_BYTES) {
+    if (used === parts.length) {
       randomFillSync(pool);
       used = 0;
     }
-    used += UUID_BYTES;
-    return pool.subarray(used - UUID_BYTES, used);
+    used += 1;
+    return parts[used - 1]!;
   };
 
   return {
@@ -36,7 +57,7 @@ export const systemIds = (): Ids => {
       } else {
         seq += 1;
       }
-      return v7({ random, msecs, seq });
+      return written(v7({ random, msecs, seq }, bytes));
     },
     bytes: (sizeBytes) => randomBytes(sizeBytes),
   };

@@ -26,7 +26,8 @@ const sealWith =
     const nonce = nonces(nonceSizeBytes);
     const cipher = createCipheriv('aes-256-gcm', key(), nonce, { authTagLength: tagSizeBytes });
     cipher.setAAD(Buffer.from(context));
-    const ciphertext = typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain);
+    // A text becomes bytes in the pool of buffers for less than the cipher takes for it.
+    const ciphertext = cipher.update(typeof plain === 'string' ? Buffer.from(plain) : plain);
     cipher.final();
     const sizeBytes = prefix.byteLength + ciphertext.byteLength + sealingOverheadBytes;
     return Buffer.concat([prefix, nonce, ciphertext, cipher.getAuthTag()], sizeBytes);

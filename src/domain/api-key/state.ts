@@ -1,6 +1,7 @@
 /** What the events of one API key add up to, and the decisions about it. */
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { Decider } from '../decider.js';
+import { boundedCache } from '../../shared/bounded-cache.js';
 import { DomainError } from '../errors.js';
 import { assertDefined, parseApiKeyId, type ApiKeyId } from '../ids.js';
 import { defaultLimits, leastDefaultRate } from '../limits.js';
@@ -18,11 +19,16 @@ export const formatApiKey = (random: Buffer): string => `${API_KEY_PREFIX}${rand
 /** In: a bearer token. Out: its SHA-256 (hex) and the id that follows from it, or undefined where it is no key of ours by form. */
 export const readApiKey = (token: string): { id: ApiKeyId; hash: string } | undefined => {
   if (!FORMAT.test(token)) return undefined;
-  const digest = digestOf('sha256', token, 'buffer');
-  // 128 bits of the hash of 256 random bits name the stream: no index of hashes is needed, and the id tells nothing of the key.
-  const id = assertDefined(parseApiKeyId(`key_${digest.subarray(0, 16).toString('base64url')}`), 'API key id');
-  return { id, hash: digest.toString('hex') };
+  const hash = digestOf('sha256', token, 'hex');
+  return { id: idsByHash.getOrMake(hash, () => idOfHash(hash)), hash };
 };
+
+/** 128 bits of the hash of 256 random bits name the stream: no index of hashes is needed, and the id tells nothing of the key. */
+const idOfHash = (hash: string): ApiKeyId =>
+  assertDefined(parseApiKeyId(`key_${Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')}`), 'API key id');
+
+/** Of the keys that call again and again. */
+const idsByHash = boundedCache<string, ApiKeyId>({ entriesMax: 1_000 });
 
 type Created = Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'];
 export type ApiKeyToCreate = Created;
