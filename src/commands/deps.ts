@@ -99,10 +99,10 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
 };
 
 /** In: who calls. Out: the metadata of the events that the call causes, at the moment of now. */
-export const causeOf = (deps: Pick<CommandPorts, 'clock'>, caller: Caller): Cause => ({
+export const causeOf = (deps: Pick<CommandPorts, 'clock'>, caller: Caller, at = isoMoment(deps.clock.now())): Cause => ({
   teamId: caller.teamId,
   actor: caller.actor,
   correlationId: caller.correlationId,
   causationId: caller.correlationId,
-  at: isoMoment(deps.clock.now()),
+  at,
 });

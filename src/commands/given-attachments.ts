@@ -38,6 +38,7 @@ const beside: Readonly<Record<AttachmentSource, Readonly<{ required: readonly Fi
 
 /** Throws VALIDATION_ERROR with every fault, ERR_ATTACH_002 where base64 content is too large. */
 export const readAttachments = (given: readonly GivenAttachment[], limits: Limits): readonly Given[] => {
+  if (given.length === 0) return [];
   if (given.length > limits.attachmentsMax) {
     throw invalidAttachments([
       { field: 'attachments', message: `holds ${given.length} attachments; at most ${limits.attachmentsMax} are allowed` },

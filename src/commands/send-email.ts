@@ -51,7 +51,7 @@ const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Ask
   deps.backlog.assertRoom(caller.teamId);
   const { event, keyId, claim } = await prepare(deps, caller, id, asked, fingerprint);
   const stream = emailStream(id);
-  const cause = { ...causeOf(deps, caller), at: event.data.at };
+  const cause = causeOf(deps, caller, event.data.at);
   try {
     const { position } = await deps.eventLog.append(stream, startOf(stream, keyId), [event], cause);
     claim?.accepted(position);
@@ -85,10 +85,11 @@ const prepare = async (
   fingerprint: string | undefined,
 ): Promise<MadeEmail> => {
   const nowMs = deps.clock.now();
-  const { from, ...checked } = checkRequest(request, nowMs, deps);
+  const checked = checkRequest(request, nowMs, deps);
   const given = readAttachments(request.attachments ?? [], deps.limits);
-  const { from: templateFrom, ...template } = await templateOf(deps, caller, request);
-  const { state: team } = await deps.team(teamStream(caller.teamId));
+  const template = await templateOf(deps, caller, request);
+  const ofTeam = deps.team(teamStream(caller.teamId));
+  const { state: team } = ofTeam instanceof Promise ? await ofTeam : ofTeam;
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
   const order: EmailOrder = {
     ...checked,
@@ -97,7 +98,7 @@ const prepare = async (
     at: isoMoment(nowMs),
     template,
     company: team.settings.company,
-    from: from ?? templateFrom ?? team.settings.defaultFrom,
+    from: checked.from ?? template.from ?? team.settings.defaultFrom,
     subject: request.subject,
     variables: request.variables as JsonObject,
     metadata: (request.metadata ?? {}) as JsonObject,

@@ -38,12 +38,20 @@ export const findTemplateOf = async <Id extends string, Draft extends TemplateDr
 ): Promise<Known<Id, TemplateOf<Draft, Shown>> | undefined> => {
   const living = (id: Id, { state: { template }, teamId: owner, version }: Loaded<TemplateStateOf<Draft, Shown>>) =>
     template === undefined || template.deletedAt !== null || owner !== teamId ? undefined : { id, template, revision: version.revision };
+  // Every email asks: what is at hand is not awaited.
+  const load = (id: Id) => {
+    const loaded = kind.load(deps, id);
+    return loaded instanceof Promise ? loaded.then((later) => living(id, later)) : living(id, loaded);
+  };
   const id = kind.idOf(teamId, reference);
-  const known = id && living(id, await kind.load(deps, id));
+  const found = id && load(id);
+  const known = found instanceof Promise ? await found : found;
   if (known !== undefined) return known;
-  const owner = (await deps.slug(kind.slugStream(teamId, reference))).state;
+  const slug = deps.slug(kind.slugStream(teamId, reference));
+  const owner = (slug instanceof Promise ? await slug : slug).state;
   const ownerId = owner === undefined ? undefined : kind.parseId(owner);
-  const named = ownerId && living(ownerId, await kind.load(deps, ownerId));
+  const byName = ownerId && load(ownerId);
+  const named = byName instanceof Promise ? await byName : byName;
   // A claim that its template does not use (any more) names nothing.
   return named?.template.slug === reference ? named : undefined;
 };

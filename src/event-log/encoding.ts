@@ -51,9 +51,8 @@ export const encodeAll = async (
   cause: Cause,
 ): Promise<readonly Encoded[]> => {
   const encoded = events.map(ports.codec.encode);
-  const { id: keyId, key } = encoded.some(({ sealed }) => sealed !== undefined)
-    ? await keyFor(ports.keys, version)
-    : { id: version.keyId, key: undefined };
+  const found = encoded.some(({ sealed }) => sealed !== undefined) ? keyFor(ports.keys, version) : { id: version.keyId, key: undefined };
+  const { id: keyId, key } = found instanceof Promise ? await found : found;
   const result: Encoded[] = [];
   let previous = version.hash;
   for (const [index, { type, data, sealed }] of encoded.entries()) {

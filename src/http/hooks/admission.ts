@@ -172,7 +172,8 @@ export const admission = (deps: Deps) => {
     request.keyId = key.keyId;
     request.caller = callerWith(key, request.id);
     if (access === undefined || rate === undefined) throw new Error('the route declares no permission');
-    enforce(await deps.limiter.hit(windowsOfKey(rate, key)), reply, () => limitInWords(rate, key));
+    const hit = deps.limiter.hit(windowsOfKey(rate, key));
+    enforce(hit instanceof Promise ? await hit : hit, reply, () => limitInWords(rate, key));
     checkPermission(request, access, rate, key);
     if (needsSlot(rate, key)) await acquireSlot(deps, reply, key);
   };
