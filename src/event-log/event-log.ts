@@ -40,8 +40,14 @@ export type EventLog = Readonly<{
    */
   append: (stream: StreamName, version: StreamVersion, events: readonly DomainEvent[], cause: Cause) => Promise<Appended>;
   readAll: (after: Position, options?: ReadOptions) => AsyncIterable<RecordedBatch>;
-  /** As readAll, then on and on, until the signal aborts. */
-  subscribeAll: (after: Position, options: ReadOptions & Readonly<{ signal: AbortSignal }>) => AsyncIterable<RecordedBatch>;
+  /**
+   * As readAll, then on and on, until the signal aborts. `only`: the types of event that are wanted; others that this program knows are
+   * passed over as they stand, damaged or not.
+   */
+  subscribeAll: (
+    after: Position,
+    options: ReadOptions & Readonly<{ signal: AbortSignal; only?: readonly EventType[] }>,
+  ) => AsyncIterable<RecordedBatch>;
   head: () => Promise<Position>;
   /** A key for a stream that is about to begin and has files that belong to it: its id goes to `startOf`. */
   newKey: () => MaybePromise<NewKey>;
@@ -111,7 +117,10 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
       return fence === undefined ? after : { ...after, fence };
     },
     readAll: (after, { decrypt, unknown, ...options } = {}) => readers.decoded(store.readAll(after, options), decrypt, unknown),
-    subscribeAll: (after, { decrypt, unknown, ...options }) => readers.subscribed(store.subscribeAll(after, options), decrypt, unknown),
+    subscribeAll: (after, { decrypt, unknown, only, ...options }) => {
+      const batches = store.subscribeAll(after, options);
+      return readers.subscribed(only === undefined ? batches : wantedIn(batches, ports.codec, only), decrypt, unknown);
+    },
     head: store.head,
     newKey: keys.create,
     existingKey: async (stream) => existingKey(keys, await keyIdOf(store, stream)),
@@ -151,6 +160,12 @@ const decodeStream = (decoded: readonly (Recorded | Unreadable)[], fromRevision:
   }
   return recorded;
 };
+
+async function* wantedIn(batches: AsyncIterable<EventBatch>, codec: Codec, only: readonly EventType[]): AsyncGenerator<EventBatch> {
+  const names = codec.namesOf(only);
+  for await (const { events, position } of batches)
+    yield { events: events.filter(({ type }) => names.has(type) || !codec.knows(type)), position };
+}
 
 const keepWritten = (cache: DecodedCache, stream: string, encoded: readonly Encoded[]): void => {
   for (const { event, metadata, toStore } of encoded) {

@@ -1,6 +1,6 @@
 /** What a processor is: which stream, what starts its work, who decides, and what it does in the world. The rest is the same for all. */
 import type { Decider } from '../domain/decider.js';
-import type { DomainEvent, EventOfKind, StreamKind } from '../domain/events.js';
+import type { DomainEvent, EventOfKind, EventType, StreamKind } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Priority } from '../domain/ports/bus.js';
 import type { LogFields } from '../domain/ports/logger.js';
@@ -140,8 +140,8 @@ export type Declaration<Kind extends StreamKind, State, Command> =
 export type Processor = Readonly<{
   name: string;
   kind: StreamKind;
-  /** True where some event starts its work. */
-  isStarted: boolean;
+  /** The types of event that start its work. */
+  startingTypes: readonly EventType[];
   /** The priority of the work that an event of its kind starts. */
   startedBy: (event: DomainEvent) => Priority | undefined;
   timers: readonly TimerUse[];

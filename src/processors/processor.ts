@@ -2,7 +2,7 @@
  * What every processor does, once: take a pointer, load the stream, record that an attempt begins, act, record what came of it,
  * acknowledge. Every step is safe to repeat: after a crash the attempt without an outcome is visible, and is made again.
  */
-import type { DomainEvent, EventOfKind, StreamKind } from '../domain/events.js';
+import type { DomainEvent, EventOfKind, EventType, StreamKind } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Priority, Work } from '../domain/ports/bus.js';
 import { versionOf } from '../event-log/event-log.js';
@@ -28,7 +28,7 @@ export const makeProcessor = <Kind extends StreamKind, State, Command>(declarati
     kind,
     timers,
     gate,
-    isStarted: Object.values(startedBy).some((starts) => starts !== null),
+    startingTypes: (Object.keys(startedBy) as EventType[]).filter((type) => startedBy[type] !== null),
     startedBy: (event: DomainEvent) => startedBy[event.type]?.(event as never),
     worker: (deps) => ({
       name,

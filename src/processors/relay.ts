@@ -9,7 +9,7 @@ import { DISPATCH_LEASE, underLease } from './lease.js';
 import type { Overflow } from './overflow.js';
 
 export const relayWorker = (deps: ProcessorDeps, processors: readonly Processor[], overflow: Overflow): Worker => {
-  const started = processors.filter(({ isStarted }) => isStarted);
+  const started = processors.filter(({ startingTypes }) => startingTypes.length > 0);
   return {
     name: 'relay',
     run: (signal) => underLease(deps, DISPATCH_LEASE, signal, (held) => follow(deps, started, overflow, held.signal)),
@@ -20,7 +20,8 @@ const follow = async (deps: ProcessorDeps, processors: readonly Processor[], ove
   const start = await deps.eventLog.head();
   for (const { name } of processors) for (const priority of priorities) overflow.note(name, priority);
   const kinds = [...new Set(processors.map(({ kind }) => kind))];
-  for await (const { events } of deps.eventLog.subscribeAll(start, { kinds, decrypt: [], signal })) {
+  const only = [...new Set(processors.flatMap(({ startingTypes }) => startingTypes))];
+  for await (const { events } of deps.eventLog.subscribeAll(start, { kinds, only, decrypt: [], signal })) {
     for (const processor of processors) {
       const pointers = pointersOf(processor, events);
       if (pointers.length === 0) continue;

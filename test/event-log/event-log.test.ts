@@ -406,6 +406,32 @@ void t.test('a subscriber gets what was there and what comes, and ends with its 
   t.equal(tail.revision, 1);
 });
 
+void t.test(
+  'a subscriber to some types passes over the others as they stand, and ends at one that no version of this program wrote',
+  async (t) => {
+    const { store, keys, files, ids, clock, limits } = world();
+    const eventLog = openEventLog({ store, keys, files, ids, clock, limits });
+    await eventLog.append(stream, startOf(stream), history, cause);
+    await eventLog.append(other, startOf(other), history, cause);
+    const third = 'email-3' as StreamName;
+    await eventLog.append(third, startOf(third), [queued], cause);
+    store.events[2] = { ...store.events[2]!, hash: 'another', data: '{' };
+    store.events[5] = { ...store.events[5]!, hash: 'yet another', type: 'EmailLaunched.v1' };
+    const seen: Recorded[] = [];
+    const told: unknown[] = [];
+    const reading = (async () => {
+      const options = { kinds: ['email'], only: ['EmailQueued'], signal: new AbortController().signal } as const;
+      for await (const { events, unreadable } of eventLog.subscribeAll(0, options)) {
+        seen.push(...events);
+        told.push(...unreadable);
+      }
+    })();
+    await t.rejects(reading, { code: 'EVENT_UNKNOWN', place: { storedType: 'EmailLaunched.v1' } });
+    t.strictSame(eventsOf(seen), [queued, queued]);
+    t.same(told, []);
+  },
+);
+
 void t.test('an append whose answer is lost is found again, or made again, once', async (t) => {
   const no = 'not written' as const;
   for (const deeds of [['written'], [no], [no, 'written'], [no, no], [no, no, no, 'written']] as const) {

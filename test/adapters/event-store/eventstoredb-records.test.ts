@@ -1,7 +1,9 @@
 /** What stands at an EventStoreDB server, and its URL: the parts that need no server. */
 import fc from 'fast-check';
 import t from 'tap';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
 import { appendMessages, sizeOf } from '../../../src/adapters/event-store/eventstoredb/append-message.js';
+import { readMessage } from '../../../src/adapters/event-store/eventstoredb/read-message.js';
 import {
   commitFrom,
   commitOf,
@@ -156,4 +158,90 @@ void t.test('URLs of EventStoreDB and KurrentDB, with our own option', async (t)
     t.match(told, /^RangeError/);
     t.notMatch(told, /secret/);
   }
+});
+
+const recorded = fc.record({
+  id: fc.uuid(),
+  type: wellFormed,
+  stream: wellFormed,
+  data: fc.uint8Array({ maxLength: 300 }),
+  metadata: fc.uint8Array({ maxLength: 300 }),
+  revision: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
+  commit: fc.nat({ max: (Number.MAX_SAFE_INTEGER - 1) / 2 }),
+});
+
+/** As a server sends it: the library's own encoder, with everything beside the event that a message may hold. */
+const responseOf = ({ id, type, stream, data, metadata, revision, commit }: typeof recorded extends fc.Arbitrary<infer R> ? R : never) => {
+  const event = new streams.ReadResp.ReadEvent.RecordedEvent();
+  const uuid = new shared.UUID();
+  uuid.setString(id);
+  event.setId(uuid);
+  const name = new shared.StreamIdentifier();
+  name.setStreamName(Buffer.from(stream));
+  event.setStreamIdentifier(name);
+  event.setStreamRevision(String(revision));
+  event.setPreparePosition(String(commit));
+  event.setCommitPosition(String(commit));
+  event.getMetadataMap().set('created', '17').set('type', type).set('content-type', 'application/json');
+  event.setData(data);
+  event.setCustomMetadata(metadata);
+  const read = new streams.ReadResp.ReadEvent();
+  read.setEvent(event);
+  read.setCommitPosition(String(commit));
+  const response = new streams.ReadResp();
+  response.setEvent(read);
+  return response;
+};
+
+void t.test('a message of a read is understood as the library encodes it', async (t) => {
+  fc.assert(
+    fc.property(recorded, (given) => {
+      const { event, checkpoint } = readMessage(Buffer.from(responseOf(given).serializeBinary()));
+      t.equal(checkpoint, undefined);
+      t.strictSame(
+        { ...event, data: [...event!.data], metadata: [...event!.metadata] },
+        { ...given, data: [...given.data], metadata: [...given.metadata] },
+      );
+    }),
+  );
+  const told = new streams.ReadResp.Checkpoint();
+  told.setCommitPosition('4711');
+  told.setPreparePosition('4711');
+  const response = new streams.ReadResp();
+  response.setCheckpoint(told);
+  t.strictSame(readMessage(Buffer.from(response.serializeBinary())), { event: undefined, checkpoint: 4_711 });
+  const caughtUp = new streams.ReadResp();
+  caughtUp.setCaughtUp(new streams.ReadResp.CaughtUp());
+  t.strictSame(readMessage(Buffer.from(caughtUp.serializeBinary())), { event: undefined, checkpoint: undefined });
+  t.strictSame(readMessage(Buffer.alloc(0)), { event: undefined, checkpoint: undefined });
+});
+
+void t.test('a message that is cut off, or none, is an error, and so is a commit position beyond what can be told', async (t) => {
+  const bytes = Buffer.from(
+    responseOf({
+      id: 'a',
+      type: 't',
+      stream: 's',
+      data: Buffer.from('d'),
+      metadata: Buffer.from('m'),
+      revision: 1,
+      commit: 2,
+    }).serializeBinary(),
+  );
+  t.throws(() => readMessage(bytes.subarray(0, -1)), { message: /a message that is none/ });
+  t.throws(() => readMessage(Buffer.of(0x0b)), { message: /a message that is none/ });
+  const told = new streams.ReadResp.Checkpoint();
+  told.setCommitPosition('18446744073709551615');
+  const response = new streams.ReadResp();
+  response.setCheckpoint(told);
+  t.throws(() => readMessage(Buffer.from(response.serializeBinary())), RangeError);
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
+      try {
+        readMessage(Buffer.from(noise));
+      } catch (fault) {
+        t.ok(fault instanceof Error);
+      }
+    }),
+  );
 });

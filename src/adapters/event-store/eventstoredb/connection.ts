@@ -5,9 +5,10 @@
  */
 import { EventStoreDBClient } from '@eventstore/db-client';
 import streamsGrpc, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import streams, { type BatchAppendResp, type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import streams, { type BatchAppendResp, type ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import { StoreAway } from '../../../domain/errors.js';
 import type { Clock } from '../../../domain/ports/clock.js';
+import { readMessage, type ReadMessage } from './read-message.js';
 import type { EventStoreDbUrl } from './url.js';
 
 /** Takes messages as they were encoded, gives the answers. */
@@ -28,7 +29,7 @@ export type Connection = Readonly<{
    */
   openBatch: () => Promise<Readonly<{ call: BatchCall; failed: (error: Error) => void }>>;
   /** The messages of one read; rejects with the error of the call. `timeoutMs`: within which all of it must have come. */
-  read: (request: ReadReq, options: Readonly<{ timeoutMs?: number; signal?: AbortSignal }>) => AsyncGenerator<ReadResp>;
+  read: (request: ReadReq, options: Readonly<{ timeoutMs?: number; signal?: AbortSignal }>) => AsyncGenerator<ReadMessage>;
   close: () => Promise<void>;
 }>;
 
@@ -154,15 +155,22 @@ async function* readThrough(
   ready: () => Promise<Made>,
   request: ReadReq,
   { timeoutMs, signal }: Readonly<{ timeoutMs?: number; signal?: AbortSignal }>,
-): AsyncGenerator<ReadResp> {
+): AsyncGenerator<ReadMessage> {
   const made = await ready();
   if (isAborted(signal)) return;
   const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs;
-  const call = made.stubs.read(request, ...made.client['callArguments']({ requiresLeader: true }, { deadline }));
+  const { path, requestSerialize } = streamsGrpc.StreamsService.read;
+  const call = made.stubs.makeServerStreamRequest<ReadReq, ReadMessage>(
+    path,
+    requestSerialize,
+    readMessage,
+    request,
+    ...made.client['callArguments']({ requiresLeader: true }, { deadline }),
+  );
   const cancel = (): void => call.cancel();
   signal?.addEventListener('abort', cancel, { once: true });
   try {
-    yield* call as AsyncIterable<ReadResp>;
+    yield* call as AsyncIterable<ReadMessage>;
   } catch (error) {
     if (isAborted(signal)) return;
     failed(made, error as Error);

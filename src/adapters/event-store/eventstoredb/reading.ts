@@ -4,7 +4,7 @@ import type { Clock } from '../../../domain/ports/clock.js';
 import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import { EventStoreAway, isPassing, type Connection } from './connection.js';
 import { commitOf, isBeforeEvent, positionOf, toStoredEvent } from './records.js';
-import { readAllRequest, readStreamRequest, recordedIn } from './requests.js';
+import { readAllRequest, readStreamRequest } from './requests.js';
 import { kindMatcher, NOTHING, renamed, typeMatcher, type StreamNames } from './streams.js';
 
 export type ReadingDeps = Readonly<{
@@ -53,8 +53,7 @@ export const openReading = (deps: ReadingDeps): Reading => {
       try {
         const events: StoredEvent[] = [];
         const timeoutMs = Math.max(1, untilMs - clock.monotonic());
-        for await (const response of connection.read(request, { timeoutMs })) {
-          const recorded = recordedIn(response);
+        for await (const { event: recorded } of connection.read(request, { timeoutMs })) {
           const stream = recorded && shown(recorded.stream);
           if (recorded === undefined || stream === undefined) continue;
           events.push(toStoredEvent({ ...recorded, stream }));
@@ -139,8 +138,7 @@ async function* stretch(
   let reached = after;
   let isWhole = !isFiltered || types !== undefined;
   const request = readAllRequest({ ...(isFiltered ? filterOf(names, kinds, types, upTo) : {}), from: after });
-  for await (const response of connection.read(request, signal === undefined ? {} : { signal })) {
-    const recorded = recordedIn(response);
+  for await (const { event: recorded } of connection.read(request, signal === undefined ? {} : { signal })) {
     const ours = recorded && renamed(names, recorded);
     if (ours === undefined || positionOf(ours.commit) <= after) continue;
     if (positionOf(ours.commit) <= upTo.position && isWantedKind(ours.stream) && isWantedType(ours.type)) events.push(toStoredEvent(ours));

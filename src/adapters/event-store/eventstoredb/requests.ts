@@ -1,7 +1,7 @@
-/** What the server is asked to read, and what of its answers the log is made of. */
+/** What the server is asked to read. */
 import shared from '@eventstore/db-client/generated/shared_pb.js';
-import streams, { type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
-import { commitFrom, commitOf, type RecordedServerEvent } from './records.js';
+import streams, { type ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
+import { commitOf } from './records.js';
 import type { Position } from '../../../domain/ports/event-store.js';
 
 export type ReadRange = Readonly<{
@@ -87,19 +87,4 @@ const identifierOf = (stream: string) => {
   const identifier = new shared.StreamIdentifier();
   identifier.setStreamName(Buffer.from(stream));
   return identifier;
-};
-
-/** The event of a message, undefined where it is another message. */
-export const recordedIn = (response: ReadResp): RecordedServerEvent | undefined => {
-  const recorded = response.getEvent()?.getEvent();
-  if (recorded === undefined) return undefined;
-  return {
-    id: recorded.getId()?.getString() ?? '',
-    type: recorded.getMetadataMap().get('type') ?? '',
-    data: recorded.getData_asU8(),
-    metadata: recorded.getCustomMetadata_asU8(),
-    stream: Buffer.from(recorded.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString(),
-    revision: Number(recorded.getStreamRevision()),
-    commit: commitFrom(recorded.getCommitPosition()),
-  };
 };

@@ -3,10 +3,10 @@ import type { Clock } from '../../../domain/ports/clock.js';
 import type { EventBatch, Position, ReadAllOptions, StoredEvent } from '../../../domain/ports/event-store.js';
 import type { Logger } from '../../../domain/ports/logger.js';
 import { isPassing, type Connection } from './connection.js';
-import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
-import { commitFrom, isBeforeEvent, positionOf, toStoredEvent, type RecordedServerEvent } from './records.js';
+import type { ReadMessage } from './read-message.js';
+import { isBeforeEvent, positionOf, toStoredEvent, type RecordedServerEvent } from './records.js';
 import type { Reading } from './reading.js';
-import { readAllRequest, recordedIn } from './requests.js';
+import { readAllRequest } from './requests.js';
 import { kindMatcher, renamed, type StreamNames } from './streams.js';
 import type { HeadWatch } from './head-watch.js';
 
@@ -208,12 +208,10 @@ const told = (waiting: Set<() => void>, until: AbortSignal): Promise<void> =>
 type Received = Readonly<{ event?: RecordedServerEvent; reached: Position }>;
 
 /** An event of ours or a checkpoint; undefined where it is neither. */
-const receivedIn = (response: ReadResp, names: StreamNames): Received | undefined => {
-  const recorded = recordedIn(response);
+const receivedIn = ({ event: recorded, checkpoint }: ReadMessage, names: StreamNames): Received | undefined => {
   const event = recorded && renamed(names, recorded);
   if (event !== undefined) return { event, reached: positionOf(event.commit) };
-  const checkpoint = response.getCheckpoint();
-  return checkpoint && { reached: positionOf(commitFrom(checkpoint.getCommitPosition())) };
+  return checkpoint === undefined ? undefined : { reached: positionOf(checkpoint) };
 };
 
 /** As if the connection had ended (UNAVAILABLE). */
