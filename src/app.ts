@@ -137,9 +137,8 @@ type ServingParts = Engine & Surroundings & Readonly<{ runners: Runners; writes:
 const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, ...parts }: ServingParts): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
   const { readModels, clock, limits, ids, logger, limiter, bodyChecks, health, metrics } = parts;
-  const awaitOwnWrites: Parameters<typeof makeQueries>[0]['awaitOwnWrites'] = config.roles.includes('project')
-    ? (teamId, withinMs) => caughtUpWith(runners.values(), writes.of(teamId), withinMs)
-    : async () => {};
+  const awaitOwnWrites: Parameters<typeof makeQueries>[0]['awaitOwnWrites'] = (teamId, withinMs) =>
+    caughtUpWith(runners.values(), writes.of(teamId), withinMs);
   return {
     settings: { publicUrl, host, port, requireHttps, trustProxy, logLevel, ...(tls === undefined ? {} : { tls }) },
     limits,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
+import { OWN_WRITES_WAIT_MS } from '../../src/http/own-writes.js';
 import { holdStopped } from '../../src/running.js';
 import { sendBody, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
@@ -54,6 +55,20 @@ await t.test('http, process and project apart: what comes in goes out and is lis
   await eventually('all are delivered', () => delivered().length === sent.length);
   t.same(delivered(), sent);
   await eventually('the list says so', async () => (await total(http, 'sent')) === sent.length);
+});
+
+await t.test('a list waits for what the same process wrote, though another keeps the read models', async (t) => {
+  const { start } = await split(t);
+  const http = await start('http');
+  const waits = async (): Promise<boolean> => {
+    const begunMs = performance.now();
+    await total(http, 'queued');
+    return performance.now() - begunMs >= OWN_WRITES_WAIT_MS - 1;
+  };
+  await sendSome(http, 1);
+  t.ok(await waits(), 'as long as it may: nobody projects');
+  await start('project');
+  await eventually('it is listed', async () => (await total(http, 'queued')) === 1);
 });
 
 await t.test('what was accepted while nobody delivered is found by a process that does nothing else', async (t) => {
