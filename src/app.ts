@@ -19,6 +19,7 @@ import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from './proje
 import { makeQueries } from './projections/queries.js';
 import { watchBacklogsWorker } from './projections/watch-backlogs.js';
 import { openMetrics } from './metrics.js';
+import { withTraces } from './traces.js';
 import { openLogger } from './adapters/logger/pino.js';
 import { watchCommits } from './health-watch.js';
 import { warnOfLog } from './log-health.js';
@@ -68,7 +69,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const clock = openClock(options.clock);
   const commits = watchCommits(clock);
   const logger = options.logger ?? openLogger({ level: config.logLevel });
-  const metrics = await openMetrics(config, { clock, logger });
+  const metrics = await withTraces(config, await openMetrics(config, { clock, logger }), { clock, logger });
   const wrapStore = (store: EventStore): EventStore => metrics.store(commits.watched(options.wrapStore?.(store) ?? store));
   const measured = { wrapKeys: commits.watchedKeys, wrapRenderer: metrics.renderer, wrapGenerator: metrics.generator };
   const ports = { clock, logger, wrapStore, ...measured, mailCopies, onAppended: writes.note, servesAlone: () => servesAlone() };
@@ -163,5 +164,6 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, ...p
     health,
     version,
     ...(metrics.answered === undefined ? {} : { answered: metrics.answered }),
+    ...(metrics.calls === undefined ? {} : { calls: metrics.calls }),
   };
 };

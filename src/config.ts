@@ -10,6 +10,7 @@ import { parseAllowedHeaders } from './domain/message/header.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from './domain/write-level.js';
 import { nearest } from './shared/edit-distance.js';
 import { roles, type Role } from './roles.js';
+import { readTraces, type TraceSettings } from './trace-settings.js';
 import { assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
 
 export { ConfigError } from './config-error.js';
@@ -23,6 +24,8 @@ export type Config = Readonly<{
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** Where figures are answered; undefined: nothing is measured. */
   metrics: Readonly<{ host: string; port: number }> | undefined;
+  /** Where spans are sent; undefined: none are made. */
+  traces: TraceSettings | undefined;
   /** The master key as given; undefined: it is kept in `masterKeyFile`, and made there where that is allowed. */
   masterKey: string | undefined;
   masterKeyFile: string;
@@ -85,6 +88,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     roles: chosenRoles,
     logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
     metrics: readMetrics(text('SEALPOST_METRICS_PORT'), withDefault('SEALPOST_METRICS_HOST')),
+    traces: readTraces(text),
     masterKey,
     masterKeyFile: join(dataDir, 'master.key'),
     urls,

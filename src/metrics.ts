@@ -11,7 +11,7 @@ import type { Logger } from './domain/ports/logger.js';
 import type { Mailer } from './domain/ports/mailer.js';
 import type { Renderer } from './domain/ports/renderer.js';
 import type { Worker } from './domain/ports/worker.js';
-import type { HttpDeps } from './http/context.js';
+import type { CallTraces, HttpDeps } from './http/context.js';
 import { declareFigures, type FigureDeps } from './figures.js';
 import { measuredBus, measuredGenerator, measuredLeases, measuredMailer, measuredRenderer, measuredStore } from './measured.js';
 
@@ -32,6 +32,10 @@ export type Metrics = Readonly<{
   composed?: (seconds: number) => void;
   /** Told of each answer; the same. */
   answered?: NonNullable<HttpDeps['answered']>;
+  /** Told of spans that will not come to the collector; the same. */
+  spansDropped?: (spans: number) => void;
+  /** Makes spans of the calls that are answered; absent where no traces are wanted. */
+  calls?: CallTraces;
   /** Declares the figures that are read when somebody asks for them. Out: what the supervisor is to run for them. */
   watch: (parts: WatchedParts) => readonly Worker[];
   /** Where the figures are answered. */
@@ -74,6 +78,7 @@ export const openMetrics = async (
     labels: ['method', 'route', 'status'],
     buckets: HTTP_SECONDS,
   });
+  const dropped = meter.counter({ name: 'sealpost_spans_dropped_total', help: 'Spans that did not come to the collector.' });
   const port = await meter.listen(metrics.host, metrics.port).catch((fault: unknown) => {
     throw notListening(metrics, fault);
   });
@@ -86,6 +91,7 @@ export const openMetrics = async (
     leases: measuredLeases(deps),
     composed: (seconds) => compose(seconds),
     answered: (method, route, status, seconds) => http(seconds, { method, route, status: String(status) }),
+    spansDropped: (spans) => dropped(undefined, spans),
     watch: ({ limits, limiter, ...parts }) => [
       declareFigures({
         ...parts,

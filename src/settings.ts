@@ -55,6 +55,33 @@ const named = {
   SEALPOST_METRICS_HOST: setting('Serving', '127.0.0.1', 'Address that the port of the figures listens on.'),
   SEALPOST_LOG_LEVEL: setting('Serving', 'info', 'debug, info, warn, error or silent.'),
 
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    'Traces',
+    undefined,
+    'Address of a collector that takes spans by OTLP over HTTP; /v1/traces is added. Default: no traces.',
+    'http://127.0.0.1:4318',
+  ),
+  OTEL_EXPORTER_OTLP_PROTOCOL: setting('Traces', 'http/protobuf', 'The only one that is spoken.'),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(
+    'Traces',
+    undefined,
+    'Headers for the collector: name=value, separated by commas, values as in a URL.',
+    'authorization=Bearer%20token',
+  ),
+  OTEL_SERVICE_NAME: setting('Traces', 'sealpost', 'service.name of the spans.'),
+  OTEL_RESOURCE_ATTRIBUTES: setting(
+    'Traces',
+    undefined,
+    'More that every span says of this process: name=value, separated by commas, values as in a URL.',
+    'deployment.environment.name=production',
+  ),
+  OTEL_TRACES_SAMPLER: setting(
+    'Traces',
+    'parentbased_always_on',
+    'Which traces are sent: always_on, always_off or traceidratio, or the same with parentbased_ before it, which means the same here.',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting('Traces', '1', 'With traceidratio: the share of traces, from 0 to 1.'),
+
   SEALPOST_DATA_DIR: setting('Data', './data', 'Directory of the log, keys, read models, files and mailbox.'),
   SEALPOST_MASTER_KEY: setting(
     'Data',
@@ -186,7 +213,7 @@ export const envExample = (): string => {
   return `${lines.join('\n')}\n`;
 };
 
-const HOLDS_SECRET = /_(KEY|TOKEN|PASSWORD|SECRET)$/;
+const HOLDS_SECRET = /_(KEY|TOKEN|PASSWORD|SECRET)$|^OTEL_EXPORTER_OTLP_HEADERS$/;
 
 /** Those that are set, one a line, without those that hold secrets, and without user and password in addresses. */
 export const withoutSecrets = (environment: Readonly<Record<string, string | undefined>>): string =>

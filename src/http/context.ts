@@ -42,6 +42,22 @@ export type Positions = Readonly<{
   reached: (position: number, withinMs: number) => Promise<void>;
 }>;
 
+/** Makes spans of calls. */
+export type CallTraces = Readonly<{
+  /** `isOwn`: the request id came with the call. Out: undefined where this trace is not wanted. */
+  begin: (
+    requestId: string,
+    from: Readonly<{ isOwn: boolean; traceparent: string | readonly string[] | undefined }>,
+  ) => CallTrace | undefined;
+}>;
+
+export type CallTrace = Readonly<{
+  /** What is done in and after `next` belongs to the call. */
+  run: (next: () => void) => void;
+  failed: (code: ErrorCode) => void;
+  end: (answer: Readonly<{ method: string; route: string; status: number; seconds: number }>) => void;
+}>;
+
 export type HttpDeps = Readonly<{
   settings: HttpSettings;
   limits: Limits;
@@ -60,6 +76,8 @@ export type HttpDeps = Readonly<{
   version: string;
   /** Told of each answer, where figures are asked for: the route as its pattern. */
   answered?: (method: string, route: string, status: number, seconds: number) => void;
+  /** Absent where no traces are wanted. */
+  calls?: CallTraces;
 }>;
 
 /** Who may call a route: everybody, or a key with that permission. */
@@ -93,6 +111,8 @@ declare module 'fastify' {
     unknownId?: ErrorCode;
   }
   interface FastifyRequest {
+    /** The span of this call, where traces are wanted. */
+    trace?: CallTrace | undefined;
     /** Set before the handler of every route that needs a permission runs. */
     caller: Caller | null;
     /** The body was read in several turns of the event loop; what is done with it goes on in another. */

@@ -9,6 +9,7 @@ import type { Access, App, HttpDeps } from './context.js';
 import { bodyMayBeAbsent } from './hooks/absent-body.js';
 import { accessLog, logsRequests } from './hooks/access-log.js';
 import { admission } from './hooks/admission.js';
+import { traceCalls } from './hooks/traced-calls.js';
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './hooks/failures.js';
 import { jsonBodyParser } from './json/body-parser.js';
 import type { DescribedRoute } from './openapi/document.js';
@@ -175,6 +176,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   app.setNotFoundHandler(() => {
     throw new DomainError('NOT_FOUND', 'There is nothing at this address.');
   });
+  if (deps.calls !== undefined) traceCalls(app, deps.calls);
   app.addHook('onRequest', admission(deps));
   app.addHook('onRequest', checkQuery);
   app.addHook('preHandler', awaitPosition(deps));

@@ -57,6 +57,7 @@ export const errorHandler =
   (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const found = failureOfRequest(deps, error, request);
     const nowMs = deps.clock.now();
+    request.trace?.failed(found.code);
     if (found.status >= 500) logFault(deps, found, request);
     settleConnection(request, reply, deps.limits.bodySizeBytesMax);
     setRateHeadersUnknown(reply, nowMs);
