@@ -22,6 +22,7 @@ export const templateFields = {
 };
 
 const readOnly = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET answers it now' }));
+const ofVersion = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET of a version answers it' }));
 /** What only the service says of a template. A body for a change may carry it as it is. */
 export const readOnlyTemplateFields = {
   id: readOnly,
@@ -31,6 +32,8 @@ export const readOnlyTemplateFields = {
   revision: readOnly,
   createdAt: readOnly,
   updatedAt: readOnly,
+  publishedAt: ofVersion,
+  current: ofVersion,
 };
 
 const leftAside = Type.Optional(Type.Unknown({ description: 'Of an export; left aside' }));

@@ -111,7 +111,7 @@ export const updateAttachmentTemplate = async (
   };
   const expects = (template: AttachmentTemplate, revision: number): void => {
     requireRevision(revision, expected);
-    requireReadOnlyParts(request, attachmentTemplateRecord({ id, template, revision }));
+    requireReadOnlyParts(request, attachmentTemplateRecord({ id, template, revision }), template.published);
   };
   return attachmentTemplateRecord(await changeOf(kind, deps, caller, id, { slug, changed, expects }));
 };

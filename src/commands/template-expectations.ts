@@ -28,10 +28,9 @@ export const readOnlyFields = [
   'updatedAt',
 ] as const;
 type ReadOnlyField = (typeof readOnlyFields)[number];
-export type ReadOnlyParts = Readonly<Partial<Record<ReadOnlyField, unknown>>>;
-
 /** What a published version has beside them. */
 const ofVersions = ['publishedAt', 'current'] as const;
+export type ReadOnlyParts = Readonly<Partial<Record<ReadOnlyField | (typeof ofVersions)[number], unknown>>>;
 
 const names: ReadonlySet<string> = new Set([...readOnlyFields, ...ofVersions]);
 
@@ -41,11 +40,24 @@ type NotWritten = ReadOnlyField | (typeof ofVersions)[number];
 export const writtenOf = <Request extends object>(request: Request): Omit<Request, NotWritten> =>
   Object.fromEntries(Object.entries(request).filter(([name]) => !names.has(name))) as Omit<Request, NotWritten>;
 
+type PublishedTimes = readonly Readonly<{ version: number; publishedAt: string }>[];
+
 /**
- * The rule of a change: what only the service writes may stand in the body as it is now, and nothing else, for it would be dropped in
- * silence. Throws REVISION_MISMATCH where the body carries another revision, else VALIDATION_ERROR.
+ * The rule of a change: what only the service writes may stand in the body as it is now, or as it is of one of the published versions, and
+ * nothing else, for it would be dropped in silence. Throws REVISION_MISMATCH where the body carries another revision, else VALIDATION_ERROR.
  */
-export const requireReadOnlyParts = (given: ReadOnlyParts, now: ReadOnlyParts): void => {
+export const requireReadOnlyParts = (given: ReadOnlyParts, now: ReadOnlyParts, published: PublishedTimes): void => {
+  const { publishedAt, current, version, ...common } = given;
+  if (publishedAt === undefined && current === undefined) return requireAsNow(given, now);
+  if (!published.some((known) => known.version === version && known.publishedAt === publishedAt)) {
+    const message = 'is read-only, and with `version` it names none of the published versions; leave it out';
+    const field = publishedAt === undefined ? 'current' : 'publishedAt';
+    throw new DomainError('VALIDATION_ERROR', `The request body is invalid: \`${field}\` ${message}.`, { errors: [{ field, message }] });
+  }
+  requireAsNow(common, now);
+};
+
+const requireAsNow = (given: ReadOnlyParts, now: ReadOnlyParts): void => {
   if (given.revision !== undefined && given.revision !== now.revision) {
     requireRevision(Number(now.revision), typeof given.revision === 'number' ? [given.revision] : []);
   }

@@ -95,7 +95,7 @@ export const updateTemplate = async (
   const changed = (draft: EmailDraft): EmailDraft => checkedDraft(deps, { ...draft, ...changes });
   const expects = (template: Template, revision: number): void => {
     requireRevision(revision, expected);
-    requireReadOnlyParts(request, templateRecord({ id, template, revision }));
+    requireReadOnlyParts(request, templateRecord({ id, template, revision }), template.published);
   };
   const compiled = {
     inTurns: (draft: EmailDraft) => deps.renderer.checkEmail(contentOf(draft)),

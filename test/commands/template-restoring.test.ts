@@ -184,3 +184,36 @@ void t.test('a read-only field stands in a change as it is now, or the change is
   }
   t.equal(store.events.length, before);
 });
+
+void t.test('a change takes what is answered of a version, of this template alone', async (t) => {
+  const { commands, template } = await withTemplate();
+  const first = await commands.templateVersion(caller, 'welcome', '1');
+  await commands.updateTemplate(caller, 'welcome', { subject: 'Second {{name}}', description: 'New' });
+  await commands.publishTemplate(caller, 'welcome');
+  const { subject, schema, variables, description } = template;
+  const changed = await commands.updateTemplate(caller, 'welcome', first);
+  t.match(changed, { subject, schema, variables, description, status: 'draft', version: 3, publishedVersion: 2 });
+  for (const [field, wrong] of [
+    ['publishedAt', { ...first, version: 9 }],
+    ['publishedAt', { ...first, publishedAt: '2001-01-01T00:00:00.000Z' }],
+    ['publishedAt', { name: 'New', publishedAt: first.publishedAt }],
+    ['current', { name: 'New', current: true }],
+    ['type', { ...first, type: 'attachment' }],
+  ] as const) {
+    const { details } = await refusedWith(t, commands.updateTemplate(caller, 'welcome', wrong as object), 'VALIDATION_ERROR');
+    t.same(
+      details.errors?.map((error) => error.field),
+      [field],
+    );
+  }
+  t.equal((await commands.getTemplate(caller, 'welcome')).revision, changed.revision);
+});
+
+void t.test('a change of an attachment template takes what is answered of a version', async (t) => {
+  const { commands } = await openWorld();
+  const made = await commands.createAttachmentTemplate(caller, { ...invoice, publish: true });
+  const first = await commands.attachmentTemplateVersion(caller, made.id, '1');
+  await commands.updateAttachmentTemplate(caller, made.id, { name: 'Bill' });
+  await commands.publishAttachmentTemplate(caller, made.id);
+  t.match(await commands.updateAttachmentTemplate(caller, made.id, first), { name: made.name, schema: made.schema, version: 3 });
+});

@@ -95,6 +95,8 @@ const comesBack = async (path: string, body: unknown): Promise<void> => {
   t.equal(imported.body.status, 'published');
   const version = await app.call<Known>('GET', `${path}/${again.body.id}/versions/1`);
   t.equal(version.status, 200);
+  const patchedByVersion = await app.call<Known>('PATCH', `${path}/${again.body.id}`, version.body);
+  t.equal(patchedByVersion.status, 200, patchedByVersion.text);
   const fromVersion = await app.call<Known>('POST', path, { ...version.body, name: 'Copy' });
   t.equal(fromVersion.status, 201, fromVersion.text);
   t.same(

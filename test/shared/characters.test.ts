@@ -10,6 +10,8 @@ const UNSEEN = 'must have a visible character';
 const FIRST_PLANE =
   '\\s\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\ufff0-\\ufffb';
 
+const oneOf = (characters: string): RegExp => new RegExp(`^[${characters}]$`);
+
 /** The reports of tests are lines of text. */
 const escape = (text: string): string => text.replace(/[^!-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
@@ -53,7 +55,7 @@ void t.test('control characters, turned text and invisible names are refused, ea
 void t.test(
   'of each character of its own: what was invisible in the first plane is, and so is all that Unicode does not show',
   async (t) => {
-    const before = new RegExp(`^[${FIRST_PLANE}]$`);
+    const before = oneOf(FIRST_PLANE);
     const taken: string[] = [];
     for (let code = 0; code <= 0x10ffff; code += 1) {
       const character = String.fromCodePoint(code);
