@@ -1,6 +1,7 @@
 /**
  * What each team's attachments take, exactly within this process: what the read models tell, and what was accepted here since. The read
- * models follow the log, so calls at the same moment would else all count the same room.
+ * models follow the log, so calls at the same moment would else all count the same room. Of several processes each counts its own: together
+ * they pass the bound by no more than the room that was left, once for each process but one.
  */
 import { checkStorage } from './attachment-storage.js';
 import type { Limits } from '../domain/limits.js';
