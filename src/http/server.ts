@@ -25,6 +25,7 @@ import { apiKeyRoutes } from './routes/api-keys.js';
 import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
 import { assetRoutes } from './routes/assets.js';
 import { emailRoutes } from './routes/emails.js';
+import { queueRoutes } from './routes/queue.js';
 import { healthRoutes } from './routes/health.js';
 import { landingRoutes } from './routes/landing.js';
 import { mailboxRoutes } from './routes/mailbox.js';
@@ -145,6 +146,7 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
 
 const registerRoutes = (app: App, deps: HttpDeps): void => {
   emailRoutes(app, deps);
+  queueRoutes(app, deps);
   templateRoutes(app, deps);
   templateVersionRoutes(app, deps);
   attachmentTemplateRoutes(app, deps);

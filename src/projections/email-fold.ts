@@ -11,7 +11,8 @@ import { emailTerms, emailText, withSubject } from './email-search.js';
 import { ATTACHMENT_USAGE, attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
 import { recipientStatusesOf } from './recipient-statuses.js';
-import type { BacklogDocument, TimerDocument } from './timers.js';
+import { changeBacklog, type BacklogDocument, type Wait } from './backlogs.js';
+import type { TimerDocument } from './timers.js';
 
 /** A document that its unit of work may change; fields are only ever taken out of it, so that equal documents are equal texts. */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };
@@ -212,52 +213,33 @@ const countSteps = (email: EmailDraft, from: string | undefined): Step[] => {
   return [{ collection: EMAIL_COUNTS, id, next }];
 };
 
-type Backlog = Readonly<{ open: 0 | 1; waiting: 0 | 1; ready: 0 | 1; held: 0 | 1 }>;
-
-/** What an email with that timer counts for; undefined is one that is archived, or not there yet. */
-const backlogOf = (timer: EmailTimerKind | undefined): Backlog => {
+/** What an email with that timer waits for; undefined is one that has ended, or is not there yet. */
+const waitOf = (timer: EmailTimerKind | undefined): Wait | undefined => {
   switch (timer) {
     case 'scheduled':
-      return { open: 1, waiting: 0, ready: 0, held: 0 };
     case 'deferred':
-      return { open: 1, waiting: 1, ready: 0, held: 0 };
     case 'held':
-      return { open: 1, waiting: 1, ready: 0, held: 1 };
+      return timer;
     case 'deliver':
     case 'processing':
-      return { open: 1, waiting: 1, ready: 1, held: 0 };
+      return 'ready';
     case 'archive':
     case undefined:
-      return { open: 0, waiting: 0, ready: 0, held: 0 };
+      return undefined;
   }
 };
 
-const backlogSteps = ({ owner: team, seq, position }: EmailDraft, before: EmailTimerKind | undefined, now: EmailTimerKind | undefined) => {
-  const [from, to] = [backlogOf(before), backlogOf(now)];
-  if (from.open === to.open && from.waiting === to.waiting && from.ready === to.ready && from.held === to.held) return [];
-  const next = (document: Document | undefined): Draft<BacklogDocument> => {
-    const backlog = (document as Draft<BacklogDocument> | undefined) ?? emptyBacklog(team, seq, position);
-    backlog.open += to.open - from.open;
-    backlog.waiting += to.waiting - from.waiting;
-    backlog.ready += to.ready - from.ready;
-    backlog.held += to.held - from.held;
-    if (from.ready > to.ready && to.held === 0) backlog.done += 1;
-    return backlog;
-  };
+const backlogSteps = (
+  { owner: team, seq, priority, summary: { updatedAt: at } }: EmailDraft,
+  before: EmailTimerKind | undefined,
+  now: EmailTimerKind | undefined,
+): readonly Step[] => {
+  const [from, to] = [waitOf(before), waitOf(now)];
+  if (from === to) return [];
+  const next = (document: Document | undefined): BacklogDocument =>
+    changeBacklog(document, { team, seq, position: seq, priority, from, to, at });
   return [{ collection: EMAIL_BACKLOGS, id: team, next }];
 };
-
-const emptyBacklog = (team: string, seq: number, position: number): Draft<BacklogDocument> => ({
-  id: team,
-  seq,
-  position,
-  team,
-  open: 0,
-  waiting: 0,
-  ready: 0,
-  held: 0,
-  done: 0,
-});
 
 /** A cell that is down to nothing is left out. */
 const add = (cells: Record<string, number>, cell: string, by: number): void => {

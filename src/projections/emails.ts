@@ -4,7 +4,8 @@ import { attachmentUsageSpec } from './attachment-usage.js';
 import { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
 import { emailHandlers, relatedToEmail } from './email-fold.js';
 import { declareProjection, type Projection } from './projection.js';
-import { backlogsSpec, timersSpec } from './timers.js';
+import { backlogsSpec } from './backlogs.js';
+import { timersSpec } from './timers.js';
 
 export {
   dayOf,

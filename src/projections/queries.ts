@@ -12,6 +12,7 @@ import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
 import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
 import { emailsToRetry } from './emails-to-retry.js';
+import { queueStats } from './queue-stats.js';
 import { readPage, searchOf, type ListQuery, type Total } from './paging.js';
 import { withRecipientStatus } from './recipient-statuses.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
@@ -75,6 +76,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
     const document = (await deps.readModels.get(ATTACHMENT_USAGE, teamId)) as AttachmentUsageDocument | undefined;
     return { bytes: storedBytesAt(document, isoTime(deps.clock.now())), position: document?.position ?? 0 };
   },
+  queueStats: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now()),
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
   awaitOwnWrites: deps.awaitOwnWrites,
 });

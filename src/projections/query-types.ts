@@ -6,6 +6,7 @@ import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
 import type { AttachmentTemplateListing } from '../domain/attachment-template/state.js';
 import type { TemplateListing } from '../domain/template/state.js';
 import type { EmailListing } from './email-documents.js';
+import type { QueueStats } from './queue-stats.js';
 
 export type Paging = Readonly<{ page: number; limit: number; cursor?: string }>;
 
@@ -72,6 +73,8 @@ export type Queries = Readonly<{
   assetUsage: (teamId: TeamId) => Promise<AssetUsage>;
   /** Bytes of attachments that the team has stored, and the position of the newest event that is counted in them. */
   storedAttachmentBytes: (teamId: TeamId) => Promise<Readonly<{ bytes: number; position: number }>>;
+  /** How much the team has waiting now. */
+  queueStats: (teamId: TeamId) => Promise<QueueStats>;
   listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyListing>>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */
   awaitOwnWrites: (teamId: TeamId, withinMs: number) => Promise<void>;

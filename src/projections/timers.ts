@@ -23,13 +23,3 @@ export const timersSpec = (name: string): CollectionSpec => ({
     ['kind', 'priority', 'team', 'senderDueAt'],
   ],
 });
-
-/**
- * What a team has open: `open` streams have not ended, `waiting` of these are under way, `ready` of these wait for nothing but their turn,
- * `held` of these for the other side alone, and `done` counts how often one that was ready has come to an end or waits for something else.
- */
-export type BacklogDocument = Document &
-  Readonly<{ team: string; open: number; waiting: number; ready: number; held: number; done: number }>;
-
-/** One document for each team. */
-export const backlogsSpec = (name: string): CollectionSpec => ({ name, version: 3, fields: ['open'], indexes: [] });

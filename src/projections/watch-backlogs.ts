@@ -3,7 +3,7 @@ import type { Clock } from '../domain/ports/clock.js';
 import type { ReadModels } from '../domain/ports/read-models.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { EMAIL_BACKLOGS } from './emails.js';
-import type { BacklogDocument } from './timers.js';
+import type { BacklogDocument } from './backlogs.js';
 
 const EVERY_MS = 1_000;
 const PAGE = 500;

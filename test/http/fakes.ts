@@ -402,11 +402,26 @@ const fakePositions = (calls: Call[]): HttpDeps['positions'] => {
   };
 };
 
+const queueNumbers = {
+  depth: 3,
+  oldestQueuedAt: NOW,
+  oldestAgeSeconds: 0,
+  ratePerMinute: 1.5,
+  estimatedSeconds: 120,
+  deferred: 0,
+  held: 0,
+  scheduled: 0,
+};
+
 const fakeQueries = (calls: Call[]): Queries => ({
   listEmails: async (teamId, filter, paging) => {
     calls.push(['listEmails', teamId, filter, paging]);
     if (paging.cursor === 'nonsense') throw new DomainError('INVALID_CURSOR', 'not a cursor');
     return { data: [listItem], meta: { ...meta, page: paging.page, limit: paging.limit } };
+  },
+  queueStats: async (teamId) => {
+    calls.push(['queueStats', teamId]);
+    return { asOf: NOW, ...queueNumbers, priorities: { high: queueNumbers, normal: queueNumbers, low: queueNumbers } };
   },
   emailIds: async (teamId, filter, limit) => {
     calls.push(['emailIds', teamId, filter, limit]);

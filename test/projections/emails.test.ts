@@ -36,7 +36,8 @@ import {
   TEMPLATE_ID,
 } from '../support/email-facts.js';
 import { play, story } from '../support/email-stories.js';
-import type { BacklogDocument, TimerDocument } from '../../src/projections/timers.js';
+import type { BacklogDocument } from '../../src/projections/backlogs.js';
+import type { TimerDocument } from '../../src/projections/timers.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 import { distantReadModels } from '../support/distant/ports-of-tests.js';
 
@@ -247,6 +248,25 @@ const openAndWaiting = (emails: readonly Document[]): string => {
   );
 };
 
+/** Of every priority: what its emails wait for; together as the document has it. */
+const assertSums = (backlogs: readonly Document[], emails: readonly Document[]): void => {
+  for (const backlog of backlogs as readonly BacklogDocument[]) {
+    const of = Object.entries(backlog.priorities);
+    const sum = (...fields: readonly ('scheduled' | 'ready' | 'deferred' | 'held' | 'done')[]): number =>
+      of.reduce((all, [, counts]) => fields.reduce((part, field) => part + counts[field], all), 0);
+    const sums = [sum('scheduled', 'ready', 'deferred', 'held'), sum('ready', 'deferred', 'held'), sum('ready'), sum('held'), sum('done')];
+    const { team, open, waiting, ready, held, done } = backlog;
+    if (JSON.stringify(sums) !== JSON.stringify([open, waiting, ready, held, done]))
+      throw new Error(`the sums of ${team} are ${String(sums)}`);
+    const scheduledOf = (emails as readonly EmailDocument[]).filter(
+      ({ owner, status, summary }) => owner === team && status === 'scheduled' && summary.deletedAt === null,
+    );
+    if (scheduledOf.length !== sum('scheduled')) throw new Error(`${scheduledOf.length} of ${team} are scheduled`);
+    for (const [priority, { minutes }] of of)
+      if (Object.keys(minutes).length > 6) throw new Error(`${priority} of ${team} has ${Object.keys(minutes).length} minutes`);
+  }
+};
+
 const toldOpenAndWaiting = (backlogs: readonly Document[]): string =>
   JSON.stringify(
     (backlogs as readonly BacklogDocument[])
@@ -270,6 +290,7 @@ void t.test('whatever happens, in whatever batches: the same documents, and the 
       const readModels = distantReadModels();
       await projectIn(readModels, projection, events, { sizes, forgetful });
       const found = await documentsOf(readModels, projection);
+      assertSums(found[EMAIL_BACKLOGS]!, found[EMAILS]!);
       for (const { id, cells } of found[EMAIL_COUNTS] as EmailCountsDocument[]) {
         if (JSON.stringify(Object.entries(cells).sort()) !== JSON.stringify(Object.entries(recount(found[EMAILS]!)[id] ?? {}).sort()))
           throw new Error(`the counts of ${id} are not those of its emails`);
