@@ -3,6 +3,7 @@
  * acknowledge. Every step is safe to repeat: after a crash the attempt without an outcome is visible, and is made again.
  */
 import type { DomainEvent, EventOfKind, EventType, StreamKind } from '../domain/events.js';
+import { EventUnreadable, FileDamaged, KeyMissing } from '../domain/errors.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Priority, Work } from '../domain/ports/bus.js';
 import { versionOf } from '../event-log/event-log.js';
@@ -13,12 +14,21 @@ import { causeOfWork } from './deps.js';
 import { runLanes } from './lanes.js';
 import { underLease, workerLease } from './lease.js';
 import { NOTHING, asError, record, RETRY_AFTER_FAULT_MS, type Done, type Loaded, type WorkerContext } from './recording.js';
+import { nameOf } from './stuck.js';
 
 const RETRY_AFTER_FAULT_MAX_MS = 5 * 60_000;
 
 /** A fault of ours (a disk, a bug) is met again after growing pauses: the work is kept, and the log says that it is stuck. */
 const pauseAfterFault = (deliveries: number): number =>
   Math.min(RETRY_AFTER_FAULT_MS * 2 ** Math.min(deliveries - 1, 20), RETRY_AFTER_FAULT_MAX_MS);
+
+/** Some two minutes of growing pauses. */
+const TRIES_MAX = 8;
+
+/** What no pause mends: what is stored is damaged or missing, or the program itself is wrong. What a server or a disk refuses may pass. */
+const isLasting = (fault: unknown): boolean =>
+  lasting.some((kind) => fault instanceof kind) && !(fault instanceof Error && 'syscall' in fault);
+const lasting = [EventUnreadable, KeyMissing, FileDamaged, TypeError, RangeError, ReferenceError, SyntaxError];
 
 export const makeProcessor = <Kind extends StreamKind, State, Command>(declaration: Declaration<Kind, State, Command>): Processor => {
   const { name, kind, timers, gate } = declaration;
@@ -60,7 +70,10 @@ const runWorker = async <Kind extends StreamKind, State, Command>(
   }
 };
 
-/** Nothing was recorded, or only that an attempt began: the stream says how to go on. */
+/**
+ * Nothing was recorded, or only that an attempt began: the stream says how to go on. What fails for good is parked where the bus keeps it
+ * for an operator; elsewhere the growing pauses go on.
+ */
 const tryAgain = async <Kind extends StreamKind, State, Command>(
   { deps, declaration }: WorkerContext<Kind, State, Command>,
   work: Work,
@@ -68,12 +81,14 @@ const tryAgain = async <Kind extends StreamKind, State, Command>(
 ): Promise<void> => {
   const { pointer, deliveries } = work;
   deps.stuck.note(declaration.name, pointer.stream, fault);
+  const isParked = deps.bus.parked !== undefined && deliveries >= TRIES_MAX && isLasting(fault);
   deps.logger.error(
     { processor: declaration.name, stream: pointer.stream, deliveries, err: asError(fault) },
-    'processor fault, will be tried again',
+    isParked ? 'processor fault, the work is parked' : 'processor fault, will be tried again',
   );
   // Where the bus does not hear of it, the pointer comes again by itself.
-  await work.retryAt(deps.clock.now() + pauseAfterFault(deliveries)).catch(() => {});
+  const told = isParked ? work.park(nameOf(fault)) : work.retryAt(deps.clock.now() + pauseAfterFault(deliveries));
+  await told.catch(() => {});
 };
 
 const doWork = async <Kind extends StreamKind, State, Command>(context: WorkerContext<Kind, State, Command>, work: Work): Promise<void> => {

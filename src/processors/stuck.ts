@@ -30,7 +30,8 @@ export const openStuckWork = (): StuckWork => {
   };
 };
 
-const nameOf = (fault: unknown): string => {
+/** What a fault is called without its message, which may quote what is personal. */
+export const nameOf = (fault: unknown): string => {
   if (!(fault instanceof Error)) return 'not an Error';
   return 'code' in fault ? String(fault.code) : fault.name;
 };

@@ -9,7 +9,7 @@ import { openEventLog } from '../../src/event-log/event-log.js';
 import type { Mailer } from '../../src/domain/ports/mailer.js';
 import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
 import { workerLease } from '../../src/processors/lease.js';
-import { StoreAway } from '../../src/domain/errors.js';
+import { EventUnreadable, StoreAway } from '../../src/domain/errors.js';
 import { emailStream, type EmailId } from '../../src/domain/ids.js';
 import { at, HOST, said, T0 } from '../support/email-facts.js';
 import { caller, schemaSaying, welcome } from '../support/command-world.js';
@@ -532,6 +532,43 @@ void t.test('a fault before the attempt is recorded leads to another try after a
   await world.clock.advance(1_000);
   await world.reaches(id, 'sent');
   t.equal(world.mailer.sent.length, 1);
+});
+
+void t.test('what cannot be worked on after its tries is parked where the bus keeps it; what may pass is tried on', async (t) => {
+  const place = { stream: 'email-1', revision: 0, position: 1, storedType: 'EmailQueued.v1' };
+  const cases = [
+    { fault: new EventUnreadable(place, 'damaged'), isKept: true, parked: ['8 EVENT_UNREADABLE'] },
+    { fault: new TypeError('what is personal'), isKept: true, parked: ['8 TypeError'] },
+    { fault: new StoreAway('away'), isKept: true, parked: [] },
+    { fault: new Error('disk full'), isKept: true, parked: [] },
+    { fault: new EventUnreadable(place, 'damaged'), isKept: false, parked: [] },
+  ];
+  for (const { fault, isKept, parked: expected } of cases) {
+    const world = await openProcessorWorld(t);
+    const { bus, processing } = world;
+    const parked: string[] = [];
+    let deliveries = 0;
+    const keeping = {
+      ...bus,
+      parked: isKept ? { list: async function* () {}, release: async () => false } : undefined,
+      consume: async function* (...options: Parameters<typeof bus.consume>) {
+        for await (const work of bus.consume(...options)) {
+          deliveries = work.deliveries;
+          yield { ...work, park: (reason: string) => (parked.push(`${work.deliveries} ${reason}`), work.park(reason)) };
+        }
+      },
+    };
+    const id = await world.send();
+    const eventLog = { ...processing.eventLog, load: () => Promise.reject(fault) };
+    const { stop } = world.run(deliverEmailWorker({ ...processing, bus: keeping, eventLog }));
+    await world.publish(id);
+    await until(async () => {
+      await world.clock.advance(60_000);
+      return expected.length > 0 ? parked.length > 0 : deliveries > 10;
+    }, `${fault.name} is tried`);
+    t.same(parked, expected, fault.name);
+    await stop();
+  }
 });
 
 void t.test('of two processes one sends', async (t) => {
