@@ -149,7 +149,7 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, ...p
     limiter,
     bodyChecks,
     commands: makeCommands(parts),
-    queries: makeQueries({ readModels, clock, limits, awaitOwnWrites }),
+    queries: makeQueries({ readModels, clock, limits, awaitOwnWrites, waitMs: parts.backlog.waitMs }),
     positions: {
       written: writes.newest,
       head: parts.eventLog.head,

@@ -17,6 +17,7 @@ import { relayWorker } from './processors/relay.js';
 import { sealLedgerWorker } from './processors/seal-ledger.js';
 import type { StuckWork } from './processors/stuck.js';
 import { sweepWorker } from './processors/sweep.js';
+import { readBatchEnds } from './projections/batches.js';
 import { feederOf, type Runners } from './projecting.js';
 import type { Surroundings } from './surroundings.js';
 
@@ -37,7 +38,13 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     nextTurn: turnsOfLoop(),
     inFlightMax: limits.lanes,
   };
-  const processors = makeProcessors({ ...parts, ...composedOf(parts), mayDestroy, schedule: { delaysMs: config.retryDelaysMs } });
+  const processors = makeProcessors({
+    ...parts,
+    ...composedOf(parts),
+    mayDestroy,
+    schedule: { delaysMs: config.retryDelaysMs },
+    batchEnds: readBatchEnds(parts.readModels),
+  });
   const overflow = openOverflow();
   return {
     processors: config.roles.includes('process') ? processors : [],

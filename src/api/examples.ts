@@ -189,3 +189,30 @@ export const createApiKeyExamples: Examples = {
     value: { name: 'shop backend', permissions: ['emails:send', 'emails:read'], rateLimit: 600 },
   },
 };
+
+const orderOf = (number: string) => ({ order: { ...orderVariables.order, number } });
+
+export const bulkExamples: Examples = {
+  orderConfirmations: {
+    summary: 'Two order confirmations',
+    value: {
+      templateId: 'order-confirmation',
+      batchName: 'Orders of this morning',
+      baseVariables: orderVariables,
+      recipients: [
+        { ...ada, variables: orderOf('NW-10482') },
+        { email: 'ben@example.com', variables: { customer: { firstName: 'Ben' }, ...orderOf('NW-10483') } },
+      ],
+      tags: ['order'],
+    },
+  },
+  dryRun: {
+    summary: 'What such a call would do',
+    value: {
+      templateId: 'order-confirmation',
+      baseVariables: orderVariables,
+      recipients: [ada, { email: 'not an address' }],
+      dryRun: true,
+    },
+  },
+};

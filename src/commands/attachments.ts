@@ -7,7 +7,7 @@ import { makeDocument } from './documents.js';
 import { temporaryUntil } from './attachment-storage.js';
 import { generatedName, generatedTitle, suppliedName } from './attachment-names.js';
 import { inContext } from './nested-faults.js';
-import { attachmentTooLarge, invalidAttachments, type Given } from './given-attachments.js';
+import { attachmentTooLarge, invalidAttachments, type Given, type PinnedDocument } from './given-attachments.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import type { Budget } from '../domain/budget.js';
 import type { EmailContent } from '../domain/email/events.js';
@@ -34,9 +34,14 @@ export type AttachmentCall = Readonly<{
   assetIds: readonly string[];
 }>;
 
-export type PreparedAttachments = Readonly<{ files: readonly Prepared[]; generated: Readonly<Record<OutputFormat, number>> | undefined }>;
+export type PreparedAttachments = Readonly<{
+  files: readonly Prepared[];
+  generated: Readonly<Record<OutputFormat, number>> | undefined;
+  /** What the email goes without, for it could not be made. */
+  omitted: NonNullable<EmailContent['omitted']>;
+}>;
 
-export const noAttachments: PreparedAttachments = { files: [], generated: undefined };
+export const noAttachments: PreparedAttachments = { files: [], generated: undefined, omitted: [] };
 
 const contentTypes: Readonly<Record<OutputFormat, string>> = {
   pdf: 'application/pdf',
@@ -56,6 +61,7 @@ export const prepareAttachments = async (
 ): Promise<PreparedAttachments> => {
   const files: Prepared[] = [];
   const generated = { pdf: 0, excel: 0 };
+  const omitted: { name: string; reason: string }[] = [];
   let totalSizeBytes = 0;
   const add = (file: Prepared): void => {
     totalSizeBytes += file.bytes.byteLength;
@@ -65,7 +71,7 @@ export const prepareAttachments = async (
   };
   for (const attachment of given) {
     if (attachment.kind === 'generated') {
-      for (const { file, format } of await generate(deps, caller, attachment, call)) {
+      for (const { file, format } of await unlessOmitted(attachment, omitted, () => generate(deps, caller, attachment, call))) {
         add(file);
         generated[format] += 1;
       }
@@ -74,7 +80,23 @@ export const prepareAttachments = async (
     }
   }
   for (const assetId of call.assetIds) add(await shown(deps, caller, assetId));
-  return { files, generated: generated.pdf + generated.excel === 0 ? undefined : generated };
+  return { files, generated: generated.pdf + generated.excel === 0 ? undefined : generated, omitted };
+};
+
+/** Nothing of a document that may be left out where it cannot be made, which is noted; what may be made later is no reason to leave it out. */
+const unlessOmitted = async <T>(
+  { isOptional, pinned, reference }: Generated,
+  omitted: { name: string; reason: string }[],
+  make: () => Promise<readonly T[]>,
+): Promise<readonly T[]> => {
+  if (isOptional !== true) return make();
+  try {
+    return await make();
+  } catch (fault) {
+    if (!(fault instanceof DomainError) || fault.code === 'GENERATOR_BUSY') throw fault;
+    omitted.push({ name: pinned?.name ?? reference, reason: fault.message });
+    return [];
+  }
 };
 
 type Generated = Extract<Given, { kind: 'generated' }>;
@@ -82,21 +104,11 @@ type Generated = Extract<Given, { kind: 'generated' }>;
 const generate = async (
   deps: CommandDeps,
   caller: Pick<Caller, 'teamId'>,
-  { field, reference, filename, outputFormats, variables }: Generated,
+  { field, reference, filename, outputFormats, variables, pinned }: Generated,
   call: AttachmentCall,
 ): Promise<readonly Readonly<{ file: Prepared; format: OutputFormat }>[]> => {
-  const known = await findAttachmentTemplate(deps, caller.teamId, reference);
-  if (known === undefined) {
-    throw new DomainError(
-      'ERR_ATTACH_001',
-      `${field}: there is no attachment template ${JSON.stringify(reference)}. GET /api/templates/attachment lists yours.`,
-      {
-        relatedInfo: { attachmentTemplateId: reference },
-      },
-    );
-  }
-  const { revision, name } = resolveAttachmentVersion(known.template, 'published');
-  const content = await attachmentContentAt(deps, known.id, revision);
+  const { id, revision, name } = pinned ?? (await publishedDocument(deps, caller, reference, field));
+  const content = await attachmentContentAt(deps, id, revision);
   const formats = outputFormats ?? content.schema.outputFormats;
   for (const format of formats) {
     if (content.schema.outputFormats.includes(format)) continue;
@@ -117,7 +129,7 @@ const generate = async (
       makeDocument(deps, {
         teamId: caller.teamId,
         content,
-        cacheKey: attachmentCacheKey(known.id, revision),
+        cacheKey: attachmentCacheKey(id, revision),
         ...input,
         format,
         title,
@@ -134,6 +146,27 @@ const generate = async (
     made.push({ file, format });
   }
   return made;
+};
+
+/** The revision of an attachment template that is published. Rejects with ERR_ATTACH_001; `field`: where the request names it. */
+export const publishedDocument = async (
+  deps: CommandDeps,
+  caller: Pick<Caller, 'teamId'>,
+  reference: string,
+  field: string,
+): Promise<PinnedDocument> => {
+  const known = await findAttachmentTemplate(deps, caller.teamId, reference);
+  if (known === undefined) {
+    throw new DomainError(
+      'ERR_ATTACH_001',
+      `${field}: there is no attachment template ${JSON.stringify(reference)}. GET /api/templates/attachment lists yours.`,
+      {
+        relatedInfo: { attachmentTemplateId: reference },
+      },
+    );
+  }
+  const { revision, name } = resolveAttachmentVersion(known.template, 'published');
+  return { id: known.id, name, revision };
 };
 
 const shown = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, assetId: string): Promise<Prepared> => {

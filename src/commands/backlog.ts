@@ -18,12 +18,12 @@ export type Backlog = Readonly<{
    * host is left alone before it is asked again, 0 while it takes sessions; undefined where this process does not deliver.
    */
   update: (teams: readonly TeamBacklog[], atMs: number, hostPauseMs?: number) => void;
-  /** Throws QUEUE_FULL where the team has as much waiting as it may. */
-  assertRoom: (team: string) => void;
-  /** One more of the team is accepted. */
-  accepted: (team: string) => void;
-  /** How long an email that is accepted now is likely to wait for its turn. */
-  waitMs: (team: string) => number;
+  /** Throws QUEUE_FULL where the team has as much waiting as it may, or would with so many more (default: one). */
+  assertRoom: (team: string, emails?: number) => void;
+  /** So many more of the team are accepted (default: one). */
+  accepted: (team: string, emails?: number) => void;
+  /** How long the last of so many emails (default: one) that are accepted now is likely to wait for its turn. */
+  waitMs: (team: string, emails?: number) => number;
 }>;
 
 /** How fast a rate that has become less is believed. */
@@ -67,18 +67,18 @@ export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHo
       queuedOfAll = queued;
       updatedMs = atMs;
     },
-    assertRoom: (team) => {
+    assertRoom: (team, emails = 1) => {
       const waiting = waitingOf(team);
-      if (waiting < limits.queueWaitingMax) return;
+      if (waiting + emails <= limits.queueWaitingMax) return;
       throw queueFull(waiting, limits.queueWaitingMax, { perSecond, awayMs });
     },
-    accepted: (team) => void acceptedSince.set(team, (acceptedSince.get(team) ?? 0) + 1),
-    waitMs: (team) => {
-      if (perSecond === undefined || queuedOfAll === 0) return awayMs;
+    accepted: (team, emails = 1) => void acceptedSince.set(team, (acceptedSince.get(team) ?? 0) + emails),
+    waitMs: (team, emails = 1) => {
+      if (perSecond === undefined || (queuedOfAll === 0 && emails === 1)) return awayMs;
       // Teams take turns: nobody waits for more than all, nor for more than as much of each other team as its own.
       const of = teams.get(team);
       const own = (of === undefined ? 0 : queuedOf(of)) + (acceptedSince.get(team) ?? 0);
-      const ahead = Math.min(queuedOfAll, own * teams.size);
+      const ahead = Math.min(queuedOfAll, own * teams.size) + emails - 1;
       return Math.min(awayMs + (ahead / Math.max(perSecond, RATE_MIN)) * 1_000, limits.hostAwayHoursMax * 3_600_000);
     },
   };

@@ -30,7 +30,7 @@ export const requireAddress = (text: string, field: string): string => {
   return parsed.address;
 };
 
-const invalidAddresses = (errors: readonly FieldError[]): DomainError =>
+export const invalidAddresses = (errors: readonly FieldError[]): DomainError =>
   new DomainError(
     'ERR_EMAIL_001',
     errors.length === 1
@@ -39,7 +39,7 @@ const invalidAddresses = (errors: readonly FieldError[]): DomainError =>
     { errors },
   );
 
-const invalid = (errors: readonly FieldError[]): DomainError =>
+export const invalidFields = (errors: readonly FieldError[]): DomainError =>
   new DomainError('VALIDATION_ERROR', 'The request is not valid; `errors` names each field and what would be right.', { errors });
 
 /** Throws VALIDATION_ERROR or ERR_EMAIL_001 with every fault of its kind. */
@@ -48,7 +48,7 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
   // Before anything is done for each of them.
   const count = to.length + cc.length + bcc.length;
   if (count > limits.recipientsMax) {
-    throw invalid([
+    throw invalidFields([
       { field: 'to', message: `to, cc and bcc hold ${count} recipients together; at most ${limits.recipientsMax} are allowed` },
     ]);
   }
@@ -73,14 +73,9 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
   }
   shape.push(...headerFaults(request.headers ?? {}, limits, allowsHeader));
   shape.push(...scheduleFaults(request.scheduledAt, nowMs, limits));
-  if (request.metadata !== undefined) {
-    const sizeBytes = Buffer.byteLength(JSON.stringify(request.metadata));
-    if (sizeBytes > limits.metadataSizeBytesMax) {
-      shape.push({ field: 'metadata', message: `is ${sizeBytes} bytes of JSON; at most ${limits.metadataSizeBytesMax} are allowed` });
-    }
-  }
+  shape.push(...metadataFaults(request.metadata, limits));
 
-  if (shape.length > 0) throw invalid(shape);
+  if (shape.length > 0) throw invalidFields(shape);
   if (addresses.length > 0) throw invalidAddresses(addresses);
   return {
     roles: [...to.map(() => 'to' as const), ...cc.map(() => 'cc' as const), ...bcc.map(() => 'bcc' as const)],
@@ -92,7 +87,13 @@ export const checkRequest = (request: SendEmailRequest, nowMs: number, { limits,
   };
 };
 
-const headerFaults = (
+export const metadataFaults = (metadata: Readonly<Record<string, unknown>> | undefined, limits: Limits): readonly FieldError[] => {
+  const sizeBytes = metadata === undefined ? 0 : Buffer.byteLength(JSON.stringify(metadata));
+  if (sizeBytes <= limits.metadataSizeBytesMax) return [];
+  return [{ field: 'metadata', message: `is ${sizeBytes} bytes of JSON; at most ${limits.metadataSizeBytesMax} are allowed` }];
+};
+
+export const headerFaults = (
   headers: Readonly<Record<string, string>>,
   limits: Limits,
   allowsHeader: HeaderMatcher | undefined,
@@ -123,11 +124,11 @@ const momentOf = (time: string): number =>
 /** In: a time as it was given. Out: the same as events write it. Throws VALIDATION_ERROR where nothing can be sent then. */
 export const checkSchedule = (scheduledAt: string, nowMs: number, limits: Limits): string => {
   const faults = scheduleFaults(scheduledAt, nowMs, limits);
-  if (faults.length > 0) throw invalid(faults);
+  if (faults.length > 0) throw invalidFields(faults);
   return isoTime(momentOf(scheduledAt));
 };
 
-const scheduleFaults = (scheduledAt: string | undefined, nowMs: number, limits: Limits): readonly FieldError[] => {
+export const scheduleFaults = (scheduledAt: string | undefined, nowMs: number, limits: Limits): readonly FieldError[] => {
   if (scheduledAt === undefined) return [];
   const atMs = momentOf(scheduledAt);
   if (Number.isNaN(atMs)) return [{ field: 'scheduledAt', message: 'is not a moment; give ISO 8601 such as 2030-01-31T09:00:00Z' }];

@@ -7,6 +7,7 @@ import type { Loaded } from './command-handler.js';
 import type { Answer } from './idempotency.js';
 import { joinedCalls, type JoinedCalls } from './joined-calls.js';
 import { openStateCache } from './state-cache.js';
+import type { SendBulkResponse } from '../api/bulk.js';
 import type { SendEmailResponse } from '../api/emails.js';
 import { attachmentTemplateDecider, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
 import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
@@ -62,6 +63,8 @@ export type CommandDeps = CommandPorts &
     apiKey: Load<ApiKeyState>;
     /** The send calls under way in this process that carry an Idempotency-Key, by the id of their email. */
     joinSends: JoinedCalls<Answer<SendEmailResponse>>;
+    /** The same of bulk sends. */
+    joinBulkSends: JoinedCalls<Answer<SendBulkResponse>>;
     /** How much each team has waiting. */
     backlog: Backlog;
     /** What the attachments of each team take. */
@@ -88,6 +91,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     team: states.loader({ evolve: evolveTeam, initialState: undefined }, STATES_MAX),
     apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
     joinSends: joinedCalls(),
+    joinBulkSends: joinedCalls(),
     backlog: openBacklog(ports.limits),
     attachmentClaims: openAttachmentClaims(ports.limits),
     followStates: states.follow,

@@ -64,7 +64,7 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
   const stored = hasAttachments ? await storedBytes?.() : undefined;
   // A team that is at its bound has no document made.
   if (stored !== undefined) deps.attachmentClaims.check(order.teamId, stored, 0);
-  const { files, generated } = hasAttachments
+  const { files, generated, omitted } = hasAttachments
     ? await prepareAttachments(deps, order, given, { variables, environment, assetIds, budget })
     : noAttachments;
   const claim = stored === undefined || files.length === 0 ? undefined : deps.attachmentClaims.claim(order.teamId, stored, sizeOf(files));
@@ -74,7 +74,18 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
     attachmentBytes: files.length === 0 ? undefined : keptBytes(files, dueAtMs, deps.limits),
     generated,
   });
-  return { event: acceptedEvent(order, accepted, { subject, attachments }), keyId, claim };
+  const ready = omitted.length === 0 ? { subject, attachments } : { subject, attachments, omitted: [...omitted] };
+  return { event: acceptedEvent(order, accepted, ready), keyId, claim };
+};
+
+/** Does all that making does and keeps nothing of it. Rejects with the same codes. */
+export const checkEmail = async (deps: CommandDeps, order: EmailOrder): Promise<void> => {
+  const { at, scheduledAt, company, variables, given } = order;
+  const budget = openBudget(deps.limits);
+  const compiled = await compiledTemplate(deps, order.template.id, order.template.revision);
+  const { assetIds } = renderOnce(compiled, order, budget);
+  if (given.length + assetIds.length === 0) return;
+  await prepareAttachments(deps, order, given, { variables, environment: { at: scheduledAt ?? at, company }, assetIds, budget });
 };
 
 /** Throws what rendering throws, and SUBJECT_EMPTY or BODY_EMPTY. */
@@ -126,7 +137,7 @@ const acceptedOf = (
 const acceptedEvent = (
   order: EmailOrder,
   accepted: EmailAccepted['data'],
-  ready: Pick<EmailContent, 'subject' | 'attachments'>,
+  ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted'>,
 ): EmailAccepted => {
   const content = contentOf(order, ready);
   const [event] = emailDecider.decide({ type: 'AcceptEmail', accepted, scheduledAt: order.scheduledAt, content }, undefined);
@@ -174,7 +185,7 @@ export const refuseEmpty = ({ subject, isEmpty }: CheckedEmail, attachments: num
 };
 
 /** The sealed part of the event: what was asked for, and what was made ready for it. */
-const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'attachments'>): EmailContent => {
+const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'attachments' | 'omitted'>): EmailContent => {
   const content: EmailContent = {
     from: order.from,
     recipients: [...order.recipients],
@@ -184,6 +195,7 @@ const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'att
     metadata: order.metadata,
     attachments: ready.attachments,
   };
+  if (ready.omitted !== undefined) content.omitted = ready.omitted;
   if (order.replyTo !== undefined) content.replyTo = order.replyTo;
   if (order.subject !== undefined) content.subjectOverride = order.subject;
   return content;

@@ -5,10 +5,14 @@ import type { Limits } from '../domain/limits.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import { decodeBase64, NO_BASE64 } from '../domain/base64.js';
 import { NO_NAME_LEFT, safeFilename } from '../domain/filename.js';
+import type { AttachmentTemplateId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { mediaTypeText, parseMediaType } from '../domain/message/media-type.js';
 import { nameFault } from '../shared/characters.js';
 import { hasPlaceholder } from '../domain/rendering/fill/templated-text.js';
+
+/** One revision of an attachment template. */
+export type PinnedDocument = Readonly<{ id: AttachmentTemplateId; name: string; revision: number }>;
 
 /** `filename` as it was given; `field` is its path in the request. */
 export type Given = Readonly<{ field: string }> &
@@ -19,6 +23,10 @@ export type Given = Readonly<{ field: string }> &
         filename: string | undefined;
         outputFormats: readonly OutputFormat[] | undefined;
         variables: JsonObject;
+        /** The revision of the template that is meant, whatever is published by now. */
+        pinned?: PinnedDocument;
+        /** Where it cannot be made the email goes without it. */
+        isOptional?: boolean;
       }>
     | Readonly<{ kind: 'content'; filename: string; contentType: string; contentId: string | undefined; bytes: Buffer }>
     | Readonly<{ kind: 'url'; url: string; filename: string; contentType: string | undefined; contentId: string | undefined }>

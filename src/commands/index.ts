@@ -18,7 +18,10 @@ import { cancelEmail, rescheduleEmail } from './calling-back.js';
 import type { CommandDeps } from './deps.js';
 import { deleteEmail, deleteEmails, getEmail, retryEmail } from './emails.js';
 import { retryEmails } from './retry-emails.js';
+import { dryRunBulk } from './dry-run-bulk.js';
+import { sendBulk } from './send-bulk.js';
 import { sendEmail } from './send-email.js';
+import { cancelBatch } from './cancel-batch.js';
 import {
   createTemplate,
   deleteTemplate,
@@ -36,6 +39,9 @@ import { previewTemplate } from './template-preview.js';
 const commands = {
   authenticate,
   sendEmail,
+  sendBulk,
+  dryRunBulk,
+  cancelBatch,
   getEmail,
   retryEmail,
   retryEmails,

@@ -1,5 +1,6 @@
 /** Every event of the program, and the schemas of all. */
 import { assetEventSchemas, type AssetEvent } from './asset/events.js';
+import { batchEventSchemas, type BatchEvent } from './batch/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
 import {
@@ -15,6 +16,7 @@ import { templateEventSchemas, templateSlugEventSchemas, type TemplateEvent, typ
 /** The events of each kind of stream; a kind is the part of a stream's name before the first hyphen. */
 export type StreamKinds = {
   email: EmailEvent;
+  batch: BatchEvent;
   template: TemplateEvent;
   attachmentTemplate: TemplateEvent;
   templateSlug: TemplateSlugEvent;
@@ -36,6 +38,7 @@ export type ByEventType<Kind extends StreamKind, Entry> = { readonly [Type in Ev
 
 export const eventSchemas = {
   ...emailEventSchemas,
+  ...batchEventSchemas,
   ...templateEventSchemas,
   ...templateSlugEventSchemas,
   ...assetEventSchemas,
@@ -46,7 +49,7 @@ export const eventSchemas = {
 } as const;
 
 /** After one of these nothing personal of the stream may be left. */
-export const erasingEvents: readonly EventType[] = ['EmailDeleted', 'EmailArchived', 'AssetDeleted'];
+export const erasingEvents: readonly EventType[] = ['EmailDeleted', 'EmailArchived', 'AssetDeleted', 'BatchFannedOut', 'BatchStopped'];
 
 /** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */
 export type EventMetadata = Readonly<{

@@ -5,6 +5,7 @@ declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 export type EmailId = Branded<'EmailId'>;
+export type BatchId = Branded<'BatchId'>;
 export type TeamId = Branded<'TeamId'>;
 export type TemplateId = Branded<'TemplateId'>;
 export type AttachmentTemplateId = Branded<'AttachmentTemplateId'>;
@@ -21,6 +22,7 @@ const parseUuid = (text: string): string | undefined => {
 
 /** In: a UUID in any letter case. Out: the id in lower case, or undefined where it is no UUID. */
 export const parseEmailId = (text: string): EmailId | undefined => parseUuid(text) as EmailId | undefined;
+export const parseBatchId = (text: string): BatchId | undefined => parseUuid(text) as BatchId | undefined;
 export const parseTeamId = (text: string): TeamId | undefined => parseUuid(text) as TeamId | undefined;
 export const parseTemplateId = (text: string): TemplateId | undefined => parseUuid(text) as TemplateId | undefined;
 export const parseAttachmentTemplateId = (text: string): AttachmentTemplateId | undefined =>
@@ -55,6 +57,12 @@ export const uuidV5 = (...parts: readonly string[]): string => {
  */
 export const emailIdOfFingerprint = (hmac: string): EmailId => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as EmailId;
 
+/** The same for a bulk send. */
+export const batchIdOfFingerprint = (hmac: string): BatchId => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as BatchId;
+
+/** The email of a bulk send for the recipient at that place: made again it has the same id. */
+export const emailIdInBatch = (batch: BatchId, index: number): EmailId => uuidV5('email of batch', batch, String(index)) as EmailId;
+
 /** 16 bytes as a UUID (RFC 9562) of the version in the upper four bits of `version`. */
 const customUuid = (bytes: Buffer, version: number): string => {
   bytes[6] = (bytes[6]! & 0x0f) | version;
@@ -71,6 +79,7 @@ export type StreamName = Branded<'StreamName'>;
 
 /** Stream names: `<kind>-<id>`; the part before the first hyphen is the kind. */
 export const emailStream = (id: EmailId): StreamName => `email-${id}` as StreamName;
+export const batchStream = (id: BatchId): StreamName => `batch-${id}` as StreamName;
 export const templateStream = (id: TemplateId): StreamName => `template-${id}` as StreamName;
 export const attachmentTemplateStream = (id: AttachmentTemplateId): StreamName => `attachmentTemplate-${id}` as StreamName;
 export const assetStream = (id: AssetId): StreamName => `asset-${id}` as StreamName;

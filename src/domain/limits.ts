@@ -48,6 +48,10 @@ export const defaultLimits = {
   /** How many of them one list is filtered by. */
   metadataFiltersMax: 10,
   scheduledAheadDaysMax: 365,
+  /** Of one bulk send, and the JSON of the variables of one of its recipients. */
+  bulkRecipientsMax: 1_000,
+  bulkRecipientVariablesBytesMax: 100 * 1024,
+  batchNameCharsMax: 255,
   /** Age at which the log of an email is archived and its key destroyed. */
   retentionDays: 30,
 
@@ -244,6 +248,7 @@ export const configurableLimits = [
 /** Requests per minute of one API key, by endpoint; every endpoint not named has the general limit. */
 export const rateLimits = {
   'POST /api/emails/send': 30,
+  'POST /api/emails/send/bulk': 5,
   'GET /api/emails': 300,
   'GET /api/emails/:id': 300,
   'POST /api/emails/:id/retry': 10,

@@ -6,7 +6,7 @@ import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { DomainError } from '../domain/errors.js';
 import { eventSchemas, type DomainEvent, type EventType } from '../domain/events.js';
-import { HEARTBEATS_FROM, LOSSES_FROM, RESCHEDULES_FROM, WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
+import { BULK_SENDS_FROM, HEARTBEATS_FROM, LOSSES_FROM, RESCHEDULES_FROM, WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
 
 /** The name under which each type is written now. */
 export const current: { readonly [Type in EventType]: string } = {
@@ -24,6 +24,14 @@ export const current: { readonly [Type in EventType]: string } = {
   EmailCancelled: 'EmailCancelled.v1',
   EmailDeleted: 'EmailDeleted.v1',
   EmailArchived: 'EmailArchived.v1',
+  BatchQueued: 'BatchQueued.v1',
+  BatchScheduled: 'BatchScheduled.v1',
+  BatchStarted: 'BatchStarted.v1',
+  BatchAdvanced: 'BatchAdvanced.v1',
+  BatchFannedOut: 'BatchFannedOut.v1',
+  BatchCancelled: 'BatchCancelled.v1',
+  BatchStopped: 'BatchStopped.v1',
+  BatchCompleted: 'BatchCompleted.v1',
   TemplateCreated: 'TemplateCreated.v1',
   TemplateDraftSaved: 'TemplateDraftSaved.v1',
   TemplatePublished: 'TemplatePublished.v1',
@@ -68,7 +76,20 @@ export type EventVersions = Readonly<{
 export const eventVersions: EventVersions = {
   current,
   earlier: {},
-  writtenFrom: { TemplateRestored: 2, InstanceSeen: HEARTBEATS_FROM, LossAccepted: LOSSES_FROM, EmailRescheduled: RESCHEDULES_FROM },
+  writtenFrom: {
+    TemplateRestored: 2,
+    InstanceSeen: HEARTBEATS_FROM,
+    LossAccepted: LOSSES_FROM,
+    EmailRescheduled: RESCHEDULES_FROM,
+    BatchQueued: BULK_SENDS_FROM,
+    BatchScheduled: BULK_SENDS_FROM,
+    BatchStarted: BULK_SENDS_FROM,
+    BatchAdvanced: BULK_SENDS_FROM,
+    BatchFannedOut: BULK_SENDS_FROM,
+    BatchCancelled: BULK_SENDS_FROM,
+    BatchStopped: BULK_SENDS_FROM,
+    BatchCompleted: BULK_SENDS_FROM,
+  },
 };
 
 /** Between events and their stored form, for a set of versions of which one level is written. */

@@ -24,6 +24,7 @@ import { ajvOptions, boundFormats, validationError } from './hooks/validation.js
 import { apiKeyRoutes } from './routes/api-keys.js';
 import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
 import { assetRoutes } from './routes/assets.js';
+import { bulkRoutes } from './routes/bulk.js';
 import { emailRoutes } from './routes/emails.js';
 import { queueRoutes } from './routes/queue.js';
 import { healthRoutes } from './routes/health.js';
@@ -147,6 +148,7 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
 const registerRoutes = (app: App, deps: HttpDeps): void => {
   emailRoutes(app, deps);
   queueRoutes(app, deps);
+  bulkRoutes(app, deps);
   templateRoutes(app, deps);
   templateVersionRoutes(app, deps);
   attachmentTemplateRoutes(app, deps);

@@ -28,6 +28,8 @@ export type EmailDocument = Document &
     mixed: 0 | 1;
     recipientStatuses?: string;
     summary: EmailSummary;
+    /** The id of the bulk send that it belongs to; absent where it was sent by itself. */
+    batch?: string;
     /** What its attachments take, as long as they are kept with it; absent where it has none. */
     attachmentBytes?: AttachmentBytes;
     /** Subject, addresses and names, folded for searches, line by line; absent once archived. */

@@ -9,6 +9,7 @@ import { senderDueAt } from '../domain/timers.js';
 import { countsId, dayOf, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
 import { emailTerms, emailText, withSubject } from './email-search.js';
 import { ATTACHMENT_USAGE, attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
+import { batchReference, emailOfBatchSteps } from './batches.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
 import { recipientStatusesOf } from './recipient-statuses.js';
 import { changeBacklog, type BacklogDocument, type Wait } from './backlogs.js';
@@ -29,19 +30,26 @@ type CountsDraft = {
 
 /** The backlog of the team and the counts of the day of each email; those of one that begins here are known from its first event. */
 export const relatedToEmail = (recorded: Recorded, document: Document | undefined): readonly Reference[] => {
-  const { data } = recorded.event;
+  const { event, stream } = recorded;
+  if (stream.startsWith('batch-')) return [batchReference(splitStream(stream).id)];
   // Metadata is parsed when it is asked for: of the first event alone.
-  if (recorded.revision === 0 && 'at' in data)
-    return besideEmail(recorded.metadata.teamId, data.at, 'attachmentBytes' in data && data.attachmentBytes !== undefined);
+  if (recorded.revision === 0 && (event.type === 'EmailQueued' || event.type === 'EmailScheduled')) {
+    const { at, attachmentBytes, batch } = event.data;
+    return besideEmail(recorded.metadata.teamId, at, attachmentBytes !== undefined, batch?.id);
+  }
   if (document === undefined) return [];
-  const { owner, createdAt, attachmentBytes } = document as EmailDocument;
-  return besideEmail(owner, createdAt, attachmentBytes !== undefined);
+  const { owner, createdAt, attachmentBytes, batch } = document as EmailDocument;
+  return besideEmail(owner, createdAt, attachmentBytes !== undefined, batch);
 };
 
-const besideEmail = (team: string, createdAt: string, hasAttachments: boolean): readonly Reference[] => {
-  const counts = { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) };
-  const backlog = { collection: EMAIL_BACKLOGS, id: team };
-  return hasAttachments ? [counts, backlog, { collection: ATTACHMENT_USAGE, id: team }] : [counts, backlog];
+const besideEmail = (team: string, createdAt: string, hasAttachments: boolean, batch: string | undefined): readonly Reference[] => {
+  const beside: Reference[] = [
+    { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) },
+    { collection: EMAIL_BACKLOGS, id: team },
+  ];
+  if (hasAttachments) beside.push({ collection: ATTACHMENT_USAGE, id: team });
+  if (batch !== undefined) beside.push(batchReference(batch));
+  return beside;
 };
 
 export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
@@ -51,6 +59,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
       ...countSteps(email, undefined),
       ...backlogSteps(email, undefined, emailTimerKind(email.summary)),
       ...usageSteps(email, recorded, 1),
+      ...(email.batch === undefined ? [] : emailOfBatchSteps(email.batch, undefined, email.status, email.createdAt)),
       timerStep(email, retentionMs),
       { collection: EMAILS, id: email.id, next: () => email },
     ];
@@ -59,7 +68,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     const { event } = recorded;
     if (document === undefined) return [];
     const email = document as EmailDraft;
-    const [cell, timer, dueAt] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt];
+    const [cell, timer, dueAt, status] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt, email.status];
     email.summary = advanceSummary(email.summary, event);
     email.status = email.summary.status;
     setRecipientStatuses(email);
@@ -68,6 +77,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     if (isErased) removeErased(email, event.type);
     const steps = countSteps(email, cell);
     for (const step of freed) steps.push(step);
+    if (email.batch !== undefined) for (const step of emailOfBatchSteps(email.batch, status, email.status, event.data.at)) steps.push(step);
     // The day of the archive is fixed from the start, unless the email is deleted; every other timer is set anew.
     const now = emailTimerKind(email.summary);
     setSender(email, now, recorded);
@@ -121,6 +131,7 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
     summary: summary as Draft<EmailSummary>,
     team: teamId,
   };
+  if (event.data.batch !== undefined) email.batch = event.data.batch.id;
   if (event.data.attachmentBytes !== undefined) email.attachmentBytes = event.data.attachmentBytes;
   if (envelope !== undefined) {
     email.subject = envelope.subject;

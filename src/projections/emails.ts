@@ -3,6 +3,7 @@ import { failedRecipientsOf } from '../domain/email/summary.js';
 import { attachmentUsageSpec } from './attachment-usage.js';
 import { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
 import { emailHandlers, relatedToEmail } from './email-fold.js';
+import { batchesSpec, batchHandlers, batchTimersSpec } from './batches.js';
 import { declareProjection, type Projection } from './projection.js';
 import { backlogsSpec } from './backlogs.js';
 import { timersSpec } from './timers.js';
@@ -25,6 +26,8 @@ export const emailsProjection = (retentionMs: number): Projection =>
       timersSpec(EMAIL_TIMERS),
       backlogsSpec(EMAIL_BACKLOGS),
       attachmentUsageSpec,
+      batchTimersSpec,
+      batchesSpec,
       {
         name: EMAILS,
         version: 6,
@@ -41,10 +44,10 @@ export const emailsProjection = (retentionMs: number): Projection =>
       },
     ],
     main: EMAILS,
-    kinds: ['email'],
+    kinds: ['email', 'batch'],
     decrypts: ['EmailQueued', 'EmailScheduled', 'EmailRescheduled'],
     related: relatedToEmail,
-    on: emailHandlers(retentionMs),
+    on: { ...emailHandlers(retentionMs), ...batchHandlers },
   });
 
 export const emailListItem = ({ id, status, templateId, templateName, subject, createdAt, summary }: EmailDocument): EmailListing => ({

@@ -8,6 +8,7 @@ import { DAY_MS } from '../domain/time.js';
 import type { EmailFilter, Listed, Paging, Queries, SearchFilter, TemplateFilter } from './query-types.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
 import { ATTACHMENT_USAGE, storedBytesAt, type AttachmentUsageDocument } from './attachment-usage.js';
+import { BATCHES, batchListing, type BatchDocument, type BatchListing } from './batches.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
 import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
@@ -22,28 +23,22 @@ export type QueryDeps = Readonly<{
   clock: Clock;
   limits: Limits;
   awaitOwnWrites: Queries['awaitOwnWrites'];
+  /** How long so many emails of a team that are still open are likely to take; nothing where absent. */
+  waitMs?: (teamId: TeamId, emails: number) => number;
 }>;
 
 export const makeQueries = (deps: QueryDeps): Queries => ({
-  listEmails: async (teamId, given, paging) => {
-    const filter = asStored(given);
-    return readPage<EmailDocument, ReturnType<typeof emailListItem>>(
-      deps.readModels,
-      {
-        collection: EMAILS,
-        ...(await filtersInOrder(deps, teamId, filter)),
-        search: filter.search,
-        terms: termsOf(filter),
-        searchTotalMax: deps.limits.searchTotalMax,
-        sortField: 'createdAt',
-        total: () => (filter.recipientStatus === undefined ? totalEmails : totalOfRecipients)(deps, teamId, filter),
-      },
-      paging,
-      emailListItem,
-    );
-  },
+  listEmails: (teamId, filter, paging) => listEmails(deps, teamId, filter, paging),
   emailIds: (teamId, given, limit) => emailIds(deps, teamId, asStored(given), limit),
   emailsToRetry: (teamId, given, cursor) => emailsToRetry(deps.readModels, whereOf(teamId, inUtc(given)), cursor),
+  listBatches: (teamId, paging) => {
+    const list = { ...allOf(deps, BATCHES, teamId), sortField: 'createdAt' };
+    return readPage<BatchDocument, BatchListing>(deps.readModels, list, paging, (batch) => batchListing(batch, deps));
+  },
+  batch: async (teamId, id) => {
+    const batch = (await deps.readModels.get(BATCHES, id)) as BatchDocument | undefined;
+    return batch?.team === teamId ? batchListing(batch, deps) : undefined;
+  },
   listTemplates: (teamId, filter, paging) =>
     readPage<TemplateDocument, Listed<TemplateDocument['item']>>(
       deps.readModels,
@@ -80,6 +75,24 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
   awaitOwnWrites: deps.awaitOwnWrites,
 });
+
+const listEmails = async (deps: QueryDeps, teamId: TeamId, given: EmailFilter, paging: Paging): ReturnType<Queries['listEmails']> => {
+  const filter = asStored(given);
+  return readPage<EmailDocument, ReturnType<typeof emailListItem>>(
+    deps.readModels,
+    {
+      collection: EMAILS,
+      ...(await filtersInOrder(deps, teamId, filter)),
+      search: filter.search,
+      terms: termsOf(filter),
+      searchTotalMax: deps.limits.searchTotalMax,
+      sortField: 'createdAt',
+      total: () => (filter.recipientStatus === undefined ? totalEmails : totalOfRecipients)(deps, teamId, filter),
+    },
+    paging,
+    emailListItem,
+  );
+};
 
 const emailIds = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter, limit: number): ReturnType<Queries['emailIds']> => {
   const found = await deps.readModels.find(EMAILS, {

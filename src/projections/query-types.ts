@@ -1,5 +1,6 @@
 /** Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here. */
-import type { EmailId, TeamId } from '../domain/ids.js';
+import type { BatchListing } from './batches.js';
+import type { BatchId, EmailId, TeamId } from '../domain/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
 import type { ApiKeyListing } from '../domain/api-key/state.js';
 import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
@@ -67,6 +68,10 @@ export type Queries = Readonly<{
   emailIds: (teamId: TeamId, filter: EmailFilter, limit: number) => Promise<readonly EmailId[]>;
   /** Looks at a bounded number of emails, the oldest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
   emailsToRetry: (teamId: TeamId, filter: RetryFilter, cursor: string | undefined) => Promise<ToRetry>;
+  /** Newest first. */
+  listBatches: (teamId: TeamId, paging: Paging) => Promise<Page<BatchListing>>;
+  /** undefined where the team has no such bulk send. */
+  batch: (teamId: TeamId, id: BatchId) => Promise<BatchListing | undefined>;
   listTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<TemplateListing>>>;
   listAttachmentTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<AttachmentTemplateListing>>>;
   listAssets: (teamId: TeamId, filter: SearchFilter, paging: Paging) => Promise<Page<AssetListing>>;

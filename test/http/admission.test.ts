@@ -7,6 +7,7 @@ import { addressBucket } from '../../src/http/hooks/rate-policy.js';
 import type { App } from '../../src/http/context.js';
 import {
   ASSET,
+  BATCH,
   bearer,
   EMAIL,
   fakeMailbox,
@@ -31,7 +32,7 @@ const requestTo = (route: RegisteredRoute, token?: string, mine = true): InjectO
   const [example] = Object.values(route.examples ?? {});
   return {
     method: route.method as 'GET',
-    url: route.path.replace(':id', idsOf(route.path, mine)),
+    url: route.path.replace(':batchId', mine ? BATCH : EMAIL).replace(':id', idsOf(route.path, mine)),
     headers: { ...(token === undefined ? {} : bearer(token)), ...(route.takesBody ? { 'content-type': 'application/json' } : {}) },
     ...(route.takesBody ? { payload: JSON.stringify(example?.value) } : {}),
   };
@@ -59,7 +60,7 @@ void t.test('every route with a key: 401 without, 403 without the permission, 40
     const fine = await app.inject(requestTo(route, 'unlimited'));
     t.ok(fine.statusCode === 200 || fine.statusCode === 201, `${name}: ${fine.statusCode} ${fine.body.slice(0, 200)}`);
     calls.length = 0;
-    if (!route.path.includes(':id')) continue;
+    if (!/:(id|batchId)/.test(route.path)) continue;
     const others = await codeOf(app, requestTo(route, 'unlimited', false));
     const strangers = await codeOf(app, requestTo(route, 'stranger'));
     if (!route.path.startsWith('/api/templates')) t.same(others, [404, route.unknownId], `${name}: an id of another team`);

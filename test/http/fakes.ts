@@ -8,7 +8,7 @@ import { permissions as allPermissions } from '../../src/domain/api-key/permissi
 import type { EmailListItem, EmailRecord } from '../../src/api/emails.js';
 import type { PageMeta } from '../../src/api/common.js';
 import { DomainError } from '../../src/domain/errors.js';
-import { assertDefined, parseApiKeyId, parseAssetId, parseEmailId, parseTeamId } from '../../src/domain/ids.js';
+import { assertDefined, parseApiKeyId, parseAssetId, parseBatchId, parseEmailId, parseTeamId } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
@@ -30,6 +30,7 @@ export const TEAM = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111
 export const OTHER_TEAM = assertDefined(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team');
 export const EMAIL = assertDefined(parseEmailId('33333333-3333-4333-8333-333333333333'), 'email');
 export const OTHERS_EMAIL = assertDefined(parseEmailId('44444444-4444-4444-8444-444444444444'), 'email');
+export const BATCH = assertDefined(parseBatchId('55555555-5555-4555-8555-555555555555'), 'batch');
 export const TEMPLATE_ID = '55555555-5555-4555-8555-555555555555';
 export const ASSET = assertDefined(parseAssetId('77777777-7777-4777-8777-777777777777'), 'asset');
 export const OTHERS_ASSET = assertDefined(parseAssetId('88888888-8888-4888-8888-888888888888'), 'asset');
@@ -223,6 +224,65 @@ export type Fakes = Readonly<{
   checkedApart: readonly BodyToCheck[];
 }>;
 
+const bulkAnswer = {
+  batchId: BATCH,
+  totalEmails: 2,
+  status: 'queued' as const,
+  message: '2 emails are queued.',
+  createdAt: NOW,
+  estimatedCompletionAt: NOW,
+  warnings: [],
+};
+const dryRunAnswer = {
+  valid: true,
+  totalEmails: 2,
+  totalQuotaCost: 2,
+  costBreakdown: { emails: 2, attachments: 0 },
+  quotaStatus: {
+    emailQuota: { used: 0, limit: null, remaining: null },
+    attachmentQuota: { used: 0, limit: null, remaining: null },
+  },
+  recipientValidation: { totalRecipients: 2, validEmails: 2, invalidEmails: 0, duplicateEmails: 0, failing: [] },
+  templateValidation: { templateFound: true, templateType: 'email', requiredVariables: [], missingVariables: [] },
+  warnings: [],
+};
+const batchListing = {
+  batchId: BATCH,
+  batchName: null,
+  status: 'processing' as const,
+  templateId: TEMPLATE_ID,
+  emailTemplateName: 'Welcome',
+  priority: 'low' as const,
+  totalEmails: 2,
+  queued: 1,
+  processing: 0,
+  sent: 1,
+  delivered: 0,
+  failed: 0,
+  bounced: 0,
+  cancelled: 0,
+  skipped: 0,
+  duplicates: 0,
+  progress: 50,
+  createdAt: NOW,
+  scheduledAt: null,
+  queuedAt: NOW,
+  startedAt: NOW,
+  completedAt: null,
+  cancelledAt: null,
+  estimatedCompletionAt: NOW,
+};
+const cancelAnswer = {
+  batchId: BATCH,
+  status: 'cancelled' as const,
+  message: '1 email will not leave.',
+  totalEmails: 2,
+  sent: 1,
+  cancelled: 1,
+  failed: 0,
+  processing: 0,
+};
+
 const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
   const did = async <T>(name: string, args: readonly unknown[], answer: T): Promise<T> => {
     calls.push([name, ...args]);
@@ -231,7 +291,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
   };
   const owned = async <T>(
     known: boolean,
-    code: 'EMAIL_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'API_KEY_UNKNOWN' | 'ASSET_NOT_FOUND',
+    code: 'EMAIL_NOT_FOUND' | 'BATCH_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'API_KEY_UNKNOWN' | 'ASSET_NOT_FOUND',
     answer: () => Promise<T>,
   ): Promise<T> => {
     if (!known) throw new DomainError(code, 'unknown');
@@ -248,6 +308,13 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     },
     sendEmail: async (caller, request, idempotency) =>
       did('sendEmail', [caller, request, idempotency], { body: sendResponse, replayed: idempotency?.key === 'seen' }),
+    sendBulk: async (caller, request, idempotency) =>
+      did('sendBulk', [caller, request, idempotency], { body: bulkAnswer, replayed: idempotency?.key === 'seen' }),
+    dryRunBulk: async (caller, request) => did('dryRunBulk', [caller, request], dryRunAnswer),
+    cancelBatch: (caller, id, idempotency) =>
+      owned(caller.teamId === TEAM && id === BATCH, 'BATCH_NOT_FOUND', () =>
+        did('cancelBatch', [caller, id, idempotency], { body: cancelAnswer, replayed: idempotency?.key === 'seen' }),
+      ),
     getEmail: (caller, id) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () => did('getEmail', [caller, id], emailRecord)),
     retryEmail: (caller, id, idempotency) =>
@@ -431,6 +498,15 @@ const fakeQueries = (calls: Call[]): Queries => ({
     calls.push(['emailsToRetry', teamId, filter, cursor]);
     if (cursor === 'nonsense') throw new DomainError('INVALID_CURSOR', 'not a cursor');
     return { ids: [EMAIL], held: [], nextCursor: cursor === undefined ? 'next' : null };
+  },
+  listBatches: async (teamId, paging) => {
+    calls.push(['listBatches', teamId, paging]);
+    if (paging.cursor === 'nonsense') throw new DomainError('INVALID_CURSOR', 'not a cursor');
+    return { data: [batchListing], meta };
+  },
+  batch: async (teamId, id) => {
+    calls.push(['batch', teamId, id]);
+    return teamId === TEAM && id === BATCH ? batchListing : undefined;
   },
   listTemplates: async (teamId, filter, paging) => {
     calls.push(['listTemplates', teamId, filter, paging]);

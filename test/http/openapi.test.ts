@@ -7,7 +7,7 @@ import { statusOf } from '../../src/http/errors.js';
 import { openApiDocument, routesOf } from '../../src/http/server.js';
 import { sampleTemplates } from '../../src/samples/index.js';
 import { sendExamples } from '../../src/api/examples.js';
-import { ASSET, bearer, EMAIL, fakeMailbox, fakeServer, KEY_ID } from './fakes.js';
+import { ASSET, BATCH, bearer, EMAIL, fakeMailbox, fakeServer, KEY_ID } from './fakes.js';
 
 const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
@@ -54,7 +54,7 @@ void t.test('the document', async (t) => {
       'GET /mailbox/messages/{id}/html',
     ]);
     const registered = routesOf(app)
-      .map(({ method, path }) => `${method} ${path.replace(/:([a-z]+)/g, '{$1}')}`)
+      .map(({ method, path }) => `${method} ${path.replace(/:([a-zA-Z]+)/g, '{$1}')}`)
       .filter((name) => !name.includes('/docs') && !pages.has(name));
     t.same(described.sort(), registered.sort());
   });
@@ -76,7 +76,7 @@ void t.test('the document', async (t) => {
   void t.test('every operation says what it needs, what it is called, and how it fails', async (t) => {
     const ids = new Set<Json | undefined>();
     for (const route of routesOf(app)) {
-      const path = route.path.replace(/:([a-z]+)/g, '{$1}');
+      const path = route.path.replace(/:([a-zA-Z]+)/g, '{$1}');
       const operation = object(object(object(document['paths'])[path])[route.method.toLowerCase()]);
       if (operation['operationId'] === undefined) continue;
       const name = `${route.method} ${path}`;
@@ -121,6 +121,7 @@ const namedCodes = (document: JsonObject, operation: JsonObject): ReadonlyMap<st
 const urlOf = (path: string): string =>
   path
     .replace(':version', '1')
+    .replace(':batchId', BATCH)
     .replace(
       ':id',
       path.startsWith('/api/emails')
@@ -138,7 +139,7 @@ void t.test('every operation names its codes, each with its status, and every co
   const document = openApiDocument(app);
   const seen = new Set<string>();
   for (const route of routesOf(app)) {
-    const operation = object(object(object(document['paths'])[route.path.replace(/:([a-z]+)/g, '{$1}')])[route.method.toLowerCase()]);
+    const operation = object(object(object(document['paths'])[route.path.replace(/:([a-zA-Z]+)/g, '{$1}')])[route.method.toLowerCase()]);
     if (operation['operationId'] === undefined) continue;
     const name = `${route.method} ${route.path}`;
     const named = namedCodes(document, operation);

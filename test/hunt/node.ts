@@ -13,6 +13,7 @@ import type { OutboundHttp } from '../../src/domain/ports/outbound-http.js';
 import type { ProcessorDeps } from '../../src/processors/deps.js';
 import { dueWorkWorker } from '../../src/processors/due-work.js';
 import { eraseWorker } from '../../src/processors/erase.js';
+import { readBatchEnds } from '../../src/projections/batches.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { underLease, workerLease, type LeaseDeps } from '../../src/processors/lease.js';
 import { openOverflow } from '../../src/processors/overflow.js';
@@ -140,6 +141,7 @@ export const openNode = (world: World, name: string): Node => {
       logger: silent,
       mailer: plant.mailer(world.sink.mailerOf(network, worker)),
       schedule: { delaysMs: [60_000, 300_000] },
+      batchEnds: readBatchEnds(readModels),
     });
     const overflow = openOverflow();
     supervisor.start([

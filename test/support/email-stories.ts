@@ -20,7 +20,15 @@ const kinds = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.constantFrom<EmailCommand['type']>('CancelEmail', 'DeleteEmail', 'ArchiveEmail', 'AcceptEmail', 'LoseContent'),
+    arbitrary: fc.constantFrom<EmailCommand['type']>(
+      'CancelEmail',
+      'DeleteEmail',
+      'ArchiveEmail',
+      'AcceptEmail',
+      'LoseContent',
+      'RefuseEmail',
+      'WithdrawEmail',
+    ),
   },
 );
 const step: fc.Arbitrary<Step> = fc.record({
@@ -68,6 +76,10 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
       return { type: kind, attempt, at: at(now), reason: flag ? 'rendering' : 'content-lost', text: 'in words' };
     case 'LoseContent':
       return { type: kind, at: at(now), text: 'in words' };
+    case 'RefuseEmail':
+      return { type: kind, at: at(now), text: 'in words' };
+    case 'WithdrawEmail':
+      return { type: kind, at: at(now), cancelledAt: at(now - (older ? 300 : 0)) };
     case 'RescheduleEmail':
       return {
         type: kind,

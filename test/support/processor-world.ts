@@ -11,11 +11,13 @@ import { DELIVER_EMAIL, deliverEmail, type DeliveryDeps } from '../../src/proces
 import type { Processor } from '../../src/processors/declaration.js';
 import type { ProcessorDeps } from '../../src/processors/deps.js';
 import { dueWorkWorker } from '../../src/processors/due-work.js';
+import type { FanOutDeps } from '../../src/processors/fan-out-batch.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { openOverflow } from '../../src/processors/overflow.js';
 import { codec, type Codec } from '../../src/event-log/codec.js';
 import { openStuckWork } from '../../src/processors/stuck.js';
 import { relayWorker } from '../../src/processors/relay.js';
+import { readBatchEnds } from '../../src/projections/batches.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeRunner } from '../../src/projections/runner.js';
 import { HOST, said, type Result } from './email-facts.js';
@@ -82,7 +84,7 @@ export const until = async (holds: () => boolean | Promise<boolean>, what: strin
 };
 
 /** What the processors of the program are made of. */
-export type Processing = ProcessorDeps & DeliveryDeps & Readonly<{ awayMs: undefined; codec: Codec }>;
+export type Processing = ProcessorDeps & DeliveryDeps & Pick<FanOutDeps, 'batchEnds'> & Readonly<{ awayMs: undefined; codec: Codec }>;
 
 export const deliverEmailWorker = (deps: Processing): Worker => deliverEmail(deps).worker(deps);
 
@@ -164,6 +166,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     mayDestroy: options.mayDestroy ?? (() => true),
     awayMs: undefined,
     codec,
+    batchEnds: readBatchEnds(readModels),
     cutOff: cutOff.signal,
   };
   const point = (id: EmailId, position = 0): Pointer => ({ id: `email-${id}@${position}`, stream: emailStream(id), priority: 'normal' });

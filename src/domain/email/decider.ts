@@ -19,6 +19,10 @@ export type EmailCommand =
   /** `subject`: as rendered for that time. `temporaryUntil`: how long that time wants the temporary attachments to be kept. */
   | Readonly<{ type: 'RescheduleEmail'; at: string; scheduledAt: string; subject: string; temporaryUntil: string }>
   | Readonly<{ type: 'ReleaseEmail'; at: string }>
+  /** It cannot be rendered, and no attempt was made. */
+  | Readonly<{ type: 'RefuseEmail'; at: string; text: string }>
+  /** The bulk send that it belongs to was cancelled at that moment: where it has not left it does not leave. */
+  | Readonly<{ type: 'WithdrawEmail'; at: string; cancelledAt: string }>
   | Readonly<{
       type: 'AttemptDelivery';
       at: string;
@@ -71,6 +75,12 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return email.status === 'scheduled' && email.scheduledAt !== null && email.scheduledAt <= command.at
         ? [{ type: 'EmailReleased', data: { at: command.at, priority: email.accepted.priority } }]
         : none;
+    case 'RefuseEmail':
+      return email.status === 'queued' && email.attempts.length === 0
+        ? giveUp({ ...command, attempt: 0, reason: 'rendering' }, email)
+        : none;
+    case 'WithdrawEmail':
+      return withdraw(command, email);
     case 'AttemptDelivery':
       return attempt(command, email);
     case 'RecordOutcome':
@@ -115,6 +125,14 @@ const attempt = (command: Of<'AttemptDelivery'>, email: Email): readonly EmailEv
   }
   const { at, host, worker, deadlineAt } = command;
   return [{ type: 'DeliveryAttempted', data: { attempt: email.attempts.length + 1, at, host, worker, deadlineAt } }];
+};
+
+/** One that was retried since by hand is on its way again by the will of its sender. */
+const withdraw = ({ at, cancelledAt }: Of<'WithdrawEmail'>, email: Email): readonly EmailEvent[] => {
+  const hasLeft = (email.status !== 'queued' && email.status !== 'scheduled') || someGotThrough(email);
+  const isRetried = email.retries.some((retry) => retry.at > cancelledAt);
+  if (hasLeft || isRetried || email.deletedAt !== null) return none;
+  return [{ type: 'EmailCancelled', data: { at } }];
 };
 
 const push = ({ at }: Of<'PushEmail'>, email: Email): readonly EmailEvent[] => {

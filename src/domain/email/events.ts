@@ -75,6 +75,8 @@ const Content = Type.Object({
       file: text,
     }),
   ),
+  /** Documents that it goes without, for they could not be made; absent where there is none. */
+  omitted: optional(Type.Array(Type.Object({ name: text, reason: text }))),
 });
 export type EmailContent = Static<typeof Content>;
 export type AttachmentBytes = NonNullable<Static<typeof accepted.attachmentBytes>>;

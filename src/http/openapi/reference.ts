@@ -8,6 +8,7 @@ import { completeDocument, type DescribedRoute } from './document.js';
 
 const tags = [
   { name: 'Emails', description: 'Send, read, retry and delete.' },
+  { name: 'Bulk', description: 'Send to many, try it first, follow it, cancel it.' },
   { name: 'Templates', description: 'What emails are rendered from.' },
   { name: 'Attachment templates', description: 'What PDF files and workbooks are made from.' },
   { name: 'Assets', description: 'The gallery: pictures and files that templates and attachments name.' },

@@ -1,0 +1,187 @@
+/** What calls on bulk sends carry, and what they answer. */
+import { Type, type Static } from '@sinclair/typebox';
+import { outputFormats } from '../domain/attachment-template/schema.js';
+import { batchStatuses } from '../domain/batch/state.js';
+import { defaultLimits as limits } from '../domain/limits.js';
+import { priorities } from '../domain/ports/bus.js';
+import { nullable } from '../domain/schema.js';
+import { closed, enumOf, RecipientSchema, Time } from './common.js';
+import { SendEmailRequestSchema } from './emails.js';
+
+const values = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
+const reference = Type.String({
+  minLength: 1,
+  maxLength: limits.templateSlugCharsMax,
+  description: 'UUID, `atpl_` short id or slug of an attachment template',
+});
+const formats = Type.Array(enumOf(outputFormats), {
+  minItems: 1,
+  maxItems: 2,
+  uniqueItems: true,
+  description: 'Both formats give two files; default: those of the template',
+});
+const filename = Type.String({ minLength: 1, maxLength: limits.filenameCharsMax, description: 'Without extension; may hold `{{…}}`' });
+
+const OverrideSchema = Type.Object(
+  {
+    attachmentTemplateId: reference,
+    variables: Type.Optional(values('Over those of the attachment and of the recipient')),
+    filename: Type.Optional(filename),
+    outputFormats: Type.Optional(formats),
+    skip: Type.Optional(Type.Boolean({ description: 'This recipient does not get it' })),
+  },
+  { ...closed, description: 'What is else for this recipient in the attachment of that template' },
+);
+
+const BulkRecipientSchema = Type.Object(
+  {
+    email: RecipientSchema.properties.email,
+    name: RecipientSchema.properties.name,
+    variables: Type.Optional(values('Over `baseVariables`; at most 100 KB of JSON')),
+    attachmentOverrides: Type.Optional(Type.Array(OverrideSchema, { maxItems: limits.attachmentsMax })),
+  },
+  closed,
+);
+export type BulkRecipient = Static<typeof BulkRecipientSchema>;
+
+const BulkAttachmentSchema = Type.Object(
+  {
+    attachmentTemplateId: reference,
+    filename: Type.Optional(filename),
+    baseVariables: Type.Optional(values('The same for all recipients, over the variables of the email')),
+    recipientVariableFields: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+        maxItems: limits.templateVariablesMax,
+        uniqueItems: true,
+        description: 'Names that are taken from the variables of each recipient, over `baseVariables`',
+      }),
+    ),
+    outputFormats: Type.Optional(formats),
+    required: Type.Optional(
+      Type.Boolean({ description: 'Default true: where it cannot be made the email of that recipient fails. False: it goes without it' }),
+    ),
+  },
+  closed,
+);
+export type BulkAttachment = Static<typeof BulkAttachmentSchema>;
+
+const { templateId, version, from, replyTo, headers, tags, metadata, scheduledAt } = SendEmailRequestSchema.properties;
+
+export const SendBulkRequestSchema = Type.Object(
+  {
+    templateId,
+    version,
+    from,
+    recipients: Type.Array(BulkRecipientSchema, { minItems: 1, maxItems: limits.bulkRecipientsMax }),
+    baseVariables: Type.Optional(values('The same for all recipients')),
+    attachments: Type.Optional(
+      Type.Array(BulkAttachmentSchema, { maxItems: limits.attachmentsMax, description: 'Made for each recipient' }),
+    ),
+    replyTo,
+    priority: Type.Optional(enumOf(priorities, 'Default `low`')),
+    headers,
+    tags,
+    metadata,
+    batchName: Type.Optional(
+      Type.String({ minLength: 1, maxLength: limits.batchNameCharsMax, description: 'Shown in lists; kept as it is' }),
+    ),
+    dryRun: Type.Optional(Type.Boolean({ description: 'True: everything is checked and nothing is sent' })),
+    scheduledAt,
+  },
+  closed,
+);
+export type SendBulkRequest = Static<typeof SendBulkRequestSchema>;
+
+export const SendBulkResponseSchema = Type.Object(
+  {
+    batchId: Type.String({ format: 'uuid' }),
+    totalEmails: Type.Integer({ description: 'One for each recipient that is not left out' }),
+    status: enumOf(['queued', 'scheduled'] as const),
+    message: Type.String(),
+    createdAt: Time,
+    estimatedCompletionAt: Time,
+    warnings: Type.Array(Type.String(), { description: 'Recipients that are left out, by their place in the call' }),
+  },
+  closed,
+);
+export type SendBulkResponse = Static<typeof SendBulkResponseSchema>;
+
+const quota = Type.Object({ used: Type.Integer(), limit: nullable(Type.Integer()), remaining: nullable(Type.Integer()) }, closed);
+
+export const DryRunResponseSchema = Type.Object(
+  {
+    valid: Type.Boolean({ description: 'The call would be accepted, and no recipient fails' }),
+    totalEmails: Type.Integer(),
+    totalQuotaCost: Type.Integer(),
+    costBreakdown: Type.Object({ emails: Type.Integer(), attachments: Type.Integer() }, closed),
+    quotaStatus: Type.Object({ emailQuota: quota, attachmentQuota: quota }, closed),
+    recipientValidation: Type.Object(
+      {
+        totalRecipients: Type.Integer(),
+        validEmails: Type.Integer(),
+        invalidEmails: Type.Integer(),
+        duplicateEmails: Type.Integer(),
+        failing: Type.Array(Type.Integer(), { description: 'Places of the recipients whose email would fail' }),
+      },
+      closed,
+    ),
+    templateValidation: Type.Object(
+      {
+        templateFound: Type.Boolean(),
+        templateType: Type.String(),
+        requiredVariables: Type.Array(Type.String()),
+        missingVariables: Type.Array(Type.String(), { description: 'Required variables that some recipient has not' }),
+      },
+      closed,
+    ),
+    warnings: Type.Array(Type.String()),
+  },
+  closed,
+);
+export type DryRunResponse = Static<typeof DryRunResponseSchema>;
+
+export const BatchStatusSchema = Type.Object(
+  {
+    batchId: Type.String({ format: 'uuid' }),
+    batchName: nullable(Type.String()),
+    status: enumOf(batchStatuses),
+    templateId: Type.String({ format: 'uuid' }),
+    emailTemplateName: Type.String(),
+    priority: enumOf(priorities),
+    totalEmails: Type.Integer({ description: '`queued`, `processing`, `sent`, `failed` and `cancelled` add up to it' }),
+    queued: Type.Integer(),
+    processing: Type.Integer(),
+    sent: Type.Integer({ description: 'Left, whatever was heard of them since' }),
+    delivered: Type.Integer({ description: 'Of those sent' }),
+    failed: Type.Integer({ description: 'Did not get through' }),
+    bounced: Type.Integer({ description: 'Of those failed' }),
+    cancelled: Type.Integer(),
+    skipped: Type.Integer({ description: 'Recipients of the call that were left out for their address' }),
+    duplicates: Type.Integer({ description: 'Recipients of the call that were left out for they stood there before' }),
+    progress: Type.Integer({ description: 'Percent of the emails that have come to an end' }),
+    createdAt: Time,
+    scheduledAt: nullable(Time),
+    queuedAt: nullable(Type.String({ format: 'date-time', description: 'null while it is scheduled' })),
+    startedAt: nullable(Time),
+    completedAt: nullable(Time),
+    cancelledAt: nullable(Time),
+    estimatedCompletionAt: nullable(Type.String({ format: 'date-time', description: 'null once it has ended' })),
+  },
+  closed,
+);
+export type BatchStatusRecord = Static<typeof BatchStatusSchema>;
+
+export const CancelBatchResponseSchema = Type.Object(
+  {
+    batchId: Type.String({ format: 'uuid' }),
+    status: Type.Literal('cancelled'),
+    message: Type.String(),
+    totalEmails: Type.Integer({ description: '`sent`, `failed`, `cancelled` and `processing` add up to it' }),
+    sent: Type.Integer(),
+    cancelled: Type.Integer(),
+    failed: Type.Integer(),
+    processing: Type.Integer({ description: 'In their SMTP dialogue at that moment: they may leave' }),
+  },
+  closed,
+);
+export type CancelBatchResponse = Static<typeof CancelBatchResponseSchema>;

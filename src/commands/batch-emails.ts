@@ -1,0 +1,136 @@
+/** The emails of a bulk send: what each is made of, and the making of a part of them. */
+import type { CommandDeps } from './deps.js';
+import { makeEmail, unrenderedEmail, type EmailOrder, type MadeEmail } from './email-making.js';
+import type { Given } from './given-attachments.js';
+import type { BatchContent, BatchRecipient } from '../domain/batch/events.js';
+import { releaseAtOf, type Batch } from '../domain/batch/state.js';
+import { emailDecider } from '../domain/email/decider.js';
+import type { EmailEvent } from '../domain/email/events.js';
+import { AppendUnknown, DomainError, KeyMissing, WrongExpectedRevision } from '../domain/errors.js';
+import {
+  assertDefined,
+  batchStream,
+  emailIdInBatch,
+  emailStream,
+  parseAttachmentTemplateId,
+  parseTemplateId,
+  type BatchId,
+  type TeamId,
+} from '../domain/ids.js';
+import type { JsonObject } from '../domain/json.js';
+import type { Company } from '../domain/ports/renderer.js';
+import { startOf, type Cause } from '../event-log/event-log.js';
+
+/** A bulk send whose emails can be made. */
+export type OpenBatch = Readonly<{
+  id: BatchId;
+  teamId: TeamId;
+  batch: Pick<Batch, 'accepted' | 'scheduledAt'>;
+  content: BatchContent;
+}>;
+
+/** Rejects with KeyMissing where its content cannot be read though nothing says that it is destroyed. */
+export const openBatch = (id: BatchId, teamId: TeamId, batch: Batch): OpenBatch => {
+  if (batch.content === undefined) throw new KeyMissing(batchStream(id));
+  return { id, teamId, batch, content: batch.content };
+};
+
+/** What the email for the recipient at that place is made of. It depends on nothing but the batch, so that made again it is the same. */
+export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number): EmailOrder => {
+  const { accepted } = batch;
+  const recipient = assertDefined(content.recipients[index], 'recipient of the batch');
+  return {
+    id: emailIdInBatch(id, index),
+    teamId,
+    at: releaseAtOf(batch),
+    scheduledAt: undefined,
+    template: {
+      id: assertDefined(parseTemplateId(accepted.templateId), 'template id'),
+      name: accepted.templateName,
+      revision: accepted.templateRevision,
+      version: accepted.templateVersion,
+    },
+    company: accepted.company as Company,
+    from: content.from,
+    roles: ['to'],
+    recipients: [recipient.name === undefined ? { email: recipient.email } : { email: recipient.email, name: recipient.name }],
+    replyTo: content.replyTo,
+    headers: content.headers,
+    subject: undefined,
+    variables: { ...content.baseVariables, ...recipient.variables } as JsonObject,
+    metadata: content.metadata as JsonObject,
+    priority: accepted.priority,
+    tags: accepted.tags,
+    given: documentsFor(batch, content, recipient),
+    batch: { id, index },
+    waitMs: 0,
+  };
+};
+
+/** The documents of one recipient: those of the batch, each as the recipient's own overrides say. */
+const documentsFor = ({ accepted }: OpenBatch['batch'], content: BatchContent, recipient: BatchRecipient): readonly Given[] =>
+  accepted.documents.flatMap(({ templateId, templateName, templateRevision, required }, at): readonly Given[] => {
+    const { filename, baseVariables, recipientVariableFields, outputFormats } = assertDefined(content.documents[at], 'document');
+    const override = recipient.overrides?.find(({ document }) => document === at);
+    if (override?.skip === true) return [];
+    const own = picked(recipient.variables ?? {}, recipientVariableFields ?? []);
+    return [
+      {
+        kind: 'generated',
+        field: `attachments[${at}]`,
+        reference: templateId,
+        filename: override?.filename ?? filename,
+        outputFormats: override?.outputFormats ?? outputFormats,
+        variables: { ...baseVariables, ...own, ...override?.variables } as JsonObject,
+        pinned: {
+          id: assertDefined(parseAttachmentTemplateId(templateId), 'attachment template id'),
+          name: templateName,
+          revision: templateRevision,
+        },
+        isOptional: !required,
+      },
+    ];
+  });
+
+const picked = (values: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(fields.flatMap((field) => (Object.hasOwn(values, field) ? [[field, values[field]]] : [])));
+
+/** Made again, it is there already: that is no fault. `asCancelled`: it does not leave. */
+export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: number, cause: Cause, end?: 'cancelled'): Promise<void> => {
+  const order = orderOf(open, index);
+  const { made, events } = await eventsFor(deps, order, cause.at, end);
+  try {
+    const stream = emailStream(order.id);
+    await deps.eventLog.append(stream, startOf(stream, made.keyId), events, cause);
+    made.claim?.release();
+  } catch (fault) {
+    made.claim?.release();
+    if (!(fault instanceof AppendUnknown)) for (const { file } of made.event.sealed?.attachments ?? []) await deps.files.delete(file);
+    if (!(fault instanceof WrongExpectedRevision)) throw fault;
+  }
+};
+
+const eventsFor = async (
+  deps: CommandDeps,
+  order: EmailOrder,
+  at: string,
+  end: 'cancelled' | undefined,
+): Promise<Readonly<{ made: MadeEmail; events: readonly EmailEvent[] }>> => {
+  const unmade = (): MadeEmail => ({ event: unrenderedEmail(order), keyId: undefined, claim: undefined });
+  if (end === 'cancelled') {
+    const made = unmade();
+    return { made, events: [made.event, { type: 'EmailCancelled', data: { at } }] };
+  }
+  try {
+    const made = await makeEmail(deps, order);
+    return { made, events: [made.event] };
+  } catch (fault) {
+    if (!isOfRecipient(fault)) throw fault;
+    const made = unmade();
+    const state = emailDecider.evolve(emailDecider.initialState, made.event);
+    return { made, events: [made.event, ...emailDecider.decide({ type: 'RefuseEmail', at, text: fault.message }, state)] };
+  }
+};
+
+/** What is wrong with what was asked for stays wrong; what others are busy with is made later. */
+export const isOfRecipient = (fault: unknown): fault is DomainError => fault instanceof DomainError && fault.code !== 'GENERATOR_BUSY';

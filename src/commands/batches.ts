@@ -1,0 +1,161 @@
+/** Commands on a bulk send that is accepted: its emails are made, it is stopped, it is completed. */
+import { makeBatchEmail, openBatch, type OpenBatch } from './batch-emails.js';
+import { handle, loadState } from './command-handler.js';
+import type { CommandDeps } from './deps.js';
+import { eraseStream } from './erase.js';
+import { batchDecider, batchNotFound } from '../domain/batch/decider.js';
+import type { BatchEnds } from '../domain/batch/events.js';
+import { claimedUpTo, type Batch } from '../domain/batch/state.js';
+import { emailDecider } from '../domain/email/decider.js';
+import type { EmailState } from '../domain/email/state.js';
+import type { EmailStatus } from '../domain/email/status.js';
+import { EventUnknown, EventUnreadable } from '../domain/errors.js';
+import { assertDefined, batchStream, emailIdInBatch, emailStream, type BatchId, type TeamId } from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
+import type { Cause } from '../event-log/event-log.js';
+import { nextTurn } from '../shared/next-turn.js';
+
+/** So many emails are made, or looked at, in one turn of the event loop, and appended side by side: they share commits. */
+const AT_ONCE = 10;
+/** How many emails are made before the log says so. Those for which documents are made take longer. */
+const PART = 100;
+const PART_WITH_DOCUMENTS = 10;
+
+export type BatchWork = Readonly<{ id: BatchId; cause: Cause; signal: AbortSignal }>;
+
+const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId): Promise<Readonly<{ batch: Batch; teamId: TeamId }>> => {
+  const { state, teamId } = await loadState(deps.eventLog, batchStream(id), batchDecider);
+  if (state === undefined) throw batchNotFound();
+  return { batch: state, teamId: assertDefined(teamId, 'team of the batch') as TeamId };
+};
+
+/**
+ * Makes the next part of its emails, as far as its time has come, and records how far it came; when the last is made, its content is
+ * destroyed. Whatever it was cut off in, it goes on where it was.
+ */
+export const fanOut = async (deps: CommandDeps, { id, cause, signal }: BatchWork): Promise<void> => {
+  const stream = batchStream(id);
+  const { batch: found, teamId } = await loadBatch(deps, id);
+  const partSize = found.accepted.documents.length > 0 ? PART_WITH_DOCUMENTS : PART;
+  const start = { type: 'StartBatch' as const, at: isoTime(deps.clock.now()), partSize };
+  const batch = (await handle(deps.eventLog, stream, batchDecider, start, cause)).state;
+  if (batch?.status !== 'processing') return;
+  if (batch.fannedOutAt === null) {
+    const upTo = await makePart(deps, openBatch(id, teamId, batch), batch, { id, cause, signal });
+    if (upTo === batch.upTo) return;
+    const advance = { type: 'AdvanceBatch' as const, at: isoTime(deps.clock.now()), upTo };
+    const { state } = await handle(deps.eventLog, stream, batchDecider, advance, { ...cause, at: advance.at });
+    if (state?.fannedOutAt === null) return;
+  }
+  await eraseStream(deps, stream);
+};
+
+/** Out: how many emails are made. */
+const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { cause, signal }: BatchWork): Promise<number> => {
+  const end = claimedUpTo(batch);
+  let upTo = batch.upTo;
+  while (upTo < end && !signal.aborted) {
+    const next = Math.min(upTo + AT_ONCE, end);
+    const at = isoTime(deps.clock.now());
+    await Promise.all(placesOf(upTo, next).map((index) => makeBatchEmail(deps, open, index, { ...cause, at })));
+    upTo = next;
+    await nextTurn();
+  }
+  return upTo;
+};
+
+const placesOf = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, at) => from + at);
+
+/** How often, and with which pause, the emails in a dialogue are looked at again before the batch is said to be stopped. */
+const LOOKS_MAX = 20;
+const LOOK_PAUSE_MS = 100;
+
+/**
+ * Cancels every email of a cancelled batch that has not left. Those in a dialogue may leave, and are waited for a while; one that comes
+ * back from it is cancelled when this is done again. Out: the batch, stopped.
+ */
+export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchWork): Promise<Batch> => {
+  const stream = batchStream(id);
+  const { batch, teamId } = await loadBatch(deps, id);
+  if (batch.cancelled === null) return batch;
+  const made = batch.stopped?.made ?? (batch.fannedOutAt === null ? claimedUpTo(batch) : batch.accepted.total);
+  const withdraw = () => withdrawAll(deps, { id, teamId, batch, made }, cause);
+  let ends = await withdraw();
+  if (batch.stopped !== null) return batch;
+  for (let looks = 1; ends.processing > 0 && looks < LOOKS_MAX && !signal.aborted; looks += 1) {
+    await deps.clock.sleep(LOOK_PAUSE_MS, signal);
+    ends = await withdraw();
+  }
+  const at = isoTime(deps.clock.now());
+  const stop = { type: 'StopBatch' as const, at, made, ends: { ...ends, cancelled: ends.cancelled + batch.accepted.total - made } };
+  const { state } = await handle(deps.eventLog, stream, batchDecider, stop, { ...cause, at });
+  await eraseStream(deps, stream);
+  return assertDefined(state, 'batch');
+};
+
+type Cancelled = Readonly<{ id: BatchId; teamId: TeamId; batch: Batch; made: number }>;
+
+/** Out: what has become of the first `made` emails, each of which exists then. */
+const withdrawAll = async (deps: CommandDeps, cancelled: Cancelled, cause: Cause): Promise<BatchEnds> => {
+  const ends = { sent: 0, failed: 0, cancelled: 0, processing: 0 };
+  for (let from = 0; from < cancelled.made; from += AT_ONCE) {
+    const places = placesOf(from, Math.min(from + AT_ONCE, cancelled.made));
+    for (const end of await Promise.all(places.map((index) => withdrawOne(deps, cancelled, index, cause)))) ends[end] += 1;
+    await nextTurn();
+  }
+  return ends;
+};
+
+const withdrawOne = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, index: number, cause: Cause): Promise<End> => {
+  const stream = emailStream(emailIdInBatch(id, index));
+  const at = isoTime(deps.clock.now());
+  const command = { type: 'WithdrawEmail' as const, at, cancelledAt: batch.cancelled?.at ?? at };
+  const mayBeMissing = index >= batch.upTo && index < made && batch.stopped === null;
+  try {
+    // One that a part may still be making is made here, as cancelled, so that it cannot come to be any more.
+    if (mayBeMissing && (await loadState(deps.eventLog, stream, emailDecider)).state === undefined)
+      await makeBatchEmail(deps, openBatch(id, teamId, batch), index, { ...cause, at }, 'cancelled');
+    return endOf((await handle(deps.eventLog, stream, emailDecider, command, { ...cause, at })).state);
+  } catch (fault) {
+    // A damaged email waits as it is; the others are not kept from their end.
+    if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return 'processing';
+    throw fault;
+  }
+};
+
+type End = keyof BatchEnds;
+
+const endOf = (email: EmailState): End => {
+  const status = assertDefined(email, 'email of the batch').status;
+  return status === 'queued' || status === 'scheduled' ? 'processing' : endOfStatus[status];
+};
+
+const endOfStatus: Readonly<Record<Exclude<EmailStatus, 'queued' | 'scheduled'>, End>> = {
+  processing: 'processing',
+  sent: 'sent',
+  delivered: 'sent',
+  complained: 'sent',
+  failed: 'failed',
+  bounced: 'failed',
+  cancelled: 'cancelled',
+};
+
+/** What has become of all its emails, from their streams. */
+export const endsOfBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId, total: number): Promise<BatchEnds> => {
+  const ends = { sent: 0, failed: 0, cancelled: 0, processing: 0 };
+  for (let from = 0; from < total; from += AT_ONCE) {
+    const places = placesOf(from, Math.min(from + AT_ONCE, total));
+    const loaded = await Promise.all(places.map((index) => loadState(deps.eventLog, emailStream(emailIdInBatch(id, index)), emailDecider)));
+    for (const { state } of loaded) ends[state === undefined ? 'processing' : endOf(state)] += 1;
+    await nextTurn();
+  }
+  return ends;
+};
+
+/** Records that every email has come to an end; `ends` is what read models tell of a batch whose emails are all made. */
+export const completeBatch = async (deps: CommandDeps, id: BatchId, ends: BatchEnds, cause: Cause): Promise<void> => {
+  const { processing, ...ended } = ends;
+  if (processing > 0) return;
+  const complete = { type: 'CompleteBatch' as const, at: cause.at, ends: ended };
+  await handle(deps.eventLog, batchStream(id), batchDecider, complete, cause);
+};

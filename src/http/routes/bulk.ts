@@ -1,0 +1,135 @@
+/** Bulk sends: accepted, tried, followed, cancelled. */
+import type { HookHandlerDoneFunction } from 'fastify';
+import {
+  BatchStatusSchema,
+  CancelBatchResponseSchema,
+  DryRunResponseSchema,
+  SendBulkRequestSchema,
+  SendBulkResponseSchema,
+} from '../../api/bulk.js';
+import { pageOf } from '../../api/common.js';
+import { bulkExamples } from '../../api/examples.js';
+import { PagingQuerySchema } from '../../api/queries.js';
+import { batchNotFound } from '../../domain/batch/decider.js';
+import { parseBatchId, type BatchId } from '../../domain/ids.js';
+import { Type } from '@sinclair/typebox';
+import { callerOf, type App, type HttpDeps } from '../context.js';
+import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
+import { coerceQuery } from '../hooks/validation.js';
+import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
+import { pagingOf } from '../query-values.js';
+
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
+
+/** A malformed id is answered as an unknown one. */
+const batchIdOf = (text: string): BatchId => {
+  const id = parseBatchId(text);
+  if (id === undefined) throw batchNotFound();
+  return id;
+};
+
+const params = Type.Object({ batchId: Type.String({ description: 'Batch id' }) });
+
+type Hook = (request: never, reply: never, done: HookHandlerDoneFunction) => void;
+
+const sendRoute = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/emails/send/bulk',
+    {
+      config: { access: 'emails:send', command: 'sendBulk', idempotent: true, examples: bulkExamples, unknownId: 'ERR_TMPL_002' },
+      onRequest: checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook,
+      schema: {
+        summary: 'Send to many',
+        description:
+          'One email for each recipient, with its own variables and attachments. The call is recorded durably and answered; its emails are made and delivered afterwards. With `dryRun` nothing is sent: the answer, 200, says what the call would do.',
+        operationId: 'sendBulk',
+        tags: ['Bulk'],
+        body: SendBulkRequestSchema,
+        response: { 200: DryRunResponseSchema, 201: SendBulkResponseSchema },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      if (request.body.dryRun === true) {
+        reply.code(200);
+        return deps.commands.dryRunBulk(caller, request.body);
+      }
+      const answer = await deps.commands.sendBulk(caller, request.body, idempotencyOf(request));
+      reply.code(201);
+      return answered(reply, answer);
+    },
+  );
+};
+
+const readRoutes = (app: App, deps: Deps): void => {
+  app.get(
+    '/api/emails/batches',
+    {
+      config: { access: 'emails:read', codes: ['INVALID_CURSOR'] },
+      preValidation: coerceQuery(PagingQuerySchema),
+      schema: {
+        summary: 'List bulk sends',
+        description: 'Newest first.',
+        operationId: 'listBatches',
+        tags: ['Bulk'],
+        querystring: PagingQuerySchema,
+        response: { 200: pageOf(BatchStatusSchema) },
+      },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+      return deps.queries.listBatches(teamId, pagingOf(request.query));
+    },
+  );
+
+  app.get(
+    '/api/emails/batch/:batchId/status',
+    {
+      config: { access: 'emails:read', codes: ['BATCH_NOT_FOUND'], unknownId: 'BATCH_NOT_FOUND' },
+      schema: {
+        summary: 'Follow a bulk send',
+        description:
+          'Every email counts once: `queued`, `processing`, `sent`, `failed` and `cancelled` add up to the total at every moment.',
+        operationId: 'getBatchStatus',
+        tags: ['Bulk'],
+        params,
+        response: { 200: BatchStatusSchema },
+      },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+      const batch = await deps.queries.batch(teamId, batchIdOf(request.params.batchId));
+      if (batch === undefined) throw batchNotFound();
+      return batch;
+    },
+  );
+};
+
+const cancelRoute = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/emails/batch/:batchId/cancel',
+    {
+      config: { access: 'emails:send', command: 'cancelBatch', idempotent: true, unknownId: 'BATCH_NOT_FOUND' },
+      onRequest: checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook,
+      schema: {
+        summary: 'Cancel a bulk send',
+        description: 'What has not left when the answer comes does not leave, but for emails that are in their SMTP dialogue.',
+        operationId: 'cancelBatch',
+        tags: ['Bulk'],
+        params,
+        response: { 200: CancelBatchResponseSchema },
+      },
+    },
+    async (request, reply) =>
+      answered(reply, await deps.commands.cancelBatch(callerOf(request), batchIdOf(request.params.batchId), idempotencyOf(request))),
+  );
+};
+
+/** Registers the routes of bulk sends. */
+export const bulkRoutes = (app: App, deps: Deps): void => {
+  sendRoute(app, deps);
+  readRoutes(app, deps);
+  cancelRoute(app, deps);
+};

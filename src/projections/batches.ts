@@ -1,0 +1,273 @@
+/** Bulk sends: each with how many of its emails stand where. Their timers say what is to be done for them, and when. */
+import type { BatchAccepted, BatchEnds, BatchEvent } from '../domain/batch/events.js';
+import type { BatchStatus } from '../domain/batch/state.js';
+import type { EmailStatus } from '../domain/email/status.js';
+import type { BatchId, TeamId } from '../domain/ids.js';
+import type { Priority } from '../domain/ports/bus.js';
+import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { CollectionSpec, Document, ReadModels } from '../domain/ports/read-models.js';
+import { timersOf } from '../domain/timers.js';
+import type { Handler, Handlers, Reference, Step } from './projection.js';
+import { timersSpec, type TimerDocument } from './timers.js';
+
+export const BATCHES = 'batches';
+export const BATCH_TIMERS = timersOf('batch');
+
+export const batchesSpec: CollectionSpec = {
+  name: BATCHES,
+  version: 1,
+  fields: ['team', 'status', 'createdAt'],
+  indexes: [['team', 'createdAt']],
+};
+export const batchTimersSpec: CollectionSpec = timersSpec(BATCH_TIMERS);
+
+/** `counts`: the emails that are made, by their status; where it is 0 a status is absent. Times are ISO 8601. */
+export type BatchDocument = Document &
+  Readonly<{
+    team: TeamId;
+    stream: string;
+    status: BatchStatus;
+    name: string | null;
+    templateId: string;
+    templateName: string;
+    priority: Priority;
+    total: number;
+    invalid: number;
+    duplicates: number;
+    counts: Readonly<Partial<Record<EmailStatus, number>>>;
+    createdAt: string;
+    scheduledAt: string | null;
+    startedAt: string | null;
+    /** When a part was last begun. */
+    movedAt: string;
+    fannedOutAt: string | null;
+    cancelledAt: string | null;
+    stoppedAt: string | null;
+    completedAt: string | null;
+    updatedAt: string;
+  }>;
+
+type BatchDraft = { -readonly [Field in keyof BatchDocument]: BatchDocument[Field] } & { counts: Partial<Record<EmailStatus, number>> };
+
+/** The batch of an event that stands in its own stream or in that of one of its emails. */
+export const batchReference = (id: string): Reference => ({ collection: BATCHES, id });
+
+const statusCount = ({ counts }: Pick<BatchDocument, 'counts'>, ...statuses: readonly EmailStatus[]): number =>
+  statuses.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
+
+/** What has become of the emails of a batch; each counts once, and those that are not made yet, and none will be, count as cancelled. */
+export type BatchCounts = Readonly<{
+  queued: number;
+  processing: number;
+  /** Those that left, whatever was heard of them since. */
+  sent: number;
+  delivered: number;
+  /** Those that did not get through: failed or bounced. */
+  failed: number;
+  bounced: number;
+  cancelled: number;
+}>;
+
+/** `queued`, `processing`, `sent`, `failed` and `cancelled` add up to the total. */
+export const batchCounts = (batch: BatchDocument): BatchCounts => {
+  const sent = statusCount(batch, 'sent', 'delivered', 'complained');
+  const failed = statusCount(batch, 'failed', 'bounced');
+  const processing = statusCount(batch, 'processing');
+  const open = statusCount(batch, 'queued', 'scheduled');
+  const left = batch.total - sent - failed - processing;
+  // What is not made when a batch is cancelled will not be.
+  const queued = batch.cancelledAt === null ? left - statusCount(batch, 'cancelled') : open;
+  return {
+    queued,
+    processing,
+    sent,
+    delivered: statusCount(batch, 'delivered'),
+    failed,
+    bounced: statusCount(batch, 'bounced'),
+    cancelled: left - queued,
+  };
+};
+
+/** What is shown of a batch. */
+export type BatchListing = BatchCounts & {
+  batchId: string;
+  batchName: string | null;
+  status: BatchStatus;
+  templateId: string;
+  emailTemplateName: string;
+  priority: Priority;
+  totalEmails: number;
+  skipped: number;
+  duplicates: number;
+  progress: number;
+  createdAt: string;
+  scheduledAt: string | null;
+  queuedAt: string | null;
+  startedAt: string | null;
+  completedAt: string | null;
+  cancelledAt: string | null;
+  estimatedCompletionAt: string | null;
+};
+
+type Reckoning = Readonly<{ clock: Pick<Clock, 'now'>; waitMs?: (team: TeamId, emails: number) => number }>;
+
+/** `waitMs`: how long so many emails of a team are likely to take. */
+export const batchListing = (batch: BatchDocument, { clock, waitMs = () => 0 }: Reckoning): BatchListing => {
+  const counts = batchCounts(batch);
+  const { status, total, team, scheduledAt, createdAt } = batch;
+  const open = counts.queued + counts.processing;
+  const hasEnded = status === 'completed' || status === 'cancelled';
+  const isWaiting = status === 'scheduled';
+  const fromMs = Math.max(clock.now(), scheduledAt === null ? 0 : Date.parse(scheduledAt));
+  return {
+    batchId: batch.id,
+    batchName: batch.name,
+    status,
+    templateId: batch.templateId,
+    emailTemplateName: batch.templateName,
+    priority: batch.priority,
+    totalEmails: total,
+    ...counts,
+    skipped: batch.invalid,
+    duplicates: batch.duplicates,
+    progress: Math.floor(((total - open) * 100) / total),
+    createdAt,
+    scheduledAt,
+    queuedAt: isWaiting ? null : (scheduledAt ?? createdAt),
+    startedAt: batch.startedAt,
+    completedAt: batch.completedAt,
+    cancelledAt: batch.cancelledAt,
+    estimatedCompletionAt: hasEnded ? null : isoTime(fromMs + waitMs(team, open)),
+  };
+};
+
+/** What has become of the emails of a batch, for the processor that completes it. */
+export const readBatchEnds =
+  (readModels: Pick<ReadModels, 'get'>) =>
+  async (id: BatchId): Promise<BatchEnds | undefined> => {
+    const batch = (await readModels.get(BATCHES, id)) as BatchDocument | undefined;
+    if (batch === undefined) return undefined;
+    const { queued, processing, sent, failed, cancelled } = batchCounts(batch);
+    return { sent, failed, cancelled, processing: queued + processing };
+  };
+
+/** The change of one batch, and its timer, which is made of the batch as it is then. The timer is written first: see the order of the collections. */
+const batchSteps = (id: string, change: (batch: BatchDraft | undefined) => BatchDraft | undefined): readonly Step[] => {
+  let after: BatchDraft | undefined;
+  return [
+    { collection: BATCHES, id, next: (document) => (after = change(document as BatchDraft | undefined)) },
+    { collection: BATCH_TIMERS, id, next: () => after && timerOf(after) },
+  ];
+};
+
+/** What an email that was there before in one status, and is now in another, changes of its batch. undefined: it was not there. */
+export const emailOfBatchSteps = (id: string, from: EmailStatus | undefined, to: EmailStatus, at: string): readonly Step[] =>
+  from === to
+    ? []
+    : batchSteps(id, (batch) => {
+        if (batch === undefined) return undefined;
+        const counts = { ...batch.counts };
+        if (from !== undefined) add(counts, from, -1);
+        add(counts, to, 1);
+        batch.counts = counts;
+        batch.updatedAt = at;
+        return batch;
+      });
+
+const add = (counts: Partial<Record<EmailStatus, number>>, status: EmailStatus, by: number): void => {
+  const sum = (counts[status] ?? 0) + by;
+  if (sum === 0) delete counts[status];
+  else counts[status] = sum;
+};
+
+const timerOf = (batch: BatchDraft): TimerDocument | undefined => {
+  const due = dueOf(batch);
+  const { id, seq, position, stream, priority, team } = batch;
+  return due && { id, seq, position, kind: due.kind, key: stream, dueAt: due.dueAt, priority, team };
+};
+
+/** What is to be done for a batch, and when; undefined where it waits for its emails, or for nothing. */
+const dueOf = (batch: BatchDocument): Readonly<{ kind: string; dueAt: string }> | undefined => {
+  const isOpen = statusCount(batch, 'queued', 'scheduled', 'processing') > 0;
+  if (batch.cancelledAt !== null)
+    return batch.stoppedAt === null || isOpen ? { kind: 'cancelling', dueAt: batch.stoppedAt ?? batch.cancelledAt } : undefined;
+  if (batch.fannedOutAt !== null) return batch.completedAt !== null || isOpen ? undefined : { kind: 'completing', dueAt: batch.updatedAt };
+  return batch.status === 'scheduled' ? { kind: 'scheduled', dueAt: batch.scheduledAt! } : { kind: 'fan-out', dueAt: batch.movedAt };
+};
+
+const begin: Handler<BatchAccepted> = ({ event, stream, position, metadata: { teamId } }) => {
+  const { at, name, templateId, templateName, priority, total, invalid, duplicates } = event.data;
+  const id = stream.slice(stream.indexOf('-') + 1);
+  const batch: BatchDraft = {
+    id,
+    seq: position,
+    position,
+    team: teamId as TeamId,
+    stream,
+    status: event.type === 'BatchScheduled' ? 'scheduled' : 'queued',
+    name: name ?? null,
+    templateId,
+    templateName,
+    priority,
+    total,
+    invalid: invalid.length,
+    duplicates: duplicates.length,
+    counts: {},
+    createdAt: at,
+    scheduledAt: event.type === 'BatchScheduled' ? event.data.scheduledAt : null,
+    startedAt: null,
+    movedAt: at,
+    fannedOutAt: null,
+    cancelledAt: null,
+    stoppedAt: null,
+    completedAt: null,
+    updatedAt: at,
+  };
+  return batchSteps(id, () => batch);
+};
+
+const progress: Handler<Exclude<BatchEvent, BatchAccepted>> = ({ event, stream }) =>
+  batchSteps(stream.slice(stream.indexOf('-') + 1), (batch) => {
+    if (batch === undefined) return undefined;
+    batch.updatedAt = event.data.at;
+    advance(batch, event);
+    return batch;
+  });
+
+const advance = (batch: BatchDraft, event: Exclude<BatchEvent, BatchAccepted>): void => {
+  const { at } = event.data;
+  switch (event.type) {
+    case 'BatchStarted':
+      batch.status = 'processing';
+      batch.startedAt = at;
+      batch.movedAt = at;
+      return;
+    case 'BatchAdvanced':
+      batch.movedAt = at;
+      return;
+    case 'BatchFannedOut':
+      batch.fannedOutAt = at;
+      return;
+    case 'BatchCancelled':
+      batch.status = 'cancelled';
+      batch.cancelledAt = at;
+      return;
+    case 'BatchStopped':
+      batch.stoppedAt = at;
+      return;
+    case 'BatchCompleted':
+      batch.status = 'completed';
+      batch.completedAt = at;
+  }
+};
+
+export const batchHandlers: Handlers<'batch'> = {
+  BatchQueued: begin,
+  BatchScheduled: begin,
+  BatchStarted: progress,
+  BatchAdvanced: progress,
+  BatchFannedOut: progress,
+  BatchCancelled: progress,
+  BatchStopped: progress,
+  BatchCompleted: progress,
+};
