@@ -1,12 +1,14 @@
 /**
- * Every program of faults, one after the other: `npm run test:faults -- [--rounds N] [--seed N] [--only kill,disk,…]`. Prints what each
- * has done and what it found wrong; ends with 1 where that is anything. The seed repeats every choice of a run.
+ * Every program of faults, one after the other: `npm run test:faults -- [--rounds N] [--seed N] [--only kill,disk,…]
+ * [--faults SIGSTOP,wiped,…]`. Prints what each has done and what it found wrong; ends with 1 where that is anything. The seed repeats
+ * every choice of a run.
  */
 import { parseArgs } from 'node:util';
 import { killTest } from '../e2e/kill.js';
 import { clocksTest } from './clocks.js';
 import { diskTest } from './disk.js';
 import { distributedTest } from './distributed.js';
+import { faultNamed, type Fault } from './distributed-faults.js';
 import { documentsTest } from './documents.js';
 import { fullDiskTest } from './full-disk.js';
 import { relaysTest } from './relays.js';
@@ -32,10 +34,18 @@ const programs: Readonly<Record<string, Program>> = {
   },
   distributed: {
     what: 'the distributed engine, its processes and servers killed, frozen, cut off and out of time',
-    run: ({ rounds, ...options }) => distributedTest({ ...options, rounds: Math.ceil(rounds / 5) }),
+    run: ({ rounds, ...options }) => distributedTest({ ...options, ...chosenFaults(), rounds: Math.ceil(rounds / 5) }),
   },
   documents: { what: 'heavy documents of one team beside small ones of another', run: documentsTest },
   sizes: { what: 'inputs of hostile sizes', run: sizesTest },
+};
+
+/** Those whose names hold one of the texts, where some are asked for. */
+const chosenFaults = (): Readonly<{ faults?: readonly Fault[] }> => {
+  if (values.faults === undefined) return {};
+  const faults = values.faults.split(',').flatMap(faultNamed);
+  if (faults.length === 0) throw new Error(`no fault of the distributed engine is called ${values.faults}`);
+  return { faults: [...new Set(faults)] };
 };
 
 const FAULTS_SHOWN_MAX = 50;
@@ -47,7 +57,7 @@ const show = (name: string, { counts, faults }: FaultReport): void => {
 };
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, seed: { type: 'string' }, only: { type: 'string' } },
+  options: { rounds: { type: 'string', default: '5' }, seed: { type: 'string' }, only: { type: 'string' }, faults: { type: 'string' } },
 });
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 const names = values.only === undefined ? Object.keys(programs) : values.only.split(',');
