@@ -76,11 +76,14 @@ const againstLimit = async (servers: Servers, runs: ClusterRun[]): Promise<reado
   ];
 };
 
+/** Every delivering process has done as many emails before. */
+const warmFor = (workers: number): Counts => ({ ...counts, warmUp: counts.warmUp * workers });
+
 /** CPU of each email by the number of delivering processes, interleaved. */
 const byWorkers = async (servers: Servers): Promise<readonly Figure[]> => {
   const found = new Map<number, number[]>(workerCounts.map((workers) => [workers, []]));
   for (let round = 0; round < rounds; round += 1) {
-    for (const workers of workerCounts) found.get(workers)!.push((await runCluster(servers, counts, workers)).cpuUs);
+    for (const workers of workerCounts) found.get(workers)!.push((await runCluster(servers, warmFor(workers), workers)).cpuUs);
   }
   const ofOne = found.get(1)!;
   const growth = (workers: number): number => median(found.get(workers)!.map((us, round) => us / ofOne[round]!));

@@ -1,7 +1,7 @@
 /**
  * The least that any program must do to take an email and deliver it on the servers of the distributed engine: in one process, through the
- * same drivers, the calls that one email of ours makes. It checks the body, asks the limiter, appends, publishes, consumes, reads the stream,
- * appends around one SMTP dialogue, acknowledges, and writes the read models that follow from the log.
+ * same drivers, the calls that one email of ours makes. It checks the body, asks the limiter, appends, publishes, consumes, reads the stream
+ * and the tag of the row that holds its key, appends around one SMTP dialogue, acknowledges, and writes the read models that follow from the log.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -17,6 +17,7 @@ import nodemailer from 'nodemailer';
 import { v7 } from 'uuid';
 import { SendEmailRequestSchema } from '../../src/api/emails.js';
 import { keysPerRow } from '../../src/adapters/keys/wrapping.js';
+import { gathered } from '../../src/shared/gathered.js';
 import type { Recipe, RecipeEvent } from '../support/recipe.js';
 import type { Place } from '../support/servers.js';
 
@@ -36,6 +37,8 @@ const FOLD_EVERY_MS = 200;
 const PENDING_MAX = 100_000;
 /** Bytes of a key as it is kept. */
 const KEY_BYTES = 32;
+/** Of a row: a tag, and a bit for each of its keys. */
+const TAG_BYTES = 16 + keysPerRow / 8;
 const WINDOW_MS = 60_000;
 const RATE_MAX = 1_000_000;
 
@@ -55,6 +58,16 @@ const append = async (stream: string, revision: bigint | typeof NO_STREAM, given
   if (!success) throw new Error('an append was refused');
 };
 
+type KeyRow = { _id: string; wrapped: Buffer; tag: Buffer };
+/** The row with the key of each email that is not delivered yet. */
+const rowOf = new Map<string, string>();
+const tagsOf = gathered((rows: ReadonlySet<string>) =>
+  database
+    .collection<KeyRow>('limit-keys')
+    .find({ _id: { $in: [...rows] } }, { projection: { tag: 1 } })
+    .toArray(),
+);
+
 /** Takes an email in; resolves with its id when the log has it. */
 const openAccepting = (redis: Redis, keys: Db): (() => Promise<string>) => {
   redis.defineCommand('hit', {
@@ -63,14 +76,20 @@ const openAccepting = (redis: Redis, keys: Db): (() => Promise<string>) => {
   });
   const { hit } = redis as unknown as Readonly<{ hit: (key: string, windowMs: number) => Promise<readonly [number, number]> }>;
   let taken = 0;
+  let row = '';
   return async () => {
     const [count] = await hit.call(redis, `{${name}}:bench`, WINDOW_MS);
     if (count > RATE_MAX) throw new Error('the limiter refuses');
     taken += 1;
-    if (taken % keysPerRow === 1)
-      await keys.collection<{ _id: string }>('limit-keys').insertOne({ _id: v7(), ...{ wrapped: randomBytes(KEY_BYTES * keysPerRow) } });
+    if (taken % keysPerRow === 1) {
+      row = v7();
+      const bytes = { wrapped: randomBytes(KEY_BYTES * keysPerRow), tag: randomBytes(TAG_BYTES) };
+      await keys.collection<KeyRow>('limit-keys').insertOne({ _id: row, ...bytes });
+    }
     const id = v7();
-    await append(`${name}.email-${id}`, NO_STREAM, accepted);
+    const stream = `${name}.email-${id}`;
+    rowOf.set(stream, row);
+    await append(stream, NO_STREAM, accepted);
     return id;
   };
 };
@@ -89,6 +108,8 @@ const openDelivering = () => {
   return async (stream: string): Promise<void> => {
     let revision = -1n;
     for await (const { event } of events.readStream(stream)) if (event !== undefined) revision = event.revision;
+    await tagsOf([rowOf.get(stream) ?? '']);
+    rowOf.delete(stream);
     for (const [index, given] of delivery.entries()) {
       if (index === delivery.length - 1) await pool.sendMail({ envelope, raw });
       await append(stream, revision, given);
