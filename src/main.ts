@@ -13,6 +13,7 @@ import type { RestoreOptions } from './cli/restore.js';
 import type { RepairOptions } from './cli/repair.js';
 import type { MigrateCliOptions } from './cli/migrate.js';
 import type { RetryOptions } from './cli/retry.js';
+import type { AddOptions, BillingOptions } from './cli/credits.js';
 import type { TeamOptions } from './cli/teams.js';
 import { version } from './version.js';
 
@@ -60,6 +61,35 @@ team
   .option('--company <field=value...>', 'what a company constant says, for example --company name="Example Ltd" city=Berlin')
   .action(async (options: TeamOptions) => (await import('./cli/teams.js')).setTeam(options));
 
+team
+  .command('billing')
+  .description('set how the team is billed')
+  .option('--by <billing>', 'credits, plan or unmetered')
+  .option('--plan <plan>', 'free, starter, pro, enterprise, or none')
+  .option('--emails-per-month <number>', 'what was agreed in place of the quota of the plan; plan takes it away')
+  .action(async (options: BillingOptions) => (await import('./cli/credits.js')).setBilling(options));
+
+const credits = program.command('credits').description('credits of the team');
+credits
+  .command('balance')
+  .description('print how the team is billed, and what it has left and used')
+  .option('--json', 'one JSON object')
+  .action(async (options: AddOptions) => (await import('./cli/credits.js')).showBalance(options));
+credits
+  .command('grant')
+  .description('give credits')
+  .argument('<credits>', 'how many')
+  .option('--note <text>', 'for the log')
+  .option('--json', 'one JSON object')
+  .action(async (number: string, options: AddOptions) => (await import('./cli/credits.js')).grantCredits(number, options));
+credits
+  .command('buy')
+  .description('record blocks of 10,000 credits that were paid elsewhere, at the price of their tiers')
+  .argument('<blocks>', 'how many')
+  .option('--note <text>', 'for the log, such as the number of an invoice')
+  .option('--json', 'one JSON object')
+  .action(async (number: string, options: AddOptions) => (await import('./cli/credits.js')).buyCredits(number, options));
+
 const template = program.command('template').description('templates from files');
 template
   .command('import')
@@ -106,7 +136,7 @@ program
 program
   .command('rebuild')
   .description('make read models again from the log')
-  .argument('[projection]', 'emails, templates, attachmentTemplates, assets or apiKeys (default: all)')
+  .argument('[projection]', 'emails, templates, attachmentTemplates, assets, apiKeys or credits (default: all)')
   .action(async (name?: string) => (await import('./cli/rebuild.js')).rebuild(name));
 
 program

@@ -14,11 +14,13 @@ import type { LeaseDeps } from './processors/lease.js';
 import { noteLogWorker } from './processors/note-log.js';
 import { openOverflow } from './processors/overflow.js';
 import { relayWorker } from './processors/relay.js';
+import { returnCreditsWorker } from './processors/return-credits.js';
 import { sealLedgerWorker } from './processors/seal-ledger.js';
 import type { StuckWork } from './processors/stuck.js';
 import { sweepWorker } from './processors/sweep.js';
 import { readBatchEnds } from './projections/batches.js';
 import { feederOf, type Runners } from './projecting.js';
+import { returnedUpTo } from './projections/credits.js';
 import type { Surroundings } from './surroundings.js';
 
 export type WorkerParts = Engine &
@@ -56,6 +58,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           ...processors.map(({ worker }) => worker(deps)),
           sealLedgerWorker({ ...parts, awayMs }),
           eraseWorker(parts),
+          returnCreditsWorker({ ...parts, returnedUpTo }),
           noteLogWorker(parts),
           sweepWorker({ ...parts, mayDestroy, mailbox: parts.mailbox?.mailbox }),
         ]

@@ -42,7 +42,7 @@ await t.test('the defaults', async (t) => {
     dkim: undefined,
     retryDelaysMs: [60_000, 300_000, 1_440_000, 5_400_000],
     allowedRelayHeaders: [],
-    writeEvents: 2,
+    writeEvents: 3,
     tls: undefined,
     requireHttps: false,
     trustProxy: false,

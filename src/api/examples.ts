@@ -216,3 +216,8 @@ export const bulkExamples: Examples = {
     },
   },
 };
+
+export const addCreditsExamples: Examples = {
+  grant: { summary: 'Credits that are given', value: { credits: 500, note: 'for a test' } },
+  blocks: { summary: 'Seven blocks that were paid elsewhere', value: { blocks: 7, note: 'invoice 2030-17' } },
+};

@@ -2,6 +2,7 @@
 import { openAttachmentClaims, type AttachmentClaims } from './attachment-claims.js';
 import { openBacklog, type Backlog } from './backlog.js';
 import type { Caller } from './caller.js';
+import { openCreditsDesk, type CreditsDesk } from './credits.js';
 import { isoMoment } from './remembered.js';
 import type { Loaded } from './command-handler.js';
 import type { Answer } from './idempotency.js';
@@ -67,6 +68,8 @@ export type CommandDeps = CommandPorts &
     joinBulkSends: JoinedCalls<Answer<SendBulkResponse>>;
     /** How much each team has waiting. */
     backlog: Backlog;
+    /** The credits and quotas of each team. */
+    credits: CreditsDesk;
     /** What the attachments of each team take. */
     attachmentClaims: AttachmentClaims;
   }>;
@@ -82,13 +85,15 @@ export type StatePorts = Readonly<{
 export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts & StatePorts): CommandDeps => {
   const freshnessMs = ports.limits.stateFreshnessMs;
   const states = openStateCache({ eventLog: ports.eventLog, store, clock: ports.clock, freshnessMs });
+  const team = states.loader({ evolve: evolveTeam, initialState: undefined as TeamState }, STATES_MAX);
   return {
     ...ports,
     eventLog: states.eventLog,
+    credits: openCreditsDesk({ eventLog: states.eventLog, team, clock: ports.clock }),
     template: states.loader(templateDecider, STATES_MAX),
     attachmentTemplate: states.loader(attachmentTemplateDecider, STATES_MAX),
     slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),
-    team: states.loader({ evolve: evolveTeam, initialState: undefined }, STATES_MAX),
+    team,
     apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
     joinSends: joinedCalls(),
     joinBulkSends: joinedCalls(),

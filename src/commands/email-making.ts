@@ -7,6 +7,8 @@ import { TYPICAL_DELIVERY_MS } from './email-answers.js';
 import type { Given } from './given-attachments.js';
 import { compiledTemplate } from './templates.js';
 import { openBudget } from '../domain/budget.js';
+import type { Charged } from '../domain/credits/decider.js';
+import type { Cost } from '../domain/credits/state.js';
 import { emailDecider } from '../domain/email/decider.js';
 import type { EmailAccepted, EmailContent } from '../domain/email/events.js';
 import type { RecipientRole } from '../domain/email/status.js';
@@ -46,6 +48,8 @@ export type EmailOrder = Readonly<{
   fingerprint?: string | undefined;
   /** The bulk send that it belongs to, and its place there. */
   batch?: NonNullable<EmailAccepted['data']['batch']>;
+  /** What was reserved for it before; of an email by itself that is known when it is made. */
+  charged?: Charged | undefined;
   /** How long it is likely to wait for its turn. */
   waitMs: number;
 }>;
@@ -112,7 +116,7 @@ const acceptedOf = (
   attachments: EmailContent['attachments'],
   { attachmentBytes, generated }: Kept,
 ): EmailAccepted['data'] => {
-  const { id, from, template, fingerprint, batch, waitMs } = order;
+  const { id, from, template, fingerprint, batch, charged, waitMs } = order;
   const accepted: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
     templateId: template.id,
@@ -130,6 +134,7 @@ const acceptedOf = (
   if (generated !== undefined) accepted.generated = generated;
   if (fingerprint !== undefined) accepted.fingerprint = fingerprint;
   if (batch !== undefined) accepted.batch = batch;
+  if (charged !== undefined) accepted.charged = charged;
   if (waitMs > TYPICAL_DELIVERY_MS) accepted.expectedWaitMs = waitMs;
   return accepted;
 };
@@ -199,4 +204,20 @@ const contentOf = (order: EmailOrder, ready: Pick<EmailContent, 'subject' | 'att
   if (order.replyTo !== undefined) content.replyTo = order.replyTo;
   if (order.subject !== undefined) content.subjectOverride = order.subject;
   return content;
+};
+
+/** What a made email costs: itself, and each document that was made for it. */
+export const costOf = ({ data: { generated } }: EmailAccepted): Cost => ({
+  emails: 1,
+  attachments: generated === undefined ? 0 : generated.pdf + generated.excel,
+});
+
+/** The same event, which says what was reserved for it. */
+export const withCharged = (event: EmailAccepted, charged: Charged): EmailAccepted => {
+  switch (event.type) {
+    case 'EmailQueued':
+      return { ...event, data: { ...event.data, charged } };
+    case 'EmailScheduled':
+      return { ...event, data: { ...event.data, charged } };
+  }
 };

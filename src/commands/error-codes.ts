@@ -69,6 +69,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   authenticate: ['INVALID_API_KEY', 'API_KEY_NOT_FOUND', 'API_KEY_REVOKED', 'API_KEY_EXPIRED'],
   sendEmail: [
     'QUEUE_FULL',
+    'QUOTA_EXCEEDED',
     'ERR_TMPL_002',
     'ERR_EMAIL_001',
     'SUBJECT_EMPTY',
@@ -132,6 +133,8 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   createApiKey: ['VALIDATION_ERROR', 'FORBIDDEN', ...write],
   getApiKey: ['API_KEY_UNKNOWN'],
   revokeApiKey: ['API_KEY_UNKNOWN', ...write],
+  getAccount: [],
+  addCredits: ['VALIDATION_ERROR', 'TEAM_NOT_METERED', ...write],
 };
 
 /** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */

@@ -5,7 +5,7 @@ import type { Caller } from './caller.js';
 import type { CommandDeps } from './deps.js';
 import { loadState, type Loaded } from './command-handler.js';
 import { createTemplate, findTemplate } from './templates.js';
-import { permissions } from '../domain/api-key/permissions.js';
+import { firstPermissions, permissions } from '../domain/api-key/permissions.js';
 import { apiKeyDecider, formatApiKey, readApiKey } from '../domain/api-key/state.js';
 import type { PendingFirstKey } from '../domain/ports/first-key.js';
 import { WrongExpectedRevision } from '../domain/errors.js';
@@ -103,7 +103,7 @@ export const showFirstKey = async (deps: CommandDeps, pending: PendingFirstKey, 
   const { state } = await loadState(deps.eventLog, apiKeyStream(read.id), apiKeyDecider);
   if (state === undefined) {
     const caller = systemCaller(teamId, 'system', 'first-start');
-    await createApiKey(deps, caller, { name: 'First key', permissions: [...permissions] }, key);
+    await createApiKey(deps, caller, { name: 'First key', permissions: [...firstPermissions] }, key);
   }
   show(key);
   pending.remove();

@@ -1,4 +1,5 @@
 /** Every command, bound once to the ports it works on: what HTTP calls. Each may reject with DomainError; nothing is written then. */
+import { addCredits, getAccount } from './account.js';
 import { authenticate, createApiKey, getApiKey, revokeApiKey } from './api-keys.js';
 import { assetContent, deleteAsset, getAsset, uploadAsset } from './assets.js';
 import {
@@ -78,6 +79,8 @@ const commands = {
   createApiKey,
   getApiKey,
   revokeApiKey,
+  getAccount,
+  addCredits,
 } as const;
 
 type Bound<Command> = Command extends (deps: CommandDeps, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;

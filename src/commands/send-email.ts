@@ -7,11 +7,21 @@ import { causeOf, type CommandDeps } from './deps.js';
 import { readAttachments } from './given-attachments.js';
 import { findTemplate } from './templates.js';
 import { sendResponse } from './email-answers.js';
-import { makeEmail, type EmailOrder, type MadeEmail, type PinnedTemplate, type StoredBytes } from './email-making.js';
+import { costOf, makeEmail, withCharged, type EmailOrder, type MadeEmail, type PinnedTemplate, type StoredBytes } from './email-making.js';
 import type { SendEmailRequest, SendEmailResponse } from '../api/emails.js';
 import { AppendUnknown, DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import { startOf } from '../event-log/event-log.js';
-import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
+import { startOf, type Cause } from '../event-log/event-log.js';
+import { WHOLE, type Charged } from '../domain/credits/decider.js';
+import type { EmailAccepted } from '../domain/email/events.js';
+import {
+  emailIdOfFingerprint,
+  emailStream,
+  assertDefined,
+  parseEmailId,
+  teamStream,
+  type EmailId,
+  type StreamName,
+} from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { resolveVersion, type ResolvedVersion } from '../domain/template/state.js';
 
@@ -28,18 +38,20 @@ export const sendEmail = async (
   storedBytes?: StoredBytes,
 ): Promise<Answer<SendEmailResponse>> => {
   const asked = { request, storedBytes };
-  const id = newEmailId(deps, caller, idempotency);
-  if (idempotency === undefined) return { body: await accept(deps, caller, id, asked), replayed: false };
+  if (idempotency === undefined) {
+    const id = assertDefined(parseEmailId(deps.ids.uuid()), 'UUID');
+    return { body: await accept(deps, caller, id, asked), replayed: false };
+  }
   const fingerprint = fingerprintOf(deps.keys, idempotency);
   // Joined before any work, so that many identical calls make no document twice.
-  const { answer, joined } = await deps.joinSends(id, fingerprint, async () => {
-    const replayed = await replay(deps, id, idempotency);
-    if (replayed !== undefined) return replayed;
+  const { answer, joined } = await deps.joinSends(derivedId(deps, caller, idempotency, 0), fingerprint, async () => {
+    const { id, stored } = await emailOf(deps, caller, idempotency);
+    if (stored !== undefined) return stored;
     try {
       return { body: await accept(deps, caller, id, asked, fingerprint), replayed: false };
     } catch (fault) {
       // Another process was faster with the same key: its answer is the answer.
-      const other = fault instanceof WrongExpectedRevision ? await replay(deps, id, idempotency) : undefined;
+      const other = fault instanceof WrongExpectedRevision ? (await emailOf(deps, caller, idempotency)).stored : undefined;
       if (other === undefined) throw fault;
       return other;
     }
@@ -49,32 +61,74 @@ export const sendEmail = async (
 
 const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Asked, fingerprint?: string): Promise<SendEmailResponse> => {
   deps.backlog.assertRoom(caller.teamId);
-  const { event, keyId, claim } = await prepare(deps, caller, id, asked, fingerprint);
+  const { event: made, keyId, claim, isMetered } = await prepare(deps, caller, id, asked, fingerprint);
   const stream = emailStream(id);
-  const cause = causeOf(deps, caller, event.data.at);
+  const cause = causeOf(deps, caller, made.data.at);
+  let event = made;
+  let charged: Charged | undefined;
   try {
+    if (isMetered) charged = await reserveFor(deps, caller, stream, made, cause);
+    if (charged !== undefined) event = withCharged(made, charged);
     const { position } = await deps.eventLog.append(stream, startOf(stream, keyId), [event], cause);
     claim?.accepted(position);
   } catch (fault) {
     claim?.release();
     // What was put for an email that certainly did not come to be belongs to nobody; where that is not known, it may be the email's.
-    if (!(fault instanceof AppendUnknown)) for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
+    if (!(fault instanceof AppendUnknown)) {
+      for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
+      // Under an Idempotency-Key another call may make the same email at this moment: the due work finds out.
+      if (charged !== undefined && fingerprint === undefined) await giveBackQuietly(deps, caller, charged, cause);
+    }
     throw fault;
   }
   if (event.type === 'EmailQueued') deps.backlog.accepted(caller.teamId);
   return sendResponse(id, event);
 };
 
-const newEmailId = (deps: CommandDeps, caller: Caller, idempotency: Idempotency | undefined): EmailId =>
-  idempotency === undefined
-    ? assertDefined(parseEmailId(deps.ids.uuid()), 'UUID')
-    : emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify([caller.teamId, ENDPOINT, idempotency.key])));
+/** Where it cannot be known whether the reservation was written, the email is certainly not, and the due work returns what was reserved. */
+const reserveFor = async (
+  deps: CommandDeps,
+  { teamId }: Caller,
+  stream: StreamName,
+  made: EmailAccepted,
+  cause: Cause,
+): Promise<Charged | undefined> => {
+  try {
+    return await deps.credits.reserve(teamId, stream, costOf(made), cause);
+  } catch (fault) {
+    throw fault instanceof AppendUnknown ? new Error('the credits of an email could not be reserved', { cause: fault }) : fault;
+  }
+};
 
-const replay = async (deps: CommandDeps, id: EmailId, idempotency: Idempotency): Promise<Answer<SendEmailResponse> | undefined> => {
-  const first = (await deps.eventLog.load(emailStream(id)))[0]?.event;
-  if (first === undefined || (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled')) return undefined;
-  if (!isSameBody(deps.keys, first.data.fingerprint, idempotency)) throw keyReused();
-  return { body: sendResponse(id, first), replayed: true };
+/** The caller is told of the fault that it met first; what cannot be given back now is returned by the due work. */
+const giveBackQuietly = async (deps: CommandDeps, { teamId }: Caller, charged: Charged, cause: Cause): Promise<void> => {
+  try {
+    await deps.credits.giveBack(teamId, charged.reference as StreamName, WHOLE, charged, cause);
+  } catch {
+    return;
+  }
+};
+
+/** `attempt`: 0, and one more for each email of that key that was given up before it came to be. */
+const derivedId = (deps: CommandDeps, { teamId }: Caller, { key }: Idempotency, attempt: number): EmailId => {
+  const parts = attempt === 0 ? [teamId, ENDPOINT, key] : [teamId, ENDPOINT, key, attempt];
+  return emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify(parts)));
+};
+
+/** The email of an Idempotency-Key: the id that it has or is to have, and the answer to its call where it is there. */
+const emailOf = async (
+  deps: CommandDeps,
+  caller: Caller,
+  idempotency: Idempotency,
+): Promise<Readonly<{ id: EmailId; stored: Answer<SendEmailResponse> | undefined }>> => {
+  for (let attempt = 0; ; attempt += 1) {
+    const id = derivedId(deps, caller, idempotency, attempt);
+    const first = (await deps.eventLog.load(emailStream(id)))[0]?.event;
+    if (first === undefined) return { id, stored: undefined };
+    if (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled') continue;
+    if (!isSameBody(deps.keys, first.data.fingerprint, idempotency)) throw keyReused();
+    return { id, stored: { body: sendResponse(id, first), replayed: true } };
+  }
 };
 
 const prepare = async (
@@ -83,7 +137,7 @@ const prepare = async (
   id: EmailId,
   { request, storedBytes }: Asked,
   fingerprint: string | undefined,
-): Promise<MadeEmail> => {
+): Promise<MadeEmail & Readonly<{ isMetered: boolean }>> => {
   const nowMs = deps.clock.now();
   const checked = checkRequest(request, nowMs, deps);
   const given = readAttachments(request.attachments ?? [], deps.limits);
@@ -108,7 +162,7 @@ const prepare = async (
     fingerprint,
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
   };
-  return makeEmail(deps, order, storedBytes);
+  return { ...(await makeEmail(deps, order, storedBytes)), isMetered: team.billing !== 'unmetered' };
 };
 
 /** The revision that a call names, and the sender that it has. Rejects with ERR_TMPL_002 and the codes of its version. */

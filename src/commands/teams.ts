@@ -1,13 +1,15 @@
-/** Commands on a team's settings: its default sender and what the company constants of templates say. */
+/** Commands on a team's settings: its default sender, what the company constants of templates say, and how it is billed. */
 import { requireAddress } from './check-request.js';
 import type { CommandDeps } from './deps.js';
 import { handle } from './command-handler.js';
+import { plans, type PlanName } from '../domain/credits/plans.js';
 import type { Decider } from '../domain/decider.js';
+import { DomainError, type FieldError } from '../domain/errors.js';
 import type { Cause } from '../event-log/event-log.js';
 import { teamStream, type TeamId } from '../domain/ids.js';
 import type { Company } from '../domain/ports/renderer.js';
 import type { TeamEvent, TeamSettings } from '../domain/team/events.js';
-import { evolveTeam, type TeamState } from '../domain/team/state.js';
+import { evolveTeam, type Billing, type Team, type TeamState } from '../domain/team/state.js';
 import type { Recipient } from '../domain/recipient.js';
 
 export type TeamChanges = Readonly<{ name?: string; defaultFrom?: Recipient; company?: Partial<Company> }>;
@@ -33,4 +35,35 @@ export const changeTeam = async (deps: CommandDeps, teamId: TeamId, changes: Tea
     defaultFrom === undefined ? changes : { ...changes, defaultFrom: { ...defaultFrom, email: requireAddress(defaultFrom.email, 'from') } };
   const { state } = await handle(deps.eventLog, teamStream(teamId), decider, { at: cause.at, changes: checked }, cause);
   return state!.settings;
+};
+
+/** `plan` and `emailsPerMonth`: null takes what there is away; absent leaves it. */
+export type BillingChanges = Readonly<{ billing?: Billing; plan?: PlanName | null; emailsPerMonth?: number | null }>;
+
+const billingDecider: Decider<Readonly<{ at: string; changes: BillingChanges }>, TeamEvent, TeamState> = {
+  decide: ({ at, changes }, team) => {
+    if (team === undefined) throw new Error('the team does not exist');
+    const before = { billing: team.billing, plan: team.plan ?? null, emailsPerMonth: team.emailsPerMonth ?? null };
+    const after = { ...before, ...changes };
+    if (after.billing === 'plan' && after.plan === null) throw noPlan();
+    return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: 'TeamBillingChanged', data: { at, ...after } }];
+  },
+  evolve: evolveTeam,
+  initialState: undefined,
+};
+
+const noPlan = (): DomainError => {
+  const errors: readonly FieldError[] = [{ field: 'plan', message: `must be one of ${Object.keys(plans).join(', ')}` }];
+  return new DomainError('VALIDATION_ERROR', 'A team that is billed by its plan needs one.', { errors });
+};
+
+/** Out: the team after the change; one that is billed by credits has those of the signup then. */
+export const changeBilling = async (deps: CommandDeps, teamId: TeamId, changes: BillingChanges, cause: Cause): Promise<Team> => {
+  const { state } = await handle(deps.eventLog, teamStream(teamId), billingDecider, { at: cause.at, changes }, cause);
+  if (state!.billing === 'credits') {
+    // Another process may bill as before for as long as its states are fresh.
+    await deps.whenHeldEverywhere();
+    await deps.credits.change(teamId, { type: 'OpenAccount', at: cause.at }, cause);
+  }
+  return state!;
 };

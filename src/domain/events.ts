@@ -1,6 +1,7 @@
 /** Every event of the program, and the schemas of all. */
 import { assetEventSchemas, type AssetEvent } from './asset/events.js';
 import { batchEventSchemas, type BatchEvent } from './batch/events.js';
+import { creditsEventSchemas, type CreditsEvent } from './credits/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
 import {
@@ -24,6 +25,7 @@ export type StreamKinds = {
   asset: AssetEvent;
   apiKey: ApiKeyEvent;
   team: TeamEvent;
+  credits: CreditsEvent;
   instance: InstanceEvent;
   ledger: LedgerEvent;
 };
@@ -44,6 +46,7 @@ export const eventSchemas = {
   ...assetEventSchemas,
   ...apiKeyEventSchemas,
   ...teamEventSchemas,
+  ...creditsEventSchemas,
   ...instanceEventSchemas,
   ...ledgerEventSchemas,
 } as const;

@@ -85,6 +85,8 @@ export const attachmentTemplateStream = (id: AttachmentTemplateId): StreamName =
 export const assetStream = (id: AssetId): StreamName => `asset-${id}` as StreamName;
 export const apiKeyStream = (id: ApiKeyId): StreamName => `apiKey-${id}` as StreamName;
 export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName;
+/** The credits of a team. */
+export const creditsStream = (id: TeamId): StreamName => `credits-${id}` as StreamName;
 type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
 
 const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;

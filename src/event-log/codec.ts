@@ -6,7 +6,14 @@ import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { DomainError } from '../domain/errors.js';
 import { eventSchemas, type DomainEvent, type EventType } from '../domain/events.js';
-import { BULK_SENDS_FROM, HEARTBEATS_FROM, LOSSES_FROM, RESCHEDULES_FROM, WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
+import {
+  BULK_SENDS_FROM,
+  CREDITS_FROM,
+  HEARTBEATS_FROM,
+  LOSSES_FROM,
+  RESCHEDULES_FROM,
+  WRITE_LEVEL_NEWEST,
+} from '../domain/write-level.js';
 
 /** The name under which each type is written now. */
 export const current: { readonly [Type in EventType]: string } = {
@@ -47,6 +54,16 @@ export const current: { readonly [Type in EventType]: string } = {
   ApiKeyRevoked: 'ApiKeyRevoked.v1',
   TeamCreated: 'TeamCreated.v1',
   TeamSettingsChanged: 'TeamSettingsChanged.v1',
+  TeamBillingChanged: 'TeamBillingChanged.v1',
+  CreditsGranted: 'CreditsGranted.v1',
+  CreditsBought: 'CreditsBought.v1',
+  CreditsReserved: 'CreditsReserved.v1',
+  CreditsReturned: 'CreditsReturned.v1',
+  CreditsReset: 'CreditsReset.v1',
+  QuotaMonthBegan: 'QuotaMonthBegan.v1',
+  QuotaThresholdReached: 'QuotaThresholdReached.v1',
+  ReservationsSettled: 'ReservationsSettled.v1',
+  CreditsCarried: 'CreditsCarried.v1',
   InstanceInitialised: 'InstanceInitialised.v1',
   LossAccepted: 'LossAccepted.v1',
   InstanceSeen: 'InstanceSeen.v1',
@@ -89,6 +106,16 @@ export const eventVersions: EventVersions = {
     BatchCancelled: BULK_SENDS_FROM,
     BatchStopped: BULK_SENDS_FROM,
     BatchCompleted: BULK_SENDS_FROM,
+    TeamBillingChanged: CREDITS_FROM,
+    CreditsGranted: CREDITS_FROM,
+    CreditsBought: CREDITS_FROM,
+    CreditsReserved: CREDITS_FROM,
+    CreditsReturned: CREDITS_FROM,
+    CreditsReset: CREDITS_FROM,
+    QuotaMonthBegan: CREDITS_FROM,
+    QuotaThresholdReached: CREDITS_FROM,
+    ReservationsSettled: CREDITS_FROM,
+    CreditsCarried: CREDITS_FROM,
   },
 };
 

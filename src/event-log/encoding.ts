@@ -27,6 +27,13 @@ export type Cause = Readonly<{
   fence?: number;
 }>;
 
+/** For each event its own: those of several calls that share an append. */
+export type EachCause = readonly [Cause, ...Cause[]];
+
+const isEach = (cause: Cause | EachCause): cause is EachCause => Array.isArray(cause);
+
+export const firstCause = (cause: Cause | EachCause): Cause => (isEach(cause) ? cause[0] : cause);
+
 export type Encoded = Readonly<{ event: DomainEvent; toStore: EventToStore; metadata: EventMetadata }>;
 
 /**
@@ -48,7 +55,7 @@ export const encodeAll = async (
   stream: StreamName,
   version: StreamVersion,
   events: readonly DomainEvent[],
-  cause: Cause,
+  cause: Cause | EachCause,
 ): Promise<readonly Encoded[]> => {
   const encoded = events.map(ports.codec.encode);
   const found = encoded.some(({ sealed }) => sealed !== undefined) ? keyFor(ports.keys, version) : { id: version.keyId, key: undefined };
@@ -65,7 +72,7 @@ export const encodeAll = async (
     const parts = isSmallEnough(ports.limits, data, ciphertext)
       ? { data, sealed: ciphertext, files: undefined }
       : await outsource(ports, data, ciphertext);
-    const metadata = metadataOf(eventId, cause, keyId, parts.files);
+    const metadata = metadataOf(eventId, isEach(cause) ? cause[index]! : cause, keyId, parts.files);
     const metadataText = encodeMetadata(metadata);
     const hash = chainHash(previous, stream, version.revision + 1 + index, {
       type,

@@ -6,7 +6,7 @@ import { appendForCertain } from './appending.js';
 import { codec as newestCodec, type Codec } from './codec.js';
 import { openDecodedCache, type DecodedCache } from './decoded-cache.js';
 import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable } from './decoding.js';
-import { encodeAll, existingKey, type Cause, type Encoded } from './encoding.js';
+import { encodeAll, existingKey, firstCause, type Cause, type EachCause, type Encoded } from './encoding.js';
 import { readableMetadata } from './metadata.js';
 import type { StreamVersion } from './stream-version.js';
 import { EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/errors.js';
@@ -21,7 +21,7 @@ import type { Ids } from '../domain/ports/ids.js';
 import type { Keys, NewKey, SealingKey } from '../domain/ports/keys.js';
 
 export { startOf, versionOf, type StreamVersion } from './stream-version.js';
-export type { Cause } from './encoding.js';
+export type { Cause, EachCause } from './encoding.js';
 
 export type Appended = StreamVersion & Readonly<{ position: Position }>;
 
@@ -37,9 +37,13 @@ export type EventLog = Readonly<{
    * Appends after `version`, all or nothing. Resolves with the version after and the position of the last event, once the events are durable. Rejects with
    * WrongExpectedRevision where the stream is elsewhere, with AppendUnknown where it cannot be found out whether they were written,
    * with LeaseSuperseded where the last event stands under a newer lease, and with any other error where they certainly were not.
+   * `cause`: one of all of them, or one for each, of the same team and lease.
    */
-  append: (stream: StreamName, version: StreamVersion, events: readonly DomainEvent[], cause: Cause) => Promise<Appended>;
-  readAll: (after: Position, options?: ReadOptions) => AsyncIterable<RecordedBatch>;
+  append: (stream: StreamName, version: StreamVersion, events: readonly DomainEvent[], cause: Cause | EachCause) => Promise<Appended>;
+  /** Where a stream ends, and the stored name of its last event; undefined where there is none. Nothing is decoded. */
+  last: (stream: StreamName) => Promise<Readonly<{ revision: number; storedType: string }> | undefined>;
+  /** `types`: of these alone; what is left out costs little. */
+  readAll: (after: Position, options?: ReadOptions & Readonly<{ types?: readonly EventType[] }>) => AsyncIterable<RecordedBatch>;
   /**
    * As readAll, then on and on, until the signal aborts. `only`: the types of event that are wanted; others that this program knows are
    * passed over as they stand, damaged or not.
@@ -102,7 +106,7 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
     },
     inspect,
     append: async (stream, version, events, cause) => {
-      const { fence } = cause;
+      const { fence, teamId } = firstCause(cause);
       if (fence !== undefined && version.fence !== undefined && fence < version.fence)
         throw new LeaseSuperseded(stream, fence, version.fence);
       const forgotten = cache.forgotten();
@@ -111,12 +115,19 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
       const done = await appendForCertain(ports, { stream, expectedRevision: version.revision, events: toStore });
       // What was sealed while a key was destroyed is not cached: it may have been this one.
       if (readers.subscribers() > 0 && cache.forgotten() === forgotten) keepWritten(cache, stream, encoded);
-      ports.onAppended?.(stream, cause.teamId, done.position);
+      ports.onAppended?.(stream, teamId, done.position);
       const last = encoded.at(-1)!;
       const after = { revision: done.revision, hash: last.toStore.hash, keyId: last.metadata.keyId, position: done.position };
       return fence === undefined ? after : { ...after, fence };
     },
-    readAll: (after, { decrypt, unknown, ...options } = {}) => readers.decoded(store.readAll(after, options), decrypt, unknown),
+    last: async (stream) => {
+      const stored = await store.readLast(stream);
+      return stored && { revision: stored.revision, storedType: stored.type };
+    },
+    readAll: (after, { decrypt, unknown, types, ...options } = {}) => {
+      const wanted = types === undefined ? options : { ...options, types: [...ports.codec.namesOf(types)] };
+      return readers.decoded(store.readAll(after, wanted), decrypt, unknown);
+    },
     subscribeAll: (after, { decrypt, unknown, only, ...options }) => {
       const batches = store.subscribeAll(after, options);
       return readers.subscribed(only === undefined ? batches : wantedIn(batches, ports.codec, only), decrypt, unknown);

@@ -25,6 +25,7 @@ import { apiKeyRoutes } from './routes/api-keys.js';
 import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
 import { assetRoutes } from './routes/assets.js';
 import { bulkRoutes } from './routes/bulk.js';
+import { creditsRoutes } from './routes/credits.js';
 import { emailRoutes } from './routes/emails.js';
 import { queueRoutes } from './routes/queue.js';
 import { healthRoutes } from './routes/health.js';
@@ -154,6 +155,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   attachmentTemplateRoutes(app, deps);
   assetRoutes(app, deps);
   apiKeyRoutes(app, deps);
+  creditsRoutes(app, deps);
   healthRoutes(app, deps);
   landingRoutes(app, deps);
   if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, mailbox: deps.mailbox });

@@ -117,6 +117,8 @@ type Common<Kind extends StreamKind, State, Command> = Readonly<{
   deadlineMs: number;
   /** Absent where work may always begin. */
   gate?: Gate;
+  /** The revision of a stream from which it is folded; absent: from its first event. */
+  foldsFrom?: (deps: Pick<ProcessorDeps, 'eventLog'>, stream: StreamName) => Promise<number>;
 }>;
 
 /** Work that does no harm where it is done twice, and of which nobody needs to see that it has begun. */

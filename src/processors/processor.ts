@@ -122,8 +122,8 @@ const load = async <Kind extends StreamKind, State, Command>(
   { deps, declaration, held }: WorkerContext<Kind, State, Command>,
   stream: StreamName,
 ): Promise<Loaded<State> | undefined> => {
-  const { decider, attempts, name } = declaration;
-  const recorded = await deps.eventLog.load(stream);
+  const { decider, attempts, name, foldsFrom } = declaration;
+  const recorded = await deps.eventLog.load(stream, foldsFrom && (await foldsFrom(deps, stream)));
   const [first, last] = [recorded[0], recorded.at(-1)];
   if (first === undefined || last === undefined) return undefined;
   const state = recorded.reduce((before, { event }) => decider.evolve(before, event as EventOfKind<Kind>), decider.initialState);

@@ -32,6 +32,8 @@ export type EmailDocument = Document &
     batch?: string;
     /** What its attachments take, as long as they are kept with it; absent where it has none. */
     attachmentBytes?: AttachmentBytes;
+    /** How many documents were made for it; absent for none. */
+    documents?: number;
     /** Subject, addresses and names, folded for searches, line by line; absent once archived. */
     text?: string;
     /** Its recipients, tags and metadata as terms; absent once archived. */
@@ -40,7 +42,16 @@ export type EmailDocument = Document &
 
 /** One day of one team: how many emails there are, by `status|templateId`; the `seq` of each of its emails lies from `first` to `last`. */
 export type EmailCountsDocument = Document &
-  Readonly<{ team: string; day: string; first: number; last: number; cells: Readonly<Record<string, number>> }>;
+  Readonly<{
+    team: string;
+    day: string;
+    first: number;
+    last: number;
+    cells: Readonly<Record<string, number>>;
+    /** Emails that were accepted and not cancelled, whatever became of them since, and the documents that were made for them. */
+    emails: number;
+    documents: number;
+  }>;
 
 /** What lists show of an email. */
 export type EmailListing = {

@@ -26,6 +26,8 @@ type CountsDraft = {
   first: number;
   last: number;
   cells: Record<string, number>;
+  emails: number;
+  documents: number;
 };
 
 /** The backlog of the team and the counts of the day of each email; those of one that begins here are known from its first event. */
@@ -56,7 +58,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
   const begin: Handler<EmailAccepted> = (recorded) => {
     const email = accepted(recorded);
     return [
-      ...countSteps(email, undefined),
+      ...countSteps(email, undefined, 1),
       ...backlogSteps(email, undefined, emailTimerKind(email.summary)),
       ...usageSteps(email, recorded, 1),
       ...(email.batch === undefined ? [] : emailOfBatchSteps(email.batch, undefined, email.status, email.createdAt)),
@@ -75,7 +77,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived';
     const freed = isErased ? usageSteps(email, recorded, -1) : [];
     if (isErased) removeErased(email, event.type);
-    const steps = countSteps(email, cell);
+    const steps = countSteps(email, cell, event.type === 'EmailCancelled' ? -1 : 0);
     for (const step of freed) steps.push(step);
     if (email.batch !== undefined) for (const step of emailOfBatchSteps(email.batch, status, email.status, event.data.at)) steps.push(step);
     // The day of the archive is fixed from the start, unless the email is deleted; every other timer is set anew.
@@ -131,8 +133,10 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
     summary: summary as Draft<EmailSummary>,
     team: teamId,
   };
-  if (event.data.batch !== undefined) email.batch = event.data.batch.id;
-  if (event.data.attachmentBytes !== undefined) email.attachmentBytes = event.data.attachmentBytes;
+  const { batch, attachmentBytes, generated } = event.data;
+  if (batch !== undefined) email.batch = batch.id;
+  if (attachmentBytes !== undefined) email.attachmentBytes = attachmentBytes;
+  if (generated !== undefined) email.documents = generated.pdf + generated.excel;
   if (envelope !== undefined) {
     email.subject = envelope.subject;
     email.text = emailText(envelope);
@@ -207,22 +211,34 @@ const usageSteps = (
 const cellOf = ({ team, status, templateId }: EmailDocument): string | undefined =>
   team === undefined ? undefined : `${status}|${templateId}`;
 
-const countSteps = (email: EmailDraft, from: string | undefined): Step[] => {
+/** `used`: by how many the emails of its day become more. */
+const countSteps = (email: EmailDraft, from: string | undefined, used: 1 | 0 | -1): Step[] => {
   const to = cellOf(email);
-  if (from === to) return [];
-  const { owner: team, seq, position } = email;
+  if (from === to && used === 0) return [];
+  const { owner: team, seq, position, documents = 0 } = email;
   const day = dayOf(email.createdAt);
   const id = countsId(team, day);
   const next = (document: Document | undefined): CountsDraft => {
-    const counts = (document as CountsDraft | undefined) ?? { id, seq, position, team, day, first: seq, last: seq, cells: {} };
+    const counts = (document as CountsDraft | undefined) ?? emptyCounts({ id, seq, position, team, day });
     counts.first = Math.min(counts.first, seq);
     counts.last = Math.max(counts.last, seq);
     if (from !== undefined) add(counts.cells, from, -1);
     if (to !== undefined) add(counts.cells, to, 1);
+    counts.emails += used;
+    counts.documents += used * documents;
     return counts;
   };
   return [{ collection: EMAIL_COUNTS, id, next }];
 };
+
+const emptyCounts = (of: Pick<CountsDraft, 'id' | 'seq' | 'position' | 'team' | 'day'>): CountsDraft => ({
+  ...of,
+  first: of.seq,
+  last: of.seq,
+  cells: {},
+  emails: 0,
+  documents: 0,
+});
 
 /** What an email with that timer waits for; undefined is one that has ended, or is not there yet. */
 const waitOf = (timer: EmailTimerKind | undefined): Wait | undefined => {

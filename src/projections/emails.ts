@@ -22,7 +22,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
   declareProjection({
     name: 'emails',
     collections: [
-      { name: EMAIL_COUNTS, version: 2, fields: ['team', 'day'], indexes: [['team', 'day']] },
+      { name: EMAIL_COUNTS, version: 3, fields: ['team', 'day'], indexes: [['team', 'day']] },
       timersSpec(EMAIL_TIMERS),
       backlogsSpec(EMAIL_BACKLOGS),
       attachmentUsageSpec,

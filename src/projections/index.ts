@@ -2,6 +2,7 @@
 import type { Limits } from '../domain/limits.js';
 import { apiKeysProjection } from './api-keys.js';
 import { assetsProjection } from './assets.js';
+import { creditsProjection } from './credits.js';
 import { emailsProjection } from './emails.js';
 import type { Projection } from './projection.js';
 import { attachmentTemplatesProjection, templatesProjection } from './templates.js';
@@ -13,4 +14,5 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   attachmentTemplatesProjection,
   assetsProjection,
   apiKeysProjection,
+  creditsProjection,
 ];

@@ -73,6 +73,8 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   },
   queueStats: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now()),
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
+  usedByDay: async (teamId, first, last) =>
+    (await daysBetween(deps, teamId, first, last)).map(({ day, emails, documents }) => ({ day, emails, documents })),
   awaitOwnWrites: deps.awaitOwnWrites,
 });
 

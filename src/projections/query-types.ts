@@ -61,6 +61,9 @@ export type TemplateFilter = Readonly<{ search?: string; deleted?: true }>;
 /** With the moment of its deletion where it is deleted. */
 export type Listed<Listing> = Listing & { deletedAt?: string };
 
+/** Emails accepted on a day and not cancelled, and documents that were made for them. */
+export type UsedOfDay = Readonly<{ day: string; emails: number; documents: number }>;
+
 export type Queries = Readonly<{
   /** Rejects with INVALID_CURSOR where the cursor is not one of ours for this kind of list. */
   listEmails: (teamId: TeamId, filter: EmailFilter, paging: Paging) => Promise<Page<EmailListing>>;
@@ -81,6 +84,8 @@ export type Queries = Readonly<{
   /** How much the team has waiting now. */
   queueStats: (teamId: TeamId) => Promise<QueueStats>;
   listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyListing>>;
+  /** Of the days from the first to the last those on which emails were accepted, in order. */
+  usedByDay: (teamId: TeamId, first: string, last: string) => Promise<readonly UsedOfDay[]>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */
   awaitOwnWrites: (teamId: TeamId, withinMs: number) => Promise<void>;
 }>;

@@ -7,6 +7,7 @@ await import('./assets.test.js');
 await import('./attachment-templates.test.js');
 await import('./attachments.test.js');
 await import('./command-handler.test.js');
+await import('./credits.test.js');
 await import('./documents.test.js');
 await import('./emails.test.js');
 await import('./idempotency.test.js');

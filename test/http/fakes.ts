@@ -306,6 +306,29 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       if (typeof found === 'string') throw new DomainError(found, 'no good key');
       return found;
     },
+    getAccount: async ({ teamId }) =>
+      did('getAccount', [teamId], {
+        billing: 'plan' as const,
+        plan: 'starter' as const,
+        quota: {
+          isMetered: true,
+          month: '2030-01',
+          emailQuota: { used: 50_010, limit: 50_000, remaining: 0 },
+          attachmentQuota: { used: 7, limit: null, remaining: null },
+          creditsRemaining: null,
+          overage: { emails: 10, microsPerEmail: 1_000 },
+          wouldRefuse: () => undefined,
+        },
+      }),
+    addCredits: (caller, request) =>
+      did('addCredits', [caller, request], {
+        credits: request.credits ?? 70_000,
+        blocks: request.blocks ?? null,
+        priceCents: request.blocks === undefined ? null : 19_800,
+        currency: request.blocks === undefined ? null : 'USD',
+        creditsRemaining: 71_000,
+        addedAt: NOW,
+      }),
     sendEmail: async (caller, request, idempotency) =>
       did('sendEmail', [caller, request, idempotency], { body: sendResponse, replayed: idempotency?.key === 'seen' }),
     sendBulk: async (caller, request, idempotency) =>
@@ -489,6 +512,10 @@ const fakeQueries = (calls: Call[]): Queries => ({
   queueStats: async (teamId) => {
     calls.push(['queueStats', teamId]);
     return { asOf: NOW, ...queueNumbers, priorities: { high: queueNumbers, normal: queueNumbers, low: queueNumbers } };
+  },
+  usedByDay: async (teamId, first, last) => {
+    calls.push(['usedByDay', teamId, first, last]);
+    return [{ day: first, emails: 3, documents: 1 }];
   },
   emailIds: async (teamId, filter, limit) => {
     calls.push(['emailIds', teamId, filter, limit]);

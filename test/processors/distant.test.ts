@@ -6,3 +6,4 @@ await import('./deliver-email.test.js');
 await import('./housekeeping.test.js');
 await import('./relay.test.js');
 await import('./due-work.test.js');
+await import('./credits.test.js');

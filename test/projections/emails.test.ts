@@ -128,6 +128,8 @@ void t.test('an accepted email: every field of its document', async (t) => {
       first: head,
       last: head,
       cells: { [`queued|${TEMPLATE_ID}`]: 1 },
+      emails: 1,
+      documents: 0,
     },
   ]);
 });

@@ -19,7 +19,7 @@ import { openStuckWork } from '../../src/processors/stuck.js';
 import { relayWorker } from '../../src/processors/relay.js';
 import { readBatchEnds } from '../../src/projections/batches.js';
 import { makeProjections } from '../../src/projections/index.js';
-import { makeRunner } from '../../src/projections/runner.js';
+import { makeRunner, type Runner } from '../../src/projections/runner.js';
 import { HOST, said, type Result } from './email-facts.js';
 import { caller, simple, withTemplate, type World } from './command-world.js';
 import { mailerBy, type SendMessage } from './mailers.js';
@@ -129,9 +129,14 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
   const readModels = openDocuments(t);
   const mailer = fakeMailer(options.final ?? false);
   const bus = openBusOfTest({ clock: world.clock, pointersMax: options.pointersMax ?? 1_000, logger });
-  const [emails] = makeProjections(world.deps.limits);
-  const store = await readModels.projection(emails!.name, emails!.collections);
-  const runner = makeRunner(emails!, { eventLog: world.deps.eventLog, clock: world.clock, store, pause: async () => {} });
+  const runners: Runner[] = [];
+  for (const projection of makeProjections(world.deps.limits).filter(({ name }) => name === 'emails' || name === 'credits')) {
+    const store = await readModels.projection(projection.name, projection.collections);
+    runners.push(makeRunner(projection, { eventLog: world.deps.eventLog, clock: world.clock, store, pause: async () => {} }));
+  }
+  const caughtUp = async (position: number, signal: AbortSignal): Promise<void> => {
+    await Promise.all(runners.map((runner) => runner.caughtUp(position, signal)));
+  };
   const stops: (() => Promise<void>)[] = [];
   const run: ProcessorWorld['run'] = (worker) => {
     const stopping = new AbortController();
@@ -147,13 +152,13 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     await bus.close();
     await Promise.all(stops.map((stop) => stop()));
   });
-  run(runner.worker);
+  for (const { worker } of runners) run(worker);
   const cutOff = new AbortController();
   const keeper = leaseKeeper(world.clock);
   const processing: Processing = {
     ...world.deps,
     readModels,
-    timersCaughtUp: (_kind, position, signal) => runner.caughtUp(position, signal),
+    timersCaughtUp: (_kind, position, signal) => caughtUp(position, signal),
     nextTurn: async () => {},
     leases: keeper.open(),
     stuck: openStuckWork(),
@@ -187,6 +192,6 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
         ids.map((id) => point(id)),
       )),
     reaches: (id, status) => until(async () => (await world.commands.getEmail(caller, id)).status === status, `${id} is ${status}`),
-    settled: async () => runner.caughtUp(await world.deps.eventLog.head(), new AbortController().signal),
+    settled: async () => caughtUp(await world.deps.eventLog.head(), new AbortController().signal),
   };
 };

@@ -1,6 +1,6 @@
 /** What an API key may do. */
 
-/** The contract's six permissions, one for deleting what was sent, and one for the keys themselves. */
+/** The contract's six permissions, one for deleting what was sent, one for the keys themselves, and one for adding credits. */
 export const permissions = [
   'emails:send',
   'emails:read',
@@ -10,10 +10,17 @@ export const permissions = [
   'analytics:read',
   'webhooks:manage',
   'api-keys:manage',
+  'credits:grant',
 ] as const;
 export type Permission = (typeof permissions)[number];
 
-/** What a key may do that is made on the command line without naming permissions: all but to destroy what was sent. */
-export const usualPermissions: readonly Permission[] = permissions.filter((permission) => permission !== 'emails:delete');
+/** What only a key may do that was made with this permission by name. */
+const byNameOnly: readonly Permission[] = ['credits:grant'];
+
+/** What the first key may do. */
+export const firstPermissions: readonly Permission[] = permissions.filter((permission) => !byNameOnly.includes(permission));
+
+/** What a key may do that is made on the command line without naming permissions: as the first, but not to destroy what was sent. */
+export const usualPermissions: readonly Permission[] = firstPermissions.filter((permission) => permission !== 'emails:delete');
 
 export const isPermission = (text: string): text is Permission => (permissions as readonly string[]).includes(text);

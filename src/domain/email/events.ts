@@ -32,6 +32,19 @@ const accepted = {
   attachmentBytes: optional(Type.Object({ lasting: Type.Integer(), temporary: Type.Integer(), temporaryUntil: text })),
   /** How many documents of each format were made for it; absent where none was. */
   generated: optional(Type.Object({ pdf: Type.Integer(), excel: Type.Integer() })),
+  /**
+   * What was reserved for it of its team's credits, under `reference`, the stream of this email or of the batch that it belongs to; absent
+   * where its team was not metered.
+   */
+  charged: optional(
+    Type.Object({
+      reference: text,
+      month: text,
+      isByCredits: Type.Boolean(),
+      emails: Type.Integer(),
+      attachments: Type.Integer(),
+    }),
+  ),
   /** The constants of the team's company, as they were. */
   company: Type.Record(text, text),
   fingerprint: optional(Fingerprint),

@@ -1,6 +1,6 @@
 /** The facts of a team, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
-import { oneOf } from '../schema.js';
+import { nullable, oneOf } from '../schema.js';
 import { StoredRecipient, text, type EventsOf } from '../stored.js';
 
 /** What the company constants of templates say; empty where not set. */
@@ -34,6 +34,15 @@ export const teamEventSchemas = {
     }),
   },
   TeamSettingsChanged: { data: Type.Object({ at: text, settings: Settings }) },
+  /** `plan`: null where the team is on none. `emailsPerMonth`: what was agreed in place of the quota of its plan. */
+  TeamBillingChanged: {
+    data: Type.Object({
+      at: text,
+      billing: oneOf(['credits', 'plan', 'unmetered']),
+      plan: nullable(oneOf(['free', 'starter', 'pro', 'enterprise'])),
+      emailsPerMonth: nullable(Type.Integer()),
+    }),
+  },
 } as const;
 
 export const instanceEventSchemas = {

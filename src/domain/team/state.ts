@@ -1,8 +1,13 @@
 /** What the events of a team, and those of the instance, add up to. */
+import { plans, type PlanName } from '../credits/plans.js';
+import type { Terms } from '../credits/decider.js';
 import type { Company } from '../ports/renderer.js';
 import type { InstanceEvent, TeamEvent, TeamSettings } from './events.js';
 
-export type Team = Readonly<{ billing: 'credits' | 'plan' | 'unmetered'; settings: TeamSettings; createdAt: string }>;
+export type Billing = 'credits' | 'plan' | 'unmetered';
+
+/** `plan`: absent where the team is on none. `emailsPerMonth`: what was agreed in place of the quota of its plan. */
+export type Team = Readonly<{ billing: Billing; plan?: PlanName; emailsPerMonth?: number; settings: TeamSettings; createdAt: string }>;
 export type TeamState = Team | undefined;
 
 export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
@@ -11,7 +16,30 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
       return { billing: event.data.billing, settings: event.data.settings, createdAt: event.data.at };
     case 'TeamSettingsChanged':
       return team && { ...team, settings: event.data.settings };
+    case 'TeamBillingChanged': {
+      if (team === undefined) return undefined;
+      const { billing, plan, emailsPerMonth } = event.data;
+      const { settings, createdAt } = team;
+      return {
+        billing,
+        ...(plan === null ? {} : { plan }),
+        ...(emailsPerMonth === null ? {} : { emailsPerMonth }),
+        settings,
+        createdAt,
+      };
+    }
   }
+};
+
+/** How what the team sends is paid; undefined where it is not metered. */
+export const termsOf = ({ billing, plan, emailsPerMonth }: Pick<Team, 'billing' | 'plan' | 'emailsPerMonth'>): Terms | undefined => {
+  if (billing === 'unmetered') return undefined;
+  const given = plan === undefined ? undefined : plans[plan];
+  return {
+    isByCredits: billing === 'credits',
+    quota: emailsPerMonth ?? given?.emailsPerMonth ?? null,
+    overage: given?.overage ?? { isAllowed: false, microsPerEmail: null },
+  };
 };
 
 /** The id of the first team; undefined before the first start is done. */
