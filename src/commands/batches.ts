@@ -1,6 +1,6 @@
 /** Commands on a bulk send that is accepted: its emails are made, it is stopped, it is completed. */
 import { makeBatchEmail, openBatch, type OpenBatch } from './batch-emails.js';
-import { handle, loadState } from './command-handler.js';
+import { emptyLoaded, foldOnto, handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { eraseStream } from './erase.js';
 import { batchDecider, batchNotFound } from '../domain/batch/decider.js';
@@ -23,10 +23,16 @@ const PART_WITH_DOCUMENTS = 10;
 
 export type BatchWork = Readonly<{ id: BatchId; cause: Cause; signal: AbortSignal }>;
 
-const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId): Promise<Readonly<{ batch: Batch; teamId: TeamId }>> => {
-  const { state, teamId } = await loadState(deps.eventLog, batchStream(id), batchDecider);
-  if (state === undefined) throw batchNotFound();
-  return { batch: state, teamId: assertDefined(teamId, 'team of the batch') as TeamId };
+/** `actor`: who asked for it, in whose name its emails are made, so that they take turns with what others of the team send. */
+type LoadedBatch = Readonly<{ batch: Batch; teamId: TeamId; actor: string }>;
+
+const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId): Promise<LoadedBatch> => {
+  const stream = batchStream(id);
+  const recorded = await deps.eventLog.load(stream);
+  const { state } = foldOnto(batchDecider, emptyLoaded(stream, batchDecider.initialState), recorded);
+  const metadata = recorded[0]?.metadata;
+  if (state === undefined || metadata === undefined) throw batchNotFound();
+  return { batch: state, teamId: metadata.teamId as TeamId, actor: metadata.actor };
 };
 
 /**
@@ -35,13 +41,13 @@ const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId): Prom
  */
 export const fanOut = async (deps: CommandDeps, { id, cause, signal }: BatchWork): Promise<void> => {
   const stream = batchStream(id);
-  const { batch: found, teamId } = await loadBatch(deps, id);
+  const { batch: found, teamId, actor } = await loadBatch(deps, id);
   const partSize = found.accepted.documents.length > 0 ? PART_WITH_DOCUMENTS : PART;
   const start = { type: 'StartBatch' as const, at: isoTime(deps.clock.now()), partSize };
   const batch = (await handle(deps.eventLog, stream, batchDecider, start, cause)).state;
   if (batch?.status !== 'processing') return;
   if (batch.fannedOutAt === null) {
-    const upTo = await makePart(deps, openBatch(id, teamId, batch), batch, { id, cause, signal });
+    const upTo = await makePart(deps, openBatch(id, teamId, batch), batch, { id, cause: { ...cause, actor }, signal });
     if (upTo === batch.upTo) return;
     const advance = { type: 'AdvanceBatch' as const, at: isoTime(deps.clock.now()), upTo };
     const { state } = await handle(deps.eventLog, stream, batchDecider, advance, { ...cause, at: advance.at });

@@ -76,6 +76,8 @@ void t.test('every recipient with a valid address gets one email, and the batch 
   t.match(batch, { total: 230, invalid: 1, duplicates: 1, name: 'May' });
   t.equal(await world.deps.eventLog.existingKey(batchStream(id)), undefined, 'what its emails were made of is destroyed');
   const email = await world.commands.getEmail(caller, emailIdInBatch(id, 3));
+  const [made] = await world.deps.eventLog.load(emailStream(emailIdInBatch(id, 3)));
+  t.match(made?.metadata, { actor: caller.actor, correlationId: caller.correlationId }, 'in the name of who asked for it');
   t.match(email, { subject: 'Hello N3', priority: 'low', tags: ['may'], metadata: { variables: { name: 'N3' }, custom: { run: 7 } } });
 });
 
