@@ -17,6 +17,7 @@ const benchmarks = {
   bus: 'pointers over NATS, against the bare driver; needs SEALPOST_TEST_NATS_URL (some 3 minutes)',
   distributed:
     'an email on servers by several processes, against a program that makes the same calls; lag, revoked keys; needs servers (some 20 minutes)',
+  priorities: 'high mails while 50,000 low ones are queued and leave (some 2 minutes)',
   memory: 'memory at rest, and with 100,000 emails waiting (some 2 minutes)',
 } as const;
 type Name = keyof typeof benchmarks;

@@ -112,6 +112,19 @@ program
   .option('--until <time>', 'created at or before, ISO 8601')
   .action(async (options: RetryOptions) => (await import('./cli/retry.js')).retry(options));
 
+const email = program.command('email').description('emails that have not left; a running server knows at once');
+email
+  .command('cancel')
+  .description('cancel an email that is scheduled or queued')
+  .argument('<id>', 'id of the email')
+  .action(async (id: string) => (await import('./cli/emails.js')).cancel(id));
+email
+  .command('reschedule')
+  .description('give a scheduled email another time')
+  .argument('<id>', 'id of the email')
+  .argument('<time>', 'ISO 8601 time with a zone, in the future')
+  .action(async (id: string, time: string) => (await import('./cli/emails.js')).reschedule(id, time));
+
 const parked = program.command('parked').description('work that was set aside, where the bus is a server of its own (SEALPOST_BUS_URL)');
 parked
   .command('list')

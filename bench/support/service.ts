@@ -15,6 +15,8 @@ export type Service = Readonly<{
   port: number;
   /** Posts emails, the n-th with the n-th body, and resolves when all are answered. Rejects where one is not answered 201. */
   accept: (count: number, bodyOf: (n: number) => unknown) => Promise<LoadResult>;
+  /** The header of a key that no rate limit holds up. */
+  authorization: string;
   /** The key of the first team, as it was shown at the start. */
   firstKey: string;
   /** How many emails the list has of that status. */
@@ -53,6 +55,7 @@ export const startService = async ({ directory, env = {}, nodeOptions = [] }: Se
       program,
       port,
       firstKey,
+      authorization,
       accept: (count, bodyOf) => post(port, authorization, count, bodyOf),
       listed: async (status) => {
         const answer = await fetch(`http://127.0.0.1:${port}/api/emails?limit=1&status=${status}`, { headers: { authorization } });

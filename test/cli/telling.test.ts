@@ -75,6 +75,21 @@ await t.test('a reader that closes early ends a replay quietly', async (t) => {
   t.equal(stderr, '');
 });
 
+await t.test('email gives a scheduled one another time, cancels it, and says why it cannot', async (t) => {
+  const later = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
+  const { body } = await call(firstKey, 'POST', '/api/emails/send', { ...sendBody(), scheduledAt: later(1) });
+  const { id } = body as { id: string };
+  const time = later(2);
+  t.match(await run('email', 'reschedule', id, time), { code: 0, stdout: new RegExp(`^Email ${id} leaves at ${time}\\.`) });
+  t.match(await call(firstKey, 'GET', `/api/emails/${id}`), { body: { status: 'scheduled', scheduledAt: time } });
+  t.match(await run('email', 'reschedule', id, later(-1)), { code: 1, stderr: /scheduledAt: lies in the past/ });
+  t.match(await run('email', 'reschedule', id, '2030-01-31T09:30:00'), { code: 1, stderr: /is not an ISO 8601 time with a zone/ });
+  t.match(await run('email', 'cancel', id), { code: 0, stdout: new RegExp(`^Email ${id} is cancelled`) });
+  t.match(await call(firstKey, 'GET', `/api/emails/${id}`), { body: { status: 'cancelled' } });
+  t.match(await run('email', 'cancel', id), { code: 1, stderr: /is cancelled already/ });
+  t.match(await run('email', 'cancel', 'welcome'), { code: 1, stderr: /is not the id of an email/ });
+});
+
 await t.test('retry pushes on by hand, and refuses what is no time, no domain and no template', async (t) => {
   t.match(await run('retry', '--domain', 'nobody.example'), {
     code: 0,
