@@ -162,6 +162,7 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
     await runPage(t, firstMail.slice(0, refused), reader);
     await runPage(t, shownOf('docs/attachments.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/api.md').filter(isRun), reader);
+    await runPage(t, shownOf('docs/credits.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/schedules.md').filter(isRun), reader);
   });
 
