@@ -25,7 +25,7 @@ const filename = Type.String({ minLength: 1, maxLength: limits.filenameCharsMax,
 const OverrideSchema = Type.Object(
   {
     attachmentTemplateId: reference,
-    variables: Type.Optional(values('Over those of the attachment and of the recipient')),
+    variables: Type.Optional(values('Over those of the attachment and of the recipient; at most 100 KB of JSON')),
     filename: Type.Optional(filename),
     outputFormats: Type.Optional(formats),
     skip: Type.Optional(Type.Boolean({ description: 'This recipient does not get it' })),
@@ -48,7 +48,7 @@ const BulkAttachmentSchema = Type.Object(
   {
     attachmentTemplateId: reference,
     filename: Type.Optional(filename),
-    baseVariables: Type.Optional(values('The same for all recipients, over the variables of the email')),
+    baseVariables: Type.Optional(values('The same for all recipients, over the variables of the email; at most 100 KB of JSON')),
     recipientVariableFields: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
         maxItems: limits.templateVariablesMax,
@@ -73,7 +73,7 @@ export const SendBulkRequestSchema = Type.Object(
     version,
     from,
     recipients: Type.Array(BulkRecipientSchema, { minItems: 1, maxItems: limits.bulkRecipientsMax }),
-    baseVariables: Type.Optional(values('The same for all recipients')),
+    baseVariables: Type.Optional(values('The same for all recipients; at most 100 KB of JSON')),
     attachments: Type.Optional(
       Type.Array(BulkAttachmentSchema, { maxItems: limits.attachmentsMax, description: 'Made for each recipient' }),
     ),

@@ -70,7 +70,7 @@ export const openBacklog = (limits: Pick<Limits, 'queueWaitingMax' | 'hostAwayHo
     assertRoom: (team, emails = 1) => {
       const waiting = waitingOf(team);
       if (waiting + emails <= limits.queueWaitingMax) return;
-      throw queueFull(waiting, limits.queueWaitingMax, { perSecond, awayMs });
+      throw queueFull({ waiting, emails, max: limits.queueWaitingMax }, { perSecond, awayMs });
     },
     accepted: (team, emails = 1) => void acceptedSince.set(team, (acceptedSince.get(team) ?? 0) + emails),
     waitMs: (team, emails = 1) => {
@@ -96,14 +96,17 @@ const doneSince = (before: ReadonlyMap<string, TeamBacklog>, now: ReadonlyMap<st
 
 type Pace = Readonly<{ perSecond: number | undefined; awayMs: number }>;
 
-const queueFull = (waiting: number, max: number, { perSecond, awayMs }: Pace): DomainError => {
-  // By then a hundredth of the room is free.
-  const known = perSecond === undefined || perSecond === 0 ? undefined : (waiting - max * 0.99) / perSecond;
+type Room = Readonly<{ waiting: number; emails: number; max: number }>;
+
+const queueFull = ({ waiting, emails, max }: Room, { perSecond, awayMs }: Pace): DomainError => {
+  // By then a hundredth of the room is free, or as much as was asked for.
+  const surplus = waiting - Math.min(max * 0.99, max - emails);
+  const known = perSecond === undefined || perSecond === 0 ? undefined : surplus / perSecond;
   const seconds = known === undefined ? RETRY_AFTER_UNKNOWN_S : Math.ceil(known + awayMs / 1_000);
   const retryAfterS = Math.min(Math.max(seconds, RETRY_AFTER_MIN_S), RETRY_AFTER_MAX_S);
   return new DomainError(
     'QUEUE_FULL',
-    `${waiting} emails of your team wait for their delivery, and no more than ${max} may. Nothing was accepted; try again in ${retryAfterS} seconds.`,
+    `${waiting} emails of your team wait for their delivery, and no more than ${max} may${emails === 1 ? '' : `: these ${emails} do not fit`}. Nothing was accepted; ${emails > max ? 'send fewer at once' : `try again in ${retryAfterS} seconds`}.`,
     { retryAfterS, relatedInfo: { waiting, max } },
   );
 };

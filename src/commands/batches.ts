@@ -1,10 +1,13 @@
 /** Commands on a bulk send that is accepted: its emails are made, it is stopped, it is completed. */
 import { makeBatchEmail, openBatch, type OpenBatch } from './batch-emails.js';
+import type { Caller } from './caller.js';
 import { emptyLoaded, foldOnto, handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
+import { ownedBy } from './owned-by.js';
 import { eraseStream } from './erase.js';
 import { batchDecider, batchNotFound } from '../domain/batch/decider.js';
 import type { BatchEnds } from '../domain/batch/events.js';
+import { batchListing, type BatchListing } from '../domain/batch/listing.js';
 import { claimedUpTo, type Batch } from '../domain/batch/state.js';
 import { emailDecider } from '../domain/email/decider.js';
 import type { EmailState } from '../domain/email/state.js';
@@ -144,6 +147,48 @@ const endOfStatus: Readonly<Record<Exclude<EmailStatus, 'queued' | 'scheduled'>,
   failed: 'failed',
   bounced: 'failed',
   cancelled: 'cancelled',
+};
+
+/** The bulk send from its streams, exact at that moment, for those who ask before the read models know it. Rejects with BATCH_NOT_FOUND. */
+export const getBatch = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, id: BatchId): Promise<BatchListing> => {
+  const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
+  ownedBy(caller.teamId, batchNotFound)(loaded);
+  const batch = assertDefined(loaded.state, 'batch');
+  const { accepted } = batch;
+  const figures = {
+    id,
+    status: batch.status,
+    name: accepted.name ?? null,
+    templateId: accepted.templateId,
+    templateName: accepted.templateName,
+    priority: accepted.priority,
+    total: accepted.total,
+    invalid: accepted.invalid.length,
+    duplicates: accepted.duplicates.length,
+    counts: await statusesOf(deps, id, claimedUpTo(batch)),
+    createdAt: accepted.at,
+    scheduledAt: batch.scheduledAt,
+    startedAt: batch.startedAt,
+    cancelledAt: batch.cancelled?.at ?? null,
+    completedAt: batch.completedAt,
+  };
+  return batchListing(figures, { clock: deps.clock, waitMs: (emails) => deps.backlog.waitMs(caller.teamId, emails) });
+};
+
+/** How many of the first `made` emails stand where; those that do not exist are in none. */
+const statusesOf = async (
+  deps: Pick<CommandDeps, 'eventLog'>,
+  id: BatchId,
+  made: number,
+): Promise<Readonly<Partial<Record<EmailStatus, number>>>> => {
+  const counts: Partial<Record<EmailStatus, number>> = {};
+  for (let from = 0; from < made; from += AT_ONCE) {
+    const places = placesOf(from, Math.min(from + AT_ONCE, made));
+    const loaded = await Promise.all(places.map((index) => loadState(deps.eventLog, emailStream(emailIdInBatch(id, index)), emailDecider)));
+    for (const { state } of loaded) if (state !== undefined) counts[state.status] = (counts[state.status] ?? 0) + 1;
+    await nextTurn();
+  }
+  return counts;
 };
 
 /** What has become of all its emails, from their streams. */

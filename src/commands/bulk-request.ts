@@ -108,6 +108,10 @@ const checkCommon = ({ limits, allowsHeader }: CommandDeps, request: SendBulkReq
     ...headerFaults(headers, limits, allowsHeader),
     ...scheduleFaults(scheduledAt, nowMs, limits),
     ...metadataFaults(metadata, limits),
+    ...variablesFaults('baseVariables', request.baseVariables, limits),
+    ...(request.attachments ?? []).flatMap(({ baseVariables }, at) =>
+      variablesFaults(`attachments[${at}].baseVariables`, baseVariables, limits),
+    ),
   ];
   for (const [field, name] of [
     ['from.name', from?.name],
@@ -160,6 +164,17 @@ const readRecipients = async (given: readonly BulkRecipient[], attachments: read
   return { recipients, invalid, duplicates };
 };
 
+/** What is the same for all is bounded as what is given for one: each email keeps a copy of both. */
+const variablesFaults = (
+  field: string,
+  variables: Readonly<Record<string, unknown>> | undefined,
+  { bulkRecipientVariablesBytesMax: max }: Limits,
+): readonly FieldError[] => {
+  if (variables === undefined) return [];
+  const sizeBytes = Buffer.byteLength(JSON.stringify(variables));
+  return sizeBytes > max ? [{ field, message: `is ${sizeBytes} bytes of JSON; at most ${max} are allowed` }] : [];
+};
+
 const recipientFaults = (
   { name, variables, attachmentOverrides = [] }: BulkRecipient,
   field: string,
@@ -169,11 +184,10 @@ const recipientFaults = (
   const faults: FieldError[] = [];
   const fault = name === undefined ? undefined : nameFault(name);
   if (fault !== undefined) faults.push({ field: `${field}.name`, message: fault });
-  const sizeBytes = variables === undefined ? 0 : Buffer.byteLength(JSON.stringify(variables));
-  const max = limits.bulkRecipientVariablesBytesMax;
-  if (sizeBytes > max) faults.push({ field: `${field}.variables`, message: `is ${sizeBytes} bytes of JSON; at most ${max} are allowed` });
+  faults.push(...variablesFaults(`${field}.variables`, variables, limits));
   const seen = new Set<string>();
-  for (const [at, { attachmentTemplateId }] of attachmentOverrides.entries()) {
+  for (const [at, { attachmentTemplateId, variables: own }] of attachmentOverrides.entries()) {
+    faults.push(...variablesFaults(`${field}.attachmentOverrides[${at}].variables`, own, limits));
     const place = `${field}.attachmentOverrides[${at}].attachmentTemplateId`;
     if (!attachments.some((attachment) => attachment.attachmentTemplateId === attachmentTemplateId))
       faults.push({ field: place, message: 'names none of the `attachments` of the call; write it as it stands there' });

@@ -22,6 +22,7 @@ import { retryEmails } from './retry-emails.js';
 import { dryRunBulk } from './dry-run-bulk.js';
 import { sendBulk } from './send-bulk.js';
 import { sendEmail } from './send-email.js';
+import { getBatch } from './batches.js';
 import { cancelBatch } from './cancel-batch.js';
 import {
   createTemplate,
@@ -42,6 +43,7 @@ const commands = {
   sendEmail,
   sendBulk,
   dryRunBulk,
+  getBatch,
   cancelBatch,
   getEmail,
   retryEmail,

@@ -1,10 +1,10 @@
 /** Bulk sends: each with how many of its emails stand where. Their timers say what is to be done for them, and when. */
 import type { BatchAccepted, BatchEnds, BatchEvent } from '../domain/batch/events.js';
+import { batchCounts, statusCount } from '../domain/batch/listing.js';
 import type { BatchStatus } from '../domain/batch/state.js';
 import type { EmailStatus } from '../domain/email/status.js';
 import type { BatchId, TeamId } from '../domain/ids.js';
 import type { Priority } from '../domain/ports/bus.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { CollectionSpec, Document, ReadModels } from '../domain/ports/read-models.js';
 import { timersOf } from '../domain/timers.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
@@ -51,95 +51,6 @@ type BatchDraft = { -readonly [Field in keyof BatchDocument]: BatchDocument[Fiel
 
 /** The batch of an event that stands in its own stream or in that of one of its emails. */
 export const batchReference = (id: string): Reference => ({ collection: BATCHES, id });
-
-const statusCount = ({ counts }: Pick<BatchDocument, 'counts'>, ...statuses: readonly EmailStatus[]): number =>
-  statuses.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
-
-/** What has become of the emails of a batch; each counts once, and those that are not made yet, and none will be, count as cancelled. */
-export type BatchCounts = Readonly<{
-  queued: number;
-  processing: number;
-  /** Those that left, whatever was heard of them since. */
-  sent: number;
-  delivered: number;
-  /** Those that did not get through: failed or bounced. */
-  failed: number;
-  bounced: number;
-  cancelled: number;
-}>;
-
-/** `queued`, `processing`, `sent`, `failed` and `cancelled` add up to the total. */
-export const batchCounts = (batch: BatchDocument): BatchCounts => {
-  const sent = statusCount(batch, 'sent', 'delivered', 'complained');
-  const failed = statusCount(batch, 'failed', 'bounced');
-  const processing = statusCount(batch, 'processing');
-  const open = statusCount(batch, 'queued', 'scheduled');
-  const left = batch.total - sent - failed - processing;
-  // What is not made when a batch is cancelled will not be.
-  const queued = batch.cancelledAt === null ? left - statusCount(batch, 'cancelled') : open;
-  return {
-    queued,
-    processing,
-    sent,
-    delivered: statusCount(batch, 'delivered'),
-    failed,
-    bounced: statusCount(batch, 'bounced'),
-    cancelled: left - queued,
-  };
-};
-
-/** What is shown of a batch. */
-export type BatchListing = BatchCounts & {
-  batchId: string;
-  batchName: string | null;
-  status: BatchStatus;
-  templateId: string;
-  emailTemplateName: string;
-  priority: Priority;
-  totalEmails: number;
-  skipped: number;
-  duplicates: number;
-  progress: number;
-  createdAt: string;
-  scheduledAt: string | null;
-  queuedAt: string | null;
-  startedAt: string | null;
-  completedAt: string | null;
-  cancelledAt: string | null;
-  estimatedCompletionAt: string | null;
-};
-
-type Reckoning = Readonly<{ clock: Pick<Clock, 'now'>; waitMs?: (team: TeamId, emails: number) => number }>;
-
-/** `waitMs`: how long so many emails of a team are likely to take. */
-export const batchListing = (batch: BatchDocument, { clock, waitMs = () => 0 }: Reckoning): BatchListing => {
-  const counts = batchCounts(batch);
-  const { status, total, team, scheduledAt, createdAt } = batch;
-  const open = counts.queued + counts.processing;
-  const hasEnded = status === 'completed' || status === 'cancelled';
-  const isWaiting = status === 'scheduled';
-  const fromMs = Math.max(clock.now(), scheduledAt === null ? 0 : Date.parse(scheduledAt));
-  return {
-    batchId: batch.id,
-    batchName: batch.name,
-    status,
-    templateId: batch.templateId,
-    emailTemplateName: batch.templateName,
-    priority: batch.priority,
-    totalEmails: total,
-    ...counts,
-    skipped: batch.invalid,
-    duplicates: batch.duplicates,
-    progress: Math.floor(((total - open) * 100) / total),
-    createdAt,
-    scheduledAt,
-    queuedAt: isWaiting ? null : (scheduledAt ?? createdAt),
-    startedAt: batch.startedAt,
-    completedAt: batch.completedAt,
-    cancelledAt: batch.cancelledAt,
-    estimatedCompletionAt: hasEnded ? null : isoTime(fromMs + waitMs(team, open)),
-  };
-};
 
 /** What has become of the emails of a batch, for the processor that completes it. */
 export const readBatchEnds =

@@ -8,7 +8,8 @@ import { DAY_MS } from '../domain/time.js';
 import type { EmailFilter, Listed, Paging, Queries, SearchFilter, TemplateFilter } from './query-types.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
 import { ATTACHMENT_USAGE, storedBytesAt, type AttachmentUsageDocument } from './attachment-usage.js';
-import { BATCHES, batchListing, type BatchDocument, type BatchListing } from './batches.js';
+import { BATCHES, type BatchDocument } from './batches.js';
+import { batchListing, type BatchListing } from '../domain/batch/listing.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
 import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
 import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
@@ -27,17 +28,20 @@ export type QueryDeps = Readonly<{
   waitMs?: (teamId: TeamId, emails: number) => number;
 }>;
 
+const listed = ({ clock, waitMs = () => 0 }: QueryDeps, batch: BatchDocument): BatchListing =>
+  batchListing(batch, { clock, waitMs: (emails) => waitMs(batch.team, emails) });
+
 export const makeQueries = (deps: QueryDeps): Queries => ({
   listEmails: (teamId, filter, paging) => listEmails(deps, teamId, filter, paging),
   emailIds: (teamId, given, limit) => emailIds(deps, teamId, asStored(given), limit),
   emailsToRetry: (teamId, given, cursor) => emailsToRetry(deps.readModels, whereOf(teamId, inUtc(given)), cursor),
   listBatches: (teamId, paging) => {
     const list = { ...allOf(deps, BATCHES, teamId), sortField: 'createdAt' };
-    return readPage<BatchDocument, BatchListing>(deps.readModels, list, paging, (batch) => batchListing(batch, deps));
+    return readPage<BatchDocument, BatchListing>(deps.readModels, list, paging, (batch) => listed(deps, batch));
   },
   batch: async (teamId, id) => {
     const batch = (await deps.readModels.get(BATCHES, id)) as BatchDocument | undefined;
-    return batch?.team === teamId ? batchListing(batch, deps) : undefined;
+    return batch?.team === teamId ? listed(deps, batch) : undefined;
   },
   listTemplates: (teamId, filter, paging) =>
     readPage<TemplateDocument, Listed<TemplateDocument['item']>>(

@@ -1,5 +1,5 @@
 /** Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here. */
-import type { BatchListing } from './batches.js';
+import type { BatchListing } from '../domain/batch/listing.js';
 import type { BatchId, EmailId, TeamId } from '../domain/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
 import type { ApiKeyListing } from '../domain/api-key/state.js';

@@ -31,6 +31,8 @@ export const OTHER_TEAM = assertDefined(parseTeamId('22222222-2222-4222-8222-222
 export const EMAIL = assertDefined(parseEmailId('33333333-3333-4333-8333-333333333333'), 'email');
 export const OTHERS_EMAIL = assertDefined(parseEmailId('44444444-4444-4444-8444-444444444444'), 'email');
 export const BATCH = assertDefined(parseBatchId('55555555-5555-4555-8555-555555555555'), 'batch');
+/** One that the read models do not know yet. */
+export const NEW_BATCH = assertDefined(parseBatchId('66666666-6666-4666-8666-666666666666'), 'batch');
 export const TEMPLATE_ID = '55555555-5555-4555-8555-555555555555';
 export const ASSET = assertDefined(parseAssetId('77777777-7777-4777-8777-777777777777'), 'asset');
 export const OTHERS_ASSET = assertDefined(parseAssetId('88888888-8888-4888-8888-888888888888'), 'asset');
@@ -334,6 +336,10 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     sendBulk: async (caller, request, idempotency) =>
       did('sendBulk', [caller, request, idempotency], { body: bulkAnswer, replayed: idempotency?.key === 'seen' }),
     dryRunBulk: async (caller, request) => did('dryRunBulk', [caller, request], dryRunAnswer),
+    getBatch: (caller, id) =>
+      owned(caller.teamId === TEAM && id === NEW_BATCH, 'BATCH_NOT_FOUND', () =>
+        did('getBatch', [caller, id], { ...batchListing, batchId: id }),
+      ),
     cancelBatch: (caller, id, idempotency) =>
       owned(caller.teamId === TEAM && id === BATCH, 'BATCH_NOT_FOUND', () =>
         did('cancelBatch', [caller, id, idempotency], { body: cancelAnswer, replayed: idempotency?.key === 'seen' }),

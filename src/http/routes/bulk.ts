@@ -98,11 +98,10 @@ const readRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request) => {
-      const { teamId } = callerOf(request);
-      await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-      const batch = await deps.queries.batch(teamId, batchIdOf(request.params.batchId));
-      if (batch === undefined) throw batchNotFound();
-      return batch;
+      const caller = callerOf(request);
+      const id = batchIdOf(request.params.batchId);
+      await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
+      return (await deps.queries.batch(caller.teamId, id)) ?? deps.commands.getBatch(caller, id);
     },
   );
 };
