@@ -57,13 +57,11 @@ const noPlan = (): DomainError => {
   return new DomainError('VALIDATION_ERROR', 'A team that is billed by its plan needs one.', { errors });
 };
 
-/** Out: the team after the change; one that is billed by credits has those of the signup then. */
+/** Out: the team after the change, when it holds in every process; one that is billed by credits has those of the signup then. */
 export const changeBilling = async (deps: CommandDeps, teamId: TeamId, changes: BillingChanges, cause: Cause): Promise<Team> => {
-  const { state } = await handle(deps.eventLog, teamStream(teamId), billingDecider, { at: cause.at, changes }, cause);
-  if (state!.billing === 'credits') {
-    // Another process may bill as before for as long as its states are fresh.
-    await deps.whenHeldEverywhere();
-    await deps.credits.change(teamId, { type: 'OpenAccount', at: cause.at }, cause);
-  }
+  const { state, events } = await handle(deps.eventLog, teamStream(teamId), billingDecider, { at: cause.at, changes }, cause);
+  // Another process may bill as before for as long as its states are fresh.
+  if (events.length > 0) await deps.whenHeldEverywhere();
+  if (state!.billing === 'credits') await deps.credits.change(teamId, { type: 'OpenAccount', at: cause.at }, cause);
   return state!;
 };

@@ -212,6 +212,30 @@ const wakesHarmless = async (t: Test, { sink, spawn, start, taken }: World, http
     }
 };
 
+/** Two processes that serve a team at its edge. */
+const chargesExactly = async (t: Test, { command, start }: World, http: Started): Promise<void> => {
+  const other = await start('http');
+  const billed = async (...args: readonly string[]): Promise<void> => {
+    t.match(await command('team', 'billing', ...args), { code: 0 });
+  };
+  await billed('--by', 'plan', '--plan', 'free', '--emails-per-month', '40');
+  const ends = await Promise.all(
+    Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? http : other).call('POST', '/api/emails/send', sendBody())),
+  );
+  const codes = ends.map(({ status, body }) => (status === 201 ? 'sent' : body['code']));
+  t.equal(codes.filter((code) => code === 'sent').length, 40, 'as many as the quota');
+  t.equal(codes.filter((code) => code === 'QUOTA_EXCEEDED').length, 20, 'and all others are refused for it');
+  await billed('--by', 'credits', '--plan', 'none', '--emails-per-month', 'plan');
+  const left = async (): Promise<number> =>
+    (JSON.parse((await command('credits', 'balance', '--json')).stdout) as { creditsRemaining: number }).creditsRemaining;
+  const { id } = await http.send({ scheduledAt: new Date(Date.now() + DAY_MS).toISOString() });
+  t.equal(await left(), 999);
+  t.equal((await http.call('DELETE', `/api/emails/${id}`)).status, 200);
+  await eventually('the credit of the cancelled email is back', async () => (await left()) === 1_000, WITHIN_MS);
+  await billed('--by', 'unmetered');
+  await other.stop();
+};
+
 const isSound = async (t: Test, { command }: World, when: string): Promise<void> => {
   const { code, stdout, stderr } = await command('verify');
   t.equal(code, 0, `verify ${when}: ${stdout}${stderr}`);
@@ -227,6 +251,7 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
   await t.test('what is sent is delivered once, whoever asks again', (t) => sendsOnce(t, world, http));
   await t.test('what is refused for now is tried again', (t) => triesAgain(t, world, http));
   await t.test('what is sent is found; what is deleted is erased', (t) => listsAndErases(t, world, http));
+  await t.test('a metered team gets what it has room for, from several processes', (t) => chargesExactly(t, world, http));
   await t.test('a key that is revoked opens nothing any more, in no process', (t) => revokesEverywhere(t, world, http));
   await t.test('what has grown old is archived', (t) => archives(t, old, http, delivering));
   await t.test('beside the running processes the log is sound, and the read models can be made anew', async (t) => {
