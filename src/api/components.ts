@@ -1,5 +1,6 @@
 /** The named schemas of the API description. Whatever equals one of them is written as a reference to it. */
 import type { TSchema } from '@sinclair/typebox';
+import { AnalyticsPeriodSchema, EmailRatesSchema, EmailTimesSchema, EmailTotalsSchema } from './analytics.js';
 import { AssetRecordSchema, CreateAssetRequestSchema } from './assets.js';
 import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema } from './api-keys.js';
 import {
@@ -56,6 +57,10 @@ export const components: Readonly<Record<string, Component>> = {
   RetryEmailResponse: { schema: RetryEmailResponseSchema, description: 'The email as it is queued again.' },
   EmailRecord: { schema: EmailRecordSchema, description: 'The whole log record of one email, with each recipient and each attempt.' },
   EmailListItem: { schema: EmailListItemSchema, description: 'One email in a list.' },
+  EmailTotals: { schema: EmailTotalsSchema, description: 'How many emails came to each point of their way for the first time.' },
+  EmailRates: { schema: EmailRatesSchema, description: 'Parts of these totals, in percent.' },
+  EmailTimes: { schema: EmailTimesSchema, description: 'How long emails took, on average.' },
+  AnalyticsPeriod: { schema: AnalyticsPeriodSchema, description: 'What became of emails in a range of days (UTC).' },
   BulkDeleteRequest: { schema: BulkDeleteRequestSchema, description: 'Which emails to delete.' },
   BulkDeleteResponse: { schema: BulkDeleteResponseSchema, description: 'How many emails were deleted, and how many not.' },
   CreateTemplateRequest: {

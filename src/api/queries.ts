@@ -100,4 +100,6 @@ export const AssetListQuerySchema = Type.Object(
 
 export const PagingQuerySchema = Type.Object(paging, closed);
 export type PagingQuery = Static<typeof PagingQuerySchema>;
-export const PageOnlyQuerySchema = Type.Object({ page: paging.page, limit: paging.limit }, closed);
+/** Of lists without a cursor. */
+export const pageNumbers = { page: paging.page, limit: paging.limit };
+export const PageOnlyQuerySchema = Type.Object(pageNumbers, closed);

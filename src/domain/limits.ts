@@ -143,6 +143,14 @@ export const defaultLimits = {
   listTotalMax: 10_000,
   bulkDeleteIdsMax: 1_000,
 
+  // Analytics
+  /** Templates, and tags, of a team that are counted by name on one day. What is stored depends on it: another bound needs a rebuild. */
+  summaryRowsMax: 200,
+  /** Days of one range: five years. */
+  analyticsDaysMax: 1_827,
+  /** Points of one time series, and days of a range whose templates or tags are listed. */
+  analyticsPointsMax: 366,
+
   // Keys
   apiKeyNameCharsMax: 255,
   apiKeyRateLimitMax: 10_000_000,
@@ -256,6 +264,11 @@ export const rateLimits = {
   'POST /api/templates': 30,
   'PATCH /api/templates/:id': 30,
   'DELETE /api/templates/:id': 30,
+  'GET /api/analytics/overview': 100,
+  'GET /api/analytics/timeseries': 100,
+  'GET /api/analytics/templates': 100,
+  'GET /api/analytics/tags': 100,
+  'GET /api/dashboard/summary': 100,
 } as const satisfies Record<string, number>;
 
 export const generalRateLimit = {

@@ -21,6 +21,7 @@ import { checkQuery } from './hooks/query.js';
 import { requestIds } from './hooks/request-id.js';
 import { isPlain, stringify } from './hooks/serialization.js';
 import { ajvOptions, boundFormats, validationError } from './hooks/validation.js';
+import { analyticsRoutes } from './routes/analytics.js';
 import { apiKeyRoutes } from './routes/api-keys.js';
 import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
 import { assetRoutes } from './routes/assets.js';
@@ -156,6 +157,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   assetRoutes(app, deps);
   apiKeyRoutes(app, deps);
   creditsRoutes(app, deps);
+  analyticsRoutes(app, deps);
   healthRoutes(app, deps);
   landingRoutes(app, deps);
   if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, mailbox: deps.mailbox });

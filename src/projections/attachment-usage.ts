@@ -1,4 +1,5 @@
 /** How many bytes of attachments each team has stored. */
+import { dayOf } from '../domain/days.js';
 import type { AttachmentBytes } from '../domain/email/events.js';
 import type { CollectionSpec, Document } from '../domain/ports/read-models.js';
 import type { Step } from './projection.js';
@@ -9,8 +10,6 @@ export const attachmentUsageSpec: CollectionSpec = { name: ATTACHMENT_USAGE, ver
 
 /** Its id is that of the team. `days`: bytes by the last day on which they are kept; days that are over fall away with the next change. */
 export type AttachmentUsageDocument = Document & Readonly<{ lasting: number; days: Readonly<Record<string, number>> }>;
-
-const dayOf = (isoTime: string): string => isoTime.slice(0, 10);
 
 type Change = Readonly<{
   team: string;

@@ -1,5 +1,6 @@
 /** The documents of emails and of their counts, as queries find them. */
 import type { AttachmentBytes } from '../domain/email/events.js';
+import type { EndedBefore } from '../domain/email/milestones.js';
 import type { EmailStatus } from '../domain/email/status.js';
 import type { EmailSummary } from '../domain/email/summary.js';
 import type { Document } from '../domain/ports/read-models.js';
@@ -34,6 +35,10 @@ export type EmailDocument = Document &
     attachmentBytes?: AttachmentBytes;
     /** How many documents were made for it; absent for none. */
     documents?: number;
+    /** Each once; absent where it has none, and once archived or deleted. They are not personal, so a rebuild has them whatever became of its key. */
+    tags?: readonly string[];
+    /** How it had ended before it was retried; absent where it was not. */
+    endedBefore?: EndedBefore;
     /** Subject, addresses and names, folded for searches, line by line; absent once archived. */
     text?: string;
     /** Its recipients, tags and metadata as terms; absent once archived. */
@@ -68,5 +73,4 @@ export type EmailListing = {
   deliveredAt: string | null;
 };
 
-export const dayOf = (isoTime: string): string => isoTime.slice(0, 10);
 export const countsId = (team: string, day: string): string => `${team}:${day}`;

@@ -1,19 +1,22 @@
-/** What each event of an email does: to its document, to its timer, to the backlog of its team, and to the counts of the day on which it was made. */
+/** What each event of an email does: to its document, to its timer, to the backlog of its team, to the counts of the day on which it was made, and to the summaries of the day on which it happened. */
 import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
+import { ACCEPTED, reachedBy, type Reached } from '../domain/email/milestones.js';
 import { advanceSummary, beginSummary, type Draft, type EmailProgress, type EmailSummary } from '../domain/email/summary.js';
 import { emailTimer, emailTimerKind, type EmailTimerKind } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
 import { senderDueAt } from '../domain/timers.js';
-import { countsId, dayOf, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
+import { dayOf } from '../domain/days.js';
+import { countsId, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
 import { emailTerms, emailText, withSubject } from './email-search.js';
-import { ATTACHMENT_USAGE, attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
-import { batchReference, emailOfBatchSteps } from './batches.js';
-import type { Handler, Handlers, Reference, Step } from './projection.js';
+import { attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
+import { emailOfBatchSteps } from './batches.js';
+import type { Handler, Handlers, Step } from './projection.js';
 import { recipientStatusesOf } from './recipient-statuses.js';
 import { changeBacklog, type BacklogDocument, type Wait } from './backlogs.js';
 import type { TimerDocument } from './timers.js';
+import { summarySteps } from './summaries.js';
 
 /** A document that its unit of work may change; fields are only ever taken out of it, so that equal documents are equal texts. */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };
@@ -30,30 +33,6 @@ type CountsDraft = {
   documents: number;
 };
 
-/** The backlog of the team and the counts of the day of each email; those of one that begins here are known from its first event. */
-export const relatedToEmail = (recorded: Recorded, document: Document | undefined): readonly Reference[] => {
-  const { event, stream } = recorded;
-  if (stream.startsWith('batch-')) return [batchReference(splitStream(stream).id)];
-  // Metadata is parsed when it is asked for: of the first event alone.
-  if (recorded.revision === 0 && (event.type === 'EmailQueued' || event.type === 'EmailScheduled')) {
-    const { at, attachmentBytes, batch } = event.data;
-    return besideEmail(recorded.metadata.teamId, at, attachmentBytes !== undefined, batch?.id);
-  }
-  if (document === undefined) return [];
-  const { owner, createdAt, attachmentBytes, batch } = document as EmailDocument;
-  return besideEmail(owner, createdAt, attachmentBytes !== undefined, batch);
-};
-
-const besideEmail = (team: string, createdAt: string, hasAttachments: boolean, batch: string | undefined): readonly Reference[] => {
-  const beside: Reference[] = [
-    { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) },
-    { collection: EMAIL_BACKLOGS, id: team },
-  ];
-  if (hasAttachments) beside.push({ collection: ATTACHMENT_USAGE, id: team });
-  if (batch !== undefined) beside.push(batchReference(batch));
-  return beside;
-};
-
 export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
   const begin: Handler<EmailAccepted> = (recorded) => {
     const email = accepted(recorded);
@@ -62,6 +41,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
       ...backlogSteps(email, undefined, emailTimerKind(email.summary)),
       ...usageSteps(email, recorded, 1),
       ...(email.batch === undefined ? [] : emailOfBatchSteps(email.batch, undefined, email.status, email.createdAt)),
+      ...countedSteps(email, recorded, ACCEPTED),
       timerStep(email, retentionMs),
       { collection: EMAILS, id: email.id, next: () => email },
     ];
@@ -71,13 +51,12 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     if (document === undefined) return [];
     const email = document as EmailDraft;
     const [cell, timer, dueAt, status] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt, email.status];
-    email.summary = advanceSummary(email.summary, event);
-    email.status = email.summary.status;
-    setRecipientStatuses(email);
+    const reached = advance(email, event);
     const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived';
     const freed = isErased ? usageSteps(email, recorded, -1) : [];
     if (isErased) removeErased(email, event.type);
     const steps = countSteps(email, cell, event.type === 'EmailCancelled' ? -1 : 0);
+    for (const step of countedSteps(email, recorded, reached)) steps.push(step);
     for (const step of freed) steps.push(step);
     if (email.batch !== undefined) for (const step of emailOfBatchSteps(email.batch, status, email.status, event.data.at)) steps.push(step);
     // The day of the archive is fixed from the start, unless the email is deleted; every other timer is set anew.
@@ -137,6 +116,7 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
   if (batch !== undefined) email.batch = batch.id;
   if (attachmentBytes !== undefined) email.attachmentBytes = attachmentBytes;
   if (generated !== undefined) email.documents = generated.pdf + generated.excel;
+  if (event.data.tags.length > 0) email.tags = [...new Set(event.data.tags)];
   if (envelope !== undefined) {
     email.subject = envelope.subject;
     email.text = emailText(envelope);
@@ -166,8 +146,31 @@ const removeErased = (email: EmailDraft, by: 'EmailDeleted' | 'EmailArchived'): 
   delete email.text;
   delete email.terms;
   delete email.attachmentBytes;
+  delete email.tags;
   if (by === 'EmailDeleted') delete email.team;
 };
+
+/** Brings the email to where it stands after the event. Out: what it reaches by that. */
+const advance = (email: EmailDraft, event: EmailProgress): Reached => {
+  const { processingAt, sentAt, deliveredAt } = email.summary;
+  if (event.type === 'EmailRetried') noteEnd(email);
+  email.summary = advanceSummary(email.summary, event);
+  email.status = email.summary.status;
+  setRecipientStatuses(email);
+  return reachedBy(event, { processingAt, sentAt, deliveredAt }, email.summary, email.endedBefore);
+};
+
+/** What it is retried after counts once in the summaries, however it ends. */
+const noteEnd = (email: EmailDraft): void => {
+  const { status, endedBefore = [] } = email;
+  if ((status === 'failed' || status === 'bounced') && !endedBefore.includes(status)) email.endedBefore = [...endedBefore, status];
+};
+
+const countedSteps = (
+  { owner: team, templateId, tags = [] }: EmailDraft,
+  { event: { data }, position }: Recorded<EmailAccepted | EmailProgress>,
+  reached: Reached,
+): readonly Step[] => summarySteps({ team, at: data.at, position, templateId, tags }, reached);
 
 /** The timer is made of the email's state alone, so nothing of the former one is read. */
 const timerStep = (email: EmailDraft, retentionMs: number): Step => ({

@@ -48,6 +48,8 @@ export const emailTerms = ({ recipients, metadata = {} }: EmailEnvelope, tags: r
 /** In: an address in the form in which emails have it. Letter case does not count. */
 export const recipientTerm = (address: string): string => `recipient:${foldForSearch(address)}`;
 export const tagTerm = (tag: string): string => `tag:${tag}`;
+/** In: what `tagTerm` has made. */
+export const tagOfTerm = (term: string): string => term.slice('tag:'.length);
 /** As JSON, which has no control characters; so a key never runs into its value. */
 export const metadataTerm = (key: string, value?: string): string =>
   value === undefined ? `key:${JSON.stringify(key)}` : `value:${JSON.stringify([key, value])}`;

@@ -1,22 +1,16 @@
-/** The list of emails, their timers, what each team has open, and how many there are of each status and template on each day. */
+/** The list of emails, their timers, what each team has open, how many there are of each status and template on each day, and what became of them day by day. */
 import { failedRecipientsOf } from '../domain/email/summary.js';
 import { attachmentUsageSpec } from './attachment-usage.js';
 import { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
-import { emailHandlers, relatedToEmail } from './email-fold.js';
+import { emailHandlers } from './email-fold.js';
+import { relatedToEmail } from './email-related.js';
 import { batchesSpec, batchHandlers, batchTimersSpec } from './batches.js';
 import { declareProjection, type Projection } from './projection.js';
 import { backlogsSpec } from './backlogs.js';
+import { summariesSpecs } from './summaries.js';
 import { timersSpec } from './timers.js';
 
-export {
-  dayOf,
-  EMAIL_BACKLOGS,
-  EMAIL_COUNTS,
-  EMAIL_TIMERS,
-  EMAILS,
-  type EmailCountsDocument,
-  type EmailDocument,
-} from './email-documents.js';
+export { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailCountsDocument, type EmailDocument } from './email-documents.js';
 
 export const emailsProjection = (retentionMs: number): Projection =>
   declareProjection({
@@ -28,6 +22,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
       attachmentUsageSpec,
       batchTimersSpec,
       batchesSpec,
+      ...summariesSpecs,
       {
         name: EMAILS,
         version: 6,

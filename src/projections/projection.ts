@@ -37,8 +37,11 @@ type Declared = Readonly<{
   main: string;
   /** The types of event of whose sealed part it looks at the envelope; of others it is not decrypted. */
   decrypts: readonly EventType[];
-  /** The documents beside the main one that a step of this event looks at. In: the main document as it is before the batch. */
-  related?: (recorded: Recorded, document: Document | undefined) => readonly Reference[];
+  /**
+   * The documents beside the main one that a step of this event looks at. In: the main document as it is before the batch, and the first
+   * event of the stream where it is of this batch. A document that is not named is taken for absent.
+   */
+  related?: (recorded: Recorded, document: Document | undefined, first: Recorded | undefined) => readonly Reference[];
 }>;
 
 export type Projection = Declared &

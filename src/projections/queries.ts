@@ -1,4 +1,5 @@
 /** The queries behind the list endpoints. */
+import { dayOf } from '../domain/days.js';
 import { assertDefined, parseEmailId, type TeamId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
@@ -6,12 +7,13 @@ import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import { foldForSearch } from '../domain/search-text.js';
 import { DAY_MS } from '../domain/time.js';
 import type { EmailFilter, Listed, Paging, Queries, SearchFilter, TemplateFilter } from './query-types.js';
+import { makeAnalyticsQueries } from './analytics.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
 import { ATTACHMENT_USAGE, storedBytesAt, type AttachmentUsageDocument } from './attachment-usage.js';
 import { BATCHES, type BatchDocument } from './batches.js';
 import { batchListing, type BatchListing } from '../domain/batch/listing.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
-import { dayOf, EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
+import { EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
 import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
 import { emailsToRetry } from './emails-to-retry.js';
 import { queueStats } from './queue-stats.js';
@@ -79,6 +81,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
   usedByDay: async (teamId, first, last) =>
     (await daysBetween(deps, teamId, first, last)).map(({ day, emails, documents }) => ({ day, emails, documents })),
+  ...makeAnalyticsQueries(deps),
   awaitOwnWrites: deps.awaitOwnWrites,
 });
 

@@ -6,6 +6,7 @@ import type { ApiKeyListing } from '../domain/api-key/state.js';
 import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
 import type { AttachmentTemplateListing } from '../domain/attachment-template/state.js';
 import type { TemplateListing } from '../domain/template/state.js';
+import type { AnalyticsQueries } from './analytics-types.js';
 import type { EmailListing } from './email-documents.js';
 import type { QueueStats } from './queue-stats.js';
 
@@ -88,4 +89,5 @@ export type Queries = Readonly<{
   usedByDay: (teamId: TeamId, first: string, last: string) => Promise<readonly UsedOfDay[]>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */
   awaitOwnWrites: (teamId: TeamId, withinMs: number) => Promise<void>;
-}>;
+}> &
+  AnalyticsQueries;

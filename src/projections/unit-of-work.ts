@@ -80,17 +80,19 @@ type Stock = Readonly<{ store: ProjectionStore; all: ReadonlyMap<string, Known>;
  */
 const readMissing = async ({ related }: Projection, stock: Stock, events: readonly Recorded[], ids: readonly string[]): Promise<void> => {
   const { all, main } = stock;
-  const mains = await readMains(stock, events, ids);
+  const begun = new Map<string, Recorded>();
+  for (const [at, id] of ids.entries()) if (events[at]!.revision === 0) begun.set(id, events[at]!);
+  const mains = await readMains(stock, begun, ids);
   if (related === undefined) return;
   const from = events[0]?.position ?? 0;
   const isAhead = (id: string): boolean => (main.cache.get(id)?.position ?? Infinity) >= from;
   if ([...mains].some(isAhead)) {
     for (const { cache } of all.values()) cache.clear();
-    await readMains(stock, events, ids);
+    await readMains(stock, begun, ids);
   }
   const others = new Map<string, Set<string>>();
   for (const [at, recorded] of events.entries()) {
-    for (const { collection, id } of related(recorded, lookUp(main, ids[at]!))) {
+    for (const { collection, id } of related(recorded, lookUp(main, ids[at]!), begun.get(ids[at]!))) {
       if (!isMissing(all.get(collection)!, id)) continue;
       const wanted = others.get(collection);
       if (wanted === undefined) others.set(collection, new Set([id]));
@@ -100,14 +102,14 @@ const readMissing = async ({ related }: Projection, stock: Stock, events: readon
   for (const [collection, wanted] of others) await read(stock.store, all.get(collection)!, wanted);
 };
 
-/** Out: the ids that were not at hand. */
-const readMains = async ({ store, main }: Stock, events: readonly Recorded[], ids: readonly string[]): Promise<ReadonlySet<string>> => {
-  const begun = new Set<string>();
+/** In: the ids of the events, and the first event of each stream that begins with them. Out: the ids that were not at hand. */
+const readMains = async (
+  { store, main }: Stock,
+  begun: ReadonlyMap<string, Recorded>,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => {
   const missing = new Set<string>();
-  for (const [at, id] of ids.entries()) {
-    if (events[at]!.revision === 0) begun.add(id);
-    else if (!begun.has(id) && isMissing(main, id)) missing.add(id);
-  }
+  for (const id of ids) if (!begun.has(id) && isMissing(main, id)) missing.add(id);
   if (missing.size > 0) await read(store, main, missing);
   return missing;
 };

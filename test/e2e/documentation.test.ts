@@ -165,6 +165,7 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
     await runPage(t, shownOf('docs/credits.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/schedules.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/bulk.md').filter(isRun), reader);
+    await runPage(t, shownOf('docs/analytics.md').filter(isRun), reader);
   });
 
   await t.test('and sends each example of the API description', async (t) => {

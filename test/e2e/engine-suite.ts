@@ -125,7 +125,7 @@ const listsAndErases = async (t: Test, { command }: World, http: Started): Promi
   const sent = await http.call<{ id: string }>(
     'POST',
     '/api/emails/send',
-    sendBody({ to: [{ email: 'grace.hopper@navy.example', name: 'Grace' }] }),
+    sendBody({ to: [{ email: 'grace.hopper@navy.example', name: 'Grace' }], tags: ['erased'] }),
   );
   const { id } = sent.body;
   await eventually(
@@ -138,6 +138,8 @@ const listsAndErases = async (t: Test, { command }: World, http: Started): Promi
   t.equal(deleted.status < 300, true, deleted.text);
   await eventually('it is in no list', async () => (await listed(http, 'search=hopper', deleted.headers['x-sealpost-position'])) === 0);
   t.equal((await http.call('GET', `/api/emails/${id}`)).status, 404);
+  const overview = await http.call<{ totals: Record<string, unknown> }>('GET', '/api/analytics/overview?tag=erased');
+  t.match(overview.body.totals, { accepted: 1, sent: 1, failed: 0 }, 'it stays counted');
   const events = await http.engine.eventLog.load(emailStream(assertDefined(parseEmailId(id), 'email id')));
   t.ok(events.length > 2);
   t.notMatch(JSON.stringify(events), 'hopper', 'its key is destroyed');

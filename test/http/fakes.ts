@@ -18,6 +18,8 @@ import type { HealthReason } from '../../src/domain/readiness.js';
 import type { LogHealth, WorkerHealth } from '../../src/domain/ports/worker.js';
 import type { AttachmentTemplateRecord } from '../../src/api/attachment-templates.js';
 import type { TemplateRecord } from '../../src/api/templates.js';
+import { makeAnalyticsQueries } from '../../src/projections/analytics.js';
+import type { AnalyticsQueries } from '../../src/projections/analytics-types.js';
 import type { Queries } from '../../src/projections/query-types.js';
 import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
 import checkApart from '../../src/http/json/checks-apart.js';
@@ -567,7 +569,19 @@ const fakeQueries = (calls: Call[]): Queries => ({
     calls.push(['listApiKeys', teamId, paging]);
     return { data: [apiKey], meta };
   },
+  ...recorded(calls, makeAnalyticsQueries({ readModels: noReadModels, clock: fakeClock(Date.parse(NOW)) })),
   awaitOwnWrites: async (teamId, withinMs) => void calls.push(['awaitOwnWrites', teamId, withinMs]),
+});
+
+const noReadModels = { find: async () => [], get: async () => undefined };
+
+/** The analytics of a team that has sent nothing. */
+const recorded = (calls: Call[], queries: AnalyticsQueries): AnalyticsQueries => ({
+  analyticsOverview: (...given) => (calls.push(['analyticsOverview', ...given]), queries.analyticsOverview(...given)),
+  analyticsTimeSeries: (...given) => (calls.push(['analyticsTimeSeries', ...given]), queries.analyticsTimeSeries(...given)),
+  analyticsTemplates: (...given) => (calls.push(['analyticsTemplates', ...given]), queries.analyticsTemplates(...given)),
+  analyticsTags: (...given) => (calls.push(['analyticsTags', ...given]), queries.analyticsTags(...given)),
+  dashboardSummary: (...given) => (calls.push(['dashboardSummary', ...given]), queries.dashboardSummary(...given)),
 });
 
 export const mailMessage: MailboxMessage = {

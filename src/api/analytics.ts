@@ -1,0 +1,204 @@
+/** What analytics take in their query, and what they answer: days are days in UTC. */
+import { Type, type Static, type TProperties } from '@sinclair/typebox';
+import { emailMilestones } from '../domain/email/milestones.js';
+import { emailStatuses } from '../domain/email/status.js';
+import { defaultLimits as limits } from '../domain/limits.js';
+import { nullable } from '../domain/schema.js';
+import { closed, enumOf, PageMetaSchema, Time } from './common.js';
+import { pageNumbers } from './queries.js';
+
+const bound = (description: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 10,
+      maxLength: 40,
+      description: `${description} (ISO 8601; a time stands for its day in UTC)`,
+      examples: ['2030-01-31'],
+    }),
+  );
+
+const range = {
+  startDate: bound('First day; by default the range has 30 days'),
+  endDate: bound('Last day; by default today'),
+};
+
+const filters = {
+  templateId: Type.Optional(Type.String({ format: 'uuid', description: 'Emails of this template; not together with `tag`' })),
+  tag: Type.Optional(
+    Type.String({ minLength: 1, maxLength: limits.tagCharsMax, description: 'Emails with this tag; not together with `templateId`' }),
+  ),
+};
+
+export const OverviewQuerySchema = Type.Object({ ...range, ...filters }, closed);
+export type OverviewQuery = Static<typeof OverviewQuerySchema>;
+
+export const intervals = ['day', 'week', 'month'] as const;
+export type Interval = (typeof intervals)[number];
+
+export const TimeSeriesQuerySchema = Type.Object(
+  {
+    ...range,
+    interval: Type.Optional(enumOf(intervals, 'How long each point is; weeks begin on Monday. Default: `day`')),
+    metrics: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: `Which counts, with commas between them: ${emailMilestones.join(', ')}. Default: all`,
+        examples: ['accepted,sent'],
+      }),
+    ),
+    ...filters,
+  },
+  closed,
+);
+export type TimeSeriesQuery = Static<typeof TimeSeriesQuerySchema>;
+
+export const RowsQuerySchema = Type.Object(
+  {
+    ...range,
+    sort: Type.Optional(enumOf(emailMilestones, 'By which count, the highest first. Default: `accepted`')),
+    ...pageNumbers,
+  },
+  closed,
+);
+export type RowsQuery = Static<typeof RowsQuerySchema>;
+
+const Day = Type.String({ format: 'date' });
+const count = (description: string) => Type.Integer({ description });
+const later = Type.Null({ description: 'Not measured in this version' });
+
+const RangeSchema = Type.Object({ startDate: Day, endDate: Day, days: Type.Integer() }, closed);
+
+export const EmailTotalsSchema = Type.Object(
+  {
+    accepted: count('Taken by a send call'),
+    sent: count('The relay has taken them'),
+    delivered: count('The receiving host has taken them'),
+    opened: later,
+    clicked: later,
+    complained: later,
+    bounced: count('Ended as `bounced`'),
+    failed: count('Ended as `failed`'),
+    cancelled: count('Cancelled before they left'),
+  },
+  closed,
+);
+
+const percentOf = (what: string) => nullable(Type.Number({ description: `In percent of ${what}; null where there is none` }));
+const ofEnded = percentOf('`sent` + `bounced` + `failed`');
+
+export const EmailRatesSchema = Type.Object(
+  {
+    sent: ofEnded,
+    delivered: percentOf('`sent`'),
+    opened: later,
+    clicked: later,
+    complained: later,
+    bounced: ofEnded,
+    failed: ofEnded,
+  },
+  closed,
+);
+
+const averageMs = (until: string) =>
+  nullable(Type.Integer({ description: `Milliseconds, on average, ${until}; null where there is none, and for a template or tag` }));
+
+export const EmailTimesSchema = Type.Object(
+  {
+    firstAttemptMs: averageMs('from the queue to the first attempt'),
+    sentMs: averageMs('from the queue to `sent`'),
+    deliveredMs: averageMs('from the queue to `delivered`'),
+  },
+  closed,
+);
+
+const period = { range: RangeSchema, totals: EmailTotalsSchema, rates: EmailRatesSchema, times: EmailTimesSchema } satisfies TProperties;
+const isLowerBound = Type.Boolean({
+  description: 'True where there may be more: on some day the template or tag was not among those that are counted by name',
+});
+
+export const AnalyticsPeriodSchema = Type.Object(period, closed);
+
+const change = nullable(Type.Number({ description: 'In percent of the range before; null where that is 0' }));
+
+export const OverviewSchema = Type.Object(
+  {
+    ...period,
+    isLowerBound,
+    previous: Type.Object({ ...period, isLowerBound }, { ...closed, description: 'As many days just before' }),
+    change: Type.Object({ accepted: change, sent: change, delivered: change, bounced: change, failed: change, cancelled: change }, closed),
+  },
+  closed,
+);
+
+const some = Type.Optional(Type.Integer());
+
+export const TimeSeriesSchema = Type.Object(
+  {
+    range: RangeSchema,
+    interval: enumOf(intervals),
+    data: Type.Array(
+      Type.Object(
+        {
+          startDate: Day,
+          endDate: Day,
+          ...{ accepted: some, sent: some, delivered: some, bounced: some, failed: some, cancelled: some },
+        },
+        { ...closed, description: 'One interval, as far as it lies in the range' },
+      ),
+    ),
+    isLowerBound,
+  },
+  closed,
+);
+
+const rows = <Row extends TProperties>(row: Row) =>
+  Type.Object(
+    {
+      range: RangeSchema,
+      data: Type.Array(Type.Object({ ...row, totals: EmailTotalsSchema, rates: EmailRatesSchema }, closed)),
+      other: nullable(EmailTotalsSchema),
+      meta: PageMetaSchema,
+    },
+    closed,
+  );
+
+export const TemplateAnalyticsSchema = rows({
+  templateId: Type.String(),
+  emailTemplateName: nullable(Type.String({ description: 'As it is called now' })),
+});
+export const TagAnalyticsSchema = rows({ tag: Type.String() });
+
+export const DashboardSummarySchema = Type.Object(
+  {
+    today: AnalyticsPeriodSchema,
+    last7Days: AnalyticsPeriodSchema,
+    last30Days: AnalyticsPeriodSchema,
+    queue: Type.Object(
+      {
+        ready: Type.Integer({ description: 'In delivery, or waiting for nothing but their turn' }),
+        deferred: Type.Integer({ description: 'Waiting for their next attempt' }),
+        held: Type.Integer({ description: 'Waiting for the relay, which takes no sessions' }),
+        scheduled: Type.Integer({ description: 'Waiting for their time' }),
+      },
+      closed,
+    ),
+    recentFailures: Type.Array(
+      Type.Object(
+        {
+          id: Type.String(),
+          status: enumOf(emailStatuses),
+          templateId: Type.String(),
+          emailTemplateName: Type.String(),
+          recipientCount: Type.Integer(),
+          failedRecipients: Type.Integer(),
+          createdAt: Time,
+          updatedAt: Time,
+        },
+        closed,
+      ),
+      { description: 'The newest emails of the last 30 days that failed or bounced, at most ten' },
+    ),
+  },
+  closed,
+);

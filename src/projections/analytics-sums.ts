@@ -1,0 +1,58 @@
+/** Totals, rates and times of days that are added up. */
+import { emailMilestones, type DurationSums } from '../domain/email/milestones.js';
+import type { DayRange, Period, Rates, Times, Totals } from './analytics-types.js';
+import type { MilestoneCounts } from './summaries.js';
+
+export type Sums = Readonly<MilestoneCounts & DurationSums>;
+
+const durations = ['attempted', 'waitMs', 'sendMs', 'deliverMs'] as const satisfies readonly (keyof DurationSums)[];
+
+export const addUp = (days: readonly Readonly<{ sums: Sums }>[]): Sums => {
+  const all: MilestoneCounts & DurationSums = {};
+  for (const { sums } of days) addTo(all, sums);
+  return all;
+};
+
+export const addTo = (all: MilestoneCounts & DurationSums, sums: Sums): void => {
+  for (const name of [...emailMilestones, ...durations]) {
+    const more = sums[name];
+    if (more !== undefined) all[name] = (all[name] ?? 0) + more;
+  }
+};
+
+export const totalsOf = (sums: Sums): Totals => {
+  const { accepted = 0, sent = 0, delivered = 0, bounced = 0, failed = 0, cancelled = 0 } = sums;
+  return { accepted, sent, delivered, opened: null, clicked: null, complained: null, bounced, failed, cancelled };
+};
+
+/** To two digits; null where there is nothing to take a part of. */
+export const percent = (part: number, whole: number): number | null => (whole === 0 ? null : Math.round((part / whole) * 10_000) / 100);
+
+/** Of emails that came to an end: sent, bounced or failed. `delivered` is of those that were sent. */
+export const ratesOf = ({ sent, delivered, bounced, failed }: Totals): Rates => {
+  const ended = sent + bounced + failed;
+  return {
+    sent: percent(sent, ended),
+    delivered: percent(delivered, sent),
+    bounced: percent(bounced, ended),
+    failed: percent(failed, ended),
+    opened: null,
+    clicked: null,
+    complained: null,
+  };
+};
+
+const average = (sum: number | undefined, count: number | undefined): number | null =>
+  sum === undefined || count === undefined || count === 0 ? null : Math.round(sum / count);
+
+/** Those of one template or tag have no sums of durations. */
+const timesOf = ({ attempted, waitMs, sent, sendMs, delivered, deliverMs }: Sums): Times => ({
+  firstAttemptMs: average(waitMs, attempted),
+  sentMs: average(sendMs, sent),
+  deliveredMs: average(deliverMs, delivered),
+});
+
+export const periodOf = (range: DayRange, sums: Sums): Period => {
+  const totals = totalsOf(sums);
+  return { range, totals, rates: ratesOf(totals), times: timesOf(sums) };
+};

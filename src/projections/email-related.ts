@@ -1,0 +1,41 @@
+/** The documents beside that of an email which its events may change. */
+import { dayOf } from '../domain/days.js';
+import type { EmailAccepted, EmailEvent } from '../domain/email/events.js';
+import type { Recorded } from '../domain/events.js';
+import { splitStream } from '../domain/ids.js';
+import type { Document } from '../domain/ports/read-models.js';
+import { ATTACHMENT_USAGE } from './attachment-usage.js';
+import { batchReference } from './batches.js';
+import { countsId, EMAIL_BACKLOGS, EMAIL_COUNTS, type EmailDocument } from './email-documents.js';
+import type { Reference } from './projection.js';
+import { summaryReferences } from './summaries.js';
+
+/**
+ * The backlog of the team, the counts of the day of each email, its batch, and the summaries of the day of the event; of an email that
+ * begins here they are known from its first event.
+ */
+export const relatedToEmail = (recorded: Recorded, document: Document | undefined, first: Recorded | undefined): readonly Reference[] => {
+  const { event, stream, revision } = recorded;
+  if (stream.startsWith('batch-')) return [batchReference(splitStream(stream).id)];
+  if (document !== undefined) {
+    const { owner, createdAt, attachmentBytes, batch, tags } = document as EmailDocument;
+    const beside = besideEmail(owner, createdAt, attachmentBytes !== undefined, batch);
+    return [...beside, ...summaryReferences(event as EmailEvent, owner, tags !== undefined)];
+  }
+  if (first === undefined) return [];
+  const { at, tags, attachmentBytes, batch } = (first.event as EmailAccepted).data;
+  // Metadata is parsed when it is asked for: of the first event alone.
+  const { teamId } = first.metadata;
+  const summaries = summaryReferences(event as EmailEvent, teamId, tags.length > 0);
+  return revision === 0 ? [...besideEmail(teamId, at, attachmentBytes !== undefined, batch?.id), ...summaries] : summaries;
+};
+
+const besideEmail = (team: string, createdAt: string, hasAttachments: boolean, batch: string | undefined): readonly Reference[] => {
+  const beside: Reference[] = [
+    { collection: EMAIL_COUNTS, id: countsId(team, dayOf(createdAt)) },
+    { collection: EMAIL_BACKLOGS, id: team },
+  ];
+  if (hasAttachments) beside.push({ collection: ATTACHMENT_USAGE, id: team });
+  if (batch !== undefined) beside.push(batchReference(batch));
+  return beside;
+};
