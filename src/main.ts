@@ -90,6 +90,11 @@ credits
   .option('--json', 'one JSON object')
   .action(async (number: string, options: AddOptions) => (await import('./cli/credits.js')).buyCredits(number, options));
 
+credits
+  .command('reset')
+  .description('take all credits away, as of an account that was not used for a year')
+  .action(async () => (await import('./cli/credits.js')).resetCredits());
+
 const template = program.command('template').description('templates from files');
 template
   .command('import')

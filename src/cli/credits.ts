@@ -68,6 +68,15 @@ export const buyCredits = (blocks: string, options: AddOptions): Promise<void> =
     add(engine, teamId, { blocks: wholeNumber('<blocks>', blocks, BLOCKS_MAX), ...noted(options) }, options.json),
   );
 
+/** All that is left is taken away, as after a year without use. */
+export const resetCredits = (): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const { quota } = await getAccount(engine, { teamId });
+    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    await engine.credits.change(teamId, { type: 'Reset', at: cause.at }, cause);
+    print(`${grouped(quota.creditsRemaining ?? 0)} credits taken away; 0 are left now.`);
+  });
+
 export const showBalance = ({ json = false }: Pick<AddOptions, 'json'>): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const { billing, plan, quota } = await getAccount(engine, { teamId });

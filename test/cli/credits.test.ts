@@ -49,6 +49,8 @@ void t.test('a team is billed by credits, and cannot send without them', async (
   t.match(added, { status: 201, body: { credits: 70_000, priceCents: 19_800, currency: 'USD', creditsRemaining: before + 70_000 } });
   t.match((await call(key, 'POST', '/api/credits', { blocks: 1, credits: 1 })).body, { code: 'VALIDATION_ERROR' });
 
+  t.match(await done('credits', 'reset'), /credits taken away; 0 are left now\./);
+  t.equal(await balance(), 0);
   await done('team', 'billing', '--by', 'plan', '--plan', 'free', '--emails-per-month', '1');
   await eventually('the server refuses beyond the quota', async () => (await send()).body['code'] === 'QUOTA_EXCEEDED');
   const stats = await call(firstKey, 'GET', '/api/emails/usage/stats');
