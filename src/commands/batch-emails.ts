@@ -1,4 +1,5 @@
 /** The emails of a bulk send: what each is made of, and the making of a part of them. */
+import type { Cost } from './credits.js';
 import type { CommandDeps } from './deps.js';
 import { makeEmail, unrenderedEmail, type EmailOrder, type MadeEmail } from './email-making.js';
 import type { Given } from './given-attachments.js';
@@ -62,9 +63,28 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     priority: accepted.priority,
     tags: accepted.tags,
     given: documentsFor(batch, content, recipient),
+    charged: accepted.charged && { ...accepted.charged, reference: batchStream(id), ...costAt(content, index) },
     batch: { id, index },
     waitMs: 0,
   };
+};
+
+/** What was reserved for the email at that place: itself, and the documents that it was to have. */
+const costAt = ({ documents, recipients }: BatchContent, index: number): Cost => {
+  const overrides = recipients[index]?.overrides ?? [];
+  let attachments = 0;
+  for (const [at, { outputFormats }] of documents.entries()) {
+    const override = overrides.find(({ document }) => document === at);
+    if (override?.skip !== true) attachments += (override?.outputFormats ?? outputFormats ?? []).length;
+  }
+  return { emails: 1, attachments };
+};
+
+/** What was reserved for all emails but the first `made`. */
+export const costAfter = (content: BatchContent, made: number): Cost => {
+  let attachments = 0;
+  for (let index = made; index < content.recipients.length; index += 1) attachments += costAt(content, index).attachments;
+  return { emails: Math.max(0, content.recipients.length - made), attachments };
 };
 
 /** The documents of one recipient: those of the batch, each as the recipient's own overrides say. */

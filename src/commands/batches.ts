@@ -1,5 +1,5 @@
 /** Commands on a bulk send that is accepted: its emails are made, it is stopped, it is completed. */
-import { makeBatchEmail, openBatch, type OpenBatch } from './batch-emails.js';
+import { costAfter, makeBatchEmail, openBatch, type OpenBatch } from './batch-emails.js';
 import type { Caller } from './caller.js';
 import { emptyLoaded, foldOnto, handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
@@ -96,11 +96,22 @@ export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchW
     ends = await withdraw();
   }
   const at = isoTime(deps.clock.now());
+  await returnUnmade(deps, { id, teamId, batch, made }, { ...cause, at });
   const stop = { type: 'StopBatch' as const, at, made, ends: { ...ends, cancelled: ends.cancelled + batch.accepted.total - made } };
   const { state } = await handle(deps.eventLog, stream, batchDecider, stop, { ...cause, at });
   await eraseStream(deps, stream);
   return assertDefined(state, 'batch');
 };
+
+/** Emails that never will be give back what was reserved for them; those that are cancelled do so by themselves. */
+const returnUnmade = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
+  if (batch.accepted.charged === undefined || made === batch.accepted.total) return;
+  const cost = costAfter(openBatch(id, teamId, batch).content, made);
+  await deps.credits.giveBack(teamId, batchStream(id), UNMADE, cost, cause);
+};
+
+/** The part of what was reserved for a batch that belongs to emails that are not made. */
+const UNMADE = 'unmade';
 
 type Cancelled = Readonly<{ id: BatchId; teamId: TeamId; batch: Batch; made: number }>;
 

@@ -86,11 +86,11 @@ export const prepareBulk = async (
     headers: request.headers ?? {},
     metadata: request.metadata ?? {},
     baseVariables: request.baseVariables ?? {},
-    documents: (request.attachments ?? []).map(({ filename, baseVariables, recipientVariableFields, outputFormats }) => ({
+    documents: (request.attachments ?? []).map(({ filename, baseVariables, recipientVariableFields, outputFormats }, at) => ({
       ...(filename === undefined ? {} : { filename }),
       baseVariables: baseVariables ?? {},
       ...(recipientVariableFields === undefined ? {} : { recipientVariableFields }),
-      ...(outputFormats === undefined ? {} : { outputFormats }),
+      outputFormats: [...(outputFormats ?? documents[at]!.formats)],
     })),
     recipients: [...read.recipients],
   };

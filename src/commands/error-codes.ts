@@ -82,6 +82,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     ...write,
   ],
   sendBulk: [
+    'QUOTA_EXCEEDED',
     'QUEUE_FULL',
     'ERR_TMPL_002',
     'ERR_EMAIL_001',

@@ -7,11 +7,13 @@ import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { TYPICAL_DELIVERY_MS } from './email-answers.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
+import { giveBackQuietly, reserveFor } from './reserving.js';
 import { inContext } from './nested-faults.js';
 import type { SendBulkRequest, SendBulkResponse } from '../api/bulk.js';
 import { batchDecider } from '../domain/batch/decider.js';
 import type { BatchAccepted } from '../domain/batch/events.js';
-import { WrongExpectedRevision } from '../domain/errors.js';
+import type { Charged } from '../domain/credits/decider.js';
+import { AppendUnknown, WrongExpectedRevision } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
 import { assertDefined, batchIdOfFingerprint, batchStream, parseBatchId, type BatchId } from '../domain/ids.js';
 
@@ -66,9 +68,18 @@ const accept = async (
   const prepared = await prepareBulk(deps, caller, request);
   deps.backlog.assertRoom(teamId, prepared.cost.emails);
   await refuseUnmakeable(deps, openOf(id, caller, prepared));
-  const event = eventOf(deps, caller, prepared, fingerprint);
   const stream = batchStream(id);
-  await deps.eventLog.append(stream, startOf(stream), [event], { ...causeOf(deps, caller), at: event.data.at });
+  const cause = causeOf(deps, caller, prepared.accepted.at);
+  const charged = await reserveFor(deps, caller, { stream, cost: prepared.cost, cause });
+  const event = eventOf(deps, caller, prepared, { fingerprint, charged });
+  try {
+    await deps.eventLog.append(stream, startOf(stream), [event], cause);
+  } catch (fault) {
+    // Where it may have come to be, by this call or by another with its key, the due work finds out.
+    const isCertain = !(fault instanceof AppendUnknown) && fingerprint === undefined;
+    if (charged !== undefined && isCertain) await giveBackQuietly(deps, caller, charged, cause);
+    throw fault;
+  }
   if (event.type === 'BatchQueued') deps.backlog.accepted(teamId, prepared.cost.emails);
   return bulkResponse(id, event);
 };
@@ -77,12 +88,13 @@ const eventOf = (
   deps: CommandDeps,
   { teamId }: Caller,
   { accepted, content, scheduledAt }: PreparedBulk,
-  fingerprint: string | undefined,
+  { fingerprint, charged }: Readonly<{ fingerprint: string | undefined; charged: Charged | undefined }>,
 ): BatchAccepted => {
   const waitMs = scheduledAt === undefined ? Math.round(deps.backlog.waitMs(teamId, accepted.total)) : 0;
   const data: BatchAccepted['data'] = {
     ...accepted,
     ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(charged === undefined ? {} : { charged: { month: charged.month, isByCredits: charged.isByCredits } }),
     ...(waitMs <= TYPICAL_DELIVERY_MS ? {} : { expectedWaitMs: waitMs }),
   };
   const [event] = batchDecider.decide({ type: 'AcceptBatch', accepted: data, scheduledAt, content }, undefined);

@@ -7,21 +7,13 @@ import { causeOf, type CommandDeps } from './deps.js';
 import { readAttachments } from './given-attachments.js';
 import { findTemplate } from './templates.js';
 import { sendResponse } from './email-answers.js';
+import { giveBackQuietly, reserveFor } from './reserving.js';
 import { costOf, makeEmail, withCharged, type EmailOrder, type MadeEmail, type PinnedTemplate, type StoredBytes } from './email-making.js';
 import type { SendEmailRequest, SendEmailResponse } from '../api/emails.js';
 import { AppendUnknown, DomainError, WrongExpectedRevision } from '../domain/errors.js';
-import { startOf, type Cause } from '../event-log/event-log.js';
-import { WHOLE, type Charged } from '../domain/credits/decider.js';
-import type { EmailAccepted } from '../domain/email/events.js';
-import {
-  emailIdOfFingerprint,
-  emailStream,
-  assertDefined,
-  parseEmailId,
-  teamStream,
-  type EmailId,
-  type StreamName,
-} from '../domain/ids.js';
+import { startOf } from '../event-log/event-log.js';
+import type { Charged } from '../domain/credits/decider.js';
+import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { resolveVersion, type ResolvedVersion } from '../domain/template/state.js';
 
@@ -67,7 +59,7 @@ const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Ask
   let event = made;
   let charged: Charged | undefined;
   try {
-    if (isMetered) charged = await reserveFor(deps, caller, stream, made, cause);
+    if (isMetered) charged = await reserveFor(deps, caller, { stream, cost: costOf(made), cause });
     if (charged !== undefined) event = withCharged(made, charged);
     const { position } = await deps.eventLog.append(stream, startOf(stream, keyId), [event], cause);
     claim?.accepted(position);
@@ -83,30 +75,6 @@ const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Ask
   }
   if (event.type === 'EmailQueued') deps.backlog.accepted(caller.teamId);
   return sendResponse(id, event);
-};
-
-/** Where it cannot be known whether the reservation was written, the email is certainly not, and the due work returns what was reserved. */
-const reserveFor = async (
-  deps: CommandDeps,
-  { teamId }: Caller,
-  stream: StreamName,
-  made: EmailAccepted,
-  cause: Cause,
-): Promise<Charged | undefined> => {
-  try {
-    return await deps.credits.reserve(teamId, stream, costOf(made), cause);
-  } catch (fault) {
-    throw fault instanceof AppendUnknown ? new Error('the credits of an email could not be reserved', { cause: fault }) : fault;
-  }
-};
-
-/** The caller is told of the fault that it met first; what cannot be given back now is returned by the due work. */
-const giveBackQuietly = async (deps: CommandDeps, { teamId }: Caller, charged: Charged, cause: Cause): Promise<void> => {
-  try {
-    await deps.credits.giveBack(teamId, charged.reference as StreamName, WHOLE, charged, cause);
-  } catch {
-    return;
-  }
 };
 
 /** `attempt`: 0, and one more for each email of that key that was given up before it came to be. */

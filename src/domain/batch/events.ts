@@ -32,6 +32,8 @@ const accepted = {
   /** How many documents are made for all recipients together, as far as the call tells. */
   documentCount: count,
   fingerprint: optional(text),
+  /** What was reserved for all its emails, under its own stream; absent where its team was not metered. */
+  charged: optional(Type.Object({ month: text, isByCredits: Type.Boolean() })),
   /** How long its emails were likely to wait for their turn, where that was longer than usual. */
   expectedWaitMs: optional(count),
 };

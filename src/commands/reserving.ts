@@ -1,0 +1,40 @@
+/** Credits around the append of what they are for. */
+import type { Caller } from './caller.js';
+import type { CommandDeps } from './deps.js';
+import type { Cost } from './credits.js';
+import { WHOLE, type Charged } from '../domain/credits/decider.js';
+import { AppendUnknown } from '../domain/errors.js';
+import type { StreamName } from '../domain/ids.js';
+import type { Cause } from '../event-log/event-log.js';
+
+type ToReserve = Readonly<{ stream: StreamName; cost: Cost; cause: Cause }>;
+
+/**
+ * Reserves for the stream that is appended next. Where it cannot be known whether the reservation was written, that stream is certainly
+ * not, and the due work returns what was reserved.
+ */
+export const reserveFor = async (
+  deps: Pick<CommandDeps, 'credits'>,
+  { teamId }: Pick<Caller, 'teamId'>,
+  { stream, cost, cause }: ToReserve,
+): Promise<Charged | undefined> => {
+  try {
+    return await deps.credits.reserve(teamId, stream, cost, cause);
+  } catch (fault) {
+    throw fault instanceof AppendUnknown ? new Error('the credits could not be reserved', { cause: fault }) : fault;
+  }
+};
+
+/** The caller is told of the fault that it met first; what cannot be given back now is returned by the due work. */
+export const giveBackQuietly = async (
+  deps: Pick<CommandDeps, 'credits'>,
+  { teamId }: Pick<Caller, 'teamId'>,
+  charged: Charged,
+  cause: Cause,
+): Promise<void> => {
+  try {
+    await deps.credits.giveBack(teamId, charged.reference as StreamName, WHOLE, charged, cause);
+  } catch {
+    return;
+  }
+};
