@@ -38,6 +38,8 @@ const drivers = {
   'lru-cache': '^src/shared/',
   commander: '^src/(main\\.ts|cli/)',
   'cli-progress': '^src/cli/',
+  'csv-parse': '^src/commands/',
+  'csv-stringify': '^src/commands/',
 };
 
 module.exports = {

@@ -23,6 +23,7 @@ import { dryRunBulk } from './dry-run-bulk.js';
 import { sendBulk } from './send-bulk.js';
 import { sendEmail } from './send-email.js';
 import { getBatch } from './batches.js';
+import { batchResults } from './batch-results.js';
 import { cancelBatch } from './cancel-batch.js';
 import {
   createTemplate,
@@ -45,6 +46,7 @@ const commands = {
   dryRunBulk,
   getBatch,
   cancelBatch,
+  batchResults,
   getEmail,
   retryEmail,
   retryEmails,

@@ -3,6 +3,7 @@ import type { Authenticated } from '../../src/commands/caller.js';
 import type { Commands } from '../../src/commands/index.js';
 import type { AssetRecord } from '../../src/api/assets.js';
 import type { ApiKeyRecord } from '../../src/api/api-keys.js';
+import type { BatchResult } from '../../src/api/bulk-results.js';
 import type { Permission } from '../../src/domain/api-key/permissions.js';
 import { permissions as allPermissions } from '../../src/domain/api-key/permissions.js';
 import type { EmailListItem, EmailRecord } from '../../src/api/emails.js';
@@ -250,6 +251,20 @@ const dryRunAnswer = {
   templateValidation: { templateFound: true, templateType: 'email', requiredVariables: [], missingVariables: [] },
   warnings: [],
 };
+export const batchResult: BatchResult = {
+  place: 0,
+  email: '=1+1@example.com',
+  status: 'sent',
+  emailId: EMAIL,
+  error: null,
+  reply: '250 "OK", taken',
+  sentAt: NOW,
+  deliveredAt: null,
+};
+async function* resultsOf(status: string | undefined): AsyncGenerator<readonly BatchResult[]> {
+  yield status === undefined ? [batchResult] : [];
+  yield [{ ...batchResult, place: 1, email: null, status: 'skipped', emailId: null, error: '-none', reply: null, sentAt: null }];
+}
 const batchListing = {
   batchId: BATCH,
   batchName: null,
@@ -346,6 +361,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(caller.teamId === TEAM && id === BATCH, 'BATCH_NOT_FOUND', () =>
         did('cancelBatch', [caller, id, idempotency], { body: cancelAnswer, replayed: idempotency?.key === 'seen' }),
       ),
+    batchResults: (caller, id, status) =>
+      owned(caller.teamId === TEAM && id === BATCH, 'BATCH_NOT_FOUND', () => did('batchResults', [caller, id, status], resultsOf(status))),
     getEmail: (caller, id) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () => did('getEmail', [caller, id], emailRecord)),
     retryEmail: (caller, id, idempotency) =>

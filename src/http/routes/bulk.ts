@@ -13,6 +13,7 @@ import { PagingQuerySchema } from '../../api/queries.js';
 import { batchNotFound } from '../../domain/batch/decider.js';
 import { parseBatchId, type BatchId } from '../../domain/ids.js';
 import { Type } from '@sinclair/typebox';
+import { bulkResultsRoute } from './bulk-results.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
 import { coerceQuery } from '../hooks/validation.js';
@@ -131,4 +132,5 @@ export const bulkRoutes = (app: App, deps: Deps): void => {
   sendRoute(app, deps);
   readRoutes(app, deps);
   cancelRoute(app, deps);
+  bulkResultsRoute(app, deps);
 };
