@@ -13,6 +13,7 @@ const benchmarks = {
   documents: 'PDF and Excel files, against pdfmake and exceljs by hand, and send calls beside them (some 2 minutes)',
   rebuild: 'rebuilding the read model of 100,000 emails, against a raw scan of the log (some 4 minutes)',
   'event-store': 'appending to and reading from EventStoreDB, against the bare client library (some 30 seconds)',
+  bulk: 'bulk sends of 1,000: the call, the last mail, CPU beside single sends, a document for each (some 5 minutes)',
   lists: 'lists and searches over a million emails (some 6 minutes)',
   bus: 'pointers over NATS, against the bare driver; needs SEALPOST_TEST_NATS_URL (some 3 minutes)',
   distributed:
