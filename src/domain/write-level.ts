@@ -6,7 +6,7 @@
  * |---|---|
  * | 1 | events whose sealed part is bound to the id of the event; rows of keys without a tag |
  * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row; `TemplateRestored`, `InstanceSeen`, `LossAccepted` |
- * | 3 | `EmailRescheduled`, `TeamBillingChanged` and the events of credits; bulk sends |
+ * | 3 | `EmailRescheduled`, `TeamBillingChanged` and the events of credits; bulk sends; `TemplateRemoved` |
  */
 export const WRITE_LEVEL_FIRST = 1;
 export const WRITE_LEVEL_NEWEST = 3;
@@ -22,6 +22,9 @@ export const LOSSES_FROM = 2;
 
 /** The level from which a scheduled email may be given another time. */
 export const RESCHEDULES_FROM = 3;
+
+/** The level from which templates that were deleted long ago are removed. */
+export const TEMPLATE_REMOVALS_FROM = 3;
 
 /** The level from which bulk sends are accepted. */
 export const BULK_SENDS_FROM = 3;

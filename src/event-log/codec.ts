@@ -12,6 +12,7 @@ import {
   HEARTBEATS_FROM,
   LOSSES_FROM,
   RESCHEDULES_FROM,
+  TEMPLATE_REMOVALS_FROM,
   WRITE_LEVEL_NEWEST,
 } from '../domain/write-level.js';
 
@@ -45,6 +46,7 @@ export const current: { readonly [Type in EventType]: string } = {
   TemplateSlugChanged: 'TemplateSlugChanged.v1',
   TemplateDeleted: 'TemplateDeleted.v1',
   TemplateRestored: 'TemplateRestored.v1',
+  TemplateRemoved: 'TemplateRemoved.v1',
   TemplateSlugClaimed: 'TemplateSlugClaimed.v1',
   TemplateSlugReleased: 'TemplateSlugReleased.v1',
   AssetUploaded: 'AssetUploaded.v1',
@@ -95,6 +97,7 @@ export const eventVersions: EventVersions = {
   earlier: {},
   writtenFrom: {
     TemplateRestored: 2,
+    TemplateRemoved: TEMPLATE_REMOVALS_FROM,
     InstanceSeen: HEARTBEATS_FROM,
     LossAccepted: LOSSES_FROM,
     EmailRescheduled: RESCHEDULES_FROM,

@@ -19,9 +19,16 @@ export type StartedBy<Kind extends StreamKind> = {
  * it is or not. `under-way`: whatever its time, at every start and every now and then, for
  * the worker that had begun may be gone. `inTurns`: where many are there, teams take turns, and the senders of a team; the kind of stream
  * then keeps a backlog of each team, and its timers have `senderDueAt`.
- * `destroys`: the work destroys what is old, so it waits while the clock is not to be believed.
+ * `destroys`: the work destroys what is old, so it waits while the clock is not to be believed. `seldom`: nobody waits for the work, so
+ * timers that are read when they are due are looked for less often.
  */
-export type TimerUse = Readonly<{ kind: string; read: 'due' | 'started' | 'held' | 'under-way'; inTurns?: true; destroys?: true }>;
+export type TimerUse = Readonly<{
+  kind: string;
+  read: 'due' | 'started' | 'held' | 'under-way';
+  inTurns?: true;
+  destroys?: true;
+  seldom?: true;
+}>;
 
 /** What a new attempt is told. Times are ISO 8601. */
 export type NewAttempt = Readonly<{

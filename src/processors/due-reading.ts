@@ -40,7 +40,7 @@ const openDue: Open = (deps, queue) => {
   /** Where something was found the next look goes on at once. */
   let isMoving = false;
   return {
-    isTime: () => queue.timer.destroys !== true || deps.mayDestroy(),
+    isTime: () => (queue.timer.destroys !== true || deps.mayDestroy()) && (queue.timer.seldom !== true || isMoving || again.isOver()),
     hasNews: () => false,
     read: async (signal) => {
       const isAgain = again.isOver();

@@ -1,13 +1,20 @@
 /** All processors. */
 import type { CommandDeps } from '../commands/deps.js';
+import { TEMPLATE_REMOVALS_FROM } from '../domain/write-level.js';
+import type { Codec } from '../event-log/codec.js';
 import type { Processor } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
 import { deliverEmail, type DeliveryDeps } from './deliver-email.js';
 import { fanOutBatch, type FanOutDeps } from './fan-out-batch.js';
 import { settleCredits } from './settle-credits.js';
+import { removeAttachmentTemplate, removeTemplate } from './remove-templates.js';
 import { archiveEmailInTime, releaseEmail } from './email-timers.js';
 
-export type ProcessorPorts = DeliveryDeps & FanOutDeps & Pick<ProcessorDeps, 'mayDestroy'> & Pick<CommandDeps, 'credits'>;
+export type ProcessorPorts = DeliveryDeps &
+  FanOutDeps &
+  Pick<ProcessorDeps, 'mayDestroy'> &
+  Pick<CommandDeps, 'credits'> &
+  Readonly<{ codec: Pick<Codec, 'level'> }>;
 
 export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   deliverEmail(deps),
@@ -15,4 +22,6 @@ export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   archiveEmailInTime(deps),
   fanOutBatch(deps),
   settleCredits(deps),
+  // Below that level it cannot be written that they are removed: their timers wait.
+  ...(deps.codec.level < TEMPLATE_REMOVALS_FROM ? [] : [removeTemplate(deps), removeAttachmentTemplate(deps)]),
 ];

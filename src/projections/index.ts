@@ -10,8 +10,8 @@ import { DAY_MS } from '../domain/time.js';
 
 export const makeProjections = (limits: Limits): readonly Projection[] => [
   emailsProjection(limits.retentionDays * DAY_MS),
-  templatesProjection,
-  attachmentTemplatesProjection,
+  templatesProjection(limits.templateRestoreDays * DAY_MS),
+  attachmentTemplatesProjection(limits.templateRestoreDays * DAY_MS),
   assetsProjection,
   apiKeysProjection,
   creditsProjection,

@@ -1,4 +1,4 @@
-/** The lists of templates: those of emails and those of attachments, each in a collection of its own. */
+/** The lists of templates: those of emails and those of attachments, each in a collection of its own, and when the deleted ones are removed. */
 import {
   attachmentTemplateDecider,
   attachmentTemplateListing,
@@ -9,10 +9,13 @@ import type { Recorded } from '../domain/events.js';
 import { assertDefined, parseAttachmentTemplateId, parseTemplateId, splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
 import { foldForSearch } from '../domain/search-text.js';
-import type { TemplateDraft, TemplateEvent } from '../domain/template/events.js';
+import type { AttachmentDraft, EmailDraft, TemplateDraft, TemplateEvent } from '../domain/template/events.js';
 import type { TemplateDecider, TemplateOf, TemplateStateOf } from '../domain/template/lifecycle.js';
 import { templateDecider, templateListing, type TemplateListing, type TemplateState } from '../domain/template/state.js';
-import { declareProjection, type Handler, type Handlers, type Projection } from './projection.js';
+import { isoTime } from '../domain/ports/clock.js';
+import { timersOf } from '../domain/timers.js';
+import { declareProjection, type Handler, type Handlers, type Projection, type Step } from './projection.js';
+import { timersSpec, type TimerDocument } from './timers.js';
 
 export const TEMPLATES = 'templates';
 export const ATTACHMENT_TEMPLATES = 'attachmentTemplates';
@@ -37,13 +40,20 @@ type ListRules<Draft extends TemplateDraft, Shown, Item extends ListItem> = Read
   item: (id: string, template: TemplateOf<Draft, Shown>) => Item;
 }>;
 
-const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListItem>(rules: ListRules<Draft, Shown, Item>): Projection => {
+/** `restoreMs`: for how long a deleted template can be restored. */
+const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListItem>(
+  rules: ListRules<Draft, Shown, Item>,
+  restoreMs: number,
+): Projection => {
   type ListedDocument = ListDocument<Item, TemplateStateOf<Draft, Shown>>;
   const after = (
     { event, position, metadata }: Recorded<TemplateEvent>,
     id: string,
     before: ListedDocument | undefined,
   ): Document | undefined => {
+    // A write that was torn has removed it already: what came before the removal is folded again.
+    if (before === undefined && event.type !== 'TemplateCreated') return undefined;
+    if (event.type === 'TemplateRemoved') return undefined;
     const state = slimState(rules, rules.decider.evolve(before?.state ?? rules.decider.initialState, event));
     const common = { id, seq: before?.seq ?? position, position, state };
     // The first event has no draft yet: its document has no team, so no list finds it before the draft is there.
@@ -53,13 +63,16 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
     if (deletedAt !== null) return { ...common, item, deletedOf: metadata.teamId, deletedAt } as ListedDocument;
     return { ...common, item, team: metadata.teamId, text: textOf(item) } as ListedDocument;
   };
+  const timers = timersOf(rules.kind);
   const step: Handler<TemplateEvent> = (recorded, document) => {
     const { id } = splitStream(recorded.stream);
-    return [{ collection: rules.name, id, next: () => after(recorded, id, document as ListedDocument | undefined) }];
+    const listed: Step = { collection: rules.name, id, next: () => after(recorded, id, document as ListedDocument | undefined) };
+    return [...timerSteps(timers, recorded, restoreMs), listed];
   };
   return declareProjection({
     name: rules.name,
     collections: [
+      timersSpec(timers),
       {
         name: rules.name,
         version: 3,
@@ -75,6 +88,29 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
   });
 };
 
+/** The timer of a template stands from its deletion until it is restored or removed. */
+const timerSteps = (collection: string, recorded: Recorded<TemplateEvent>, restoreMs: number): readonly Step[] => {
+  const { event, stream, position, metadata } = recorded;
+  const { id } = splitStream(stream);
+  switch (event.type) {
+    case 'TemplateDeleted': {
+      // At the last millisecond it can still be restored.
+      const dueAt = isoTime(Date.parse(event.data.at) + restoreMs + 1);
+      const { teamId: team } = metadata;
+      const timer: TimerDocument = { id, seq: position, position, kind: 'removal', key: stream, dueAt, priority: 'low', team };
+      return [{ collection, id, document: timer }];
+    }
+    case 'TemplateRestored':
+    case 'TemplateRemoved':
+      return [{ collection, id, document: undefined }];
+    case 'TemplateCreated':
+    case 'TemplateDraftSaved':
+    case 'TemplatePublished':
+    case 'TemplateSlugChanged':
+      return [];
+  }
+};
+
 const textOf = ({ name, slug, description }: ListItem): string => [name, slug, description].map(foldForSearch).join('\n');
 
 const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | 'attachmentTemplate'> => ({
@@ -84,6 +120,7 @@ const templateHandlers = (step: Handler<TemplateEvent>): Handlers<'template' | '
   TemplateSlugChanged: step,
   TemplateDeleted: step,
   TemplateRestored: step,
+  TemplateRemoved: step,
 });
 
 const slimState = <Draft extends TemplateDraft, Shown>(
@@ -92,18 +129,21 @@ const slimState = <Draft extends TemplateDraft, Shown>(
 ): TemplateStateOf<Draft, Shown> =>
   state.template === undefined ? state : { ...state, template: { ...state.template, draft: slim(state.template.draft) } };
 
-export const templatesProjection = makeProjection({
+const emailRules: ListRules<EmailDraft, Pick<EmailDraft, 'name' | 'subject' | 'from'>, TemplateListing> = {
   name: TEMPLATES,
   kind: 'template',
   decider: templateDecider,
   slim: (draft) => ({ ...draft, variables: [], schema: null }),
   item: (id, template) => templateListing(assertDefined(parseTemplateId(id), 'template id'), template),
-});
+};
 
-export const attachmentTemplatesProjection = makeProjection({
+const attachmentRules: ListRules<AttachmentDraft, Pick<AttachmentDraft, 'name'>, AttachmentTemplateListing> = {
   name: ATTACHMENT_TEMPLATES,
   kind: 'attachmentTemplate',
   decider: attachmentTemplateDecider,
   slim: (draft) => ({ ...draft, variables: [], schema: { outputFormats: draft.schema.outputFormats, pages: [] } }),
   item: (id, template) => attachmentTemplateListing(assertDefined(parseAttachmentTemplateId(id), 'attachment template id'), template),
-});
+};
+
+export const templatesProjection = (restoreMs: number): Projection => makeProjection(emailRules, restoreMs);
+export const attachmentTemplatesProjection = (restoreMs: number): Projection => makeProjection(attachmentRules, restoreMs);

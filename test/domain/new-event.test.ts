@@ -55,6 +55,7 @@ const asked = [
   'projections/templates.ts',
   'processors/deliver-email.ts',
   'processors/email-timers.ts',
+  'processors/remove-templates.ts',
 ];
 
 void t.test('the compiler names each of them', async (t) => {

@@ -128,7 +128,7 @@ export const openNode = (world: World, name: string): Node => {
       readModels,
       stuck: openStuckWork(),
       bus,
-      // The emails' projection comes first, and feeds the only timers there are.
+      // The emails' projection comes first; no other timers are waited for.
       timersCaughtUp: (_kind, position, signal) => runners[0]!.caughtUp(position, signal),
       inFlightMax: limits.lanes,
       nextTurn: async () => {},
@@ -142,6 +142,7 @@ export const openNode = (world: World, name: string): Node => {
       mailer: plant.mailer(world.sink.mailerOf(network, worker)),
       schedule: { delaysMs: [60_000, 300_000] },
       batchEnds: readBatchEnds(readModels),
+      codec,
     });
     const overflow = openOverflow();
     supervisor.start([

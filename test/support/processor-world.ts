@@ -113,6 +113,9 @@ export const relayAndTimers = (deps: Processing): Worker => {
 /** The reader of timers, and the processors that only time starts. */
 export const timersAndTheirWork = (deps: Processing): Worker => workersOf(deps, makeProcessors(deps), ['relay', DELIVER_EMAIL]);
 
+/** The projections that keep timers. */
+const WITH_TIMERS = ['emails', 'credits', 'templates', 'attachmentTemplates'];
+
 export type ProcessorOptions = Readonly<{
   final?: boolean;
   limits?: Partial<Limits>;
@@ -130,7 +133,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
   const mailer = fakeMailer(options.final ?? false);
   const bus = openBusOfTest({ clock: world.clock, pointersMax: options.pointersMax ?? 1_000, logger });
   const runners: Runner[] = [];
-  for (const projection of makeProjections(world.deps.limits).filter(({ name }) => name === 'emails' || name === 'credits')) {
+  for (const projection of makeProjections(world.deps.limits).filter(({ name }) => WITH_TIMERS.includes(name))) {
     const store = await readModels.projection(projection.name, projection.collections);
     runners.push(makeRunner(projection, { eventLog: world.deps.eventLog, clock: world.clock, store, pause: async () => {} }));
   }

@@ -41,6 +41,8 @@ export const templateEventSchemas = {
   TemplateDeleted: { data: Type.Object({ at: text }) },
   /** Taken back within the days in which that can be done. */
   TemplateRestored: { data: Type.Object({ at: text }) },
+  /** Nothing is shown of it any more, and it cannot be taken back. */
+  TemplateRemoved: { data: Type.Object({ at: text }) },
 } as const;
 
 export const templateSlugEventSchemas = {

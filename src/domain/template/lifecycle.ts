@@ -21,7 +21,7 @@ export type TemplateOf<Draft extends TemplateDraft, Shown> = Readonly<{
 
 type Created = Readonly<{ slug: string; shortId?: string; at: string }>;
 
-/** undefined: not created, or created and no draft saved yet (both come in one append). */
+/** Without a template: not created, created and no draft saved yet (both come in one append), or, where `created` stands, removed. */
 export type TemplateStateOf<Draft extends TemplateDraft, Shown> = Readonly<{
   created: Created | undefined;
   template: TemplateOf<Draft, Shown> | undefined;
@@ -34,7 +34,11 @@ export type TemplateCommandOf<Draft extends TemplateDraft> =
   | Readonly<{ type: 'PublishTemplate'; at: string }>
   | Readonly<{ type: 'DeleteTemplate'; at: string }>
   /** What was deleted before `deletedSince` is gone for good. */
-  | Readonly<{ type: 'RestoreTemplate'; at: string; slug: string; deletedSince: string }>;
+  | Readonly<{ type: 'RestoreTemplate'; at: string; slug: string; deletedSince: string }>
+  | RemoveTemplate;
+
+/** Nothing happens to a template that lives, that was deleted at `deletedSince` or later, or that is removed. */
+export type RemoveTemplate = Readonly<{ type: 'RemoveTemplate'; at: string; deletedSince: string }>;
 
 /** What one kind of template is made of. */
 export type TemplateRules<Draft extends TemplateDraft, Shown> = Readonly<{
@@ -64,10 +68,12 @@ const same = (a: TemplateDraft, b: TemplateDraft): boolean => JSON.stringify(a) 
 const decide = <Draft extends TemplateDraft, Shown>(
   { kind, notFound }: TemplateRules<Draft, Shown>,
   command: TemplateCommandOf<Draft>,
-  { template }: TemplateStateOf<Draft, Shown>,
+  { created, template }: TemplateStateOf<Draft, Shown>,
 ): readonly TemplateEvent[] => {
-  if (command.type === 'CreateTemplate') return template === undefined ? create(kind, command) : [];
+  if (command.type === 'RemoveTemplate') return remove(command, template);
+  if (command.type === 'CreateTemplate' && created === undefined) return create(kind, command);
   if (template === undefined) throw notFound();
+  if (command.type === 'CreateTemplate') return [];
   if (command.type === 'RestoreTemplate') return restore(notFound, command, template);
   if (template.deletedAt !== null) throw notFound();
   const { at } = command;
@@ -109,6 +115,14 @@ const restore = (
   ];
 };
 
+const remove = (
+  { at, deletedSince }: RemoveTemplate,
+  template: Readonly<{ deletedAt: string | null }> | undefined,
+): readonly TemplateEvent[] =>
+  template === undefined || template.deletedAt === null || template.deletedAt >= deletedSince
+    ? []
+    : [{ type: 'TemplateRemoved', data: { at } }];
+
 const evolve = <Draft extends TemplateDraft, Shown>(
   rules: TemplateRules<Draft, Shown>,
   state: TemplateStateOf<Draft, Shown>,
@@ -132,6 +146,8 @@ const evolve = <Draft extends TemplateDraft, Shown>(
       return template === undefined ? state : { created, template: { ...template, deletedAt: event.data.at, updatedAt: event.data.at } };
     case 'TemplateRestored':
       return template === undefined ? state : { created, template: { ...template, deletedAt: null, updatedAt: event.data.at } };
+    case 'TemplateRemoved':
+      return { created, template: undefined };
   }
 };
 

@@ -193,6 +193,7 @@ void t.test('a fold is total: events without their first one change nothing', as
     { type: 'TemplateSlugChanged', data: { at: T0, slug: 'x' } },
     { type: 'TemplateDeleted', data: { at: T0 } },
     { type: 'TemplateRestored', data: { at: T0 } },
+    { type: 'TemplateRemoved', data: { at: T0 } },
   ];
   for (const event of later) t.strictSame(evolveTemplate(nothing, event), nothing);
 });
@@ -212,6 +213,40 @@ void t.test('a deleted template is restored as it was, under its slug or another
     .then(restored, { type: 'TemplateSlugChanged', data: { at: at(2), slug: 'hello' } });
   given(created, saved(1, draft)).when(restore('hello')).nothing();
   given().when(restore('hello')).refused('TEMPLATE_NOT_FOUND');
+});
+
+void t.test('a template that was deleted long enough ago is removed, once, and nothing is done to it any more', async (t) => {
+  const { given } = template(t);
+  const deleted: TemplateEvent = { type: 'TemplateDeleted', data: { at: at(1) } };
+  const removed: TemplateEvent = { type: 'TemplateRemoved', data: { at: at(9) } };
+  const remove = (deletedSince: string): TemplateCommand => ({ type: 'RemoveTemplate', at: at(9), deletedSince });
+  const state = given(created, saved(1, draft), published(1, 1, T0), deleted)
+    .when(remove(at(2)))
+    .then(removed);
+  t.strictSame(state, { created: { slug: 'welcome', at: T0 }, template: undefined }, 'no content is kept in memory');
+  given(created, saved(1, draft), deleted)
+    .when(remove(at(1)))
+    .nothing();
+  given(created, saved(1, draft))
+    .when(remove(at(2)))
+    .nothing();
+  given(created, saved(1, draft), deleted, { type: 'TemplateRestored', data: { at: at(1) } })
+    .when(remove(at(2)))
+    .nothing();
+  given(created, saved(1, draft), deleted, removed)
+    .when(remove(at(2)))
+    .nothing();
+  given()
+    .when(remove(at(2)))
+    .nothing();
+  const commands: TemplateCommand[] = [
+    { type: 'CreateTemplate', at: T0, slug: 'welcome', draft, publish: true },
+    { type: 'SaveDraft', at: T0, draft: second },
+    { type: 'PublishTemplate', at: T0 },
+    { type: 'DeleteTemplate', at: T0 },
+    { type: 'RestoreTemplate', at: T0, slug: 'welcome', deletedSince: at(0) },
+  ];
+  for (const command of commands) given(created, saved(1, draft), deleted, removed).when(command).refused('TEMPLATE_NOT_FOUND');
 });
 
 void t.test('a slug is owned by who claimed it last; only the owner releases it', async (t) => {
