@@ -30,6 +30,8 @@ export type AttachmentCall = Readonly<{
   environment: RenderEnvironment;
   /** Of the call; the names of its files are filled from it. */
   budget: Budget;
+  /** Documents are not made, only checked as far as that goes without drawing them; then they are no files. */
+  areDocumentsOnlyChecked?: boolean;
   /** Pictures of the gallery that the email's template shows; they are kept with the email, whatever becomes of the gallery. */
   assetIds: readonly string[];
 }>;
@@ -125,6 +127,11 @@ const generate = async (
   );
   const made: { file: Prepared; format: OutputFormat }[] = [];
   for (const format of formats) {
+    if (call.areDocumentsOnlyChecked === true) {
+      const document = { teamId: caller.teamId, content, cacheKey: attachmentCacheKey(id, revision), ...input };
+      await inContext(field, `"${name}", ${format}`, () => deps.generator.imageSources(document, format, new AbortController().signal));
+      continue;
+    }
     const bytes = await inContext(field, `"${name}", ${format}`, () =>
       makeDocument(deps, {
         teamId: caller.teamId,

@@ -37,7 +37,12 @@ export type PreparedBulk = Readonly<{
 /** So many recipients are looked at in one turn of the event loop. */
 const AT_ONCE = 250;
 
-type Read = Readonly<{ recipients: readonly BatchRecipient[]; invalid: readonly LeftOut[]; duplicates: readonly LeftOut[] }>;
+type Read = Readonly<{
+  recipients: readonly BatchRecipient[];
+  invalid: readonly LeftOut[];
+  duplicates: readonly LeftOut[];
+  faults: readonly FieldError[];
+}>;
 
 /**
  * Checks all that does not need the rendering of an email. Rejects with VALIDATION_ERROR for faults of form, ERR_EMAIL_001 where no
@@ -52,7 +57,8 @@ export const prepareBulk = async (
   const { limits } = deps;
   const common = checkCommon(deps, request, nowMs);
   const documents = await documentsOf(deps, teamId, request.attachments ?? []);
-  const read = await readRecipients(request.recipients, request.attachments ?? [], limits);
+  const read = await readRecipients(request, limits);
+  if (read.faults.length > 0) throw invalidFields(read.faults);
   if (read.recipients.length === 0)
     throw invalidAddresses(read.invalid.map(({ given, reason }) => ({ field: `recipients[${given}].email`, message: reason })));
   const { from: templateFrom, ...template } = await templateOf(deps, { teamId }, request);
@@ -138,7 +144,10 @@ const checkCommon = ({ limits, allowsHeader }: CommandDeps, request: SendBulkReq
 };
 
 /** Those that are left out for their addresses are told; every other fault of a recipient refuses the call. */
-const readRecipients = async (given: readonly BulkRecipient[], attachments: readonly BulkAttachment[], limits: Limits): Promise<Read> => {
+export const readRecipients = async (
+  { recipients: given, attachments = [] }: Pick<SendBulkRequest, 'recipients' | 'attachments'>,
+  limits: Limits,
+): Promise<Read> => {
   const recipients: BatchRecipient[] = [];
   const invalid: LeftOut[] = [];
   const duplicates: LeftOut[] = [];
@@ -160,8 +169,7 @@ const readRecipients = async (given: readonly BulkRecipient[], attachments: read
     first.set(parsed.address.toLowerCase(), at);
     recipients.push(recipientOf(recipient, parsed.address, at, attachments));
   }
-  if (faults.length > 0) throw invalidFields(faults);
-  return { recipients, invalid, duplicates };
+  return { recipients, invalid, duplicates, faults };
 };
 
 /** What is the same for all is bounded as what is given for one: each email keeps a copy of both. */

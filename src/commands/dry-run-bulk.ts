@@ -1,37 +1,39 @@
 /** Says what a bulk call would do: the decisions of the call itself, on the state of now, with nothing kept and nothing sent. */
 import { attachmentContentAt } from './attachment-templates.js';
 import { isOfRecipient, type OpenBatch } from './batch-emails.js';
-import { prepareBulk, type LeftOut, type PreparedBulk } from './bulk-request.js';
+import { prepareBulk, readRecipients, type LeftOut, type PreparedBulk } from './bulk-request.js';
 import type { Caller } from './caller.js';
 import type { CommandDeps } from './deps.js';
-import { checkOne, openOf } from './send-bulk.js';
+import type { QuotaStatus } from './credits.js';
+import { checkOne, FIRST_RECIPIENTS, openOf } from './send-bulk.js';
 import { draftAt } from './templates.js';
 import type { DryRunResponse, SendBulkRequest } from '../api/bulk.js';
 import { DomainError } from '../domain/errors.js';
 import { assertDefined, parseAttachmentTemplateId, parseBatchId } from '../domain/ids.js';
 import { nextTurn } from '../shared/next-turn.js';
 
-type Failing = Readonly<{ given: number; fault: DomainError }>;
+/** `index`: its place among the recipients that are written to; `given`: its place in the call. */
+type Failing = Readonly<{ index: number; given: number; fault: DomainError }>;
 
-/** Rejects with VALIDATION_ERROR where the call has another form than it must; all else that is wrong stands in the answer. */
+/** All that is wrong stands in the answer, what the call itself would be refused for among it. Rejects with GENERATOR_BUSY. */
 export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: SendBulkRequest): Promise<DryRunResponse> => {
+  const quota = await deps.credits.quote(caller.teamId);
   let prepared: PreparedBulk;
   try {
     prepared = await prepareBulk(deps, caller, request);
   } catch (fault) {
-    if (!(fault instanceof DomainError) || fault.code === 'VALIDATION_ERROR') throw fault;
-    return refusedReport(request, fault);
+    if (!(fault instanceof DomainError)) throw fault;
+    return refusedReport(deps, request, { fault, quota });
   }
-  const room = roomFault(deps, caller, prepared);
   const failing = await failingRecipients(deps, openOf(assertDefined(parseBatchId(deps.ids.uuid()), 'UUID'), caller, prepared));
   const { emails, attachments } = prepared.cost;
-  const unlimited = { used: 0, limit: null, remaining: null };
+  const refusals = [...roomFault(deps, caller, prepared), ...allFail(failing, prepared), ...messageOf(quota.wouldRefuse(prepared.cost))];
   return {
-    valid: failing.length === 0 && room === undefined,
+    valid: failing.length === 0 && refusals.length === 0,
     totalEmails: emails,
     totalQuotaCost: emails + attachments,
     costBreakdown: { emails, attachments },
-    quotaStatus: { emailQuota: unlimited, attachmentQuota: unlimited },
+    quotaStatus: quotaStatus(quota),
     recipientValidation: {
       totalRecipients: request.recipients.length,
       validEmails: emails,
@@ -45,28 +47,55 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
       requiredVariables: await requiredVariables(deps, prepared),
       missingVariables: missingVariables(failing),
     },
-    warnings: [...leftOut(prepared), ...failing.map(({ given, fault }) => `recipients[${given}]: ${fault.message}`), ...(room ?? [])],
+    warnings: bounded([...refusals, ...leftOut(prepared), ...failing.map(({ given, fault }) => warningOf(given, fault))]),
   };
 };
 
-const roomFault = (deps: CommandDeps, { teamId }: Caller, { cost }: PreparedBulk): readonly string[] | undefined => {
+/** So many warnings, of so many characters each, stand in an answer: one for each recipient, and what is wrong with the call. */
+const WARNINGS_MAX = 1_010;
+const WARNING_CHARS_MAX = 300;
+
+const bounded = (warnings: readonly string[]): string[] => {
+  const shown = warnings
+    .slice(0, WARNINGS_MAX)
+    .map((text) => (text.length > WARNING_CHARS_MAX ? `${text.slice(0, WARNING_CHARS_MAX)}…` : text));
+  return warnings.length > WARNINGS_MAX ? [...shown, `and ${warnings.length - WARNINGS_MAX} more`] : shown;
+};
+
+/** The place of the recipient stands at the head of its faults already. */
+const warningOf = (given: number, { message }: DomainError): string =>
+  message.startsWith(`recipients[${given}]`) ? message : `recipients[${given}]: ${message}`;
+
+const messageOf = (fault: DomainError | undefined): readonly string[] => (fault === undefined ? [] : [fault.message]);
+
+const quotaStatus = ({ emailQuota, attachmentQuota }: QuotaStatus): DryRunResponse['quotaStatus'] => ({ emailQuota, attachmentQuota });
+
+const allFail = (failing: readonly Failing[], { cost }: PreparedBulk): readonly string[] => {
+  const looked = Math.min(FIRST_RECIPIENTS, cost.emails);
+  const isRefused = failing.filter(({ index }) => index < looked).length === looked;
+  return isRefused ? ['The call would be refused: the emails of all its first recipients fail.'] : [];
+};
+
+const roomFault = (deps: CommandDeps, { teamId }: Caller, { cost }: PreparedBulk): readonly string[] => {
   try {
     deps.backlog.assertRoom(teamId, cost.emails);
-    return undefined;
+    return [];
   } catch (fault) {
     if (fault instanceof DomainError) return [fault.message];
     throw fault;
   }
 };
 
+/** Documents are drawn for as many recipients as the call draws them for; those of the others are checked. */
 const failingRecipients = async (deps: CommandDeps, open: OpenBatch): Promise<readonly Failing[]> => {
   const failing: Failing[] = [];
   for (const [index, { given }] of open.content.recipients.entries()) {
+    const isDrawn = index < FIRST_RECIPIENTS && failing.length === index;
     try {
-      await checkOne(deps, open, index);
+      await checkOne(deps, open, index, !isDrawn);
     } catch (fault) {
       if (!isOfRecipient(fault)) throw fault;
-      failing.push({ given, fault });
+      failing.push({ index, given, fault });
     }
     await nextTurn();
   }
@@ -104,24 +133,33 @@ const missingVariables = (failing: readonly Failing[]): string[] => {
   return [...names];
 };
 
-/** The call would be refused before any recipient is looked at, or for all of them. */
-const refusedReport = (request: SendBulkRequest, fault: DomainError): DryRunResponse => {
-  const total = request.recipients.length;
-  const invalidEmails = fault.code === 'ERR_EMAIL_001' ? total : 0;
-  const unlimited = { used: 0, limit: null, remaining: null };
+/** The call would be refused before any email is looked at. */
+const refusedReport = async (
+  deps: CommandDeps,
+  request: SendBulkRequest,
+  { fault, quota }: Readonly<{ fault: DomainError; quota: QuotaStatus }>,
+): Promise<DryRunResponse> => {
+  const { recipients, invalid, duplicates } = await readRecipients(request, deps.limits);
+  const errors = fault.details.errors ?? [];
   return {
     valid: false,
     totalEmails: 0,
     totalQuotaCost: 0,
     costBreakdown: { emails: 0, attachments: 0 },
-    quotaStatus: { emailQuota: unlimited, attachmentQuota: unlimited },
-    recipientValidation: { totalRecipients: total, validEmails: total - invalidEmails, invalidEmails, duplicateEmails: 0, failing: [] },
+    quotaStatus: quotaStatus(quota),
+    recipientValidation: {
+      totalRecipients: request.recipients.length,
+      validEmails: recipients.length,
+      invalidEmails: invalid.length,
+      duplicateEmails: duplicates.length,
+      failing: [],
+    },
     templateValidation: {
       templateFound: fault.code !== 'ERR_TMPL_002',
       templateType: 'email',
       requiredVariables: [],
       missingVariables: [],
     },
-    warnings: [fault.message],
+    warnings: bounded(errors.length === 0 ? [fault.message] : errors.map(({ field, message }) => `${field} ${message}`)),
   };
 };

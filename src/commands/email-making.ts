@@ -82,14 +82,15 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
   return { event: acceptedEvent(order, accepted, ready), keyId, claim };
 };
 
-/** Does all that making does and keeps nothing of it. Rejects with the same codes. */
-export const checkEmail = async (deps: CommandDeps, order: EmailOrder): Promise<void> => {
+/** Does all that making does and keeps nothing of it; documents may be checked without being drawn. Rejects with the same codes. */
+export const checkEmail = async (deps: CommandDeps, order: EmailOrder, areDocumentsOnlyChecked = false): Promise<void> => {
   const { at, scheduledAt, company, variables, given } = order;
   const budget = openBudget(deps.limits);
   const compiled = await compiledTemplate(deps, order.template.id, order.template.revision);
   const { assetIds } = renderOnce(compiled, order, budget);
   if (given.length + assetIds.length === 0) return;
-  await prepareAttachments(deps, order, given, { variables, environment: { at: scheduledAt ?? at, company }, assetIds, budget });
+  const environment = { at: scheduledAt ?? at, company };
+  await prepareAttachments(deps, order, given, { variables, environment, assetIds, budget, areDocumentsOnlyChecked });
 };
 
 /** Throws what rendering throws, and SUBJECT_EMPTY or BODY_EMPTY. */

@@ -110,7 +110,7 @@ export const openOf = (id: BatchId, { teamId }: Pick<Caller, 'teamId'>, { accept
 });
 
 /** A call is refused where each of so many recipients, the first ones, fails. */
-const FIRST_RECIPIENTS = 10;
+export const FIRST_RECIPIENTS = 10;
 
 /** Resolves when one of the first recipients can be written to; else rejects with what is wrong for the first of them. */
 const refuseUnmakeable = async (deps: CommandDeps, open: OpenBatch): Promise<void> => {
@@ -128,9 +128,9 @@ const refuseUnmakeable = async (deps: CommandDeps, open: OpenBatch): Promise<voi
 };
 
 /** Rejects with what is wrong with the email of one recipient, at the recipient's place in the call. */
-export const checkOne = (deps: CommandDeps, open: OpenBatch, index: number): Promise<void> => {
+export const checkOne = (deps: CommandDeps, open: OpenBatch, index: number, areDocumentsOnlyChecked = false): Promise<void> => {
   const { given } = assertDefined(open.content.recipients[index], 'recipient of the batch');
   return inContext(`recipients[${given}]`, `email ${index + 1} of ${open.content.recipients.length}`, () =>
-    checkEmail(deps, orderOf(open, index)),
+    checkEmail(deps, orderOf(open, index), areDocumentsOnlyChecked),
   );
 };
