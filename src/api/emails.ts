@@ -189,6 +189,8 @@ export type BulkDeleteResponse = Static<typeof BulkDeleteResponseSchema>;
 
 const AttachmentRecordSchema = Type.Object({ filename: Type.String(), contentType: Type.String(), sizeBytes: Type.Integer() }, closed);
 
+const OmittedAttachmentSchema = Type.Object({ name: Type.String(), reason: Type.String() }, closed);
+
 const RecipientStateSchema = Type.Object(
   {
     email: nullable(Type.String({ description: 'null once the email is archived' })),
@@ -240,6 +242,7 @@ export const EmailRecordSchema = Type.Object(
     recipientCount: Type.Integer(),
     failedRecipients,
     attachmentCount: Type.Integer(),
+    batchId: nullable(Type.String({ format: 'uuid', description: 'The bulk send that it belongs to' })),
     retryCount: Type.Integer(),
     failureReason: nullable(Type.String()),
     scheduledAt: nullable(Time),
@@ -262,6 +265,9 @@ export const EmailRecordSchema = Type.Object(
         ),
         variables: Type.Record(Type.String(), Type.Unknown()),
         attachments: Type.Array(AttachmentRecordSchema),
+        omittedAttachments: Type.Array(OmittedAttachmentSchema, {
+          description: 'Documents with `required: false` that could not be made, and why: it went without them',
+        }),
         custom: Type.Record(Type.String(), Type.Unknown(), { description: 'The `metadata` of the send call' }),
       },
       closed,

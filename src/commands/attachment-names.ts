@@ -13,6 +13,12 @@ import { constantsOf } from '../domain/rendering/scope/constants.js';
 import type { Language } from '../domain/rendering/scope/formats.js';
 import { firstChars } from '../shared/characters.js';
 
+/** The media types of made documents. */
+export const documentTypes: Readonly<Record<OutputFormat, string>> = {
+  pdf: 'application/pdf',
+  excel: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
+
 /** What names are filled from. */
 type Filling = Readonly<{ variables: JsonObject; environment: RenderEnvironment; budget: Budget; limits: Limits }>;
 

@@ -5,7 +5,7 @@ import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from 
 import type { CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
 import { temporaryUntil } from './attachment-storage.js';
-import { generatedName, generatedTitle, suppliedName } from './attachment-names.js';
+import { documentTypes, generatedName, generatedTitle, suppliedName } from './attachment-names.js';
 import { inContext } from './nested-faults.js';
 import { attachmentTooLarge, invalidAttachments, type Given, type PinnedDocument } from './given-attachments.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
@@ -44,11 +44,6 @@ export type PreparedAttachments = Readonly<{
 }>;
 
 export const noAttachments: PreparedAttachments = { files: [], generated: undefined, omitted: [] };
-
-const contentTypes: Readonly<Record<OutputFormat, string>> = {
-  pdf: 'application/pdf',
-  excel: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-};
 
 /**
  * Makes ready what was given, one after the other, and stops where one fails or all together are too large.
@@ -145,7 +140,7 @@ const generate = async (
     );
     const file = {
       filename: generatedName(title, format, deps.limits.filenameCharsMax),
-      contentType: contentTypes[format],
+      contentType: documentTypes[format],
       contentId: undefined,
       bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       temporary: true as const,

@@ -12,7 +12,7 @@ import { claimedUpTo, type Batch } from '../domain/batch/state.js';
 import { emailDecider } from '../domain/email/decider.js';
 import type { EmailState } from '../domain/email/state.js';
 import type { EmailStatus } from '../domain/email/status.js';
-import { EventUnknown, EventUnreadable } from '../domain/errors.js';
+import { DomainError, EventUnknown, EventUnreadable } from '../domain/errors.js';
 import { assertDefined, batchStream, emailIdInBatch, emailStream, type BatchId, type TeamId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Cause } from '../event-log/event-log.js';
@@ -66,11 +66,31 @@ const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { caus
   while (upTo < end && !signal.aborted) {
     const next = Math.min(upTo + AT_ONCE, end);
     const at = isoTime(deps.clock.now());
-    await Promise.all(placesOf(upTo, next).map((index) => makeBatchEmail(deps, open, index, { ...cause, at })));
+    const made = await Promise.all(
+      placesOf(upTo, next).map((index) => whenThereIsRoom(deps, signal, () => makeBatchEmail(deps, open, index, { ...cause, at }))),
+    );
+    if (made.includes(false)) return upTo;
     upTo = next;
     await nextTurn();
   }
   return upTo;
+};
+
+/** How long a document waits before it is asked for again where too many others are being made. */
+const BUSY_PAUSE_MS = 1_000;
+
+/** Where the generator has no room it is asked again until it has: no recipient fails for that. Out: false where the time was over before. */
+const whenThereIsRoom = async (deps: CommandDeps, signal: AbortSignal, make: () => Promise<void>): Promise<boolean> => {
+  while (!signal.aborted) {
+    try {
+      await make();
+      return true;
+    } catch (fault) {
+      if (!(fault instanceof DomainError) || fault.code !== 'GENERATOR_BUSY') throw fault;
+      await deps.clock.sleep(BUSY_PAUSE_MS, signal);
+    }
+  }
+  return false;
 };
 
 const placesOf = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, at) => from + at);

@@ -81,6 +81,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     recipientCount: accepted.roles.length,
     failedRecipients: failedRecipientsOf(email),
     attachmentCount: accepted.attachmentCount,
+    batchId: accepted.batch?.id ?? null,
     retryCount: email.retries.length,
     failureReason: email.failureReason,
     scheduledAt: email.scheduledAt,
@@ -108,6 +109,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
         content?.attachments.flatMap(({ filename, contentType, sizeBytes, ofTemplate }) =>
           ofTemplate ? [] : [{ filename, contentType, sizeBytes }],
         ) ?? [],
+      omittedAttachments: content?.omitted ?? [],
       custom: content?.metadata ?? {},
     },
   };

@@ -90,6 +90,7 @@ export const emailRecord: EmailRecord = {
   recipientCount: 1,
   failedRecipients: 0,
   attachmentCount: 0,
+  batchId: null,
   retryCount: 0,
   failureReason: null,
   scheduledAt: null,
@@ -122,6 +123,7 @@ export const emailRecord: EmailRecord = {
     recipients: { to: [{ email: 'jane@example.com' }], cc: [], bcc: [] },
     variables: { nested: [1, { deep: null }] },
     attachments: [],
+    omittedAttachments: [],
     custom: {},
   },
 };
