@@ -100,6 +100,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   getBatch: ['BATCH_NOT_FOUND'],
   cancelBatch: ['BATCH_NOT_FOUND', 'BATCH_NOT_CANCELLABLE', 'IDEMPOTENCY_KEY_REUSED', ...write],
   batchResults: ['BATCH_NOT_FOUND'],
+  recipientsOfFile: ['VALIDATION_ERROR'],
   getEmail: ['EMAIL_NOT_FOUND'],
   retryEmail: ['EMAIL_NOT_FOUND', 'EMAIL_NOT_RETRYABLE', 'EMAIL_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', ...write],
   retryEmails: write,

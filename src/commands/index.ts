@@ -24,6 +24,7 @@ import { sendBulk } from './send-bulk.js';
 import { sendEmail } from './send-email.js';
 import { getBatch } from './batches.js';
 import { batchResults } from './batch-results.js';
+import { recipientsOfFile } from './recipients-of-file.js';
 import { cancelBatch } from './cancel-batch.js';
 import {
   createTemplate,
@@ -47,6 +48,7 @@ const commands = {
   getBatch,
   cancelBatch,
   batchResults,
+  recipientsOfFile,
   getEmail,
   retryEmail,
   retryEmails,

@@ -99,8 +99,8 @@ declare module 'fastify' {
     conditional?: true;
     /** Example bodies for the API description, by name. */
     examples?: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>>;
-    /** The route takes a file as multipart/form-data, beside JSON. */
-    uploads?: true;
+    /** The route takes a file as multipart/form-data, beside JSON; an object describes further fields of the form. */
+    uploads?: true | Readonly<Record<string, Readonly<{ description: string; required: boolean }>>>;
     /** The media types that the answer may have where it is no JSON. */
     media?: string | readonly string[];
     /** The command that the route calls: the API description names the codes that it may reject with. */
@@ -119,6 +119,8 @@ declare module 'fastify' {
     isLargeBody: boolean;
     /** Of a large body under an Idempotency-Key: its canonical form (RFC 8785), made where it was read. */
     canonicalBody: string | Uint8Array | undefined;
+    /** Of a bulk send by a file: in which line each recipient begins. */
+    recipientLines?: readonly number[];
     /** Of a write: what `Positions.written` was before it. */
     writtenBefore: number | undefined;
     /** The API key of the caller, for the log. */

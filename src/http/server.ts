@@ -129,7 +129,7 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
         media: route.config?.media,
         mailbox: route.config?.mailbox === true,
         writes: route.config?.mailbox !== true && isWrite(method, route.config?.access),
-        uploads: route.config?.uploads === true,
+        uploads: route.config?.uploads ?? false,
         etag: route.config?.etag === true,
         conditional: route.config?.conditional === true,
         bodyMayBeAbsent: [route.preValidation].flat().some((hook) => hook === bodyMayBeAbsent),

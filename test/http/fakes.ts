@@ -3,6 +3,7 @@ import type { Authenticated } from '../../src/commands/caller.js';
 import type { Commands } from '../../src/commands/index.js';
 import type { AssetRecord } from '../../src/api/assets.js';
 import type { ApiKeyRecord } from '../../src/api/api-keys.js';
+import { readRecipientFile } from '../../src/commands/recipient-file.js';
 import type { BatchResult } from '../../src/api/bulk-results.js';
 import type { Permission } from '../../src/domain/api-key/permissions.js';
 import { permissions as allPermissions } from '../../src/domain/api-key/permissions.js';
@@ -365,6 +366,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       ),
     batchResults: (caller, id, status) =>
       owned(caller.teamId === TEAM && id === BATCH, 'BATCH_NOT_FOUND', () => did('batchResults', [caller, id, status], resultsOf(status))),
+    recipientsOfFile: async (_caller, { bytes, ...options }) =>
+      readRecipientFile(bytes, { rowsMax: 1_000, ...options, types: new Map([['seats', 'number']]), limits: defaultLimits }),
     getEmail: (caller, id) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () => did('getEmail', [caller, id], emailRecord)),
     retryEmail: (caller, id, idempotency) =>

@@ -23,8 +23,8 @@ export type DescribedRoute = Readonly<{
   command: keyof Commands | undefined;
   codes: readonly ErrorCode[];
   unknownId: ErrorCode | undefined;
-  /** Takes a file as multipart/form-data too. */
-  uploads: boolean;
+  /** Takes a file as multipart/form-data too; an object describes further fields of the form. */
+  uploads: boolean | Readonly<Record<string, Readonly<{ description: string; required: boolean }>>>;
   /** The cookie of the mailbox's link serves in place of a key. */
   mailbox: boolean;
   /** The answer tells where in the log what was written stands. */
@@ -96,15 +96,22 @@ const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
     },
   }));
 
-const formWithFile: JsonObject = {
-  'multipart/form-data': {
-    schema: {
-      type: 'object',
-      properties: { file: { type: 'string', format: 'binary', description: 'The one file, with its name' } },
-      required: ['file'],
-      additionalProperties: false,
+const formOf = (uploads: DescribedRoute['uploads']): JsonObject => {
+  if (uploads === false) return {};
+  const fields = Object.entries(uploads === true ? {} : uploads);
+  return {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        properties: {
+          ...Object.fromEntries(fields.map(([name, { description: text }]) => [name, { type: 'string', description: text }])),
+          file: { type: 'string', format: 'binary', description: 'The one file, with its name' },
+        },
+        required: [...fields.flatMap(([name, { required }]) => (required ? [name] : [])), 'file'],
+        additionalProperties: false,
+      },
     },
-  },
+  };
 };
 
 const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject => {
@@ -114,7 +121,7 @@ const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject
   return {
     requestBody: {
       required: !route.bodyMayBeAbsent,
-      content: { 'application/json': { ...content, ...examples }, ...(route.uploads ? formWithFile : {}) },
+      content: { 'application/json': { ...content, ...examples }, ...formOf(route.uploads) },
     },
   };
 };

@@ -14,13 +14,16 @@ import { batchNotFound } from '../../domain/batch/decider.js';
 import { parseBatchId, type BatchId } from '../../domain/ids.js';
 import { Type } from '@sinclair/typebox';
 import { bulkResultsRoute } from './bulk-results.js';
+import { formSlots, readRecipientsForm, tellingLines } from '../hooks/recipients-form.js';
+import { registerUploads } from '../hooks/upload.js';
+import { withLines } from '../../commands/recipients-of-file.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
 import { pagingOf } from '../query-values.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
 
 /** A malformed id is answered as an unknown one. */
 const batchIdOf = (text: string): BatchId => {
@@ -33,16 +36,35 @@ const params = Type.Object({ batchId: Type.String({ description: 'Batch id' }) }
 
 type Hook = (request: never, reply: never, done: HookHandlerDoneFunction) => void;
 
+const formFields = {
+  request: { description: 'The JSON of the call, without `recipients`', required: true },
+  columns: {
+    description:
+      'JSON: `{"email": column, "name": column, "variables": {variable: column}}`. Default: `email`, `name`, every other a variable',
+    required: false,
+  },
+};
+
 const sendRoute = (app: App, deps: Deps): void => {
   app.post(
     '/api/emails/send/bulk',
     {
-      config: { access: 'emails:send', command: 'sendBulk', idempotent: true, examples: bulkExamples, unknownId: 'ERR_TMPL_002' },
-      onRequest: checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook,
+      config: {
+        access: 'emails:send',
+        command: 'sendBulk',
+        idempotent: true,
+        examples: bulkExamples,
+        unknownId: 'ERR_TMPL_002',
+        codes: ['MALFORMED_REQUEST'],
+        uploads: formFields,
+      },
+      onRequest: [checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook, formSlots(deps)],
+      preValidation: readRecipientsForm(deps),
+      errorHandler: tellingLines,
       schema: {
         summary: 'Send to many',
         description:
-          'One email for each recipient, with its own variables and attachments. The call is recorded durably and answered; its emails are made and delivered afterwards. With `dryRun` nothing is sent: the answer, 200, says what the call would do.',
+          'One email for each recipient, with its own variables and attachments. The call is recorded durably and answered; its emails are made and delivered afterwards. With `dryRun` nothing is sent: the answer, 200, says what the call would do. In place of `recipients` a file may be sent, CSV or JSON lines, by a form (`multipart/form-data`).',
         operationId: 'sendBulk',
         tags: ['Bulk'],
         body: SendBulkRequestSchema,
@@ -53,14 +75,17 @@ const sendRoute = (app: App, deps: Deps): void => {
       const caller = callerOf(request);
       if (request.body.dryRun === true) {
         reply.code(200);
-        return deps.commands.dryRunBulk(caller, request.body);
+        return toldWithLines(await deps.commands.dryRunBulk(caller, request.body), request.recipientLines);
       }
       const answer = await deps.commands.sendBulk(caller, request.body, idempotencyOf(request));
       reply.code(201);
-      return answered(reply, answer);
+      return toldWithLines(answered(reply, answer), request.recipientLines);
     },
   );
 };
+
+const toldWithLines = <T extends { warnings: string[] }>(answer: T, lines: readonly number[] | undefined): T =>
+  lines === undefined ? answer : { ...answer, warnings: answer.warnings.map((warning) => withLines(warning, lines)) };
 
 const readRoutes = (app: App, deps: Deps): void => {
   app.get(
@@ -129,7 +154,11 @@ const cancelRoute = (app: App, deps: Deps): void => {
 
 /** Registers the routes of bulk sends. */
 export const bulkRoutes = (app: App, deps: Deps): void => {
-  sendRoute(app, deps);
+  // In a scope of its own: of the calls on emails no other takes forms.
+  app.register(async (scope: App) => {
+    await registerUploads(scope);
+    sendRoute(scope, deps);
+  });
   readRoutes(app, deps);
   cancelRoute(app, deps);
   bulkResultsRoute(app, deps);
