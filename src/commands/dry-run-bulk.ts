@@ -103,8 +103,8 @@ const failingRecipients = async (deps: CommandDeps, open: OpenBatch): Promise<re
 };
 
 const leftOut = ({ invalid, duplicates }: PreparedBulk): readonly string[] => {
-  const text = ({ given, reason }: LeftOut, field: string) => `recipients[${given}] is left out: ${field} ${reason}`;
-  return [...invalid.map((one) => text(one, 'its address')), ...duplicates.map((one) => text(one, 'its address'))];
+  const text = ({ given }: LeftOut, why: string) => `recipients[${given}] is left out: ${why}`;
+  return [...invalid.map((one) => text(one, one.reason)), ...duplicates.map((one) => text(one, `its address ${one.reason}`))];
 };
 
 /** What the template, and each attachment, cannot do without. */

@@ -119,6 +119,15 @@ void t.test('quotas are those of the team; what has no room in them is told with
   });
 });
 
+void t.test('who is left out is told with the reason', async (t) => {
+  const world = await withTemplate();
+  const recipients = [...people(1), { email: 'no address' }, ...people(1)];
+  t.match(await world.commands.dryRunBulk(caller, bulk({ recipients })), {
+    valid: true,
+    warnings: ['recipients[1] is left out: the address has no @', 'recipients[2] is left out: its address is the address of recipients[0]'],
+  });
+});
+
 void t.test('the answer is bounded: one short warning for each of a thousand recipients', async (t) => {
   const world = await withTemplate();
   const recipients = Array.from({ length: 1_000 }, (_, index) => ({
