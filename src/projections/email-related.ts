@@ -1,7 +1,7 @@
 /** The documents beside that of an email which its events may change. */
 import { dayOf } from '../domain/days.js';
 import type { EmailAccepted, EmailEvent } from '../domain/email/events.js';
-import type { Recorded } from '../domain/events.js';
+import type { DomainEvent, Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
 import { ATTACHMENT_USAGE } from './attachment-usage.js';
@@ -22,13 +22,16 @@ export const relatedToEmail = (recorded: Recorded, document: Document | undefine
     const beside = besideEmail(owner, createdAt, attachmentBytes !== undefined, batch);
     return [...beside, ...summaryReferences(event as EmailEvent, owner, tags !== undefined)];
   }
-  if (first === undefined) return [];
-  const { at, tags, attachmentBytes, batch } = (first.event as EmailAccepted).data;
+  // An email that was given up before it came to be begins with its deletion, and nothing stands for it anywhere.
+  if (first === undefined || !isAccepted(first.event)) return [];
+  const { at, tags, attachmentBytes, batch } = first.event.data;
   // Metadata is parsed when it is asked for: of the first event alone.
   const { teamId } = first.metadata;
   const summaries = summaryReferences(event as EmailEvent, teamId, tags.length > 0);
   return revision === 0 ? [...besideEmail(teamId, at, attachmentBytes !== undefined, batch?.id), ...summaries] : summaries;
 };
+
+const isAccepted = (event: DomainEvent): event is EmailAccepted => event.type === 'EmailQueued' || event.type === 'EmailScheduled';
 
 const besideEmail = (team: string, createdAt: string, hasAttachments: boolean, batch: string | undefined): readonly Reference[] => {
   const beside: Reference[] = [

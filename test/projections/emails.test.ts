@@ -135,6 +135,15 @@ void t.test('an accepted email: every field of its document', async (t) => {
   ]);
 });
 
+void t.test('an email that was given up before it came to be leaves nothing in the read models', async (t) => {
+  const world = openLogOfTest();
+  await world.append(stream, [{ type: 'EmailDeleted', data: { at: at(1) } }]);
+  await world.append(stream, [{ type: 'EmailArchived', data: { at: at(2) } }]);
+  const readModels = openDocuments(t);
+  await projectIn(readModels, projection, await world.recorded());
+  t.same(Object.values(await documentsOf(readModels, projection)).flat(), []);
+});
+
 void t.test('what is still to be done, and when, after each event', async (t) => {
   const one = queuedFor('to');
   const month = new Date(Date.parse(T0) + RETENTION_MS).toISOString();
