@@ -60,7 +60,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           eraseWorker(parts),
           returnCreditsWorker({ ...parts, returnedUpTo }),
           noteLogWorker(parts),
-          sweepWorker({ ...parts, mayDestroy, mailbox: parts.mailbox?.mailbox }),
+          sweepWorker({ ...parts, ...deps, mailbox: parts.mailbox?.mailbox }),
         ]
       : [],
   };

@@ -5,13 +5,16 @@ import type { Mailbox } from '../domain/ports/mailbox.js';
 import { DAY_MS } from '../domain/time.js';
 import type { Worker } from '../domain/ports/worker.js';
 import type { Limits } from '../domain/limits.js';
-import type { ProcessorDeps } from './deps.js';
+import type { EmailTimerKind } from '../domain/email/timers.js';
+import { priorities } from '../domain/ports/bus.js';
+import { timersOf } from '../domain/timers.js';
+import type { ProcessorDeps, TimerDocument } from './deps.js';
 import { underLease, type LeaseDeps } from './lease.js';
 
 const SWEEP_EVERY_MS = 60 * 60_000;
 
 export type SweepDeps = LeaseDeps &
-  Pick<ProcessorDeps, 'mayDestroy'> &
+  Pick<ProcessorDeps, 'mayDestroy' | 'readModels' | 'timersCaughtUp' | 'eventLog'> &
   Readonly<{ files: Pick<Files, 'sweep'>; limits: Limits; mailbox: Mailbox | undefined }>;
 
 export const sweepWorker = (deps: SweepDeps): Worker => ({
@@ -19,15 +22,37 @@ export const sweepWorker = (deps: SweepDeps): Worker => ({
   run: (stop) =>
     underLease(deps, 'sweep', stop, async ({ signal }) => {
       while (!signal.aborted) {
-        if (deps.mayDestroy()) await sweepOnce(deps);
+        if (deps.mayDestroy()) await sweepOnce(deps, signal);
         await deps.clock.sleep(SWEEP_EVERY_MS, signal);
       }
     }),
 });
 
-const sweepOnce = async ({ clock, files, limits, logger, mailbox }: SweepDeps): Promise<void> => {
+/** The timers of emails that have not left: their files are still needed, however long they should have left ago. */
+const openKinds = ['deliver', 'scheduled', 'deferred', 'held'] as const satisfies readonly EmailTimerKind[];
+
+/** The moment at which the email was due that has waited longest; undefined where none waits. */
+const oldestDueAt = async ({ readModels, timersCaughtUp, eventLog }: SweepDeps, signal: AbortSignal): Promise<string | undefined> => {
+  await timersCaughtUp('email', await eventLog.head(), signal);
+  let oldest: string | undefined;
+  for (const kind of openKinds)
+    for (const priority of priorities) {
+      const where = { kind: { eq: kind }, priority: { eq: priority } };
+      const found = await readModels.find(timersOf('email'), { where, sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
+      const [first] = found as readonly TimerDocument[];
+      if (first !== undefined && (oldest === undefined || first.dueAt < oldest)) oldest = first.dueAt;
+    }
+  return oldest;
+};
+
+const sweepOnce = async (deps: SweepDeps, signal: AbortSignal): Promise<void> => {
+  const { clock, files, limits, logger, mailbox } = deps;
   const nowMs = clock.now();
-  const swept = await files.sweep(isoTime(nowMs));
+  const now = isoTime(nowMs);
+  const oldest = await oldestDueAt(deps, signal);
+  if (signal.aborted) return;
+  // Files are kept for days after their email was due: those of one that is late are not old yet.
+  const swept = await files.sweep(oldest === undefined || oldest > now ? now : oldest);
   const mails = (await mailbox?.forgetBefore(isoTime(nowMs - limits.retentionDays * DAY_MS))) ?? 0;
   if (swept + mails > 0) logger.info({ files: swept, mails }, 'swept');
 };

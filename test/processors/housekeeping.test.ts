@@ -92,6 +92,27 @@ void t.test('files past their expiry and mails past the retention are removed, h
   await without.stop();
 });
 
+void t.test('after a week in which nobody ran, the files of an email that is due since then are still there', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send({ scheduledAt: at(3_600) });
+  await world.files.put(Buffer.from('its document'), { expiresAt: at(3_600 + (7 * DAY_MS) / 1_000) });
+  await world.files.put(Buffer.from('older'), { expiresAt: at(1_800) });
+  await world.clock.set(Date.parse(T0) + 9 * DAY_MS);
+  const { stop } = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
+  await until(() => world.clock.waiting() === 2, 'it has swept');
+  t.equal(world.files.stored.size, 1, 'what belongs to no email that waits is gone');
+  await stop();
+  world.run(deliverEmailWorker(world.processing));
+  world.run(timersAndTheirWork(world.processing));
+  await until(async () => {
+    await world.clock.advance(1_000);
+    return (await world.commands.getEmail(caller, id)).status === 'sent';
+  }, 'it has left');
+  const after = world.run(sweepWorker({ ...world.processing, mailbox: undefined }));
+  await until(() => world.files.stored.size === 0, 'its files have outlived their time now');
+  await after.stop();
+});
+
 void t.test('while the clock is not to be believed nothing is swept and nothing archived; then both are', async (t) => {
   let isBelieved = false;
   const world = await openProcessorWorld(t, { mayDestroy: () => isBelieved });
