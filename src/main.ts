@@ -12,6 +12,7 @@ import type { BackupOptions } from './cli/backup.js';
 import type { RestoreOptions } from './cli/restore.js';
 import type { RepairOptions } from './cli/repair.js';
 import type { MigrateCliOptions } from './cli/migrate.js';
+import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/retry.js';
 import type { AddOptions, BillingOptions } from './cli/credits.js';
 import type { TeamOptions } from './cli/teams.js';
@@ -116,6 +117,45 @@ program
   .option('--since <time>', 'created at or after, ISO 8601')
   .option('--until <time>', 'created at or before, ISO 8601')
   .action(async (options: RetryOptions) => (await import('./cli/retry.js')).retry(options));
+
+const bulk = program.command('bulk').description('bulk sends; a running server delivers them');
+bulk
+  .command('send')
+  .description(
+    'send to the recipients of a CSV or JSON-lines file; the same command once more goes on where it was, and sends nothing twice',
+  )
+  .argument('<file>', 'CSV with a head, or JSON lines')
+  .requiredOption('--template <id>', 'id or slug of the template')
+  .option('--map <field=column...>', 'columns of a CSV: email=…, name=…, and variable=… for each variable')
+  .option('--schedule <time>', 'ISO 8601 time with a zone')
+  .option('--priority <priority>', 'high, normal or low (default: low)')
+  .option('--name <name>', 'name of the bulk send')
+  .option('--dry-run', 'check everything and send nothing; ends with 1 where something is wrong')
+  .option('--follow', 'wait until every email has come to an end')
+  .action(async (file: string, options: BulkSendOptions) => (await import('./cli/bulk.js')).sendFile(file, options));
+bulk
+  .command('status')
+  .description('print where the emails of a bulk send stand')
+  .argument('<id>', 'id of the bulk send')
+  .option('--json', 'as JSON')
+  .option('--follow', 'wait until every email has come to an end')
+  .action(async (id: string, options: { json?: boolean; follow?: boolean }) => (await import('./cli/bulk.js')).showStatus(id, options));
+bulk
+  .command('cancel')
+  .description('cancel what has not left')
+  .argument('<id>', 'id of the bulk send')
+  .action(async (id: string) => (await import('./cli/bulk.js')).cancelBulk(id));
+bulk
+  .command('results')
+  .description('print one line for each recipient')
+  .argument('<id>', 'id of the bulk send')
+  .option('--format <format>', 'csv or jsonl (default: csv)')
+  .action(async (id: string, options: { format?: string }) => (await import('./cli/bulk.js')).printResults(id, options));
+bulk
+  .command('list')
+  .description('print the bulk sends, the newest first')
+  .option('--json', 'one JSON object a line')
+  .action(async (options: { json?: boolean }) => (await import('./cli/bulk.js')).listBulk(options));
 
 const email = program.command('email').description('emails that have not left; a running server knows at once');
 email

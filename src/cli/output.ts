@@ -25,9 +25,9 @@ export const endWhenNobodyReads = (): void => {
 export type Progress = Readonly<{ update: (events: number) => void; stop: () => void }>;
 
 /** A bar with events a second and the time left, on standard error; nothing where that is no terminal. */
-export const progressBar = (title: string, total: number): Progress => {
+export const progressBar = (title: string, total: number, unit = 'events'): Progress => {
   if (!process.stderr.isTTY || total === 0) return { update: () => {}, stop: () => {} };
-  const format = `${title} {bar} {percentage}% | {value}/{total} events | {rate} events/s | {eta_formatted} left`;
+  const format = `${title} {bar} {percentage}% | {value}/{total} ${unit} | {rate} ${unit}/s | {eta_formatted} left`;
   const bar = new SingleBar({ format, stream: process.stderr, hideCursor: true }, Presets.shades_classic);
   const started = performance.now();
   bar.start(total, 0, { rate: '0' });
