@@ -132,7 +132,9 @@ void t.test('a key makes none that lasts longer or may call more often than itse
   t.match(await commands.createApiKey(unbounded, { name: 'x', ...manages, expiresAt, rateLimit: 600 }), { expiresAt, rateLimit: 600 });
   const withDefaults = await callerWith(commands, (await commands.createApiKey(unbounded, { name: 'x', ...manages })).key);
   await refusedWith(t, commands.createApiKey(withDefaults, { name: 'x', ...manages, rateLimit: leastDefaultRate + 1 }), 'FORBIDDEN');
-  t.match(await commands.createApiKey(withDefaults, { name: 'x', ...manages, rateLimit: leastDefaultRate }), { rateLimit: leastDefaultRate });
+  t.match(await commands.createApiKey(withDefaults, { name: 'x', ...manages, rateLimit: leastDefaultRate }), {
+    rateLimit: leastDefaultRate,
+  });
   t.match(await commands.createApiKey(withDefaults, { name: 'x', ...manages }), { rateLimit: null }, 'the defaults go on with it');
   let deepest = made.key;
   for (let depth = 2; depth <= 8; depth += 1)
