@@ -1,7 +1,8 @@
 /**
  * Bulk sends under kills: a client sends batches and cancels some of them while the server is killed at random moments and started again.
  * Afterwards every recipient must have one email or count as cancelled, every email that is not cancelled must have arrived once (twice
- * only where a kill fell into its SMTP dialogue), and what the API tells of each batch must be what the log says.
+ * only where a kill fell into its SMTP dialogue), what the API tells of each batch must be what the log says, and the credits that are left
+ * must be those granted without one for each email that is not cancelled.
  * As a program: `node build/test/e2e/kill-bulk.js [--rounds N] [--seed N]`; the seed repeats every choice of the run.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,6 +22,8 @@ export type KillBulkReport = Readonly<{ counts: Readonly<Record<string, number>>
 const CONNECTIONS = 10;
 const ENDS_WITHIN_MS = 120_000;
 const OPEN_BATCHES_MAX = 6;
+const CREDITS_OF_SIGNUP = 1_000;
+const GRANTED = 1_000_000;
 
 type Batch = {
   readonly key: string;
@@ -76,6 +79,7 @@ export const killBulkTest = async ({ rounds, seed, print = () => undefined }: Ki
     run.drains = true;
     await sending;
     const statuses = await ended(run);
+    await judgeCredits(run, statuses);
     const { code } = await server.end('SIGTERM');
     if (code !== 0) run.faults.push(`the last stop ended with ${code}`);
     await readLog(run, false);
@@ -102,6 +106,13 @@ const makeKey = async (run: Run): Promise<void> => {
   });
   run.apiKey = ((await response.json()) as { key: string }).key;
   await server.end('SIGTERM');
+  for (const args of [
+    ['team', 'billing', '--by', 'credits'],
+    ['credits', 'grant', String(GRANTED - CREDITS_OF_SIGNUP)],
+  ]) {
+    const { code, stderr } = await runCommand(args, run.settings);
+    if (code !== 0) throw new Error(`sealpost ${args.join(' ')} ended with ${code}: ${stderr}`);
+  }
 };
 
 const kill = async (run: Run, server: ServerProcess): Promise<void> => {
@@ -203,6 +214,20 @@ const ended = async (run: Run): Promise<ReadonlyMap<string, Status>> => {
     }
   }
   return statuses;
+};
+
+/** One credit for each recipient that is not cancelled; what is cancelled comes back soon after. */
+const judgeCredits = async (run: Run, statuses: ReadonlyMap<string, Status>): Promise<void> => {
+  const used = [...statuses.values()].reduce((sum, { totalEmails, cancelled }) => sum + totalEmails - cancelled, 0);
+  const untilMs = performance.now() + ENDS_WITHIN_MS;
+  for (;;) {
+    const { stdout } = await runCommand(['credits', 'balance'], run.settings);
+    const left = Number(/^Credits +([\d,]+) left/m.exec(stdout)?.[1]?.replaceAll(',', ''));
+    if (left === GRANTED - used) return;
+    if (performance.now() > untilMs)
+      return void run.faults.push(`${left} credits are left of ${GRANTED}, ${used} emails were not cancelled`);
+    await pause(200);
+  }
 };
 
 /** Reads the whole log of a server that is down. */
