@@ -247,6 +247,7 @@ void t.test('the record of an archived email keeps what statistics may know and 
     failedRecipients: 1,
     attachmentCount: 0,
     retryCount: 0,
+    batchId: null,
     failureReason: null,
     scheduledAt: null,
     queuedAt: T0,
@@ -285,7 +286,7 @@ void t.test('the record of an archived email keeps what statistics may know and 
         nextAttemptAt: null,
       },
     ],
-    metadata: { recipients: { to: [], cc: [], bcc: [] }, variables: {}, attachments: [], custom: {} },
+    metadata: { recipients: { to: [], cc: [], bcc: [] }, variables: {}, attachments: [], omittedAttachments: [], custom: {} },
   });
   const sealedGone = history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event));
   t.strictSame(emailRecord(id, email(t).given(...sealedGone).state!), made);
