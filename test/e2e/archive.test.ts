@@ -110,7 +110,7 @@ await t.test('30 days on', async (t) => {
     after.recipients.map(({ email, name, role, status, reply: words }) => ({ email, name, role, status, words })),
     ['to', 'cc', 'bcc'].map((role) => ({ email: null, name: null, role, status: 'delivered', words: null })),
   );
-  t.same(after.metadata, { recipients: { to: [], cc: [], bcc: [] }, variables: {}, attachments: [], custom: {} });
+  t.same(after.metadata, { recipients: { to: [], cc: [], bcc: [] }, variables: {}, attachments: [], omittedAttachments: [], custom: {} });
   t.notMatch(JSON.stringify(after), mark);
   t.match(await app.call('POST', `/api/emails/${id}/retry`), { status: 400, body: { code: 'EMAIL_ARCHIVED' } });
 
