@@ -115,7 +115,7 @@ const documentsFor = ({ accepted }: OpenBatch['batch'], content: BatchContent, r
 const picked = (values: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(fields.flatMap((field) => (Object.hasOwn(values, field) ? [[field, values[field]]] : [])));
 
-/** Made again, it is there already: that is no fault. `asCancelled`: it does not leave. */
+/** Made again, it is there already: that is no fault. `end`: it is made and does not leave. */
 export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: number, cause: Cause, end?: 'cancelled'): Promise<void> => {
   const order = orderOf(open, index);
   const { made, events } = await eventsFor(deps, order, cause.at, end);

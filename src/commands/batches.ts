@@ -1,14 +1,14 @@
 /** Commands on a bulk send that is accepted: its emails are made, it is stopped, it is completed. */
 import { costAfter, makeBatchEmail, openBatch, type OpenBatch } from './batch-emails.js';
 import type { Caller } from './caller.js';
-import { emptyLoaded, foldOnto, handle, loadState } from './command-handler.js';
+import { emptyLoaded, foldOnto, handle, handleFrom, loadState, type Loaded } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { ownedBy } from './owned-by.js';
 import { eraseStream } from './erase.js';
 import { batchDecider, batchNotFound } from '../domain/batch/decider.js';
 import type { BatchEnds } from '../domain/batch/events.js';
 import { batchListing, type BatchListing } from '../domain/batch/listing.js';
-import { claimedUpTo, type Batch } from '../domain/batch/state.js';
+import { claimedUpTo, type Batch, type BatchState } from '../domain/batch/state.js';
 import { emailDecider } from '../domain/email/decider.js';
 import type { EmailState } from '../domain/email/state.js';
 import type { EmailStatus } from '../domain/email/status.js';
@@ -27,33 +27,35 @@ const PART_WITH_DOCUMENTS = 10;
 export type BatchWork = Readonly<{ id: BatchId; cause: Cause; signal: AbortSignal }>;
 
 /** `actor`: who asked for it, in whose name its emails are made, so that they take turns with what others of the team send. */
-type LoadedBatch = Readonly<{ batch: Batch; teamId: TeamId; actor: string }>;
+export type LoadedBatch = Readonly<{ batch: Batch; teamId: TeamId; actor: string; loaded: Loaded<BatchState> }>;
 
-const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId): Promise<LoadedBatch> => {
+/** Its content may be large, so it is read once for each piece of work. Rejects with BATCH_NOT_FOUND. */
+export const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId): Promise<LoadedBatch> => {
   const stream = batchStream(id);
   const recorded = await deps.eventLog.load(stream);
-  const { state } = foldOnto(batchDecider, emptyLoaded(stream, batchDecider.initialState), recorded);
+  const loaded = foldOnto(batchDecider, emptyLoaded(stream, batchDecider.initialState), recorded);
   const metadata = recorded[0]?.metadata;
-  if (state === undefined || metadata === undefined) throw batchNotFound();
-  return { batch: state, teamId: metadata.teamId as TeamId, actor: metadata.actor };
+  if (loaded.state === undefined || metadata === undefined) throw batchNotFound();
+  return { batch: loaded.state, teamId: metadata.teamId as TeamId, actor: metadata.actor, loaded };
 };
 
 /**
  * Makes the next part of its emails, as far as its time has come, and records how far it came; when the last is made, its content is
  * destroyed. Whatever it was cut off in, it goes on where it was.
  */
-export const fanOut = async (deps: CommandDeps, { id, cause, signal }: BatchWork): Promise<void> => {
+export const fanOut = async (deps: CommandDeps, { id, cause, signal }: BatchWork, known?: LoadedBatch): Promise<void> => {
   const stream = batchStream(id);
-  const { batch: found, teamId, actor } = await loadBatch(deps, id);
+  const { loaded, batch: found, teamId, actor } = known ?? (await loadBatch(deps, id));
   const partSize = found.accepted.documents.length > 0 ? PART_WITH_DOCUMENTS : PART;
   const start = { type: 'StartBatch' as const, at: isoTime(deps.clock.now()), partSize };
-  const batch = (await handle(deps.eventLog, stream, batchDecider, start, cause)).state;
+  const started = await handleFrom(loaded, deps.eventLog, stream, batchDecider, start, cause);
+  const { state: batch } = started;
   if (batch?.status !== 'processing') return;
   if (batch.fannedOutAt === null) {
     const upTo = await makePart(deps, openBatch(id, teamId, batch), batch, { id, cause: { ...cause, actor }, signal });
     if (upTo === batch.upTo) return;
     const advance = { type: 'AdvanceBatch' as const, at: isoTime(deps.clock.now()), upTo };
-    const { state } = await handle(deps.eventLog, stream, batchDecider, advance, { ...cause, at: advance.at });
+    const { state } = await handleFrom(started, deps.eventLog, stream, batchDecider, advance, { ...cause, at: advance.at });
     if (state?.fannedOutAt === null) return;
   }
   await eraseStream(deps, stream);
@@ -103,9 +105,9 @@ const LOOK_PAUSE_MS = 100;
  * Cancels every email of a cancelled batch that has not left. Those in a dialogue may leave, and are waited for a while; one that comes
  * back from it is cancelled when this is done again. Out: the batch, stopped.
  */
-export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchWork): Promise<Batch> => {
+export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchWork, known?: LoadedBatch): Promise<Batch> => {
   const stream = batchStream(id);
-  const { batch, teamId } = await loadBatch(deps, id);
+  const { batch, teamId, loaded } = known ?? (await loadBatch(deps, id));
   if (batch.cancelled === null) return batch;
   const made = batch.stopped?.made ?? (batch.fannedOutAt === null ? claimedUpTo(batch) : batch.accepted.total);
   const withdraw = () => withdrawAll(deps, { id, teamId, batch, made }, cause);
@@ -118,7 +120,7 @@ export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchW
   const at = isoTime(deps.clock.now());
   await returnUnmade(deps, { id, teamId, batch, made }, { ...cause, at });
   const stop = { type: 'StopBatch' as const, at, made, ends: { ...ends, cancelled: ends.cancelled + batch.accepted.total - made } };
-  const { state } = await handle(deps.eventLog, stream, batchDecider, stop, { ...cause, at });
+  const { state } = await handleFrom(loaded, deps.eventLog, stream, batchDecider, stop, { ...cause, at });
   await eraseStream(deps, stream);
   return assertDefined(state, 'batch');
 };
@@ -222,22 +224,22 @@ const statusesOf = async (
   return counts;
 };
 
-/** What has become of all its emails, from their streams. */
+/** What has become of all its emails, from their streams; one that does not exist is open. */
 export const endsOfBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId, total: number): Promise<BatchEnds> => {
-  const ends = { sent: 0, failed: 0, cancelled: 0, processing: 0 };
-  for (let from = 0; from < total; from += AT_ONCE) {
-    const places = placesOf(from, Math.min(from + AT_ONCE, total));
-    const loaded = await Promise.all(places.map((index) => loadState(deps.eventLog, emailStream(emailIdInBatch(id, index)), emailDecider)));
-    for (const { state } of loaded) ends[state === undefined ? 'processing' : endOf(state)] += 1;
-    await nextTurn();
+  const ends = { sent: 0, failed: 0, cancelled: 0, processing: total };
+  const counts = await statusesOf(deps, id, total);
+  for (const status of Object.keys(endOfStatus) as (keyof typeof endOfStatus)[]) {
+    const count = counts[status] ?? 0;
+    ends.processing -= count;
+    ends[endOfStatus[status]] += count;
   }
   return ends;
 };
 
 /** Records that every email has come to an end; `ends` is what read models tell of a batch whose emails are all made. */
-export const completeBatch = async (deps: CommandDeps, id: BatchId, ends: BatchEnds, cause: Cause): Promise<void> => {
+export const completeBatch = async (deps: CommandDeps, id: BatchId, ends: BatchEnds, cause: Cause, known?: LoadedBatch): Promise<void> => {
   const { processing, ...ended } = ends;
   if (processing > 0) return;
   const complete = { type: 'CompleteBatch' as const, at: cause.at, ends: ended };
-  await handle(deps.eventLog, batchStream(id), batchDecider, complete, cause);
+  await handleFrom(known?.loaded, deps.eventLog, batchStream(id), batchDecider, complete, cause);
 };

@@ -40,20 +40,33 @@ export const loadState = async <Event extends DomainEvent, State>(
 
 const CONFLICTS_MAX = 8;
 
+type Handled<Event, State> = Loaded<State> & Readonly<{ events: readonly Event[] }>;
+
 /**
  * Decides and appends, and decides again from the newest state where another was faster. `guard` sees the stream before each
  * decision and throws where the caller may not touch it. Resolves with the state after, and the events that were appended.
  */
-export const handle = async <Command, Event extends DomainEvent, State>(
+export const handle = <Command, Event extends DomainEvent, State>(
   eventLog: EventLog,
   stream: StreamName,
   decider: Decider<Command, Event, State>,
   command: Command,
   cause: Cause,
   guard: (loaded: Loaded<State>) => void = () => {},
-): Promise<Loaded<State> & Readonly<{ events: readonly Event[] }>> => {
+): Promise<Handled<Event, State>> => handleFrom(undefined, eventLog, stream, decider, command, cause, guard);
+
+/** The same from a state that is at hand: the stream is read only where another was faster. */
+export const handleFrom = async <Command, Event extends DomainEvent, State>(
+  known: Loaded<State> | undefined,
+  eventLog: EventLog,
+  stream: StreamName,
+  decider: Decider<Command, Event, State>,
+  command: Command,
+  cause: Cause,
+  guard: (loaded: Loaded<State>) => void = () => {},
+): Promise<Handled<Event, State>> => {
   for (let conflicts = 0; ; conflicts += 1) {
-    const loaded = await loadState(eventLog, stream, decider);
+    const loaded = conflicts === 0 && known !== undefined ? known : await loadState(eventLog, stream, decider);
     guard(loaded);
     const events = decider.decide(command, loaded.state);
     if (events.length === 0) return { ...loaded, events };

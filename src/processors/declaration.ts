@@ -124,6 +124,8 @@ type Common<Kind extends StreamKind, State, Command> = Readonly<{
   deadlineMs: number;
   /** Absent where work may always begin. */
   gate?: Gate;
+  /** How many pieces of its work are done at once at most; absent: as many as of any. */
+  inFlightMax?: number;
   /** The revision of a stream from which it is folded; absent: from its first event. */
   foldsFrom?: (deps: Pick<ProcessorDeps, 'eventLog'>, stream: StreamName) => Promise<number>;
 }>;

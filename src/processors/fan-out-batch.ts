@@ -1,9 +1,8 @@
 /** Makes the emails of a bulk send, part by part; cancels those of one that is cancelled; and says when all have come to an end. */
-import { completeBatch, fanOut, stopBatch } from '../commands/batches.js';
+import { completeBatch, fanOut, loadBatch, stopBatch } from '../commands/batches.js';
 import type { CommandDeps } from '../commands/deps.js';
-import { batchDecider, type BatchCommand } from '../domain/batch/decider.js';
-import type { BatchEnds } from '../domain/batch/events.js';
-import type { Batch, BatchState } from '../domain/batch/state.js';
+import type { BatchEnds, BatchEvent } from '../domain/batch/events.js';
+import type { Decider } from '../domain/decider.js';
 import { assertDefined, parseBatchId, splitStream, type BatchId } from '../domain/ids.js';
 import type { Context, Outcome, Processor } from './declaration.js';
 import { makeProcessor } from './processor.js';
@@ -13,14 +12,20 @@ export type ReadBatchEnds = (id: BatchId) => Promise<BatchEnds | undefined>;
 
 export type FanOutDeps = CommandDeps & Readonly<{ batchEnds: ReadBatchEnds }>;
 
+/** The commands load what they need, once. */
+const decider: Decider<never, BatchEvent, true | undefined> = { decide: () => [], evolve: () => true, initialState: undefined };
+
+/** Each may hold a content of some ten megabytes in memory. */
+const IN_FLIGHT_MAX = 4;
+
 /** A part with documents may take as long as they all do. */
 const DEADLINE_MS = 10 * 60_000;
 
 export const fanOutBatch = (deps: FanOutDeps): Processor =>
-  makeProcessor<'batch', BatchState, BatchCommand>({
+  makeProcessor<'batch', true | undefined, never>({
     name: 'fan-out-batch',
     kind: 'batch',
-    decider: batchDecider,
+    decider,
     startedBy: {
       BatchQueued: ({ data }) => data.priority,
       BatchScheduled: null,
@@ -38,17 +43,21 @@ export const fanOutBatch = (deps: FanOutDeps): Processor =>
       { kind: 'completing', read: 'due' },
     ],
     deadlineMs: DEADLINE_MS,
+    inFlightMax: IN_FLIGHT_MAX,
+    foldsFrom: async ({ eventLog }, stream) => (await eventLog.last(stream))?.revision ?? 0,
     act: (context) => work(deps, context),
   });
 
 /** All of it is recorded by the commands, each of which may be repeated. */
-const work = async (deps: FanOutDeps, { stream, state: batch, cause, signal }: Context<Batch>): Promise<Outcome<BatchCommand>> => {
+const work = async (deps: FanOutDeps, { stream, cause, signal }: Context<true>): Promise<Outcome<never>> => {
   const id = assertDefined(parseBatchId(splitStream(stream).id), 'batch id');
-  if (batch.cancelled !== null) await stopBatch(deps, { id, cause, signal });
-  else if (batch.fannedOutAt === null) await fanOut(deps, { id, cause, signal });
+  const known = await loadBatch(deps, id);
+  const { batch } = known;
+  if (batch.cancelled !== null) await stopBatch(deps, { id, cause, signal }, known);
+  else if (batch.fannedOutAt === null) await fanOut(deps, { id, cause, signal }, known);
   else if (batch.completedAt === null) {
     const ends = await deps.batchEnds(id);
-    if (ends !== undefined) await completeBatch(deps, id, ends, cause);
+    if (ends !== undefined) await completeBatch(deps, id, ends, cause, known);
   }
   return {};
 };

@@ -58,7 +58,8 @@ const runWorker = async <Kind extends StreamKind, State, Command>(
   const ended = new AbortController();
   const watching = declaration.gate?.watch(ended.signal);
   try {
-    await runLanes(deps.bus.consume(declaration.name, { maxInFlight: deps.inFlightMax, signal: held.signal }), {
+    const maxInFlight = Math.min(deps.inFlightMax, declaration.inFlightMax ?? Infinity);
+    await runLanes(deps.bus.consume(declaration.name, { maxInFlight, signal: held.signal }), {
       keyOf: ({ pointer }) => pointer.stream,
       handle: (work) => doWork(context, work),
       onFault: (work, fault) => tryAgain(context, work, fault),

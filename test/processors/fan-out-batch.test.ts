@@ -221,3 +221,29 @@ void t.test('a batch whose emails have all ended cannot be cancelled', async (t)
     details: { relatedInfo: { status: 'completed' } },
   });
 });
+
+void t.test('the content of a batch is read once for each part, and of few batches at once', async (t) => {
+  const world = await openProcessorWorld(t);
+  const seen = { loads: 0, maxInFlight: 0 };
+  const { eventLog } = world.processing;
+  const bus: typeof world.bus = {
+    ...world.bus,
+    consume: (name, options) => {
+      if (name === 'fan-out-batch') seen.maxInFlight = options.maxInFlight;
+      return world.bus.consume(name, options);
+    },
+  };
+  const counting: typeof eventLog = {
+    ...eventLog,
+    load: (stream, fromRevision = 0) => {
+      if (stream.startsWith('batch-') && fromRevision === 0) seen.loads += 1;
+      return eventLog.load(stream, fromRevision);
+    },
+  };
+  const processing = { ...world.processing, bus, eventLog: counting };
+  world.run(workersOf(processing, makeProcessors(processing)));
+  const id = await accept(world, bulk(320));
+  await ended(world, id, 'completed');
+  t.ok(seen.loads <= 6, `${seen.loads} times for four parts and the end`);
+  t.equal(seen.maxInFlight, 4);
+});
