@@ -18,6 +18,7 @@ import { returnCreditsWorker } from './processors/return-credits.js';
 import { sealLedgerWorker } from './processors/seal-ledger.js';
 import type { StuckWork } from './processors/stuck.js';
 import { sweepWorker } from './processors/sweep.js';
+import { storedAttachmentBytes } from './projections/attachment-usage.js';
 import { readBatchEnds } from './projections/batches.js';
 import { feederOf, type Runners } from './projecting.js';
 import { returnedUpTo } from './projections/credits.js';
@@ -46,6 +47,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     mayDestroy,
     schedule: { delaysMs: config.retryDelaysMs },
     batchEnds: readBatchEnds(parts.readModels),
+    storedBytes: storedAttachmentBytes(parts),
   });
   const overflow = openOverflow();
   return {

@@ -1,7 +1,7 @@
 /** The emails of a bulk send: what each is made of, and the making of a part of them. */
 import type { Cost } from './credits.js';
 import type { CommandDeps } from './deps.js';
-import { makeEmail, unrenderedEmail, type EmailOrder, type MadeEmail } from './email-making.js';
+import { makeEmail, unrenderedEmail, type EmailOrder, type MadeEmail, type StoredBytes } from './email-making.js';
 import type { Given } from './given-attachments.js';
 import type { BatchContent, BatchRecipient } from '../domain/batch/events.js';
 import { releaseAtOf, type Batch } from '../domain/batch/state.js';
@@ -115,14 +115,17 @@ const documentsFor = ({ accepted }: OpenBatch['batch'], content: BatchContent, r
 const picked = (values: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(fields.flatMap((field) => (Object.hasOwn(values, field) ? [[field, values[field]]] : [])));
 
-/** Made again, it is there already: that is no fault. `end`: it is made and does not leave. */
-export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: number, cause: Cause, end?: 'cancelled'): Promise<void> => {
+/** `end`: it is made and does not leave. `storedBytes`: what the attachments of the team take, whose bound is kept where it is given. */
+type Making = Readonly<{ end?: 'cancelled'; storedBytes?: StoredBytes | undefined }>;
+
+/** Made again, it is there already: that is no fault. */
+export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: number, cause: Cause, making: Making): Promise<void> => {
   const order = orderOf(open, index);
-  const { made, events } = await eventsFor(deps, order, cause.at, end);
+  const { made, events } = await eventsFor(deps, order, cause.at, making);
   try {
     const stream = emailStream(order.id);
-    await deps.eventLog.append(stream, startOf(stream, made.keyId), events, cause);
-    made.claim?.release();
+    const { position } = await deps.eventLog.append(stream, startOf(stream, made.keyId), events, cause);
+    made.claim?.accepted(position);
   } catch (fault) {
     made.claim?.release();
     if (!(fault instanceof AppendUnknown)) for (const { file } of made.event.sealed?.attachments ?? []) await deps.files.delete(file);
@@ -134,7 +137,7 @@ const eventsFor = async (
   deps: CommandDeps,
   order: EmailOrder,
   at: string,
-  end: 'cancelled' | undefined,
+  { end, storedBytes }: Making,
 ): Promise<Readonly<{ made: MadeEmail; events: readonly EmailEvent[] }>> => {
   const unmade = (): MadeEmail => ({ event: unrenderedEmail(order), keyId: undefined, claim: undefined });
   if (end === 'cancelled') {
@@ -142,7 +145,7 @@ const eventsFor = async (
     return { made, events: [made.event, { type: 'EmailCancelled', data: { at } }] };
   }
   try {
-    const made = await makeEmail(deps, order);
+    const made = await makeEmail(deps, order, storedBytes);
     return { made, events: [made.event] };
   } catch (fault) {
     if (!isOfRecipient(fault)) throw fault;

@@ -3,6 +3,7 @@ import { costAfter, makeBatchEmail, openBatch, type OpenBatch } from './batch-em
 import type { Caller } from './caller.js';
 import { emptyLoaded, foldOnto, handle, handleFrom, loadState, type Loaded } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
+import type { StoredBytes } from './email-making.js';
 import { ownedBy } from './owned-by.js';
 import { eraseStream } from './erase.js';
 import { batchDecider, batchNotFound } from '../domain/batch/decider.js';
@@ -24,7 +25,8 @@ const AT_ONCE = 10;
 const PART = 100;
 const PART_WITH_DOCUMENTS = 10;
 
-export type BatchWork = Readonly<{ id: BatchId; cause: Cause; signal: AbortSignal }>;
+/** `storedBytes`: what the attachments of the team take; absent where no bound is to be kept. */
+export type BatchWork = Readonly<{ id: BatchId; cause: Cause; signal: AbortSignal; storedBytes?: StoredBytes }>;
 
 /** `actor`: who asked for it, in whose name its emails are made, so that they take turns with what others of the team send. */
 export type LoadedBatch = Readonly<{ batch: Batch; teamId: TeamId; actor: string; loaded: Loaded<BatchState> }>;
@@ -43,7 +45,8 @@ export const loadBatch = async (deps: Pick<CommandDeps, 'eventLog'>, id: BatchId
  * Makes the next part of its emails, as far as its time has come, and records how far it came; when the last is made, its content is
  * destroyed. Whatever it was cut off in, it goes on where it was.
  */
-export const fanOut = async (deps: CommandDeps, { id, cause, signal }: BatchWork, known?: LoadedBatch): Promise<void> => {
+export const fanOut = async (deps: CommandDeps, { cause, ...work }: BatchWork, known?: LoadedBatch): Promise<void> => {
+  const { id } = work;
   const stream = batchStream(id);
   const { loaded, batch: found, teamId, actor } = known ?? (await loadBatch(deps, id));
   const partSize = found.accepted.documents.length > 0 ? PART_WITH_DOCUMENTS : PART;
@@ -52,7 +55,7 @@ export const fanOut = async (deps: CommandDeps, { id, cause, signal }: BatchWork
   const { state: batch } = started;
   if (batch?.status !== 'processing') return;
   if (batch.fannedOutAt === null) {
-    const upTo = await makePart(deps, openBatch(id, teamId, batch), batch, { id, cause: { ...cause, actor }, signal });
+    const upTo = await makePart(deps, openBatch(id, teamId, batch), batch, { ...work, cause: { ...cause, actor } });
     if (upTo === batch.upTo) return;
     const advance = { type: 'AdvanceBatch' as const, at: isoTime(deps.clock.now()), upTo };
     const { state } = await handleFrom(started, deps.eventLog, stream, batchDecider, advance, { ...cause, at: advance.at });
@@ -62,14 +65,16 @@ export const fanOut = async (deps: CommandDeps, { id, cause, signal }: BatchWork
 };
 
 /** Out: how many emails are made. */
-const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { cause, signal }: BatchWork): Promise<number> => {
+const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { cause, signal, storedBytes }: BatchWork): Promise<number> => {
   const end = claimedUpTo(batch);
   let upTo = batch.upTo;
   while (upTo < end && !signal.aborted) {
     const next = Math.min(upTo + AT_ONCE, end);
     const at = isoTime(deps.clock.now());
     const made = await Promise.all(
-      placesOf(upTo, next).map((index) => whenThereIsRoom(deps, signal, () => makeBatchEmail(deps, open, index, { ...cause, at }))),
+      placesOf(upTo, next).map((index) =>
+        whenThereIsRoom(deps, signal, () => makeBatchEmail(deps, open, index, { ...cause, at }, { storedBytes })),
+      ),
     );
     if (made.includes(false)) return upTo;
     upTo = next;
@@ -156,7 +161,7 @@ const withdrawOne = async (deps: CommandDeps, { id, teamId, batch, made }: Cance
   try {
     // One that a part may still be making is made here, as cancelled, so that it cannot come to be any more.
     if (mayBeMissing && (await loadState(deps.eventLog, stream, emailDecider)).state === undefined)
-      await makeBatchEmail(deps, openBatch(id, teamId, batch), index, { ...cause, at }, 'cancelled');
+      await makeBatchEmail(deps, openBatch(id, teamId, batch), index, { ...cause, at }, { end: 'cancelled' });
     return endOf((await handle(deps.eventLog, stream, emailDecider, command, { ...cause, at })).state);
   } catch (fault) {
     // A damaged email waits as it is; the others are not kept from their end.

@@ -1,16 +1,18 @@
 /** Makes the emails of a bulk send, part by part; cancels those of one that is cancelled; and says when all have come to an end. */
 import { completeBatch, fanOut, loadBatch, stopBatch } from '../commands/batches.js';
+import type { Stored } from '../commands/attachment-claims.js';
 import type { CommandDeps } from '../commands/deps.js';
 import type { BatchEnds, BatchEvent } from '../domain/batch/events.js';
 import type { Decider } from '../domain/decider.js';
-import { assertDefined, parseBatchId, splitStream, type BatchId } from '../domain/ids.js';
+import { assertDefined, parseBatchId, splitStream, type BatchId, type TeamId } from '../domain/ids.js';
 import type { Context, Outcome, Processor } from './declaration.js';
 import { makeProcessor } from './processor.js';
 
 /** What the read models tell of the emails of a batch; undefined where they do not know it. */
 export type ReadBatchEnds = (id: BatchId) => Promise<BatchEnds | undefined>;
 
-export type FanOutDeps = CommandDeps & Readonly<{ batchEnds: ReadBatchEnds }>;
+/** `storedBytes`: what the attachments of a team take. */
+export type FanOutDeps = CommandDeps & Readonly<{ batchEnds: ReadBatchEnds; storedBytes: (teamId: TeamId) => Promise<Stored> }>;
 
 /** The commands load what they need, once. */
 const decider: Decider<never, BatchEvent, true | undefined> = { decide: () => [], evolve: () => true, initialState: undefined };
@@ -54,8 +56,10 @@ const work = async (deps: FanOutDeps, { stream, cause, signal }: Context<true>):
   const known = await loadBatch(deps, id);
   const { batch } = known;
   if (batch.cancelled !== null) await stopBatch(deps, { id, cause, signal }, known);
-  else if (batch.fannedOutAt === null) await fanOut(deps, { id, cause, signal }, known);
-  else if (batch.completedAt === null) {
+  else if (batch.fannedOutAt === null) {
+    const storedBytes = () => deps.storedBytes(known.teamId);
+    await fanOut(deps, { id, cause, signal, storedBytes }, known);
+  } else if (batch.completedAt === null) {
     const ends = await deps.batchEnds(id);
     if (ends !== undefined) await completeBatch(deps, id, ends, cause, known);
   }

@@ -1,7 +1,8 @@
 /** How many bytes of attachments each team has stored. */
 import { dayOf } from '../domain/days.js';
 import type { AttachmentBytes } from '../domain/email/events.js';
-import type { CollectionSpec, Document } from '../domain/ports/read-models.js';
+import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { CollectionSpec, Document, ReadModels } from '../domain/ports/read-models.js';
 import type { Step } from './projection.js';
 
 export const ATTACHMENT_USAGE = 'attachmentUsage';
@@ -57,6 +58,14 @@ export const attachmentUsageMoved = ({ team: id, bytes, until, at, position }: M
     });
   return { collection: ATTACHMENT_USAGE, id, next };
 };
+
+/** What a team has stored at this moment, and the position of the newest event that is counted in it. */
+export const storedAttachmentBytes =
+  ({ readModels, clock }: Readonly<{ readModels: Pick<ReadModels, 'get'>; clock: Pick<Clock, 'now'> }>) =>
+  async (team: string): Promise<Readonly<{ bytes: number; position: number }>> => {
+    const document = (await readModels.get(ATTACHMENT_USAGE, team)) as AttachmentUsageDocument | undefined;
+    return { bytes: storedBytesAt(document, isoTime(clock.now())), position: document?.position ?? 0 };
+  };
 
 /** In: the document of a team, and the time (ISO). Out: what the team has stored then. */
 export const storedBytesAt = (document: AttachmentUsageDocument | undefined, now: string): number => {

@@ -9,7 +9,7 @@ import { DAY_MS } from '../domain/time.js';
 import type { EmailFilter, Listed, Paging, Queries, SearchFilter, TemplateFilter } from './query-types.js';
 import { makeAnalyticsQueries } from './analytics.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
-import { ATTACHMENT_USAGE, storedBytesAt, type AttachmentUsageDocument } from './attachment-usage.js';
+import { storedAttachmentBytes } from './attachment-usage.js';
 import { BATCHES, type BatchDocument } from './batches.js';
 import { batchListing, type BatchListing } from '../domain/batch/listing.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
@@ -73,10 +73,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       ({ item }) => item,
     ),
   assetUsage: (teamId) => assetUsage(deps, teamId),
-  storedAttachmentBytes: async (teamId) => {
-    const document = (await deps.readModels.get(ATTACHMENT_USAGE, teamId)) as AttachmentUsageDocument | undefined;
-    return { bytes: storedBytesAt(document, isoTime(deps.clock.now())), position: document?.position ?? 0 };
-  },
+  storedAttachmentBytes: storedAttachmentBytes(deps),
   queueStats: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now()),
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
   usedByDay: async (teamId, first, last) =>

@@ -1,9 +1,11 @@
 /** Documents of bulk sends: each recipient's own, from what is the same for all, what is the recipient's, and what is overridden. */
 import t from 'tap';
 import { fanOut } from '../../src/commands/batches.js';
+import type { StoredBytes } from '../../src/commands/email-making.js';
 import type { CommandDeps } from '../../src/commands/deps.js';
 import type { SendBulkRequest } from '../../src/api/bulk.js';
 import type { EmailRecord } from '../../src/api/emails.js';
+import type { Limits } from '../../src/domain/limits.js';
 import { DomainError } from '../../src/domain/errors.js';
 import { assertDefined, emailIdInBatch, parseBatchId, type BatchId } from '../../src/domain/ids.js';
 import { caller, commandsOfTest, simple, TEAM, withTemplate } from '../support/command-world.js';
@@ -18,8 +20,12 @@ type Recipients = SendBulkRequest['recipients'];
 const busy = () => new DomainError('GENERATOR_BUSY', 'Too many documents are being made.', { retryAfterS: 5 });
 
 /** `fail`: what becomes of a document of that recipient. */
-const open = async (slugs: readonly string[], fail: (name: unknown) => DomainError | undefined = () => undefined) => {
-  const world = await withTemplate();
+const open = async (
+  slugs: readonly string[],
+  fail: (name: unknown) => DomainError | undefined = () => undefined,
+  limits: Partial<Limits> = {},
+) => {
+  const world = await withTemplate(limits);
   const recording = recordingGenerator();
   const generator: CommandDeps['generator'] = {
     ...recording,
@@ -44,9 +50,10 @@ const open = async (slugs: readonly string[], fail: (name: unknown) => DomainErr
     const { body } = await commands.sendBulk(caller, { templateId: 'welcome', recipients, attachments, ...more });
     return assertDefined(parseBatchId(body.batchId), 'batch id');
   };
-  const makeAll = async (id: BatchId): Promise<void> => {
+  const makeAll = async (id: BatchId, storedBytes?: StoredBytes): Promise<void> => {
     const cause = { teamId: TEAM, actor: 'system', correlationId: 'c', causationId: 'c', at: at(0) };
-    for (let part = 0; part < 5; part += 1) await fanOut(deps, { id, cause, signal: new AbortController().signal });
+    for (let part = 0; part < 5; part += 1)
+      await fanOut(deps, { id, cause, signal: new AbortController().signal, ...(storedBytes && { storedBytes }) });
   };
   const email = (id: BatchId, index: number): Promise<EmailRecord> => commands.getEmail(caller, emailIdInBatch(id, index));
   return { ...world, deps, commands, recording, send, makeAll, email };
@@ -187,5 +194,17 @@ void t.test(
     await makeAll(id);
     t.equal(recording.made.at(-1)?.input.cacheKey, before);
     t.same(filesOf(await email(id, 0)), ['bill.pdf', 'bill.xlsx']);
+  },
+);
+
+void t.test(
+  'documents beyond what the attachments of a team may take are not kept: the emails that wanted them fail, and say why',
+  async (t) => {
+    const { send, makeAll, email, files } = await open(['bill'], undefined, { teamAttachmentBytesMax: 1_000 });
+    const id = await send([person('Ann'), person('Bob')], [{ attachmentTemplateId: 'bill', outputFormats: ['pdf'] }]);
+    await makeAll(id, async () => ({ bytes: 1_000, position: 0 }));
+    for (const index of [0, 1])
+      t.match(await email(id, index), { status: 'failed', recipients: [{ reply: /^With this email the attachments of the team/ }] });
+    t.equal([...files.stored.values()].length, 0);
   },
 );

@@ -13,6 +13,7 @@ import type { OutboundHttp } from '../../src/domain/ports/outbound-http.js';
 import type { ProcessorDeps } from '../../src/processors/deps.js';
 import { dueWorkWorker } from '../../src/processors/due-work.js';
 import { eraseWorker } from '../../src/processors/erase.js';
+import { storedAttachmentBytes } from '../../src/projections/attachment-usage.js';
 import { readBatchEnds } from '../../src/projections/batches.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { underLease, workerLease, type LeaseDeps } from '../../src/processors/lease.js';
@@ -142,6 +143,7 @@ export const openNode = (world: World, name: string): Node => {
       mailer: plant.mailer(world.sink.mailerOf(network, worker)),
       schedule: { delaysMs: [60_000, 300_000] },
       batchEnds: readBatchEnds(readModels),
+      storedBytes: storedAttachmentBytes({ readModels, clock }),
       codec,
     });
     const overflow = openOverflow();

@@ -17,6 +17,7 @@ import { openOverflow } from '../../src/processors/overflow.js';
 import { codec, type Codec } from '../../src/event-log/codec.js';
 import { openStuckWork } from '../../src/processors/stuck.js';
 import { relayWorker } from '../../src/processors/relay.js';
+import { storedAttachmentBytes } from '../../src/projections/attachment-usage.js';
 import { readBatchEnds } from '../../src/projections/batches.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeRunner, type Runner } from '../../src/projections/runner.js';
@@ -84,7 +85,10 @@ export const until = async (holds: () => boolean | Promise<boolean>, what: strin
 };
 
 /** What the processors of the program are made of. */
-export type Processing = ProcessorDeps & DeliveryDeps & Pick<FanOutDeps, 'batchEnds'> & Readonly<{ awayMs: undefined; codec: Codec }>;
+export type Processing = ProcessorDeps &
+  DeliveryDeps &
+  Pick<FanOutDeps, 'batchEnds' | 'storedBytes'> &
+  Readonly<{ awayMs: undefined; codec: Codec }>;
 
 export const deliverEmailWorker = (deps: Processing): Worker => deliverEmail(deps).worker(deps);
 
@@ -175,6 +179,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     awayMs: undefined,
     codec,
     batchEnds: readBatchEnds(readModels),
+    storedBytes: storedAttachmentBytes({ readModels, clock: world.clock }),
     cutOff: cutOff.signal,
   };
   const point = (id: EmailId, position = 0): Pointer => ({ id: `email-${id}@${position}`, stream: emailStream(id), priority: 'normal' });
