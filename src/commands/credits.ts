@@ -38,7 +38,7 @@ export type QuotaStatus = Readonly<{
 /** The cancellation of an email that stands in the log at that position. */
 export type Cancellation = Readonly<{ part: string; fact: StreamName; position: number }>;
 
-export type CreditsDesk = Readonly<{
+export type CreditsAccounts = Readonly<{
   /**
    * Resolves when the reservation for the stream `reference`, which does not exist yet, is durable; with what an email of it keeps as
    * `charged`, so that its cancellation gives its part back; undefined, at once, for a team that is not metered. The same reference again is the
@@ -70,7 +70,7 @@ export type CreditsPorts = Readonly<{
   clock: Pick<Clock, 'now'>;
 }>;
 
-export const openCreditsDesk = ({ eventLog, team, clock }: CreditsPorts): CreditsDesk => {
+export const openCreditsAccounts = ({ eventLog, team, clock }: CreditsPorts): CreditsAccounts => {
   const ledger = openCreditsLedger(eventLog);
   const termsFor = async (teamId: TeamId): Promise<Terms | undefined> => {
     const { state } = await team(teamStream(teamId));
@@ -162,7 +162,7 @@ const quoteOf = async (ledger: CreditsLedger, clock: CreditsPorts['clock'], team
  * Cancellations are returned in the order of the log, so the last that was returned tells of every one whether it was. Its place is looked
  * up in its own stream: a position holds in one log alone, and a log may be moved to another engine.
  */
-const returningCancelled = (eventLog: EventLog, ledger: CreditsLedger): CreditsDesk['returnCancelled'] => {
+const returningCancelled = (eventLog: EventLog, ledger: CreditsLedger): CreditsAccounts['returnCancelled'] => {
   const known = new Map<TeamId, Readonly<{ fact: string; position: number }>>();
   const positionOf = async (teamId: TeamId, fact: string | null): Promise<number> => {
     const last = known.get(teamId);

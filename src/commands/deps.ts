@@ -2,7 +2,7 @@
 import { openAttachmentClaims, type AttachmentClaims } from './attachment-claims.js';
 import { openBacklog, type Backlog } from './backlog.js';
 import type { Caller } from './caller.js';
-import { openCreditsDesk, type CreditsDesk } from './credits.js';
+import { openCreditsAccounts, type CreditsAccounts } from './credits.js';
 import { isoMoment } from './remembered.js';
 import type { Loaded } from './command-handler.js';
 import type { Answer } from './idempotency.js';
@@ -69,7 +69,7 @@ export type CommandDeps = CommandPorts &
     /** How much each team has waiting. */
     backlog: Backlog;
     /** The credits and quotas of each team. */
-    credits: CreditsDesk;
+    credits: CreditsAccounts;
     /** What the attachments of each team take. */
     attachmentClaims: AttachmentClaims;
   }>;
@@ -89,7 +89,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
   return {
     ...ports,
     eventLog: states.eventLog,
-    credits: openCreditsDesk({ eventLog: states.eventLog, team, clock: ports.clock }),
+    credits: openCreditsAccounts({ eventLog: states.eventLog, team, clock: ports.clock }),
     template: states.loader(templateDecider, STATES_MAX),
     attachmentTemplate: states.loader(attachmentTemplateDecider, STATES_MAX),
     slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),

@@ -2,7 +2,10 @@
  * Gives the credits of cancelled emails back. It follows the cancellations in the order of the log, one after the other, so that the
  * last one returned says how far it has come, on whatever engine.
  */
-import { cancelledAt, type CreditsDesk } from '../commands/credits.js';
+import { cancelledAt, type CreditsAccounts } from '../commands/credits.js';
+import { loadState } from '../commands/command-handler.js';
+import { emailDecider } from '../domain/email/decider.js';
+import { costsNothingCancelled } from '../domain/email/summary.js';
 import { EventUnknown, EventUnreadable } from '../domain/errors.js';
 import type { Recorded } from '../domain/events.js';
 import { assertDefined, parseTeamId, splitStream, type StreamName } from '../domain/ids.js';
@@ -19,7 +22,7 @@ export type ReturnCreditsDeps = LeaseDeps &
   Readonly<{
     eventLog: EventLog;
     readModels: Pick<ReadModels, 'find'>;
-    credits: CreditsDesk;
+    credits: CreditsAccounts;
     /** Where the read models know that cancelled emails are returned up to. */
     returnedUpTo: (readModels: Pick<ReadModels, 'find'>) => Promise<Readonly<{ lastFact: string | null; first: number }> | undefined>;
   }>;
@@ -71,8 +74,9 @@ const returnOne = async (deps: ReturnCreditsDeps, { stream, position, metadata }
 /** Where the email is damaged nobody knows what it was charged; all others go on. */
 const chargedOf = async ({ eventLog, logger }: ReturnCreditsDeps, stream: StreamName) => {
   try {
-    const first = (await eventLog.load(stream))[0]?.event;
-    return first?.type === 'EmailQueued' || first?.type === 'EmailScheduled' ? first.data.charged : undefined;
+    const { state: email } = await loadState(eventLog, stream, emailDecider);
+    if (email === undefined || !costsNothingCancelled(email, email.retries.length > 0)) return undefined;
+    return email.accepted.charged;
   } catch (fault) {
     if (!(fault instanceof EventUnreadable) && !(fault instanceof EventUnknown)) throw fault;
     logger.error({ stream, err: fault }, 'the credits of a cancelled email are not returned, for its events cannot be read');

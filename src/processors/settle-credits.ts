@@ -1,12 +1,12 @@
 /** Looks, some time after a reservation of credits, whether what it was made for came to be. */
-import type { CreditsDesk } from '../commands/credits.js';
+import type { CreditsAccounts } from '../commands/credits.js';
 import type { Decider } from '../domain/decider.js';
 import type { CreditsEvent } from '../domain/credits/events.js';
 import { assertDefined, parseTeamId, splitStream } from '../domain/ids.js';
 import type { Processor, StartedBy } from './declaration.js';
 import { makeProcessor } from './processor.js';
 
-/** Nothing of the state is needed here: the desk has it. */
+/** The command loads what it needs of the state. */
 const decider: Decider<never, CreditsEvent, true | undefined> = { decide: () => [], evolve: () => true, initialState: undefined };
 
 const byTimeOnly: StartedBy<'credits'> = {
@@ -21,7 +21,7 @@ const byTimeOnly: StartedBy<'credits'> = {
   CreditsCarried: null,
 };
 
-export const settleCredits = ({ credits }: Readonly<{ credits: CreditsDesk }>): Processor =>
+export const settleCredits = ({ credits }: Readonly<{ credits: CreditsAccounts }>): Processor =>
   makeProcessor({
     name: 'settle-credits',
     kind: 'credits',

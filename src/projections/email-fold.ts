@@ -1,7 +1,14 @@
 /** What each event of an email does: to its document, to its timer, to the backlog of its team, to the counts of the day on which it was made, and to the summaries of the day on which it happened. */
 import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
 import { ACCEPTED, reachedBy, type Reached } from '../domain/email/milestones.js';
-import { advanceSummary, beginSummary, type Draft, type EmailProgress, type EmailSummary } from '../domain/email/summary.js';
+import {
+  advanceSummary,
+  beginSummary,
+  costsNothingCancelled,
+  type Draft,
+  type EmailProgress,
+  type EmailSummary,
+} from '../domain/email/summary.js';
 import { emailTimer, emailTimerKind, type EmailTimerKind } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
@@ -55,7 +62,8 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived';
     const freed = isErased ? usageSteps(email, recorded, -1) : [];
     if (isErased) removeErased(email, event.type);
-    const steps = countSteps(email, cell, event.type === 'EmailCancelled' ? -1 : 0);
+    const isReturned = event.type === 'EmailCancelled' && costsNothingCancelled(email.summary, email.endedBefore !== undefined);
+    const steps = countSteps(email, cell, isReturned ? -1 : 0);
     for (const step of countedSteps(email, recorded, reached)) steps.push(step);
     for (const step of freed) steps.push(step);
     if (email.batch !== undefined) for (const step of emailOfBatchSteps(email.batch, status, email.status, event.data.at)) steps.push(step);

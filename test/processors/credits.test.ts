@@ -7,7 +7,14 @@ import { makeProcessors } from '../../src/processors/index.js';
 import { returnCreditsWorker } from '../../src/processors/return-credits.js';
 import { returnedUpTo } from '../../src/projections/credits.js';
 import { caller, simple, TEAM } from '../support/command-world.js';
-import { openProcessorWorld, timersAndTheirWork, until, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  answers,
+  deliverEmailWorker,
+  openProcessorWorld,
+  timersAndTheirWork,
+  until,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 
 const open = async (t: Test): Promise<ProcessorWorld> => {
   const world = await openProcessorWorld(t);
@@ -84,6 +91,34 @@ void t.test('whenever the worker is stopped and begins again, each cancelled ema
     await world.settled();
   }
   t.equal(await left(world), 1_000);
+});
+
+void t.test('what somebody has, or what has failed before, is paid for, though it is called back then', async (t) => {
+  const world = await open(t);
+  const delivering = world.run(deliverEmailWorker(world.processing));
+  const both = [{ email: 'ann@example.org' }, { email: 'bob@example.org' }];
+  world.mailer.next.push(answers('accepted', 'deferred'), answers('refused'));
+  const partly = await world.send({ to: both });
+  await world.publish(partly);
+  await world.reaches(partly, 'queued');
+  await until(async () => (await world.commands.getEmail(caller, partly)).attempts.length === 1, 'one has it');
+  const failed = await world.send();
+  await world.publish(failed);
+  await world.reaches(failed, 'failed');
+  await delivering.stop();
+  await world.commands.deleteEmail(caller, partly);
+  await world.commands.retryEmail(caller, failed);
+  await world.commands.cancelEmail(caller, failed);
+  const free = await cancelled(world);
+  t.ok(free);
+  t.equal(await left(world), 997);
+  await world.settled();
+  const worker = world.run(returning(world));
+  await until(async () => (await left(world)) === 998, 'that of the third is back');
+  await world.clock.advance(10_000);
+  await world.settled();
+  t.equal(await left(world), 998);
+  await worker.stop();
 });
 
 void t.test('the processor of reservations reads no long stream', async (t) => {

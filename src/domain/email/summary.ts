@@ -116,6 +116,13 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
 export const failedRecipientsOf = ({ recipientStatuses }: Pick<EmailSummary, 'recipientStatuses'>): number =>
   recipientStatuses.filter((status) => status === 'failed' || status === 'bounced').length;
 
+/**
+ * Whether an email that is cancelled costs nothing: nobody has it, and it has not failed before. What failed is paid for, and is not
+ * returned because it was retried and called back.
+ */
+export const costsNothingCancelled = ({ recipientStatuses }: Pick<EmailSummary, 'recipientStatuses'>, isRetried: boolean): boolean =>
+  !isRetried && !recipientStatuses.some((status) => status === 'sent' || status === 'delivered');
+
 const replaced = (email: EmailSummary, from: RecipientStatus, to: RecipientStatus): readonly RecipientStatus[] =>
   email.recipientStatuses.map((status) => (status === from ? to : status));
 
