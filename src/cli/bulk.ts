@@ -131,9 +131,14 @@ const dryRun = async (engine: Engine, caller: Caller, parts: readonly Part[]): P
   }
   bar.stop();
   for (const warning of warnings) printFault(warning);
-  print(`${sums.emails} emails would be made, ${sums.failing} of them would fail; they cost ${sums.cost}. Nothing was sent.`);
+  print(`${summaryOf(sums)}. Nothing was sent.`);
   if (!sums.valid) process.exitCode = 1;
 };
+
+const summaryOf = ({ emails, failing, cost }: Readonly<{ emails: number; failing: number; cost: number }>): string =>
+  emails === 1
+    ? `1 email would be made, ${failing === 1 ? 'and would fail' : 'and would not fail'}; it costs ${cost}`
+    : `${emails} emails would be made, ${failing} of them would fail; they cost ${cost}`;
 
 const FOLLOW_EVERY_MS = 500;
 

@@ -1,10 +1,8 @@
 /** Bulk sends: each with how many of its emails stand where. Their timers say what is to be done for them, and when. */
 import type { BatchAccepted, BatchEnds, BatchEvent } from '../domain/batch/events.js';
-import { batchCounts, statusCount } from '../domain/batch/listing.js';
-import type { BatchStatus } from '../domain/batch/state.js';
+import { batchCounts, statusCount, type BatchFigures } from '../domain/batch/listing.js';
 import type { EmailStatus } from '../domain/email/status.js';
 import type { BatchId, TeamId } from '../domain/ids.js';
-import type { Priority } from '../domain/ports/bus.js';
 import type { CollectionSpec, Document, ReadModels } from '../domain/ports/read-models.js';
 import { timersOf } from '../domain/timers.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
@@ -21,29 +19,15 @@ export const batchesSpec: CollectionSpec = {
 };
 export const batchTimersSpec: CollectionSpec = timersSpec(BATCH_TIMERS);
 
-/** `counts`: the emails that are made, by their status; where it is 0 a status is absent. Times are ISO 8601. */
 export type BatchDocument = Document &
+  BatchFigures &
   Readonly<{
     team: TeamId;
     stream: string;
-    status: BatchStatus;
-    name: string | null;
-    templateId: string;
-    templateName: string;
-    priority: Priority;
-    total: number;
-    invalid: number;
-    duplicates: number;
-    counts: Readonly<Partial<Record<EmailStatus, number>>>;
-    createdAt: string;
-    scheduledAt: string | null;
-    startedAt: string | null;
     /** When a part was last begun. */
     movedAt: string;
     fannedOutAt: string | null;
-    cancelledAt: string | null;
     stoppedAt: string | null;
-    completedAt: string | null;
     updatedAt: string;
   }>;
 
