@@ -1,10 +1,10 @@
 /** What a caller may do about an email that has not left: give it another time, or cancel it. */
 import type { CancelEmailResponse, RescheduleEmailRequest, RescheduleEmailResponse } from '../api/calling-back.js';
 import { openBudget } from '../domain/budget.js';
-import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
+import { emailDecider } from '../domain/email/decider.js';
 import type { EmailContent } from '../domain/email/events.js';
 import { emailNotFound, keptUntil } from '../domain/email/requests.js';
-import type { Email, EmailState } from '../domain/email/state.js';
+import type { Email } from '../domain/email/state.js';
 import { FileDamaged, KeyMissing } from '../domain/errors.js';
 import { assertDefined, emailStream, parseTemplateId, type EmailId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
@@ -15,7 +15,8 @@ import { checkSchedule } from './check-request.js';
 import { handle, loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { cancelResponse, rescheduleResponse } from './email-answers.js';
-import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
+import type { Answer, Idempotency } from './idempotency.js';
+import { handleKeyed } from './keyed-command.js';
 import { ownedBy } from './owned-by.js';
 import { refuseEmpty } from './email-making.js';
 import { compiledTemplate } from './templates.js';
@@ -91,18 +92,13 @@ export const cancelEmail = async (
   idempotency?: Idempotency,
 ): Promise<Answer<CancelEmailResponse>> => {
   const cause = causeOf(deps, caller);
-  const idempotencyKey = idempotency && deps.keys.fingerprint('idempotency-key', idempotency.key);
-  const fingerprint = idempotency && fingerprintOf(deps.keys, idempotency);
-  const isRepeated = (email: EmailState): boolean => idempotencyKey !== undefined && email?.cancellation?.idempotencyKey === idempotencyKey;
-  const decider = {
-    ...emailDecider,
-    // A cancellation under this key was made before, so it is answered again.
-    decide: (command: EmailCommand, email: EmailState) => (isRepeated(email) ? [] : emailDecider.decide(command, email)),
-  };
-  const command = { type: 'CancelEmail' as const, at: cause.at, idempotencyKey, fingerprint };
-  const { state, events } = await handle(deps.eventLog, emailStream(id), decider, command, cause, ownedBy(caller.teamId, emailNotFound));
-  const cancellation = assertDefined(state?.cancellation, 'cancellation');
-  const replayed = events.length === 0;
-  if (replayed && idempotency !== undefined && !isSameBody(deps.keys, cancellation.fingerprint, idempotency)) throw keyReused();
+  const { state, replayed } = await handleKeyed(deps, emailStream(id), emailDecider, {
+    command: (key) => ({ type: 'CancelEmail' as const, at: cause.at, ...key }),
+    earlier: ({ cancellation }, key) => (cancellation?.idempotencyKey === key ? cancellation : undefined),
+    idempotency,
+    cause,
+    guard: ownedBy(caller.teamId, emailNotFound),
+  });
+  const cancellation = assertDefined(state.cancellation, 'cancellation');
   return { body: cancelResponse(id, cancellation), replayed };
 };

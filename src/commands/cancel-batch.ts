@@ -2,13 +2,13 @@
 import { cancelResponse } from './batch-answers.js';
 import { completeBatch, endsOfBatch, stopBatch } from './batches.js';
 import type { Caller } from './caller.js';
-import { handle, loadState } from './command-handler.js';
+import { loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
+import type { Answer, Idempotency } from './idempotency.js';
+import { handleKeyed } from './keyed-command.js';
 import { ownedBy } from './owned-by.js';
 import type { CancelBatchResponse } from '../api/bulk.js';
-import { batchDecider, batchNotFound, type BatchCommand } from '../domain/batch/decider.js';
-import type { BatchState } from '../domain/batch/state.js';
+import { batchDecider, batchNotFound } from '../domain/batch/decider.js';
 import { assertDefined, batchStream, type BatchId } from '../domain/ids.js';
 import type { Cause } from '../event-log/event-log.js';
 
@@ -23,21 +23,15 @@ export const cancelBatch = async (
   idempotency?: Idempotency,
 ): Promise<Answer<CancelBatchResponse>> => {
   const cause = causeOf(deps, caller);
-  const stream = batchStream(id);
-  const idempotencyKey = idempotency && deps.keys.fingerprint('idempotency-key', idempotency.key);
-  const fingerprint = idempotency && fingerprintOf(deps.keys, idempotency);
-  const isRepeated = (batch: BatchState): boolean => idempotencyKey !== undefined && batch?.cancelled?.idempotencyKey === idempotencyKey;
-  const decider = {
-    ...batchDecider,
-    // A cancel that was made under this key is not made again.
-    decide: (command: BatchCommand, batch: BatchState) => (isRepeated(batch) ? [] : batchDecider.decide(command, batch)),
-  };
   const guard = ownedBy(caller.teamId, batchNotFound);
   await completeEnded(deps, id, guard, cause);
-  const command = { type: 'CancelBatch' as const, at: cause.at, idempotencyKey, fingerprint };
-  const { state, events } = await handle(deps.eventLog, stream, decider, command, cause, guard);
-  const replayed = events.length === 0;
-  if (replayed && idempotency !== undefined && !isSameBody(deps.keys, state?.cancelled?.fingerprint, idempotency)) throw keyReused();
+  const { replayed } = await handleKeyed(deps, batchStream(id), batchDecider, {
+    command: (key) => ({ type: 'CancelBatch' as const, at: cause.at, ...key }),
+    earlier: ({ cancelled }, key) => (cancelled?.idempotencyKey === key ? cancelled : undefined),
+    idempotency,
+    cause,
+    guard,
+  });
   const batch = await stopBatch(deps, { id, cause, signal: new AbortController().signal });
   return { body: cancelResponse(id, batch.accepted.total, assertDefined(batch.stopped ?? undefined, 'end of the batch')), replayed };
 };

@@ -3,14 +3,15 @@ import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
 import { eraseStream, type EraseDeps } from './erase.js';
-import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from './idempotency.js';
+import type { Answer, Idempotency } from './idempotency.js';
+import { handleKeyed } from './keyed-command.js';
 import { ownedBy } from './owned-by.js';
 import { emailDecider } from '../domain/email/decider.js';
 import { emailNotFound } from '../domain/email/requests.js';
 import { emailRecord, retryResponse } from './email-answers.js';
 import type { Deleted } from '../api/common.js';
 import type { BulkDeleteResponse, EmailRecord, RetryEmailResponse } from '../api/emails.js';
-import type { Email, EmailState } from '../domain/email/state.js';
+import type { Email } from '../domain/email/state.js';
 import { DomainError, EventUnknown, EventUnreadable } from '../domain/errors.js';
 import type { Cause } from '../event-log/event-log.js';
 import { emailStream, type EmailId } from '../domain/ids.js';
@@ -68,21 +69,16 @@ export const retryEmail = async (
   idempotency?: Idempotency,
 ): Promise<Answer<RetryEmailResponse>> => {
   const cause = causeOf(deps, caller);
-  const idempotencyKey = idempotency && deps.keys.fingerprint('idempotency-key', idempotency.key);
-  const fingerprint = idempotency && fingerprintOf(deps.keys, idempotency);
-  const earlier = (email: Email) =>
-    idempotencyKey === undefined ? undefined : email.retries.find((retry) => retry.idempotencyKey === idempotencyKey);
-  const decider = {
-    ...emailDecider,
-    // A retry that was made under this key is not made again, whatever became of the email since.
-    decide: (command: Parameters<typeof emailDecider.decide>[0], email: EmailState) =>
-      email !== undefined && earlier(email) !== undefined ? [] : emailDecider.decide(command, email),
-  };
-  const command = { type: 'RetryEmail' as const, at: cause.at, idempotencyKey, fingerprint };
-  const { state, events } = await handle(deps.eventLog, emailStream(id), decider, command, cause, ownedBy(caller.teamId, emailNotFound));
-  const retry = earlier(state!) ?? state!.retries.at(-1)!;
-  if (events.length === 0 && idempotency !== undefined && !isSameBody(deps.keys, retry.fingerprint, idempotency)) throw keyReused();
-  return { body: retryResponse(id, retry), replayed: events.length === 0 };
+  const earlier = ({ retries }: Email, key: string) => retries.find((retry) => retry.idempotencyKey === key);
+  const { state, idempotencyKey, replayed } = await handleKeyed(deps, emailStream(id), emailDecider, {
+    command: (key) => ({ type: 'RetryEmail' as const, at: cause.at, ...key }),
+    earlier,
+    idempotency,
+    cause,
+    guard: ownedBy(caller.teamId, emailNotFound),
+  });
+  const retry = (idempotencyKey === undefined ? undefined : earlier(state, idempotencyKey)) ?? state.retries.at(-1)!;
+  return { body: retryResponse(id, retry), replayed };
 };
 
 export const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<Deleted> => {
