@@ -3,11 +3,11 @@ import t, { type Test } from 'tap';
 import { fanOut } from '../../src/commands/batches.js';
 import type { CommandDeps } from '../../src/commands/deps.js';
 import { changeBilling } from '../../src/commands/teams.js';
-import type { SendBulkRequest } from '../../src/api/bulk.js';
-import { assertDefined, batchStream, emailIdInBatch, emailStream, parseBatchId, type BatchId } from '../../src/domain/ids.js';
+import { batchStream, emailIdInBatch, emailStream, type BatchId } from '../../src/domain/ids.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
 import { returnCreditsWorker } from '../../src/processors/return-credits.js';
 import { returnedUpTo } from '../../src/projections/credits.js';
+import { acceptBulk, bulk, people } from '../support/bulk.js';
 import { caller, commandsOfTest, TEAM } from '../support/command-world.js';
 import { attachmentOf } from '../support/documents.js';
 import { openProcessorWorld, until, type ProcessorWorld } from '../support/processor-world.js';
@@ -32,18 +32,6 @@ const open = async (t: Test): Promise<World> => {
 
 const left = async ({ elsewhere }: World): Promise<number | null> => (await elsewhere().credits.quote(TEAM)).creditsRemaining;
 
-const people = (count: number): SendBulkRequest['recipients'] =>
-  Array.from({ length: count }, (_, index) => ({ email: `r${index}@example.org`, variables: { name: `N${index}` } }));
-
-const bulk = (count: number, more: Partial<SendBulkRequest> = {}): SendBulkRequest => ({
-  templateId: 'welcome',
-  recipients: people(count),
-  ...more,
-});
-
-const accept = async (world: World, request: SendBulkRequest): Promise<BatchId> =>
-  assertDefined(parseBatchId((await world.commands.sendBulk(caller, request)).body.batchId), 'batch id');
-
 const makePart = (world: World, id: BatchId): Promise<void> =>
   fanOut(world.deps, { id, cause: causeOf(world), signal: new AbortController().signal });
 
@@ -61,7 +49,7 @@ const allComeBack = async (world: World): Promise<void> => {
 
 void t.test('a batch takes what it costs, or is refused whole with nothing written', async (t) => {
   const world = await open(t);
-  const id = await accept(world, bulk(600));
+  const id = await acceptBulk(world, bulk(600));
   t.equal(await left(world), 400);
   t.match(await world.events(batchStream(id)), [{ data: { charged: { month: '2030-01', isByCredits: true } } }]);
   const before = world.store.events.length;
@@ -98,7 +86,7 @@ void t.test('a batch that certainly does not come to be gives back what it took;
 void t.test('cancelled before, while and after its emails are made, a batch gives back all that did not leave', async (t) => {
   for (const parts of [0, 1, 3]) {
     const world = await open(t);
-    const id = await accept(world, bulk(230));
+    const id = await acceptBulk(world, bulk(230));
     for (let part = 0; part < parts; part += 1) await makePart(world, id);
     await world.commands.cancelBatch(caller, id);
     await allComeBack(world);
@@ -107,7 +95,7 @@ void t.test('cancelled before, while and after its emails are made, a batch give
 
 void t.test('a cancel that is cut off before it is recorded, and made again, gives back once', async (t) => {
   const world = await open(t);
-  const id = await accept(world, bulk(230));
+  const id = await acceptBulk(world, bulk(230));
   await makePart(world, id);
   let batchAppends = 0;
   world.store.beforeAppend((stream) => {
@@ -137,7 +125,7 @@ void t.test('documents are one credit each, as many as each recipient is to have
   recipients[13] = { ...recipients[13]!, attachmentOverrides: [{ attachmentTemplateId: 'bill', outputFormats: ['pdf'] }] };
   const attachments = [{ attachmentTemplateId: 'bill' }, { attachmentTemplateId: 'terms', outputFormats: ['pdf' as const] }];
   // Three for each, but for the second one, the third one and the last.
-  const id = await accept(world, bulk(0, { recipients, attachments }));
+  const id = await acceptBulk(world, bulk(0, { recipients, attachments }));
   t.equal(await left(world), 1_000 - 14 - (14 * 3 - 2 + 1 - 1));
   await makePart(world, id);
   for (const [index, documents] of [3, 1, 4, 3].entries())

@@ -4,24 +4,12 @@ import { fanOut } from '../../src/commands/batches.js';
 import { causeOfWork } from '../../src/processors/deps.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { assertDefined, batchStream, emailIdInBatch, emailStream, parseBatchId, type BatchId } from '../../src/domain/ids.js';
-import type { SendBulkRequest } from '../../src/api/bulk.js';
 import { BATCHES, type BatchDocument } from '../../src/projections/batches.js';
 import { batchCounts } from '../../src/domain/batch/listing.js';
+import { acceptBulk, bulk, people } from '../support/bulk.js';
 import { caller, stranger } from '../support/command-world.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 import { at } from '../support/email-facts.js';
-
-const people = (count: number): SendBulkRequest['recipients'] =>
-  Array.from({ length: count }, (_, index) => ({ email: `r${index}@example.org`, variables: { name: `N${index}` } }));
-
-const bulk = (count: number, more: Partial<SendBulkRequest> = {}): SendBulkRequest => ({
-  templateId: 'welcome',
-  recipients: people(count),
-  ...more,
-});
-
-const accept = async (world: ProcessorWorld, request: SendBulkRequest): Promise<BatchId> =>
-  assertDefined(parseBatchId((await world.commands.sendBulk(caller, request)).body.batchId), 'batch id');
 
 const runAll = (world: ProcessorWorld) => world.run(workersOf(world.processing, makeProcessors(world.processing)));
 
@@ -84,7 +72,7 @@ void t.test('every recipient with a valid address gets one email, and the batch 
 
 void t.test('a part that is made again, beside another or after a crash, makes no email twice', async (t) => {
   const world = await openProcessorWorld(t);
-  const id = await accept(world, bulk(150));
+  const id = await acceptBulk(world, bulk(150));
   const cutOff = new AbortController();
   cutOff.abort();
   await fanOut(world.deps, { ...work(world, id), signal: cutOff.signal });
@@ -108,7 +96,7 @@ void t.test(
     const world = await openProcessorWorld(t);
     runAll(world);
     const recipients = people(12).map((one, index) => (index === 5 || index === 11 ? { email: one.email } : one));
-    const id = await accept(world, bulk(0, { recipients }));
+    const id = await acceptBulk(world, bulk(0, { recipients }));
     await ended(world, id, 'completed');
     t.match(batchCounts(await documentOf(world, id)), { sent: 10, failed: 2, cancelled: 0 });
     t.match(await world.commands.getEmail(caller, emailIdInBatch(id, 5)), {
@@ -128,7 +116,7 @@ void t.test(
 
 void t.test('a scheduled batch makes its emails when its time comes, and no sooner', async (t) => {
   const world = await openProcessorWorld(t);
-  const id = await accept(world, bulk(3, { scheduledAt: at(3_600) }));
+  const id = await acceptBulk(world, bulk(3, { scheduledAt: at(3_600) }));
   t.match(await documentOf(world, id), { status: 'scheduled', scheduledAt: at(3_600) });
   await fanOut(world.deps, work(world, id));
   t.same(await typesOf(world, id), ['BatchScheduled']);
@@ -142,7 +130,7 @@ void t.test('a scheduled batch makes its emails when its time comes, and no soon
 
 void t.test('cancelled in the middle: what has not left does not leave, and the counts add up', async (t) => {
   const world = await openProcessorWorld(t);
-  const id = await accept(world, bulk(250));
+  const id = await acceptBulk(world, bulk(250));
   await fanOut(world.deps, work(world, id));
   const { body, replayed } = await world.commands.cancelBatch(caller, id, { key: 'k', body: undefined });
   t.equal(replayed, false);
@@ -189,7 +177,7 @@ void t.test('an email in its dialogue may leave; one that comes back from it is 
       return answers('deferred')(message);
     },
   );
-  const id = await accept(world, bulk(2));
+  const id = await acceptBulk(world, bulk(2));
   await until(() => world.mailer.sent.length === 2, 'both are in their dialogue');
   const cancelling = world.commands.cancelBatch(caller, id);
   await until(async () => (await typesOf(world, id)).includes('BatchCancelled'), 'it is cancelled');
@@ -213,7 +201,7 @@ void t.test('an email in its dialogue may leave; one that comes back from it is 
 void t.test('a batch whose emails have all ended cannot be cancelled', async (t) => {
   const world = await openProcessorWorld(t);
   const running = runAll(world);
-  const done = await accept(world, bulk(2));
+  const done = await acceptBulk(world, bulk(2));
   await until(async () => (await statusesOf(world, done, 2)).every((status) => status === 'sent'), 'both have left');
   await running.stop();
   await t.rejects(world.commands.cancelBatch(caller, done), {
@@ -242,7 +230,7 @@ void t.test('the content of a batch is read once for each part, and of few batch
   };
   const processing = { ...world.processing, bus, eventLog: counting };
   world.run(workersOf(processing, makeProcessors(processing)));
-  const id = await accept(world, bulk(320));
+  const id = await acceptBulk(world, bulk(320));
   await ended(world, id, 'completed');
   t.ok(seen.loads <= 6, `${seen.loads} times for four parts and the end`);
   t.equal(seen.maxInFlight, 4);
