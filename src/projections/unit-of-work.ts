@@ -22,7 +22,7 @@ type Change = Readonly<{ document: Document | undefined; position: number; isRea
 type Known = Readonly<{ name: string; cache: Map<string, Document>; changes: Map<string, Change> }>;
 
 /** Documents of one collection that are kept after they were written; valid as long as nobody else moves the checkpoint. */
-const CACHED_DOCUMENTS_MAX = 4_096;
+const CACHED_DOCUMENTS_MAX = 2_048;
 
 const lookUp = ({ cache, changes }: Known, id: string): Document | undefined => {
   const change = changes.get(id);

@@ -28,8 +28,14 @@ export const pagesAheadMax = 3;
 const textsPerEvent = 6;
 const placesPerEvent = 2;
 
-/** Shorter stretches are read before a thread has started. Below position 1 no more is counted: a sound log has nothing there. */
-export const isLong = ({ after, upTo }: Readonly<{ after: number; upTo: number }>): boolean => upTo - Math.max(after, 0) > 20_000;
+/**
+ * A thread costs 40 MB while it runs: a shorter stretch, and so what a minute of the highest load appends, is read without one.
+ */
+export const longFromEvents = 200_000;
+
+/** Below position 1 no more is counted: a sound log has nothing there. */
+export const isLong = ({ after, upTo }: Readonly<{ after: number; upTo: number }>, fromEvents: number): boolean =>
+  upTo - Math.max(after, 0) > fromEvents;
 
 export const pack = ({ events, position: lookedAt }: EventBatch): PackedPage => {
   const texts: string[] = [];

@@ -13,17 +13,22 @@ import { openDatabase, type Database } from '../sqlite/database.js';
 import { groupCommit, type GroupCommit } from '../sqlite/group-commit.js';
 import { createHeadWatch, type HeadWatch } from './head-watch.js';
 import { openLogTable, type Append, type LogTable } from './log-table.js';
-import { isLong, readAhead } from './read-ahead.js';
+import { isLong, longFromEvents, readAhead } from './read-ahead.js';
 import { createRecentEvents, type Matches, type RecentEvents } from './recent-events.js';
 
 const batchSizeDefault = 1_000;
 
+export type SqliteEventStoreOptions = Readonly<{
+  /** More events than that are read in a thread. Default `longFromEvents`. */
+  longFrom?: number;
+}>;
+
 /** In: the database file, made where there is none. Throws SqliteError where it cannot be opened. */
-export const openSqliteEventStore = ({ file }: Readonly<{ file: string }>): EventStore =>
-  eventStoreOn(openDatabase({ file, synchronous: 'full' }));
+export const openSqliteEventStore = ({ file, ...options }: Readonly<{ file: string }> & SqliteEventStoreOptions): EventStore =>
+  eventStoreOn(openDatabase({ file, synchronous: 'full' }), options);
 
 /** The event store on an open database, which it closes with itself. */
-export const eventStoreOn = (database: Database): EventStore => {
+export const eventStoreOn = (database: Database, { longFrom = longFromEvents }: SqliteEventStoreOptions = {}): EventStore => {
   const table = openLogTable(database);
   const recent = createRecentEvents();
   const watch = createHeadWatch(table);
@@ -40,7 +45,7 @@ export const eventStoreOn = (database: Database): EventStore => {
     readLast: async (stream) => table.last(stream),
     head: async () => table.head(),
     types: async () => table.types(),
-    readAll: (after, options = {}) => readTo(database, table, after, options),
+    readAll: (after, options = {}) => readTo(database, table, after, longFrom, options),
     subscribeAll: (after, options) => subscribed(table, recent, watch, after, options),
     close: async () => {
       commits.close();
@@ -109,10 +114,16 @@ const subscribed = async function* (
   }
 };
 
-const readTo = async function* (database: Database, table: LogTable, after: number, options: ReadLogOptions): AsyncGenerator<EventBatch> {
+const readTo = async function* (
+  database: Database,
+  table: LogTable,
+  after: number,
+  longFrom: number,
+  options: ReadLogOptions,
+): AsyncGenerator<EventBatch> {
   const { kinds, types, batchSize = batchSizeDefault, signal } = options;
   const upTo = table.head();
-  if (isLong({ after, upTo }) && !database.memory)
+  if (isLong({ after, upTo }, longFrom) && !database.memory)
     return yield* readAhead({ file: database.name, after, upTo, batchSize, kinds, types }, signal);
   for (let cursor = after; cursor < upTo && signal?.aborted !== true;) {
     const page = table.page({ after: cursor, upTo, limit: batchSize }, { kinds, types });

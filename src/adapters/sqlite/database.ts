@@ -22,7 +22,7 @@ export type DatabaseOptions = Readonly<{
 
 /** How long a statement waits for another process's lock before it fails with SQLITE_BUSY. */
 export const busyTimeoutMs = 5_000;
-const cacheSizeKiBDefault = 8 * 1024;
+const cacheSizeKiBDefault = 4 * 1024;
 /** Pages in the write-ahead log at which a commit also copies them into the database file. */
 const walPagesBeforeCheckpoint = 2_000;
 const walSizeBytesMax = 64 * 1024 * 1024;
