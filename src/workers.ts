@@ -1,4 +1,5 @@
 /** What runs beside the requests: the projections, the processors, and the workers that look after the stores. */
+import { slicesOfLoop } from './adapters/clock/slices.js';
 import { turnsOfLoop } from './adapters/clock/turns.js';
 import type { ClockTrust } from './clock-trust.js';
 import type { Config } from './config.js';
@@ -45,6 +46,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     ...parts,
     ...composedOf(parts),
     mayDestroy,
+    turnFor: slicesOfLoop(),
     schedule: { delaysMs: config.retryDelaysMs },
     batchEnds: readBatchEnds(parts.readModels),
     storedBytes: storedAttachmentBytes(parts),

@@ -9,6 +9,7 @@ import { ATTACHMENT_DAMAGED } from '../domain/email/status.js';
 import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
+import type { Priority } from '../domain/ports/bus.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Logger } from '../domain/ports/logger.js';
 import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../domain/ports/mailer.js';
@@ -25,6 +26,8 @@ export type DeliveryDeps = CommandDeps &
     logger: Logger;
     mailer: Mailer;
     schedule: RetrySchedule;
+    /** Awaited before a message is made: many are ready at once, and each takes a millisecond or more of the event loop. */
+    turnFor: (priority: Priority) => Promise<void>;
     /** Told how long the composing of a message took. */
     composed?: (seconds: number) => void;
   }>;
@@ -89,6 +92,7 @@ const deliver = async (deps: Delivering, context: AttemptContext<Email, EmailCom
     priority: email.accepted.priority,
     signal,
     begin: async () => {
+      await deps.turnFor(email.accepted.priority);
       const [attempt, prepared] = await bothDone(context.begin(), messageOf(deps, context.stream, email));
       if (attempt === undefined) return undefined;
       begun = begunOf(clock, attempt.state);

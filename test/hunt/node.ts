@@ -139,6 +139,7 @@ export const openNode = (world: World, name: string): Node => {
     const processors = makeProcessors({
       ...deps,
       mayDestroy: () => true,
+      turnFor: async () => {},
       logger: silent,
       mailer: plant.mailer(world.sink.mailerOf(network, worker)),
       schedule: { delaysMs: [60_000, 300_000] },

@@ -167,6 +167,7 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     readModels,
     timersCaughtUp: (_kind, position, signal) => caughtUp(position, signal),
     nextTurn: async () => {},
+    turnFor: async () => {},
     leases: keeper.open(),
     stuck: openStuckWork(),
     bus,

@@ -16,6 +16,8 @@ export type GroupCommitOptions<Request, Result> = Readonly<{
   committed?: () => void;
   /** The result of each request of a group of which nobody knows whether it is durable; where absent they are rejected with the cause. */
   unknown?: (cause: Error) => Result;
+  /** A monotonic clock in ms, for tests. */
+  nowMs?: () => number;
 }>;
 
 export type GroupCommit<Request, Result> = Readonly<{
@@ -32,6 +34,8 @@ const requestsEnough = 32;
 /** For each so many requests of the last group the next one waits a turn. */
 const requestsPerTurn = 4;
 const turnsMax = 8;
+/** A turn may be long where the program is busy: after this time the next one is not waited for. */
+const gatheredMsMax = 4;
 /** Requests that wait; beyond it the caller is told to come again. */
 const waitingMax = 200_000;
 
@@ -45,11 +49,12 @@ type Waiting<Request, Result> = Readonly<{
 }>;
 
 export const groupCommit = <Request, Result>(options: GroupCommitOptions<Request, Result>): GroupCommit<Request, Result> => {
-  const { weight } = options;
+  const { weight, nowMs = () => performance.now() } = options;
   const write = writer(options);
   let waiting: Waiting<Request, Result>[] = [];
   let lastGroup = 0;
   let turnsLeft = 0;
+  let gatheringSinceMs = 0;
   let closed = false;
 
   const takeGroup = (): Waiting<Request, Result>[] => {
@@ -69,11 +74,12 @@ export const groupCommit = <Request, Result>(options: GroupCommitOptions<Request
 
   const turn = (): void => {
     turnsLeft -= 1;
-    if (turnsLeft <= 0 || waiting.length >= requestsEnough) flush();
+    if (turnsLeft <= 0 || waiting.length >= requestsEnough || nowMs() - gatheringSinceMs >= gatheredMsMax) flush();
     else setImmediate(turn);
   };
 
   const schedule = (): void => {
+    gatheringSinceMs = nowMs();
     turnsLeft = 1 + Math.min(turnsMax, Math.floor(lastGroup / requestsPerTurn));
     setImmediate(turn);
   };

@@ -82,7 +82,7 @@ void t.test('a group is committed whole, and rolled back whole where a write thr
 });
 
 /** A group commit that notes how many requests each commit had, and after how many turns of the event loop it came. */
-const countingCommits = (t: Test) => {
+const countingCommits = (t: Test, nowMs: () => number = () => 0) => {
   const database = openDatabase({ file: join(temporaryDirectory(t), 'batching.db'), synchronous: 'off' });
   t.teardown(() => void database.close());
   const groups: number[] = [];
@@ -93,6 +93,7 @@ const countingCommits = (t: Test) => {
     begun: () => (size = 0),
     apply: () => void (size += 1),
     committed: () => groups.push(size),
+    nowMs,
   });
   return { groups, commits, run: (count: number) => Promise.all(Array.from({ length: count }, () => commits.run(null))) };
 };
@@ -117,6 +118,18 @@ void t.test('where few write nobody waits; where many do, those that come within
   await run(1);
   await Promise.all([run(1), turns(1).then(() => run(1))]);
   t.same(groups, [1, 20, 4, 1, 1, 1], 'and where few write again nobody waits');
+});
+
+void t.test('where turns take long they are not waited for', async (t) => {
+  let ms = 0;
+  const { groups, run } = countingCommits(t, () => ms);
+  await run(20);
+  const together = [run(1)];
+  ms += 4;
+  await turn();
+  together.push(run(1));
+  await Promise.all(together);
+  t.same(groups, [20, 1, 1]);
 });
 
 void t.test('when enough have come they are committed at once, and those after them are a group of their own', async (t) => {
