@@ -3,7 +3,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { percentile } from './support/load.js';
 import { machineWithDisk } from './support/machine.js';
 import { orderRequest } from './support/orders.js';
-import { pinToLoad } from './support/programs.js';
 import { report } from './support/results.js';
 import { withDirectory } from './support/scratch.js';
 import { startService, type Service } from './support/service.js';
@@ -48,7 +47,7 @@ const sendHigh = async (service: Service, sink: TimedSink, n: number): Promise<M
 
 const run = async (directory: string): Promise<void> => {
   const sink = await startTimedSink((sender) => sender.startsWith('high-'));
-  const service = await startService({ directory, env: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${sink.port}?tls=off` } });
+  const service = await startService({ directory, side: 'any', env: { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${sink.port}?tls=off` } });
   try {
     await service.accept(LOW, (n) => ({ ...orderRequest(n), priority: 'low' }));
     await until(async () => (await service.listed('queued')) + (await service.listed('processing')) === LOW, `${LOW} emails wait`);
@@ -90,5 +89,4 @@ const run = async (directory: string): Promise<void> => {
   }
 };
 
-pinToLoad();
 await withDirectory(run);

@@ -6,7 +6,7 @@ import Sqlite from 'better-sqlite3';
 import type { CreatedApiKey } from '../../src/api/api-keys.js';
 import { defaultLimits } from '../../src/domain/limits.js';
 import { httpRequest, load, type LoadResult } from './load.js';
-import { startProgram, type Program } from './programs.js';
+import { startProgram, type Program, type Side } from './programs.js';
 
 export const CONNECTIONS = 64;
 
@@ -30,6 +30,8 @@ export type ServiceOptions = Readonly<{
   env?: Readonly<Record<string, string>>;
   /** Options of node, e.g. for a profile. */
   nodeOptions?: readonly string[];
+  /** Default: a core of its own. */
+  side?: Side;
 }>;
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
@@ -37,14 +39,14 @@ const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const bin = fileURLToPath(new URL('../../../bin/sealpost.js', import.meta.url));
 
 /** Starts the service and waits until it listens. Logs warnings only: the limits write no log either. */
-export const startService = async ({ directory, env = {}, nodeOptions = [] }: ServiceOptions): Promise<Service> => {
+export const startService = async ({ directory, env = {}, nodeOptions = [], side = 'system' }: ServiceOptions): Promise<Service> => {
   mkdirSync(directory, { recursive: true });
   const program = startProgram({
     ...(nodeOptions.length === 0
       ? { command: bin, args: ['serve'] }
       : { command: process.execPath, args: [...nodeOptions, main, 'serve'] }),
     env: { PORT: '0', SEALPOST_DATA_DIR: join(directory, 'data'), SEALPOST_LOG_LEVEL: 'warn', ...env },
-    side: 'system',
+    side,
   });
   try {
     const port = Number((await program.saw(/sealpost is running on http:\/\/[^\s:]+:(\d+)/))[1]);
