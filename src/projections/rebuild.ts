@@ -149,15 +149,18 @@ const firstDifference = async (suspects: readonly Suspect[], sides: Sides): Prom
     const { position } = await live.checkpoint();
     await projectInto(projection, eventLog, rebuild, { upTo: position });
     const differences = await differencesAmong(left, sides);
+    if (differences.length === 0) return undefined;
     const hasMoved = (await live.checkpoint()).position !== position;
-    if (!hasMoved) return differences[0];
-    if (look === LOOKS_MAX) return firstNeverAlike(differences, sides);
+    if (!hasMoved || look === LOOKS_MAX) return firstNeverAlike(differences, sides);
     left = differences;
   }
   return undefined;
 };
 
-/** A live document of a running service is what a rebuild was at some event since: the rebuild goes on event by event, and meets each that is sound. */
+/**
+ * A live document of a running service, or of a write that was torn or is under way, is what a rebuild is at some event after the checkpoint:
+ * the rebuild goes on event by event, and meets each that is sound.
+ */
 const firstNeverAlike = async (
   found: readonly Difference[],
   { projection, eventLog, live, rebuild }: Sides,
