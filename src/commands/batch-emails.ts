@@ -1,7 +1,8 @@
 /** The emails of a bulk send: what each is made of, and the making of a part of them. */
 import type { Cost } from './credits.js';
 import type { CommandDeps } from './deps.js';
-import { makeEmail, unrenderedEmail, type EmailOrder, type MadeEmail, type StoredBytes } from './email-making.js';
+import { loadState } from './command-handler.js';
+import { costOf, makeEmail, unrenderedEmail, withCharged, type EmailOrder, type MadeEmail, type StoredBytes } from './email-making.js';
 import type { Given } from './given-attachments.js';
 import type { BatchContent, BatchRecipient } from '../domain/batch/events.js';
 import { releaseAtOf, type Batch } from '../domain/batch/state.js';
@@ -118,8 +119,11 @@ const picked = (values: Readonly<Record<string, unknown>>, fields: readonly stri
 /** `end`: it is made and does not leave. `storedBytes`: what the attachments of the team take, whose bound is kept where it is given. */
 type Making = Readonly<{ end?: 'cancelled'; storedBytes?: StoredBytes | undefined }>;
 
-/** Made again, it is there already: that is no fault. */
-export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: number, cause: Cause, making: Making): Promise<void> => {
+/**
+ * Made again, it is there already: that is no fault. Out: how many documents that were reserved for it, and may be left out, it went without;
+ * it is not charged for them.
+ */
+export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: number, cause: Cause, making: Making): Promise<number> => {
   const order = orderOf(open, index);
   const { made, events } = await eventsFor(deps, order, cause.at, making);
   try {
@@ -130,7 +134,16 @@ export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: 
     made.claim?.release();
     if (!(fault instanceof AppendUnknown)) for (const { file } of made.event.sealed?.attachments ?? []) await deps.files.delete(file);
     if (!(fault instanceof WrongExpectedRevision)) throw fault;
+    return omittedBy(deps, open, index);
   }
+  return order.charged === undefined ? 0 : order.charged.attachments - made.event.data.charged!.attachments;
+};
+
+/** The same of an email that is there. */
+export const omittedBy = async (deps: Pick<CommandDeps, 'eventLog'>, { id, batch, content }: OpenBatch, index: number): Promise<number> => {
+  if (batch.accepted.charged === undefined) return 0;
+  const { state: email } = await loadState(deps.eventLog, emailStream(emailIdInBatch(id, index)), emailDecider);
+  return email === undefined ? 0 : costAt(content, index).attachments - (email.accepted.charged?.attachments ?? 0);
 };
 
 const eventsFor = async (
@@ -145,7 +158,7 @@ const eventsFor = async (
     return { made, events: [made.event, { type: 'EmailCancelled', data: { at } }] };
   }
   try {
-    const made = await makeEmail(deps, order, storedBytes);
+    const made = withoutOmitted(await makeEmail(deps, order, storedBytes), order);
     return { made, events: [made.event] };
   } catch (fault) {
     if (!isOfRecipient(fault)) throw fault;
@@ -153,6 +166,12 @@ const eventsFor = async (
     const state = emailDecider.evolve(emailDecider.initialState, made.event);
     return { made, events: [made.event, ...emailDecider.decide({ type: 'RefuseEmail', at, text: fault.message }, state)] };
   }
+};
+
+/** It is charged for the documents that it has. */
+const withoutOmitted = (made: MadeEmail, { charged }: EmailOrder): MadeEmail => {
+  if (charged === undefined) return made;
+  return { ...made, event: withCharged(made.event, { ...charged, attachments: costOf(made.event).attachments }) };
 };
 
 /** What is wrong with what was asked for stays wrong; what others are busy with is made later. */

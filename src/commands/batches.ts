@@ -1,5 +1,5 @@
 /** Commands on a bulk send that is accepted: its emails are made, it is stopped, it is completed. */
-import { costAfter, makeBatchEmail, openBatch, type OpenBatch } from './batch-emails.js';
+import { costAfter, makeBatchEmail, omittedBy, openBatch, type OpenBatch } from './batch-emails.js';
 import type { Caller } from './caller.js';
 import { emptyLoaded, foldOnto, handle, handleFrom, loadState, type Loaded } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
@@ -76,7 +76,8 @@ const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { caus
         whenThereIsRoom(deps, signal, () => makeBatchEmail(deps, open, index, { ...cause, at }, { storedBytes })),
       ),
     );
-    if (made.includes(false)) return upTo;
+    if (made.includes(undefined)) return upTo;
+    await returnOmitted(deps, open, upTo, made, { ...cause, at });
     upTo = next;
     await nextTurn();
   }
@@ -86,18 +87,32 @@ const makePart = async (deps: CommandDeps, open: OpenBatch, batch: Batch, { caus
 /** How long a document waits before it is asked for again where too many others are being made. */
 const BUSY_PAUSE_MS = 1_000;
 
-/** Where the generator has no room it is asked again until it has: no recipient fails for that. Out: false where the time was over before. */
-const whenThereIsRoom = async (deps: CommandDeps, signal: AbortSignal, make: () => Promise<void>): Promise<boolean> => {
+/** Where the generator has no room it is asked again until it has: no recipient fails for that. Out: undefined where the time was over before. */
+const whenThereIsRoom = async <Made>(deps: CommandDeps, signal: AbortSignal, make: () => Promise<Made>): Promise<Made | undefined> => {
   while (!signal.aborted) {
     try {
-      await make();
-      return true;
+      return await make();
     } catch (fault) {
       if (!(fault instanceof DomainError) || fault.code !== 'GENERATOR_BUSY') throw fault;
       await deps.clock.sleep(BUSY_PAUSE_MS, signal);
     }
   }
-  return false;
+  return undefined;
+};
+
+/**
+ * Gives back what was reserved for documents that the emails from that place on went without. Emails are made in the same groups whenever they
+ * are made again, so that each group gives back once.
+ */
+const returnOmitted = async (
+  deps: CommandDeps,
+  { id, teamId }: Pick<OpenBatch, 'id' | 'teamId'>,
+  from: number,
+  omitted: readonly (number | undefined)[],
+  cause: Cause,
+): Promise<void> => {
+  const attachments = omitted.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  if (attachments > 0) await deps.credits.giveBack(teamId, batchStream(id), `omitted-${from}`, { emails: 0, attachments }, cause);
 };
 
 const placesOf = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, at) => from + at);
@@ -124,6 +139,7 @@ export const stopBatch = async (deps: CommandDeps, { id, cause, signal }: BatchW
   }
   const at = isoTime(deps.clock.now());
   await returnUnmade(deps, { id, teamId, batch, made }, { ...cause, at });
+  await returnOmittedOfPart(deps, { id, teamId, batch, made }, { ...cause, at });
   const stop = { type: 'StopBatch' as const, at, made, ends: { ...ends, cancelled: ends.cancelled + batch.accepted.total - made } };
   const { state } = await handleFrom(loaded, deps.eventLog, stream, batchDecider, stop, { ...cause, at });
   await eraseStream(deps, stream);
@@ -135,6 +151,16 @@ const returnUnmade = async (deps: CommandDeps, { id, teamId, batch, made }: Canc
   if (batch.accepted.charged === undefined || made === batch.accepted.total) return;
   const cost = costAfter(openBatch(id, teamId, batch).content, made);
   await deps.credits.giveBack(teamId, batchStream(id), UNMADE, cost, cause);
+};
+
+/** Of the part that was claimed when the batch was cancelled nobody says whether it has given back. */
+const returnOmittedOfPart = async (deps: CommandDeps, { id, teamId, batch, made }: Cancelled, cause: Cause): Promise<void> => {
+  if (batch.accepted.charged === undefined || batch.accepted.documents.length === 0 || batch.upTo >= made) return;
+  const open = openBatch(id, teamId, batch);
+  for (let from = batch.upTo; from < made; from += AT_ONCE) {
+    const places = placesOf(from, Math.min(from + AT_ONCE, made));
+    await returnOmitted(deps, open, from, await Promise.all(places.map((index) => omittedBy(deps, open, index))), cause);
+  }
 };
 
 /** The part of what was reserved for a batch that belongs to emails that are not made. */

@@ -2,10 +2,28 @@
 import type { Caller } from './caller.js';
 import type { CommandDeps } from './deps.js';
 import type { Cost } from './credits.js';
+import type { Given } from './given-attachments.js';
 import { WHOLE, type Charged } from '../domain/credits/decider.js';
 import { AppendUnknown } from '../domain/errors.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Cause } from '../event-log/event-log.js';
+
+/**
+ * Before documents are made: what a call costs at least must be there. The reservation settles what it costs, when they are made.
+ * Rejects with QUOTA_EXCEEDED.
+ */
+export const assertAffordable = async (
+  deps: Pick<CommandDeps, 'credits'>,
+  { teamId }: Pick<Caller, 'teamId'>,
+  given: readonly Given[],
+): Promise<void> => {
+  let attachments = 0;
+  // One that does not say its formats has at least one.
+  for (const one of given) if (one.kind === 'generated') attachments += one.outputFormats?.length ?? 1;
+  if (attachments === 0) return;
+  const refusal = (await deps.credits.quote(teamId)).wouldRefuse({ emails: 1, attachments });
+  if (refusal !== undefined) throw refusal;
+};
 
 type ToReserve = Readonly<{ stream: StreamName; cost: Cost; cause: Cause }>;
 

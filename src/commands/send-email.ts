@@ -7,7 +7,7 @@ import { causeOf, type CommandDeps } from './deps.js';
 import { readAttachments } from './given-attachments.js';
 import { findTemplate } from './templates.js';
 import { sendResponse } from './email-answers.js';
-import { giveBackQuietly, reserveFor } from './reserving.js';
+import { assertAffordable, giveBackQuietly, reserveFor } from './reserving.js';
 import { costOf, makeEmail, withCharged, type EmailOrder, type MadeEmail, type PinnedTemplate, type StoredBytes } from './email-making.js';
 import type { SendEmailRequest, SendEmailResponse } from '../api/emails.js';
 import { AppendUnknown, DomainError, WrongExpectedRevision } from '../domain/errors.js';
@@ -130,7 +130,9 @@ const prepare = async (
     fingerprint,
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
   };
-  return { ...(await makeEmail(deps, order, storedBytes)), isMetered: team.billing !== 'unmetered' };
+  const isMetered = team.billing !== 'unmetered';
+  if (isMetered && given.length > 0) await assertAffordable(deps, caller, given);
+  return { ...(await makeEmail(deps, order, storedBytes)), isMetered };
 };
 
 /** The revision that a call names, and the sender that it has. Rejects with ERR_TMPL_002 and the codes of its version. */

@@ -8,9 +8,11 @@ import type { CreditsEvent } from '../../src/domain/credits/events.js';
 import { DomainError } from '../../src/domain/errors.js';
 import { creditsStream, emailStream, type EmailId, type StreamName } from '../../src/domain/ids.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
-import { caller, simple, TEAM, withTemplate, type World } from '../support/command-world.js';
+import { caller, commandsOfTest, simple, TEAM, withTemplate, type World } from '../support/command-world.js';
+import { attachmentOf } from '../support/documents.js';
 import { T0 } from '../support/email-facts.js';
 import { onDistantPorts } from '../support/ports-of-tests.js';
+import { recordingGenerator } from '../support/recording-generator.js';
 
 const CREDITS = creditsStream(TEAM);
 const causeAt = (world: Pick<World, 'clock'>) => ({
@@ -104,6 +106,27 @@ void t.test('credits that another process grants are there for the next call', a
   await world.elsewhere().credits.change(TEAM, { type: 'Grant', at: T0, credits: 1 }, causeAt(world));
   await t.resolves(world.commands.sendEmail(caller, simple()));
 });
+
+void t.test(
+  'a team that cannot pay for documents is refused before they are made, and one that was granted credits elsewhere is not',
+  async (t) => {
+    const world = await metered({ billing: 'credits' }, 2);
+    const generator = recordingGenerator();
+    const commands = commandsOfTest({ ...world.deps, generator });
+    await commands.createAttachmentTemplate(caller, {
+      ...attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>Bill</p>' }], { schema: { outputFormats: ['pdf', 'excel'] } }),
+      ...{ slug: 'bill', name: 'bill', publish: true },
+    } as never);
+    const send = () =>
+      commands.sendEmail(caller, simple({ attachments: [{ attachmentTemplateId: 'bill', outputFormats: ['pdf', 'excel'] }] }));
+    await t.rejects(send(), { code: 'QUOTA_EXCEEDED', details: { relatedInfo: { needed: 3, remaining: 2 } } });
+    t.same(generator.made, []);
+    await world.elsewhere().credits.change(TEAM, { type: 'Grant', at: T0, credits: 1 }, causeAt(world));
+    await send();
+    t.equal(generator.made.length, 2);
+    t.equal(await balance(world.deps), 0);
+  },
+);
 
 void t.test('an email that certainly does not come to be gives its credit back', async (t) => {
   const world = await metered({ billing: 'credits' });

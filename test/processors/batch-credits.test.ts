@@ -3,7 +3,9 @@ import t, { type Test } from 'tap';
 import { fanOut } from '../../src/commands/batches.js';
 import type { CommandDeps } from '../../src/commands/deps.js';
 import { changeBilling } from '../../src/commands/teams.js';
+import { DomainError } from '../../src/domain/errors.js';
 import { batchStream, emailIdInBatch, emailStream, type BatchId } from '../../src/domain/ids.js';
+import type { JsonObject } from '../../src/domain/json.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
 import { returnCreditsWorker } from '../../src/processors/return-credits.js';
 import { returnedUpTo } from '../../src/projections/credits.js';
@@ -23,10 +25,19 @@ const causeOf = (world: ProcessorWorld) => ({
   at: isoTime(world.clock.now()),
 });
 
-const open = async (t: Test): Promise<World> => {
+/** `fails`: whether a document with these variables cannot be made. */
+const open = async (t: Test, fails: (variables: JsonObject) => boolean = () => false): Promise<World> => {
   const world = await openProcessorWorld(t);
   await changeBilling(world.deps, TEAM, { billing: 'credits' }, causeOf(world));
-  const deps = { ...world.deps, generator: recordingGenerator() };
+  const recording = recordingGenerator();
+  const generator: CommandDeps['generator'] = {
+    ...recording,
+    make: async (input, ...rest) => {
+      if (fails(input.variables)) throw new DomainError('GENERATION_FAILED', 'It cannot be made.');
+      return recording.make(input, ...rest);
+    },
+  };
+  const deps = { ...world.deps, generator };
   return { ...world, deps, commands: commandsOfTest(deps) };
 };
 
@@ -108,17 +119,19 @@ void t.test('a cancel that is cut off before it is recorded, and made again, giv
   await allComeBack(world);
 });
 
+const makeTemplate = async (world: World, slug: string): Promise<void> => {
+  const template = attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>{{name}}</p>' }], {
+    schema: { outputFormats: ['pdf', 'excel'] },
+    slug,
+    name: slug,
+    publish: true,
+  });
+  await world.commands.createAttachmentTemplate(caller, template as never);
+};
+
 void t.test('documents are one credit each, as many as each recipient is to have', async (t) => {
   const world = await open(t);
-  for (const slug of ['bill', 'terms']) {
-    const template = attachmentOf([{ id: 'text', type: 'rich-text', content: '<p>{{name}}</p>' }], {
-      schema: { outputFormats: ['pdf', 'excel'] },
-      slug,
-      name: slug,
-      publish: true,
-    });
-    await world.commands.createAttachmentTemplate(caller, template as never);
-  }
+  for (const slug of ['bill', 'terms']) await makeTemplate(world, slug);
   const recipients = people(14);
   recipients[1] = { ...recipients[1]!, attachmentOverrides: [{ attachmentTemplateId: 'bill', skip: true }] };
   recipients[2] = { ...recipients[2]!, attachmentOverrides: [{ attachmentTemplateId: 'terms', outputFormats: ['pdf', 'excel'] }] };
@@ -132,6 +145,48 @@ void t.test('documents are one credit each, as many as each recipient is to have
     t.match(await world.events(emailStream(emailIdInBatch(id, index))), [
       { data: { charged: { attachments: documents }, attachmentCount: documents } },
     ]);
+  await world.commands.cancelBatch(caller, id);
+  await allComeBack(world);
+});
+
+/** Of 14 people the documents of three cannot be made, two of them among the first ten, which are one part. */
+const openWithFailing = async (t: Test): Promise<Readonly<{ world: World; id: BatchId }>> => {
+  const world = await open(t, ({ fails }) => fails === true);
+  await makeTemplate(world, 'bill');
+  const recipients = people(14).map((one, index) => ({ ...one, variables: { ...one.variables, fails: [3, 7, 12].includes(index) } }));
+  const id = await acceptBulk(world, bulk(0, { recipients, attachments: [{ attachmentTemplateId: 'bill', required: false }] }));
+  t.equal(await left(world), 1_000 - 14 * 3);
+  return { world, id };
+};
+
+void t.test('a document that an email goes without gives its credit back, once, however often its part is made', async (t) => {
+  const { world, id } = await openWithFailing(t);
+  // The part is made, and that it is made is not recorded.
+  let hasGivenBack = false;
+  world.store.beforeAppend((stream) => {
+    hasGivenBack ||= stream.startsWith('credits-');
+    if (hasGivenBack && stream.startsWith('batch-')) throw new Error('killed');
+  });
+  for (let times = 0; times < 2; times += 1) {
+    await t.rejects(makePart(world, id), /killed/);
+    t.equal(await left(world), 1_000 - 14 * 3 + 2 * 2);
+  }
+  world.store.beforeAppend(undefined);
+  await makePart(world, id);
+  await makePart(world, id);
+  t.equal(await left(world), 1_000 - 14 - 11 * 2);
+  t.match(await world.events(emailStream(emailIdInBatch(id, 3))), [{ data: { charged: { emails: 1, attachments: 0 } } }]);
+  await world.commands.cancelBatch(caller, id);
+  await allComeBack(world);
+});
+
+void t.test('a batch that is cancelled while a part of it gives back for documents gives back all the same', async (t) => {
+  const { world, id } = await openWithFailing(t);
+  world.store.beforeAppend((stream) => {
+    if (stream.startsWith('credits-')) throw new Error('killed');
+  });
+  await t.rejects(makePart(world, id), /killed/);
+  world.store.beforeAppend(undefined);
   await world.commands.cancelBatch(caller, id);
   await allComeBack(world);
 });
