@@ -24,6 +24,8 @@ export type Clients = Readonly<{
   sends: readonly SendCall[];
   /** Emails whose deletion was answered. */
   deleted: ReadonlySet<EmailId>;
+  /** Emails whose cancellation was answered. */
+  cancelled: ReadonlySet<EmailId>;
   /** Promises that were broken while the history went on. */
   broken: readonly string[];
   /** Plans that many calls at random moments. */
@@ -46,6 +48,7 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
   const { random } = scheduler;
   const sends: SendCall[] = [];
   const deleted = new Set<EmailId>();
+  const cancelled = new Set<EmailId>();
   /** Its deletion was asked for; whether it was carried out is not known until it is answered. */
   const hasTriedToDelete = new Set<EmailId>();
   const broken: string[] = [];
@@ -73,7 +76,7 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
       variables: { name: 'Ann' },
       priority: random.pick(['high', 'normal', 'low'] as const),
       ...(random.chance(0.3) ? { attachments: [attachment] } : {}),
-      ...(random.chance(0.1) ? { scheduledAt: new Date(scheduledMs).toISOString() } : {}),
+      ...(random.chance(0.15) ? { scheduledAt: new Date(scheduledMs).toISOString() } : {}),
     } as SendEmailRequest;
   };
 
@@ -111,8 +114,14 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
     if (id === undefined) return send(commands);
     const caller = callerOf(`call-${calls}`);
     const drawn = random.next();
-    if (drawn < 0.4) await commands.retryEmail(caller, id, random.chance(0.5) ? { key: `retry-${id}`, body: null } : undefined);
-    else if (drawn < 0.7) {
+    if (drawn < 0.3) await commands.retryEmail(caller, id, random.chance(0.5) ? { key: `retry-${id}`, body: null } : undefined);
+    else if (drawn < 0.45) {
+      await commands.cancelEmail(caller, id, drawn < 0.4 ? { key: `cancel-${id}`, body: null } : undefined);
+      cancelled.add(id);
+    } else if (drawn < 0.5) {
+      const scheduledMs = scheduler.now() + random.between(30_000, 600_000);
+      await commands.rescheduleEmail(caller, id, { scheduledAt: new Date(scheduledMs).toISOString() });
+    } else if (drawn < 0.75) {
       hasTriedToDelete.add(id);
       await commands.deleteEmail(caller, id);
       deleted.add(id);
@@ -194,6 +203,7 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
   return {
     sends,
     deleted,
+    cancelled,
     broken,
     plan: (count, withinMs) => {
       for (let planned = 0; planned < count; planned += 1) scheduler.at(scheduler.now() + random.next() * withinMs, undefined, call);

@@ -78,6 +78,7 @@ export const findings = async (
     ...[...world.broken, ...clients.broken].map((message) => ({ oracle: message.split(':')[0]!, message })),
     ...acceptedFindings(clients, emails),
     ...sinkFindings(world, emails),
+    ...cancelledFindings(clients, emails),
     ...emails.flatMap((known) => emailFindings(world, known, hasGrown)),
     ...(await logFindings(world)),
     ...(await readModelFindings(world)),
@@ -103,6 +104,16 @@ const acceptedFindings = ({ sends }: Clients, emails: readonly KnownEmail[]): Fi
   ];
 };
 
+/** What was cancelled has come to that end and to no other. */
+const cancelledFindings = ({ cancelled }: Clients, emails: readonly KnownEmail[]): Finding[] => {
+  const ids: ReadonlySet<string> = cancelled;
+  return emails.flatMap(({ id, email }) =>
+    ids.has(id) && email.status !== 'cancelled'
+      ? [{ oracle: 'cancelled', message: `${id} was cancelled for its caller, and is ${email.status}` }]
+      : [],
+  );
+};
+
 /** The log and the host that got the mail agree on who got it; no one got it twice. */
 const sinkFindings = ({ sink }: World, emails: readonly KnownEmail[]): Finding[] => {
   const found: Finding[] = sink.doubles.map((message) => ({ oracle: 'double', message }));
@@ -115,7 +126,9 @@ const sinkFindings = ({ sink }: World, emails: readonly KnownEmail[]): Finding[]
       const isSent = status === 'sent' || status === 'delivered';
       if (isSent && dialogue === undefined)
         found.push({ oracle: 'sink', message: `${id}: the log says that ${key} was sent, but it never arrived` });
-      if (!isSent && dialogue !== undefined && !email.attempts.some(({ ended }) => ended?.outcome === 'interrupted'))
+      // Of a dialogue that was cut off after the message nobody here knows what became of it.
+      const isCutOff = email.replies[index]?.rule === 'aborted' || email.attempts.some(({ ended }) => ended?.outcome === 'interrupted');
+      if (!isSent && dialogue !== undefined && !isCutOff)
         found.push({ oracle: 'sink', message: `${id}: ${key} arrived, but the log says ${status}` });
     });
   }
