@@ -31,6 +31,8 @@ export type MemberOptions = Readonly<{
 }>;
 
 const STARTS_WITHIN_MS = 180_000;
+const STARTS_MAX = 10;
+const SERVER_AWAY = /cannot be reached/;
 /** Longer than the longest run. */
 const SERVES_AT_MOST_MS = 24 * 60 * 60_000;
 const clock = new URL('../support/shifted-clock.js', import.meta.url).href;
@@ -46,23 +48,31 @@ export const makeMember = ({ roles, index, directory, settings, fault }: MemberO
   const keepOutput = ({ output }: ServerProcess, stderr: string): void =>
     writeFileSync(join(directory, `${name}.${starts}.log`), `${output()}\n${stderr}`);
 
-  const start = async (clockShiftMs?: number): Promise<void> => {
+  /** Out: whether it runs; a process that finds a server away ends, and is to be started again, as what supervises it would. */
+  const startOnce = async (clockShiftMs?: number): Promise<boolean> => {
     starts += 1;
     const shift = clockShiftMs === undefined ? {} : { CLOCK_SHIFT_MS: String(clockShiftMs) };
     const own = { ...settings, ...shift, SEALPOST_DATA_DIR: dataDir, SEALPOST_ROLES: roles };
     const begun = startServer(own, clockShiftMs === undefined ? undefined : clock, SERVES_AT_MOST_MS);
     server = begun;
-    void begun.ended.then(({ code, signal, stderr }) => {
+    let isRunning = false;
+    const ended = begun.ended.then(({ code, signal, stderr }) => {
       keepOutput(begun, stderr);
       if (server !== begun) return;
       server = base = undefined;
+      if (!isRunning && SERVER_AWAY.test(stderr)) return;
       fault(`${name} ended by itself (${code ?? signal}), start ${starts}: ${stderr.slice(-500)}`);
     });
-    if (roles === 'http') {
-      base = await begun.listening;
-      return;
-    }
-    await eventually(`${name} runs`, () => begun.output().includes('sealpost is running'), STARTS_WITHIN_MS);
+    const runs = eventually(`${name} runs`, () => begun.output().includes('sealpost is running') || server !== begun, STARTS_WITHIN_MS);
+    await Promise.race([runs, ended]);
+    isRunning = server === begun;
+    if (isRunning && roles === 'http') base = await begun.listening;
+    return isRunning;
+  };
+
+  const start = async (clockShiftMs?: number): Promise<void> => {
+    for (let tries = 1; !(await startOnce(clockShiftMs)); tries += 1)
+      if (tries === STARTS_MAX) throw new Error(`${name} was started ${tries} times and does not run`);
   };
 
   const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
