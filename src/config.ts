@@ -6,9 +6,9 @@ import { linesWithoutSetting } from './env-lines.js';
 import { ConfigError } from './config-error.js';
 import { limitSetting, settings, withoutSecrets, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
-import { parseAllowedHeaders } from './domain/message/header.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from './domain/write-level.js';
 import { nearest } from './shared/edit-distance.js';
+import { readDnsServers, readRelayHeaders, readSpf } from './mail-settings.js';
 import { roles, type Role } from './roles.js';
 import { readTraces, type TraceSettings } from './trace-settings.js';
 import { assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
@@ -34,6 +34,10 @@ export type Config = Readonly<{
   smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
   retryDelaysMs: readonly number[];
+  /** Of the DNS, with ports; empty: those of the system. */
+  dnsServers: readonly string[];
+  /** What of SPF lets the relay send. */
+  spfMechanisms: string;
   /** Names of headers, and beginnings with `*`, by which callers may instruct the relay, in lower case. */
   allowedRelayHeaders: readonly string[];
   /** The level of what is written into the log and the keys, by domain/write-level.ts. */
@@ -95,6 +99,8 @@ export const readConfig = (environment: Environment = process.env): Config => {
     smtp: readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL')),
     dkim: readDkim(text),
     retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
+    dnsServers: readDnsServers(text('SEALPOST_DNS_SERVERS')),
+    spfMechanisms: readSpf(withDefault('SEALPOST_SPF_MECHANISMS')),
     allowedRelayHeaders: readRelayHeaders(text('SEALPOST_ALLOWED_RELAY_HEADERS')),
     writeEvents: integer('SEALPOST_WRITE_EVENTS', withDefault('SEALPOST_WRITE_EVENTS'), WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST),
     fontsDir: readFontsDir(text('SEALPOST_FONTS_DIR')),
@@ -289,10 +295,4 @@ const readDelays = (value: string): readonly number[] => {
   const seconds = value.split(',').map((part) => part.trim());
   if (seconds.length > 20) throw new ConfigError(`SEALPOST_RETRY_DELAYS holds ${seconds.length} pauses; at most 20 are allowed.`);
   return seconds.map((part) => integer('SEALPOST_RETRY_DELAYS', part, 1, 7 * 86_400) * 1_000);
-};
-
-const readRelayHeaders = (value: string | undefined): readonly string[] => {
-  const read = parseAllowedHeaders(value ?? '');
-  if ('fault' in read) throw new ConfigError(`SEALPOST_ALLOWED_RELAY_HEADERS: ${read.fault}.`);
-  return read.names;
 };

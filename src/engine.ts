@@ -1,7 +1,9 @@
 /** Opens the stores that the settings name, and what every way of running the program needs of them: serving, and each command line. */
 import { systemClock } from './adapters/clock/system.js';
 import { systemIds } from './adapters/ids/system.js';
+import { openResolver } from './adapters/dns/resolver.js';
 import { openLogger } from './adapters/logger/pino.js';
+import { systemDkimKeys } from './adapters/mail/dkim-keys.js';
 import { signatureMediaTypes } from './adapters/media-types/signatures.js';
 import { outboundHttpWhenNeeded } from './adapters/outbound-http/when-needed.js';
 import { openRenderer } from './adapters/render/email/renderer.js';
@@ -99,6 +101,9 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       clock,
       outbound,
       mediaTypes: signatureMediaTypes(),
+      dns: openResolver({ servers: config.dnsServers }),
+      dkimKeys: systemDkimKeys(),
+      spfMechanisms: config.spfMechanisms,
       ...(config.allowedRelayHeaders.length === 0 ? {} : { allowsHeader: matcherOf(config.allowedRelayHeaders) }),
       ids,
       limits,

@@ -174,6 +174,17 @@ const named = {
     'Headers by which callers may instruct the relay, separated by commas; * stands for any rest. Default: none.',
     'X-PM-Message-Stream,X-MC-*',
   ),
+  SEALPOST_DNS_SERVERS: setting(
+    'Delivery',
+    undefined,
+    'Servers of the DNS that are asked for the records of sender domains, IP addresses with or without a port. Default: those of the system.',
+    '192.0.2.53,192.0.2.54:5353',
+  ),
+  SEALPOST_SPF_MECHANISMS: setting(
+    'Delivery',
+    'mx',
+    'What of SPF lets the relay send, as the records of sender domains are to say; several are separated by spaces.',
+  ),
   SEALPOST_DKIM_DOMAIN: setting('Delivery', undefined, 'Domain of the DKIM signature; set with selector and key.', 'example.com'),
   SEALPOST_DKIM_SELECTOR: setting('Delivery', undefined, 'Selector of the DKIM key.', 'mail'),
   SEALPOST_DKIM_PRIVATE_KEY: setting('Delivery', undefined, 'PEM private key for DKIM (RSA or Ed25519), line breaks as \\n.'),

@@ -57,6 +57,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     projecting: config.roles.includes('project') ? [...runners.values()].map(({ worker }) => worker) : [],
     processing: config.roles.includes('process')
       ? [
+          ...(config.roles.includes('http') ? [] : [{ name: 'follow-states', run: parts.followStates }]),
           relayWorker(deps, processors, overflow),
           dueWorkWorker(deps, processors, overflow),
           ...processors.map(({ worker }) => worker(deps)),

@@ -40,6 +40,8 @@ await t.test('the defaults', async (t) => {
     },
     smtp: { url: undefined, connections: 10, final: false },
     dkim: undefined,
+    dnsServers: [],
+    spfMechanisms: 'mx',
     retryDelaysMs: [60_000, 300_000, 1_440_000, 5_400_000],
     allowedRelayHeaders: [],
     writeEvents: 3,
@@ -70,6 +72,9 @@ await t.test('single settings', async (t) => {
     final: true,
   });
   t.same(readConfig({ SEALPOST_TRUST_PROXY: '10.0.0.0/8, 192.0.2.1' }).trustProxy, ['10.0.0.0/8', '192.0.2.1']);
+  const dnsServers = ['192.0.2.1', '192.0.2.2:5353', '2001:db8::1', '[2001:db8::1]:5353'];
+  t.same(readConfig({ SEALPOST_DNS_SERVERS: dnsServers.join(', ') }).dnsServers, dnsServers);
+  t.equal(readConfig({ SEALPOST_SPF_MECHANISMS: 'mx  include:_spf.example.net' }).spfMechanisms, 'mx include:_spf.example.net');
   t.equal(readConfig({ SEALPOST_TRUST_PROXY: 'true' }).trustProxy, true);
   t.equal(readConfig({ SEALPOST_TRUST_PROXY: 'false' }).trustProxy, false);
 });
@@ -168,6 +173,9 @@ await t.test('each fault stops the start with a sentence that names the setting'
       /^DKIM signing needs all of its settings; missing: SEALPOST_DKIM_SELECTOR, SEALPOST_DKIM_PRIVATE_KEY or …_FILE/,
     ],
     [{ SEALPOST_DKIM_PRIVATE_KEY: 'a', SEALPOST_DKIM_PRIVATE_KEY_FILE: 'b' }, /are both set/],
+    [{ SEALPOST_DNS_SERVERS: '192.0.2.1,dns.example' }, /^SEALPOST_DNS_SERVERS: dns\.example is no IP address/],
+    [{ SEALPOST_DNS_SERVERS: '192.0.2.1:0' }, /^SEALPOST_DNS_SERVERS: 192\.0\.2\.1:0 is no IP address/],
+    [{ SEALPOST_SPF_MECHANISMS: 'mx -all' }, /^SEALPOST_SPF_MECHANISMS: -all is no mechanism/],
   ];
   for (const [environment, sentence] of faults) {
     t.match(faultOf(environment), sentence, Object.keys(environment).join(' '));

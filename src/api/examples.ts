@@ -221,3 +221,5 @@ export const addCreditsExamples: Examples = {
   grant: { summary: 'Credits that are given', value: { credits: 500, note: 'for a test' } },
   blocks: { summary: 'Seven blocks that were paid elsewhere', value: { blocks: 7, note: 'invoice 2030-17' } },
 };
+
+export const addDomainExamples: Examples = { domain: { summary: 'A domain', value: { domain: 'example.com' } } };

@@ -6,12 +6,13 @@ import { checkSchedule, headerFaults, invalidAddresses, invalidFields, metadataF
 import type { CommandDeps } from './deps.js';
 import type { PinnedDocument } from './given-attachments.js';
 import { templateOf } from './send-email.js';
+import { assertMaySend } from './sender-domains.js';
 import { isoMoment } from './remembered.js';
 import type { BulkAttachment, BulkRecipient, SendBulkRequest } from '../api/bulk.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
 import type { BatchAccepted, BatchContent, BatchRecipient } from '../domain/batch/events.js';
 import type { FieldError } from '../domain/errors.js';
-import { teamStream, type TemplateId } from '../domain/ids.js';
+import { senderDomainsStream, teamStream, type TemplateId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { parseAddress } from '../domain/message/address.js';
 import type { Recipient } from '../domain/recipient.js';
@@ -64,6 +65,8 @@ export const prepareBulk = async (
   const { from: templateFrom, ...template } = await templateOf(deps, { teamId }, request);
   const { state: team } = await deps.team(teamStream(teamId));
   if (team === undefined) throw new Error(`team ${teamId} does not exist`);
+  const from = common.from ?? templateFrom ?? team.settings.defaultFrom;
+  assertMaySend((await deps.senderDomains(senderDomainsStream(teamId))).state, from);
   const attachments = documentCount(read.recipients, documents, request.attachments ?? []);
   const accepted: BatchAccepted['data'] = {
     at: isoMoment(nowMs),
@@ -87,7 +90,7 @@ export const prepareBulk = async (
     documentCount: attachments,
   };
   const content: BatchContent = {
-    from: common.from ?? templateFrom ?? team.settings.defaultFrom,
+    from,
     ...(common.replyTo === undefined ? {} : { replyTo: common.replyTo }),
     headers: request.headers ?? {},
     metadata: request.metadata ?? {},

@@ -19,6 +19,8 @@ import type { HeaderMatcher } from '../domain/message/compose.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { EventStore } from '../domain/ports/event-store.js';
+import type { DkimKeys } from '../domain/ports/dkim-keys.js';
+import type { Dns } from '../domain/ports/dns.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Generator } from '../domain/ports/generator.js';
 import type { Ids } from '../domain/ports/ids.js';
@@ -27,6 +29,8 @@ import type { MailCopies } from '../domain/ports/mailbox.js';
 import type { MediaTypes } from '../domain/ports/media-types.js';
 import type { OutboundHttp } from '../domain/ports/outbound-http.js';
 import type { Renderer } from '../domain/ports/renderer.js';
+import { senderDomainDecider } from '../domain/sender-domain/decider.js';
+import type { SenderDomainsState } from '../domain/sender-domain/state.js';
 import { evolveTeam, type TeamState } from '../domain/team/state.js';
 import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
 import { templateDecider, type TemplateState } from '../domain/template/state.js';
@@ -40,6 +44,10 @@ export type CommandPorts = Readonly<{
   generator: Generator;
   outbound: OutboundHttp;
   mediaTypes: MediaTypes;
+  dns: Dns;
+  dkimKeys: DkimKeys;
+  /** What of SPF lets the relay send mail of the teams. */
+  spfMechanisms: string;
   clock: Clock;
   ids: Ids;
   limits: Limits;
@@ -62,6 +70,8 @@ export type CommandDeps = CommandPorts &
     slug: Load<SlugState>;
     team: Load<TeamState>;
     apiKey: Load<ApiKeyState>;
+    /** Of a team; without private keys. */
+    senderDomains: Load<SenderDomainsState>;
     /** The send calls under way in this process that carry an Idempotency-Key, by the id of their email. */
     joinSends: JoinedCalls<Answer<SendEmailResponse>>;
     /** The same of bulk sends. */
@@ -95,6 +105,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),
     team,
     apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
+    senderDomains: states.loader(senderDomainDecider, STATES_MAX, { absent: true, decrypt: [] }),
     joinSends: joinedCalls(),
     joinBulkSends: joinedCalls(),
     backlog: openBacklog(ports.limits),

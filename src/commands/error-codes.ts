@@ -72,6 +72,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'QUOTA_EXCEEDED',
     'ERR_TMPL_002',
     'ERR_EMAIL_001',
+    'SENDER_NOT_ALLOWED',
     'SUBJECT_EMPTY',
     'BODY_EMPTY',
     'IDEMPOTENCY_KEY_REUSED',
@@ -86,6 +87,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'QUEUE_FULL',
     'ERR_TMPL_002',
     'ERR_EMAIL_001',
+    'SENDER_NOT_ALLOWED',
     'SUBJECT_EMPTY',
     'BODY_EMPTY',
     'IDEMPOTENCY_KEY_REUSED',
@@ -139,6 +141,12 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   revokeApiKey: ['API_KEY_UNKNOWN', ...write],
   getAccount: [],
   addCredits: ['VALIDATION_ERROR', 'TEAM_NOT_METERED', ...write],
+  addDomain: ['VALIDATION_ERROR', 'DOMAIN_EXISTS', 'DOMAIN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
+  listDomains: [],
+  getDomain: ['DOMAIN_NOT_FOUND'],
+  verifyDomain: ['DOMAIN_NOT_FOUND', 'DNS_LOOKUP_FAILED', ...write],
+  rotateDomainKeys: ['DOMAIN_NOT_FOUND', 'DKIM_ROTATION_UNDER_WAY', ...write],
+  deleteDomain: ['DOMAIN_NOT_FOUND', ...write],
 };
 
 /** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */

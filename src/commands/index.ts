@@ -18,6 +18,7 @@ import {
 import { cancelEmail, rescheduleEmail } from './calling-back.js';
 import type { CommandDeps } from './deps.js';
 import { deleteEmail, deleteEmails, getEmail, retryEmail } from './emails.js';
+import { addDomain, deleteDomain, getDomain, listDomains, rotateDomainKeys, verifyDomain } from './domains.js';
 import { retryEmails } from './retry-emails.js';
 import { dryRunBulk } from './dry-run-bulk.js';
 import { sendBulk } from './send-bulk.js';
@@ -87,6 +88,12 @@ const commands = {
   revokeApiKey,
   getAccount,
   addCredits,
+  addDomain,
+  listDomains,
+  getDomain,
+  verifyDomain,
+  rotateDomainKeys,
+  deleteDomain,
 } as const;
 
 type Bound<Command> = Command extends (deps: CommandDeps, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;

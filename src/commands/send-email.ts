@@ -8,12 +8,21 @@ import { readAttachments } from './given-attachments.js';
 import { findTemplate } from './templates.js';
 import { sendResponse } from './email-answers.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from './reserving.js';
+import { assertMaySend } from './sender-domains.js';
 import { costOf, makeEmail, withCharged, type EmailOrder, type MadeEmail, type PinnedTemplate, type StoredBytes } from './email-making.js';
 import type { SendEmailRequest, SendEmailResponse } from '../api/emails.js';
 import { AppendUnknown, DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
 import type { Charged } from '../domain/credits/decider.js';
-import { emailIdOfFingerprint, emailStream, assertDefined, parseEmailId, teamStream, type EmailId } from '../domain/ids.js';
+import {
+  emailIdOfFingerprint,
+  emailStream,
+  assertDefined,
+  parseEmailId,
+  senderDomainsStream,
+  teamStream,
+  type EmailId,
+} from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { resolveVersion, type ResolvedVersion } from '../domain/template/state.js';
 
@@ -113,6 +122,9 @@ const prepare = async (
   const ofTeam = deps.team(teamStream(caller.teamId));
   const { state: team } = ofTeam instanceof Promise ? await ofTeam : ofTeam;
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
+  const from = checked.from ?? template.from ?? team.settings.defaultFrom;
+  const senders = deps.senderDomains(senderDomainsStream(caller.teamId));
+  assertMaySend((senders instanceof Promise ? await senders : senders).state, from);
   const order: EmailOrder = {
     ...checked,
     id,
@@ -120,7 +132,7 @@ const prepare = async (
     at: isoMoment(nowMs),
     template,
     company: team.settings.company,
-    from: checked.from ?? template.from ?? team.settings.defaultFrom,
+    from,
     subject: request.subject,
     variables: request.variables as JsonObject,
     metadata: (request.metadata ?? {}) as JsonObject,

@@ -1,10 +1,10 @@
 /**
- * States that are read far more often than they change: keys, teams, templates, slugs. They are served from memory where a live
+ * States that are read far more often than they change: keys, teams, templates, slugs, sender domains. They are served from memory where a live
  * subscription is known to have been at the head of the log within the bound; where it is behind, the stream is read.
  */
 import { emptyLoaded, foldOnto, type Fold, type Loaded } from './command-handler.js';
 import { AppendUnknown, WrongExpectedRevision } from '../domain/errors.js';
-import type { DomainEvent } from '../domain/events.js';
+import type { DomainEvent, EventType } from '../domain/events.js';
 import { splitStream, type StreamName } from '../domain/ids.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { Clock } from '../domain/ports/clock.js';
@@ -25,6 +25,7 @@ export type StateCache = Readonly<{
   loader: <Event extends DomainEvent, State>(
     fold: Fold<Event, State>,
     statesMax: number,
+    kept?: Kept,
   ) => (stream: StreamName) => MaybePromise<Loaded<State>>;
   /** The log: what is appended or read through it holds here at once. */
   eventLog: EventLog;
@@ -34,15 +35,21 @@ export type StateCache = Readonly<{
   caughtUp: (position: Position, signal: AbortSignal) => Promise<void>;
 }>;
 
+/**
+ * `absent`: that there is no such stream is kept too, for streams that most teams do not have. `decrypt`: the types of event whose sealed
+ * part the fold needs; default: all.
+ */
+export type Kept = Readonly<{ absent?: true; decrypt?: readonly EventType[] }>;
+
 /** The kinds of stream whose states are kept. */
-const KINDS = ['apiKey', 'team', 'template', 'attachmentTemplate', 'templateSlug', 'attachmentTemplateSlug'] as const;
+const KINDS = ['apiKey', 'team', 'template', 'attachmentTemplate', 'templateSlug', 'attachmentTemplateSlug', 'senderDomains'] as const;
 const kinds: ReadonlySet<string> = new Set(KINDS);
 
 export const openStateCache = (ports: StateCachePorts): StateCache => {
   const freshness = openFreshness(ports);
   const changes = openChanges();
   return {
-    loader: (fold, statesMax) => loaderOf(ports.eventLog, fold, statesMax, freshness, changes),
+    loader: (fold, statesMax, kept = {}) => loaderOf({ eventLog: ports.eventLog, freshness, changes }, fold, statesMax, kept),
     eventLog: { ...ports.eventLog, append: notingAppends(ports.eventLog, changes), load: notingLoads(ports.eventLog, changes) },
     follow: async (signal) => {
       await freshness.begin(changes.clear);
@@ -62,11 +69,10 @@ export const openStateCache = (ports: StateCachePorts): StateCache => {
 type Entry<State> = { readonly loaded: Loaded<State>; isCurrent: boolean };
 
 const loaderOf = <Event extends DomainEvent, State>(
-  eventLog: EventLog,
+  { eventLog, freshness, changes }: Readonly<{ eventLog: EventLog; freshness: Freshness; changes: Changes }>,
   fold: Fold<Event, State>,
   statesMax: number,
-  freshness: Freshness,
-  changes: Changes,
+  { absent, decrypt }: Kept,
 ): ((stream: StreamName) => MaybePromise<Loaded<State>>) => {
   const states = boundedCache<StreamName, Entry<State>>({ entriesMax: statesMax });
   changes.listen({
@@ -79,10 +85,10 @@ const loaderOf = <Event extends DomainEvent, State>(
 
   const read = async (stream: StreamName, known: Loaded<State>): Promise<Loaded<State>> => {
     const generation = changes.generation();
-    const news = await eventLog.load(stream, known.version.revision + 1);
+    const news = await eventLog.load(stream, known.version.revision + 1, decrypt);
     const loaded = foldOnto(fold, known, news);
     // What was read before the subscription began (again) may lack what it does not tell of.
-    if (loaded.version.revision < 0 || generation !== changes.generation()) return loaded;
+    if ((loaded.version.revision < 0 && absent !== true) || generation !== changes.generation()) return loaded;
     states.set(stream, { loaded, isCurrent: loaded.version.revision >= changes.newest(stream) });
     return loaded;
   };
@@ -135,8 +141,8 @@ const openChanges = (): Changes => {
 /** What a command has read it may answer by, so no state from memory is older; the subscription may tell of it later. */
 const notingLoads =
   (eventLog: EventLog, changes: Changes): EventLog['load'] =>
-  async (stream, fromRevision) => {
-    const recorded = await eventLog.load(stream, fromRevision);
+  async (stream, fromRevision, decrypt) => {
+    const recorded = await eventLog.load(stream, fromRevision, decrypt);
     const last = recorded.at(-1);
     if (last !== undefined && kinds.has(splitStream(stream).kind)) changes.note(stream, last.revision);
     return recorded;

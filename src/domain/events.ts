@@ -4,6 +4,7 @@ import { batchEventSchemas, type BatchEvent } from './batch/events.js';
 import { creditsEventSchemas, type CreditsEvent } from './credits/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
+import { senderDomainEventSchemas, type SenderDomainEvent } from './sender-domain/events.js';
 import {
   instanceEventSchemas,
   ledgerEventSchemas,
@@ -26,6 +27,7 @@ export type StreamKinds = {
   apiKey: ApiKeyEvent;
   team: TeamEvent;
   credits: CreditsEvent;
+  senderDomains: SenderDomainEvent;
   instance: InstanceEvent;
   ledger: LedgerEvent;
 };
@@ -47,6 +49,7 @@ export const eventSchemas = {
   ...apiKeyEventSchemas,
   ...teamEventSchemas,
   ...creditsEventSchemas,
+  ...senderDomainEventSchemas,
   ...instanceEventSchemas,
   ...ledgerEventSchemas,
 } as const;

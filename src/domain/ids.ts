@@ -11,6 +11,7 @@ export type TemplateId = Branded<'TemplateId'>;
 export type AttachmentTemplateId = Branded<'AttachmentTemplateId'>;
 export type AssetId = Branded<'AssetId'>;
 export type ApiKeyId = Branded<'ApiKeyId'>;
+export type SenderDomainId = Branded<'SenderDomainId'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -27,6 +28,7 @@ export const parseTeamId = (text: string): TeamId | undefined => parseUuid(text)
 export const parseTemplateId = (text: string): TemplateId | undefined => parseUuid(text) as TemplateId | undefined;
 export const parseAttachmentTemplateId = (text: string): AttachmentTemplateId | undefined =>
   parseUuid(text) as AttachmentTemplateId | undefined;
+export const parseSenderDomainId = (text: string): SenderDomainId | undefined => parseUuid(text) as SenderDomainId | undefined;
 export const parseAssetId = (text: string): AssetId | undefined => parseUuid(text) as AssetId | undefined;
 
 const API_KEY_ID = /^key_[A-Za-z0-9_-]{22}$/;
@@ -87,6 +89,8 @@ export const apiKeyStream = (id: ApiKeyId): StreamName => `apiKey-${id}` as Stre
 export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName;
 /** The credits of a team. */
 export const creditsStream = (id: TeamId): StreamName => `credits-${id}` as StreamName;
+/** The sender domains of a team, all in one stream: what a send call asks of them is one state. */
+export const senderDomainsStream = (id: TeamId): StreamName => `senderDomains-${id}` as StreamName;
 type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
 
 const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;

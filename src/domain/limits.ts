@@ -158,6 +158,11 @@ export const defaultLimits = {
   /** How many keys stand between a key and the operator: each of them is looked at when the key is used. */
   apiKeyMakersMax: 8,
 
+  // Sender domains of one team
+  senderDomainsMax: 100,
+  /** Looked up at once by the daily check. */
+  senderDomainsCheckedAtOnce: 10,
+
   // Log
   eventPayloadInlineBytesMax: 256 * 1024,
   ledgerSealEveryEvents: 10_000,
@@ -269,6 +274,9 @@ export const rateLimits = {
   'GET /api/analytics/templates': 100,
   'GET /api/analytics/tags': 100,
   'GET /api/dashboard/summary': 100,
+  'POST /api/domains': 10,
+  'POST /api/domains/:id/verify': 10,
+  'POST /api/domains/:id/rotate': 10,
 } as const satisfies Record<string, number>;
 
 export const generalRateLimit = {

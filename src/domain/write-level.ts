@@ -6,7 +6,7 @@
  * |---|---|
  * | 1 | events whose sealed part is bound to the id of the event; rows of keys without a tag |
  * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row; `TemplateRestored`, `InstanceSeen`, `LossAccepted` |
- * | 3 | `EmailRescheduled`, `TeamBillingChanged` and the events of credits; bulk sends; `TemplateRemoved` |
+ * | 3 | `EmailRescheduled`, `TeamBillingChanged` and the events of credits; bulk sends; `TemplateRemoved`; sender domains |
  */
 export const WRITE_LEVEL_FIRST = 1;
 export const WRITE_LEVEL_NEWEST = 3;
@@ -31,3 +31,6 @@ export const BULK_SENDS_FROM = 3;
 
 /** The level from which teams are billed otherwise than unmetered, and credits are counted. */
 export const CREDITS_FROM = 3;
+
+/** The level from which sender domains are kept. */
+export const SENDER_DOMAINS_FROM = 3;

@@ -2,19 +2,21 @@
  * Between events as the code knows them and as they are stored. The stored name carries its version; the code knows only
  * the newest shape, and older ones are upcast on read. Structure is checked on read, business rules are not.
  */
-import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler';
-import type { TObject, TSchema } from '@sinclair/typebox';
 import { DomainError } from '../domain/errors.js';
-import { eventSchemas, type DomainEvent, type EventType } from '../domain/events.js';
+import type { DomainEvent, EventType } from '../domain/events.js';
 import {
   BULK_SENDS_FROM,
   CREDITS_FROM,
   HEARTBEATS_FROM,
   LOSSES_FROM,
   RESCHEDULES_FROM,
+  SENDER_DOMAINS_FROM,
   TEMPLATE_REMOVALS_FROM,
   WRITE_LEVEL_NEWEST,
 } from '../domain/write-level.js';
+import { assertShape, checksOf, UnknownEvent, UnreadableEvent, type Checks } from './event-checks.js';
+
+export { UnknownEvent, UnreadableEvent } from './event-checks.js';
 
 /** The name under which each type is written now. */
 export const current: { readonly [Type in EventType]: string } = {
@@ -66,6 +68,14 @@ export const current: { readonly [Type in EventType]: string } = {
   QuotaThresholdReached: 'QuotaThresholdReached.v1',
   ReservationsSettled: 'ReservationsSettled.v1',
   CreditsCarried: 'CreditsCarried.v1',
+  SenderDomainAdded: 'SenderDomainAdded.v1',
+  SenderDomainsChecked: 'SenderDomainsChecked.v1',
+  SenderDomainVerified: 'SenderDomainVerified.v1',
+  SenderDomainUnverified: 'SenderDomainUnverified.v1',
+  SenderDomainKeysAdded: 'SenderDomainKeysAdded.v1',
+  SenderDomainKeysChanged: 'SenderDomainKeysChanged.v1',
+  SenderDomainKeysRetired: 'SenderDomainKeysRetired.v1',
+  SenderDomainDeleted: 'SenderDomainDeleted.v1',
   InstanceInitialised: 'InstanceInitialised.v1',
   LossAccepted: 'LossAccepted.v1',
   InstanceSeen: 'InstanceSeen.v1',
@@ -119,6 +129,14 @@ export const eventVersions: EventVersions = {
     QuotaThresholdReached: CREDITS_FROM,
     ReservationsSettled: CREDITS_FROM,
     CreditsCarried: CREDITS_FROM,
+    SenderDomainAdded: SENDER_DOMAINS_FROM,
+    SenderDomainsChecked: SENDER_DOMAINS_FROM,
+    SenderDomainVerified: SENDER_DOMAINS_FROM,
+    SenderDomainUnverified: SENDER_DOMAINS_FROM,
+    SenderDomainKeysAdded: SENDER_DOMAINS_FROM,
+    SenderDomainKeysChanged: SENDER_DOMAINS_FROM,
+    SenderDomainKeysRetired: SENDER_DOMAINS_FROM,
+    SenderDomainDeleted: SENDER_DOMAINS_FROM,
   },
 };
 
@@ -180,48 +198,6 @@ export const makeCodec = (versions: EventVersions, level: number): Codec => {
 
 /** How much is read of a sealed part that is sealed as envelope and rest. */
 export type SealedPart = 'whole' | 'envelope';
-
-type Checks = Readonly<{
-  data: TypeCheck<TSchema>;
-  sealed: TypeCheck<TSchema> | undefined;
-  /** Of a type whose sealed part is written as two lines of JSON: the envelope, and the rest. */
-  envelope: Readonly<{ check: TypeCheck<TSchema>; fields: readonly string[] }> | undefined;
-}>;
-const compiled = new Map<EventType, Checks>();
-
-/** Compiled on first use: a start pays only for the types that its log holds. */
-const checksOf = (type: EventType): Checks => {
-  const known = compiled.get(type);
-  if (known !== undefined) return known;
-  const { data, sealed, envelope }: { data: TSchema; sealed?: TSchema; envelope?: TObject } = eventSchemas[type];
-  const checks = {
-    data: TypeCompiler.Compile(data),
-    sealed: sealed === undefined ? undefined : TypeCompiler.Compile(sealed),
-    envelope: envelope === undefined ? undefined : { check: TypeCompiler.Compile(envelope), fields: Object.keys(envelope.properties) },
-  };
-  compiled.set(type, checks);
-  return checks;
-};
-
-/** The stored event is not what its name promises: it was changed, or a part of it is missing. */
-export class UnreadableEvent extends Error {
-  override readonly name = 'UnreadableEvent';
-}
-
-/** The stored name is none that this program knows: a newer one wrote the event. */
-export class UnknownEvent extends Error {
-  override readonly name = 'UnknownEvent';
-
-  constructor(storedType: string) {
-    super(`${storedType} is a type or version of event that this version of sealpost does not know: a newer one wrote it`);
-  }
-}
-
-const assertShape = (check: TypeCheck<TSchema>, value: unknown, what: string): void => {
-  if (check.Check(value)) return;
-  const first = check.Errors(value).First();
-  throw new UnreadableEvent(`${what}${first?.path ?? ''}: ${first?.message ?? 'wrong shape'}`);
-};
 
 const parse = (text: string, what: string): unknown => {
   try {

@@ -28,9 +28,9 @@ export type Appended = StreamVersion & Readonly<{ position: Position }>;
 export type EventLog = Readonly<{
   /**
    * The events of a stream from a revision on (default 0), in order. Rejects with EventUnreadable where one is damaged or missing,
-   * and with EventUnknown where a newer program wrote one.
+   * and with EventUnknown where a newer program wrote one. `decrypt`: as of those who read the whole log.
    */
-  load: (stream: StreamName, fromRevision?: number) => Promise<readonly Recorded[]>;
+  load: (stream: StreamName, fromRevision?: number, decrypt?: readonly EventType[]) => Promise<readonly Recorded[]>;
   /** The same, with what cannot be read as a value: for those who tell of it, or save what is left. */
   inspect: (stream: StreamName) => Promise<readonly (Recorded | Unreadable)[]>;
   /**
@@ -100,9 +100,10 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
   const readers = batchReaders(ports, cache, note);
   const inspect = async (stream: StreamName) => decodeAll(ports, cache, await store.readStream(stream));
   return {
-    load: async (stream, fromRevision = 0) => {
+    load: async (stream, fromRevision = 0, decrypt) => {
       const stored = await store.readStream(stream, fromRevision);
-      return stored.length === 0 ? [] : decodeStream(await decodeAll(ports, cache, stored), fromRevision, note);
+      const types = decrypt && ports.codec.namesOf(decrypt);
+      return stored.length === 0 ? [] : decodeStream(await decodeAll(ports, cache, stored, types), fromRevision, note);
     },
     inspect,
     append: async (stream, version, events, cause) => {

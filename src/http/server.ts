@@ -27,6 +27,7 @@ import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
 import { assetRoutes } from './routes/assets.js';
 import { bulkRoutes } from './routes/bulk.js';
 import { creditsRoutes } from './routes/credits.js';
+import { domainRoutes } from './routes/domains.js';
 import { emailRoutes } from './routes/emails.js';
 import { queueRoutes } from './routes/queue.js';
 import { healthRoutes } from './routes/health.js';
@@ -157,6 +158,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   assetRoutes(app, deps);
   apiKeyRoutes(app, deps);
   creditsRoutes(app, deps);
+  domainRoutes(app, deps);
   analyticsRoutes(app, deps);
   healthRoutes(app, deps);
   landingRoutes(app, deps);

@@ -96,6 +96,7 @@ const making = async <Kind extends StreamKind, State, Command>(
   try {
     const made = await declaration.attempts.make({
       stream: loaded.stream,
+      teamId: loaded.cause.teamId,
       state: loaded.state,
       deliveries,
       signal: held.signal,

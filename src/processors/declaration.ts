@@ -59,6 +59,7 @@ export type Attempts<State, Command> = Readonly<{
 
 export type AttemptContext<State, Command> = Readonly<{
   stream: StreamName;
+  teamId: string;
   /** Before the attempt has begun. */
   state: State;
   /** 1 where the work comes for the first time. */

@@ -1,21 +1,23 @@
 /** Delivers an email by SMTP; its state says what is to be sent and to whom. */
 import { loadAttachments, type ReadyAttachment } from '../commands/attachments.js';
 import type { CommandDeps } from '../commands/deps.js';
+import { domainOfAddress } from '../commands/sender-domains.js';
 import { compiledTemplate } from '../commands/templates.js';
 import { emailDecider, nextAttemptAfter, pendingRecipients, type EmailCommand, type RetrySchedule } from '../domain/email/decider.js';
 import { attemptUnderWay, openAttempt, type Email, type EmailState } from '../domain/email/state.js';
 import { DomainError, FileDamaged, KeyMissing } from '../domain/errors.js';
 import { ATTACHMENT_DAMAGED } from '../domain/email/status.js';
-import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
+import { assertDefined, parseTemplateId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
 import type { Priority } from '../domain/ports/bus.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Logger } from '../domain/ports/logger.js';
-import type { DeliveryOutcome, Mailer, OutgoingMessage } from '../domain/ports/mailer.js';
+import type { DeliveryOutcome, Mailer, OutgoingMessage, SigningKey } from '../domain/ports/mailer.js';
 import type { Company, InlineImage } from '../domain/ports/renderer.js';
 import { HOUR_MS } from '../domain/time.js';
 import type { AttemptContext, LogLine, Made, Processor } from './declaration.js';
+import { openDomainKeys, type DomainKeys } from './domain-keys.js';
 import { openHostBreaker, type HostBreaker } from './host-breaker.js';
 import { makeProcessor } from './processor.js';
 
@@ -36,6 +38,7 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
   const { clock, logger, mailer, limits } = deps;
   const breaker = openHostBreaker({ clock, logger, host: mailer.host, probe: (signal) => mailer.probe({ signal }) });
   const waitForHostMs = limits.hostAwayHoursMax * HOUR_MS;
+  const domainKeys = openDomainKeys(deps);
   return makeProcessor<'email', EmailState, EmailCommand>({
     name: DELIVER_EMAIL,
     kind: 'email',
@@ -70,13 +73,13 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       },
       begin: (attempt) => ({ type: 'AttemptDelivery', host: mailer.host, ...attempt }),
       hold: ({ at }) => ({ type: 'HoldEmail', at, host: mailer.host, waitForHostMs }),
-      make: (context) => deliver({ ...deps, breaker, waitForHostMs }, context),
+      make: (context) => deliver({ ...deps, breaker, waitForHostMs, domainKeys }, context),
     },
     gate: breaker,
   });
 };
 
-type Delivering = DeliveryDeps & Readonly<{ breaker: HostBreaker; waitForHostMs: number }>;
+type Delivering = DeliveryDeps & Readonly<{ breaker: HostBreaker; waitForHostMs: number; domainKeys: DomainKeys }>;
 
 const PUT_BACK_MS = 1_000;
 const PUT_BACK_MAX_MS = 30_000;
@@ -93,7 +96,7 @@ const deliver = async (deps: Delivering, context: AttemptContext<Email, EmailCom
     signal,
     begin: async () => {
       await deps.turnFor(email.accepted.priority);
-      const [attempt, prepared] = await bothDone(context.begin(), messageOf(deps, context.stream, email));
+      const [attempt, prepared] = await bothDone(context.begin(), messageOf(deps, context, email));
       if (attempt === undefined) return undefined;
       begun = begunOf(clock, attempt.state);
       if (!('raw' in prepared)) {
@@ -152,10 +155,11 @@ const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Se
   }
 };
 
-const outgoing = (email: Email, pending: readonly number[], { from, raw }: Message): OutgoingMessage => ({
+const outgoing = (email: Email, pending: readonly number[], { from, raw, signWith }: Message): OutgoingMessage => ({
   envelope: { from, to: pending.map((index) => email.content!.recipients[index]!.email) },
   messageId: email.accepted.messageId,
   raw,
+  ...(signWith === undefined ? {} : { signWith }),
 });
 
 type Unsendable = Readonly<{ command: EmailCommand; line: LogLine }>;
@@ -204,12 +208,14 @@ const damagedOutcome = (deps: DeliveryDeps, attempt: number, email: Email, damag
   return { command, line: { level: 'warn', fields: { attempt, isLast, err: damaged }, message: 'the file of an attachment is damaged' } };
 };
 
-type Message = Readonly<{ from: string; raw: Buffer }>;
+type Message = Readonly<{ from: string; raw: Buffer; signWith: readonly SigningKey[] | undefined }>;
 type Damaged = Readonly<{ damaged: FileDamaged }>;
 type Impossible = Readonly<{ reason: 'rendering' | 'content-lost'; text: string }>;
 
-/** The finished mail, made from what was pinned at acceptance. */
-const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): Promise<Message | Impossible | Damaged> => {
+type Addressed = Pick<AttemptContext<Email, EmailCommand>, 'stream' | 'teamId'>;
+
+/** The finished mail, made from what was pinned at acceptance; the keys are those that its sender has now. */
+const messageOf = async (deps: Delivering, { stream, teamId }: Addressed, email: Email): Promise<Message | Impossible | Damaged> => {
   const { accepted, content } = email;
   if (content === undefined) throw new KeyMissing(stream);
   let attachments: readonly ReadyAttachment[] = [];
@@ -221,6 +227,7 @@ const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): 
     if (loaded === undefined) return { reason: 'content-lost', text: 'an attachment of this email is gone' };
     attachments = loaded;
   }
+  const signWith = await deps.domainKeys(teamId, domainOfAddress(content.from.email));
   try {
     const date = email.scheduledAt ?? accepted.at;
     const render = await compiledTemplate(
@@ -255,7 +262,7 @@ const messageOf = async (deps: DeliveryDeps, stream: StreamName, email: Email): 
       priority: accepted.priority,
     });
     deps.composed?.((deps.clock.monotonic() - beganMs) / 1_000);
-    return { from: content.from.email, raw };
+    return { from: content.from.email, raw, signWith };
   } catch (fault) {
     if (fault instanceof DomainError) return { reason: 'rendering', text: `${fault.code}: ${fault.message}` };
     throw fault;

@@ -4,6 +4,7 @@ import { TEMPLATE_REMOVALS_FROM } from '../domain/write-level.js';
 import type { Codec } from '../event-log/codec.js';
 import type { Processor } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
+import { checkSenderDomains } from './check-sender-domains.js';
 import { deliverEmail, type DeliveryDeps } from './deliver-email.js';
 import { fanOutBatch, type FanOutDeps } from './fan-out-batch.js';
 import { settleCredits } from './settle-credits.js';
@@ -22,6 +23,7 @@ export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   archiveEmailInTime(deps),
   fanOutBatch(deps),
   settleCredits(deps),
+  checkSenderDomains(deps),
   // Below that level it cannot be written that they are removed: their timers wait.
   ...(deps.codec.level < TEMPLATE_REMOVALS_FROM ? [] : [removeTemplate(deps), removeAttachmentTemplate(deps)]),
 ];

@@ -4,6 +4,7 @@ import { apiKeysProjection } from './api-keys.js';
 import { assetsProjection } from './assets.js';
 import { creditsProjection } from './credits.js';
 import { emailsProjection } from './emails.js';
+import { senderDomainsProjection } from './sender-domains.js';
 import type { Projection } from './projection.js';
 import { attachmentTemplatesProjection, templatesProjection } from './templates.js';
 import { DAY_MS } from '../domain/time.js';
@@ -15,4 +16,5 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   assetsProjection,
   apiKeysProjection,
   creditsProjection,
+  senderDomainsProjection,
 ];

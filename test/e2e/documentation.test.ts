@@ -8,6 +8,7 @@ import { sendExamples } from '../../src/api/examples.js';
 import type { Json, JsonObject } from '../../src/domain/json.js';
 import { isJsonObject } from '../../src/domain/json.js';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { openDnsServer } from '../support/dns-server.js';
 import { png } from '../support/pictures.js';
 import { holesOf } from '../support/prose.js';
 import { environmentOf, finished, mainFile, startServer, type ServerProcess, type Settings } from '../support/server-process.js';
@@ -147,7 +148,9 @@ if (process.env['CI'] === '1') t.same(lacking, [], 'the programs that the pages 
 
 await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lacking.join(', ')} is missing` }, async (t) => {
   const directory = temporaryDirectory(t);
-  const settings = { SEALPOST_DATA_DIR: join(directory, 'data') };
+  // Its zone is empty: no page sets the records that it shows.
+  const dns = await openDnsServer(t);
+  const settings = { SEALPOST_DATA_DIR: join(directory, 'data'), SEALPOST_DNS_SERVERS: dns.address };
   writeFileSync(join(directory, 'logo.png'), png);
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
   const server = serve(t, settings);
@@ -163,6 +166,7 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
     await runPage(t, shownOf('docs/attachments.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/api.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/credits.md').filter(isRun), reader);
+    await runPage(t, shownOf('docs/domains.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/schedules.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/bulk.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/analytics.md').filter(isRun), reader);

@@ -17,6 +17,8 @@ import {
   OTHERS_ASSET,
   OTHERS_EMAIL,
   OTHERS_KEY_ID,
+  OTHERS_SENDER_DOMAIN,
+  SENDER_DOMAIN,
   sendBody,
 } from './fakes.js';
 
@@ -24,6 +26,7 @@ const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/emails')) return mine ? EMAIL : OTHERS_EMAIL;
   if (path.startsWith('/api/assets')) return mine ? ASSET : OTHERS_ASSET;
   if (path.startsWith('/api/api-keys')) return mine ? KEY_ID : OTHERS_KEY_ID;
+  if (path.startsWith('/api/domains')) return mine ? SENDER_DOMAIN : OTHERS_SENDER_DOMAIN;
   return 'welcome';
 };
 

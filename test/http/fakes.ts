@@ -1,4 +1,5 @@
 /** Commands, queries and a mailbox in memory, as far as the HTTP server needs them: they answer, record and refuse on demand. */
+import type { DomainRecord } from '../../src/api/domains.js';
 import type { Authenticated } from '../../src/commands/caller.js';
 import type { Commands } from '../../src/commands/index.js';
 import type { AssetRecord } from '../../src/api/assets.js';
@@ -305,6 +306,32 @@ const cancelAnswer = {
   processing: 0,
 };
 
+export const SENDER_DOMAIN = '0198f000-0000-7000-8000-0000000000d1';
+export const OTHERS_SENDER_DOMAIN = '0198f000-0000-7000-8000-0000000000d2';
+
+const senderDomain: DomainRecord = {
+  id: SENDER_DOMAIN,
+  domain: 'example.com',
+  status: 'pending',
+  createdAt: NOW,
+  verifiedAt: null,
+  checkedAt: null,
+  nextCheckAt: NOW,
+  keysRetireAt: null,
+  records: [
+    {
+      purpose: 'dkim',
+      type: 'TXT',
+      name: 'sp1-ed25519._domainkey.example.com',
+      value: 'v=DKIM1; k=ed25519; p=AAAA',
+      required: true,
+      found: 'unknown',
+      key: { selector: 'sp1-ed25519', algorithm: 'ed25519', use: 'signing' },
+    },
+    { purpose: 'dmarc', type: 'TXT', name: '_dmarc.example.com', value: 'v=DMARC1; p=none', required: false, found: 'missing', key: null },
+  ],
+};
+
 const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
   const did = async <T>(name: string, args: readonly unknown[], answer: T): Promise<T> => {
     calls.push([name, ...args]);
@@ -313,7 +340,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
   };
   const owned = async <T>(
     known: boolean,
-    code: 'EMAIL_NOT_FOUND' | 'BATCH_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'API_KEY_UNKNOWN' | 'ASSET_NOT_FOUND',
+    code: 'EMAIL_NOT_FOUND' | 'BATCH_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'API_KEY_UNKNOWN' | 'ASSET_NOT_FOUND' | 'DOMAIN_NOT_FOUND',
     answer: () => Promise<T>,
   ): Promise<T> => {
     if (!known) throw new DomainError(code, 'unknown');
@@ -351,6 +378,16 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
         creditsRemaining: 71_000,
         addedAt: NOW,
       }),
+    addDomain: (caller, request) => did('addDomain', [caller, request], senderDomain),
+    listDomains: (caller) => did('listDomains', [caller], { data: [senderDomain] }),
+    getDomain: ({ teamId }, id) =>
+      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('getDomain', [teamId, id], senderDomain)),
+    verifyDomain: ({ teamId }, id) =>
+      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('verifyDomain', [teamId, id], senderDomain)),
+    rotateDomainKeys: ({ teamId }, id) =>
+      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('rotateDomainKeys', [teamId, id], senderDomain)),
+    deleteDomain: ({ teamId }, id) =>
+      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('deleteDomain', [teamId, id], undefined)),
     sendEmail: async (caller, request, idempotency) =>
       did('sendEmail', [caller, request, idempotency], { body: sendResponse, replayed: idempotency?.key === 'seen' }),
     sendBulk: async (caller, request, idempotency) =>

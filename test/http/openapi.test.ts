@@ -7,7 +7,7 @@ import { statusOf } from '../../src/http/errors.js';
 import { openApiDocument, routesOf } from '../../src/http/server.js';
 import { sampleTemplates } from '../../src/samples/index.js';
 import { sendExamples } from '../../src/api/examples.js';
-import { ASSET, BATCH, bearer, EMAIL, fakeMailbox, fakeServer, KEY_ID } from './fakes.js';
+import { ASSET, SENDER_DOMAIN, BATCH, bearer, EMAIL, fakeMailbox, fakeServer, KEY_ID } from './fakes.js';
 
 const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
@@ -130,7 +130,9 @@ const urlOf = (path: string): string =>
           ? KEY_ID
           : path.startsWith('/api/assets')
             ? ASSET
-            : 'welcome',
+            : path.startsWith('/api/domains')
+              ? SENDER_DOMAIN
+              : 'welcome',
     );
 
 void t.test('every operation names its codes, each with its status, and every code belongs to one', async (t) => {

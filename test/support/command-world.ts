@@ -1,4 +1,5 @@
 /** Commands over ports in memory, with the real renderer and two teams: the world in which command and processor tests happen. */
+import { systemDkimKeys } from '../../src/adapters/mail/dkim-keys.js';
 import { signatureMediaTypes } from '../../src/adapters/media-types/signatures.js';
 import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
@@ -12,6 +13,7 @@ import { permissions } from '../../src/domain/api-key/permissions.js';
 import type { SendEmailRequest } from '../../src/api/emails.js';
 import { openEventLog, startOf } from '../../src/event-log/event-log.js';
 import type { DomainEvent } from '../../src/domain/events.js';
+import type { TxtLookup } from '../../src/domain/ports/dns.js';
 import { assertDefined, parseTeamId, teamStream, type StreamName, type TeamId } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import { emptyCompany } from '../../src/domain/team/state.js';
@@ -54,6 +56,8 @@ export type World = Readonly<{
   files: MemoryFiles;
   /** Message-IDs of which every copy was to be forgotten, in order. */
   copiesForgotten: readonly string[];
+  /** What is found under a name; nothing is there under others. */
+  dns: Map<string, TxtLookup>;
   /** The events of a stream. */
   events: (stream: StreamName) => Promise<readonly DomainEvent[]>;
   /** The same ports as another process has them: nothing is remembered. */
@@ -66,6 +70,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
   const { store, keys, files } = openStoresOfTest();
   const ids = countingIds();
   const copiesForgotten: string[] = [];
+  const dns = new Map<string, TxtLookup>();
   const bounds: Limits = { ...defaultLimits, ...limits };
   const open = (): CommandDeps => {
     const eventLog = openEventLog({ store, keys, files, ids, clock, limits: bounds });
@@ -80,6 +85,9 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
       generator: openGenerator({ limits: bounds, clock }),
       outbound: openOutboundHttp(),
       mediaTypes: signatureMediaTypes(),
+      dns: { txt: async (name) => dns.get(name) ?? { kind: 'none' } },
+      dkimKeys: systemDkimKeys(),
+      spfMechanisms: 'mx',
       clock,
       ids,
       limits: bounds,
@@ -107,6 +115,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
     keys,
     files,
     copiesForgotten,
+    dns,
     commands: commandsOfTest(deps),
     elsewhere: open,
     events: async (stream) => (await deps.eventLog.load(stream)).map(({ event }) => event),

@@ -118,7 +118,7 @@ export const relayAndTimers = (deps: Processing): Worker => {
 export const timersAndTheirWork = (deps: Processing): Worker => workersOf(deps, makeProcessors(deps), ['relay', DELIVER_EMAIL]);
 
 /** The projections that keep timers. */
-const WITH_TIMERS = ['emails', 'credits', 'templates', 'attachmentTemplates'];
+const WITH_TIMERS = ['emails', 'credits', 'templates', 'attachmentTemplates', 'senderDomains'];
 
 export type ProcessorOptions = Readonly<{
   final?: boolean;

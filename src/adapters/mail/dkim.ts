@@ -67,6 +67,24 @@ export const openDkimSigner = ({ domain, selector, privateKey }: DkimOptions): D
   };
 };
 
+/** In: the keys that a message names, undefined where it names none. Out: what signs it; nothing where it is not signed. */
+export type SignersFor = (keys: readonly DkimOptions[] | undefined) => readonly DkimSigner[];
+
+/** `standard`: for messages that name no keys. Throws as `openDkimSigner` does. */
+export const openSigners = (standard: DkimOptions | undefined): SignersFor => {
+  const standardSigners = standard === undefined ? [] : [openDkimSigner(standard)];
+  // Held no longer than whoever names the keys holds them.
+  const prepared = new WeakMap<readonly DkimOptions[], readonly DkimSigner[]>();
+  return (keys) => {
+    if (keys === undefined) return standardSigners;
+    const known = prepared.get(keys);
+    if (known !== undefined) return known;
+    const signers = keys.map(openDkimSigner);
+    prepared.set(keys, signers);
+    return signers;
+  };
+};
+
 const keyOf = (pem: string): KeyObject => {
   let key: KeyObject;
   try {

@@ -2,7 +2,7 @@
 import type { SMTPConnectionEnvelope, SMTPConnectionSendInfo, SMTPError } from 'nodemailer/lib/smtp-connection';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { Delivered, Delivery, Dialogue, Mailer, OutgoingMessage, RecipientOutcome } from '../../domain/ports/mailer.js';
-import { openDkimSigner, type DkimOptions, type DkimSigner } from './dkim.js';
+import { openSigners, type DkimOptions, type SignersFor } from './dkim.js';
 import { FinishedMessage } from './finished-message.js';
 import { faultOfSession, faultOutcome, isMalformedReply, outcomesOfError, outcomesOfSuccess, REPLY, type SmtpFailure } from './outcomes.js';
 import { openSmtpPool, PoolClosed, type PooledConnection, type SmtpPool, type SmtpTimeouts } from './smtp-pool.js';
@@ -27,7 +27,7 @@ const messagesPerConnectionMaxDefault = 100;
 export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   const { logger } = options;
   const server = parseSmtpUrl(options.url);
-  const sign = options.dkim === undefined ? undefined : openDkimSigner(options.dkim);
+  const signersFor = openSigners(options.dkim);
   const pool = openSmtpPool({
     server,
     connectionsMax: options.connectionsMax,
@@ -52,7 +52,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
       throw dialogue.fault;
     }
     const startedAtMs = performance.now();
-    await converse({ pool, sign, logger }, pooled, dialogue, (used, recipients, leave, hostAway) => {
+    await converse({ pool, signersFor, logger }, pooled, dialogue, (used, recipients, leave, hostAway) => {
       const durationMs = Math.round(performance.now() - startedAtMs);
       const ended = end({ host, durationMs, recipients, ...(hostAway === true ? { hostAway } : {}) });
       used.settled = ended.catch(() => {});
@@ -71,7 +71,7 @@ export const openSmtpMailer = (options: SmtpMailerOptions): Mailer => {
   };
 };
 
-type Sending = Readonly<{ pool: SmtpPool; sign: DkimSigner | undefined; logger: Logger }>;
+type Sending = Readonly<{ pool: SmtpPool; signersFor: SignersFor; logger: Logger }>;
 
 /** Tells of the outcome first, then gives the connection back: what waits for it appends behind what is told. */
 type End = (
@@ -82,10 +82,12 @@ type End = (
 ) => Promise<void>;
 
 /** The bytes as they leave; undefined where they cannot be signed. */
-const signed = async ({ sign, logger }: Sending, { raw }: OutgoingMessage): Promise<Buffer | undefined> => {
-  if (sign === undefined) return raw;
+const signed = async ({ signersFor, logger }: Sending, { raw, signWith }: OutgoingMessage): Promise<Buffer | undefined> => {
   try {
-    return Buffer.concat([Buffer.from(await sign(raw), 'latin1'), raw]);
+    const signers = signersFor(signWith);
+    if (signers.length === 0) return raw;
+    const fields = await Promise.all(signers.map((sign) => sign(raw)));
+    return Buffer.concat([Buffer.from(fields.join(''), 'latin1'), raw]);
   } catch (error) {
     logger.error({ error: asError(error) }, 'a message could not be signed');
     return undefined;

@@ -1,6 +1,6 @@
 /** What an API key may do. */
 
-/** The contract's six permissions, one for deleting what was sent, one for the keys themselves, and one for adding credits. */
+/** The contract's six permissions, one for deleting what was sent, one for the keys themselves, one for adding credits, and one for sender domains. */
 export const permissions = [
   'emails:send',
   'emails:read',
@@ -11,6 +11,7 @@ export const permissions = [
   'webhooks:manage',
   'api-keys:manage',
   'credits:grant',
+  'domains:manage',
 ] as const;
 export type Permission = (typeof permissions)[number];
 

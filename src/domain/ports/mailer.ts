@@ -1,12 +1,17 @@
 /** One message in, one outcome out. */
 import type { Priority } from './bus.js';
 
+/** A private key in PEM form, and where its public key stands in the DNS. */
+export type SigningKey = Readonly<{ domain: string; selector: string; privateKey: string }>;
+
 export type OutgoingMessage = Readonly<{
   /** RFC 5321 envelope: bare addresses. */
   envelope: Readonly<{ from: string; to: readonly string[] }>;
   messageId: string;
   /** The whole message, RFC 5322, CRLF line ends; sent byte for byte (a DKIM-Signature may be put before it). */
   raw: Buffer;
+  /** One signature by each, in place of that of the settings. The same keys come as the same array, so that they are prepared once. */
+  signWith?: readonly SigningKey[];
 }>;
 
 /**

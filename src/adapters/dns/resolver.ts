@@ -1,0 +1,41 @@
+/** Looks up names by Node's own resolver, which asks the servers of the system or those that are given. */
+import { Resolver } from 'node:dns/promises';
+import type { Dns, TxtLookup } from '../../domain/ports/dns.js';
+
+/** `servers`: addresses, with a port where it is not 53; empty: those of the system. */
+export type ResolverOptions = Readonly<{ servers: readonly string[]; timeoutMs?: number; tries?: number }>;
+
+const TIMEOUT_MS = 3_000;
+const TRIES = 2;
+/** More records of one name are not looked at. */
+const TEXTS_MAX = 100;
+
+/** Answers that say that there is no such record. */
+const NOTHING: readonly string[] = ['ENODATA', 'ENOTFOUND'];
+
+export const openResolver = ({ servers, timeoutMs = TIMEOUT_MS, tries = TRIES }: ResolverOptions): Dns => {
+  // Each look-up has a resolver of its own, for one that is cut off cuts off all of its resolver.
+  const open = (): Resolver => {
+    const resolver = new Resolver({ timeout: timeoutMs, tries });
+    if (servers.length > 0) resolver.setServers(servers);
+    return resolver;
+  };
+  return {
+    txt: async (name, signal) => {
+      if (signal.aborted) return { kind: 'failed' };
+      const resolver = open();
+      const cancel = (): void => resolver.cancel();
+      signal.addEventListener('abort', cancel, { once: true });
+      try {
+        return foundOf(await resolver.resolveTxt(name));
+      } catch (fault) {
+        return { kind: fault instanceof Error && 'code' in fault && NOTHING.includes(String(fault.code)) ? 'none' : 'failed' };
+      } finally {
+        signal.removeEventListener('abort', cancel);
+      }
+    },
+  };
+};
+
+const foundOf = (records: readonly (readonly string[])[]): TxtLookup =>
+  records.length === 0 ? { kind: 'none' } : { kind: 'found', texts: records.slice(0, TEXTS_MAX).map((parts) => parts.join('')) };

@@ -1,0 +1,65 @@
+/** Sender domains as callers see them: their DNS records, and what was found of these. */
+import { Type, type Static } from '@sinclair/typebox';
+import { nullable } from '../domain/schema.js';
+import { closed, enumOf, Time } from './common.js';
+
+export const AddDomainRequestSchema = Type.Object(
+  {
+    domain: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description: 'Domain name of the addresses from which mail is sent, such as `example.com`',
+    }),
+  },
+  closed,
+);
+export type AddDomainRequest = Static<typeof AddDomainRequestSchema>;
+
+const KeySchema = Type.Object(
+  {
+    selector: Type.String(),
+    algorithm: enumOf(['rsa', 'ed25519']),
+    use: enumOf(
+      ['signing', 'next', 'retiring'],
+      '`signing`: mails are signed with it while the domain is verified; `next`: it signs once its record is seen; `retiring`: it signed before',
+    ),
+  },
+  closed,
+);
+
+const RecordSchema = Type.Object(
+  {
+    purpose: enumOf(['dkim', 'spf', 'dmarc']),
+    type: enumOf(['TXT']),
+    name: Type.String({ description: 'Where the record stands, in full' }),
+    value: Type.String({ description: 'What it says' }),
+    required: Type.Boolean({ description: 'False: advice; the domain is verified without it' }),
+    found: enumOf(
+      ['right', 'missing', 'wrong', 'unknown'],
+      'What the last look-up that was answered has found; `unknown` before there was one',
+    ),
+    key: nullable(KeySchema),
+  },
+  closed,
+);
+
+export const DomainRecordSchema = Type.Object(
+  {
+    id: Type.String(),
+    domain: Type.String(),
+    status: enumOf(
+      ['pending', 'verified', 'unverified'],
+      '`unverified`: it was verified, and its records were missing or wrong on several days',
+    ),
+    createdAt: Time,
+    verifiedAt: nullable(Time),
+    checkedAt: nullable(Time),
+    nextCheckAt: Time,
+    keysRetireAt: nullable(Type.String({ format: 'date-time', description: 'Until when the records of the keys before are needed' })),
+    records: Type.Array(RecordSchema),
+  },
+  closed,
+);
+export type DomainRecord = Static<typeof DomainRecordSchema>;
+
+export const DomainListSchema = Type.Object({ data: Type.Array(DomainRecordSchema) }, closed);

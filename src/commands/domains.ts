@@ -1,0 +1,121 @@
+/** Commands on the sender domains of a team. */
+import type { Caller } from './caller.js';
+import { handle } from './command-handler.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { lookUpDomain } from './sender-domains.js';
+import type { AddDomainRequest, DomainRecord } from '../api/domains.js';
+import { DomainError } from '../domain/errors.js';
+import { senderDomainsStream, type SenderDomainId } from '../domain/ids.js';
+import { parseDomain } from '../domain/message/address.js';
+import {
+  assertAddable,
+  assertRotatable,
+  domainOf,
+  invalidDomain,
+  isAnswered,
+  senderDomainDecider,
+  type SenderDomainCommand,
+} from '../domain/sender-domain/decider.js';
+import { dkimRecord, dmarcRecord, spfRecord } from '../domain/sender-domain/dns-records.js';
+import type { PrivateKeys, PublicKey } from '../domain/sender-domain/events.js';
+import type { SenderDomain, SenderDomainsState } from '../domain/sender-domain/state.js';
+
+const DNS_RETRY_AFTER_S = 30;
+
+/** Makes the keys of the domain. Its records are shown, and it is not verified before they are seen. */
+export const addDomain = async (deps: CommandDeps, caller: Caller, request: AddDomainRequest): Promise<DomainRecord> => {
+  const parsed = parseDomain(request.domain);
+  if (!parsed.ok) throw invalidDomain(parsed.reason);
+  if (!parsed.text.includes('.')) throw invalidDomain('it has no dot');
+  const domain = parsed.text;
+  // No keys are made for a domain that is refused.
+  assertAddable(await domainsOf(deps, caller), domain);
+  const id = deps.ids.uuid();
+  const state = await change(deps, caller, { type: 'AddDomain', at: causeOf(deps, caller).at, id, domain, ...(await newKeys(deps)) });
+  return recordOf(deps, domainOf(state, id));
+};
+
+export const listDomains = async (deps: CommandDeps, caller: Caller): Promise<Readonly<{ data: DomainRecord[] }>> => ({
+  data: ((await domainsOf(deps, caller))?.domains ?? []).map((domain) => recordOf(deps, domain)),
+});
+
+export const getDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> =>
+  recordOf(deps, domainOf(await domainsOf(deps, caller), id));
+
+/** Looks the records up now. Rejects with DNS_LOOKUP_FAILED, having changed nothing, where the keys' were not answered for. */
+export const verifyDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
+  const check = await lookUpDomain(deps, domainOf(await domainsOf(deps, caller), id), new AbortController().signal);
+  if (!isAnswered(check))
+    throw new DomainError(
+      'DNS_LOOKUP_FAILED',
+      'The servers of the DNS did not answer for the records of this domain, so nothing is known of them now and nothing was changed. Try again later.',
+      { retryAfterS: DNS_RETRY_AFTER_S },
+    );
+  const state = await change(deps, caller, { type: 'RecordChecks', at: causeOf(deps, caller).at, checks: [check] });
+  return recordOf(deps, domainOf(state, id));
+};
+
+/** Makes new keys, which sign once their records are seen. */
+export const rotateDomainKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
+  assertRotatable(domainOf(await domainsOf(deps, caller), id));
+  const state = await change(deps, caller, { type: 'RotateKeys', at: causeOf(deps, caller).at, id, ...(await newKeys(deps)) });
+  return recordOf(deps, domainOf(state, id));
+};
+
+/** Resolves when no process takes mail as that of the domain any more. */
+export const deleteDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<void> => {
+  domainOf(await domainsOf(deps, caller), id);
+  await change(deps, caller, { type: 'DeleteDomain', at: causeOf(deps, caller).at, id });
+  await deps.whenHeldEverywhere();
+};
+
+/** As it is now; private keys stay sealed. */
+const domainsOf = async (deps: CommandDeps, { teamId }: Caller): Promise<SenderDomainsState> =>
+  (await deps.senderDomains(senderDomainsStream(teamId))).state;
+
+const change = async (deps: CommandDeps, caller: Caller, command: SenderDomainCommand): Promise<SenderDomainsState> => {
+  const stream = senderDomainsStream(caller.teamId);
+  const { state } = await handle(deps.eventLog, stream, senderDomainDecider, command, causeOf(deps, caller, command.at));
+  return state;
+};
+
+/** Selectors are random, so that those of two teams with one domain differ, and so do those of two rotations. */
+const newKeys = async (deps: CommandDeps): Promise<Readonly<{ keys: PublicKey[]; privateKeys: PrivateKeys }>> => {
+  const name = `sp${deps.ids.bytes(6).toString('hex')}`;
+  const made = (await deps.dkimKeys.make()).map((pair) => ({ ...pair, selector: `${name}-${pair.algorithm}` }));
+  return {
+    keys: made.map(({ selector, algorithm, publicKey }) => ({ selector, algorithm, publicKey })),
+    privateKeys: made.map(({ selector, privateKey }) => ({ selector, privateKey })),
+  };
+};
+
+const recordOf = ({ spfMechanisms }: CommandDeps, domain: SenderDomain): DomainRecord => {
+  const { domain: name, signing, next, retiring, dkim } = domain;
+  const keyRecords = (keys: readonly PublicKey[], use: 'signing' | 'next' | 'retiring') =>
+    keys.map((key) => ({
+      purpose: 'dkim' as const,
+      type: 'TXT' as const,
+      ...dkimRecord(name, key),
+      required: true,
+      found: dkim[key.selector] ?? ('unknown' as const),
+      key: { selector: key.selector, algorithm: key.algorithm, use },
+    }));
+  const advice = { type: 'TXT' as const, required: false, key: null };
+  return {
+    id: domain.id,
+    domain: name,
+    status: domain.status,
+    createdAt: domain.createdAt,
+    verifiedAt: domain.verifiedAt,
+    checkedAt: domain.checkedAt,
+    nextCheckAt: domain.nextCheckAt,
+    keysRetireAt: retiring?.until ?? null,
+    records: [
+      ...keyRecords(signing, 'signing'),
+      ...keyRecords(next, 'next'),
+      ...keyRecords(retiring?.keys ?? [], 'retiring'),
+      { purpose: 'spf', ...advice, ...spfRecord(name, spfMechanisms), found: domain.spf },
+      { purpose: 'dmarc', ...advice, ...dmarcRecord(name), found: domain.dmarc },
+    ],
+  };
+};

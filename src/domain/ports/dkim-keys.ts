@@ -1,0 +1,10 @@
+/** Makes pairs of keys for DKIM. */
+import type { PublicKey } from '../sender-domain/events.js';
+
+/** `publicKey`: as the tag `p` of the DNS record has it. `privateKey`: PEM (PKCS #8). */
+export type KeyPair = Readonly<{ algorithm: PublicKey['algorithm']; publicKey: string; privateKey: string }>;
+
+export type DkimKeys = Readonly<{
+  /** One pair of RSA with 2,048 bits, then one of Ed25519; fresh at each call. */
+  make: () => Promise<readonly KeyPair[]>;
+}>;

@@ -1,0 +1,152 @@
+/** What the events of a team's sender domains add up to, and which of them a sender belongs to. */
+import type { Check, Found, PublicKey, SenderDomainEvent } from './events.js';
+
+/** `pending`: never verified yet. `unverified`: it was, and its records were gone on several days. */
+export type SenderDomainStatus = 'pending' | 'verified' | 'unverified';
+
+export type SenderDomain = Readonly<{
+  id: string;
+  domain: string;
+  status: SenderDomainStatus;
+  createdAt: string;
+  verifiedAt: string | null;
+  /** The last look-up, whether it was answered or not. */
+  checkedAt: string | null;
+  nextCheckAt: string;
+  /** The keys that sign while the domain is verified. */
+  signing: readonly PublicKey[];
+  /** The keys that are to sign once their records are seen; empty where there are none. */
+  next: readonly PublicKey[];
+  /** The keys that signed before; null where there are none. */
+  retiring: Readonly<{ keys: readonly PublicKey[]; until: string }> | null;
+  /** By selector. */
+  dkim: Readonly<Record<string, Found>>;
+  spf: Found;
+  dmarc: Found;
+  /** On how many days in a row the records of the signing keys were missing or wrong, and the last of these days. */
+  failing: Readonly<{ days: number; last: string }> | null;
+}>;
+
+/** Of one team, in the order in which they were added. JSON, for read models keep it. */
+export type SenderDomains = Readonly<{ domains: readonly SenderDomain[] }>;
+export type SenderDomainsState = SenderDomains | undefined;
+
+/** What the records of some keys are together: right where all are, wrong where one certainly is not. */
+export const foundOfKeys = (keys: readonly PublicKey[], dkim: Readonly<Record<string, Found>>): Found => {
+  const found = keys.map(({ selector }) => dkim[selector] ?? 'unknown');
+  if (found.every((one) => one === 'right')) return 'right';
+  if (found.includes('missing')) return 'missing';
+  return found.includes('wrong') ? 'wrong' : 'unknown';
+};
+
+export const evolveSenderDomains = (state: SenderDomainsState, event: SenderDomainEvent): SenderDomainsState => {
+  const { domains } = state ?? { domains: [] };
+  const { data } = event;
+  switch (event.type) {
+    case 'SenderDomainAdded':
+      return { domains: [...domains, addedDomain(event.data)] };
+    case 'SenderDomainsChecked':
+      return { domains: domains.map((domain) => afterCheck(domain, event.data)) };
+    case 'SenderDomainDeleted':
+      return { domains: domains.filter(({ id }) => id !== event.data.id) };
+    case 'SenderDomainVerified':
+    case 'SenderDomainUnverified':
+    case 'SenderDomainKeysAdded':
+    case 'SenderDomainKeysChanged':
+    case 'SenderDomainKeysRetired':
+      return { domains: domains.map((domain) => ('id' in data && domain.id === data.id ? afterChange(domain, event) : domain)) };
+  }
+};
+
+type Added = Extract<SenderDomainEvent, { type: 'SenderDomainAdded' }>['data'];
+
+const addedDomain = ({ at, id, domain, keys, nextCheckAt }: Added): SenderDomain => ({
+  id,
+  domain,
+  status: 'pending',
+  createdAt: at,
+  verifiedAt: null,
+  checkedAt: null,
+  nextCheckAt,
+  signing: keys,
+  next: [],
+  retiring: null,
+  dkim: {},
+  spf: 'unknown',
+  dmarc: 'unknown',
+  failing: null,
+});
+
+const afterCheck = (domain: SenderDomain, { at, checks }: Readonly<{ at: string; checks: readonly Check[] }>): SenderDomain => {
+  const check = checks.find(({ id }) => id === domain.id);
+  if (check === undefined) return domain;
+  const dkim = { ...domain.dkim };
+  // What could not be looked up is as it was.
+  for (const { selector, found } of check.dkim) if (found !== 'unknown') dkim[selector] = found;
+  const seen = Object.fromEntries(check.dkim.map(({ selector, found }) => [selector, found]));
+  return {
+    ...domain,
+    checkedAt: at,
+    nextCheckAt: check.nextCheckAt,
+    dkim,
+    spf: check.spf === 'unknown' ? domain.spf : check.spf,
+    dmarc: check.dmarc === 'unknown' ? domain.dmarc : check.dmarc,
+    failing: failingAfter(domain, foundOfKeys(domain.signing, seen), at.slice(0, 10)),
+  };
+};
+
+const failingAfter = ({ failing }: SenderDomain, found: Found, day: string): SenderDomain['failing'] => {
+  switch (found) {
+    case 'right':
+      return null;
+    case 'unknown':
+      return failing;
+    case 'missing':
+    case 'wrong':
+      return failing?.last === day ? failing : { days: (failing?.days ?? 0) + 1, last: day };
+  }
+};
+
+type Change = Exclude<SenderDomainEvent, { type: 'SenderDomainAdded' | 'SenderDomainsChecked' | 'SenderDomainDeleted' }>;
+
+const afterChange = (domain: SenderDomain, event: Change): SenderDomain => {
+  switch (event.type) {
+    case 'SenderDomainVerified':
+      return { ...domain, status: 'verified', verifiedAt: event.data.at, failing: null };
+    case 'SenderDomainUnverified':
+      return { ...domain, status: 'unverified' };
+    case 'SenderDomainKeysAdded':
+      return { ...domain, next: event.data.keys };
+    case 'SenderDomainKeysChanged':
+      return { ...domain, signing: domain.next, next: [], retiring: { keys: domain.signing, until: event.data.retireAt }, failing: null };
+    case 'SenderDomainKeysRetired':
+      return { ...domain, retiring: null, dkim: withoutKeys(domain.dkim, domain.retiring?.keys ?? []) };
+  }
+};
+
+const withoutKeys = (dkim: SenderDomain['dkim'], keys: readonly PublicKey[]): SenderDomain['dkim'] =>
+  Object.fromEntries(Object.entries(dkim).filter(([selector]) => !keys.some((key) => key.selector === selector)));
+
+/**
+ * In: the domain of a sender's address, in lower case. Out: the verified domain that it is or lies below, the longest of several;
+ * undefined where there is none.
+ */
+export const verifiedDomainOf = (state: SenderDomainsState, senderDomain: string): SenderDomain | undefined => {
+  let found: SenderDomain | undefined;
+  for (const one of state?.domains ?? []) {
+    if (one.status !== 'verified' || (found !== undefined && found.domain.length >= one.domain.length)) continue;
+    if (senderDomain === one.domain || senderDomain.endsWith(`.${one.domain}`)) found = one;
+  }
+  return found;
+};
+
+/** Whether the team may send from that domain: from any while it has none that is verified. */
+export const maySendFrom = (state: SenderDomainsState, senderDomain: string): boolean =>
+  state === undefined || verifiedDomainOf(state, senderDomain) !== undefined || !state.domains.some(({ status }) => status === 'verified');
+
+/** All keys whose records are to be set. */
+export const publishedKeys = ({ signing, next, retiring }: SenderDomain): readonly PublicKey[] => [
+  ...signing,
+  ...next,
+  ...(retiring?.keys ?? []),
+];

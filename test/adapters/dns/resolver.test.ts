@@ -1,0 +1,25 @@
+/** The resolver against a server of the DNS on loopback. */
+import t from 'tap';
+import { openResolver } from '../../../src/adapters/dns/resolver.js';
+import { openDnsServer } from '../../support/dns-server.js';
+
+void t.test('texts are put together, and what there is none of differs from what nobody answered for', async (t) => {
+  const { address, zone, asked } = await openDnsServer(t);
+  const { txt } = openResolver({ servers: [address], timeoutMs: 200, tries: 1 });
+  const { signal } = new AbortController();
+  const long = `v=DKIM1; k=rsa; p=${'A'.repeat(600)}`;
+  zone.set('long.example.com', [long]).set('two.example.com', ['one', 'two']).set('empty.example.com', []);
+  zone.set('fault.example.com', 'servfail').set('silent.example.com', 'silent');
+  t.strictSame(await txt('long.example.com', signal), { kind: 'found', texts: [long] });
+  t.strictSame(await txt('two.example.com', signal), { kind: 'found', texts: ['one', 'two'] });
+  t.strictSame(await txt('empty.example.com', signal), { kind: 'none' });
+  t.strictSame(await txt('nothing.example.com', signal), { kind: 'none' });
+  t.strictSame(await txt('fault.example.com', signal), { kind: 'failed' });
+  t.strictSame(await txt('silent.example.com', signal), { kind: 'failed' });
+  t.equal(asked.filter((name) => name === 'nothing.example.com').length, 1);
+  const stopping = new AbortController();
+  const slow = openResolver({ servers: [address], timeoutMs: 60_000, tries: 1 }).txt('silent.example.com', stopping.signal);
+  stopping.abort();
+  t.strictSame(await slow, { kind: 'failed' });
+  t.strictSame(await txt('two.example.com', stopping.signal), { kind: 'failed' });
+});

@@ -1,0 +1,29 @@
+/** A relay on loopback that takes every message and keeps it as it came. */
+import { SMTPServer } from 'smtp-server';
+import type { Test } from 'tap';
+
+export type SmtpInbox = Readonly<{
+  url: string;
+  /** The messages in the order in which they came, byte for byte (latin1). */ messages: string[];
+}>;
+
+export const openSmtpInbox = async (t: Pick<Test, 'teardown'>): Promise<SmtpInbox> => {
+  const messages: string[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData: (stream, _session, done) => {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
+      stream.on('end', () => {
+        messages.push(Buffer.concat(chunks).toString('latin1'));
+        done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  t.teardown(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  const address = server.server.address();
+  if (address === null || typeof address === 'string') throw new Error('the relay has no port');
+  return { url: `smtp://127.0.0.1:${address.port}`, messages };
+};
