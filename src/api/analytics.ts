@@ -80,6 +80,7 @@ export const EmailTotalsSchema = Type.Object(
     bounced: count('Ended as `bounced`'),
     failed: count('Ended as `failed`'),
     cancelled: count('Cancelled before they left'),
+    suppressed: count('Not sent, for every recipient is on the suppression list'),
   },
   closed,
 );
@@ -126,7 +127,10 @@ export const OverviewSchema = Type.Object(
     ...period,
     isLowerBound,
     previous: Type.Object({ ...period, isLowerBound }, { ...closed, description: 'As many days just before' }),
-    change: Type.Object({ accepted: change, sent: change, delivered: change, bounced: change, failed: change, cancelled: change }, closed),
+    change: Type.Object(
+      { accepted: change, sent: change, delivered: change, bounced: change, failed: change, cancelled: change, suppressed: change },
+      closed,
+    ),
   },
   closed,
 );
@@ -142,7 +146,7 @@ export const TimeSeriesSchema = Type.Object(
         {
           startDate: Day,
           endDate: Day,
-          ...{ accepted: some, sent: some, delivered: some, bounced: some, failed: some, cancelled: some },
+          ...{ accepted: some, sent: some, delivered: some, bounced: some, failed: some, cancelled: some, suppressed: some },
         },
         { ...closed, description: 'One interval, as far as it lies in the range' },
       ),

@@ -217,6 +217,10 @@ export const bulkExamples: Examples = {
   },
 };
 
+export const addSuppressionExamples: Examples = {
+  address: { summary: 'An address that is not to be written to', value: { email: 'gone@example.com' } },
+};
+
 export const addCreditsExamples: Examples = {
   grant: { summary: 'Credits that are given', value: { credits: 500, note: 'for a test' } },
   blocks: { summary: 'Seven blocks that were paid elsewhere', value: { blocks: 7, note: 'invoice 2030-17' } },

@@ -2,7 +2,17 @@
 import type { Cost } from './credits.js';
 import type { CommandDeps } from './deps.js';
 import { loadState } from './command-handler.js';
-import { costOf, makeEmail, unrenderedEmail, withCharged, type EmailOrder, type MadeEmail, type StoredBytes } from './email-making.js';
+import { isSuppressed } from './suppression-check.js';
+import {
+  acceptedEvents,
+  costOf,
+  makeEmail,
+  unrenderedEmail,
+  withCharged,
+  type EmailOrder,
+  type MadeEmail,
+  type StoredBytes,
+} from './email-making.js';
 import type { Given } from './given-attachments.js';
 import type { BatchContent, BatchRecipient } from '../domain/batch/events.js';
 import { releaseAtOf, type Batch } from '../domain/batch/state.js';
@@ -158,8 +168,10 @@ const eventsFor = async (
     return { made, events: [made.event, { type: 'EmailCancelled', data: { at } }] };
   }
   try {
-    const made = withoutOmitted(await makeEmail(deps, order, storedBytes), order);
-    return { made, events: [made.event] };
+    const suppressed = await suppressedOf(deps, order);
+    // What nobody is sent has no documents made for it.
+    const made = withoutOmitted(await makeEmail(deps, suppressed.length === 0 ? order : { ...order, given: [] }, storedBytes), order);
+    return { made, events: acceptedEvents(made.event, suppressed) };
   } catch (fault) {
     if (!isOfRecipient(fault)) throw fault;
     const made = unmade();
@@ -172,6 +184,15 @@ const eventsFor = async (
 const withoutOmitted = (made: MadeEmail, { charged }: EmailOrder): MadeEmail => {
   if (charged === undefined) return made;
   return { ...made, event: withCharged(made.event, { ...charged, attachments: costOf(made.event).attachments }) };
+};
+
+const NOBODY: readonly number[] = [];
+
+/** The one recipient of an email of a batch, where the team does not write to that address. */
+const suppressedOf = async (deps: CommandDeps, { teamId, recipients }: EmailOrder): Promise<readonly number[]> => {
+  const has = deps.hasSuppressions(teamId);
+  if (!(has instanceof Promise ? await has : has)) return NOBODY;
+  return (await isSuppressed(deps, teamId, assertDefined(recipients[0], 'recipient').email)) ? [0] : NOBODY;
 };
 
 /** What is wrong with what was asked for stays wrong; what others are busy with is made later. */

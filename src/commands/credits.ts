@@ -7,7 +7,12 @@ import { settleReservations } from './credits-settling.js';
 import type { Loaded } from './command-handler.js';
 import { refusalOf, usableAt, type Charged, type CreditsCommand, type Refusal, type Terms } from '../domain/credits/decider.js';
 import { creditsOf, type Cost } from '../domain/credits/state.js';
+import { emailDecider } from '../domain/email/decider.js';
+import type { EmailEvent } from '../domain/email/events.js';
+import type { EmailState } from '../domain/email/state.js';
+import { endsForFree } from '../domain/email/summary.js';
 import { DomainError } from '../domain/errors.js';
+import type { Recorded } from '../domain/events.js';
 import { creditsStream, teamStream, type StreamName, type TeamId } from '../domain/ids.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
@@ -167,7 +172,7 @@ const returningCancelled = (eventLog: EventLog, ledger: CreditsLedger): CreditsA
   const positionOf = async (teamId: TeamId, fact: string | null): Promise<number> => {
     const last = known.get(teamId);
     if (fact === null || last?.fact === fact) return last?.position ?? 0;
-    const position = await cancelledAt(eventLog, fact as StreamName);
+    const position = await freedAt(eventLog, fact as StreamName);
     known.set(teamId, { fact, position });
     return position;
   };
@@ -180,6 +185,18 @@ const returningCancelled = (eventLog: EventLog, ledger: CreditsLedger): CreditsA
   };
 };
 
-/** Where the cancellation of an email stands in this log. */
-export const cancelledAt = async (eventLog: Pick<EventLog, 'load'>, stream: StreamName): Promise<number> =>
-  (await eventLog.load(stream)).find(({ event }) => event.type === 'EmailCancelled')?.position ?? 0;
+/**
+ * By which event an email came to cost nothing, and what was charged for it: its cancellation, or that its last recipient turned out to be
+ * suppressed. undefined: it is paid for, or nothing was charged.
+ */
+export const whatIsFreed = (recorded: readonly Recorded[]): Readonly<{ position: number; charged: Charged }> | undefined => {
+  const ending = recorded.findLast(({ event }) => event.type === 'EmailCancelled' || event.type === 'RecipientsSuppressed');
+  const email = recorded.reduce<EmailState>((state, { event }) => emailDecider.evolve(state, event as EmailEvent), undefined);
+  if (ending === undefined || email?.accepted.charged === undefined) return undefined;
+  const isFree = endsForFree(email, ending.event as EmailEvent, email.retries.length > 0);
+  return isFree ? { position: ending.position, charged: email.accepted.charged } : undefined;
+};
+
+/** Where in this log an email came to cost nothing; 0 where it did not. */
+export const freedAt = async (eventLog: Pick<EventLog, 'load'>, stream: StreamName): Promise<number> =>
+  whatIsFreed(await eventLog.load(stream))?.position ?? 0;

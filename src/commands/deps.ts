@@ -7,6 +7,7 @@ import { isoMoment } from './remembered.js';
 import type { Loaded } from './command-handler.js';
 import type { Answer } from './idempotency.js';
 import { joinedCalls, type JoinedCalls } from './joined-calls.js';
+import { openHasSuppressions, type HasSuppressions } from './suppression-check.js';
 import { openStateCache } from './state-cache.js';
 import type { SendBulkResponse } from '../api/bulk.js';
 import type { SendEmailResponse } from '../api/emails.js';
@@ -78,6 +79,8 @@ export type CommandDeps = CommandPorts &
     joinBulkSends: JoinedCalls<Answer<SendBulkResponse>>;
     /** How much each team has waiting. */
     backlog: Backlog;
+    /** Whether a team has ever suppressed an address. */
+    hasSuppressions: HasSuppressions;
     /** The credits and quotas of each team. */
     credits: CreditsAccounts;
     /** What the attachments of each team take. */
@@ -100,6 +103,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     ...ports,
     eventLog: states.eventLog,
     credits: openCreditsAccounts({ eventLog: states.eventLog, team, clock: ports.clock }),
+    hasSuppressions: openHasSuppressions({ team, clock: ports.clock, freshnessMs }),
     template: states.loader(templateDecider, STATES_MAX),
     attachmentTemplate: states.loader(attachmentTemplateDecider, STATES_MAX),
     slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),

@@ -6,6 +6,7 @@ import type { Caller } from './caller.js';
 import type { CommandDeps } from './deps.js';
 import type { QuotaStatus } from './credits.js';
 import { checkOne, FIRST_RECIPIENTS, openOf } from './send-bulk.js';
+import { suppressedPlaces } from './suppression-check.js';
 import { draftAt } from './templates.js';
 import type { DryRunResponse, SendBulkRequest } from '../api/bulk.js';
 import { DomainError } from '../domain/errors.js';
@@ -47,7 +48,12 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
       requiredVariables: await requiredVariables(deps, prepared),
       missingVariables: missingVariables(failing),
     },
-    warnings: bounded([...refusals, ...leftOut(prepared), ...failing.map(({ given, fault }) => warningOf(given, fault))]),
+    warnings: bounded([
+      ...refusals,
+      ...leftOut(prepared),
+      ...failing.map(({ given, fault }) => warningOf(given, fault)),
+      ...(await suppressed(deps, caller, prepared)),
+    ]),
   };
 };
 
@@ -106,6 +112,18 @@ const leftOut = ({ invalid, duplicates }: PreparedBulk): readonly string[] => {
   const text = ({ given }: LeftOut, why: string) => `recipients[${given}] is left out: ${why}`;
   return [...invalid.map((one) => text(one, one.reason)), ...duplicates.map((one) => text(one, `its address ${one.reason}`))];
 };
+
+/** They are accepted, and not sent; what they cost comes back. */
+const suppressed = async (deps: CommandDeps, { teamId }: Caller, { content: { recipients } }: PreparedBulk): Promise<readonly string[]> => {
+  if (!(await deps.hasSuppressions(teamId))) return [];
+  const warnings: string[] = [];
+  for (let from = 0; from < recipients.length; from += ASKED_AT_ONCE)
+    for (const place of await suppressedPlaces(deps, teamId, recipients.slice(from, from + ASKED_AT_ONCE)))
+      warnings.push(`recipients[${recipients[from + place]!.given}] is not sent to: its address is on the suppression list`);
+  return warnings;
+};
+
+const ASKED_AT_ONCE = 50;
 
 /** What the template, and each attachment, cannot do without. */
 const requiredVariables = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk): Promise<string[]> => {

@@ -10,7 +10,7 @@ import { openBudget } from '../domain/budget.js';
 import type { Charged } from '../domain/credits/decider.js';
 import type { Cost } from '../domain/credits/state.js';
 import { emailDecider } from '../domain/email/decider.js';
-import type { EmailAccepted, EmailContent } from '../domain/email/events.js';
+import type { EmailAccepted, EmailContent, EmailEvent } from '../domain/email/events.js';
 import type { RecipientRole } from '../domain/email/status.js';
 import { DomainError } from '../domain/errors.js';
 import type { EmailId, TeamId, TemplateId } from '../domain/ids.js';
@@ -221,4 +221,11 @@ export const withCharged = (event: EmailAccepted, charged: Charged): EmailAccept
     case 'EmailScheduled':
       return { ...event, data: { ...event.data, charged } };
   }
+};
+
+/** The events with which an email begins to whose recipients at those places the team does not write. */
+export const acceptedEvents = (event: EmailAccepted, suppressed: readonly number[]): readonly EmailEvent[] => {
+  if (suppressed.length === 0) return [event];
+  const state = emailDecider.evolve(emailDecider.initialState, event);
+  return [event, ...emailDecider.decide({ type: 'SuppressRecipients', at: event.data.at, recipients: suppressed }, state)];
 };

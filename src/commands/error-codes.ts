@@ -75,6 +75,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'SENDER_NOT_ALLOWED',
     'SUBJECT_EMPTY',
     'BODY_EMPTY',
+    'NOT_DURING_UPDATE',
     'IDEMPOTENCY_KEY_REUSED',
     ...findVersion,
     ...renderEmail,
@@ -147,6 +148,11 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   verifyDomain: ['DOMAIN_NOT_FOUND', 'DNS_LOOKUP_FAILED', ...write],
   rotateDomainKeys: ['DOMAIN_NOT_FOUND', 'DKIM_ROTATION_UNDER_WAY', ...write],
   deleteDomain: ['DOMAIN_NOT_FOUND', ...write],
+  addSuppression: ['ERR_EMAIL_001', 'NOT_DURING_UPDATE', ...write],
+  removeSuppression: ['SUPPRESSION_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
+  checkSuppression: ['ERR_EMAIL_001'],
+  readSuppressions: [],
+  importSuppressions: ['VALIDATION_ERROR', 'NOT_DURING_UPDATE', ...write],
 };
 
 /** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */

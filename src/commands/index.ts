@@ -23,6 +23,8 @@ import { retryEmails } from './retry-emails.js';
 import { dryRunBulk } from './dry-run-bulk.js';
 import { sendBulk } from './send-bulk.js';
 import { sendEmail } from './send-email.js';
+import { addSuppression, checkSuppression, readSuppressions, removeSuppression } from './suppressions.js';
+import { importSuppressions } from './suppression-import.js';
 import { getBatch } from './batches.js';
 import { batchResults } from './batch-results.js';
 import { recipientsOfFile } from './recipients-of-file.js';
@@ -94,6 +96,11 @@ const commands = {
   verifyDomain,
   rotateDomainKeys,
   deleteDomain,
+  addSuppression,
+  removeSuppression,
+  checkSuppression,
+  readSuppressions,
+  importSuppressions,
 } as const;
 
 type Bound<Command> = Command extends (deps: CommandDeps, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;

@@ -7,9 +7,19 @@ import { causeOf, type CommandDeps } from './deps.js';
 import { readAttachments } from './given-attachments.js';
 import { findTemplate } from './templates.js';
 import { sendResponse } from './email-answers.js';
+import { suppressedPlaces } from './suppression-check.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from './reserving.js';
 import { assertMaySend } from './sender-domains.js';
-import { costOf, makeEmail, withCharged, type EmailOrder, type MadeEmail, type PinnedTemplate, type StoredBytes } from './email-making.js';
+import {
+  acceptedEvents,
+  costOf,
+  makeEmail,
+  withCharged,
+  type EmailOrder,
+  type MadeEmail,
+  type PinnedTemplate,
+  type StoredBytes,
+} from './email-making.js';
 import type { SendEmailRequest, SendEmailResponse } from '../api/emails.js';
 import { AppendUnknown, DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { startOf } from '../event-log/event-log.js';
@@ -27,6 +37,8 @@ import type { JsonObject } from '../domain/json.js';
 import { resolveVersion, type ResolvedVersion } from '../domain/template/state.js';
 
 const ENDPOINT = 'POST /api/emails/send';
+
+const NOBODY: readonly number[] = [];
 
 type Asked = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined }>;
 
@@ -62,15 +74,16 @@ export const sendEmail = async (
 
 const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Asked, fingerprint?: string): Promise<SendEmailResponse> => {
   deps.backlog.assertRoom(caller.teamId);
-  const { event: made, keyId, claim, isMetered } = await prepare(deps, caller, id, asked, fingerprint);
+  const { event: made, keyId, claim, isMetered, suppressed } = await prepare(deps, caller, id, asked, fingerprint);
   const stream = emailStream(id);
   const cause = causeOf(deps, caller, made.data.at);
   let event = made;
   let charged: Charged | undefined;
+  const isForSomebody = suppressed.length < made.data.roles.length;
   try {
     if (isMetered) charged = await reserveFor(deps, caller, { stream, cost: costOf(made), cause });
     if (charged !== undefined) event = withCharged(made, charged);
-    const { position } = await deps.eventLog.append(stream, startOf(stream, keyId), [event], cause);
+    const { position } = await deps.eventLog.append(stream, startOf(stream, keyId), acceptedEvents(event, suppressed), cause);
     claim?.accepted(position);
   } catch (fault) {
     claim?.release();
@@ -82,7 +95,7 @@ const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Ask
     }
     throw fault;
   }
-  if (event.type === 'EmailQueued') deps.backlog.accepted(caller.teamId);
+  if (event.type === 'EmailQueued' && isForSomebody) deps.backlog.accepted(caller.teamId);
   return sendResponse(id, event);
 };
 
@@ -114,7 +127,7 @@ const prepare = async (
   id: EmailId,
   { request, storedBytes }: Asked,
   fingerprint: string | undefined,
-): Promise<MadeEmail & Readonly<{ isMetered: boolean }>> => {
+): Promise<MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>> => {
   const nowMs = deps.clock.now();
   const checked = checkRequest(request, nowMs, deps);
   const given = readAttachments(request.attachments ?? [], deps.limits);
@@ -142,9 +155,11 @@ const prepare = async (
     fingerprint,
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
   };
-  const isMetered = team.billing !== 'unmetered';
+  const suppressed = team.hasSuppressions === true ? await suppressedPlaces(deps, caller.teamId, checked.recipients) : NOBODY;
+  // One that nobody is sent costs nothing.
+  const isMetered = team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
   if (isMetered && given.length > 0) await assertAffordable(deps, caller, given);
-  return { ...(await makeEmail(deps, order, storedBytes)), isMetered };
+  return { ...(await makeEmail(deps, order, storedBytes)), isMetered, suppressed };
 };
 
 /** The revision that a call names, and the sender that it has. Rejects with ERR_TMPL_002 and the codes of its version. */

@@ -13,6 +13,7 @@ import {
   type LedgerEvent,
   type TeamEvent,
 } from './team/events.js';
+import { suppressionEventSchemas, type SuppressionEvent } from './suppression/events.js';
 import { templateEventSchemas, templateSlugEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './template/events.js';
 
 /** The events of each kind of stream; a kind is the part of a stream's name before the first hyphen. */
@@ -28,6 +29,7 @@ export type StreamKinds = {
   team: TeamEvent;
   credits: CreditsEvent;
   senderDomains: SenderDomainEvent;
+  suppression: SuppressionEvent;
   instance: InstanceEvent;
   ledger: LedgerEvent;
 };
@@ -50,6 +52,7 @@ export const eventSchemas = {
   ...teamEventSchemas,
   ...creditsEventSchemas,
   ...senderDomainEventSchemas,
+  ...suppressionEventSchemas,
   ...instanceEventSchemas,
   ...ledgerEventSchemas,
 } as const;

@@ -12,6 +12,7 @@ export type AttachmentTemplateId = Branded<'AttachmentTemplateId'>;
 export type AssetId = Branded<'AssetId'>;
 export type ApiKeyId = Branded<'ApiKeyId'>;
 export type SenderDomainId = Branded<'SenderDomainId'>;
+export type SuppressionId = Branded<'SuppressionId'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -30,6 +31,8 @@ export const parseAttachmentTemplateId = (text: string): AttachmentTemplateId | 
   parseUuid(text) as AttachmentTemplateId | undefined;
 export const parseSenderDomainId = (text: string): SenderDomainId | undefined => parseUuid(text) as SenderDomainId | undefined;
 export const parseAssetId = (text: string): AssetId | undefined => parseUuid(text) as AssetId | undefined;
+
+export const parseSuppressionId = (text: string): SuppressionId | undefined => parseUuid(text) as SuppressionId | undefined;
 
 const API_KEY_ID = /^key_[A-Za-z0-9_-]{22}$/;
 export const parseApiKeyId = (text: string): ApiKeyId | undefined => (API_KEY_ID.test(text) ? (text as ApiKeyId) : undefined);
@@ -62,6 +65,10 @@ export const emailIdOfFingerprint = (hmac: string): EmailId => customUuid(Buffer
 /** The same for a bulk send. */
 export const batchIdOfFingerprint = (hmac: string): BatchId => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as BatchId;
 
+/** In: an HMAC (hex) of team and address. Out: the id under which the team has that address suppressed or not. */
+export const suppressionIdOfFingerprint = (hmac: string): SuppressionId =>
+  customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as SuppressionId;
+
 /** The email of a bulk send for the recipient at that place: made again it has the same id. */
 export const emailIdInBatch = (batch: BatchId, index: number): EmailId => uuidV5('email of batch', batch, String(index)) as EmailId;
 
@@ -91,6 +98,7 @@ export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName
 export const creditsStream = (id: TeamId): StreamName => `credits-${id}` as StreamName;
 /** The sender domains of a team, all in one stream: what a send call asks of them is one state. */
 export const senderDomainsStream = (id: TeamId): StreamName => `senderDomains-${id}` as StreamName;
+export const suppressionStream = (id: SuppressionId): StreamName => `suppression-${id}` as StreamName;
 type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
 
 const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;

@@ -6,7 +6,7 @@
  * |---|---|
  * | 1 | events whose sealed part is bound to the id of the event; rows of keys without a tag |
  * | 2 | sealed parts bound to the stream and the id of the event; rows of keys with a tag, bound to the number of the row; `TemplateRestored`, `InstanceSeen`, `LossAccepted` |
- * | 3 | `EmailRescheduled`, `TeamBillingChanged` and the events of credits; bulk sends; `TemplateRemoved`; sender domains |
+ * | 3 | `EmailRescheduled`, `TeamBillingChanged` and the events of credits; bulk sends; `TemplateRemoved`; sender domains; suppressed addresses and what they are to emails |
  */
 export const WRITE_LEVEL_FIRST = 1;
 export const WRITE_LEVEL_NEWEST = 3;
@@ -34,3 +34,6 @@ export const CREDITS_FROM = 3;
 
 /** The level from which sender domains are kept. */
 export const SENDER_DOMAINS_FROM = 3;
+
+/** The level from which addresses are suppressed, and emails say that they were not sent for that. */
+export const SUPPRESSIONS_FROM = 3;

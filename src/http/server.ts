@@ -33,6 +33,7 @@ import { queueRoutes } from './routes/queue.js';
 import { healthRoutes } from './routes/health.js';
 import { landingRoutes } from './routes/landing.js';
 import { mailboxRoutes } from './routes/mailbox.js';
+import { suppressionRoutes } from './routes/suppressions.js';
 import { templateVersionRoutes } from './routes/template-versions.js';
 import { templateRoutes } from './routes/templates.js';
 
@@ -157,6 +158,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   attachmentTemplateRoutes(app, deps);
   assetRoutes(app, deps);
   apiKeyRoutes(app, deps);
+  suppressionRoutes(app, deps);
   creditsRoutes(app, deps);
   domainRoutes(app, deps);
   analyticsRoutes(app, deps);

@@ -59,6 +59,7 @@ export type Attempts<State, Command> = Readonly<{
 
 export type AttemptContext<State, Command> = Readonly<{
   stream: StreamName;
+  /** Whose stream it is. */
   teamId: string;
   /** Before the attempt has begun. */
   state: State;

@@ -20,6 +20,7 @@ import type { AttemptContext, LogLine, Made, Processor } from './declaration.js'
 import { openDomainKeys, type DomainKeys } from './domain-keys.js';
 import { openHostBreaker, type HostBreaker } from './host-breaker.js';
 import { makeProcessor } from './processor.js';
+import { suppressionOf } from './suppressed-recipients.js';
 
 export const DELIVER_EMAIL = 'deliver-email';
 
@@ -56,6 +57,9 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       EmailFailed: null,
       EmailDelivered: null,
       EmailCancelled: null,
+      // It goes on for the others.
+      RecipientsSuppressed: ({ data }) => data.priority,
+      EmailBouncesNoted: null,
       EmailDeleted: null,
       EmailArchived: null,
     },
@@ -87,15 +91,19 @@ const PUT_BACK_MAX_MS = 30_000;
 /** The attempt is recorded once the mailer has a connection for it. */
 const deliver = async (deps: Delivering, context: AttemptContext<Email, EmailCommand>): Promise<Made<EmailCommand>> => {
   const { clock, breaker, mailer, waitForHostMs } = deps;
-  const { state: email, deliveries, signal } = context;
+  const { state: email, teamId, deliveries, signal } = context;
   const askedMs = clock.monotonic();
   let begun: Begun | undefined;
   let line: LogLine | undefined;
+  let suppressing: EmailCommand | undefined;
   const delivered = await mailer.send({
     priority: email.accepted.priority,
     signal,
     begin: async () => {
       await deps.turnFor(email.accepted.priority);
+      const suppression = suppressionOf(deps, teamId, email);
+      suppressing = suppression instanceof Promise ? await suppression : suppression;
+      if (suppressing !== undefined) return undefined;
       const [attempt, prepared] = await bothDone(context.begin(), messageOf(deps, context, email));
       if (attempt === undefined) return undefined;
       begun = begunOf(clock, attempt.state);
@@ -119,6 +127,7 @@ const deliver = async (deps: Delivering, context: AttemptContext<Email, EmailCom
   switch (delivered.kind) {
     case 'ended':
     case 'not-wanted':
+      if (suppressing !== undefined) return { kind: 'hold', command: suppressing };
       return { kind: 'done', ...(line === undefined ? {} : { line }) };
     case 'given-up':
       return { kind: 'put-back', atMs: clock.now() };

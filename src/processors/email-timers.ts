@@ -24,6 +24,8 @@ const byTimeOnly: StartedBy<'email'> = {
   EmailDelivered: null,
   EmailRetried: null,
   EmailCancelled: null,
+  RecipientsSuppressed: null,
+  EmailBouncesNoted: null,
   EmailDeleted: null,
   EmailArchived: null,
 };

@@ -1,12 +1,13 @@
 /** All processors. */
 import type { CommandDeps } from '../commands/deps.js';
-import { TEMPLATE_REMOVALS_FROM } from '../domain/write-level.js';
+import { SUPPRESSIONS_FROM, TEMPLATE_REMOVALS_FROM } from '../domain/write-level.js';
 import type { Codec } from '../event-log/codec.js';
 import type { Processor } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
 import { checkSenderDomains } from './check-sender-domains.js';
 import { deliverEmail, type DeliveryDeps } from './deliver-email.js';
 import { fanOutBatch, type FanOutDeps } from './fan-out-batch.js';
+import { noteBounces, type NoteBouncesDeps } from './note-bounces.js';
 import { settleCredits } from './settle-credits.js';
 import { removeAttachmentTemplate, removeTemplate } from './remove-templates.js';
 import { archiveEmailInTime, releaseEmail } from './email-timers.js';
@@ -15,6 +16,7 @@ export type ProcessorPorts = DeliveryDeps &
   FanOutDeps &
   Pick<ProcessorDeps, 'mayDestroy'> &
   Pick<CommandDeps, 'credits'> &
+  NoteBouncesDeps &
   Readonly<{ codec: Pick<Codec, 'level'> }>;
 
 export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
@@ -24,6 +26,8 @@ export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   fanOutBatch(deps),
   settleCredits(deps),
   checkSenderDomains(deps),
+  // Below that level no address is suppressed: the refusals wait.
+  ...(deps.codec.level < SUPPRESSIONS_FROM ? [] : [noteBounces(deps)]),
   // Below that level it cannot be written that they are removed: their timers wait.
   ...(deps.codec.level < TEMPLATE_REMOVALS_FROM ? [] : [removeTemplate(deps), removeAttachmentTemplate(deps)]),
 ];

@@ -1,11 +1,9 @@
 /**
- * Gives the credits of cancelled emails back. It follows the cancellations in the order of the log, one after the other, so that the
- * last one returned says how far it has come, on whatever engine.
+ * Gives the credits of emails back that nobody was sent: cancelled ones, and those to suppressed addresses alone. It follows what ended
+ * them in the order of the log, one after the other, so that the last one returned says how far it has come, on whatever engine.
  */
-import { cancelledAt, type CreditsAccounts } from '../commands/credits.js';
-import { loadState } from '../commands/command-handler.js';
-import { emailDecider } from '../domain/email/decider.js';
-import { costsNothingCancelled } from '../domain/email/summary.js';
+import { freedAt, whatIsFreed, type CreditsAccounts } from '../commands/credits.js';
+
 import { EventUnknown, EventUnreadable } from '../domain/errors.js';
 import type { Recorded } from '../domain/events.js';
 import { assertDefined, parseTeamId, splitStream, type StreamName } from '../domain/ids.js';
@@ -44,13 +42,13 @@ export const returnCreditsWorker = (deps: ReturnCreditsDeps): Worker => ({
 const beginning = async ({ eventLog, readModels, returnedUpTo }: ReturnCreditsDeps): Promise<number | undefined> => {
   const known = await returnedUpTo(readModels);
   if (known === undefined) return undefined;
-  return known.lastFact === null ? known.first : cancelledAt(eventLog, known.lastFact as StreamName);
+  return known.lastFact === null ? known.first : freedAt(eventLog, known.lastFact as StreamName);
 };
 
 /** Out: up to where the log has been looked at. */
 const returnAfter = async (deps: ReturnCreditsDeps, after: number, signal: AbortSignal): Promise<number> => {
   let reached = after;
-  const options = { kinds: ['email'], types: ['EmailCancelled' as const], decrypt: [], signal };
+  const options = { kinds: ['email'], types: ['EmailCancelled' as const, 'RecipientsSuppressed' as const], decrypt: [], signal };
   for await (const { events, position } of deps.eventLog.readAll(after, options)) {
     for (const cancelled of events) {
       if (signal.aborted) return reached;
@@ -62,8 +60,9 @@ const returnAfter = async (deps: ReturnCreditsDeps, after: number, signal: Abort
   return reached;
 };
 
-const returnOne = async (deps: ReturnCreditsDeps, { stream, position, metadata }: Recorded): Promise<void> => {
-  const charged = await chargedOf(deps, stream as StreamName);
+const returnOne = async (deps: ReturnCreditsDeps, recorded: Recorded): Promise<void> => {
+  const { stream, position, metadata } = recorded;
+  const charged = await chargedOf(deps, recorded);
   if (charged === undefined) return;
   const from = { teamId: metadata.teamId, correlationId: metadata.correlationId, causationId: metadata.eventId };
   const cause = causeOfWork(deps, NAME, from);
@@ -72,14 +71,13 @@ const returnOne = async (deps: ReturnCreditsDeps, { stream, position, metadata }
 };
 
 /** Where the email is damaged nobody knows what it was charged; all others go on. */
-const chargedOf = async ({ eventLog, logger }: ReturnCreditsDeps, stream: StreamName) => {
+const chargedOf = async ({ eventLog, logger }: ReturnCreditsDeps, { stream, position }: Recorded) => {
   try {
-    const { state: email } = await loadState(eventLog, stream, emailDecider);
-    if (email === undefined || !costsNothingCancelled(email, email.retries.length > 0)) return undefined;
-    return email.accepted.charged;
+    const freed = whatIsFreed(await eventLog.load(stream as StreamName));
+    return freed?.position === position ? freed.charged : undefined;
   } catch (fault) {
     if (!(fault instanceof EventUnreadable) && !(fault instanceof EventUnknown)) throw fault;
-    logger.error({ stream, err: fault }, 'the credits of a cancelled email are not returned, for its events cannot be read');
+    logger.error({ stream, err: fault }, 'the credits of an email that nobody was sent are not returned, for its events cannot be read');
     return undefined;
   }
 };

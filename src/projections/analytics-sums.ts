@@ -21,8 +21,8 @@ export const addTo = (all: MilestoneCounts & DurationSums, sums: Sums): void => 
 };
 
 export const totalsOf = (sums: Sums): Totals => {
-  const { accepted = 0, sent = 0, delivered = 0, bounced = 0, failed = 0, cancelled = 0 } = sums;
-  return { accepted, sent, delivered, opened: null, clicked: null, complained: null, bounced, failed, cancelled };
+  const { accepted = 0, sent = 0, delivered = 0, bounced = 0, failed = 0, cancelled = 0, suppressed = 0 } = sums;
+  return { accepted, sent, delivered, opened: null, clicked: null, complained: null, bounced, failed, cancelled, suppressed };
 };
 
 /** To two digits; null where there is nothing to take a part of. */

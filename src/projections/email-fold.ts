@@ -1,14 +1,7 @@
 /** What each event of an email does: to its document, to its timer, to the backlog of its team, to the counts of the day on which it was made, and to the summaries of the day on which it happened. */
 import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
 import { ACCEPTED, reachedBy, type Reached } from '../domain/email/milestones.js';
-import {
-  advanceSummary,
-  beginSummary,
-  costsNothingCancelled,
-  type Draft,
-  type EmailProgress,
-  type EmailSummary,
-} from '../domain/email/summary.js';
+import { advanceSummary, beginSummary, endsForFree, type Draft, type EmailProgress, type EmailSummary } from '../domain/email/summary.js';
 import { emailTimer, emailTimerKind, type EmailTimerKind } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
@@ -22,6 +15,7 @@ import { emailOfBatchSteps } from './batches.js';
 import type { Handler, Handlers, Step } from './projection.js';
 import { recipientStatusesOf } from './recipient-statuses.js';
 import { changeBacklog, type BacklogDocument, type Wait } from './backlogs.js';
+import { bounceSteps } from './bounced-timers.js';
 import type { TimerDocument } from './timers.js';
 import { summarySteps } from './summaries.js';
 
@@ -62,8 +56,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived';
     const freed = isErased ? usageSteps(email, recorded, -1) : [];
     if (isErased) removeErased(email, event.type);
-    const isReturned = event.type === 'EmailCancelled' && costsNothingCancelled(email.summary, email.endedBefore !== undefined);
-    const steps = countSteps(email, cell, isReturned ? -1 : 0);
+    const steps = countSteps(email, cell, endsForFree(email.summary, event, email.endedBefore !== undefined) ? -1 : 0);
     for (const step of countedSteps(email, recorded, reached)) steps.push(step);
     for (const step of freed) steps.push(step);
     if (email.batch !== undefined) for (const step of emailOfBatchSteps(email.batch, status, email.status, event.data.at)) steps.push(step);
@@ -72,6 +65,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     setSender(email, now, recorded);
     for (const step of backlogSteps(email, timer, now)) steps.push(step);
     if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) steps.push(timerStep(email, retentionMs));
+    for (const step of bounceSteps(email, recorded)) steps.push(step);
     // Neither in a list nor with anything left to do: what comes after finds no email.
     const isGone = email.team === undefined && email.summary.archivedAt !== null;
     steps.push({ collection: EMAILS, id: email.id, next: () => (isGone ? undefined : email) });
@@ -94,6 +88,8 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     EmailDelivered: progress,
     EmailRetried: progress,
     EmailCancelled: progress,
+    RecipientsSuppressed: progress,
+    EmailBouncesNoted: progress,
     EmailDeleted: progress,
     EmailArchived: progress,
   };

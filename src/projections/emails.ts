@@ -25,7 +25,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
       ...summariesSpecs,
       {
         name: EMAILS,
-        version: 6,
+        version: 7,
         fields: ['team', 'status', 'templateId', 'mixed', 'recipientStatuses', 'createdAt'],
         indexes: [
           ['team', 'createdAt'],

@@ -6,6 +6,7 @@ import { creditsProjection } from './credits.js';
 import { emailsProjection } from './emails.js';
 import { senderDomainsProjection } from './sender-domains.js';
 import type { Projection } from './projection.js';
+import { suppressionsProjection } from './suppressions.js';
 import { attachmentTemplatesProjection, templatesProjection } from './templates.js';
 import { DAY_MS } from '../domain/time.js';
 
@@ -17,4 +18,5 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   apiKeysProjection,
   creditsProjection,
   senderDomainsProjection,
+  suppressionsProjection,
 ];

@@ -18,6 +18,7 @@ import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
 import { emailsToRetry } from './emails-to-retry.js';
 import { queueStats } from './queue-stats.js';
 import { readPage, searchOf, type ListQuery, type Total } from './paging.js';
+import { SUPPRESSIONS, suppressionIdOfDocument, suppressionPages } from './suppressions.js';
 import { withRecipientStatus } from './recipient-statuses.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
 
@@ -76,6 +77,18 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   storedAttachmentBytes: storedAttachmentBytes(deps),
   queueStats: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now()),
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
+  listSuppressions: (teamId, { reason }, paging) => {
+    const where = { team: { eq: teamId }, ...(reason === undefined ? {} : { reason: { eq: reason } }) };
+    const list = {
+      collection: SUPPRESSIONS,
+      where,
+      searchTotalMax: deps.limits.listTotalMax,
+      total: () => counted(deps, SUPPRESSIONS, where),
+    };
+    return readPage(deps.readModels, list, paging, suppressionIdOfDocument);
+  },
+  suppressionPages: (teamId) => suppressionPages(deps, teamId),
+  suppressionTotal: async (teamId) => (await counted(deps, SUPPRESSIONS, { team: { eq: teamId } }, Number.MAX_SAFE_INTEGER)).total,
   usedByDay: async (teamId, first, last) =>
     (await daysBetween(deps, teamId, first, last)).map(({ day, emails, documents }) => ({ day, emails, documents })),
   ...makeAnalyticsQueries(deps),
@@ -195,8 +208,12 @@ const assetTotal = async (deps: QueryDeps, teamId: TeamId): Promise<Total> => ({
 });
 
 /** Templates and keys are few, so their rows are counted. */
-const counted = async (deps: QueryDeps, collection: string, where: Query['where']): Promise<Total> => {
-  const max = deps.limits.listTotalMax;
+const counted = async (
+  deps: QueryDeps,
+  collection: string,
+  where: Query['where'],
+  max: number = deps.limits.listTotalMax,
+): Promise<Total> => {
   const total = await deps.readModels.count(collection, { where }, max);
   return { total, isLowerBound: total >= max };
 };

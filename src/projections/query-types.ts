@@ -1,10 +1,11 @@
 /** Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here. */
 import type { BatchListing } from '../domain/batch/listing.js';
-import type { BatchId, EmailId, TeamId } from '../domain/ids.js';
+import type { BatchId, EmailId, SuppressionId, TeamId } from '../domain/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
 import type { ApiKeyListing } from '../domain/api-key/state.js';
 import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
 import type { AttachmentTemplateListing } from '../domain/attachment-template/state.js';
+import type { SuppressionReason } from '../domain/suppression/state.js';
 import type { TemplateListing } from '../domain/template/state.js';
 import type { AnalyticsQueries } from './analytics-types.js';
 import type { EmailListing } from './email-documents.js';
@@ -59,6 +60,8 @@ export type SearchFilter = Readonly<{ search?: string }>;
 /** `deleted`: those that can still be restored, instead of the living ones; a search finds living ones only. */
 export type TemplateFilter = Readonly<{ search?: string; deleted?: true }>;
 
+export type SuppressionFilter = Readonly<{ reason?: SuppressionReason }>;
+
 /** With the moment of its deletion where it is deleted. */
 export type Listed<Listing> = Listing & { deletedAt?: string };
 
@@ -85,6 +88,11 @@ export type Queries = Readonly<{
   /** How much the team has waiting now. */
   queueStats: (teamId: TeamId) => Promise<QueueStats>;
   listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyListing>>;
+  /** Newest first. */
+  listSuppressions: (teamId: TeamId, filter: SuppressionFilter, paging: Paging) => Promise<Page<SuppressionId>>;
+  /** All suppressions of a team, the oldest first, read as they are asked for; and how many there are. */
+  suppressionPages: (teamId: TeamId) => AsyncIterable<readonly SuppressionId[]>;
+  suppressionTotal: (teamId: TeamId) => Promise<number>;
   /** Of the days from the first to the last those on which emails were accepted, in order. */
   usedByDay: (teamId: TeamId, first: string, last: string) => Promise<readonly UsedOfDay[]>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */

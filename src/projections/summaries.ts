@@ -134,6 +134,8 @@ const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
   EmailBounced: 'all',
   EmailFailed: 'all',
   EmailCancelled: 'all',
+  RecipientsSuppressed: 'all',
+  EmailBouncesNoted: 'nothing',
   EmailRescheduled: 'nothing',
   EmailReleased: 'nothing',
   EmailDeferred: 'nothing',

@@ -19,7 +19,11 @@ import {
   OTHERS_KEY_ID,
   OTHERS_SENDER_DOMAIN,
   SENDER_DOMAIN,
+  OTHERS_SUPPRESSION,
   sendBody,
+  SUPPRESSION,
+  bodyOf,
+  queryOf,
 } from './fakes.js';
 
 const idsOf = (path: string, mine: boolean): string => {
@@ -27,6 +31,7 @@ const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/assets')) return mine ? ASSET : OTHERS_ASSET;
   if (path.startsWith('/api/api-keys')) return mine ? KEY_ID : OTHERS_KEY_ID;
   if (path.startsWith('/api/domains')) return mine ? SENDER_DOMAIN : OTHERS_SENDER_DOMAIN;
+  if (path.startsWith('/api/suppressions')) return mine ? SUPPRESSION : OTHERS_SUPPRESSION;
   return 'welcome';
 };
 
@@ -35,9 +40,8 @@ const requestTo = (route: RegisteredRoute, token?: string, mine = true): InjectO
   const [example] = Object.values(route.examples ?? {});
   return {
     method: route.method as 'GET',
-    url: route.path.replace(':batchId', mine ? BATCH : EMAIL).replace(':id', idsOf(route.path, mine)),
-    headers: { ...(token === undefined ? {} : bearer(token)), ...(route.takesBody ? { 'content-type': 'application/json' } : {}) },
-    ...(route.takesBody ? { payload: JSON.stringify(example?.value) } : {}),
+    url: route.path.replace(':batchId', mine ? BATCH : EMAIL).replace(':id', idsOf(route.path, mine)) + queryOf(route.path),
+    ...bodyOf(route, example?.value, token === undefined ? {} : bearer(token)),
   };
 };
 

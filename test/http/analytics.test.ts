@@ -52,7 +52,7 @@ void t.test('by template or by tag, and not by both', async (t) => {
 
 void t.test('a time series has the counts and the interval that are asked for, and a bounded number of points', async (t) => {
   const { ask, asked, refused } = await served(t);
-  const all = ['accepted', 'sent', 'delivered', 'bounced', 'failed', 'cancelled'];
+  const all = ['accepted', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'suppressed'];
   t.same((await asked('analytics/timeseries'))[1], { range: DEFAULT, interval: 'day', metrics: all });
   t.match((await asked('analytics/timeseries?metrics=sent,accepted,sent&interval=month&startDate=2025-01-01'))[1], {
     interval: 'month',

@@ -11,7 +11,15 @@ import { permissions as allPermissions } from '../../src/domain/api-key/permissi
 import type { EmailListItem, EmailRecord } from '../../src/api/emails.js';
 import type { PageMeta } from '../../src/api/common.js';
 import { DomainError } from '../../src/domain/errors.js';
-import { assertDefined, parseApiKeyId, parseAssetId, parseBatchId, parseEmailId, parseTeamId } from '../../src/domain/ids.js';
+import {
+  assertDefined,
+  parseApiKeyId,
+  parseSuppressionId,
+  parseAssetId,
+  parseBatchId,
+  parseEmailId,
+  parseTeamId,
+} from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
@@ -42,6 +50,9 @@ export const TEMPLATE_ID = '55555555-5555-4555-8555-555555555555';
 export const ASSET = assertDefined(parseAssetId('77777777-7777-4777-8777-777777777777'), 'asset');
 export const OTHERS_ASSET = assertDefined(parseAssetId('88888888-8888-4888-8888-888888888888'), 'asset');
 export const KEY_ID = assertDefined(parseApiKeyId('key_AAAAAAAAAAAAAAAAAAAAAA'), 'key');
+export const SUPPRESSION = assertDefined(parseSuppressionId('5c0ffee0-0000-8000-8000-00000000000a'), 'suppression id');
+export const OTHERS_SUPPRESSION = '5c0ffee0-0000-8000-8000-00000000000b';
+const suppression = { id: SUPPRESSION, email: 'gone@example.com', reason: 'manual' as const, emailId: null, createdAt: NOW };
 export const OTHERS_KEY_ID = assertDefined(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
 
 const key = (keyId: string, permissions: readonly Permission[], rateLimit: number | null, teamId = TEAM): Authenticated => ({
@@ -340,7 +351,14 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
   };
   const owned = async <T>(
     known: boolean,
-    code: 'EMAIL_NOT_FOUND' | 'BATCH_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'API_KEY_UNKNOWN' | 'ASSET_NOT_FOUND' | 'DOMAIN_NOT_FOUND',
+    code:
+      | 'EMAIL_NOT_FOUND'
+      | 'BATCH_NOT_FOUND'
+      | 'TEMPLATE_NOT_FOUND'
+      | 'API_KEY_UNKNOWN'
+      | 'ASSET_NOT_FOUND'
+      | 'DOMAIN_NOT_FOUND'
+      | 'SUPPRESSION_NOT_FOUND',
     answer: () => Promise<T>,
   ): Promise<T> => {
     if (!known) throw new DomainError(code, 'unknown');
@@ -414,6 +432,21 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
           replayed: idempotency?.key === 'seen',
         }),
       ),
+    addSuppression: (caller, request) => did('addSuppression', [caller, request], suppression),
+    removeSuppression: (caller, id) =>
+      owned(caller.teamId === TEAM && id === SUPPRESSION, 'SUPPRESSION_NOT_FOUND', () =>
+        did('removeSuppression', [caller, id], { id, deleted: true as const }),
+      ),
+    checkSuppression: (caller, email) => did('checkSuppression', [caller, email], { email, suppressed: true, suppression }),
+    readSuppressions: (caller, ids) => did('readSuppressions', [caller, ids], ids.length === 0 ? [] : [suppression]),
+    importSuppressions: (caller, file) =>
+      did('importSuppressions', [caller, file.bytes.toString()], {
+        rows: 2,
+        added: 1,
+        existing: 0,
+        invalid: 1,
+        errors: [{ line: 3, message: 'the address has no @' }],
+      }),
     retryEmails: (caller, found) => did('retryEmails', [caller, found], { retried: found.ids.length, held: found.held.length }),
     rescheduleEmail: (caller, id, request) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
@@ -580,6 +613,15 @@ const fakeQueries = (calls: Call[]): Queries => ({
     calls.push(['queueStats', teamId]);
     return { asOf: NOW, ...queueNumbers, priorities: { high: queueNumbers, normal: queueNumbers, low: queueNumbers } };
   },
+  listSuppressions: async (teamId, filter, paging) => {
+    calls.push(['listSuppressions', teamId, filter, paging]);
+    return { data: [SUPPRESSION], meta: { ...meta, page: paging.page, limit: paging.limit } };
+  },
+  suppressionPages: async function* (teamId) {
+    calls.push(['suppressionPages', teamId]);
+    yield [SUPPRESSION];
+  },
+  suppressionTotal: async () => 1,
   usedByDay: async (teamId, first, last) => {
     calls.push(['usedByDay', teamId, first, last]);
     return [{ day: first, emails: 3, documents: 1 }];
@@ -766,3 +808,18 @@ export const bearer = (token: string): Readonly<{ authorization: string }> => ({
 
 /** A send body that the schema takes. */
 export const sendBody = { templateId: 'order-confirmation', to: [{ email: 'jane@example.com' }], variables: {} };
+
+/** The query that a route cannot do without. */
+export const queryOf = (path: string): string => (path.endsWith('/check') ? '?email=ann%40example.org' : '');
+
+/** The headers and the payload of a request to a route: the body that is given, or a form with a file where it takes nothing else. */
+export const bodyOf = (
+  { takesBody, uploads }: Readonly<{ takesBody: boolean; uploads: unknown }>,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Readonly<{ headers: Record<string, string>; payload?: string }> => {
+  if (takesBody) return { headers: { ...headers, 'content-type': 'application/json' }, payload: JSON.stringify(body) };
+  if (uploads === false) return { headers };
+  const payload = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail\r\nann@example.org\r\n--x--\r\n';
+  return { headers: { ...headers, 'content-type': 'multipart/form-data; boundary=x' }, payload };
+};

@@ -7,7 +7,7 @@ import { statusOf } from '../../src/http/errors.js';
 import { openApiDocument, routesOf } from '../../src/http/server.js';
 import { sampleTemplates } from '../../src/samples/index.js';
 import { sendExamples } from '../../src/api/examples.js';
-import { ASSET, SENDER_DOMAIN, BATCH, bearer, EMAIL, fakeMailbox, fakeServer, KEY_ID } from './fakes.js';
+import { ASSET, BATCH, EMAIL, KEY_ID, SENDER_DOMAIN, SUPPRESSION, bearer, bodyOf, fakeMailbox, fakeServer, queryOf } from './fakes.js';
 
 const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
@@ -100,7 +100,7 @@ void t.test('the document', async (t) => {
           .map((parameter) => `{${String(parameter['name'])}}`),
         name,
       );
-      t.equal(operation['requestBody'] !== undefined, route.takesBody, name);
+      t.equal(operation['requestBody'] !== undefined, route.takesBody || route.uploads !== false, name);
     }
   });
 });
@@ -132,7 +132,9 @@ const urlOf = (path: string): string =>
             ? ASSET
             : path.startsWith('/api/domains')
               ? SENDER_DOMAIN
-              : 'welcome',
+              : path.startsWith('/api/suppressions')
+                ? SUPPRESSION
+                : 'welcome',
     );
 
 void t.test('every operation names its codes, each with its status, and every code belongs to one', async (t) => {
@@ -156,9 +158,8 @@ void t.test('every operation names its codes, each with its status, and every co
     const ask = () =>
       app.inject({
         method: route.method as 'POST',
-        url: urlOf(route.path),
-        headers: { ...bearer('unlimited'), ...(route.takesBody ? { 'content-type': 'application/json' } : {}) },
-        ...(route.takesBody ? { payload: JSON.stringify(Object.values(route.examples ?? {})[0]?.value) } : {}),
+        url: urlOf(route.path) + queryOf(route.path),
+        ...bodyOf(route, Object.values(route.examples ?? {})[0]?.value, bearer('unlimited')),
       });
     for (const code of commandCodes[route.command]) {
       during.run = () => {

@@ -249,7 +249,23 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
       }
     };
     let open = 0;
+    const stand = one.story.roles.map(() => 'waiting');
     for (const { type, data } of eventsOf(one)) {
+      if ('outcomes' in data)
+        for (const { recipient, result } of data.outcomes)
+          stand[recipient] = result !== 'deferred' ? result : type === 'EmailDeferred' ? 'waiting' : 'refused';
+      if (type === 'EmailRetried') stand.forEach((each, index) => (stand[index] = each === 'refused' ? 'waiting' : each));
+      if (type === 'EmailCancelled') stand.forEach((each, index) => (stand[index] = each === 'waiting' ? 'cancelled' : each));
+      if (type === 'RecipientsSuppressed') {
+        for (const index of data.recipients) stand[index] = 'suppressed';
+        if (!stand.includes('waiting')) {
+          open = 0;
+          const isNobody = stand.every((each) => each === 'suppressed');
+          if (stand.includes('accepted')) count('sent', data.at);
+          else if (isNobody && !reached.has('failed')) count('suppressed', data.at);
+          else count(stand.includes('bounced') && !stand.includes('refused') ? 'bounced' : 'failed', data.at);
+        }
+      }
       if (type === 'EmailQueued' || type === 'EmailScheduled') {
         count('accepted', data.at);
         open = data.roles.length;
@@ -263,7 +279,12 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
       if (type === 'EmailBounced' || type === 'EmailFailed') open = 0;
       if (type === 'EmailDelivered') for (const index of data.recipients) if (got.get(index) === 'sent') got.set(index, 'delivered');
       const places = [...got.values()];
-      if ((type === 'EmailSent' || type === 'EmailDelivered') && open === 0 && places.includes('delivered') && !places.includes('sent'))
+      if (
+        (type === 'EmailSent' || type === 'EmailDelivered' || type === 'RecipientsSuppressed') &&
+        open === 0 &&
+        places.includes('delivered') &&
+        !places.includes('sent')
+      )
         count('delivered', data.at);
       const outcome = outcomes[type];
       if (outcome !== undefined) count(outcome, data.at);

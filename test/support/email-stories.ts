@@ -16,7 +16,16 @@ const kinds = fc.oneof(
   { weight: 10, arbitrary: fc.constantFrom<EmailCommand['type']>('AttemptDelivery', 'RecordOutcome') },
   {
     weight: 3,
-    arbitrary: fc.constantFrom<EmailCommand['type']>('RetryEmail', 'ReleaseEmail', 'RescheduleEmail', 'GiveUp', 'HoldEmail', 'PushEmail'),
+    arbitrary: fc.constantFrom<EmailCommand['type']>(
+      'SuppressRecipients',
+      'NoteBounces',
+      'RetryEmail',
+      'ReleaseEmail',
+      'RescheduleEmail',
+      'GiveUp',
+      'HoldEmail',
+      'PushEmail',
+    ),
   },
   {
     weight: 1,
@@ -91,6 +100,9 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
     case 'CancelEmail':
     case 'RetryEmail':
       return { type: kind, at: at(now), idempotencyKey: undefined, fingerprint: undefined };
+    case 'SuppressRecipients':
+    case 'NoteBounces':
+      return { type: kind, at: at(now), recipients: draw.flatMap((result, index) => (result === 'deferred' ? [] : [index])) };
     case 'ArchiveEmail':
       return { type: kind, at: at(now), retentionMs: RETENTION_MS };
   }

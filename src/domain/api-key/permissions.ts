@@ -1,6 +1,6 @@
 /** What an API key may do. */
 
-/** The contract's six permissions, one for deleting what was sent, one for the keys themselves, one for adding credits, and one for sender domains. */
+/** The contract's six permissions, one for deleting what was sent, one for the keys themselves, one for suppressed addresses, one for adding credits, and one for sender domains. */
 export const permissions = [
   'emails:send',
   'emails:read',
@@ -10,6 +10,7 @@ export const permissions = [
   'analytics:read',
   'webhooks:manage',
   'api-keys:manage',
+  'suppressions:manage',
   'credits:grant',
   'domains:manage',
 ] as const;

@@ -6,6 +6,7 @@ import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
 import type { ATTACHMENT_DAMAGED } from './status.js';
 import { cancel, emailNotFound, remove, reschedule, retry } from './requests.js';
+import { noteBounces, suppressRecipients } from './suppressing.js';
 import { archiveDueAt } from './timers.js';
 
 /** When to try again: the pause after the first, second, … deferred attempt; none left means the attempts are spent. */
@@ -59,6 +60,10 @@ export type EmailCommand =
   /** What is to be sent cannot be read any more, and an operator goes on without it. */
   | Readonly<{ type: 'LoseContent'; at: string; text: string }>
   | Readonly<{ type: 'RetryEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
+  /** The team does not write to these recipients, by their place in the email. */
+  | Readonly<{ type: 'SuppressRecipients'; at: string; recipients: readonly number[] }>
+  /** The suppression list knows that these were refused for good. */
+  | Readonly<{ type: 'NoteBounces'; at: string; recipients: readonly number[] }>
   /** By hand: what waits for its next attempt, or for the host, is due now. */
   | Readonly<{ type: 'PushEmail'; at: string }>
   | Readonly<{ type: 'CancelEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
@@ -93,6 +98,10 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return isOpen(email) ? giveUp({ ...command, attempt: email.attempts.length, reason: 'content-lost' }, email) : none;
     case 'RetryEmail':
       return retry(command, email);
+    case 'SuppressRecipients':
+      return isOpen(email) ? suppressRecipients(command, email) : none;
+    case 'NoteBounces':
+      return noteBounces(command, email);
     case 'PushEmail':
       return push(command, email);
     case 'RescheduleEmail':

@@ -163,6 +163,10 @@ export const emailEventSchemas = {
     }),
   },
   EmailCancelled: { data: Type.Object({ at: text, idempotencyKey: optional(text), fingerprint: optional(Fingerprint) }) },
+  /** To these recipients, by their place in `roles`, the team does not write: none of them was or will be attempted. The priority is said again. */
+  RecipientsSuppressed: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }) },
+  /** The addresses of these recipients, whose hosts have refused them for good, were given to the suppression list. */
+  EmailBouncesNoted: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
   EmailDeleted: { data: Type.Object({ at: text }) },
   EmailArchived: { data: Type.Object({ at: text }) },
 } as const;

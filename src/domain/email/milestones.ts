@@ -1,7 +1,7 @@
 /** What an email reaches in its life and statistics count: each of these once at most, on the day on which it comes to it for the first time. */
-import type { EmailProgress, EmailSummary } from './summary.js';
+import { isAllSuppressed, type EmailProgress, type EmailSummary } from './summary.js';
 
-export const emailMilestones = ['accepted', 'sent', 'delivered', 'bounced', 'failed', 'cancelled'] as const;
+export const emailMilestones = ['accepted', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'suppressed'] as const;
 export type EmailMilestone = (typeof emailMilestones)[number];
 
 /** How often an email fails or bounces that is retried in between, statistics count once: those that it had reached before a retry. */
@@ -20,6 +20,7 @@ export const ACCEPTED: Reached = { milestones: ['accepted'], durations: {} };
 const BOUNCED: Reached = { milestones: ['bounced'], durations: {} };
 const FAILED: Reached = { milestones: ['failed'], durations: {} };
 const CANCELLED: Reached = { milestones: ['cancelled'], durations: {} };
+const SUPPRESSED: Reached = { milestones: ['suppressed'], durations: {} };
 
 /** Of a clock that was set back in between: 0. */
 const passedSince = (from: string | null, to: string): number => (from === null ? 0 : Math.max(0, Date.parse(to) - Date.parse(from)));
@@ -41,10 +42,13 @@ export const reachedBy = (event: EmailProgress, before: StoodAt, now: EmailSumma
       return ended.includes('failed') ? NOTHING : FAILED;
     case 'EmailCancelled':
       return CANCELLED;
+    case 'RecipientsSuppressed':
+      return suppressedBy(at, before, now, ended);
     case 'EmailRescheduled':
     case 'EmailReleased':
     case 'EmailDeferred':
     case 'EmailRetried':
+    case 'EmailBouncesNoted':
     case 'EmailDeleted':
     case 'EmailArchived':
       return NOTHING;
@@ -63,4 +67,14 @@ const arrivedBy = (at: string, before: StoodAt, now: EmailSummary): Reached => {
     durations.deliverMs = passedSince(now.queuedAt, at);
   }
   return { milestones, durations };
+};
+
+/** An email that goes on for others has reached nothing by it. One that ends counts as suppressed only where nobody was attempted. */
+const suppressedBy = (at: string, before: StoodAt, now: EmailSummary, ended: EndedBefore): Reached => {
+  const { status, recipientStatuses } = now;
+  if (status === 'sent' || status === 'delivered') return arrivedBy(at, before, now);
+  if (status !== 'failed' && status !== 'bounced') return NOTHING;
+  if (ended.includes(status)) return NOTHING;
+  if (isAllSuppressed(recipientStatuses)) return SUPPRESSED;
+  return status === 'failed' ? FAILED : BOUNCED;
 };

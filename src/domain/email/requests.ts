@@ -104,9 +104,9 @@ export const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, ema
   ];
 };
 
-/** It goes to the recipients with status `failed` alone: those who have it do not get it twice, and a bounced address stays refused. */
+/** It goes to the recipients with status `failed` alone: those who have it do not get it twice, and a bounced or suppressed address stays so. */
 const isRetryable = ({ status, recipientStatuses }: Email): boolean =>
-  status === 'failed' || ((status === 'sent' || status === 'delivered') && recipientStatuses.includes('failed'));
+  (status === 'failed' || status === 'sent' || status === 'delivered') && recipientStatuses.includes('failed');
 
 export const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailEvent[] => {
   if (email.deletedAt !== null) throw emailNotFound();

@@ -1,7 +1,7 @@
 /** What the events of one email add up to: where it stands, what was accepted, and what was tried. */
 import { ATTACHMENT_DAMAGED } from './status.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from './events.js';
-import { advanceSummary, beginSummary, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
+import { advanceSummary, beginSummary, isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
 
 /** The last reply for a recipient. */
 export type RecipientReply = Readonly<{
@@ -51,6 +51,8 @@ export type Email = EmailSummary &
     temporaryUntil?: string;
     /** When its next attempt was due before it was pushed by hand; there until that attempt has ended. */
     pushedFrom?: string;
+    /** The recipients whose addresses were given to the suppression list; absent for none. */
+    bouncesNoted?: readonly number[];
   }>;
 
 /** undefined: no event yet. */
@@ -120,6 +122,11 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
       email.cancellation = { at, idempotencyKey, fingerprint };
       return email;
     }
+    case 'RecipientsSuppressed':
+      return suppress(email, event.data.at);
+    case 'EmailBouncesNoted':
+      email.bouncesNoted = [...(email.bouncesNoted ?? []), ...event.data.recipients];
+      return email;
     case 'EmailDelivered':
     case 'EmailDeleted':
       return email;
@@ -132,13 +139,24 @@ const reschedule = (email: Draft<Email>, { data, sealed }: Extract<EmailEvent, {
   return email;
 };
 
+/** Where it has ended by that, a dialogue of before that did not is not gone on with. */
+const suppress = (email: Draft<Email>, at: string): Email => {
+  const { status, recipientStatuses } = email;
+  if (recipientStatuses.includes('queued')) return email;
+  email.attempts = cutOff(email, at);
+  if (status === 'bounced') email.failureReason = 'bounced';
+  if (status === 'failed') email.failureReason = isAllSuppressed(recipientStatuses) ? 'suppressed' : 'refused';
+  return email;
+};
+
 const attempted = (email: Email, data: Extract<EmailEvent, { type: 'DeliveryAttempted' }>['data']): readonly AttemptState[] => {
-  const cutOff = { at: data.at, durationMs: null, outcome: 'interrupted' as const, replyCode: null, reply: null, nextAttemptAt: null };
   const { attempt, at, host, worker, deadlineAt } = data;
-  return [
-    ...email.attempts.map((earlier) => (earlier.ended === null ? { ...earlier, ended: cutOff } : earlier)),
-    { attempt, startedAt: at, host, worker, deadlineAt, ended: null },
-  ];
+  return [...cutOff(email, at), { attempt, startedAt: at, host, worker, deadlineAt, ended: null }];
+};
+
+const cutOff = ({ attempts }: Email, at: string): readonly AttemptState[] => {
+  const ended = { at, durationMs: null, outcome: 'interrupted' as const, replyCode: null, reply: null, nextAttemptAt: null };
+  return attempts.map((earlier) => (earlier.ended === null ? { ...earlier, ended } : earlier));
 };
 
 const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: 'sent' | 'deferred' | 'bounced' | 'failed'): Email => {

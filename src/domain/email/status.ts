@@ -16,7 +16,7 @@ export type EmailStatus = (typeof emailStatuses)[number];
 export const recipientRoles = ['to', 'cc', 'bcc'] as const;
 export type RecipientRole = (typeof recipientRoles)[number];
 
-export const recipientStatuses = ['queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled'] as const;
+export const recipientStatuses = ['queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'suppressed'] as const;
 export type RecipientStatus = (typeof recipientStatuses)[number];
 
 /** The rule of an outcome, and the reason of a failure, where the file of an attachment is damaged. */

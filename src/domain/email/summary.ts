@@ -103,6 +103,10 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
       endHold(summary);
       summary.recipientStatuses = replaced(summary, 'queued', 'cancelled');
       return summary;
+    case 'RecipientsSuppressed':
+      return markSuppressed(summary, event.data.recipients, at);
+    case 'EmailBouncesNoted':
+      return summary;
     case 'EmailDeleted':
       summary.deletedAt = at;
       return summary;
@@ -112,16 +116,31 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
   }
 };
 
-/** How many recipients did not get it and will not: refused, bounced, or their attempts are spent. */
+/** How many recipients did not get it and will not: refused, bounced, suppressed, or their attempts are spent. */
 export const failedRecipientsOf = ({ recipientStatuses }: Pick<EmailSummary, 'recipientStatuses'>): number =>
-  recipientStatuses.filter((status) => status === 'failed' || status === 'bounced').length;
+  recipientStatuses.filter((status) => status === 'failed' || status === 'bounced' || status === 'suppressed').length;
 
 /**
  * Whether an email that is cancelled costs nothing: nobody has it, and it has not failed before. What failed is paid for, and is not
  * returned because it was retried and called back.
  */
-export const costsNothingCancelled = ({ recipientStatuses }: Pick<EmailSummary, 'recipientStatuses'>, isRetried: boolean): boolean =>
+const costsNothingCancelled = ({ recipientStatuses }: Pick<EmailSummary, 'recipientStatuses'>, isRetried: boolean): boolean =>
   !isRetried && !recipientStatuses.some((status) => status === 'sent' || status === 'delivered');
+
+/**
+ * Whether an email costs nothing that has ended by that event: it was cancelled, or its last recipients turned out to be suppressed so that
+ * nobody was attempted. One that has failed before it was retried is paid for.
+ */
+export const endsForFree = (
+  summary: Pick<EmailSummary, 'recipientStatuses'>,
+  { type }: Pick<EmailEvent, 'type'>,
+  isRetried: boolean,
+): boolean =>
+  type === 'EmailCancelled'
+    ? costsNothingCancelled(summary, isRetried)
+    : type === 'RecipientsSuppressed' && !isRetried && isAllSuppressed(summary.recipientStatuses);
+
+export const isAllSuppressed = (statuses: readonly RecipientStatus[]): boolean => statuses.every((status) => status === 'suppressed');
 
 const replaced = (email: EmailSummary, from: RecipientStatus, to: RecipientStatus): readonly RecipientStatus[] =>
   email.recipientStatuses.map((status) => (status === from ? to : status));
@@ -152,6 +171,21 @@ const markSent = <Summary extends Draft<EmailSummary>>(summary: Summary, at: str
   summary.status = delivered ? 'delivered' : 'sent';
   // A retry that reached nobody new changes nothing of when it was delivered.
   if (delivered) summary.deliveredAt ??= at;
+  return summary;
+};
+
+/** Where nobody is left who may still get it, the email has ended: by what became of the others, and where there are none it has failed. */
+const markSuppressed = <Summary extends Draft<EmailSummary>>(summary: Summary, indexes: readonly number[], at: string): Summary => {
+  const statuses = summary.recipientStatuses.map((status, index) =>
+    status === 'queued' && indexes.includes(index) ? 'suppressed' : status,
+  );
+  summary.recipientStatuses = statuses;
+  if (statuses.includes('queued')) return summary;
+  summary.nextAttemptAt = null;
+  summary.dialogueDeadlineAt = null;
+  endHold(summary);
+  if (statuses.includes('sent') || statuses.includes('delivered')) return markSent(summary, at);
+  summary.status = statuses.includes('bounced') && !statuses.includes('failed') ? 'bounced' : 'failed';
   return summary;
 };
 

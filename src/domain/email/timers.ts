@@ -9,6 +9,9 @@ import type { EmailSummary } from './summary.js';
 export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'held', 'processing', 'archive'] as const;
 export type EmailTimerKind = (typeof emailTimerKinds)[number];
 
+/** A timer beside that: addresses of the email are to be given to the suppression list. */
+export const BOUNCED_TIMER = 'bounced';
+
 export type EmailTimer = Readonly<{ kind: EmailTimerKind; dueAt: string }>;
 
 /** Retention counts from the day an email left, should have left, or was cancelled: a schedule weeks ahead does not shorten it. */

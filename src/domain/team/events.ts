@@ -43,6 +43,8 @@ export const teamEventSchemas = {
       emailsPerMonth: nullable(Type.Integer()),
     }),
   },
+  /** The team has suppressed its first address: before this event none of its sends needs to ask. */
+  TeamSuppressionsBegan: { data: Type.Object({ at: text }) },
 } as const;
 
 export const instanceEventSchemas = {

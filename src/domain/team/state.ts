@@ -7,7 +7,15 @@ import type { InstanceEvent, TeamEvent, TeamSettings } from './events.js';
 export type Billing = 'credits' | 'plan' | 'unmetered';
 
 /** `plan`: absent where the team is on none. `emailsPerMonth`: what was agreed in place of the quota of its plan. */
-export type Team = Readonly<{ billing: Billing; plan?: PlanName; emailsPerMonth?: number; settings: TeamSettings; createdAt: string }>;
+export type Team = Readonly<{
+  billing: Billing;
+  plan?: PlanName;
+  emailsPerMonth?: number;
+  settings: TeamSettings;
+  createdAt: string;
+  /** Absent as long as the team has never suppressed an address. */
+  hasSuppressions?: true;
+}>;
 export type TeamState = Team | undefined;
 
 export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
@@ -19,15 +27,18 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
     case 'TeamBillingChanged': {
       if (team === undefined) return undefined;
       const { billing, plan, emailsPerMonth } = event.data;
-      const { settings, createdAt } = team;
+      const { settings, createdAt, hasSuppressions } = team;
       return {
         billing,
         ...(plan === null ? {} : { plan }),
         ...(emailsPerMonth === null ? {} : { emailsPerMonth }),
         settings,
         createdAt,
+        ...(hasSuppressions === undefined ? {} : { hasSuppressions }),
       };
     }
+    case 'TeamSuppressionsBegan':
+      return team && { ...team, hasSuppressions: true };
   }
 };
 

@@ -115,7 +115,7 @@ const formOf = (uploads: DescribedRoute['uploads']): JsonObject => {
 };
 
 const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject => {
-  if (!isJsonObject(body)) return {};
+  if (!isJsonObject(body)) return route.uploads === false ? {} : { requestBody: { required: true, content: formOf(route.uploads) } };
   const content = object(object(body['content'])['application/json']);
   const examples = route.examples === undefined ? {} : { examples: asJson(route.examples) };
   return {

@@ -13,6 +13,7 @@ const tags = [
   { name: 'Attachment templates', description: 'What PDF files and workbooks are made from.' },
   { name: 'Assets', description: 'The gallery: pictures and files that templates and attachments name.' },
   { name: 'Sender domains', description: 'The domains that mail is sent from, their DNS records and keys.' },
+  { name: 'Suppressions', description: 'Addresses that are not written to.' },
   { name: 'Usage and credits', description: 'What the team has used and may still send.' },
   { name: 'Analytics', description: 'What became of emails, day by day.' },
   { name: 'API keys', description: 'Who may call.' },

@@ -13,7 +13,7 @@ import { play, story } from '../../support/email-stories.js';
 /** The state table: where an email may go in one step. */
 const allowed: Readonly<Record<EmailStatus, readonly EmailStatus[]>> = {
   scheduled: ['queued', 'cancelled', 'failed'],
-  queued: ['processing', 'cancelled', 'failed', 'sent', 'delivered'],
+  queued: ['processing', 'cancelled', 'failed', 'bounced', 'sent', 'delivered'],
   processing: ['sent', 'delivered', 'queued', 'failed', 'bounced'],
   sent: ['delivered', 'queued', 'bounced', 'complained'],
   delivered: ['queued', 'bounced', 'complained'],
@@ -57,6 +57,9 @@ const assertSound = (email: Email): void => {
   const isSent = status === 'sent' || status === 'delivered';
   check(isRetried && wasSent ? some('sent', 'delivered') : wasSent === isSent, 'sentAt tells that it was sent');
   check(isRetried && wasDelivered ? some('delivered') : wasDelivered === (status === 'delivered'), 'deliveredAt: that it was delivered');
+  const isAll = each.every((one) => one === 'suppressed');
+  check(!isAll || status === 'failed', 'an email to suppressed addresses alone has failed');
+  check((email.failureReason === 'suppressed') === (status === 'failed' && isAll), 'and says so, and no other does');
   check((email.failureReason !== null) === (status === 'failed' || status === 'bounced'), 'a reason stands exactly with a failure');
   const work = emailTimer(email, RETENTION_MS);
   check((work === undefined) === (email.archivedAt !== null), 'work is left until the email is archived');
@@ -71,6 +74,8 @@ void t.test('a history holds together after each command, and moves along the st
         steps += 1;
         assertSound(after);
         if (before.status !== after.status) check(allowed[before.status].includes(after.status), `${before.status} → ${after.status}`);
+        for (const [index, one] of before.recipientStatuses.entries())
+          if (one === 'suppressed') check(after.recipientStatuses[index] === one, 'who is suppressed stays so, whatever is retried');
         if (before.archivedAt !== null && after !== before) check(after.status === before.status, 'an archived email stays as it is');
         if (before.deletedAt !== null && after !== before) check(after.archivedAt !== null, 'a deleted email is only archived');
       });

@@ -1,0 +1,69 @@
+/** Which addresses a team does not write to, asked of the log itself. A team that has never suppressed one costs a look at memory. */
+import type { CommandDeps } from './deps.js';
+import type { Loaded } from './command-handler.js';
+import {
+  suppressionIdOfFingerprint,
+  suppressionStream,
+  teamStream,
+  type StreamName,
+  type SuppressionId,
+  type TeamId,
+} from '../domain/ids.js';
+import type { MaybePromise } from '../domain/maybe-promise.js';
+import type { Clock } from '../domain/ports/clock.js';
+import type { TeamState } from '../domain/team/state.js';
+import { namesOf } from '../event-log/codec.js';
+import { boundedCache } from '../shared/bounded-cache.js';
+
+type Deps = Pick<CommandDeps, 'eventLog' | 'keys'>;
+
+/** In: an address as emails have it. Letter case does not count, also before the @. */
+export const suppressionIdOf = ({ keys }: Pick<Deps, 'keys'>, teamId: TeamId, address: string): SuppressionId =>
+  suppressionIdOfFingerprint(keys.fingerprint('suppression', JSON.stringify([teamId, address.toLowerCase()])));
+
+const suppressed = namesOf(['AddressSuppressed']);
+
+/** The last event of its stream says it, at this moment. */
+export const isSuppressed = async (deps: Deps, teamId: TeamId, address: string): Promise<boolean> => {
+  const last = await deps.eventLog.last(suppressionStream(suppressionIdOf(deps, teamId, address)));
+  return last !== undefined && suppressed.has(last.storedType);
+};
+
+/** The places of those of the addresses that are suppressed; asked side by side. */
+export const suppressedPlaces = async (
+  deps: Deps,
+  teamId: TeamId,
+  addresses: readonly Readonly<{ email: string }>[],
+): Promise<readonly number[]> => {
+  const are = await Promise.all(addresses.map(({ email }) => isSuppressed(deps, teamId, email)));
+  return are.flatMap((is, index) => (is ? [index] : []));
+};
+
+/** Whether a team has ever suppressed an address. Once it has, it has for good; that it has not holds for the freshness of states. */
+export type HasSuppressions = (teamId: TeamId) => MaybePromise<boolean>;
+
+export type HasSuppressionsPorts = Readonly<{
+  team: (stream: StreamName) => MaybePromise<Loaded<TeamState>>;
+  clock: Pick<Clock, 'monotonic'>;
+  freshnessMs: number;
+}>;
+
+const TEAMS_MAX = 10_000;
+
+/** A process that does not follow the log would read the stream of the team for each email: it looks once within the freshness. */
+export const openHasSuppressions = ({ team, clock, freshnessMs }: HasSuppressionsPorts): HasSuppressions => {
+  const read = boundedCache<TeamId, Readonly<{ has: boolean; untilMs: number }>>({ entriesMax: TEAMS_MAX });
+  const hasOf = ({ state }: Loaded<TeamState>): boolean => state?.hasSuppressions === true;
+  return (teamId) => {
+    const atMs = clock.monotonic();
+    const known = read.get(teamId);
+    if (known !== undefined && (known.has || atMs < known.untilMs)) return known.has;
+    const loaded = team(teamStream(teamId));
+    if (!(loaded instanceof Promise)) return hasOf(loaded);
+    return loaded.then((found) => {
+      const has = hasOf(found);
+      read.set(teamId, { has, untilMs: atMs + freshnessMs });
+      return has;
+    });
+  };
+};

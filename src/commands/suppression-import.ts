@@ -1,0 +1,73 @@
+/** Puts the addresses of a file on the suppression list. */
+import type { Caller } from './caller.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { fileFault } from './recipient-columns.js';
+import { readRecipientFile } from './recipient-file.js';
+import { suppressAddress } from './suppressions.js';
+import type { SuppressionsImported } from '../api/suppressions.js';
+import { parseAddress } from '../domain/message/address.js';
+import { suppressionReasons, type SuppressionReason } from '../domain/suppression/state.js';
+import { nextTurn } from '../shared/next-turn.js';
+
+export type SuppressionFile = Readonly<{
+  bytes: Buffer;
+  /** Reads one JSON line. Throws DomainError. */
+  parseLine: (bytes: Buffer) => unknown;
+  /** Default: `SUPPRESSION_ROWS_MAX`. */
+  rowsMax?: number;
+}>;
+
+/** Rows of one file. */
+export const SUPPRESSION_ROWS_MAX = 10_000;
+/** So many are appended side by side: they share commits. */
+const AT_ONCE = 64;
+/** So many lines that hold no address are named. */
+const INVALID_MAX = 100;
+
+/**
+ * What is suppressed already stays as it is, so a file that was cut off is given again. Resolves when all hold in every process. Rejects
+ * with VALIDATION_ERROR where it is no such file, having written nothing.
+ */
+export const importSuppressions = async (deps: CommandDeps, caller: Caller, file: SuppressionFile): Promise<SuppressionsImported> => {
+  const { recipients, lines } = await readRecipientFile(file.bytes, {
+    rowsMax: SUPPRESSION_ROWS_MAX,
+    ...file,
+    types: new Map(),
+    limits: deps.limits,
+  });
+  const counts = { rows: recipients.length, added: 0, existing: 0, invalid: 0 };
+  const invalid: SuppressionsImported['errors'] = [];
+  const cause = causeOf(deps, caller);
+  let hasBegun = false;
+  const suppress = async (row: unknown, line: number): Promise<void> => {
+    const { email, reason } = entryOf(row);
+    const parsed = parseAddress(withoutMark(email));
+    if (!parsed.ok) {
+      counts.invalid += 1;
+      if (invalid.length < INVALID_MAX) invalid.push({ line, message: parsed.reason });
+      return;
+    }
+    const { isNew, isFirst } = await suppressAddress(deps, { teamId: caller.teamId, email: parsed.address, reason, cause });
+    hasBegun ||= isFirst;
+    counts[isNew ? 'added' : 'existing'] += 1;
+  };
+  for (let from = 0; from < recipients.length; from += AT_ONCE) {
+    await Promise.all(recipients.slice(from, from + AT_ONCE).map((row, at) => suppress(row, lines[from + at]!)));
+    await nextTurn();
+  }
+  if (hasBegun) await deps.whenHeldEverywhere();
+  return { ...counts, errors: invalid };
+};
+
+type Entry = Readonly<{ email: string; reason: SuppressionReason }>;
+
+/** An export names the reasons, which are kept; what else stands in the column is somebody else's word for one. */
+const entryOf = (row: unknown): Entry => {
+  const { email, reason, variables } = row as Readonly<Record<'email' | 'reason' | 'variables', unknown>>;
+  if (typeof email !== 'string') throw fileFault('has a line whose `email` is no text');
+  const named = reason ?? (variables as Readonly<Record<string, unknown>> | undefined)?.['reason'];
+  return { email, reason: suppressionReasons.find((one) => one === named) ?? 'import' };
+};
+
+/** An export has an apostrophe before what a spreadsheet would take for a formula. */
+const withoutMark = (email: string): string => (/^'[=+\-@]/.test(email) ? email.slice(1) : email);

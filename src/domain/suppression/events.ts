@@ -1,0 +1,18 @@
+/** Whether a team writes to one address. The stream is named by an HMAC of both; the address itself is sealed. */
+import { Type } from '@sinclair/typebox';
+import { oneOf } from '../schema.js';
+import { text, type EventsOf } from '../stored.js';
+
+/** Frozen: what was ever written. */
+const storedReason = oneOf(['hard-bounce', 'complaint', 'unsubscribe', 'manual', 'import']);
+
+export const suppressionEventSchemas = {
+  /** From here on the team does not write to it. `emailId`: of the email that was refused or complained about, where there is one. */
+  AddressSuppressed: {
+    data: Type.Object({ at: text, reason: storedReason, emailId: Type.Optional(text) }),
+    sealed: Type.Object({ address: text }),
+  },
+  SuppressionRemoved: { data: Type.Object({ at: text }) },
+} as const;
+
+export type SuppressionEvent = EventsOf<typeof suppressionEventSchemas>;

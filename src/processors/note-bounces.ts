@@ -1,0 +1,61 @@
+/** Puts the addresses of recipients whose hosts have refused them for good on the suppression list of the team. */
+import type { CommandDeps } from '../commands/deps.js';
+import { suppressAddress } from '../commands/suppressions.js';
+import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
+import type { Email, EmailState } from '../domain/email/state.js';
+import { bouncesToNote } from '../domain/email/suppressing.js';
+import { BOUNCED_TIMER } from '../domain/email/timers.js';
+import { assertDefined, parseTeamId, splitStream } from '../domain/ids.js';
+import type { Context, Outcome, Processor } from './declaration.js';
+import { makeProcessor } from './processor.js';
+
+export type NoteBouncesDeps = Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>;
+
+/** An email to one is begun at once by its event; of one to several the timer tells. */
+export const noteBounces = (deps: NoteBouncesDeps): Processor =>
+  makeProcessor<'email', EmailState, EmailCommand>({
+    name: 'note-bounces',
+    kind: 'email',
+    decider: emailDecider,
+    startedBy: {
+      EmailBounced: () => 'low',
+      EmailQueued: null,
+      EmailScheduled: null,
+      EmailRescheduled: null,
+      EmailReleased: null,
+      DeliveryAttempted: null,
+      EmailSent: null,
+      EmailDeferred: null,
+      EmailFailed: null,
+      EmailDelivered: null,
+      EmailRetried: null,
+      EmailCancelled: null,
+      RecipientsSuppressed: null,
+      EmailBouncesNoted: null,
+      EmailDeleted: null,
+      EmailArchived: null,
+    },
+    timers: [{ kind: BOUNCED_TIMER, read: 'due' }],
+    deadlineMs: 60_000,
+    act: (context) => note(deps, context),
+  });
+
+/** An address that was taken off the list after the refusal is not put there again for it. */
+const note = async (deps: NoteBouncesDeps, { stream, state: email, cause }: Context<Email>): Promise<Outcome<EmailCommand>> => {
+  const recipients = bouncesToNote(email);
+  if (recipients.length === 0) return {};
+  const { fence: _fence, ...of } = cause;
+  const teamId = assertDefined(parseTeamId(of.teamId), 'team id');
+  const learnedAt = refusedAt(email);
+  for (const index of recipients) {
+    const address = email.content?.recipients[index]?.email;
+    if (address === undefined) continue;
+    const emailId = splitStream(stream).id;
+    await suppressAddress(deps, { teamId, email: address, reason: 'hard-bounce', cause: of, learnedAt, emailId });
+  }
+  return { command: { type: 'NoteBounces', at: cause.at, recipients } };
+};
+
+/** When a host last answered. */
+const refusedAt = ({ attempts, updatedAt }: Email): string =>
+  attempts.findLast(({ ended }) => ended !== null && ended.durationMs !== null)?.ended?.at ?? updatedAt;
