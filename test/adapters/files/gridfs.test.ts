@@ -99,7 +99,8 @@ void t.test('two clients that put, delete and sweep the same content leave it wh
       two.sweep('2026-02-01T00:00:00.000Z'),
       one.get(hash),
     ]);
-    t.equal(swept > 1, false);
+    // The first upload, and the second where it began after the first had been swept.
+    t.ok(swept <= 2, `${swept} uploads were swept`);
     for (const read of await Promise.all(reads)) t.ok(read === undefined || read.equals(bytes));
     t.ok((await two.get(hash))!.equals(bytes), 'who needs it for ever has it');
     const [, read] = await Promise.all([one.delete(hash), two.get(hash)]);
