@@ -31,7 +31,13 @@ export const addDomain = async (deps: CommandDeps, caller: Caller, request: AddD
   // No keys are made for a domain that is refused.
   assertAddable(await domainsOf(deps, caller), domain);
   const id = deps.ids.uuid();
-  const state = await change(deps, caller, { type: 'AddDomain', at: causeOf(deps, caller).at, id, domain, ...(await newKeys(deps)) });
+  const state = await change(deps, caller, {
+    type: 'AddDomain',
+    at: causeOf(deps, caller).at,
+    id,
+    domain,
+    ...(await newKeys(deps, caller)),
+  });
   return recordOf(deps, domainOf(state, id));
 };
 
@@ -58,7 +64,7 @@ export const verifyDomain = async (deps: CommandDeps, caller: Caller, id: Sender
 /** Makes new keys, which sign once their records are seen. */
 export const rotateDomainKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
   assertRotatable(domainOf(await domainsOf(deps, caller), id));
-  const state = await change(deps, caller, { type: 'RotateKeys', at: causeOf(deps, caller).at, id, ...(await newKeys(deps)) });
+  const state = await change(deps, caller, { type: 'RotateKeys', at: causeOf(deps, caller).at, id, ...(await newKeys(deps, caller)) });
   return recordOf(deps, domainOf(state, id));
 };
 
@@ -80,9 +86,9 @@ const change = async (deps: CommandDeps, caller: Caller, command: SenderDomainCo
 };
 
 /** Selectors are random, so that those of two teams with one domain differ, and so do those of two rotations. */
-const newKeys = async (deps: CommandDeps): Promise<Readonly<{ keys: PublicKey[]; privateKeys: PrivateKeys }>> => {
+const newKeys = async (deps: CommandDeps, { teamId }: Caller): Promise<Readonly<{ keys: PublicKey[]; privateKeys: PrivateKeys }>> => {
   const name = `sp${deps.ids.bytes(6).toString('hex')}`;
-  const made = (await deps.dkimKeys.make()).map((pair) => ({ ...pair, selector: `${name}-${pair.algorithm}` }));
+  const made = (await deps.dkimKeys.make(teamId)).map((pair) => ({ ...pair, selector: `${name}-${pair.algorithm}` }));
   return {
     keys: made.map(({ selector, algorithm, publicKey }) => ({ selector, algorithm, publicKey })),
     privateKeys: made.map(({ selector, privateKey }) => ({ selector, privateKey })),

@@ -1,10 +1,14 @@
 /** Makes pairs of keys for DKIM. */
+import type { TeamId } from '../ids.js';
 import type { PublicKey } from '../sender-domain/events.js';
 
 /** `publicKey`: as the tag `p` of the DNS record has it. `privateKey`: PEM (PKCS #8). */
 export type KeyPair = Readonly<{ algorithm: PublicKey['algorithm']; publicKey: string; privateKey: string }>;
 
 export type DkimKeys = Readonly<{
-  /** One pair of RSA with 2,048 bits, then one of Ed25519; fresh at each call. */
-  make: () => Promise<readonly KeyPair[]>;
+  /**
+   * One pair of RSA with 2,048 bits, then one of Ed25519; fresh at each call. A pair takes tenths of a second: one is made at once for a team,
+   * and teams take turns.
+   */
+  make: (teamId: TeamId) => Promise<readonly KeyPair[]>;
 }>;
