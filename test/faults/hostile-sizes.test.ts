@@ -12,6 +12,7 @@ import { spendHtml } from '../../src/domain/rendering/html-elements.js';
 import { caller, openWorld, schemaSaying, simple, welcome } from '../support/command-world.js';
 import { refusedWith } from '../support/given.js';
 import { environment, renderTemplate, templateOf } from '../support/rendering.js';
+import { turnsBeside } from '../support/loop-turns.js';
 
 const never = new AbortController().signal;
 
@@ -199,15 +200,7 @@ void t.test('a rich text is taken apart once for both outputs of a template, whi
   writeDocument(content, defaultLimits, language, { outputs: 'html', richTexts, checkedCodes: new Set() });
   t.same([...richTexts.values()], [nodes]);
   t.equal([...richTexts.values()][0], nodes, 'the second output has taken what the first has made');
-  let turns = 0;
-  let over = false;
-  const count = (): void => {
-    turns += 1;
-    if (!over) setImmediate(count);
-  };
-  setImmediate(count);
-  await openRenderer({ limits: defaultLimits }).checkEmail(content);
-  over = true;
+  const turns = await turnsBeside(() => openRenderer({ limits: defaultLimits }).checkEmail(content));
   t.ok(turns >= 2, `${turns} turns`);
 });
 

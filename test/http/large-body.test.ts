@@ -11,6 +11,7 @@ import checkApart from '../../src/http/json/checks-apart.js';
 import { LARGE_BODY_BYTES, readLargeBody } from '../../src/http/json/large-body.js';
 import { parseInTurns } from '../../src/http/json/parse-in-turns.js';
 import { fakeServer } from './fakes.js';
+import { turnsBeside } from '../support/loop-turns.js';
 
 const schema = Type.Object({ note: Type.Optional(Type.String()) });
 
@@ -80,15 +81,8 @@ void t.test('the canonical form is that of the value without its absent fields, 
 });
 
 void t.test('the parts of the work have turns of their own, between which others are served', async (t) => {
-  let turns = 0;
-  let over = false;
-  const count = (): void => {
-    turns += 1;
-    if (!over) setImmediate(count);
-  };
-  setImmediate(count);
-  await readLargeBody(Buffer.from('{"a":1}'), { limits: defaultLimits, bodyChecks: apart(), schema, team: 'team', isIdempotent: true });
-  over = true;
+  const options = { limits: defaultLimits, bodyChecks: apart(), schema, team: 'team', isIdempotent: true };
+  const turns = await turnsBeside(() => readLargeBody(Buffer.from('{"a":1}'), options));
   t.ok(turns >= 6, `decoding, scan, parsing, checks, canonical form: ${turns} turns`);
 });
 

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { slicesOfLoop } from '../../../src/adapters/clock/slices.js';
 import type { Priority } from '../../../src/domain/ports/bus.js';
+import { turnsBeside } from '../../support/loop-turns.js';
 
 const SLICE_MS = 4;
 
@@ -13,13 +14,6 @@ const hold = (ms: number): void => {
 
 void t.test('others have their turns between the slices', async (t) => {
   const sliceFor = slicesOfLoop(SLICE_MS);
-  let turns = 0;
-  let over = false;
-  const count = (): void => {
-    turns += 1;
-    if (!over) setImmediate(count);
-  };
-  setImmediate(count);
   const work = async (): Promise<void> => {
     await sliceFor('low');
     // Some waits that are over at once belong to the slice too.
@@ -27,22 +21,13 @@ void t.test('others have their turns between the slices', async (t) => {
     await Promise.resolve();
     hold(SLICE_MS);
   };
-  await Promise.all(Array.from({ length: 10 }, work));
-  over = true;
+  const turns = await turnsBeside(() => Promise.all(Array.from({ length: 10 }, work)));
   t.ok(turns >= 9, `${turns} turns beside 10 slices`);
 });
 
 void t.test('work that takes no time shares a slice', async (t) => {
   const sliceFor = slicesOfLoop(60_000);
-  let turns = 0;
-  let over = false;
-  const count = (): void => {
-    turns += 1;
-    if (!over) setImmediate(count);
-  };
-  setImmediate(count);
-  await Promise.all(Array.from({ length: 100 }, () => sliceFor('low')));
-  over = true;
+  const turns = await turnsBeside(() => Promise.all(Array.from({ length: 100 }, () => sliceFor('low'))));
   t.ok(turns <= 2, `${turns} turns`);
 });
 
