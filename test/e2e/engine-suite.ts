@@ -121,6 +121,31 @@ const triesAgain = async (t: Test, { sink, taken }: World, http: Started): Promi
   t.equal(sink.received.filter((mail) => `<${mail.messageId}>` === messageId).length, 2);
 };
 
+/** Who was refused for good is on the list, whichever process delivered; nothing is sent to them until they are taken off it. */
+const suppresses = async (t: Test, { sink, taken }: World, http: Started): Promise<void> => {
+  const gone = 'gone@example.net';
+  sink.setScript(({ step, address }) => (step === 'rcpt' && address === gone ? reply('550 5.1.1 no such user') : undefined));
+  const first = await http.send({ to: [{ email: gone }] });
+  await http.whenStatus(first.id, 'bounced');
+  const list = async () => (await http.call<{ data: { id: string; email: string }[] }>('GET', '/api/suppressions')).body.data;
+  await eventually('it is on the list', async () => (await list()).length === 1, WITHIN_MS);
+  const [listed] = await list();
+  t.match(listed, { email: gone, reason: 'hard-bounce', emailId: first.id });
+  sink.setScript(() => undefined);
+  const both = await http.send({ to: [{ email: gone }, { email: 'here@example.net' }] });
+  await http.whenStatus(both.id, 'sent');
+  t.match((await http.email(both.id)).recipients, [{ status: 'suppressed' }, { status: 'sent' }]);
+  const alone = await http.send({ to: [{ email: gone }] });
+  await http.whenStatus(alone.id, 'failed');
+  t.equal(taken(alone.messageId), 0);
+  const found = async () => (await http.call<{ meta: { total: number } }>('GET', '/api/emails?recipientStatus=suppressed')).body.meta.total;
+  await eventually('both are found by it', async () => (await found()) === 2, WITHIN_MS);
+  t.match(await http.call('GET', '/api/suppressions/export'), { status: 200, text: /^email,.*\r\ngone@example\.net,hard-bounce,/ });
+  t.equal((await http.call('DELETE', `/api/suppressions/${listed!.id}`)).status, 200);
+  await http.whenStatus((await http.send({ to: [{ email: gone }] })).id, 'sent');
+  await eventually('the list is empty', async () => (await list()).length === 0, WITHIN_MS);
+};
+
 const listsAndErases = async (t: Test, { command }: World, http: Started): Promise<void> => {
   const sent = await http.call<{ id: string }>(
     'POST',
@@ -252,6 +277,7 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
   const { http, delivering, all } = await startAll(world);
   await t.test('what is sent is delivered once, whoever asks again', (t) => sendsOnce(t, world, http));
   await t.test('what is refused for now is tried again', (t) => triesAgain(t, world, http));
+  await t.test('who is refused for good is written to no more', (t) => suppresses(t, world, http));
   await t.test('what is sent is found; what is deleted is erased', (t) => listsAndErases(t, world, http));
   await t.test('a metered team gets what it has room for, from several processes', (t) => chargesExactly(t, world, http));
   await t.test('a key that is revoked opens nothing any more, in no process', (t) => revokesEverywhere(t, world, http));
