@@ -3,7 +3,6 @@
  * them in the order of the log, one after the other, so that the last one returned says how far it has come, on whatever engine.
  */
 import { freedAt, whatIsFreed, type CreditsAccounts } from '../commands/credits.js';
-
 import { EventUnknown, EventUnreadable } from '../domain/errors.js';
 import type { Recorded } from '../domain/events.js';
 import { assertDefined, parseTeamId, splitStream, type StreamName } from '../domain/ids.js';
