@@ -11,6 +11,7 @@ import { nearest } from './shared/edit-distance.js';
 import { readDnsServers, readRelayHeaders, readSpf } from './mail-settings.js';
 import { roles, type Role } from './roles.js';
 import { readTraces, type TraceSettings } from './trace-settings.js';
+import { insecureHosts } from './webhook-settings.js';
 import { assertMailboxSeen, assertTogether, readUrls, type Urls } from './urls.js';
 
 export { ConfigError } from './config-error.js';
@@ -40,9 +41,9 @@ export type Config = Readonly<{
   spfMechanisms: string;
   /** Names of headers, and beginnings with `*`, by which callers may instruct the relay, in lower case. */
   allowedRelayHeaders: readonly string[];
+  webhookInsecureHosts: readonly string[];
   /** The level of what is written into the log and the keys, by domain/write-level.ts. */
   writeEvents: number;
-  /** More fonts for documents. */
   fontsDir: string | undefined;
   tls: Readonly<{ cert: string; key: string }> | undefined;
   requireHttps: boolean;
@@ -102,6 +103,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     dnsServers: readDnsServers(text('SEALPOST_DNS_SERVERS')),
     spfMechanisms: readSpf(withDefault('SEALPOST_SPF_MECHANISMS')),
     allowedRelayHeaders: readRelayHeaders(text('SEALPOST_ALLOWED_RELAY_HEADERS')),
+    webhookInsecureHosts: insecureHosts(text, isLoopback(host) ? undefined : host),
     writeEvents: integer('SEALPOST_WRITE_EVENTS', withDefault('SEALPOST_WRITE_EVENTS'), WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST),
     fontsDir: readFontsDir(text('SEALPOST_FONTS_DIR')),
     tls,

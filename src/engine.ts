@@ -5,7 +5,7 @@ import { openResolver } from './adapters/dns/resolver.js';
 import { openLogger } from './adapters/logger/pino.js';
 import { systemDkimKeys } from './adapters/mail/dkim-keys.js';
 import { signatureMediaTypes } from './adapters/media-types/signatures.js';
-import { outboundHttpWhenNeeded } from './adapters/outbound-http/when-needed.js';
+import { outboundHttpWhenNeeded, outboundPostWhenNeeded } from './adapters/outbound-http/when-needed.js';
 import { openRenderer } from './adapters/render/email/renderer.js';
 import { openGenerator } from './adapters/render/workers/generator.js';
 import { makeCommandDeps, type CommandDeps } from './commands/deps.js';
@@ -76,6 +76,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const renderer = wrapRenderer(openRenderer({ limits }));
   const generator = wrapGenerator(openDocuments(config, { clock, logger }));
   const outbound = outboundHttpWhenNeeded();
+  const webhooks = { outbound: outboundPostWhenNeeded(config.webhookInsecureHosts), insecureHosts: config.webhookInsecureHosts };
   const logFaults = openLogFaults();
   const eventLog = openEventLog({
     store,
@@ -100,6 +101,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       generator,
       clock,
       outbound,
+      webhooks,
       mediaTypes: signatureMediaTypes(),
       dns: openResolver({ servers: config.dnsServers }),
       dkimKeys: systemDkimKeys(),
@@ -115,10 +117,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
     logFaults,
     codec,
     close: async () => {
-      await generator.close();
-      await outbound.close();
-      await renderer.close();
-      await stores.close();
+      for (const port of [generator, outbound, webhooks.outbound, renderer, stores]) await port.close();
     },
   };
 };

@@ -185,6 +185,12 @@ const named = {
     'mx',
     'What of SPF lets the relay send, as the records of sender domains are to say; several are separated by spaces.',
   ),
+  SEALPOST_WEBHOOK_INSECURE_HOSTS: setting(
+    'Delivery',
+    undefined,
+    'Hosts of webhooks, separated by commas, that may be posted to over http and on loopback: for development, refused beyond loopback. Default: none.',
+    'localhost,127.0.0.1',
+  ),
   SEALPOST_DKIM_DOMAIN: setting('Delivery', undefined, 'Domain of the DKIM signature; set with selector and key.', 'example.com'),
   SEALPOST_DKIM_SELECTOR: setting('Delivery', undefined, 'Selector of the DKIM key.', 'mail'),
   SEALPOST_DKIM_PRIVATE_KEY: setting('Delivery', undefined, 'PEM private key for DKIM (RSA or Ed25519), line breaks as \\n.'),

@@ -22,6 +22,9 @@ import { sweepWorker } from './processors/sweep.js';
 import { storedAttachmentBytes } from './projections/attachment-usage.js';
 import { readBatchEnds } from './projections/batches.js';
 import { feederOf, type Runners } from './projecting.js';
+import { dueFailures, livingWebhooks, WEBHOOKS } from './projections/webhooks.js';
+import { deliverWebhooksWorker } from './processors/deliver-webhooks.js';
+import { routeWebhooksWorker } from './processors/route-webhooks.js';
 import { returnedUpTo } from './projections/credits.js';
 import type { Surroundings } from './surroundings.js';
 
@@ -52,6 +55,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     storedBytes: storedAttachmentBytes(parts),
   });
   const overflow = openOverflow();
+  const { living, due } = webhookReading(parts);
   return {
     processors: config.roles.includes('process') ? processors : [],
     projecting: config.roles.includes('project') ? [...runners.values()].map(({ worker }) => worker) : [],
@@ -64,11 +68,27 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           sealLedgerWorker({ ...parts, awayMs }),
           eraseWorker(parts),
           returnCreditsWorker({ ...parts, returnedUpTo }),
+          routeWebhooksWorker({ ...parts, livingUpTo: living }),
+          deliverWebhooksWorker({ ...parts, livingUpTo: living, due }),
           noteLogWorker(parts),
           sweepWorker({ ...parts, ...deps, mailbox: parts.mailbox?.mailbox }),
         ]
       : [],
   };
+};
+
+/** What the workers of webhooks read of the read models, as they are when these have come as far as is asked. */
+const webhookReading = ({ runners, limits, readModels }: WorkerParts) => {
+  const upTo = (position: number, signal: AbortSignal): Promise<void> => feederOf(runners, limits, WEBHOOKS).caughtUp(position, signal);
+  const living: Parameters<typeof routeWebhooksWorker>[0]['livingUpTo'] = async (position, signal) => {
+    await upTo(position, signal);
+    return livingWebhooks(readModels);
+  };
+  const due: Parameters<typeof deliverWebhooksWorker>[0]['due'] = async (id, position, limit, signal) => {
+    await upTo(position, signal);
+    return (await dueFailures(readModels, id, limit)).map(({ sent, attempt, dueAt }) => ({ sent, attempt, dueAt }));
+  };
+  return { living, due };
 };
 
 const composedOf = ({ metrics: { composed } }: Surroundings) => (composed === undefined ? {} : { composed });

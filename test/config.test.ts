@@ -27,6 +27,7 @@ await t.test('the defaults', async (t) => {
     dataDir: data,
     roles: ['http', 'process', 'project'],
     logLevel: 'info',
+    webhookInsecureHosts: [],
     masterKey: undefined,
     masterKeyFile: join(data, 'master.key'),
     urls: {

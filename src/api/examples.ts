@@ -227,3 +227,19 @@ export const addCreditsExamples: Examples = {
 };
 
 export const addDomainExamples: Examples = { domain: { summary: 'A domain', value: { domain: 'example.com' } } };
+export const createWebhookExamples: Examples = {
+  deliveries: {
+    summary: 'What becomes of each mail',
+    value: { url: 'https://shop.example.com/hooks/mail', events: ['email.delivered', 'email.bounced', 'email.complained'] },
+  },
+};
+
+export const updateWebhookExamples: Examples = {
+  pause: { summary: 'Nothing is sent until it is enabled again', value: { enabled: false } },
+};
+
+export const rotateSecretExamples: Examples = { day: { summary: 'Both secrets sign for a day', value: { overlapHours: 24 } } };
+
+export const replayWebhookExamples: Examples = {
+  bounces: { summary: 'The bounces since a moment', value: { since: '2030-01-31T09:00:00Z', events: ['email.bounced'] } },
+};

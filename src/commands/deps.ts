@@ -32,6 +32,7 @@ import type { OutboundHttp } from '../domain/ports/outbound-http.js';
 import type { Renderer } from '../domain/ports/renderer.js';
 import { senderDomainDecider } from '../domain/sender-domain/decider.js';
 import type { SenderDomainsState } from '../domain/sender-domain/state.js';
+import type { WebhookPorts } from './webhook-attempt.js';
 import { evolveTeam, type TeamState } from '../domain/team/state.js';
 import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
 import { templateDecider, type TemplateState } from '../domain/template/state.js';
@@ -44,6 +45,7 @@ export type CommandPorts = Readonly<{
   renderer: Renderer;
   generator: Generator;
   outbound: OutboundHttp;
+  webhooks: WebhookPorts;
   mediaTypes: MediaTypes;
   dns: Dns;
   dkimKeys: DkimKeys;

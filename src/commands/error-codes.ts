@@ -153,6 +153,15 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   checkSuppression: ['ERR_EMAIL_001'],
   readSuppressions: [],
   importSuppressions: ['VALIDATION_ERROR', 'NOT_DURING_UPDATE', ...write],
+  createWebhook: ['VALIDATION_ERROR', 'WEBHOOK_LIMIT_REACHED', 'NOT_DURING_UPDATE', ...write],
+  getWebhook: ['WEBHOOK_NOT_FOUND'],
+  updateWebhook: ['WEBHOOK_NOT_FOUND', 'VALIDATION_ERROR', ...write],
+  deleteWebhook: ['WEBHOOK_NOT_FOUND', ...write],
+  rotateWebhookSecret: ['WEBHOOK_NOT_FOUND', ...write],
+  testWebhook: ['WEBHOOK_NOT_FOUND'],
+  webhookEvents: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_EVENT_NOT_FOUND'],
+  replayWebhook: ['WEBHOOK_NOT_FOUND', 'VALIDATION_ERROR', 'WEBHOOK_DISABLED', 'WEBHOOK_REPLAY_UNDER_WAY', ...write],
+  retryWebhookDelivery: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_DELIVERY_NOT_FOUND', 'WEBHOOK_DELIVERY_NOT_FAILED', 'WEBHOOK_DISABLED', ...write],
 };
 
 /** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */

@@ -41,6 +41,8 @@ import {
   templateVersions,
   updateTemplate,
 } from './templates.js';
+import { replayWebhook, retryWebhookDelivery, webhookEvents } from './webhook-outcomes.js';
+import { createWebhook, deleteWebhook, getWebhook, rotateWebhookSecret, testWebhook, updateWebhook } from './webhooks.js';
 import { previewTemplate } from './template-preview.js';
 
 const commands = {
@@ -101,6 +103,15 @@ const commands = {
   checkSuppression,
   readSuppressions,
   importSuppressions,
+  createWebhook,
+  getWebhook,
+  updateWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  webhookEvents,
+  replayWebhook,
+  retryWebhookDelivery,
 } as const;
 
 type Bound<Command> = Command extends (deps: CommandDeps, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;

@@ -14,6 +14,16 @@ import {
   type TeamEvent,
 } from './team/events.js';
 import { suppressionEventSchemas, type SuppressionEvent } from './suppression/events.js';
+import {
+  webhookEventSchemas,
+  webhookOutcomeEventSchemas,
+  webhookRouteEventSchemas,
+  webhookRouterEventSchemas,
+  type WebhookEvent,
+  type WebhookOutcomeEvent,
+  type WebhookRouteEvent,
+  type WebhookRouterEvent,
+} from './webhook/events.js';
 import { templateEventSchemas, templateSlugEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './template/events.js';
 
 /** The events of each kind of stream; a kind is the part of a stream's name before the first hyphen. */
@@ -30,6 +40,10 @@ export type StreamKinds = {
   credits: CreditsEvent;
   senderDomains: SenderDomainEvent;
   suppression: SuppressionEvent;
+  webhook: WebhookEvent;
+  webhookRoute: WebhookRouteEvent;
+  webhookOutcome: WebhookOutcomeEvent;
+  webhookRouter: WebhookRouterEvent;
   instance: InstanceEvent;
   ledger: LedgerEvent;
 };
@@ -53,12 +67,24 @@ export const eventSchemas = {
   ...creditsEventSchemas,
   ...senderDomainEventSchemas,
   ...suppressionEventSchemas,
+  ...webhookEventSchemas,
+  ...webhookRouteEventSchemas,
+  ...webhookOutcomeEventSchemas,
+  ...webhookRouterEventSchemas,
   ...instanceEventSchemas,
   ...ledgerEventSchemas,
 } as const;
 
 /** After one of these nothing personal of the stream may be left. */
-export const erasingEvents: readonly EventType[] = ['EmailDeleted', 'EmailArchived', 'AssetDeleted', 'BatchFannedOut', 'BatchStopped'];
+export const erasingEvents: readonly EventType[] = [
+  'EmailDeleted',
+  'EmailArchived',
+  'AssetDeleted',
+  'BatchFannedOut',
+  'BatchStopped',
+  'WebhookDeleted',
+  'WebhookOutcomesEnded',
+];
 
 /** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */
 export type EventMetadata = Readonly<{

@@ -13,6 +13,7 @@ export type AssetId = Branded<'AssetId'>;
 export type ApiKeyId = Branded<'ApiKeyId'>;
 export type SenderDomainId = Branded<'SenderDomainId'>;
 export type SuppressionId = Branded<'SuppressionId'>;
+export type WebhookId = Branded<'WebhookId'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -36,6 +37,11 @@ export const parseSuppressionId = (text: string): SuppressionId | undefined => p
 
 const API_KEY_ID = /^key_[A-Za-z0-9_-]{22}$/;
 export const parseApiKeyId = (text: string): ApiKeyId | undefined => (API_KEY_ID.test(text) ? (text as ApiKeyId) : undefined);
+
+const WEBHOOK_ID = /^wh_[A-Za-z0-9_-]{22}$/;
+export const parseWebhookId = (text: string): WebhookId | undefined => (WEBHOOK_ID.test(text) ? (text as WebhookId) : undefined);
+/** In: 16 random bytes. */
+export const webhookIdOf = (bytes: Buffer): WebhookId => `wh_${bytes.toString('base64url')}` as WebhookId;
 
 /** Thrown where an id that must be well formed (it comes from our own log or a derivation) is not. */
 export const assertDefined = <T>(value: T | undefined, what: string): T => {
@@ -99,6 +105,16 @@ export const creditsStream = (id: TeamId): StreamName => `credits-${id}` as Stre
 /** The sender domains of a team, all in one stream: what a send call asks of them is one state. */
 export const senderDomainsStream = (id: TeamId): StreamName => `senderDomains-${id}` as StreamName;
 export const suppressionStream = (id: SuppressionId): StreamName => `suppression-${id}` as StreamName;
+/** The settings of a webhook subscription. */
+export const webhookStream = (id: WebhookId): StreamName => `webhook-${id}` as StreamName;
+/** Which events go to it: a part of bounded length, by its number. */
+export const webhookRouteStream = (id: WebhookId, part: number): StreamName => `webhookRoute-${id}.${part}` as StreamName;
+/** What came of the attempts to send them. */
+export const webhookOutcomeStream = (id: WebhookId): StreamName => `webhookOutcome-${id}.outcomes` as StreamName;
+/** Holds how far the log has been looked at for all subscriptions. */
+export const WEBHOOK_ROUTER_STREAM = 'webhookRouter' as StreamName;
+/** In: a stream of those. Out: the subscription that it belongs to. */
+export const webhookOfStream = (stream: string): WebhookId | undefined => parseWebhookId(splitStream(stream).id.split('.', 1)[0]!);
 type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
 
 const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;

@@ -4,18 +4,9 @@
  */
 import { DomainError } from '../domain/errors.js';
 import type { DomainEvent, EventType } from '../domain/events.js';
-import {
-  BULK_SENDS_FROM,
-  CREDITS_FROM,
-  HEARTBEATS_FROM,
-  LOSSES_FROM,
-  RESCHEDULES_FROM,
-  SENDER_DOMAINS_FROM,
-  SUPPRESSIONS_FROM,
-  TEMPLATE_REMOVALS_FROM,
-  WRITE_LEVEL_NEWEST,
-} from '../domain/write-level.js';
+import { WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
 import { assertShape, checksOf, UnknownEvent, UnreadableEvent, type Checks } from './event-checks.js';
+import { writtenFrom } from './written-from.js';
 
 export { UnknownEvent, UnreadableEvent } from './event-checks.js';
 
@@ -82,6 +73,17 @@ export const current: { readonly [Type in EventType]: string } = {
   SenderDomainDeleted: 'SenderDomainDeleted.v1',
   AddressSuppressed: 'AddressSuppressed.v1',
   SuppressionRemoved: 'SuppressionRemoved.v1',
+  WebhookCreated: 'WebhookCreated.v1',
+  WebhookChanged: 'WebhookChanged.v1',
+  WebhookSecretRotated: 'WebhookSecretRotated.v1',
+  WebhookDisabled: 'WebhookDisabled.v1',
+  WebhookDeleted: 'WebhookDeleted.v1',
+  WebhookRouted: 'WebhookRouted.v1',
+  WebhookAttempted: 'WebhookAttempted.v1',
+  WebhookRetryAsked: 'WebhookRetryAsked.v1',
+  WebhookReplayAsked: 'WebhookReplayAsked.v1',
+  WebhookOutcomesEnded: 'WebhookOutcomesEnded.v1',
+  WebhookRoutesReached: 'WebhookRoutesReached.v1',
   InstanceInitialised: 'InstanceInitialised.v1',
   LossAccepted: 'LossAccepted.v1',
   InstanceSeen: 'InstanceSeen.v1',
@@ -111,44 +113,7 @@ export type EventVersions = Readonly<{
 export const eventVersions: EventVersions = {
   current,
   earlier: {},
-  writtenFrom: {
-    TemplateRestored: 2,
-    TemplateRemoved: TEMPLATE_REMOVALS_FROM,
-    InstanceSeen: HEARTBEATS_FROM,
-    LossAccepted: LOSSES_FROM,
-    EmailRescheduled: RESCHEDULES_FROM,
-    BatchQueued: BULK_SENDS_FROM,
-    BatchScheduled: BULK_SENDS_FROM,
-    BatchStarted: BULK_SENDS_FROM,
-    BatchAdvanced: BULK_SENDS_FROM,
-    BatchFannedOut: BULK_SENDS_FROM,
-    BatchCancelled: BULK_SENDS_FROM,
-    BatchStopped: BULK_SENDS_FROM,
-    BatchCompleted: BULK_SENDS_FROM,
-    TeamBillingChanged: CREDITS_FROM,
-    CreditsGranted: CREDITS_FROM,
-    CreditsBought: CREDITS_FROM,
-    CreditsReserved: CREDITS_FROM,
-    CreditsReturned: CREDITS_FROM,
-    CreditsReset: CREDITS_FROM,
-    QuotaMonthBegan: CREDITS_FROM,
-    QuotaThresholdReached: CREDITS_FROM,
-    ReservationsSettled: CREDITS_FROM,
-    CreditsCarried: CREDITS_FROM,
-    SenderDomainAdded: SENDER_DOMAINS_FROM,
-    SenderDomainsChecked: SENDER_DOMAINS_FROM,
-    SenderDomainVerified: SENDER_DOMAINS_FROM,
-    SenderDomainUnverified: SENDER_DOMAINS_FROM,
-    SenderDomainKeysAdded: SENDER_DOMAINS_FROM,
-    SenderDomainKeysChanged: SENDER_DOMAINS_FROM,
-    SenderDomainKeysRetired: SENDER_DOMAINS_FROM,
-    SenderDomainDeleted: SENDER_DOMAINS_FROM,
-    TeamSuppressionsBegan: SUPPRESSIONS_FROM,
-    AddressSuppressed: SUPPRESSIONS_FROM,
-    SuppressionRemoved: SUPPRESSIONS_FROM,
-    RecipientsSuppressed: SUPPRESSIONS_FROM,
-    EmailBouncesNoted: SUPPRESSIONS_FROM,
-  },
+  writtenFrom,
 };
 
 /** Between events and their stored form, for a set of versions of which one level is written. */

@@ -34,6 +34,7 @@ import { healthRoutes } from './routes/health.js';
 import { landingRoutes } from './routes/landing.js';
 import { mailboxRoutes } from './routes/mailbox.js';
 import { suppressionRoutes } from './routes/suppressions.js';
+import { webhookRoutes } from './routes/webhooks.js';
 import { templateVersionRoutes } from './routes/template-versions.js';
 import { templateRoutes } from './routes/templates.js';
 
@@ -162,6 +163,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   creditsRoutes(app, deps);
   domainRoutes(app, deps);
   analyticsRoutes(app, deps);
+  webhookRoutes(app, deps);
   healthRoutes(app, deps);
   landingRoutes(app, deps);
   if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, mailbox: deps.mailbox });

@@ -8,6 +8,7 @@ import { senderDomainsProjection } from './sender-domains.js';
 import type { Projection } from './projection.js';
 import { suppressionsProjection } from './suppressions.js';
 import { attachmentTemplatesProjection, templatesProjection } from './templates.js';
+import { webhooksProjection } from './webhooks.js';
 import { DAY_MS } from '../domain/time.js';
 
 export const makeProjections = (limits: Limits): readonly Projection[] => [
@@ -19,4 +20,5 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   creditsProjection,
   senderDomainsProjection,
   suppressionsProjection,
+  webhooksProjection,
 ];

@@ -17,6 +17,7 @@ import { EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type Ema
 import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
 import { emailsToRetry } from './emails-to-retry.js';
 import { queueStats } from './queue-stats.js';
+import { makeWebhookQueries } from './webhook-queries.js';
 import { readPage, searchOf, type ListQuery, type Total } from './paging.js';
 import { SUPPRESSIONS, suppressionIdOfDocument, suppressionPages } from './suppressions.js';
 import { withRecipientStatus } from './recipient-statuses.js';
@@ -74,6 +75,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
       ({ item }) => item,
     ),
   assetUsage: (teamId) => assetUsage(deps, teamId),
+  ...makeWebhookQueries(deps),
   storedAttachmentBytes: storedAttachmentBytes(deps),
   queueStats: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now()),
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
@@ -89,11 +91,13 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   },
   suppressionPages: (teamId) => suppressionPages(deps, teamId),
   suppressionTotal: async (teamId) => (await counted(deps, SUPPRESSIONS, { team: { eq: teamId } }, Number.MAX_SAFE_INTEGER)).total,
-  usedByDay: async (teamId, first, last) =>
-    (await daysBetween(deps, teamId, first, last)).map(({ day, emails, documents }) => ({ day, emails, documents })),
+  usedByDay: (teamId, first, last) => usedByDay(deps, teamId, first, last),
   ...makeAnalyticsQueries(deps),
   awaitOwnWrites: deps.awaitOwnWrites,
 });
+
+const usedByDay = async (deps: QueryDeps, ...[teamId, first, last]: Parameters<Queries['usedByDay']>): ReturnType<Queries['usedByDay']> =>
+  (await daysBetween(deps, teamId, first, last)).map(({ day, emails, documents }) => ({ day, emails, documents }));
 
 const listEmails = async (deps: QueryDeps, teamId: TeamId, given: EmailFilter, paging: Paging): ReturnType<Queries['listEmails']> => {
   const filter = asStored(given);

@@ -1,6 +1,8 @@
 /** Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here. */
 import type { BatchListing } from '../domain/batch/listing.js';
-import type { BatchId, EmailId, SuppressionId, TeamId } from '../domain/ids.js';
+import type { DeliveryListing } from '../domain/webhook/delivery.js';
+import type { WebhookListing } from '../domain/webhook/state.js';
+import type { BatchId, EmailId, SuppressionId, TeamId, WebhookId } from '../domain/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
 import type { ApiKeyListing } from '../domain/api-key/state.js';
 import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
@@ -93,6 +95,15 @@ export type Queries = Readonly<{
   /** All suppressions of a team, the oldest first, read as they are asked for; and how many there are. */
   suppressionPages: (teamId: TeamId) => AsyncIterable<readonly SuppressionId[]>;
   suppressionTotal: (teamId: TeamId) => Promise<number>;
+  /** Newest first. */
+  listWebhooks: (teamId: TeamId, paging: Paging) => Promise<Page<WebhookListing>>;
+  /** Newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
+  webhookDeliveries: (
+    id: WebhookId,
+    paging: Readonly<{ limit: number; cursor: string | undefined }>,
+  ) => Promise<{ deliveries: DeliveryListing[]; nextCursor: string | null }>;
+  /** How many attempts of that delivery have failed; undefined where the last one did not. */
+  webhookFailedAttempts: (id: WebhookId, number: number) => Promise<number | undefined>;
   /** Of the days from the first to the last those on which emails were accepted, in order. */
   usedByDay: (teamId: TeamId, first: string, last: string) => Promise<readonly UsedOfDay[]>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */

@@ -6,7 +6,7 @@ import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams.js';
 import { causeOf, type CommandDeps } from '../../src/commands/deps.js';
 import { apiKeyStream, assertDefined, parseApiKeyId, teamStream } from '../../src/domain/ids.js';
-import { leastDefaultRate } from '../../src/domain/limits.js';
+import { leastDefaultRate } from '../../src/domain/rate-limits.js';
 import type { PendingFirstKey } from '../../src/domain/ports/first-key.js';
 import { samples } from '../../src/samples/index.js';
 import type { Permission } from '../../src/domain/api-key/permissions.js';

@@ -150,7 +150,11 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
   const directory = temporaryDirectory(t);
   // Its zone is empty: no page sets the records that it shows.
   const dns = await openDnsServer(t);
-  const settings = { SEALPOST_DATA_DIR: join(directory, 'data'), SEALPOST_DNS_SERVERS: dns.address };
+  const settings = {
+    SEALPOST_DATA_DIR: join(directory, 'data'),
+    SEALPOST_DNS_SERVERS: dns.address,
+    SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1',
+  };
   writeFileSync(join(directory, 'logo.png'), png);
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
   const server = serve(t, settings);
@@ -170,6 +174,7 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
     await runPage(t, shownOf('docs/schedules.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/bulk.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/suppressions.md').filter(isRun), reader);
+    await runPage(t, shownOf('docs/webhooks.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/analytics.md').filter(isRun), reader);
   });
 

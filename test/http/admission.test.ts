@@ -1,7 +1,7 @@
 /** Who is let in: keys, permissions, rates, HTTPS; generated from the routes themselves where they have to hold for all. */
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
-import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domain/limits.js';
+import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domain/rate-limits.js';
 import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/server.js';
 import { addressBucket } from '../../src/http/hooks/rate-policy.js';
 import type { App } from '../../src/http/context.js';
@@ -20,10 +20,13 @@ import {
   OTHERS_SENDER_DOMAIN,
   SENDER_DOMAIN,
   OTHERS_SUPPRESSION,
+  OTHERS_WEBHOOK,
   sendBody,
   SUPPRESSION,
   bodyOf,
   queryOf,
+  WEBHOOK,
+  WEBHOOK_DELIVERY,
 } from './fakes.js';
 
 const idsOf = (path: string, mine: boolean): string => {
@@ -32,6 +35,7 @@ const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/api-keys')) return mine ? KEY_ID : OTHERS_KEY_ID;
   if (path.startsWith('/api/domains')) return mine ? SENDER_DOMAIN : OTHERS_SENDER_DOMAIN;
   if (path.startsWith('/api/suppressions')) return mine ? SUPPRESSION : OTHERS_SUPPRESSION;
+  if (path.startsWith('/api/v1/webhook-subscriptions')) return mine ? WEBHOOK : OTHERS_WEBHOOK;
   return 'welcome';
 };
 
@@ -40,7 +44,11 @@ const requestTo = (route: RegisteredRoute, token?: string, mine = true): InjectO
   const [example] = Object.values(route.examples ?? {});
   return {
     method: route.method as 'GET',
-    url: route.path.replace(':batchId', mine ? BATCH : EMAIL).replace(':id', idsOf(route.path, mine)) + queryOf(route.path),
+    url:
+      route.path
+        .replace(':batchId', mine ? BATCH : EMAIL)
+        .replace(':id', idsOf(route.path, mine))
+        .replace(':deliveryId', WEBHOOK_DELIVERY) + queryOf(route.path),
     ...bodyOf(route, example?.value, token === undefined ? {} : bearer(token)),
   };
 };

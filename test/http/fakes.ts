@@ -343,6 +343,51 @@ const senderDomain: DomainRecord = {
   ],
 };
 
+export const WEBHOOK = 'wh_AAAAAAAAAAAAAAAAAAAAAA';
+export const OTHERS_WEBHOOK = 'wh_BBBBBBBBBBBBBBBBBBBBBB';
+export const WEBHOOK_DELIVERY = 'del_0_AAAAAAAAAAAAAAAAAAAAAA';
+const webhook = { id: WEBHOOK, url: 'https://example.com/hooks', events: ['email.sent'], enabled: true, createdAt: NOW, updatedAt: NOW };
+const webhookDelivery = {
+  id: WEBHOOK_DELIVERY,
+  eventId: 'evt_0_AAAAAAAAAAAAAAAAAAAAAA',
+  event: 'email.sent',
+  status: 'failed' as const,
+  attempt: 1,
+  statusCode: 500,
+  responseTime: 12,
+  attemptedAt: NOW,
+  error: 'The endpoint answered 500; only 200 to 299 count as received.',
+  nextRetryAt: NOW,
+};
+
+type Did = <T>(name: string, args: readonly unknown[], answer: T) => Promise<T>;
+type OwnedWebhook = <T>(caller: Readonly<{ teamId: string }>, id: string, answer: () => Promise<T>) => Promise<T>;
+
+const webhookCommands = (did: Did, owned: OwnedWebhook) =>
+  ({
+    createWebhook: (caller, request, held) => did('createWebhook', [caller, request, held], { ...webhook, secret: 'whsec_c2VjcmV0' }),
+    getWebhook: (caller, id) => owned(caller, id, () => did('getWebhook', [caller, id], webhook)),
+    updateWebhook: (caller, id, request) => owned(caller, id, () => did('updateWebhook', [caller, id, request], webhook)),
+    deleteWebhook: (caller, id) => owned(caller, id, () => did('deleteWebhook', [caller, id], { id, deleted: true as const })),
+    rotateWebhookSecret: (caller, id, request) =>
+      owned(caller, id, () =>
+        did('rotateWebhookSecret', [caller, id, request], { ...webhook, secret: 'whsec_c2VjcmV0', overlapUntil: NOW }),
+      ),
+    testWebhook: (caller, id) => owned(caller, id, () => did('testWebhook', [caller, id], webhookDelivery)),
+    webhookEvents: (caller, id, query) =>
+      owned(caller, id, () => did('webhookEvents', [caller, id, query], { events: [], hasMore: false })),
+    replayWebhook: (caller, id, request) =>
+      owned(caller, id, () => did('replayWebhook', [caller, id, request], { replayId: EMAIL, from: 0, to: 1 })),
+    retryWebhookDelivery: (caller, id, delivery, failedAttempts) =>
+      owned(caller, id, () =>
+        did('retryWebhookDelivery', [caller, id, delivery, failedAttempts], {
+          id: delivery,
+          eventId: webhookDelivery.eventId,
+          nextRetryAt: NOW,
+        }),
+      ),
+  }) satisfies Partial<Commands>;
+
 const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
   const did = async <T>(name: string, args: readonly unknown[], answer: T): Promise<T> => {
     calls.push([name, ...args]);
@@ -358,7 +403,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       | 'API_KEY_UNKNOWN'
       | 'ASSET_NOT_FOUND'
       | 'DOMAIN_NOT_FOUND'
-      | 'SUPPRESSION_NOT_FOUND',
+      | 'SUPPRESSION_NOT_FOUND'
+      | 'WEBHOOK_NOT_FOUND',
     answer: () => Promise<T>,
   ): Promise<T> => {
     if (!known) throw new DomainError(code, 'unknown');
@@ -406,6 +452,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('rotateDomainKeys', [teamId, id], senderDomain)),
     deleteDomain: ({ teamId }, id) =>
       owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('deleteDomain', [teamId, id], undefined)),
+    ...webhookCommands(did, (caller, id, answer) => owned(caller.teamId === TEAM && id === WEBHOOK, 'WEBHOOK_NOT_FOUND', answer)),
     sendEmail: async (caller, request, idempotency) =>
       did('sendEmail', [caller, request, idempotency], { body: sendResponse, replayed: idempotency?.key === 'seen' }),
     sendBulk: async (caller, request, idempotency) =>
@@ -666,6 +713,15 @@ const fakeQueries = (calls: Call[]): Queries => ({
     calls.push(['assetUsage', teamId]);
     return { count: 1, sizeBytes: 3 };
   },
+  listWebhooks: async (teamId, paging) => {
+    calls.push(['listWebhooks', teamId, paging]);
+    return { data: [webhook], meta: { page: 1, limit: 20, total: 1, totalPages: 1, totalIsLowerBound: false, nextCursor: null } };
+  },
+  webhookDeliveries: async (id, paging) => {
+    calls.push(['webhookDeliveries', id, paging]);
+    return { deliveries: [webhookDelivery], nextCursor: null };
+  },
+  webhookFailedAttempts: async () => 1,
   listApiKeys: async (teamId, paging) => {
     calls.push(['listApiKeys', teamId, paging]);
     return { data: [apiKey], meta };

@@ -7,7 +7,21 @@ import { statusOf } from '../../src/http/errors.js';
 import { openApiDocument, routesOf } from '../../src/http/server.js';
 import { sampleTemplates } from '../../src/samples/index.js';
 import { sendExamples } from '../../src/api/examples.js';
-import { ASSET, BATCH, EMAIL, KEY_ID, SENDER_DOMAIN, SUPPRESSION, bearer, bodyOf, fakeMailbox, fakeServer, queryOf } from './fakes.js';
+import {
+  ASSET,
+  BATCH,
+  EMAIL,
+  KEY_ID,
+  SENDER_DOMAIN,
+  SUPPRESSION,
+  WEBHOOK,
+  WEBHOOK_DELIVERY,
+  bearer,
+  bodyOf,
+  fakeMailbox,
+  fakeServer,
+  queryOf,
+} from './fakes.js';
 
 const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
@@ -134,8 +148,11 @@ const urlOf = (path: string): string =>
               ? SENDER_DOMAIN
               : path.startsWith('/api/suppressions')
                 ? SUPPRESSION
-                : 'welcome',
-    );
+                : path.startsWith('/api/v1/webhook-subscriptions')
+                  ? WEBHOOK
+                  : 'welcome',
+    )
+    .replace(':deliveryId', WEBHOOK_DELIVERY);
 
 void t.test('every operation names its codes, each with its status, and every code belongs to one', async (t) => {
   const { app, calls, during } = await fakeServer({ mailbox: fakeMailbox() });

@@ -102,6 +102,7 @@ export const openNode = (world: World, name: string): Node => {
     renderer: plainRenderer(),
     generator: noGenerator,
     outbound: noOutbound,
+    webhooks: { outbound: { post: nobody, forget: () => {}, close: async () => {} }, insecureHosts: [] },
     mediaTypes: { ofBytes: nobody } as never,
     dns: { txt: async () => ({ kind: 'failed' }) },
     dkimKeys: { make: async () => [] },

@@ -1,6 +1,7 @@
 /** Commands over ports in memory, with the real renderer and two teams: the world in which command and processor tests happen. */
 import { systemDkimKeys } from '../../src/adapters/mail/dkim-keys.js';
 import { signatureMediaTypes } from '../../src/adapters/media-types/signatures.js';
+import { openOutboundPost } from '../../src/adapters/outbound-http/post.js';
 import { openOutboundHttp } from '../../src/adapters/outbound-http/fetch.js';
 import { openRenderer } from '../../src/adapters/render/email/renderer.js';
 import { openGenerator } from '../../src/adapters/render/workers/generator.js';
@@ -84,6 +85,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
       renderer: openRenderer({ limits: bounds }),
       generator: openGenerator({ limits: bounds, clock }),
       outbound: openOutboundHttp(),
+      webhooks: { outbound: openOutboundPost({ insecureHosts: ['127.0.0.1'] }), insecureHosts: ['127.0.0.1'] },
       mediaTypes: signatureMediaTypes(),
       dns: { txt: async (name) => dns.get(name) ?? { kind: 'none' } },
       dkimKeys: systemDkimKeys(),

@@ -25,3 +25,10 @@ const isPublicV6 = (address: ipaddr.IPv6): boolean => {
 };
 
 const embedded = (address: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(address.toByteArray().slice(-4));
+
+/** Whether it is this machine itself. */
+export const isLoopbackAddress = (address: string): boolean => {
+  if (isIP(address) === 0 || address.includes('%')) return false;
+  const parsed = ipaddr.parse(address);
+  return (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress() ? parsed.toIPv4Address() : parsed).range() === 'loopback';
+};

@@ -1,11 +1,24 @@
 /** The HTTP client is loaded with the first fetch: it takes memory that most services never need. */
-import type { OutboundHttp } from '../../domain/ports/outbound-http.js';
+import type { OutboundHttp, OutboundPost } from '../../domain/ports/outbound-http.js';
 
 export const outboundHttpWhenNeeded = (): OutboundHttp => {
   let opened: Promise<OutboundHttp> | undefined;
   const open = (): Promise<OutboundHttp> => (opened ??= import('./fetch.js').then(({ openOutboundHttp }) => openOutboundHttp()));
   return {
     get: async (url, options) => (await open()).get(url, options),
+    close: async () => (await opened)?.close(),
+  };
+};
+
+/** The same for posts. */
+export const outboundPostWhenNeeded = (insecureHosts: readonly string[]): OutboundPost => {
+  let opened: Promise<OutboundPost> | undefined;
+  let now: OutboundPost | undefined;
+  const open = (): Promise<OutboundPost> =>
+    (opened ??= import('./post.js').then(({ openOutboundPost }) => (now = openOutboundPost({ insecureHosts }))));
+  return {
+    post: async (url, options) => (now ?? (await open())).post(url, options),
+    forget: (sender) => now?.forget(sender),
     close: async () => (await opened)?.close(),
   };
 };

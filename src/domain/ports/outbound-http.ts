@@ -39,3 +39,28 @@ export type OutboundHttp = Readonly<{
   ) => Promise<Fetched>;
   close: () => Promise<void>;
 }>;
+
+/** What a receiver answered. `body`: the beginning of it, at most as long as was asked for. */
+export type Posted = Readonly<{ status: number; retryAfter: string | undefined; body: string }>;
+
+export type OutboundPost = Readonly<{
+  /**
+   * POST over https, to public addresses alone: judged when it connects, the certificate verified, no redirect followed; to hosts of the
+   * operator's choice also over http and on loopback. The time counts from the call to the end of the answer, of which no more is read
+   * than `answerBytesMax` and a little. Calls of one `sender` share connections, and no others do. Rejects with OutboundFault.
+   */
+  post: (
+    url: string,
+    options: Readonly<{
+      sender: string;
+      headers: Readonly<Record<string, string>>;
+      body: string;
+      answerBytesMax: number;
+      timeoutMs: number;
+      signal: AbortSignal;
+    }>,
+  ) => Promise<Posted>;
+  /** Ends the connections of a sender. */
+  forget: (sender: string) => void;
+  close: () => Promise<void>;
+}>;

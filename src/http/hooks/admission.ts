@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticated, Caller } from '../../commands/caller.js';
 import type { Permission } from '../../domain/api-key/permissions.js';
 import { DomainError } from '../../domain/errors.js';
-import { addressRateLimits, generalRateLimit } from '../../domain/limits.js';
+import { addressRateLimits, generalRateLimit } from '../../domain/rate-limits.js';
 import type { Admission, Window } from '../../domain/ports/limiter.js';
 import type { Access, HttpDeps } from '../context.js';
 import { pathOf } from '../errors.js';

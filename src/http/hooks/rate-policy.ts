@@ -1,6 +1,6 @@
 /** Which windows a request is counted in: by API key and endpoint, or by remote address where no key is known. */
 import type { Authenticated } from '../../commands/caller.js';
-import { addressRateLimits, generalRateLimit, rateLimits } from '../../domain/limits.js';
+import { addressRateLimits, generalRateLimit, rateLimits } from '../../domain/rate-limits.js';
 import type { Window } from '../../domain/ports/limiter.js';
 
 const MINUTE_MS = 60_000;

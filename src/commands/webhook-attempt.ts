@@ -1,0 +1,61 @@
+/** One attempt to deliver one event to an endpoint: signed, posted, and what came of it as a value. */
+import type { CommandDeps } from './deps.js';
+import type { WebhookId } from '../domain/ids.js';
+import { isoTime, type Clock } from '../domain/ports/clock.js';
+import { OutboundFault, type OutboundPost } from '../domain/ports/outbound-http.js';
+import { deliveryHeaders } from '../domain/webhook/signing.js';
+import { secretsAt, type Webhook } from '../domain/webhook/state.js';
+
+const ANSWER_BYTES_MAX = 1_024;
+const TIMEOUT_MS = 30_000;
+
+/** How webhooks leave the program. */
+export type WebhookPorts = Readonly<{
+  outbound: OutboundPost;
+  /** Hosts that may be posted to over http and on loopback: for development. */
+  insecureHosts: readonly string[];
+}>;
+
+export type WebhookToPost = Readonly<{ id: string; previousId: string | null; kind: string; body: string }>;
+
+export type Tried = Readonly<{
+  result: 'success' | 'failed';
+  attemptedAt: string;
+  statusCode?: number;
+  responseMs: number;
+  error?: string;
+  retryAfter?: string;
+  /** The beginning of the answer; null where there was none. */
+  answer: string | null;
+}>;
+
+export const attemptDelivery = async (
+  { webhooks, clock }: Readonly<{ webhooks: WebhookPorts; clock: Clock }> & Partial<CommandDeps>,
+  id: WebhookId,
+  { sealed, overlapUntil }: Pick<Webhook, 'overlapUntil'> & Readonly<{ sealed: NonNullable<Webhook['sealed']> }>,
+  { id: eventId, previousId, kind, body }: WebhookToPost,
+  signal: AbortSignal,
+): Promise<Tried> => {
+  const nowMs = clock.now();
+  const attemptedAt = isoTime(nowMs);
+  const headers = deliveryHeaders({ secrets: secretsAt(sealed, overlapUntil, attemptedAt), id: eventId, previousId, kind, body, nowMs });
+  const startedMs = clock.monotonic();
+  const elapsed = (): number => Math.round(clock.monotonic() - startedMs);
+  try {
+    const options = { sender: id, headers, body, answerBytesMax: ANSWER_BYTES_MAX, timeoutMs: TIMEOUT_MS, signal };
+    const { status, retryAfter, body: answer } = await webhooks.outbound.post(sealed.url, options);
+    const isSuccess = status >= 200 && status < 300;
+    return {
+      result: isSuccess ? 'success' : 'failed',
+      attemptedAt,
+      statusCode: status,
+      responseMs: elapsed(),
+      ...(isSuccess ? {} : { error: `The endpoint answered ${status}; only 200 to 299 count as received.` }),
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+      answer,
+    };
+  } catch (fault) {
+    if (!(fault instanceof OutboundFault)) throw fault;
+    return { result: 'failed', attemptedAt, responseMs: elapsed(), error: fault.message, answer: null };
+  }
+};

@@ -1,0 +1,134 @@
+/** The events that go to a subscription, by their number: parts of bounded length, found by bisection and read one at a time. */
+import { versionOf, startOf, type Cause, type EventLog, type StreamVersion } from '../event-log/event-log.js';
+import { WrongExpectedRevision } from '../domain/errors.js';
+import type { Recorded } from '../domain/events.js';
+import { webhookOutcomeStream, webhookRouteStream, type WebhookId } from '../domain/ids.js';
+import { webhookEventId } from '../domain/webhook/event-id.js';
+import type { RoutedEntry, SentEvent, WebhookOutcomeEvent, WebhookProgress, WebhookRouteEvent } from '../domain/webhook/events.js';
+
+type Log = Pick<EventLog, 'load' | 'last'>;
+
+/** Facts of one part: what reads an old event reads no more than these. */
+export const FACTS_PER_PART = 32;
+
+/** Where the events of a subscription end. */
+export type RouteEnd = Readonly<{
+  part: number;
+  version: StreamVersion;
+  count: number;
+  previous: string | null;
+  last: RoutedEntry | undefined;
+}>;
+
+const dataOf = (recorded: Recorded): WebhookRouteEvent['data'] => (recorded.event as WebhookRouteEvent).data;
+
+/** The largest number below `end` for which `holds`; it holds for 0, and for none after one for which it does not. */
+const lastThat = async (holds: (number: number) => Promise<boolean>): Promise<number> => {
+  let [low, high] = [0, 1];
+  while (await holds(high)) [low, high] = [high, high * 2];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (await holds(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+};
+
+export const routeEnd = async (eventLog: Log, id: WebhookId): Promise<RouteEnd> => {
+  const part = await lastThat(async (number) => (await eventLog.last(webhookRouteStream(id, number))) !== undefined);
+  const stream = webhookRouteStream(id, part);
+  const last = await eventLog.last(stream);
+  const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision);
+  if (recorded === undefined) return { part, version: startOf(stream), count: 0, previous: null, last: undefined };
+  const { before, entries } = dataOf(recorded);
+  const entry = entries.at(-1)!;
+  const count = before + entries.length;
+  const end = { count, previous: webhookEventId(count - 1, entry.key), last: entry };
+  return recorded.revision + 1 < FACTS_PER_PART
+    ? { ...end, part, version: versionOf(recorded) }
+    : { ...end, part: part + 1, version: startOf(webhookRouteStream(id, part + 1)) };
+};
+
+/** The part that has the event with that number, or would have it; -1 where there is none at all. */
+const partOf = async (eventLog: Log, id: WebhookId, isBefore: (first: WebhookRouteEvent['data']) => boolean): Promise<number> =>
+  lastThat(async (number) => {
+    const [first] = await eventLog.load(webhookRouteStream(id, number));
+    return first !== undefined && isBefore(dataOf(first));
+  });
+
+const sentOf = (facts: readonly Recorded[]): SentEvent[] =>
+  facts.flatMap((fact) => {
+    const { before, previous, entries } = dataOf(fact);
+    return entries.map((entry, at) => {
+      const earlier = entries[at - 1];
+      return { ...entry, number: before + at, previous: earlier === undefined ? previous : webhookEventId(before + at - 1, earlier.key) };
+    });
+  });
+
+/** The events from that number on, of one part: none where there is none yet. */
+export const sentFrom = async (eventLog: Log, id: WebhookId, number: number): Promise<readonly SentEvent[]> => {
+  const part = await partOf(eventLog, id, ({ before }) => before <= number);
+  const found = sentOf(await eventLog.load(webhookRouteStream(id, part))).filter((sent) => sent.number >= number);
+  return found.length > 0 ? found : sentOf(await eventLog.load(webhookRouteStream(id, part + 1)));
+};
+
+/** Reads on from a number, and remembers where it is: what was read is not looked for again. */
+export const routeReader = (eventLog: Log, id: WebhookId, from: number): (() => Promise<readonly SentEvent[]>) => {
+  let place: { part: number; revision: number } | undefined;
+  let next = from;
+  return async () => {
+    place ??= { part: await partOf(eventLog, id, ({ before }) => before <= from), revision: 0 };
+    for (;;) {
+      const facts = await eventLog.load(webhookRouteStream(id, place.part), place.revision);
+      if (facts.length === 0) return [];
+      const revision: number = place.revision + facts.length;
+      place = revision >= FACTS_PER_PART ? { part: place.part + 1, revision: 0 } : { part: place.part, revision };
+      const found = sentOf(facts).filter((sent) => sent.number >= next);
+      next = (found.at(-1)?.number ?? next - 1) + 1;
+      if (found.length > 0) return found;
+    }
+  };
+};
+
+/** The number of the first event that occurred at that moment or later. */
+export const numberSince = async (eventLog: Log, id: WebhookId, since: string): Promise<number> => {
+  const part = await partOf(eventLog, id, ({ entries }) => (entries[0]?.at ?? '') < since);
+  for (const at of [part, part + 1]) {
+    const found = sentOf(await eventLog.load(webhookRouteStream(id, at))).find((sent) => sent.at >= since);
+    if (found !== undefined) return found.number;
+  }
+  return (await routeEnd(eventLog, id)).count;
+};
+
+export type Outcomes = Readonly<{ version: StreamVersion; progress: WebhookProgress; isEnded: boolean }>;
+
+/** How far the sending of a subscription has come. */
+export const outcomesOf = async (eventLog: Log, id: WebhookId): Promise<Outcomes> => {
+  const stream = webhookOutcomeStream(id);
+  const last = await eventLog.last(stream);
+  const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision);
+  if (recorded === undefined) return { version: startOf(stream), progress: { reached: 0, failingSince: null }, isEnded: false };
+  const event = recorded.event as WebhookOutcomeEvent;
+  return { version: versionOf(recorded), progress: event.data.progress, isEnded: event.type === 'WebhookOutcomesEnded' };
+};
+
+const CONFLICTS_MAX = 16;
+
+/** Appends what `make` says after the newest fact of the subscription's outcomes; where another was faster it is asked again. */
+export const appendOutcome = async (
+  eventLog: EventLog,
+  id: WebhookId,
+  cause: Cause,
+  make: (progress: WebhookProgress) => WebhookOutcomeEvent,
+): Promise<void> => {
+  for (let conflicts = 0; ; conflicts += 1) {
+    const { version, progress, isEnded } = await outcomesOf(eventLog, id);
+    if (isEnded) return;
+    try {
+      await eventLog.append(webhookOutcomeStream(id), version, [make(progress)], cause);
+      return;
+    } catch (fault) {
+      if (!(fault instanceof WrongExpectedRevision) || conflicts >= CONFLICTS_MAX) throw fault;
+    }
+  }
+};

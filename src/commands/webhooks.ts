@@ -1,0 +1,142 @@
+/** Commands on webhook subscriptions: made, changed, deleted, their secrets rotated, an event sent for a test. */
+import type { Caller } from './caller.js';
+import { handle, loadState } from './command-handler.js';
+import { causeOf, type CommandDeps } from './deps.js';
+import { eraseStream } from './erase.js';
+import { ownedBy } from './owned-by.js';
+import { appendOutcome } from './webhook-ledger.js';
+import type {
+  CreatedWebhook,
+  CreateWebhookRequest,
+  RotatedSecret,
+  RotateSecretRequest,
+  UpdateWebhookRequest,
+  WebhookDelivery,
+  WebhookRecord,
+} from '../api/webhooks.js';
+import type { Deleted } from '../api/common.js';
+import { DomainError, invalid } from '../domain/errors.js';
+import { webhookIdOf, webhookOutcomeStream, webhookStream, type WebhookId } from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
+import { testBody } from '../domain/webhook/body.js';
+import { deliveryId, eventKey, webhookEventId } from '../domain/webhook/event-id.js';
+import type { WebhookEvent } from '../domain/webhook/events.js';
+import { formatSecret, SECRET_BYTES } from '../domain/webhook/signing.js';
+import { webhookDecider, webhookListing, webhookNotFound, type Webhook, type WebhookCommand } from '../domain/webhook/state.js';
+import { attemptDelivery } from './webhook-attempt.js';
+
+/** Of one team. */
+export const WEBHOOKS_MAX = 25;
+const HOUR_MS = 3_600_000;
+const OVERLAP_HOURS = 24;
+
+type Open = Webhook & Readonly<{ sealed: NonNullable<Webhook['sealed']> }>;
+
+/** The team's subscription; another team's, a deleted and an unknown one are refused alike. */
+export const openWebhook = async (deps: Pick<CommandDeps, 'eventLog'>, caller: Pick<Caller, 'teamId'>, id: WebhookId): Promise<Open> => {
+  const loaded = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
+  ownedBy(caller.teamId, webhookNotFound)(loaded);
+  const { sealed, ...webhook } = loaded.state!;
+  if (sealed === undefined) throw webhookNotFound();
+  return { ...webhook, sealed };
+};
+
+const assertUrl = (deps: CommandDeps, text: string): void => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const { insecureHosts } = deps.webhooks;
+  if (url === undefined || (url.protocol !== 'https:' && !(url.protocol === 'http:' && insecureHosts.includes(url.hostname))))
+    throw invalid('request body', 'url', 'must be an https URL');
+  if (url.username !== '' || url.password !== '') throw invalid('request body', 'url', 'must carry no user name or password');
+};
+
+/** `held`: how many subscriptions the team has; the route asks the read model first. */
+export const createWebhook = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { url, events, description, enabled = true }: CreateWebhookRequest,
+  held: number,
+): Promise<CreatedWebhook> => {
+  assertUrl(deps, url);
+  if (held >= WEBHOOKS_MAX) {
+    throw new DomainError('WEBHOOK_LIMIT_REACHED', `A team may have ${WEBHOOKS_MAX} webhook subscriptions; delete one first.`);
+  }
+  const id = webhookIdOf(deps.ids.bytes(16));
+  const secret = formatSecret(deps.ids.bytes(SECRET_BYTES));
+  const cause = causeOf(deps, caller);
+  const created = {
+    type: 'WebhookCreated' as const,
+    data: { at: cause.at, events: [...events], enabled },
+    sealed: { url, secret, ...(description === undefined ? {} : { description }) },
+  } satisfies WebhookEvent;
+  const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, { type: 'CreateWebhook', created }, cause);
+  return { ...webhookListing(id, state!, state!.sealed!), secret };
+};
+
+export const getWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<WebhookRecord> => {
+  const webhook = await openWebhook(deps, caller, id);
+  return webhookListing(id, webhook, webhook.sealed);
+};
+
+const change = async (deps: CommandDeps, caller: Caller, id: WebhookId, command: (at: string) => WebhookCommand): Promise<Webhook> => {
+  const cause = causeOf(deps, caller);
+  const owned = ownedBy(caller.teamId, webhookNotFound);
+  const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command(cause.at), cause, owned);
+  return state!;
+};
+
+export const updateWebhook = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: WebhookId,
+  request: UpdateWebhookRequest,
+): Promise<WebhookRecord> => {
+  if (request.url !== undefined) assertUrl(deps, request.url);
+  const { sealed, ...webhook } = await change(deps, caller, id, (at) => ({ type: 'ChangeWebhook', at, ...request }));
+  if (sealed === undefined) throw webhookNotFound();
+  return webhookListing(id, webhook, sealed);
+};
+
+/** Records the deletion, then destroys the keys of its settings and of its outcomes. The erase worker does what a crash leaves. */
+export const deleteWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<Deleted> => {
+  await change(deps, caller, id, (at) => ({ type: 'DeleteWebhook', at }));
+  const cause = causeOf(deps, caller);
+  await appendOutcome(deps.eventLog, id, cause, (progress) => ({ type: 'WebhookOutcomesEnded', data: { at: cause.at, progress } }));
+  await eraseStream(deps, webhookStream(id));
+  await eraseStream(deps, webhookOutcomeStream(id));
+  return { id, deleted: true };
+};
+
+export const rotateWebhookSecret = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: WebhookId,
+  { overlapHours = OVERLAP_HOURS }: RotateSecretRequest = {},
+): Promise<RotatedSecret> => {
+  const secret = formatSecret(deps.ids.bytes(SECRET_BYTES));
+  const overlapUntil = isoTime(deps.clock.now() + overlapHours * HOUR_MS);
+  const { sealed, ...webhook } = await change(deps, caller, id, (at) => ({ type: 'RotateSecret', at, overlapUntil, secret }));
+  if (sealed === undefined) throw webhookNotFound();
+  return { ...webhookListing(id, webhook, sealed), secret, overlapUntil };
+};
+
+/** Sends an `email.delivered` of no email now, once, and tells what came of it. It stands in no list and in no chain of ids. */
+export const testWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<WebhookDelivery> => {
+  const webhook = await openWebhook(deps, caller, id);
+  const nowMs = deps.clock.now();
+  const key = eventKey(id, deps.ids.uuid(), undefined);
+  const event = { id: webhookEventId(nowMs, key), previousId: null, kind: 'email.delivered', body: testBody(isoTime(nowMs)) };
+  const { answer, ...tried } = await attemptDelivery(deps, id, webhook, event, new AbortController().signal);
+  const { statusCode, responseMs, error, attemptedAt, result: status } = tried;
+  return {
+    id: deliveryId(nowMs, key),
+    eventId: event.id,
+    event: event.kind,
+    status,
+    attempt: 1,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    responseTime: responseMs,
+    attemptedAt,
+    ...(error === undefined ? {} : { error }),
+    ...(answer === null ? {} : { response: answer }),
+  };
+};

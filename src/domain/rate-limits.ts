@@ -1,0 +1,48 @@
+/** How many requests are taken, by endpoint, by key and by address. */
+
+/** Requests per minute of one API key, by endpoint; every endpoint not named has the general limit. */
+export const rateLimits = {
+  'POST /api/emails/send': 30,
+  'POST /api/emails/send/bulk': 5,
+  'GET /api/emails': 300,
+  'GET /api/emails/:id': 300,
+  'POST /api/emails/:id/retry': 10,
+  'GET /api/templates': 300,
+  'POST /api/templates': 30,
+  'PATCH /api/templates/:id': 30,
+  'DELETE /api/templates/:id': 30,
+  'GET /api/analytics/overview': 100,
+  'GET /api/analytics/timeseries': 100,
+  'GET /api/analytics/templates': 100,
+  'GET /api/analytics/tags': 100,
+  'GET /api/dashboard/summary': 100,
+  'POST /api/domains': 10,
+  'POST /api/domains/:id/verify': 10,
+  'POST /api/domains/:id/rotate': 10,
+  'GET /api/v1/webhook-subscriptions': 30,
+  'POST /api/v1/webhook-subscriptions': 30,
+  'GET /api/v1/webhook-subscriptions/:id': 30,
+  'PATCH /api/v1/webhook-subscriptions/:id': 30,
+  'DELETE /api/v1/webhook-subscriptions/:id': 30,
+  'POST /api/v1/webhook-subscriptions/:id/test': 10,
+} as const satisfies Record<string, number>;
+
+export const generalRateLimit = {
+  perMinute: 100,
+  burst: 200,
+  burstWindowMs: 10_000,
+  concurrentRequests: 10,
+  /** Longer than any request takes: a concurrency slot whose process died is free again after it. */
+  slotTtlMs: 10 * 60_000,
+} as const;
+
+/** Whoever may do that many of any request a minute has no more than the defaults give. */
+export const leastDefaultRate = Math.min(generalRateLimit.perMinute, ...Object.values(rateLimits));
+
+/** Requests per minute of one remote address where no API key tells who calls. */
+export const addressRateLimits = {
+  /** Pages, health and the API description. */
+  publicPerMinute: 1_200,
+  /** Requests that fail before a key is known: no key, a wrong key, an unknown path, a malformed request. */
+  failedPerMinute: 120,
+} as const;

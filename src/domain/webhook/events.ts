@@ -1,0 +1,100 @@
+/** The facts of webhooks: settings of a subscription, which events go to it, what came of each attempt, and how far the log has been looked at. */
+import { Type, type Static, type TSchema } from '@sinclair/typebox';
+import { nullable, oneOf } from '../schema.js';
+import { text, type EventsOf } from '../stored.js';
+
+const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);
+const count = Type.Integer();
+
+/** What lists show of the sealed part; the secret stands apart. */
+const Envelope = Type.Object({ url: text, description: optional(text) });
+
+export const webhookEventSchemas = {
+  WebhookCreated: {
+    data: Type.Object({ at: text, events: Type.Array(text), enabled: Type.Boolean() }),
+    sealed: Type.Object({ url: text, description: optional(text), secret: text }),
+    envelope: Envelope,
+  },
+  WebhookChanged: {
+    data: Type.Object({ at: text, events: optional(Type.Array(text)), enabled: optional(Type.Boolean()) }),
+    sealed: Type.Object({ url: optional(text), description: optional(text) }),
+  },
+  /** The secret before this one signs too until that moment. */
+  WebhookSecretRotated: { data: Type.Object({ at: text, overlapUntil: text }), sealed: Type.Object({ secret: text }) },
+  WebhookDisabled: { data: Type.Object({ at: text, reason: oneOf(['gone', 'failing'] as const) }) },
+  /** Its key is destroyed right after, and that of its outcomes. */
+  WebhookDeleted: { data: Type.Object({ at: text }) },
+} as const;
+
+/** An event of the log that goes to a subscription. `key` is what its id ends with; `at` is when it occurred. */
+const RoutedEntry = Type.Object({
+  stream: text,
+  revision: count,
+  at: text,
+  kind: text,
+  recipient: optional(count),
+  key: text,
+});
+export type RoutedEntry = Static<typeof RoutedEntry>;
+
+export const webhookRouteEventSchemas = {
+  /** `before`: how many events went to the subscription before these; `previous`: the id of the last of them. */
+  WebhookRouted: { data: Type.Object({ at: text, before: count, previous: nullable(text), entries: Type.Array(RoutedEntry) }) },
+} as const;
+
+/** Events from number `next` up to before `end` are sent again where they are of those kinds. */
+const Replay = Type.Object({ id: text, events: optional(Type.Array(text)), next: count, end: count });
+export type WebhookReplay = Static<typeof Replay>;
+
+/** Each fact of a stream says all that the next attempts depend on, so that only the last one is read. */
+const Progress = Type.Object({
+  /** Every event with a lower number has had its first attempt. */
+  reached: count,
+  /** Since when each attempt has failed; null after one that succeeded. */
+  failingSince: nullable(text),
+  replay: optional(Replay),
+});
+export type WebhookProgress = Static<typeof Progress>;
+
+/** A routed event by its number, with what making its body again needs. */
+const Sent = { number: count, previous: nullable(text), ...RoutedEntry.properties };
+
+const SentEvent = Type.Object(Sent);
+export type SentEvent = Static<typeof SentEvent>;
+
+const Outcome = Type.Object({
+  ...Sent,
+  attempt: count,
+  attemptedAt: text,
+  result: oneOf(['success', 'failed'] as const),
+  statusCode: optional(count),
+  responseMs: count,
+  error: optional(text),
+  nextRetryAt: optional(text),
+  /** It was sent again because of a replay. */
+  replayed: optional(Type.Literal(true)),
+});
+export type WebhookOutcome = Static<typeof Outcome>;
+
+export const webhookOutcomeEventSchemas = {
+  /** `answers`: the beginning of each answer, in the order of `outcomes`; null where there was none. */
+  WebhookAttempted: {
+    data: Type.Object({ at: text, progress: Progress, outcomes: Type.Array(Outcome) }),
+    sealed: Type.Object({ answers: Type.Array(nullable(text)) }),
+  },
+  /** By hand: the event is sent again now, as the attempt after `attempt`. */
+  WebhookRetryAsked: { data: Type.Object({ at: text, progress: Progress, attempt: count, sent: SentEvent }) },
+  WebhookReplayAsked: { data: Type.Object({ at: text, progress: Progress }) },
+  /** No reader needs the stream any more; its key is destroyed right after. */
+  WebhookOutcomesEnded: { data: Type.Object({ at: text, progress: Progress }) },
+} as const;
+
+export const webhookRouterEventSchemas = {
+  /** The log has been looked at up to that event, for every subscription. */
+  WebhookRoutesReached: { data: Type.Object({ at: text, stream: text, revision: count }) },
+} as const;
+
+export type WebhookEvent = EventsOf<typeof webhookEventSchemas>;
+export type WebhookRouteEvent = EventsOf<typeof webhookRouteEventSchemas>;
+export type WebhookOutcomeEvent = EventsOf<typeof webhookOutcomeEventSchemas>;
+export type WebhookRouterEvent = EventsOf<typeof webhookRouterEventSchemas>;

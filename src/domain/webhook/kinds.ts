@@ -1,0 +1,89 @@
+/** The kinds of event that a subscription may ask for, and which of them an event of the log is. */
+import type { BatchEvent } from '../batch/events.js';
+import type { DeliveryOutcomeEvent, EmailEvent } from '../email/events.js';
+import type { EventType } from '../events.js';
+
+export const webhookKinds = [
+  'email.sent',
+  'email.delivered',
+  'email.bounced',
+  'email.complained',
+  'email.opened',
+  'email.clicked',
+  'email.queued',
+  'email.scheduled',
+  'email.deferred',
+  'email.failed',
+  'email.suppressed',
+  'email.cancelled',
+  'batch.completed',
+  'batch.cancelled',
+] as const;
+export type WebhookKind = (typeof webhookKinds)[number];
+
+/** `recipient`: its place in the email, where it is about one. */
+export type Notice = Readonly<{ kind: WebhookKind; recipient?: number }>;
+
+type OfEvent<Event extends { type: string }> = {
+  readonly [Type in Event['type']]: ((event: Extract<Event, { type: Type }>) => readonly Notice[]) | 'silent';
+};
+
+/** What the recipients of one attempt are told of: who was deferred is tried again only where the whole is. */
+const ofOutcomes = ({ type, data }: DeliveryOutcomeEvent): readonly Notice[] =>
+  data.outcomes.map(({ recipient, result }): Notice => {
+    switch (result) {
+      case 'accepted':
+        return { kind: 'email.sent', recipient };
+      case 'bounced':
+        return { kind: 'email.bounced', recipient };
+      case 'refused':
+        return { kind: 'email.failed', recipient };
+      case 'deferred':
+        return { kind: type === 'EmailDeferred' ? 'email.deferred' : 'email.failed', recipient };
+    }
+  });
+
+const whole =
+  (kind: WebhookKind): (() => readonly Notice[]) =>
+  () => [{ kind }];
+
+/** A new type of event does not compile until it says here what subscriptions hear of it. */
+const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> = {
+  EmailQueued: whole('email.queued'),
+  EmailScheduled: whole('email.scheduled'),
+  EmailRescheduled: whole('email.scheduled'),
+  EmailReleased: 'silent',
+  DeliveryAttempted: 'silent',
+  EmailSent: ofOutcomes,
+  EmailDeferred: ofOutcomes,
+  EmailBounced: ofOutcomes,
+  EmailFailed: ofOutcomes,
+  EmailDelivered: ({ data }) => data.recipients.map((recipient) => ({ kind: 'email.delivered', recipient })),
+  EmailRetried: whole('email.queued'),
+  EmailCancelled: whole('email.cancelled'),
+  RecipientsSuppressed: ({ data }) => data.recipients.map((recipient) => ({ kind: 'email.suppressed', recipient })),
+  EmailBouncesNoted: 'silent',
+  EmailDeleted: 'silent',
+  EmailArchived: 'silent',
+  BatchQueued: 'silent',
+  BatchScheduled: 'silent',
+  BatchStarted: 'silent',
+  BatchAdvanced: 'silent',
+  BatchFannedOut: 'silent',
+  BatchCancelled: whole('batch.cancelled'),
+  BatchStopped: 'silent',
+  BatchCompleted: whole('batch.completed'),
+};
+
+export type NotifyingEvent = EmailEvent | BatchEvent;
+
+/** The types of event that subscriptions may hear of. */
+export const notifyingTypes: readonly EventType[] = (Object.keys(noticesOf) as NotifyingEvent['type'][]).filter(
+  (type) => noticesOf[type] !== 'silent',
+);
+
+/** What subscriptions hear of an event, in order. */
+export const noticesOfEvent = (event: NotifyingEvent): readonly Notice[] => {
+  const notices = noticesOf[event.type] as ((event: NotifyingEvent) => readonly Notice[]) | 'silent';
+  return notices === 'silent' ? [] : notices(event);
+};

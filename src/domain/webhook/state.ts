@@ -1,0 +1,127 @@
+/** A subscription: where its events go, which ones, and the secrets that sign them. */
+import type { Decider } from '../decider.js';
+import { DomainError } from '../errors.js';
+import type { WebhookEvent } from './events.js';
+
+/** What its key seals; undefined once that is destroyed. */
+type Sealed = Readonly<{ url: string; description?: string; secret: string; earlierSecret?: string }>;
+
+export type Webhook = Readonly<{
+  createdAt: string;
+  updatedAt: string;
+  events: readonly string[];
+  enabled: boolean;
+  disabledReason: 'gone' | 'failing' | null;
+  /** Until when the secret before the one in force signs too. */
+  overlapUntil: string | null;
+  deletedAt: string | null;
+  sealed: Sealed | undefined;
+}>;
+export type WebhookState = Webhook | undefined;
+
+export type WebhookCommand =
+  | Readonly<{ type: 'CreateWebhook'; created: Extract<WebhookEvent, { type: 'WebhookCreated' }> }>
+  | Readonly<{ type: 'ChangeWebhook'; at: string; events?: readonly string[]; enabled?: boolean; url?: string; description?: string }>
+  | Readonly<{ type: 'RotateSecret'; at: string; overlapUntil: string; secret: string }>
+  | Readonly<{ type: 'DisableWebhook'; at: string; reason: 'gone' | 'failing' }>
+  | Readonly<{ type: 'DeleteWebhook'; at: string }>;
+
+export const webhookNotFound = (): DomainError =>
+  new DomainError('WEBHOOK_NOT_FOUND', 'There is no webhook subscription with this id. GET /api/v1/webhook-subscriptions lists yours.');
+
+const decide = (command: WebhookCommand, webhook: WebhookState): readonly WebhookEvent[] => {
+  if (command.type === 'CreateWebhook') return webhook === undefined ? [command.created] : [];
+  if (webhook === undefined) throw webhookNotFound();
+  if (webhook.deletedAt !== null) {
+    if (command.type === 'DeleteWebhook' || command.type === 'DisableWebhook') return [];
+    throw webhookNotFound();
+  }
+  switch (command.type) {
+    case 'ChangeWebhook': {
+      const { at, events, enabled, url, description } = command;
+      const data = { at, ...(events && { events: [...events] }), ...(enabled === undefined ? {} : { enabled }) };
+      const sealed = { ...(url === undefined ? {} : { url }), ...(description === undefined ? {} : { description }) };
+      return [{ type: 'WebhookChanged', data, sealed }];
+    }
+    case 'RotateSecret': {
+      const { at, overlapUntil, secret } = command;
+      return [{ type: 'WebhookSecretRotated', data: { at, overlapUntil }, sealed: { secret } }];
+    }
+    case 'DisableWebhook':
+      return webhook.enabled ? [{ type: 'WebhookDisabled', data: { at: command.at, reason: command.reason } }] : [];
+    case 'DeleteWebhook':
+      return [{ type: 'WebhookDeleted', data: { at: command.at } }];
+  }
+};
+
+export const evolveWebhook = (webhook: WebhookState, event: WebhookEvent): WebhookState => {
+  if (event.type === 'WebhookCreated') {
+    const { at, events, enabled } = event.data;
+    return {
+      createdAt: at,
+      updatedAt: at,
+      events,
+      enabled,
+      disabledReason: null,
+      overlapUntil: null,
+      deletedAt: null,
+      sealed: event.sealed,
+    };
+  }
+  if (webhook === undefined) return undefined;
+  const next = { ...webhook, updatedAt: event.data.at };
+  switch (event.type) {
+    case 'WebhookChanged': {
+      const { events = webhook.events, enabled = webhook.enabled } = event.data;
+      const disabledReason = enabled ? null : webhook.disabledReason;
+      const sealed = webhook.sealed && { ...webhook.sealed, ...event.sealed };
+      return { ...next, events, enabled, disabledReason, sealed };
+    }
+    case 'WebhookSecretRotated': {
+      const sealed = webhook.sealed &&
+        event.sealed && { ...webhook.sealed, secret: event.sealed.secret, earlierSecret: webhook.sealed.secret };
+      return { ...next, overlapUntil: event.data.overlapUntil, sealed };
+    }
+    case 'WebhookDisabled':
+      return { ...next, enabled: false, disabledReason: event.data.reason };
+    case 'WebhookDeleted':
+      return { ...next, enabled: false, deletedAt: event.data.at, sealed: undefined };
+  }
+};
+
+export const webhookDecider: Decider<WebhookCommand, WebhookEvent, WebhookState> = {
+  decide,
+  evolve: evolveWebhook,
+  initialState: undefined,
+};
+
+/** The secrets that sign at a moment, the one in force first. */
+export const secretsAt = ({ secret, earlierSecret }: Sealed, overlapUntil: string | null, at: string): readonly [string, ...string[]] =>
+  earlierSecret !== undefined && overlapUntil !== null && at < overlapUntil ? [secret, earlierSecret] : [secret];
+
+/** What is shown of a subscription. */
+export type WebhookListing = {
+  id: string;
+  url: string;
+  events: string[];
+  description?: string;
+  enabled: boolean;
+  disabledReason?: 'gone' | 'failing';
+  createdAt: string;
+  updatedAt: string;
+};
+
+export const webhookListing = (
+  id: string,
+  { events, enabled, disabledReason, createdAt, updatedAt }: Omit<Webhook, 'sealed'>,
+  { url, description }: Readonly<{ url: string; description?: string }>,
+): WebhookListing => ({
+  id,
+  url,
+  events: [...events],
+  ...(description === undefined ? {} : { description }),
+  enabled,
+  ...(disabledReason === null ? {} : { disabledReason }),
+  createdAt,
+  updatedAt,
+});

@@ -1,0 +1,103 @@
+/** Sends what goes to each subscription: one courier for each, so that an endpoint that is slow or dead delays no other. */
+import type { WebhookId } from '../domain/ids.js';
+import { webhookOfStream } from '../domain/ids.js';
+import type { EventType, Recorded } from '../domain/events.js';
+import type { Worker } from '../domain/ports/worker.js';
+import { openCourier, type Courier, type News } from './webhook-courier.js';
+import type { CourierDeps } from './webhook-work.js';
+import { underLease, type Held, type LeaseDeps } from './lease.js';
+
+const NAME = 'deliver-webhooks';
+const AGAIN_AFTER_MS = 5_000;
+/** What is under way when the work is to stop is given that long to end. */
+const STOP_MS = 3_000;
+const KINDS = ['webhook', 'webhookRoute', 'webhookOutcome'];
+
+export type DeliverWebhooksDeps = LeaseDeps &
+  CourierDeps &
+  Readonly<{
+    /** Every subscription that is not deleted, as the read models know them up to that position at least. */
+    livingUpTo: (position: number, signal: AbortSignal) => Promise<readonly Readonly<{ id: WebhookId; team: string }>[]>;
+  }>;
+
+export const deliverWebhooksWorker = (deps: DeliverWebhooksDeps): Worker => ({
+  name: NAME,
+  run: (stop) => underLease(deps, NAME, stop, (held) => deliver(deps, held)),
+});
+
+/** What there is news of, by the type of the event that tells of it; of others there is none for who sends. */
+const news: Readonly<Partial<Record<EventType, News['of']>>> = {
+  WebhookRouted: 'routed',
+  WebhookCreated: 'settings',
+  WebhookChanged: 'settings',
+  WebhookSecretRotated: 'settings',
+  WebhookDisabled: 'settings',
+  WebhookDeleted: 'settings',
+  WebhookRetryAsked: 'asked',
+  WebhookReplayAsked: 'asked',
+  WebhookOutcomesEnded: 'asked',
+};
+
+const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => {
+  const { signal } = held;
+  const couriers = new Map<WebhookId, Courier>();
+  const running = new Set<Promise<void>>();
+  const cutOff = cutOffAfter(deps, held);
+  const start = (id: WebhookId, team: string): void => {
+    if (couriers.has(id)) return;
+    const courier = openCourier(deps, id, team);
+    couriers.set(id, courier);
+    const run = keepRunning(deps, id, courier, held, cutOff).finally(() => {
+      running.delete(run);
+      couriers.delete(id);
+    });
+    running.add(run);
+  };
+  const tell = ({ event, stream, position, metadata }: Recorded): void => {
+    const id = webhookOfStream(stream);
+    const of = news[event.type];
+    if (id === undefined || of === undefined) return;
+    if (event.type === 'WebhookCreated') start(id, metadata.teamId);
+    couriers.get(id)?.wake({ of, position });
+  };
+  const head = await deps.eventLog.head();
+  for (const { id, team } of await deps.livingUpTo(head, signal)) start(id, team);
+  const only = Object.keys(news) as EventType[];
+  try {
+    for await (const { events } of deps.eventLog.subscribeAll(head, { kinds: KINDS, only, decrypt: [], signal })) events.forEach(tell);
+  } finally {
+    await Promise.all(running);
+  }
+};
+
+/** Aborts where nothing is worth finishing: a while after the stop, and at once where the lease is lost. */
+const cutOffAfter = ({ clock }: DeliverWebhooksDeps, { signal, lost }: Held): AbortSignal => {
+  const cutOff = new AbortController();
+  const later = (): void => void clock.sleep(STOP_MS, lost).then(() => cutOff.abort());
+  if (signal.aborted) later();
+  else signal.addEventListener('abort', later, { once: true });
+  return cutOff.signal;
+};
+
+/** A fault of ours with one subscription is met again after a pause, and no other waits for it. */
+const keepRunning = async (
+  { clock, logger }: DeliverWebhooksDeps,
+  id: WebhookId,
+  courier: Courier,
+  { signal, fence }: Held,
+  cutOff: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    try {
+      await courier.run(signal, cutOff, fence);
+      return;
+    } catch (fault) {
+      if (signal.aborted) return;
+      logger.error(
+        { webhook: id, err: fault instanceof Error ? fault : undefined },
+        'webhooks of a subscription are not sent, trying again',
+      );
+      await clock.sleep(AGAIN_AFTER_MS, signal);
+    }
+  }
+};

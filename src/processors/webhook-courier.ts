@@ -1,0 +1,190 @@
+/** Sends the events of one subscription, bounded in connections and in events a second, and has what came of them recorded. */
+import { attemptDelivery, type Tried } from '../commands/webhook-attempt.js';
+import { loadedBody } from '../commands/webhook-bodies.js';
+import { loadState } from '../commands/command-handler.js';
+import { webhookStream, type WebhookId } from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
+import { webhookEventId } from '../domain/webhook/event-id.js';
+import type { SentEvent } from '../domain/webhook/events.js';
+import { webhookDecider, type Webhook } from '../domain/webhook/state.js';
+import { openPace } from './webhook-pace.js';
+import { openQueues, type Queues } from './webhook-queues.js';
+import { ERASED, openRecorder, type Recorder } from './webhook-recorder.js';
+import type { CourierDeps, Source, Work } from './webhook-work.js';
+
+const GATHER_MS = 200;
+const AT_ONCE_MAX = 8;
+const LOOK_MS = 5_000;
+
+/** What there may be news of. `position`: of the event that tells of it. */
+export type News = Readonly<{ of: 'routed' | 'settings' | 'asked'; position: number }>;
+
+export type Courier = Readonly<{
+  wake: (news: News) => void;
+  run: (signal: AbortSignal, cutOff: AbortSignal, fence: number) => Promise<void>;
+}>;
+
+type Run = {
+  readonly recorder: Recorder;
+  readonly queues: Queues;
+  readonly underWay: Map<number, Source>;
+  readonly bell: Bell;
+  webhook: Webhook | undefined;
+  isChanged: boolean;
+  isAsked: boolean;
+};
+
+export const openCourier = (deps: CourierDeps, id: WebhookId, team: string): Courier => {
+  let run: Run | undefined;
+  const pace = openPace(deps.clock);
+  return {
+    wake: ({ of, position }) => {
+      if (run === undefined) return;
+      if (of === 'routed') run.queues.routed();
+      else if (of === 'settings') run.isChanged = true;
+      else {
+        run.isAsked = true;
+        run.queues.lookFrom(0, position);
+      }
+      run.bell.ring();
+    },
+    run: async (signal, cutOff, fence) => {
+      const recorder = openRecorder(deps, id, team, fence);
+      await recorder.load();
+      const queues = openQueues(deps, id, recorder);
+      const bell = openBell(deps);
+      const own: Run = { recorder, queues, bell, underWay: new Map(), webhook: undefined, isChanged: true, isAsked: true };
+      run = own;
+      const failed = new AbortController();
+      const either = AbortSignal.any([signal, failed.signal]);
+      const writing = keepWriting(deps, own, either);
+      writing.catch(() => failed.abort());
+      try {
+        await send(deps, id, own, pace, either, cutOff);
+      } finally {
+        failed.abort();
+        while (own.underWay.size > 0 && !cutOff.aborted) await bell.wait(LOOK_MS, cutOff);
+        await writing;
+        if (!cutOff.aborted) await recorder.flush(false);
+        deps.webhooks.outbound.forget(id);
+      }
+    },
+  };
+};
+
+const send = async (
+  deps: CourierDeps,
+  id: WebhookId,
+  run: Run,
+  pace: ReturnType<typeof openPace>,
+  signal: AbortSignal,
+  cutOff: AbortSignal,
+): Promise<void> => {
+  const { queues, recorder, underWay, bell } = run;
+  while (!signal.aborted && !recorder.isEnded()) {
+    await heed(deps, id, run);
+    if (run.webhook === undefined || run.webhook.deletedAt !== null) return;
+    if (!run.webhook.enabled) {
+      await bell.wait(LOOK_MS, signal);
+      continue;
+    }
+    await queues.refill(underWay, signal);
+    while (underWay.size < AT_ONCE_MAX && pace.mayStart()) {
+      const work = queues.next(underWay);
+      if (work === undefined) break;
+      start(deps, id, run, work, cutOff);
+      pace.started();
+    }
+    const waitMs = underWay.size >= AT_ONCE_MAX ? LOOK_MS : queues.hasWork() ? Math.max(GATHER_MS / 20, pace.pauseMs()) : idleMs(deps, run);
+    await bell.wait(waitMs, signal);
+  }
+};
+
+const idleMs = ({ clock }: CourierDeps, { queues, recorder }: Run): number =>
+  recorder.progress().replay === undefined ? Math.max(1, Math.min(LOOK_MS, queues.lookAtMs() - clock.now())) : GATHER_MS;
+
+const heed = async ({ eventLog }: CourierDeps, id: WebhookId, run: Run): Promise<void> => {
+  if (run.isChanged) {
+    run.isChanged = false;
+    run.webhook = (await loadState(eventLog, webhookStream(id), webhookDecider)).state;
+  }
+  if (run.isAsked) {
+    run.isAsked = false;
+    await run.recorder.heed();
+  }
+};
+
+const start = (deps: CourierDeps, id: WebhookId, run: Run, work: Work, cutOff: AbortSignal): void => {
+  const { underWay, recorder, queues, bell } = run;
+  const { number } = work.sent;
+  // The same event is not under way twice.
+  if (underWay.has(number)) {
+    if (work.source !== 'due') recorder.passOver(work.source, number);
+    return;
+  }
+  underWay.set(number, work.source);
+  void tryOnce(deps, id, run.webhook, work.sent, cutOff)
+    .then(
+      (tried) => {
+        if (tried !== undefined) recorder.ended({ work, tried });
+      },
+      (fault: unknown) => {
+        deps.logger.error({ webhook: id, err: fault instanceof Error ? fault : undefined }, 'a webhook could not be tried, trying again');
+        queues.putBack(work);
+      },
+    )
+    .finally(() => {
+      underWay.delete(number);
+      bell.ring();
+    });
+};
+
+/** Out: undefined where nothing can be said of it: the subscription is deleted, or the program stops. */
+const tryOnce = async (
+  deps: CourierDeps,
+  id: WebhookId,
+  webhook: Webhook | undefined,
+  sent: SentEvent,
+  cutOff: AbortSignal,
+): Promise<Tried | undefined> => {
+  const { sealed, overlapUntil = null } = webhook ?? {};
+  if (sealed === undefined) return undefined;
+  const body = await loadedBody(deps, sent);
+  if (body === undefined) return { result: 'failed', attemptedAt: isoTime(deps.clock.now()), responseMs: 0, error: ERASED, answer: null };
+  const post = { id: webhookEventId(sent.number, sent.key), previousId: sent.previous, kind: sent.kind, body };
+  const tried = await attemptDelivery(deps, id, { sealed, overlapUntil }, post, cutOff);
+  return cutOff.aborted ? undefined : tried;
+};
+
+/** Appends what came of the attempts while others are under way. */
+const keepWriting = async ({ clock }: CourierDeps, { recorder, queues, bell }: Run, signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted) {
+    await clock.sleep(GATHER_MS, signal);
+    const { outcomes, position } = await recorder.flush(true);
+    const next = outcomes.flatMap(({ nextRetryAt }) => (nextRetryAt === undefined ? [] : [Date.parse(nextRetryAt)]));
+    if (next.length === 0) continue;
+    queues.lookFrom(Math.min(...next), position);
+    bell.ring();
+  }
+};
+
+type Bell = Readonly<{ ring: () => void; wait: (ms: number, signal: AbortSignal) => Promise<void> }>;
+
+/** A ring that nobody waits for ends the next wait at once. */
+const openBell = ({ clock }: Pick<CourierDeps, 'clock'>): Bell => {
+  let hasRung = false;
+  let wake: (() => void) | undefined;
+  return {
+    ring: () => {
+      hasRung = true;
+      wake?.();
+    },
+    wait: async (ms, signal) => {
+      const woken = new AbortController();
+      wake = () => woken.abort();
+      if (!hasRung) await clock.sleep(ms, AbortSignal.any([signal, woken.signal]));
+      hasRung = false;
+      wake = undefined;
+    },
+  };
+};

@@ -1,0 +1,166 @@
+/** What came of the attempts of one subscription: gathered, and appended together with how far the sending has come. */
+import { handle } from '../commands/command-handler.js';
+import { outcomesOf, type Outcomes } from '../commands/webhook-ledger.js';
+import { WrongExpectedRevision } from '../domain/errors.js';
+import { webhookOutcomeStream, webhookStream, type WebhookId } from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
+import { webhookEventId } from '../domain/webhook/event-id.js';
+import type { WebhookOutcome, WebhookProgress } from '../domain/webhook/events.js';
+import { FAILING_MAX_MS, nextAttemptMs, retryAfterMs } from '../domain/webhook/schedule.js';
+import { webhookDecider } from '../domain/webhook/state.js';
+import type { Cause } from '../event-log/event-log.js';
+import type { CourierDeps, Ended } from './webhook-work.js';
+
+const NAME = 'deliver-webhooks';
+const OUTCOMES_PER_FACT = 100;
+
+export type Recorder = Readonly<{
+  progress: () => WebhookProgress;
+  isEnded: () => boolean;
+  load: () => Promise<void>;
+  /** Somebody else has appended: a replay may have been asked for, or the subscription deleted. */
+  heed: () => Promise<void>;
+  ended: (ended: Ended) => void;
+  /** Whether the outcome of an attempt to send that event waits to be appended. */
+  awaits: (number: number) => boolean;
+  /** The event of that number is not sent: the replay does not want it, or it is under way already. */
+  passOver: (source: 'first' | 'replay', number: number) => void;
+  /** Whether the replay has looked at all that it was asked for. */
+  isReplayOver: () => boolean;
+  /** Out: the outcomes that were appended, and the position of the last fact. */
+  flush: (alsoEmpty: boolean) => Promise<Readonly<{ outcomes: readonly WebhookOutcome[]; position: number }>>;
+}>;
+
+type Context = Readonly<{ deps: CourierDeps; id: WebhookId; cause: () => Cause }>;
+type State = {
+  outcomes: Outcomes;
+  ended: readonly Ended[];
+  /** Of those that were looked at, the numbers beyond the first that was not. */
+  readonly looked: Readonly<Record<'first' | 'replay', Set<number>>>;
+};
+
+export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fence: number): Recorder => {
+  const cause = (): Cause => ({
+    teamId: team,
+    actor: `processor:${NAME}`,
+    correlationId: id,
+    causationId: id,
+    at: isoTime(deps.clock.now()),
+    fence,
+  });
+  const context: Context = { deps, id, cause };
+  const state = { ended: [], looked: { first: new Set(), replay: new Set() } } as unknown as State;
+  const isReplayOver = (): boolean => {
+    const { replay } = state.outcomes.progress;
+    return replay !== undefined && passed(state.looked.replay, replay.next) >= replay.end;
+  };
+  return {
+    progress: () => state.outcomes.progress,
+    isEnded: () => state.outcomes.isEnded,
+    load: async () => void (state.outcomes = await outcomesOf(deps.eventLog, id)),
+    heed: async () => {
+      const { progress, isEnded } = await outcomesOf(deps.eventLog, id);
+      const { outcomes: known } = state;
+      state.outcomes = { ...known, progress: { ...known.progress, ...(progress.replay && { replay: progress.replay }) }, isEnded };
+    },
+    ended: (ended) => void (state.ended = [...state.ended, ended]),
+    awaits: (number) => state.ended.some(({ work }) => work.sent.number === number),
+    passOver: (source, number) => void state.looked[source].add(number),
+    isReplayOver,
+    flush: async (alsoEmpty) => {
+      const done: WebhookOutcome[] = [];
+      let position = 0;
+      while (!state.outcomes.isEnded && (state.ended.length > 0 || (alsoEmpty && isReplayOver()))) {
+        const batch = state.ended.slice(0, OUTCOMES_PER_FACT);
+        const outcomes = batch.map((one) => outcomeOf(deps.clock.now(), one));
+        for (const { work } of batch) if (work.source !== 'due') state.looked[work.source].add(work.sent.number);
+        position = (await append(context, state, batch, outcomes)) ?? position;
+        state.ended = state.ended.slice(batch.length);
+        done.push(...outcomes);
+        await disableWhere(context, state, outcomes);
+      }
+      return { outcomes: done, position };
+    },
+  };
+};
+
+const outcomeOf = (nowMs: number, { work: { sent, attempt, source }, tried }: Ended): WebhookOutcome => {
+  const { result, attemptedAt, statusCode, responseMs, error, retryAfter } = tried;
+  const isFinal = result === 'success' || error === ERASED || statusCode === 410;
+  const pauseMs = retryAfterMs(retryAfter, nowMs);
+  const nextMs = isFinal ? undefined : nextAttemptMs(attempt, webhookEventId(sent.number, sent.key), nowMs, pauseMs);
+  return {
+    ...sent,
+    attempt,
+    attemptedAt,
+    result,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    responseMs,
+    ...(error === undefined ? {} : { error }),
+    ...(nextMs === undefined ? {} : { nextRetryAt: isoTime(nextMs) }),
+    ...(source === 'replay' ? { replayed: true as const } : {}),
+  };
+};
+
+/** Of an event whose key is destroyed. */
+export const ERASED = 'ERASED';
+
+const progressAfter = ({ outcomes: { progress }, looked }: State, outcomes: readonly WebhookOutcome[]): WebhookProgress => {
+  const told = outcomes.filter(({ error }) => error !== ERASED);
+  const hasSuccess = told.some(({ result }) => result === 'success');
+  const failingSince = hasSuccess ? null : (progress.failingSince ?? told[0]?.attemptedAt ?? null);
+  const { replay } = progress;
+  const next = replay && passed(looked.replay, replay.next);
+  const isOpen = replay !== undefined && next !== undefined && next < replay.end;
+  return { reached: passed(looked.first, progress.reached), failingSince, ...(isOpen ? { replay: { ...replay, next } } : {}) };
+};
+
+/** Out: the position of the fact; undefined where the subscription was deleted meanwhile. */
+const append = async (
+  { deps, id, cause }: Context,
+  state: State,
+  batch: readonly Ended[],
+  outcomes: WebhookOutcome[],
+): Promise<number | undefined> => {
+  const answers = batch.map(({ tried }) => tried.answer);
+  for (;;) {
+    const progress = progressAfter(state, outcomes);
+    const by = cause();
+    const event = { type: 'WebhookAttempted', data: { at: by.at, progress, outcomes }, sealed: { answers } } as const;
+    try {
+      const version = await deps.eventLog.append(webhookOutcomeStream(id), state.outcomes.version, [event], by);
+      state.outcomes = { version, progress, isEnded: false };
+      forgetBelow(state.looked.first, progress.reached);
+      forgetBelow(state.looked.replay, progress.replay?.next ?? Number.POSITIVE_INFINITY);
+      return version.position;
+    } catch (fault) {
+      if (!(fault instanceof WrongExpectedRevision)) throw fault;
+      const { reached, failingSince } = state.outcomes.progress;
+      const found = await outcomesOf(deps.eventLog, id);
+      state.outcomes = { ...found, progress: { ...found.progress, reached, failingSince } };
+      if (found.isEnded) return undefined;
+    }
+  }
+};
+
+/** An endpoint that is gone for good, or has failed for days, is asked no more. */
+const disableWhere = async ({ deps, id, cause }: Context, { outcomes }: State, appended: readonly WebhookOutcome[]): Promise<void> => {
+  const { failingSince } = outcomes.progress;
+  const isGone = appended.some(({ statusCode }) => statusCode === 410);
+  const isFailing = failingSince !== null && deps.clock.now() - Date.parse(failingSince) >= FAILING_MAX_MS;
+  if (!isGone && !isFailing) return;
+  const { fence: _fence, ...by } = cause();
+  const command = { type: 'DisableWebhook', at: by.at, reason: isGone ? 'gone' : 'failing' } as const;
+  await handle(deps.eventLog, webhookStream(id), webhookDecider, command, by);
+};
+
+/** The first number from that one on that is not among those. */
+const passed = (numbers: ReadonlySet<number>, from: number): number => {
+  let at = from;
+  while (numbers.has(at)) at += 1;
+  return at;
+};
+
+const forgetBelow = (numbers: Set<number>, end: number): void => {
+  for (const number of numbers) if (number < end) numbers.delete(number);
+};

@@ -1,0 +1,180 @@
+/** Which events of the log go to which subscriptions: settings as they were at each position, so that the same log gives the same answer. */
+import { routeEnd, FACTS_PER_PART, type RouteEnd } from '../commands/webhook-ledger.js';
+import type { EventType, Recorded } from '../domain/events.js';
+import { splitStream, webhookRouteStream, webhookStream, type StreamName, type WebhookId } from '../domain/ids.js';
+import { isoTime, type Clock } from '../domain/ports/clock.js';
+import { eventKey, webhookEventId } from '../domain/webhook/event-id.js';
+import type { RoutedEntry, WebhookEvent } from '../domain/webhook/events.js';
+import { noticesOfEvent, notifyingTypes, type Notice, type NotifyingEvent } from '../domain/webhook/kinds.js';
+import { evolveWebhook, type WebhookState } from '../domain/webhook/state.js';
+import { startOf, type EventLog } from '../event-log/event-log.js';
+
+/** Of one fact. */
+const ENTRIES_PER_FACT = 250;
+
+const SETTINGS: readonly EventType[] = [
+  'WebhookCreated',
+  'WebhookChanged',
+  'WebhookDisabled',
+  'WebhookDeleted',
+] satisfies readonly WebhookEvent['type'][];
+
+/** What a router reads of the log. */
+export const ROUTED: Readonly<{ kinds: readonly string[]; types: readonly EventType[] }> = {
+  kinds: ['email', 'batch', 'webhook'],
+  types: [...notifyingTypes, ...SETTINGS],
+};
+
+type Route = {
+  readonly id: WebhookId;
+  readonly team: string;
+  settings: WebhookState;
+  /** Read when the first event goes to it. */
+  end: RouteEnd;
+  /** Up to here the log was looked at for it by who routed before. */
+  readonly knownUpTo: number;
+  pending: RoutedEntry[];
+  cause: Recorded['metadata'] | undefined;
+};
+
+export type RouterDeps = Readonly<{ eventLog: EventLog; clock: Clock }>;
+
+export type Router = Readonly<{
+  /** Brings in a subscription as its settings were at that position. */
+  add: (id: WebhookId, team: string, position: number) => Promise<void>;
+  /** Looks at events of the log, in order. */
+  look: (recorded: Recorded) => Promise<void>;
+  pending: () => number;
+  subscriptions: () => number;
+  /** Appends what was found, under the lease with that fence. */
+  flush: (fence: number) => Promise<void>;
+}>;
+
+export const openRouter = (deps: RouterDeps): Router => {
+  const routes = new Map<WebhookId, Route>();
+  const byTeam = new Map<string, Set<Route>>();
+  let pending = 0;
+
+  const add: Router['add'] = async (id, team, position) => {
+    if (routes.has(id)) return;
+    const end = await routeEnd(deps.eventLog, id);
+    const route: Route = {
+      id,
+      team,
+      settings: await settingsAt(deps.eventLog, id, position),
+      end,
+      knownUpTo: await positionOf(deps.eventLog, end.last),
+      pending: [],
+      cause: undefined,
+    };
+    routes.set(id, route);
+    const ofTeam = byTeam.get(team);
+    if (ofTeam === undefined) byTeam.set(team, new Set([route]));
+    else ofTeam.add(route);
+  };
+
+  const change = async (recorded: Recorded): Promise<void> => {
+    const id = splitStream(recorded.stream).id as WebhookId;
+    const route = routes.get(id);
+    if (route === undefined) return add(id, recorded.metadata.teamId, recorded.position);
+    route.settings = evolveWebhook(route.settings, recorded.event as WebhookEvent);
+  };
+
+  return {
+    add,
+    look: async (recorded) => {
+      if (splitStream(recorded.stream).kind === 'webhook') return change(recorded);
+      const ofTeam = byTeam.get(recorded.metadata.teamId);
+      if (ofTeam === undefined) return;
+      let notices: readonly Notice[] | undefined;
+      for (const route of ofTeam) {
+        const { settings } = route;
+        if (settings?.enabled !== true || recorded.position <= route.knownUpTo) continue;
+        notices ??= noticesOfEvent(recorded.event as NotifyingEvent);
+        pending += note(route, settings.events, recorded, notices);
+      }
+    },
+    pending: () => pending,
+    subscriptions: () => [...routes.values()].filter(({ settings }) => settings !== undefined && settings.deletedAt === null).length,
+    flush: async (fence) => {
+      for (const route of routes.values()) {
+        while (route.pending.length > 0) {
+          const entries = route.pending.slice(0, wholeEvents(route.pending));
+          await appendFact(deps, route, entries, fence);
+          route.pending = route.pending.slice(entries.length);
+          pending -= entries.length;
+        }
+        if ((route.settings?.deletedAt ?? null) !== null) forget(routes, byTeam, route);
+      }
+    },
+  };
+};
+
+/** How many entries go into one fact: all that belong to one event of the log stand in the same, so that none is lost between two. */
+const wholeEvents = (pending: readonly RoutedEntry[]): number => {
+  let count = Math.min(ENTRIES_PER_FACT, pending.length);
+  const last = pending[count - 1];
+  while (count < pending.length && pending[count]!.stream === last?.stream && pending[count]!.revision === last.revision) count += 1;
+  return count;
+};
+
+const forget = (routes: Map<WebhookId, Route>, byTeam: Map<string, Set<Route>>, route: Route): void => {
+  routes.delete(route.id);
+  const ofTeam = byTeam.get(route.team);
+  ofTeam?.delete(route);
+  if (ofTeam?.size === 0) byTeam.delete(route.team);
+};
+
+/** Out: how many events go to it. */
+const note = (route: Route, kinds: readonly string[], { stream, revision, metadata }: Recorded, notices: readonly Notice[]): number => {
+  let count = 0;
+  for (const { kind, recipient } of notices) {
+    if (!kinds.includes(kind)) continue;
+    const key = eventKey(route.id, metadata.eventId, recipient);
+    route.pending.push({ stream, revision, at: metadata.occurredAt, kind, ...(recipient === undefined ? {} : { recipient }), key });
+    route.cause = metadata;
+    count += 1;
+  }
+  return count;
+};
+
+const appendFact = async ({ eventLog, clock }: RouterDeps, route: Route, entries: RoutedEntry[], fence: number): Promise<void> => {
+  const { end, cause } = route;
+  const at = isoTime(clock.now());
+  const last = entries.at(-1)!;
+  const version = await eventLog.append(
+    webhookRouteStream(route.id, end.part),
+    end.version,
+    [{ type: 'WebhookRouted', data: { at, before: end.count, previous: end.previous, entries } }],
+    {
+      teamId: route.team,
+      actor: 'processor:route-webhooks',
+      correlationId: cause?.correlationId ?? route.id,
+      causationId: cause?.eventId ?? route.id,
+      at,
+      fence,
+    },
+  );
+  const count = end.count + entries.length;
+  const isFull = version.revision + 1 >= FACTS_PER_PART;
+  const part = isFull ? end.part + 1 : end.part;
+  const next = isFull ? startOf(webhookRouteStream(route.id, part)) : version;
+  route.end = { part, version: next, count, previous: webhookEventId(count - 1, last.key), last };
+};
+
+const settingsAt = async (eventLog: EventLog, id: WebhookId, position: number): Promise<WebhookState> => {
+  const recorded = await eventLog.load(webhookStream(id));
+  return recorded
+    .filter((one) => one.position <= position)
+    .reduce((state, { event }) => evolveWebhook(state, event as WebhookEvent), undefined as WebhookState);
+};
+
+/** Positions differ from engine to engine: a fact names the event, and where that stands is asked for. 0 for none. */
+export const positionOf = async (
+  eventLog: Pick<EventLog, 'load'>,
+  place: Readonly<{ stream: string; revision: number }> | undefined,
+): Promise<number> => {
+  if (place === undefined) return 0;
+  const [recorded] = await eventLog.load(place.stream as StreamName, place.revision);
+  return recorded?.position ?? 0;
+};

@@ -1,0 +1,20 @@
+/** What a courier does: one attempt to send one event, and what came of it. */
+import type { CommandDeps } from '../commands/deps.js';
+import type { Tried } from '../commands/webhook-attempt.js';
+import type { WebhookId } from '../domain/ids.js';
+import type { Logger } from '../domain/ports/logger.js';
+import type { SentEvent } from '../domain/webhook/events.js';
+
+export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'webhooks'> &
+  Readonly<{
+    logger: Logger;
+    /** Failed deliveries in the order in which they are due, as the read models know them up to that position at least. */
+    due: (id: WebhookId, upTo: number, limit: number, signal: AbortSignal) => Promise<readonly Due[]>;
+  }>;
+
+export type Due = Readonly<{ sent: SentEvent; attempt: number; dueAt: string }>;
+
+/** Why an event is sent: for the first time, because an attempt has failed, or because somebody asked for it again. */
+export type Source = 'first' | 'due' | 'replay';
+export type Work = Readonly<{ sent: SentEvent; attempt: number; source: Source }>;
+export type Ended = Readonly<{ work: Work; tried: Tried }>;

@@ -1,0 +1,44 @@
+/** The queries behind the lists of webhook subscriptions and their deliveries. */
+import type { Limits } from '../domain/limits.js';
+import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { ReadModels } from '../domain/ports/read-models.js';
+import { DAY_MS } from '../domain/time.js';
+import type { WebhookListing } from '../domain/webhook/state.js';
+import { readCursor, readPage, writeCursor } from './paging.js';
+import type { Queries } from './query-types.js';
+import { failedAttempts, listDeliveries, listedWebhook, WEBHOOK_ATTEMPTS, WEBHOOKS, type WebhookDocument } from './webhooks.js';
+
+/** How long records of deliveries are shown. */
+const RECORD_DAYS = 30;
+
+type Deps = Readonly<{ readModels: ReadModels; clock: Clock; limits: Limits }>;
+
+export const makeWebhookQueries = ({
+  readModels,
+  clock,
+  limits,
+}: Deps): Pick<Queries, 'listWebhooks' | 'webhookDeliveries' | 'webhookFailedAttempts'> => ({
+  listWebhooks: (teamId, paging) => {
+    const where = { team: { eq: teamId } };
+    const searchTotalMax = limits.listTotalMax;
+    const total = async () => {
+      const count = await readModels.count(WEBHOOKS, { where }, searchTotalMax);
+      return { total: count, isLowerBound: count >= searchTotalMax };
+    };
+    return readPage<WebhookDocument, WebhookListing>(
+      readModels,
+      { collection: WEBHOOKS, where, searchTotalMax, total },
+      paging,
+      listedWebhook,
+    );
+  },
+  webhookDeliveries: async (id, { limit, cursor }) => {
+    const from = cursor === undefined ? undefined : readCursor(cursor, WEBHOOK_ATTEMPTS, 'shown');
+    const since = isoTime(clock.now() - RECORD_DAYS * DAY_MS);
+    const after = from && { seq: from.seq, shown: Number(from.value) };
+    const { deliveries, next } = await listDeliveries(readModels, id, since, { limit, cursor: after });
+    const shown = next && { id: '', position: next.seq, ...next };
+    return { deliveries, nextCursor: shown === undefined ? null : writeCursor(shown, WEBHOOK_ATTEMPTS, 'shown') };
+  },
+  webhookFailedAttempts: (id, number) => failedAttempts(readModels, id, number),
+});

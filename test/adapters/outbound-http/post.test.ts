@@ -1,0 +1,82 @@
+/** Posts go to public https endpoints alone, and no receiver takes more time or memory than it may. */
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { openOutboundPost, type PostGuard } from '../../../src/adapters/outbound-http/post.js';
+
+const serve = async (t: Test, listener: RequestListener): Promise<number> => {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+};
+
+const open = (t: Test, options: Partial<PostGuard> = { insecureHosts: ['127.0.0.1'] }) => {
+  const outbound = openOutboundPost(options);
+  t.teardown(() => outbound.close());
+  return (url: string, timeoutMs = 5_000) =>
+    outbound.post(url, {
+      sender: 'a',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+      answerBytesMax: 1_024,
+      timeoutMs,
+      signal: new AbortController().signal,
+    });
+};
+
+void t.test('an answer is told with its beginning, and a redirect is not followed', async (t) => {
+  const asked: string[] = [];
+  const port = await serve(t, (request, response) => {
+    asked.push(request.url ?? '');
+    if (request.url === '/away') response.writeHead(302, { location: '/secret' }).end();
+    else response.writeHead(503, { 'retry-after': '7' }).end('x'.repeat(5_000));
+  });
+  const post = open(t);
+  t.same(await post(`http://127.0.0.1:${port}/`), { status: 503, retryAfter: '7', body: 'x'.repeat(1_024) });
+  t.match(await post(`http://127.0.0.1:${port}/away`), { status: 302 });
+  t.same(asked, ['/', '/away']);
+});
+
+void t.test('what has no end, or no haste, is cut', async (t) => {
+  let sentBytes = 0;
+  const port = await serve(t, (request, response) => {
+    if (request.url === '/slow') {
+      response.writeHead(200);
+      const dripping = setInterval(() => response.write('x'), 10);
+      response.on('close', () => clearInterval(dripping));
+      return;
+    }
+    const chunk = Buffer.alloc(64 * 1024);
+    const more = (): void => {
+      while (!response.destroyed && response.write(chunk)) sentBytes += chunk.byteLength;
+      if (!response.destroyed) response.once('drain', more);
+    };
+    more();
+  });
+  const post = open(t);
+  t.match(await post(`http://127.0.0.1:${port}/endless`), { status: 200, body: '\0'.repeat(1_024) });
+  t.ok(sentBytes < 32 * 1024 * 1024, 'the rest is not read');
+  await t.rejects(post(`http://127.0.0.1:${port}/slow`, 200), { name: 'OutboundFault', fault: 'timeout' });
+});
+
+void t.test('nothing private is reached, whatever a name stands for when it is connected to', async (t) => {
+  const port = await serve(t, (_request, response) => response.end());
+  const closed = open(t, {});
+  await t.rejects(closed(`https://127.0.0.1:${port}/`), { name: 'OutboundFault', fault: 'address-not-allowed' });
+  await t.rejects(closed(`http://127.0.0.1:${port}/`), { name: 'OutboundFault', fault: 'not-http' });
+  await t.rejects(closed(`http://example.com/`), { name: 'OutboundFault', fault: 'not-http' });
+  await t.rejects(closed(`https://user:secret@example.com/`), { name: 'OutboundFault', fault: 'not-http' });
+  let looked = 0;
+  const lookup = async () => {
+    looked += 1;
+    return [{ address: looked === 1 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
+  };
+  await t.rejects(open(t, { lookup })(`https://shop.example.com:${port}/`), { name: 'OutboundFault', fault: 'address-not-allowed' });
+  t.equal(looked, 1);
+  const elsewhere = open(t, { lookup: async () => [{ address: '10.0.0.1', family: 4 }], insecureHosts: ['local.example'] });
+  await t.rejects(elsewhere(`http://local.example:${port}/`), { name: 'OutboundFault', fault: 'address-not-allowed' }, 'on loopback alone');
+});

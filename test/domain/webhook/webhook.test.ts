@@ -1,0 +1,106 @@
+/** Kinds, ids, bodies and retries of webhooks: pure, and the same each time. */
+import t from 'tap';
+import type { EmailEvent } from '../../../src/domain/email/events.js';
+import { assertDefined, parseWebhookId } from '../../../src/domain/ids.js';
+import { bodyOf, WEBHOOK_BODY_BYTES_MAX } from '../../../src/domain/webhook/body.js';
+import { deliveryId, eventKey, readWebhookEventId, webhookEventId } from '../../../src/domain/webhook/event-id.js';
+import { noticesOfEvent } from '../../../src/domain/webhook/kinds.js';
+import { ATTEMPTS_MAX, nextAttemptMs, retryAfterMs } from '../../../src/domain/webhook/schedule.js';
+import { goldenEvent } from '../../support/golden-events.js';
+
+const WEBHOOK = assertDefined(parseWebhookId('wh_AAAAAAAAAAAAAAAAAAAAAA'), 'webhook');
+const STREAM = 'email-018c0000-0000-7000-8000-000000000001';
+const queued = goldenEvent('EmailQueued.v1') as Extract<EmailEvent, { type: 'EmailQueued' }>;
+const AT = queued.data.at;
+
+const outcome = (recipient: number, result: 'accepted' | 'deferred' | 'bounced' | 'refused') => ({
+  recipient,
+  result,
+  replyCode: 250,
+  enhancedCode: null,
+  rule: 'rule',
+});
+const attempt = { attempt: 1, at: AT, host: 'mx', durationMs: 1 };
+const sent: EmailEvent = {
+  type: 'EmailSent',
+  data: { ...attempt, outcomes: [outcome(0, 'accepted'), outcome(1, 'bounced'), outcome(2, 'deferred')] },
+  sealed: { replies: ['250 ok', '550 no', '450 later'] },
+};
+
+void t.test('each recipient of an attempt is told of, and who was deferred has failed where nothing more is tried', async (t) => {
+  t.same(noticesOfEvent(sent), [
+    { kind: 'email.sent', recipient: 0 },
+    { kind: 'email.bounced', recipient: 1 },
+    { kind: 'email.failed', recipient: 2 },
+  ]);
+  const deferred: EmailEvent = {
+    type: 'EmailDeferred',
+    data: { ...attempt, outcomes: [outcome(2, 'deferred')], nextAttemptAt: AT },
+    sealed: undefined,
+  };
+  t.same(noticesOfEvent(deferred), [{ kind: 'email.deferred', recipient: 2 }]);
+  t.same(noticesOfEvent({ type: 'EmailDelivered', data: { at: AT, recipients: [1] } }), [{ kind: 'email.delivered', recipient: 1 }]);
+  t.same(noticesOfEvent(queued), [{ kind: 'email.queued' }]);
+  t.same(
+    noticesOfEvent({ type: 'RecipientsSuppressed', data: { at: AT, recipients: [0, 2], priority: 'normal' } }),
+    [0, 2].map((recipient) => ({ kind: 'email.suppressed', recipient })),
+  );
+  t.same(noticesOfEvent({ type: 'EmailDeleted', data: { at: AT } }), []);
+});
+
+void t.test('an id is derived, says its number, and is read again', async (t) => {
+  const key = eventKey(WEBHOOK, 'source', 1);
+  t.equal(key, eventKey(WEBHOOK, 'source', 1));
+  t.not(key, eventKey(WEBHOOK, 'source', 2));
+  t.not(key, eventKey(WEBHOOK, 'other', 1));
+  t.same(readWebhookEventId(webhookEventId(1_295, key), 'evt'), { number: 1_295, key });
+  t.match(webhookEventId(1_295, key), /^evt_zz_/);
+  t.equal(readWebhookEventId(deliveryId(0, key), 'evt'), undefined);
+  t.equal(readWebhookEventId('evt_0', 'evt'), undefined);
+});
+
+void t.test('a body is the same bytes each time, and nothing where the key is destroyed', async (t) => {
+  const entry = { stream: STREAM, at: AT, kind: 'email.bounced', recipient: 1 };
+  const body = bodyOf(entry, [queued, sent])!;
+  t.equal(bodyOf(entry, [queued, sent]), body);
+  t.match(JSON.parse(body), {
+    event: 'email.bounced',
+    timestamp: AT,
+    data: {
+      emailLogId: STREAM.slice('email-'.length),
+      recipient: queued.sealed!.recipients[1]!.email,
+      status: 'bounced',
+      bounceSubType: 'rule',
+      bounceMessage: '550 no',
+    },
+  });
+  t.equal(bodyOf(entry, [{ ...queued, sealed: undefined }, sent]), undefined);
+  const suppressed: EmailEvent = { type: 'RecipientsSuppressed', data: { at: AT, recipients: [1], priority: 'normal' } };
+  t.match(JSON.parse(bodyOf({ ...entry, kind: 'email.suppressed' }, [queued, suppressed])!), {
+    event: 'email.suppressed',
+    data: { recipient: queued.sealed!.recipients[1]!.email, status: 'suppressed', suppressedAt: AT },
+  });
+});
+
+void t.test('a body has 256 KB at most, and says what was left out', async (t) => {
+  const large = { ...queued, sealed: { ...queued.sealed!, metadata: { note: 'x'.repeat(WEBHOOK_BODY_BYTES_MAX) } } };
+  const body = bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [large])!;
+  t.ok(Buffer.byteLength(body) <= WEBHOOK_BODY_BYTES_MAX);
+  t.same((JSON.parse(body) as { data: { truncated: unknown } }).data.truncated, ['metadata']);
+});
+
+void t.test('attempts follow after 1, 5 and 30 minutes and up to a tenth more, or as late as the receiver asks for', async (t) => {
+  const pauses = [60_000, 300_000, 1_800_000];
+  for (const [index, pauseMs] of pauses.entries())
+    for (let event = 0; event < 100; event += 1) {
+      const after = nextAttemptMs(index + 1, `evt_${event}`, 0)!;
+      t.ok(after >= pauseMs && after < pauseMs * 1.1, `${after}`);
+    }
+  t.equal(nextAttemptMs(ATTEMPTS_MAX, 'evt', 0), undefined);
+  t.equal(nextAttemptMs(1, 'evt', 0, 120_000), 120_000);
+  t.equal(nextAttemptMs(1, 'evt', 0, 86_400_000), 3_600_000, 'an hour at most');
+  t.ok(nextAttemptMs(2, 'evt', 0, 1_000)! >= 300_000, 'never sooner');
+  t.equal(retryAfterMs('120', 0), 120_000);
+  t.equal(retryAfterMs('Thu, 01 Jan 1970 00:02:00 GMT', 0), 120_000);
+  t.equal(retryAfterMs('soon', 0), 0);
+});

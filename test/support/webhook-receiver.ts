@@ -1,0 +1,38 @@
+/** An endpoint on loopback that keeps what it is sent, and answers as the test says. */
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Received = Readonly<{ path: string; headers: IncomingHttpHeaders; body: string }>;
+
+export type Receiver = Readonly<{
+  url: string;
+  received: () => readonly Received[];
+  /** How the next ones are answered: a status, or what writes the answer itself. */
+  answer: (how: number | ((request: IncomingMessage, response: ServerResponse) => void)) => void;
+  close: () => Promise<void>;
+}>;
+
+export const openReceiver = async (): Promise<Receiver> => {
+  const received: Received[] = [];
+  let how: Parameters<Receiver['answer']>[0] = 200;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() });
+      if (typeof how === 'number') response.writeHead(how).end(`status ${how}`);
+      else how(request, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received: () => received,
+    answer: (next) => void (how = next),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+};
