@@ -50,14 +50,19 @@ const streamStep = ({ stream, position }: Outcomes, document: Document | undefin
   return { collection: WEBHOOKS, id, document: { id, seq: document?.seq ?? position, position } };
 };
 
+/** A fact has fewer outcomes, each with a document of its own: no two documents of a collection have the same `seq`. */
+const FAILURES_PER_FACT = 128;
+
 const failureIdOf = (webhook: string, number: number): string => `${webhook}.${number.toString(36)}`;
 
-const failureStep = (webhook: string, position: number, outcome: WebhookOutcome): Step | undefined => {
+/** `at`: the place of the outcome in its fact. */
+const failureStep = (webhook: string, position: number, outcome: WebhookOutcome, at: number): Step | undefined => {
   const { attempt, attemptedAt: _at, result, responseMs: _ms, nextRetryAt, replayed, statusCode: _code, error: _error, ...sent } = outcome;
   const id = failureIdOf(webhook, outcome.number);
   if (result === 'success')
     return attempt === 1 && replayed === undefined ? undefined : { collection: WEBHOOK_FAILURES, id, document: undefined };
-  const document = { id, seq: position, position, webhook, attempt, sent, ...(nextRetryAt === undefined ? {} : { dueAt: nextRetryAt }) };
+  const seq = position * FAILURES_PER_FACT + at;
+  const document = { id, seq, position, webhook, attempt, sent, ...(nextRetryAt === undefined ? {} : { dueAt: nextRetryAt }) };
   return { collection: WEBHOOK_FAILURES, id, document };
 };
 
@@ -82,7 +87,7 @@ const attempted = (recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'Webh
   const id = `${webhook}.${revision}`;
   const items = outcomes.map((outcome, index) => itemOf(outcome, event.sealed?.answers[index]));
   const attempts: WebhookAttemptsDocument = { id, seq: position, position, webhook, at, items };
-  const failures = outcomes.flatMap((outcome) => failureStep(webhook, position, outcome) ?? []);
+  const failures = outcomes.flatMap((outcome, index) => failureStep(webhook, position, outcome, index) ?? []);
   return [{ collection: WEBHOOK_ATTEMPTS, id, document: attempts }, ...failures, streamStep(recorded, document)];
 };
 
@@ -91,7 +96,7 @@ const retryAsked = (recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'Web
   const webhook = webhookOfStream(stream) ?? '';
   const { at, attempt, sent } = event.data;
   const id = failureIdOf(webhook, sent.number);
-  const failure: WebhookFailureDocument = { id, seq: position, position, webhook, attempt, sent, dueAt: at };
+  const failure: WebhookFailureDocument = { id, seq: position * FAILURES_PER_FACT, position, webhook, attempt, sent, dueAt: at };
   return [{ collection: WEBHOOK_FAILURES, id, document: failure }, streamStep(recorded, document)];
 };
 

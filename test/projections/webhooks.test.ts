@@ -1,0 +1,40 @@
+/** What of the attempts to deliver to a subscription the read models have. */
+import t from 'tap';
+import type { WebhookId } from '../../src/domain/ids.js';
+import { webhookOutcomeStream } from '../../src/domain/ids.js';
+import type { WebhookOutcome, WebhookOutcomeEvent } from '../../src/domain/webhook/events.js';
+import { dueFailures, listDeliveries, webhooksProjection } from '../../src/projections/webhooks.js';
+import { T0 } from '../support/email-facts.js';
+import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
+
+const id = 'wh_AAAAAAAAAAAAAAAAAAAAAA' as WebhookId;
+const later = '2030-01-01T10:01:00.000Z';
+
+const outcome = (number: number, result: WebhookOutcome['result'], attempt = 1): WebhookOutcome => ({
+  ...{ number, previous: null, stream: 'email-018c0000-0000-7000-8000-000000000001', revision: 0, at: T0, kind: 'email.queued' },
+  ...{ key: 'AAAAAAAAAAAAAAAAAAAAAA', attempt, attemptedAt: T0, result, responseMs: 1 },
+  ...(result === 'failed' ? { nextRetryAt: later } : {}),
+});
+
+const attempted = (...outcomes: WebhookOutcome[]): WebhookOutcomeEvent => ({
+  type: 'WebhookAttempted',
+  data: { at: T0, progress: { reached: 3, failingSince: null }, outcomes },
+  sealed: { answers: outcomes.map(() => null) },
+});
+
+for (const sizes of [[1], [100]])
+  void t.test(`failures that one fact tells of are each tried again, in batches of ${sizes.join()}`, async (t) => {
+    const log = openLogOfTest();
+    const readModels = openDocuments(t);
+    const due = async () => (await dueFailures(readModels, id, 10)).map(({ sent, attempt }) => [sent.number, attempt]);
+    const tell = async (...events: WebhookOutcomeEvent[]): Promise<void> => {
+      await log.append(webhookOutcomeStream(id), events);
+      await projectIn(readModels, webhooksProjection, await log.recorded(), { sizes });
+    };
+    await tell(attempted(outcome(0, 'failed'), outcome(1, 'success'), outcome(2, 'failed'), outcome(3, 'failed')));
+    t.same(await due(), [[0, 1], [2, 1], [3, 1]]); // prettier-ignore
+    await tell(attempted(outcome(2, 'failed', 2), outcome(0, 'success', 2)), attempted(outcome(4, 'failed')));
+    t.same((await due()).sort(), [[2, 2], [3, 1], [4, 1]]); // prettier-ignore
+    const { deliveries } = await listDeliveries(readModels, id, T0, { limit: 100, cursor: undefined });
+    t.equal(deliveries.length, 7);
+  });
