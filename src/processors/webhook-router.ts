@@ -97,17 +97,29 @@ export const openRouter = (deps: RouterDeps): Router => {
     pending: () => pending,
     subscriptions: () => [...routes.values()].filter(({ settings }) => settings !== undefined && settings.deletedAt === null).length,
     flush: async (fence) => {
-      for (const route of routes.values()) {
-        while (route.pending.length > 0) {
-          const entries = route.pending.slice(0, wholeEvents(route.pending));
-          await appendFact(deps, route, entries, fence);
-          route.pending = route.pending.slice(entries.length);
-          pending -= entries.length;
-        }
-        if ((route.settings?.deletedAt ?? null) !== null) forget(routes, byTeam, route);
+      // What is found while facts are appended waits for the next flush: a busy subscription holds up no other.
+      const found = [...routes.values()].map((route) => ({ route, count: route.pending.length }));
+      for (const { route, count } of found) {
+        const appended = await appendPending(deps, route, count, fence);
+        pending -= appended;
+        if ((route.settings?.deletedAt ?? null) === null) continue;
+        pending -= route.pending.length;
+        forget(routes, byTeam, route);
       }
     },
   };
+};
+
+/** Appends so many entries at least, and those that share an event of the log with the last. Out: how many they were. */
+const appendPending = async (deps: RouterDeps, route: Route, count: number, fence: number): Promise<number> => {
+  let appended = 0;
+  while (appended < count) {
+    const entries = route.pending.slice(0, wholeEvents(route.pending));
+    await appendFact(deps, route, entries, fence);
+    route.pending = route.pending.slice(entries.length);
+    appended += entries.length;
+  }
+  return appended;
 };
 
 /** How many entries go into one fact: all that belong to one event of the log stand in the same, so that none is lost between two. */
