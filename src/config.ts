@@ -4,11 +4,13 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { linesWithoutSetting } from './env-lines.js';
 import { ConfigError } from './config-error.js';
+import { readFeedback, type FeedbackSettings } from './feedback-settings.js';
 import { limitSetting, settings, withoutSecrets, type SettingName } from './settings.js';
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from './domain/write-level.js';
 import { nearest } from './shared/edit-distance.js';
 import { readDnsServers, readRelayHeaders, readSpf } from './mail-settings.js';
+import { codeOf, integer, oneOf, readBoolean, readFile, secret, unreadable } from './setting-values.js';
 import { roles, type Role } from './roles.js';
 import { readTraces, type TraceSettings } from './trace-settings.js';
 import { insecureHosts } from './webhook-settings.js';
@@ -33,6 +35,8 @@ export type Config = Readonly<{
   urls: Urls;
   /** Without a URL: the built-in mailbox. */
   smtp: Readonly<{ url: string | undefined; connections: number; final: boolean }>;
+  /** How reports come back; undefined: the sender of a mail is its envelope sender, and none are taken. */
+  feedback: FeedbackSettings | undefined;
   dkim: Readonly<{ domain: string; selector: string; privateKey: string }> | undefined;
   retryDelaysMs: readonly number[];
   /** Of the DNS, with ports; empty: those of the system. */
@@ -98,6 +102,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     masterKeyFile: join(dataDir, 'master.key'),
     urls,
     smtp: readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL')),
+    feedback: readFeedback(text),
     dkim: readDkim(text),
     retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
     dnsServers: readDnsServers(text('SEALPOST_DNS_SERVERS')),
@@ -185,43 +190,12 @@ const refuseUnknown = (environment: Environment): void => {
   }
 };
 
-const integer = (name: SettingName, value: string, min: number, max: number): number => {
-  const parsed = Number(value);
-  if (!/^\d+$/.test(value) || parsed < min || parsed > max) {
-    throw new ConfigError(`${name}=${value} is not a whole number from ${min} to ${max}.`);
-  }
-  return parsed;
-};
-
-const oneOf = <T extends string>(name: SettingName, value: string, allowed: readonly T[]): T => {
-  const found = allowed.find((candidate) => candidate === value);
-  if (found === undefined) throw new ConfigError(`${name}=${value} is none of ${allowed.join(', ')}.`);
-  return found;
-};
-
-const readBoolean = (name: SettingName, value: string | undefined): boolean | undefined =>
-  value === undefined ? undefined : oneOf(name, value, ['true', 'false']) === 'true';
-
 export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 
 const readRoles = (value: string): readonly Role[] => {
   const given = value.split(',').map((role) => role.trim());
   return given.map((role) => oneOf('SEALPOST_ROLES', role, roles));
 };
-
-const readFile = (name: string, file: string): string => {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (fault) {
-    throw unreadable(name, file, fault);
-  }
-};
-
-const unreadable = (name: string, path: string, fault: unknown): ConfigError => {
-  return new ConfigError(`${name}=${path} cannot be read (${codeOf(fault)}).`);
-};
-
-const codeOf = (fault: unknown): string => (fault instanceof Error && 'code' in fault ? String(fault.code) : 'unreadable');
 
 /** The directory as an absolute path; its fonts are read when a document first needs them. */
 const readFontsDir = (value: string | undefined): string | undefined => {
@@ -233,11 +207,6 @@ const readFontsDir = (value: string | undefined): string | undefined => {
     throw unreadable('SEALPOST_FONTS_DIR', directory, fault);
   }
   return directory;
-};
-
-const secret = (value: string | undefined, name: string, file: string | undefined, fileName: string): string | undefined => {
-  if (value !== undefined && file !== undefined) throw new ConfigError(`${name} and ${fileName} are both set; keep one of them.`);
-  return file === undefined ? value : readFile(fileName, file).trim();
 };
 
 const readTls = (cert: string | undefined, key: string | undefined): Config['tls'] => {

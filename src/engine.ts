@@ -6,6 +6,8 @@ import { openLogger } from './adapters/logger/pino.js';
 import { systemDkimKeys } from './adapters/mail/dkim-keys.js';
 import { signatureMediaTypes } from './adapters/media-types/signatures.js';
 import { outboundHttpWhenNeeded, outboundPostWhenNeeded } from './adapters/outbound-http/when-needed.js';
+import { reportReaderWhenNeeded } from './adapters/feedback/when-needed.js';
+import { openReturnPath } from './domain/email/return-path.js';
 import { openRenderer } from './adapters/render/email/renderer.js';
 import { openGenerator } from './adapters/render/workers/generator.js';
 import { makeCommandDeps, type CommandDeps } from './commands/deps.js';
@@ -62,6 +64,9 @@ const same = <Port>(port: Port): Port => port;
 const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clock; logger: Logger }>): Generator =>
   openGenerator({ limits, ...deps, ...(fontsDir === undefined ? {} : { fontsDir }) });
 
+const feedbackOf = ({ feedback }: Config, keys: Keys): Pick<CommandDeps, 'feedback'> =>
+  feedback === undefined ? {} : { feedback: { returnPath: openReturnPath(feedback.domain, keys), reader: reportReaderWhenNeeded() } };
+
 /** In: the settings; a clock and a log of the caller's where given. Rejects where a store cannot be opened. */
 export const openEngine = async (config: Config, options: EngineOptions = {}): Promise<Engine> => {
   const clock = options.clock ?? systemClock();
@@ -106,6 +111,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       dns: openResolver({ servers: config.dnsServers }),
       dkimKeys: systemDkimKeys(),
       spfMechanisms: config.spfMechanisms,
+      ...feedbackOf(config, keys),
       ...(config.allowedRelayHeaders.length === 0 ? {} : { allowsHeader: matcherOf(config.allowedRelayHeaders) }),
       ids,
       limits,

@@ -25,6 +25,8 @@ const emailCounters = {
   DeliveryAttempted: ['sealpost_delivery_attempts_total', 'Attempts at delivery that were begun.'],
   EmailSent: ['sealpost_emails_sent_total', 'Times that a relay took an email for recipients.'],
   EmailDelivered: ['sealpost_emails_delivered_total', 'Times that a final host took an email for recipients.'],
+  EmailBounceReported: ['sealpost_emails_bounces_reported_total', 'Reports of a later host that could not deliver to recipients.'],
+  EmailComplained: ['sealpost_emails_complained_total', 'Complaints of recipients.'],
   EmailDeferred: ['sealpost_emails_deferred_total', 'Attempts after which an email waits for the next.'],
   EmailBounced: ['sealpost_emails_bounced_total', 'Times that a reply blamed recipients for good.'],
   EmailFailed: ['sealpost_emails_failed_total', 'Emails given up.'],

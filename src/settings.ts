@@ -174,6 +174,12 @@ const named = {
     'Headers by which callers may instruct the relay, separated by commas; * stands for any rest. Default: none.',
     'X-PM-Message-Stream,X-MC-*',
   ),
+  SEALPOST_RETURN_PATH_DOMAIN: setting(
+    'Delivery',
+    undefined,
+    'Domain whose mail comes back to this service: mails leave with bounce+<token>@ it as envelope sender, so that bounces and complaints are told apart. Default: the sender of the mail.',
+    'bounces.example.com',
+  ),
   SEALPOST_DNS_SERVERS: setting(
     'Delivery',
     undefined,

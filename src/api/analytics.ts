@@ -76,8 +76,8 @@ export const EmailTotalsSchema = Type.Object(
     delivered: count('The receiving host has taken them'),
     opened: later,
     clicked: later,
-    complained: later,
-    bounced: count('Ended as `bounced`'),
+    bounced: count('Ended as `bounced`, at once or by a report that came later'),
+    complained: count('Of which a recipient has complained'),
     failed: count('Ended as `failed`'),
     cancelled: count('Cancelled before they left'),
     suppressed: count('Not sent, for every recipient is on the suppression list'),
@@ -86,7 +86,7 @@ export const EmailTotalsSchema = Type.Object(
 );
 
 const percentOf = (what: string) => nullable(Type.Number({ description: `In percent of ${what}; null where there is none` }));
-const ofEnded = percentOf('`sent` + `bounced` + `failed`');
+const ofEnded = percentOf('the emails that were sent, bounced or failed, each counted once');
 
 export const EmailRatesSchema = Type.Object(
   {
@@ -94,7 +94,7 @@ export const EmailRatesSchema = Type.Object(
     delivered: percentOf('`sent`'),
     opened: later,
     clicked: later,
-    complained: later,
+    complained: percentOf('`sent`'),
     bounced: ofEnded,
     failed: ofEnded,
   },

@@ -1,7 +1,7 @@
 /** What a send call carries, and what it answers: one schema each for check, type and API description. */
 import { Type, type Static } from '@sinclair/typebox';
 import { outputFormats } from '../domain/attachment-template/schema.js';
-import { emailStatuses, recipientRoles, recipientStatuses } from '../domain/email/status.js';
+import { bounceTypes, emailStatuses, recipientRoles, recipientStatuses } from '../domain/email/status.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { priorities } from '../domain/ports/bus.js';
 import { nullable } from '../domain/schema.js';
@@ -201,6 +201,8 @@ const RecipientStateSchema = Type.Object(
     enhancedCode: nullable(Type.String({ description: 'Enhanced status code (RFC 3463)' })),
     rule: nullable(Type.String({ description: 'The rule that classified the reply' })),
     reply: nullable(Type.String({ description: 'The reply in words; null once archived' })),
+    bounceType: Type.Optional(enumOf(bounceTypes)),
+    bounceSubType: Type.Optional(Type.String({ description: 'Both are there where a report has told of the bounce later' })),
   },
   closed,
 );
@@ -252,6 +254,8 @@ export const EmailRecordSchema = Type.Object(
     sentAt: nullable(Time),
     deliveredAt: nullable(Time),
     cancelledAt: nullable(Time),
+    complainedAt: Type.Optional(Time),
+    feedbackType: Type.Optional(Type.String({ description: 'What the first complaint called it (RFC 5965)' })),
     archivedAt: nullable(Time),
     createdAt: Time,
     updatedAt: Time,

@@ -243,3 +243,29 @@ export const rotateSecretExamples: Examples = { day: { summary: 'Both secrets si
 export const replayWebhookExamples: Examples = {
   bounces: { summary: 'The bounces since a moment', value: { since: '2030-01-31T09:00:00Z', events: ['email.bounced'] } },
 };
+
+/** A delivery report (RFC 3464), as a host hands it on. */
+export const feedbackExamples = {
+  bounce: {
+    summary: 'A mailbox that does not exist',
+    value: [
+      'From: MAILER-DAEMON@mx.example.net',
+      'To: bounce+aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@bounces.example.com',
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+      '',
+      '--b',
+      'Content-Type: message/delivery-status',
+      '',
+      'Reporting-MTA: dns; mx.example.net',
+      '',
+      'Final-Recipient: rfc822; ada@example.com',
+      'Action: failed',
+      'Status: 5.1.1',
+      'Diagnostic-Code: smtp; 550 5.1.1 user unknown',
+      '',
+      '--b--',
+      '',
+    ].join('\r\n'),
+  },
+} as const;

@@ -5,6 +5,7 @@ import type { Caller } from './caller.js';
 import { openCreditsAccounts, type CreditsAccounts } from './credits.js';
 import { isoMoment } from './remembered.js';
 import type { Loaded } from './command-handler.js';
+import type { Feedback } from './record-feedback.js';
 import type { Answer } from './idempotency.js';
 import { joinedCalls, type JoinedCalls } from './joined-calls.js';
 import { openHasSuppressions, type HasSuppressions } from './suppression-check.js';
@@ -56,6 +57,8 @@ export type CommandPorts = Readonly<{
   limits: Limits;
   /** Which instructions to relays callers may give as headers; none where it is absent. */
   allowsHeader?: HeaderMatcher;
+  /** What is heard of emails after they have left; absent where no return path is set up. */
+  feedback?: Feedback;
 }>;
 
 type Load<State> = (stream: StreamName) => MaybePromise<Loaded<State>>;

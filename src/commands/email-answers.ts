@@ -91,6 +91,8 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     sentAt: email.sentAt,
     deliveredAt: email.deliveredAt,
     cancelledAt: email.cancelledAt ?? null,
+    ...(email.complainedAt === undefined ? {} : { complainedAt: email.complainedAt }),
+    ...(email.feedbackType === undefined ? {} : { feedbackType: email.feedbackType }),
     archivedAt: email.archivedAt,
     createdAt: email.createdAt,
     updatedAt: email.updatedAt,

@@ -141,6 +141,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   getApiKey: ['API_KEY_UNKNOWN'],
   revokeApiKey: ['API_KEY_UNKNOWN', ...write],
   getAccount: [],
+  recordFeedback: ['FEEDBACK_NOT_SET_UP', 'FEEDBACK_NOT_OURS', 'EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', 'NOT_DURING_UPDATE', ...write],
   addCredits: ['VALIDATION_ERROR', 'TEAM_NOT_METERED', ...write],
   addDomain: ['VALIDATION_ERROR', 'DOMAIN_EXISTS', 'DOMAIN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
   listDomains: [],

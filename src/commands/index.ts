@@ -19,6 +19,7 @@ import { cancelEmail, rescheduleEmail } from './calling-back.js';
 import type { CommandDeps } from './deps.js';
 import { deleteEmail, deleteEmails, getEmail, retryEmail } from './emails.js';
 import { addDomain, deleteDomain, getDomain, listDomains, rotateDomainKeys, verifyDomain } from './domains.js';
+import { recordFeedback } from './record-feedback.js';
 import { retryEmails } from './retry-emails.js';
 import { dryRunBulk } from './dry-run-bulk.js';
 import { sendBulk } from './send-bulk.js';
@@ -112,6 +113,7 @@ const commands = {
   webhookEvents,
   replayWebhook,
   retryWebhookDelivery,
+  recordFeedback,
 } as const;
 
 type Bound<Command> = Command extends (deps: CommandDeps, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;

@@ -22,6 +22,8 @@ export const current: { readonly [Type in EventType]: string } = {
   EmailBounced: 'EmailBounced.v1',
   EmailFailed: 'EmailFailed.v1',
   EmailDelivered: 'EmailDelivered.v1',
+  EmailBounceReported: 'EmailBounceReported.v1',
+  EmailComplained: 'EmailComplained.v1',
   EmailRetried: 'EmailRetried.v1',
   EmailCancelled: 'EmailCancelled.v1',
   RecipientsSuppressed: 'RecipientsSuppressed.v1',

@@ -101,6 +101,8 @@ declare module 'fastify' {
     examples?: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>>;
     /** The route takes a file as multipart/form-data, beside JSON; an object describes further fields of the form. */
     uploads?: true | Readonly<Record<string, Readonly<{ description: string; required: boolean }>>>;
+    /** The media type of the body where it is no JSON. */
+    reads?: string;
     /** The media types that the answer may have where it is no JSON. */
     media?: string | readonly string[];
     /** The command that the route calls: the API description names the codes that it may reject with. */

@@ -28,6 +28,7 @@ import { assetRoutes } from './routes/assets.js';
 import { bulkRoutes } from './routes/bulk.js';
 import { creditsRoutes } from './routes/credits.js';
 import { domainRoutes } from './routes/domains.js';
+import { feedbackRoutes } from './routes/feedback.js';
 import { emailRoutes } from './routes/emails.js';
 import { queueRoutes } from './routes/queue.js';
 import { healthRoutes } from './routes/health.js';
@@ -125,11 +126,12 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
       access: route.config?.access,
       route: {
         idempotent: route.config?.idempotent === true,
-        takesBody: route.schema?.body !== undefined,
+        takesBody: route.schema?.body !== undefined || route.config?.reads !== undefined,
         command: route.config?.command,
         codes: route.config?.codes ?? [],
         unknownId: route.config?.unknownId,
         media: route.config?.media,
+        reads: route.config?.reads,
         mailbox: route.config?.mailbox === true,
         writes: route.config?.mailbox !== true && isWrite(method, route.config?.access),
         uploads: route.config?.uploads ?? false,
@@ -162,6 +164,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   suppressionRoutes(app, deps);
   creditsRoutes(app, deps);
   domainRoutes(app, deps);
+  feedbackRoutes(app, deps);
   analyticsRoutes(app, deps);
   webhookRoutes(app, deps);
   healthRoutes(app, deps);

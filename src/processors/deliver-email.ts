@@ -7,7 +7,7 @@ import { emailDecider, nextAttemptAfter, pendingRecipients, type EmailCommand, t
 import { attemptUnderWay, openAttempt, type Email, type EmailState } from '../domain/email/state.js';
 import { DomainError, FileDamaged, KeyMissing } from '../domain/errors.js';
 import { ATTACHMENT_DAMAGED } from '../domain/email/status.js';
-import { assertDefined, parseTemplateId } from '../domain/ids.js';
+import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
 import type { Priority } from '../domain/ports/bus.js';
@@ -18,6 +18,7 @@ import type { Company, InlineImage } from '../domain/ports/renderer.js';
 import { HOUR_MS } from '../domain/time.js';
 import type { AttemptContext, LogLine, Made, Processor } from './declaration.js';
 import { openDomainKeys, type DomainKeys } from './domain-keys.js';
+import { envelopeOf } from './envelope.js';
 import { openHostBreaker, type HostBreaker } from './host-breaker.js';
 import { makeProcessor } from './processor.js';
 import { suppressionOf } from './suppressed-recipients.js';
@@ -56,6 +57,8 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       EmailBounced: null,
       EmailFailed: null,
       EmailDelivered: null,
+      EmailBounceReported: null,
+      EmailComplained: null,
       EmailCancelled: null,
       // It goes on for the others.
       RecipientsSuppressed: ({ data }) => data.priority,
@@ -113,7 +116,7 @@ const deliver = async (deps: Delivering, context: AttemptContext<Email, EmailCom
         await context.end(unsendable.command);
         return undefined;
       }
-      return { message: outgoing(attempt.state, begun.pending, prepared), signal: attempt.signal };
+      return { message: outgoing(deps, context.stream, begun, prepared), signal: attempt.signal };
     },
     end: async (outcome) => {
       const { attempt, pending, atMs } = assertDefined(begun, 'attempt');
@@ -164,8 +167,13 @@ const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Se
   }
 };
 
-const outgoing = (email: Email, pending: readonly number[], { from, raw, signWith }: Message): OutgoingMessage => ({
-  envelope: { from, to: pending.map((index) => email.content!.recipients[index]!.email) },
+const outgoing = (deps: Delivering, stream: StreamName, { email, pending }: Begun, { from, raw, signWith }: Message): OutgoingMessage => ({
+  envelope: envelopeOf(
+    deps,
+    stream,
+    from,
+    pending.map((index) => email.content!.recipients[index]!.email),
+  ),
   messageId: email.accepted.messageId,
   raw,
   ...(signWith === undefined ? {} : { signWith }),

@@ -22,6 +22,8 @@ const byTimeOnly: StartedBy<'email'> = {
   EmailBounced: null,
   EmailFailed: null,
   EmailDelivered: null,
+  EmailBounceReported: null,
+  EmailComplained: null,
   EmailRetried: null,
   EmailCancelled: null,
   RecipientsSuppressed: null,

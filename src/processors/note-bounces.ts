@@ -1,4 +1,4 @@
-/** Puts the addresses of recipients whose hosts have refused them for good on the suppression list of the team. */
+/** Puts the addresses of recipients who bounced for good, or have complained, on the suppression list of the team. */
 import type { CommandDeps } from '../commands/deps.js';
 import { suppressAddress } from '../commands/suppressions.js';
 import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
@@ -11,7 +11,7 @@ import { makeProcessor } from './processor.js';
 
 export type NoteBouncesDeps = Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>;
 
-/** An email to one is begun at once by its event; of one to several the timer tells. */
+/** A refusal of an email to one, and a report, begin it at once; of a refusal of one to several the timer tells. */
 export const noteBounces = (deps: NoteBouncesDeps): Processor =>
   makeProcessor<'email', EmailState, EmailCommand>({
     name: 'note-bounces',
@@ -19,6 +19,8 @@ export const noteBounces = (deps: NoteBouncesDeps): Processor =>
     decider: emailDecider,
     startedBy: {
       EmailBounced: () => 'low',
+      EmailBounceReported: () => 'low',
+      EmailComplained: () => 'low',
       EmailQueued: null,
       EmailScheduled: null,
       EmailRescheduled: null,
@@ -40,18 +42,19 @@ export const noteBounces = (deps: NoteBouncesDeps): Processor =>
     act: (context) => note(deps, context),
   });
 
-/** An address that was taken off the list after the refusal is not put there again for it. */
+/** An address that was taken off the list after the refusal, or the report, is not put there again for it. */
 const note = async (deps: NoteBouncesDeps, { stream, state: email, cause }: Context<Email>): Promise<Outcome<EmailCommand>> => {
   const recipients = bouncesToNote(email);
   if (recipients.length === 0) return {};
   const { fence: _fence, ...of } = cause;
   const teamId = assertDefined(parseTeamId(of.teamId), 'team id');
-  const learnedAt = refusedAt(email);
   for (const index of recipients) {
     const address = email.content?.recipients[index]?.email;
     if (address === undefined) continue;
     const emailId = splitStream(stream).id;
-    await suppressAddress(deps, { teamId, email: address, reason: 'hard-bounce', cause: of, learnedAt, emailId });
+    const reason = email.recipientStatuses[index] === 'complained' ? 'complaint' : 'hard-bounce';
+    const learnedAt = email.replies[index]?.reportedAt ?? refusedAt(email);
+    await suppressAddress(deps, { teamId, email: address, reason, cause: of, learnedAt, emailId });
   }
   return { command: { type: 'NoteBounces', at: cause.at, recipients } };
 };

@@ -14,23 +14,23 @@ export const addUp = (days: readonly Readonly<{ sums: Sums }>[]): Sums => {
 };
 
 export const addTo = (all: MilestoneCounts & DurationSums, sums: Sums): void => {
-  for (const name of [...emailMilestones, ...durations]) {
+  for (const name of [...emailMilestones, 'returned', ...durations] as const) {
     const more = sums[name];
     if (more !== undefined) all[name] = (all[name] ?? 0) + more;
   }
 };
 
 export const totalsOf = (sums: Sums): Totals => {
-  const { accepted = 0, sent = 0, delivered = 0, bounced = 0, failed = 0, cancelled = 0, suppressed = 0 } = sums;
-  return { accepted, sent, delivered, opened: null, clicked: null, complained: null, bounced, failed, cancelled, suppressed };
+  const { accepted = 0, sent = 0, delivered = 0, bounced = 0, complained = 0, failed = 0, cancelled = 0, suppressed = 0 } = sums;
+  return { accepted, sent, delivered, opened: null, clicked: null, complained, bounced, failed, cancelled, suppressed };
 };
 
 /** To two digits; null where there is nothing to take a part of. */
 export const percent = (part: number, whole: number): number | null => (whole === 0 ? null : Math.round((part / whole) * 10_000) / 100);
 
-/** Of emails that came to an end: sent, bounced or failed. `delivered` is of those that were sent. */
-export const ratesOf = ({ sent, delivered, bounced, failed }: Totals): Rates => {
-  const ended = sent + bounced + failed;
+/** Of emails that came to an end: sent, bounced or failed, each counted once. `delivered` and `complained` are of those that were sent. */
+export const ratesOf = ({ sent = 0, delivered = 0, bounced = 0, complained = 0, failed = 0, returned = 0 }: Sums): Rates => {
+  const ended = sent + bounced + failed - returned;
   return {
     sent: percent(sent, ended),
     delivered: percent(delivered, sent),
@@ -38,7 +38,7 @@ export const ratesOf = ({ sent, delivered, bounced, failed }: Totals): Rates => 
     failed: percent(failed, ended),
     opened: null,
     clicked: null,
-    complained: null,
+    complained: percent(complained, sent),
   };
 };
 
@@ -54,5 +54,5 @@ const timesOf = ({ attempted, waitMs, sent, sendMs, delivered, deliverMs }: Sums
 
 export const periodOf = (range: DayRange, sums: Sums): Period => {
   const totals = totalsOf(sums);
-  return { range, totals, rates: ratesOf(totals), times: timesOf(sums) };
+  return { range, totals, rates: ratesOf(sums), times: timesOf(sums) };
 };

@@ -11,7 +11,7 @@ export type DayRange = { startDate: string; endDate: string; days: number };
 export type SummaryFilter = Readonly<{ templateId?: string; tag?: string }>;
 
 /** How many emails came to it for the first time; null is what this version does not measure. */
-export type Totals = Record<EmailMilestone, number> & { opened: null; clicked: null; complained: null };
+export type Totals = Record<EmailMilestone, number> & { opened: null; clicked: null };
 
 /** In percent, to two digits; null where there is nothing to take a part of. */
 export type Rates = {
@@ -21,7 +21,7 @@ export type Rates = {
   failed: number | null;
   opened: null;
   clicked: null;
-  complained: null;
+  complained: number | null;
 };
 
 /** Averages in milliseconds, from when an email last entered the queue; null where there is none. */

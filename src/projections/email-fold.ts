@@ -34,8 +34,9 @@ type CountsDraft = {
   documents: number;
 };
 
-export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
-  const begin: Handler<EmailAccepted> = (recorded) => {
+const beginning =
+  (retentionMs: number): Handler<EmailAccepted> =>
+  (recorded) => {
     const email = accepted(recorded);
     return [
       ...countSteps(email, undefined, 1),
@@ -47,6 +48,9 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
       { collection: EMAILS, id: email.id, next: () => email },
     ];
   };
+
+export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
+  const begin = beginning(retentionMs);
   const progress: Handler<EmailProgress> = (recorded, document) => {
     const { event } = recorded;
     if (document === undefined) return [];
@@ -86,6 +90,8 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     EmailBounced: progress,
     EmailFailed: progress,
     EmailDelivered: progress,
+    EmailBounceReported: progress,
+    EmailComplained: progress,
     EmailRetried: progress,
     EmailCancelled: progress,
     RecipientsSuppressed: progress,
@@ -156,12 +162,13 @@ const removeErased = (email: EmailDraft, by: 'EmailDeleted' | 'EmailArchived'): 
 
 /** Brings the email to where it stands after the event. Out: what it reaches by that. */
 const advance = (email: EmailDraft, event: EmailProgress): Reached => {
-  const { processingAt, sentAt, deliveredAt } = email.summary;
+  const { status, processingAt, sentAt, deliveredAt, complainedAt } = email.summary;
+  const before = { status, processingAt, sentAt, deliveredAt, ...(complainedAt === undefined ? {} : { complainedAt }) };
   if (event.type === 'EmailRetried') noteEnd(email);
   email.summary = advanceSummary(email.summary, event);
   email.status = email.summary.status;
   setRecipientStatuses(email);
-  return reachedBy(event, { processingAt, sentAt, deliveredAt }, email.summary, email.endedBefore);
+  return reachedBy(event, before, email.summary, email.endedBefore);
 };
 
 /** What it is retried after counts once in the summaries, however it ends. */

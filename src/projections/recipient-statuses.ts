@@ -11,7 +11,7 @@ const usual: Readonly<Record<EmailStatus, RecipientStatus>> = {
   delivered: 'delivered',
   failed: 'failed',
   bounced: 'bounced',
-  complained: 'delivered',
+  complained: 'complained',
   cancelled: 'cancelled',
 };
 

@@ -1,6 +1,6 @@
 /** How many emails were accepted, sent, delivered, … on each day (UTC): of a team, of each template and of each tag. Kept for ever; nothing personal is in it. */
 import { dayNumber, dayOf, dayOfNumber } from '../domain/days.js';
-import type { DurationSums, EmailMilestone, Reached } from '../domain/email/milestones.js';
+import type { CountedMilestone, DurationSums, Reached } from '../domain/email/milestones.js';
 import type { EmailEvent } from '../domain/email/events.js';
 import type { ByEventType } from '../domain/events.js';
 import { defaultLimits } from '../domain/limits.js';
@@ -44,7 +44,7 @@ export async function* summariesOf(
 }
 
 /** What is absent is 0. */
-export type MilestoneCounts = Partial<Record<EmailMilestone, number>>;
+export type MilestoneCounts = Partial<Record<CountedMilestone, number>>;
 
 type DayOfTeam = Document & Readonly<{ team: string; day: string }>;
 export type DaySummaryDocument = DayOfTeam & Readonly<{ counts: Readonly<MilestoneCounts & DurationSums> }>;
@@ -93,7 +93,7 @@ const rowsStep = (
   collection: Rows,
   { team, at, position }: Counted,
   names: readonly string[],
-  milestones: readonly EmailMilestone[],
+  milestones: readonly CountedMilestone[],
 ): Step => {
   const day = dayOf(at);
   const id = summaryId(team, day);
@@ -120,7 +120,7 @@ const rowOf = (draft: RowsDraft, name: string): MilestoneCounts | undefined => {
   return (draft.rows[name] = {});
 };
 
-const add = (row: MilestoneCounts, milestones: readonly EmailMilestone[]): void => {
+const add = (row: MilestoneCounts, milestones: readonly CountedMilestone[]): void => {
   for (const milestone of milestones) row[milestone] = (row[milestone] ?? 0) + 1;
 };
 
@@ -131,6 +131,8 @@ const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
   DeliveryAttempted: 'team',
   EmailSent: 'all',
   EmailDelivered: 'all',
+  EmailBounceReported: 'all',
+  EmailComplained: 'all',
   EmailBounced: 'all',
   EmailFailed: 'all',
   EmailCancelled: 'all',

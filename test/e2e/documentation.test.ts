@@ -154,6 +154,7 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
     SEALPOST_DATA_DIR: join(directory, 'data'),
     SEALPOST_DNS_SERVERS: dns.address,
     SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1',
+    SEALPOST_RETURN_PATH_DOMAIN: 'bounces.example.com',
   };
   writeFileSync(join(directory, 'logo.png'), png);
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
@@ -176,6 +177,7 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
     await runPage(t, shownOf('docs/suppressions.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/webhooks.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/analytics.md').filter(isRun), reader);
+    await runPage(t, shownOf('docs/bounces.md').filter(isRun), reader);
   });
 
   await t.test('and sends each example of the API description', async (t) => {

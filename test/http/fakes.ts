@@ -433,6 +433,14 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
           wouldRefuse: () => undefined,
         },
       }),
+    recordFeedback: (caller, report) =>
+      did('recordFeedback', [caller, report], {
+        emailId: '0198f000-0000-7000-8000-00000000000a',
+        kind: 'delivery-status' as const,
+        outcome: 'recorded' as const,
+        status: 'bounced' as const,
+        recipients: [{ action: 'failed' as const, bounceType: 'hard' as const, bounceSubType: 'no-such-mailbox' }],
+      }),
     addCredits: (caller, request) =>
       did('addCredits', [caller, request], {
         credits: request.credits ?? 70_000,
@@ -868,13 +876,16 @@ export const sendBody = { templateId: 'order-confirmation', to: [{ email: 'jane@
 /** The query that a route cannot do without. */
 export const queryOf = (path: string): string => (path.endsWith('/check') ? '?email=ann%40example.org' : '');
 
+/** What is no JSON is sent as the text that it is. */
+export const asSent = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 /** The headers and the payload of a request to a route: the body that is given, or a form with a file where it takes nothing else. */
 export const bodyOf = (
-  { takesBody, uploads }: Readonly<{ takesBody: boolean; uploads: unknown }>,
+  { takesBody, reads, uploads }: Readonly<{ takesBody: boolean; reads?: string | undefined; uploads: unknown }>,
   body: unknown,
   headers: Readonly<Record<string, string>>,
 ): Readonly<{ headers: Record<string, string>; payload?: string }> => {
-  if (takesBody) return { headers: { ...headers, 'content-type': 'application/json' }, payload: JSON.stringify(body) };
+  if (takesBody) return { headers: { ...headers, 'content-type': reads ?? 'application/json' }, payload: asSent(body) };
   if (uploads === false) return { headers };
   const payload = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail\r\nann@example.org\r\n--x--\r\n';
   return { headers: { ...headers, 'content-type': 'multipart/form-data; boundary=x' }, payload };

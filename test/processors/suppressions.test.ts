@@ -1,7 +1,10 @@
 /** The suppression list where mail is delivered: hard bounces put addresses on it, and nothing leaves for an address that is there. */
 import t, { type Test } from 'tap';
+import { handle } from '../../src/commands/command-handler.js';
 import { suppressionIdOf } from '../../src/commands/suppression-check.js';
 import { changeBilling } from '../../src/commands/teams.js';
+import { emailDecider } from '../../src/domain/email/decider.js';
+import type { ReportCommand } from '../../src/domain/email/reports.js';
 import { emailIdInBatch, emailStream, type EmailId } from '../../src/domain/ids.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
 import { makeProcessors } from '../../src/processors/index.js';
@@ -16,6 +19,9 @@ import { DAY_MS } from '../../src/domain/time.js';
 import { acceptBulk, bulk } from '../support/bulk.js';
 import { caller, TEAM } from '../support/command-world.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
+
+/** Without its moment. */
+type ReportOf = ReportCommand extends infer Command ? (Command extends ReportCommand ? Omit<Command, 'at'> : never) : never;
 
 const gone = 'gone@example.org';
 const ann = 'ann@example.org';
@@ -63,6 +69,78 @@ void t.test('one of several recipients that is refused is found by its timer', a
   }, 'it is on the list');
   t.notOk(await isSuppressed(world, ann));
   await until(async () => (await typesOf(world, id)).includes('EmailBouncesNoted'), 'noted');
+});
+
+const reported = (address: string, bounceType: 'hard' | 'soft' | 'infrastructure', bounceSubType: string) => ({
+  addresses: [address],
+  action: 'failed' as const,
+  bounceType,
+  bounceSubType,
+  enhancedCode: null,
+  text: 'It came back.',
+});
+
+const hear = async (world: ProcessorWorld, id: EmailId, command: ReportOf) => {
+  const at = isoTime(world.clock.now());
+  const cause = { teamId: TEAM, actor: 'test', correlationId: 'test', causationId: 'test', at };
+  await handle(world.deps.eventLog, emailStream(id), emailDecider, { ...command, at }, cause);
+};
+
+void t.test('late bounces for good and complaints suppress, and those that say nothing against the address do not', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const [soft, ours, who] = ['soft@example.org', 'ours@example.org', 'complains@example.org'];
+  const id = await world.send(to(gone, soft, ours, who, ann));
+  await world.reaches(id, 'sent');
+  const recipients = [
+    reported(gone, 'hard', 'no-such-mailbox'),
+    reported(soft, 'soft', 'mailbox-full'),
+    reported(ours, 'infrastructure', 'reputation'),
+  ];
+  await hear(world, id, { type: 'RecordReport', recipients });
+  await until(() => isSuppressed(world, gone), 'it is on the list');
+  t.match(await world.commands.checkSuppression(caller, gone), { suppression: { reason: 'hard-bounce', emailId: id } });
+  await until(async () => (await typesOf(world, id)).at(-1) === 'EmailBouncesNoted', 'the email says so');
+  await hear(world, id, { type: 'RecordComplaint', feedbackType: 'abuse', addresses: [who] });
+  await until(() => isSuppressed(world, who), 'it is on the list');
+  t.match(await world.commands.checkSuppression(caller, who), { suppression: { reason: 'complaint', emailId: id } });
+  await until(async () => (await typesOf(world, id)).at(-1) === 'EmailBouncesNoted', 'the email says so');
+  for (const other of [soft, ours, ann]) t.notOk(await isSuppressed(world, other), other);
+  t.same(await typesOf(world, id), [
+    'EmailQueued',
+    'DeliveryAttempted',
+    'EmailSent',
+    'EmailBounceReported',
+    'EmailBouncesNoted',
+    'EmailComplained',
+    'EmailBouncesNoted',
+  ]);
+});
+
+void t.test('a report that the bus has lost is found by its timer, and one that came before a removal suppresses no more', async (t) => {
+  const world = await openProcessorWorld(t);
+  const workers = all(world);
+  const id = await world.send(to(gone));
+  const second = await world.send(to(ann));
+  await world.reaches(id, 'sent');
+  await world.reaches(second, 'sent');
+  await workers.stop();
+  await hear(world, id, { type: 'RecordReport', recipients: [reported(gone, 'hard', 'mailbox-disabled')] });
+  await hear(world, second, { type: 'RecordComplaint', feedbackType: 'abuse', addresses: [] });
+  await world.clock.advance(1_000);
+  await world.commands.addSuppression(caller, { email: ann });
+  await world.commands.removeSuppression(caller, suppressionIdOf(world.deps, TEAM, ann));
+  await world.settled();
+  all(world);
+  await until(async () => {
+    await world.clock.advance(1_000);
+    return isSuppressed(world, gone);
+  }, 'it is on the list');
+  await until(async () => {
+    await world.clock.advance(1_000);
+    return (await typesOf(world, second)).includes('EmailBouncesNoted');
+  }, 'the complaint is noted');
+  t.notOk(await isSuppressed(world, ann));
 });
 
 void t.test('an address that is suppressed between acceptance and delivery is not written to, and its credit comes back', async (t) => {

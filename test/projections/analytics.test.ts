@@ -88,8 +88,8 @@ const range = (startDate: string, endDate: string): DayRange => ({
   days: (Date.parse(endDate) - Date.parse(startDate)) / DAY_MS + 1,
 });
 const times = (count: number, mail: Mail): readonly Mail[] => Array.from({ length: count }, () => mail);
-const none = { opened: null, clicked: null, complained: null };
-const zero = { accepted: 0, sent: 0, delivered: 0, bounced: 0, failed: 0, cancelled: 0, suppressed: 0, ...none };
+const none = { opened: null, clicked: null };
+const zero = { accepted: 0, sent: 0, delivered: 0, complained: 0, bounced: 0, failed: 0, cancelled: 0, suppressed: 0, ...none };
 
 void t.test('an overview: totals, rates and times, beside those of as many days before', async (t) => {
   const { analyticsOverview } = await analyticsOf(t, [
@@ -105,18 +105,18 @@ void t.test('an overview: totals, rates and times, beside those of as many days 
   ]);
   t.strictSame(await analyticsOverview(team, range('2030-01-10', '2030-01-12'), {}), {
     range: { startDate: '2030-01-10', endDate: '2030-01-12', days: 3 },
-    totals: { accepted: 8, sent: 4, delivered: 3, ...none, bounced: 1, failed: 1, cancelled: 1, suppressed: 0 },
-    rates: { sent: 66.67, delivered: 75, bounced: 16.67, failed: 16.67, ...none },
+    totals: { accepted: 8, sent: 4, delivered: 3, complained: 0, ...none, bounced: 1, failed: 1, cancelled: 1, suppressed: 0 },
+    rates: { sent: 66.67, delivered: 75, bounced: 16.67, failed: 16.67, complained: 0, ...none },
     times: { firstAttemptMs: 2_000, sentMs: 4_000, deliveredMs: DAY_MS },
     isLowerBound: false,
     previous: {
       range: { startDate: '2030-01-07', endDate: '2030-01-09', days: 3 },
       totals: { ...zero, accepted: 4, sent: 4 },
-      rates: { sent: 100, delivered: 0, bounced: 0, failed: 0, ...none },
+      rates: { sent: 100, delivered: 0, bounced: 0, failed: 0, complained: 0, ...none },
       times: { firstAttemptMs: 2_000, sentMs: 4_000, deliveredMs: null },
       isLowerBound: false,
     },
-    change: { accepted: 100, sent: 0, delivered: null, bounced: null, failed: null, cancelled: null, suppressed: null },
+    change: { accepted: 100, sent: 0, delivered: null, complained: null, bounced: null, failed: null, cancelled: null, suppressed: null },
   });
   t.match(await analyticsOverview(other, range('2030-01-10', '2030-01-12'), {}), { totals: { accepted: 1, sent: 1 } });
   t.match(await analyticsOverview(team, range('2020-01-01', '2020-12-31'), {}), {
@@ -200,7 +200,7 @@ void t.test('templates and tags: the highest count first, page by page, with wha
     templateId: NEWS,
     emailTemplateName: 'Newsletter',
     totals: { ...zero, accepted: 3, sent: 1, failed: 2 },
-    rates: { sent: 33.33, delivered: 0, bounced: 0, failed: 66.67, ...none },
+    rates: { sent: 33.33, delivered: 0, bounced: 0, failed: 66.67, complained: 0, ...none },
   });
   t.match(templates.data[0], { templateId: TEMPLATE_ID, emailTemplateName: null });
   const names = async (more: object) => (await analyticsTags(team, { ...asked, ...more })).data.map(({ tag }) => tag);

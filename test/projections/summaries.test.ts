@@ -233,6 +233,8 @@ const eventsOf = ({ story: which, template, tags }: Told): EmailEvent[] =>
       : event,
   );
 
+const isReport = (type: EmailEvent['type']): boolean => type === 'EmailBounceReported' || type === 'EmailComplained';
+
 /** What the summaries must be, from the events alone: who has got it is told by the outcomes and reports, one by one. */
 const recount = (stories: readonly Told[]): Record<string, Record<string, number>> => {
   const counts: Record<string, Record<string, number>> = {};
@@ -248,7 +250,7 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
         row[what] = (row[what] ?? 0) + 1;
       }
     };
-    let open = 0;
+    let [open, isOut] = [0, false];
     const stand = one.story.roles.map(() => 'waiting');
     for (const { type, data } of eventsOf(one)) {
       if ('outcomes' in data)
@@ -261,7 +263,8 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
         if (!stand.includes('waiting')) {
           open = 0;
           const isNobody = stand.every((each) => each === 'suppressed');
-          if (stand.includes('accepted')) count('sent', data.at);
+          isOut = stand.includes('accepted');
+          if (isOut || stand.includes('complained')) count('sent', data.at);
           else if (isNobody && !reached.has('failed')) count('suppressed', data.at);
           else count(stand.includes('bounced') && !stand.includes('refused') ? 'bounced' : 'failed', data.at);
         }
@@ -271,16 +274,31 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
         open = data.roles.length;
       }
       if ('outcomes' in data) for (const { recipient, result } of data.outcomes) if (result === 'accepted') got.set(recipient, 'sent');
+      if (type === 'EmailBounceReported' || type === 'EmailComplained') {
+        const [told, to] =
+          type === 'EmailComplained' ? [data.recipients, 'complained'] : [data.bounces.map((one) => one.recipient), 'bounced'];
+        for (const index of told) {
+          if (stand[index] === 'accepted') stand[index] = to;
+          got.set(index, 'ended');
+        }
+        if (type === 'EmailComplained') count('complained', data.at);
+        if (isOut && !stand.includes('accepted')) {
+          isOut = false;
+          if (!stand.includes('complained')) count(stand.includes('bounced') && !stand.includes('refused') ? 'bounced' : 'failed', data.at);
+        }
+      }
       if (type === 'EmailSent') {
         open = 0;
+        isOut = stand.includes('accepted');
         count('sent', data.at);
       }
       if (type === 'EmailRetried') open = 1;
+      if (type === 'EmailRetried' || type === 'EmailCancelled') isOut = false;
       if (type === 'EmailBounced' || type === 'EmailFailed') open = 0;
       if (type === 'EmailDelivered') for (const index of data.recipients) if (got.get(index) === 'sent') got.set(index, 'delivered');
       const places = [...got.values()];
       if (
-        (type === 'EmailSent' || type === 'EmailDelivered' || type === 'RecipientsSuppressed') &&
+        (type === 'EmailSent' || type === 'EmailDelivered' || type === 'RecipientsSuppressed' || (isOut && isReport(type))) &&
         open === 0 &&
         places.includes('delivered') &&
         !places.includes('sent')

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { emailDecider, pendingRecipients, type EmailCommand } from '../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
+import type { ReportedRecipient } from '../../src/domain/email/reports.js';
 import { openAttempt, type Email, type EmailState } from '../../src/domain/email/state.js';
 import { DomainError } from '../../src/domain/errors.js';
 import { accepted, at, content, HOST, outcome, RETENTION_MS, type Result } from './email-facts.js';
@@ -25,6 +26,7 @@ const kinds = fc.oneof(
       'GiveUp',
       'HoldEmail',
       'PushEmail',
+      'RecordReport',
     ),
   },
   {
@@ -37,6 +39,7 @@ const kinds = fc.oneof(
       'LoseContent',
       'RefuseEmail',
       'WithdrawEmail',
+      'RecordComplaint',
     ),
   },
 );
@@ -79,6 +82,14 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
         schedule: { delaysMs: [60_000, 300_000] },
         outcomes: pendingRecipients(email).map((recipient, index) => outcome(recipient, draw[index]!)),
       };
+    case 'RecordReport':
+      return {
+        type: kind,
+        at: at(now),
+        recipients: content.recipients.map(({ email: address }, index) => reported(address, draw[index]!)),
+      };
+    case 'RecordComplaint':
+      return { type: kind, at: at(now), feedbackType: 'abuse', addresses: flag ? [content.recipients[0]!.email] : [] };
     case 'HoldEmail':
       return { type: kind, at: at(now), host: HOST, waitForHostMs: 600_000 };
     case 'GiveUp':
@@ -142,3 +153,12 @@ export const play = ({ roles, later, steps }: Story, onStep: (before: Email, aft
   }
   return events;
 };
+
+const reported = (address: string, result: (typeof results)[number]): ReportedRecipient => ({
+  addresses: [address],
+  action: result === 'accepted' ? 'delivered' : result === 'deferred' ? 'delayed' : 'failed',
+  bounceType: 'hard',
+  bounceSubType: 'no-such-mailbox',
+  enhancedCode: '5.1.1',
+  text: 'in words',
+});

@@ -1,7 +1,7 @@
 /** Turns the end of an SMTP dialogue, as nodemailer reports it, into the outcome of each recipient. */
 import type { SMTPError } from 'nodemailer/lib/smtp-connection';
 import type { RecipientOutcome } from '../../domain/ports/mailer.js';
-import { classifyReply, enhancedCodeOf, type ReplyStage } from './reply-rules.js';
+import { classifyReply, enhancedCodeOf, type ReplyStage } from '../../domain/email/reply-rules.js';
 
 export type SmtpFailure = Readonly<{
   error: SMTPError;

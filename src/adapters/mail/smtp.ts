@@ -97,14 +97,14 @@ const signed = async ({ signersFor, logger }: Sending, { raw, signWith }: Outgoi
 /** The dialogue on that connection, and what became of it; gives the connection back when `end` is called with that. */
 const converse = async (sending: Sending, pooled: PooledConnection, { message, signal }: Dialogue, end: End): Promise<void> => {
   const { pool } = sending;
-  const { from, to } = message.envelope;
+  const { from, to, reportsAs } = message.envelope;
   const all = (outcome: RecipientOutcome): readonly RecipientOutcome[] => to.map(() => outcome);
   const raw = to.length === 0 ? undefined : await signed(sending, message);
   // Of the dialogue before, on this connection, nobody would know after a crash that it has ended.
   await pooled.settled;
   if (raw === undefined) return end(pooled, all(faultOutcome('signing-failed', 'the message could not be signed')), pool.release);
   let connected = pooled;
-  let result = await transact(connected, { from, to, raw }, signal);
+  let result = await transact(connected, { from, to, raw, reportsAs }, signal);
   // A server may close a connection that was idle, at the very moment when we take it. Nothing of the message
   // was sent then, so it starts over on a connection of its own, once.
   if (result.kind === 'failed' && connected.used > 1 && wasStale(result.failure)) {
@@ -115,7 +115,7 @@ const converse = async (sending: Sending, pooled: PooledConnection, { message, s
         return end(pooled, all(faultOutcome('aborted', 'the attempt was ended before a connection was open')), pool.discard);
       return end(pooled, all(faultOfSession(asError(error))), pool.discard, true);
     }
-    result = await transact(connected, { from, to, raw }, signal);
+    result = await transact(connected, { from, to, raw, reportsAs }, signal);
   }
   return end(connected, outcomesOf(to, result), (used) => giveBack(pool, used, result));
 };
@@ -155,14 +155,19 @@ const giveBack = (pool: SmtpPool, pooled: PooledConnection, result: Transaction)
 
 const transact = (
   pooled: PooledConnection,
-  mail: Readonly<{ from: string; to: readonly string[]; raw: Buffer }>,
+  mail: Readonly<{ from: string; to: readonly string[]; raw: Buffer; reportsAs: string | undefined }>,
   signal: AbortSignal,
 ): Promise<Transaction> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve({ kind: 'aborted' });
     const { connection } = pooled;
     // nodemailer keeps its account of the recipients in this object, and hands it over by no other way when the message fails.
-    const envelope: Partial<SMTPConnectionEnvelope> = { from: mail.from, to: [...mail.to], size: mail.raw.length };
+    const envelope: Partial<SMTPConnectionEnvelope> = {
+      from: mail.from,
+      to: [...mail.to],
+      size: mail.raw.length,
+      ...reportsOf(mail.reportsAs, mail.to),
+    };
     const source = new FinishedMessage(connection, mail.raw);
     const onAbort = (): void => {
       connection.close();
@@ -178,6 +183,14 @@ const transact = (
       resolve({ kind: 'failed', failure: { error: failure, rejections: envelope.rejectedErrors ?? [], dataSent: source.asked } });
     });
   });
+
+/** nodemailer leaves it out where the host does not offer it. It takes one original recipient for all, so only a mail to one names it. */
+const reportsOf = (reportsAs: string | undefined, to: readonly string[]): Pick<Partial<SMTPConnectionEnvelope>, 'dsn'> => {
+  if (reportsAs === undefined) return {};
+  const [only] = to.length === 1 ? to : [];
+  const isPlain = only !== undefined && /^[\x21-\x7e]+$/.test(only);
+  return { dsn: { ret: 'HDRS', envid: reportsAs, notify: ['SUCCESS', 'FAILURE'], ...(isPlain ? { orcpt: only } : {}) } };
+};
 
 /** The connection ended before it answered anything about this message. */
 const wasStale = ({ error, rejections, dataSent }: SmtpFailure): boolean =>

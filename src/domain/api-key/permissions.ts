@@ -1,6 +1,9 @@
 /** What an API key may do. */
 
-/** The contract's six permissions, one for deleting what was sent, one for the keys themselves, one for suppressed addresses, one for adding credits, and one for sender domains. */
+/**
+ * The contract's six permissions, one for deleting what was sent, one for the keys themselves, one for suppressed addresses, one for
+ * adding credits, one for sender domains, and one for reports that are piped in.
+ */
 export const permissions = [
   'emails:send',
   'emails:read',
@@ -13,6 +16,7 @@ export const permissions = [
   'suppressions:manage',
   'credits:grant',
   'domains:manage',
+  'feedback:write',
 ] as const;
 export type Permission = (typeof permissions)[number];
 

@@ -4,7 +4,8 @@ import type { RecipientOutcome } from '../ports/mailer.js';
 import { isoTime } from '../ports/clock.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
-import type { ATTACHMENT_DAMAGED } from './status.js';
+import { recordComplaint, recordReport, type ReportCommand } from './reports.js';
+import { hasIt, type ATTACHMENT_DAMAGED } from './status.js';
 import { cancel, emailNotFound, remove, reschedule, retry } from './requests.js';
 import { noteBounces, suppressRecipients } from './suppressing.js';
 import { archiveDueAt } from './timers.js';
@@ -59,6 +60,7 @@ export type EmailCommand =
     }>
   /** What is to be sent cannot be read any more, and an operator goes on without it. */
   | Readonly<{ type: 'LoseContent'; at: string; text: string }>
+  | ReportCommand
   | Readonly<{ type: 'RetryEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
   /** The team does not write to these recipients, by their place in the email. */
   | Readonly<{ type: 'SuppressRecipients'; at: string; recipients: readonly number[] }>
@@ -96,6 +98,10 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return openAttempt(email)?.attempt === command.attempt ? giveUp(command, email) : none;
     case 'LoseContent':
       return isOpen(email) ? giveUp({ ...command, attempt: email.attempts.length, reason: 'content-lost' }, email) : none;
+    case 'RecordReport':
+      return recordReport(command, email);
+    case 'RecordComplaint':
+      return recordComplaint(command, email);
     case 'RetryEmail':
       return retry(command, email);
     case 'SuppressRecipients':
@@ -163,7 +169,7 @@ export const nextAttemptAfter = ({ pushedFrom, deferrals }: Email, at: string, {
 export const pendingRecipients = (email: Email): readonly number[] =>
   email.recipientStatuses.flatMap((status, index) => (status === 'queued' ? [index] : []));
 
-const someGotThrough = (email: Email): boolean => email.recipientStatuses.some((status) => status === 'sent' || status === 'delivered');
+const someGotThrough = (email: Email): boolean => email.recipientStatuses.some(hasIt);
 
 /** The first time is recorded and, when the wait is over, the last. */
 const hold = ({ at, host, waitForHostMs, fault = hostAway }: Of<'HoldEmail'>, email: Email): readonly EmailEvent[] => {

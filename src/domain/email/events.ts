@@ -153,6 +153,23 @@ export const emailEventSchemas = {
     sealed: Replies,
   },
   EmailDelivered: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
+  /** A host that has the mail after ours could not deliver it, and has said so later. In words: in the order of `bounces`. */
+  EmailBounceReported: {
+    data: Type.Object({
+      at: text,
+      bounces: Type.Array(
+        Type.Object({
+          recipient: Type.Integer(),
+          bounceType: oneOf(['hard', 'soft', 'infrastructure'] as const),
+          bounceSubType: text,
+          enhancedCode: nullable(text),
+        }),
+      ),
+    }),
+    sealed: Replies,
+  },
+  /** `recipients` is empty where the complaint does not tell which of several has complained. */
+  EmailComplained: { data: Type.Object({ at: text, feedbackType: text, recipients: Type.Array(Type.Integer()) }) },
   EmailRetried: {
     data: Type.Object({
       at: text,

@@ -1,8 +1,11 @@
 /** What an email reaches in its life and statistics count: each of these once at most, on the day on which it comes to it for the first time. */
 import { isAllSuppressed, type EmailProgress, type EmailSummary } from './summary.js';
 
-export const emailMilestones = ['accepted', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'suppressed'] as const;
+export const emailMilestones = ['accepted', 'sent', 'delivered', 'bounced', 'complained', 'failed', 'cancelled', 'suppressed'] as const;
 export type EmailMilestone = (typeof emailMilestones)[number];
+
+/** What is counted beside them: `returned` is an email that is counted as bounced or failed and, before that, as sent. */
+export type CountedMilestone = EmailMilestone | 'returned';
 
 /** How often an email fails or bounces that is retried in between, statistics count once: those that it had reached before a retry. */
 export type EndedBefore = readonly ('bounced' | 'failed')[];
@@ -10,10 +13,10 @@ export type EndedBefore = readonly ('bounced' | 'failed')[];
 /** Sums over the emails of a day, in milliseconds, and over how many emails those of the first attempt are. */
 export type DurationSums = { attempted?: number; waitMs?: number; sendMs?: number; deliverMs?: number };
 
-export type Reached = Readonly<{ milestones: readonly EmailMilestone[]; durations: Readonly<DurationSums> }>;
+export type Reached = Readonly<{ milestones: readonly CountedMilestone[]; durations: Readonly<DurationSums> }>;
 
 /** Where an email stood before an event, as far as it matters here. */
-export type StoodAt = Pick<EmailSummary, 'processingAt' | 'sentAt' | 'deliveredAt'>;
+export type StoodAt = Pick<EmailSummary, 'status' | 'processingAt' | 'sentAt' | 'deliveredAt' | 'complainedAt'>;
 
 const NOTHING: Reached = { milestones: [], durations: {} };
 export const ACCEPTED: Reached = { milestones: ['accepted'], durations: {} };
@@ -40,6 +43,10 @@ export const reachedBy = (event: EmailProgress, before: StoodAt, now: EmailSumma
       return ended.includes('bounced') ? NOTHING : BOUNCED;
     case 'EmailFailed':
       return ended.includes('failed') ? NOTHING : FAILED;
+    case 'EmailBounceReported':
+      return returnedBy(arrivedBy(at, before, now), before, now, ended);
+    case 'EmailComplained':
+      return complainedBy(arrivedBy(at, before, now), before);
     case 'EmailCancelled':
       return CANCELLED;
     case 'RecipientsSuppressed':
@@ -56,7 +63,7 @@ export const reachedBy = (event: EmailProgress, before: StoodAt, now: EmailSumma
 };
 
 const arrivedBy = (at: string, before: StoodAt, now: EmailSummary): Reached => {
-  const milestones: EmailMilestone[] = [];
+  const milestones: CountedMilestone[] = [];
   const durations: DurationSums = {};
   if (before.sentAt === null && now.sentAt !== null) {
     milestones.push('sent');
@@ -72,9 +79,18 @@ const arrivedBy = (at: string, before: StoodAt, now: EmailSummary): Reached => {
 /** An email that goes on for others has reached nothing by it. One that ends counts as suppressed only where nobody was attempted. */
 const suppressedBy = (at: string, before: StoodAt, now: EmailSummary, ended: EndedBefore): Reached => {
   const { status, recipientStatuses } = now;
-  if (status === 'sent' || status === 'delivered') return arrivedBy(at, before, now);
+  if (status === 'sent' || status === 'delivered' || status === 'complained') return arrivedBy(at, before, now);
   if (status !== 'failed' && status !== 'bounced') return NOTHING;
   if (ended.includes(status)) return NOTHING;
   if (isAllSuppressed(recipientStatuses)) return SUPPRESSED;
   return status === 'failed' ? FAILED : BOUNCED;
 };
+
+const complainedBy = ({ milestones, durations }: Reached, { complainedAt }: StoodAt): Reached =>
+  complainedAt === undefined ? { milestones: [...milestones, 'complained'], durations } : { milestones, durations };
+
+/** The email has left and comes to its end by what is heard of it. */
+const returnedBy = ({ milestones, durations }: Reached, before: StoodAt, { status }: EmailSummary, ended: EndedBefore): Reached =>
+  (status !== 'bounced' && status !== 'failed') || before.status === status || ended.includes(status)
+    ? { milestones, durations }
+    : { milestones: [...milestones, status, 'returned'], durations };

@@ -3,6 +3,7 @@ import { DomainError } from '../errors.js';
 import type { Of } from './decider.js';
 import type { EmailEvent } from './events.js';
 import type { Email } from './state.js';
+import { hasIt } from './status.js';
 
 export const emailNotFound = (): DomainError =>
   new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id. Ids are answered by POST /api/emails/send.');
@@ -53,7 +54,7 @@ const whyNotCancellable = ({ status, recipientStatuses }: Email): string | undef
   switch (status) {
     case 'scheduled':
     case 'queued': {
-      const reached = recipientStatuses.filter((one) => one === 'sent' || one === 'delivered').length;
+      const reached = recipientStatuses.filter(hasIt).length;
       if (reached === 0) return undefined;
       return `${reached} of the ${recipientStatuses.length} recipients of this email have it already, so it cannot be cancelled.`;
     }

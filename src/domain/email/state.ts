@@ -1,5 +1,5 @@
 /** What the events of one email add up to: where it stands, what was accepted, and what was tried. */
-import { ATTACHMENT_DAMAGED } from './status.js';
+import { ATTACHMENT_DAMAGED, type BounceType } from './status.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { advanceSummary, beginSummary, isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
 
@@ -9,6 +9,11 @@ export type RecipientReply = Readonly<{
   enhancedCode: string | null;
   rule: string | null;
   reply: string | null;
+  /** What a report has told of it later; absent where there was none. */
+  bounceType?: BounceType;
+  bounceSubType?: string;
+  /** When the last report of it came, a bounce or a complaint. */
+  reportedAt?: string;
 }>;
 
 export type AttemptState = Readonly<{
@@ -53,6 +58,8 @@ export type Email = EmailSummary &
     pushedFrom?: string;
     /** The recipients whose addresses were given to the suppression list; absent for none. */
     bouncesNoted?: readonly number[];
+    /** What the first who complained called it. */
+    feedbackType?: string;
   }>;
 
 /** undefined: no event yet. */
@@ -127,10 +134,34 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
     case 'EmailBouncesNoted':
       email.bouncesNoted = [...(email.bouncesNoted ?? []), ...event.data.recipients];
       return email;
+    case 'EmailBounceReported':
+      return reportBounces(email, event);
+    case 'EmailComplained':
+      return complain(email, event);
     case 'EmailDelivered':
     case 'EmailDeleted':
       return email;
   }
+};
+
+/** The report says more than the reply of the host that had taken the mail. */
+const reportBounces = (email: Draft<Email>, { data, sealed }: Extract<EmailEvent, { type: 'EmailBounceReported' }>): Email => {
+  const replies = [...email.replies];
+  data.bounces.forEach(({ recipient, bounceType, bounceSubType, enhancedCode }, index) => {
+    if (replies[recipient] === undefined) return;
+    const reply = sealed?.replies[index] ?? null;
+    replies[recipient] = { replyCode: null, enhancedCode, rule: bounceSubType, reply, bounceType, bounceSubType, reportedAt: data.at };
+  });
+  email.replies = replies;
+  if (email.status === 'bounced') email.failureReason = 'bounced';
+  if (email.status === 'failed') email.failureReason ??= 'refused';
+  return email;
+};
+
+const complain = (email: Draft<Email>, { data }: Extract<EmailEvent, { type: 'EmailComplained' }>): Email => {
+  email.feedbackType ??= data.feedbackType;
+  email.replies = email.replies.map((reply, index) => (data.recipients.includes(index) ? { ...reply, reportedAt: data.at } : reply));
+  return email;
 };
 
 const reschedule = (email: Draft<Email>, { data, sealed }: Extract<EmailEvent, { type: 'EmailRescheduled' }>): Email => {

@@ -1,6 +1,6 @@
 /** Where an email stands: the part of its fold that lists, timers and decisions share. It holds nothing personal. */
 import type { EmailAccepted, EmailEvent } from './events.js';
-import type { EmailStatus, RecipientStatus } from './status.js';
+import { hasIt, type EmailStatus, type RecipientStatus } from './status.js';
 
 export type EmailSummary = Readonly<{
   status: EmailStatus;
@@ -24,6 +24,8 @@ export type EmailSummary = Readonly<{
   deletedAt: string | null;
   /** Absent from an email that nobody has cancelled. */
   cancelledAt?: string;
+  /** Absent from an email that nobody has complained of. */
+  complainedAt?: string;
 }>;
 
 export const beginSummary = (event: EmailAccepted): EmailSummary => {
@@ -64,10 +66,7 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
       summary.scheduledAt = event.data.scheduledAt;
       return summary;
     case 'EmailReleased':
-      summary.status = 'queued';
-      summary.queuedAt = at;
-      summary.nextAttemptAt = null;
-      return summary;
+      return markQueued(summary, at);
     case 'DeliveryAttempted':
       summary.status = 'processing';
       summary.processingAt = at;
@@ -89,13 +88,14 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
       return summary;
     case 'EmailDelivered':
       return markDelivered(summary, event.data.recipients, at);
+    case 'EmailBounceReported':
+      return markBounced(summary, event.data);
+    case 'EmailComplained':
+      return markComplained(summary, event.data);
     case 'EmailRetried':
-      summary.status = 'queued';
-      summary.queuedAt = at;
-      summary.nextAttemptAt = null;
       endHold(summary);
       summary.recipientStatuses = replaced(summary, 'failed', 'queued');
-      return summary;
+      return markQueued(summary, at);
     case 'EmailCancelled':
       summary.status = 'cancelled';
       summary.cancelledAt = at;
@@ -125,7 +125,7 @@ export const failedRecipientsOf = ({ recipientStatuses }: Pick<EmailSummary, 're
  * returned because it was retried and called back.
  */
 const costsNothingCancelled = ({ recipientStatuses }: Pick<EmailSummary, 'recipientStatuses'>, isRetried: boolean): boolean =>
-  !isRetried && !recipientStatuses.some((status) => status === 'sent' || status === 'delivered');
+  !isRetried && !recipientStatuses.some(hasIt);
 
 /**
  * Whether an email costs nothing that has ended by that event: it was cancelled, or its last recipients turned out to be suppressed so that
@@ -164,14 +164,65 @@ const endHold = (summary: Draft<EmailSummary>): void => {
   if (summary.heldUntil !== undefined) delete summary.heldUntil;
 };
 
+/** Where the recipients of an email stand whose attempts have ended: the furthest that all have reached who have it. */
+const statusOfAll = (recipients: readonly RecipientStatus[]): EmailStatus => {
+  if (recipients.includes('sent')) return 'sent';
+  if (recipients.includes('delivered')) return 'delivered';
+  if (recipients.includes('complained')) return 'complained';
+  // One that failed for our reasons may be retried, so it outweighs those that bounced.
+  return recipients.includes('bounced') && !recipients.includes('failed') ? 'bounced' : 'failed';
+};
+
+const setStatus = <Summary extends Draft<EmailSummary>>(summary: Summary, at: string): Summary => {
+  summary.status = statusOfAll(summary.recipientStatuses);
+  // A retry that reached nobody new changes nothing of when it was delivered.
+  if (summary.status === 'delivered') summary.deliveredAt ??= at;
+  return summary;
+};
+
+const markQueued = <Summary extends Draft<EmailSummary>>(summary: Summary, at: string): Summary => {
+  summary.status = 'queued';
+  summary.queuedAt = at;
+  summary.nextAttemptAt = null;
+  return summary;
+};
+
 /** Where all who got it are known to have it already, the email is delivered: no later event will say so. */
 const markSent = <Summary extends Draft<EmailSummary>>(summary: Summary, at: string): Summary => {
   summary.sentAt = at;
-  const delivered = summary.recipientStatuses.includes('delivered') && !summary.recipientStatuses.includes('sent');
-  summary.status = delivered ? 'delivered' : 'sent';
-  // A retry that reached nobody new changes nothing of when it was delivered.
-  if (delivered) summary.deliveredAt ??= at;
-  return summary;
+  return setStatus(summary, at);
+};
+
+const markBounced = <Summary extends Draft<EmailSummary>>(
+  summary: Summary,
+  { at, bounces }: Extract<EmailEvent, { type: 'EmailBounceReported' }>['data'],
+): Summary =>
+  markReported(
+    summary,
+    bounces.map(({ recipient }) => recipient),
+    'bounced',
+    at,
+  );
+
+const markComplained = <Summary extends Draft<EmailSummary>>(
+  summary: Summary,
+  { at, recipients }: Extract<EmailEvent, { type: 'EmailComplained' }>['data'],
+): Summary => {
+  summary.complainedAt ??= at;
+  return markReported(summary, recipients, 'complained', at);
+};
+
+/** What was heard later of recipients who were taken to have it. While others still wait for an attempt the email waits on. */
+const markReported = <Summary extends Draft<EmailSummary>>(
+  summary: Summary,
+  indexes: readonly number[],
+  to: 'bounced' | 'complained',
+  at: string,
+): Summary => {
+  summary.recipientStatuses = summary.recipientStatuses.map((status, index) =>
+    (status === 'sent' || status === 'delivered') && indexes.includes(index) ? to : status,
+  );
+  return summary.status === 'sent' || summary.status === 'delivered' ? setStatus(summary, at) : summary;
 };
 
 /** Where nobody is left who may still get it, the email has ended: by what became of the others, and where there are none it has failed. */
@@ -184,9 +235,7 @@ const markSuppressed = <Summary extends Draft<EmailSummary>>(summary: Summary, i
   summary.nextAttemptAt = null;
   summary.dialogueDeadlineAt = null;
   endHold(summary);
-  if (statuses.includes('sent') || statuses.includes('delivered')) return markSent(summary, at);
-  summary.status = statuses.includes('bounced') && !statuses.includes('failed') ? 'bounced' : 'failed';
-  return summary;
+  return statuses.some(hasIt) ? markSent(summary, at) : setStatus(summary, at);
 };
 
 const statusAfter = (result: Outcomes[number]['result'], deferred: 'queued' | 'failed'): RecipientStatus => {

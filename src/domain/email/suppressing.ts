@@ -1,6 +1,7 @@
-/** What the suppression list is to an email: recipients that are not attempted, and refusals that put addresses on it. */
+/** What the suppression list is to an email: recipients that are not attempted, and bounces and complaints that put addresses on it. */
 import type { EmailEvent } from './events.js';
-import type { Email } from './state.js';
+import type { Email, RecipientReply } from './state.js';
+import type { BounceType } from './status.js';
 
 /** Told of recipients to whom the team does not write; those who have it, or will not get it anyway, are left as they are. */
 export const suppressRecipients = (
@@ -15,22 +16,34 @@ export const suppressRecipients = (
 /** A full mailbox takes mail again once it is emptied, however its host says so. */
 const NOT_FOR_GOOD = 'mailbox-full';
 
-/** The recipients whose host has refused them for good, and whose addresses the suppression list has not been told of. */
+/** A report says whether the address itself is of no use; a reply has bounced only where it blames the recipient for good. */
+const isForGood = ({ rule, bounceType }: RecipientReply): boolean =>
+  bounceType === undefined ? rule !== NOT_FOR_GOOD : bounceType === 'hard';
+
+/** The recipients who bounced for good or have complained, and whose addresses the suppression list has not been told of. */
 export const bouncesToNote = ({ recipientStatuses, replies, bouncesNoted = [], archivedAt, deletedAt }: Email): readonly number[] => {
   if (archivedAt !== null || deletedAt !== null) return [];
-  return recipientStatuses.flatMap((status, index) =>
-    status === 'bounced' && replies[index]?.rule !== NOT_FOR_GOOD && !bouncesNoted.includes(index) ? [index] : [],
-  );
+  return recipientStatuses.flatMap((status, index) => {
+    const reply = replies[index];
+    const counts = status === 'complained' || (status === 'bounced' && reply !== undefined && isForGood(reply));
+    return counts && !bouncesNoted.includes(index) ? [index] : [];
+  });
 };
 
 /** Whether an outcome may put an address on the list. */
 export const hasHardBounce = (outcomes: readonly Readonly<{ result: string; rule: string }>[]): boolean =>
   outcomes.some(({ result, rule }) => result === 'bounced' && rule !== NOT_FOR_GOOD);
 
+/** Whether a report may put an address on the list. */
+export const hasHardReport = (bounces: readonly Readonly<{ bounceType: BounceType }>[]): boolean =>
+  bounces.some(({ bounceType }) => bounceType === 'hard');
+
+/** Nothing where one has come to it meanwhile: the event ends the timer, so that it says of all that are due. */
 export const noteBounces = (
   { at, recipients }: Readonly<{ at: string; recipients: readonly number[] }>,
   email: Email,
 ): readonly EmailEvent[] => {
-  const left = bouncesToNote(email).filter((index) => recipients.includes(index));
-  return left.length === 0 ? [] : [{ type: 'EmailBouncesNoted', data: { at, recipients: left } }];
+  const due = bouncesToNote(email);
+  const areAllTold = due.length > 0 && due.every((index) => recipients.includes(index));
+  return areAllTold ? [{ type: 'EmailBouncesNoted', data: { at, recipients: [...due] } }] : [];
 };

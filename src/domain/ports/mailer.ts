@@ -5,8 +5,11 @@ import type { Priority } from './bus.js';
 export type SigningKey = Readonly<{ domain: string; selector: string; privateKey: string }>;
 
 export type OutgoingMessage = Readonly<{
-  /** RFC 5321 envelope: bare addresses. */
-  envelope: Readonly<{ from: string; to: readonly string[] }>;
+  /**
+   * RFC 5321 envelope: bare addresses. `reportsAs`: where the host offers delivery reports (RFC 3461), it is asked to tell under this name
+   * that the mail was delivered or could not be.
+   */
+  envelope: Readonly<{ from: string; to: readonly string[]; reportsAs?: string }>;
   messageId: string;
   /** The whole message, RFC 5322, CRLF line ends; sent byte for byte (a DKIM-Signature may be put before it). */
   raw: Buffer;

@@ -98,6 +98,12 @@ const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
       return outcomeDetails(event, recipient);
     case 'EmailDelivered':
       return { deliveredAt: event.data.at };
+    case 'EmailBounceReported':
+      return reportDetails(event, recipient);
+    case 'EmailComplained': {
+      const { at, feedbackType } = event.data;
+      return { ...(recipient === undefined ? { recipient: null } : {}), complainedAt: at, feedbackType };
+    }
     case 'EmailQueued':
       return { queuedAt: event.data.at };
     case 'EmailScheduled':
@@ -116,6 +122,14 @@ const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
     case 'EmailArchived':
       return {};
   }
+};
+
+const reportDetails = ({ data, sealed }: Extract<EmailEvent, { type: 'EmailBounceReported' }>, recipient: number | undefined): Data => {
+  const at = data.bounces.findIndex((bounce) => bounce.recipient === recipient);
+  const bounce = data.bounces[at];
+  if (bounce === undefined) return {};
+  const { bounceType, bounceSubType } = bounce;
+  return { bouncedAt: data.at, bounceType, bounceSubType, bounceMessage: sealed?.replies[at] ?? null };
 };
 
 const outcomeDetails = (event: DeliveryOutcomeEvent, recipient: number | undefined): Data => {

@@ -43,6 +43,10 @@ const ofOutcomes = ({ type, data }: DeliveryOutcomeEvent): readonly Notice[] =>
     }
   });
 
+/** Where a complaint does not tell which of several recipients has complained, it is about the email. */
+const ofComplaint = (recipients: readonly number[]): readonly Notice[] =>
+  recipients.length === 0 ? [{ kind: 'email.complained' }] : recipients.map((recipient) => ({ kind: 'email.complained', recipient }));
+
 const whole =
   (kind: WebhookKind): (() => readonly Notice[]) =>
   () => [{ kind }];
@@ -59,6 +63,8 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> = {
   EmailBounced: ofOutcomes,
   EmailFailed: ofOutcomes,
   EmailDelivered: ({ data }) => data.recipients.map((recipient) => ({ kind: 'email.delivered', recipient })),
+  EmailBounceReported: ({ data }) => data.bounces.map(({ recipient }) => ({ kind: 'email.bounced', recipient })),
+  EmailComplained: ({ data }) => ofComplaint(data.recipients),
   EmailRetried: whole('email.queued'),
   EmailCancelled: whole('email.cancelled'),
   RecipientsSuppressed: ({ data }) => data.recipients.map((recipient) => ({ kind: 'email.suppressed', recipient })),

@@ -29,6 +29,8 @@ export type DescribedRoute = Readonly<{
   mailbox: boolean;
   /** The answer tells where in the log what was written stands. */
   writes: boolean;
+  /** The media type of the body where it is no JSON. */
+  reads: string | undefined;
   /** The media types that the answer may have where it is no JSON. */
   media: string | readonly string[] | undefined;
   examples: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>> | undefined;
@@ -115,13 +117,14 @@ const formOf = (uploads: DescribedRoute['uploads']): JsonObject => {
 };
 
 const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject => {
+  const shown = route.examples === undefined ? {} : { examples: asJson(route.examples) };
+  if (route.reads !== undefined) return { requestBody: { required: true, content: { [route.reads]: { ...binary, ...shown } } } };
   if (!isJsonObject(body)) return route.uploads === false ? {} : { requestBody: { required: true, content: formOf(route.uploads) } };
   const content = object(object(body['content'])['application/json']);
-  const examples = route.examples === undefined ? {} : { examples: asJson(route.examples) };
   return {
     requestBody: {
       required: !route.bodyMayBeAbsent,
-      content: { 'application/json': { ...content, ...examples }, ...formOf(route.uploads) },
+      content: { 'application/json': { ...content, ...shown }, ...formOf(route.uploads) },
     },
   };
 };

@@ -16,6 +16,7 @@ const tags = [
   { name: 'Suppressions', description: 'Addresses that are not written to.' },
   { name: 'Webhooks', description: 'What becomes of each mail, posted to an endpoint: signed, in a chain in which gaps show.' },
   { name: 'Usage and credits', description: 'What the team has used and may still send.' },
+  { name: 'Feedback', description: 'Bounces and complaints of mails that have left' },
   { name: 'Analytics', description: 'What became of emails, day by day.' },
   { name: 'API keys', description: 'Who may call.' },
   {

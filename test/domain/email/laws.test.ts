@@ -13,10 +13,10 @@ import { play, story } from '../../support/email-stories.js';
 /** The state table: where an email may go in one step. */
 const allowed: Readonly<Record<EmailStatus, readonly EmailStatus[]>> = {
   scheduled: ['queued', 'cancelled', 'failed'],
-  queued: ['processing', 'cancelled', 'failed', 'bounced', 'sent', 'delivered'],
-  processing: ['sent', 'delivered', 'queued', 'failed', 'bounced'],
-  sent: ['delivered', 'queued', 'bounced', 'complained'],
-  delivered: ['queued', 'bounced', 'complained'],
+  queued: ['processing', 'cancelled', 'failed', 'bounced', 'complained', 'sent', 'delivered'],
+  processing: ['sent', 'delivered', 'queued', 'failed', 'bounced', 'complained'],
+  sent: ['delivered', 'queued', 'bounced', 'failed', 'complained'],
+  delivered: ['queued', 'bounced', 'failed', 'complained'],
   failed: ['queued'],
   bounced: [],
   complained: [],
@@ -43,7 +43,7 @@ const assertSound = (email: Email): void => {
   check((email.dialogueDeadlineAt !== null) === (status === 'processing'), 'a deadline stands exactly while the email is processing');
   check(email.nextAttemptAt === null || status === 'queued', 'only a queued email waits for its next attempt');
   if (status === 'failed' || status === 'bounced')
-    check(!some('sent', 'delivered', 'queued'), `${status} only when none got through and none waits`);
+    check(!some('sent', 'delivered', 'complained', 'queued'), `${status} only when none got through and none waits`);
   if (status === 'sent') check(some('sent') && !some('queued'), 'sent when one got through and none waits');
   if (status === 'delivered') check(some('delivered') && !some('queued', 'sent'), 'delivered when nobody who may still get it is left');
   if (status === 'queued' || status === 'scheduled' || status === 'processing') check(some('queued'), `${status} only while someone waits`);
@@ -55,8 +55,14 @@ const assertSound = (email: Email): void => {
   const isRetried = email.retries.length > 0;
   const [wasSent, wasDelivered] = [email.sentAt !== null, email.deliveredAt !== null];
   const isSent = status === 'sent' || status === 'delivered';
-  check(isRetried && wasSent ? some('sent', 'delivered') : wasSent === isSent, 'sentAt tells that it was sent');
-  check(isRetried && wasDelivered ? some('delivered') : wasDelivered === (status === 'delivered'), 'deliveredAt: that it was delivered');
+  // What was heard of it later leaves both moments as they are, too.
+  const isReported = email.complainedAt !== undefined || email.replies.some(({ bounceType }) => bounceType !== undefined);
+  if (status === 'complained') check(some('complained') && !some('queued', 'sent', 'delivered'), 'complained when all have who have it');
+  if (isReported) check((wasSent || !isSent) && (wasDelivered || status !== 'delivered'), 'both moments are there');
+  else {
+    check(isRetried && wasSent ? some('sent', 'delivered') : wasSent === isSent, 'sentAt tells that it was sent');
+    check(isRetried && wasDelivered ? some('delivered') : wasDelivered === (status === 'delivered'), 'deliveredAt: that it was delivered');
+  }
   const isAll = each.every((one) => one === 'suppressed');
   check(!isAll || status === 'failed', 'an email to suppressed addresses alone has failed');
   check((email.failureReason === 'suppressed') === (status === 'failed' && isAll), 'and says so, and no other does');

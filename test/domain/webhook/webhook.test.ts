@@ -27,6 +27,11 @@ const sent: EmailEvent = {
   sealed: { replies: ['250 ok', '550 no', '450 later'] },
 };
 
+const complained = (...recipients: readonly number[]): EmailEvent => ({
+  type: 'EmailComplained',
+  data: { at: AT, feedbackType: 'abuse', recipients: [...recipients] },
+});
+
 void t.test('each recipient of an attempt is told of, and who was deferred has failed where nothing more is tried', async (t) => {
   t.same(noticesOfEvent(sent), [
     { kind: 'email.sent', recipient: 0 },
@@ -40,6 +45,12 @@ void t.test('each recipient of an attempt is told of, and who was deferred has f
   };
   t.same(noticesOfEvent(deferred), [{ kind: 'email.deferred', recipient: 2 }]);
   t.same(noticesOfEvent({ type: 'EmailDelivered', data: { at: AT, recipients: [1] } }), [{ kind: 'email.delivered', recipient: 1 }]);
+  t.same(noticesOfEvent(goldenEvent('EmailBounceReported.v1') as EmailEvent), [
+    { kind: 'email.bounced', recipient: 0 },
+    { kind: 'email.bounced', recipient: 2 },
+  ]);
+  t.same(noticesOfEvent(complained(1)), [{ kind: 'email.complained', recipient: 1 }]);
+  t.same(noticesOfEvent(complained()), [{ kind: 'email.complained' }]);
   t.same(noticesOfEvent(queued), [{ kind: 'email.queued' }]);
   t.same(
     noticesOfEvent({ type: 'RecipientsSuppressed', data: { at: AT, recipients: [0, 2], priority: 'normal' } }),
@@ -80,6 +91,30 @@ void t.test('a body is the same bytes each time, and nothing where the key is de
     event: 'email.suppressed',
     data: { recipient: queued.sealed!.recipients[1]!.email, status: 'suppressed', suppressedAt: AT },
   });
+});
+
+void t.test('what reports say later has the fields of the contract', async (t) => {
+  const entry = { stream: STREAM, at: AT, kind: 'email.bounced', recipient: 1 };
+  const late: EmailEvent = {
+    type: 'EmailBounceReported',
+    data: { at: AT, bounces: [{ recipient: 1, bounceType: 'soft', bounceSubType: 'mailbox-full', enhancedCode: '5.2.2' }] },
+    sealed: { replies: ['552 full'] },
+  };
+  const read = (of: typeof entry | Omit<typeof entry, 'recipient'>, event: EmailEvent) =>
+    (JSON.parse(bodyOf(of, [queued, sent, event])!) as { data: Record<string, unknown> }).data;
+  const recipient = queued.sealed!.recipients[1]!.email;
+  t.match(read(entry, late), {
+    recipient,
+    status: 'bounced',
+    bouncedAt: AT,
+    bounceType: 'soft',
+    bounceSubType: 'mailbox-full',
+    bounceMessage: '552 full',
+  });
+  const kind = 'email.complained';
+  t.match(read({ ...entry, kind }, complained(1)), { recipient, status: 'complained', complainedAt: AT, feedbackType: 'abuse' });
+  const recipients = queued.sealed!.recipients.map(({ email }) => email);
+  t.match(read({ stream: STREAM, at: AT, kind }, complained()), { recipient: null, recipients, status: 'complained' });
 });
 
 void t.test('a body has 256 KB at most, and says what was left out', async (t) => {

@@ -1,5 +1,5 @@
 /** Judges what an SMTP server answered (RFC 5321, section 4.2; RFC 3463; RFC 7505), by rules that are data. */
-import type { RecipientResult } from '../../domain/ports/mailer.js';
+import type { RecipientResult } from '../ports/mailer.js';
 
 /**
  * What the reply answered: the session (greeting, EHLO, STARTTLS, AUTH, a server that closes), MAIL, RCPT,

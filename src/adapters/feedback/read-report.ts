@@ -1,0 +1,136 @@
+/** Reads delivery reports, complaints and bounces with postal-mime. Of a message only the beginning is looked at: the report stands before what it returns. */
+import PostalMime, { type Email } from 'postal-mime';
+import { classifyBounce } from '../../domain/email/bounce-rules.js';
+import type { ReportedRecipient } from '../../domain/email/reports.js';
+import type { Report, ReportReader } from '../../domain/ports/report-reader.js';
+import { ADDRESS, bounceInWords } from './bounce-words.js';
+
+const BYTES_READ_MAX = 256 * 1024;
+const PARTS_DEPTH_MAX = 16;
+const RECIPIENTS_MAX = 1_000;
+const TEXT_CHARS_MAX = 2_000;
+const SENDERS_MAX = 50;
+
+export const openReportReader = (): ReportReader => ({
+  read: async (raw) => {
+    const mail = await parse(raw.subarray(0, BYTES_READ_MAX));
+    return mail === undefined ? { content: { kind: 'other' }, senders: [] } : reportOf(mail);
+  },
+});
+
+/** The rest of a message that is cut off, or nested deeper, is left out; what cannot be read at all reports nothing. */
+const parse = (raw: Uint8Array): Promise<Email | undefined> =>
+  new PostalMime({ attachmentEncoding: 'utf8', forceRfc822Attachments: true, maxNestingDepth: PARTS_DEPTH_MAX })
+    .parse(raw)
+    .catch(() => undefined);
+
+const textOf = (mail: Email, mimeType: string): string | undefined => {
+  const part = mail.attachments.find((one) => one.mimeType.toLowerCase() === mimeType);
+  return part === undefined ? undefined : String(part.content);
+};
+
+const reportOf = (mail: Email): Report => {
+  const feedback = textOf(mail, 'message/feedback-report');
+  const returned = textOf(mail, 'message/rfc822') ?? textOf(mail, 'message/rfc822-headers') ?? textOf(mail, 'text/rfc822-headers') ?? '';
+  const senders = sendersOf(mail, returned, feedback);
+  if (feedback !== undefined) return { content: complaintOf(feedback, returned), senders };
+  const status = textOf(mail, 'message/delivery-status') ?? textOf(mail, 'message/global-delivery-status');
+  const words = wordsOf(mail);
+  const told = status === undefined ? [] : recipientsOf(status, words);
+  if (told.length > 0) return { content: { kind: 'delivery-status', recipients: told }, senders };
+  const said = bounceInWords(mail, status === undefined ? words : `${words}\n${status}`);
+  return { content: said === undefined ? { kind: 'other' } : { kind: 'delivery-status', recipients: [said] }, senders };
+};
+
+/** Some name the part that tells why by a type of its own, or after another mail. */
+const wordsOf = (mail: Email): string => {
+  const parts = mail.attachments.filter(({ mimeType }) => mimeType.toLowerCase().startsWith('text/')).map(({ content }) => String(content));
+  return [mail.text ?? stripTags(mail.html ?? ''), ...parts].join('\n');
+};
+
+const stripTags = (html: string): string => html.replace(/<[^<>]{0,1000}>/g, ' ').replace(/&nbsp;/g, ' ');
+
+type Fields = ReadonlyMap<string, readonly string[]>;
+
+/** One block of header-like fields, with their continuation lines, by name in lower case. */
+const fieldsOf = (block: string): Fields => {
+  const fields = new Map<string, string[]>();
+  for (const line of block.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
+    const colon = line.indexOf(':');
+    if (colon < 1) continue;
+    const name = line.slice(0, colon).trim().toLowerCase();
+    const values = fields.get(name) ?? [];
+    values.push(line.slice(colon + 1).trim());
+    fields.set(name, values);
+  }
+  return fields;
+};
+
+const first = (fields: Fields, name: string): string | undefined => fields.get(name)?.[0];
+
+/** `rfc822; user@example.com`, with or without the type, angle brackets and comments. */
+const addressIn = (value: string | undefined): readonly string[] => {
+  const found = ADDRESS.exec((value ?? '').slice(0, TEXT_CHARS_MAX));
+  return found === null ? [] : [found[0]];
+};
+
+const actions: readonly (readonly [RegExp, ReportedRecipient['action']])[] = [
+  [/^(fail|error)/i, 'failed'],
+  [/^delay/i, 'delayed'],
+  [/^deliver/i, 'delivered'],
+  [/^relay/i, 'relayed'],
+  [/^expand/i, 'expanded'],
+];
+
+const recipientsOf = (status: string, words: string): readonly ReportedRecipient[] => {
+  const recipients: ReportedRecipient[] = [];
+  for (const block of status.split(/\r?\n[ \t]*\r?\n/)) {
+    if (recipients.length >= RECIPIENTS_MAX) break;
+    const told = recipientOf(fieldsOf(block), words);
+    if (told !== undefined) recipients.push(told);
+  }
+  return recipients;
+};
+
+const STATUS = /[245]\.\d{1,3}\.\d{1,3}/;
+
+const recipientOf = (fields: Fields, words: string): ReportedRecipient | undefined => {
+  const action = actions.find(([pattern]) => pattern.test(first(fields, 'action') ?? ''))?.[1];
+  if (action === undefined) return undefined;
+  const addresses = ['original-recipient', 'final-recipient', 'x-actual-recipient'].flatMap((name) => addressIn(first(fields, name)));
+  const status = first(fields, 'status') ?? '';
+  const diagnostic = first(fields, 'diagnostic-code') ?? '';
+  const more = first(fields, 'x400-supplementary-info') ?? '';
+  const enhancedCode = STATUS.exec(status)?.[0] ?? null;
+  const said = [diagnostic.replace(/^[\w-]+\s*;\s*/, ''), status.replace(/^[\d.]+\s*(?=\()/, ''), more].join(' ').trim();
+  const own = classifyBounce({ status: enhancedCode, text: said });
+  // A report that says nothing in its fields often does in its text.
+  const reason = own.bounceSubType === 'undetermined' ? classifyBounce({ status: enhancedCode, text: words }) : own;
+  return { addresses, action, ...reason, enhancedCode, text: (diagnostic === '' ? said : diagnostic).slice(0, TEXT_CHARS_MAX) };
+};
+
+/** RFC 5965, section 3.5, and those that are registered since. */
+const feedbackTypes = ['abuse', 'fraud', 'virus', 'not-spam', 'auth-failure', 'opt-out', 'other'];
+
+const complaintOf = (feedback: string, returned: string): Report['content'] => {
+  const fields = fieldsOf(feedback);
+  const type = (first(fields, 'feedback-type') ?? '').toLowerCase();
+  // Neither is a complaint of a recipient: one takes it back, the other is about how the mail was signed.
+  if (type === 'not-spam' || type === 'auth-failure') return { kind: 'other' };
+  const named = [...(fields.get('original-rcpt-to') ?? []), ...(fields.get('removal-recipient') ?? [])];
+  const to = named.length > 0 ? named : (fieldsOf(headOf(returned)).get('to') ?? []);
+  const addresses = to.slice(0, RECIPIENTS_MAX).flatMap(addressIn);
+  return { kind: 'complaint', feedbackType: feedbackTypes.includes(type) ? type : 'other', addresses: [...new Set(addresses)] };
+};
+
+const headOf = (message: string): string => message.split(/\r?\n\r?\n/, 1)[0] ?? '';
+
+/** Where the report was sent to comes first: that is what its host has looked at. */
+const sendersOf = (mail: Email, returned: string, feedback: string | undefined): readonly string[] => {
+  const names = ['delivered-to', 'x-original-to', 'envelope-to', 'to'];
+  const own = names.flatMap((name) => mail.headers.filter(({ key }) => key === name).map(({ value }) => value));
+  const original = fieldsOf(headOf(returned));
+  const told = feedback === undefined ? [] : (fieldsOf(feedback).get('original-mail-from') ?? []);
+  const all = [...own, ...told, ...(original.get('return-path') ?? []), ...(original.get('x-envelope-from') ?? [])];
+  return [...new Set(all.slice(0, SENDERS_MAX).flatMap(addressIn))];
+};

@@ -1,0 +1,17 @@
+/** Reads what mail systems send back: delivery reports (RFC 3464), complaints (RFC 5965) and bounces of no standard. */
+import type { ReportedRecipient } from '../email/reports.js';
+
+export type Report = Readonly<{
+  content:
+    | Readonly<{ kind: 'delivery-status'; recipients: readonly ReportedRecipient[] }>
+    | Readonly<{ kind: 'complaint'; feedbackType: string; addresses: readonly string[] }>
+    /** An answer by hand or of a machine, or anything else that reports nothing. */
+    | Readonly<{ kind: 'other' }>;
+  /** The addresses that the report was sent to, and those that the mail it is about had for a sender: one of them may be a return path. */
+  senders: readonly string[];
+}>;
+
+export type ReportReader = Readonly<{
+  /** Looks at the beginning of the message alone. Never rejects for what is in it: what cannot be read is of kind `other`. */
+  read: (raw: Uint8Array) => Promise<Report>;
+}>;

@@ -1,0 +1,201 @@
+/** Bounces and complaints of mails that have left: the return path goes out, the report comes back, and the email says so. */
+import t, { type Test } from 'tap';
+import { startTestApp, type TestApp } from '../support/app.js';
+import { temporaryDirectory } from '../support/data-directory.js';
+import { eventually } from '../support/wait.js';
+import { openSmtpScript, usualExtensions, type SmtpScriptServer } from '../support/smtp-script.js';
+
+t.setTimeout(120_000);
+
+const DOMAIN = 'bounces.example.com';
+const ADA = 'ada@example.com';
+
+type Setup = Readonly<{ app: TestApp; sink: SmtpScriptServer }>;
+
+const setUp = async (
+  t: Test,
+  settings = { SEALPOST_RETURN_PATH_DOMAIN: DOMAIN },
+  extensions = [...usualExtensions, 'DSN'],
+): Promise<Setup> => {
+  const sink = await openSmtpScript({ extensions });
+  t.teardown(() => sink.close());
+  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, ...settings } });
+  t.teardown(() => app.stop());
+  return { app, sink };
+};
+
+const lines = (...text: readonly string[]): string => text.join('\r\n');
+
+const dsn = (to: string, action: string, status: string, diagnostic: string, recipients: readonly string[] = [ADA]): string =>
+  lines(
+    'From: MAILER-DAEMON@mx.example.net',
+    `To: ${to}`,
+    'Subject: Delivery Status Notification',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+    '',
+    '--b',
+    'Content-Type: text/plain',
+    '',
+    'See below.',
+    '--b',
+    'Content-Type: message/delivery-status',
+    '',
+    'Reporting-MTA: dns; mx.example.net',
+    '',
+    ...recipients.flatMap((recipient) => [
+      `Final-Recipient: rfc822; ${recipient}`,
+      `Action: ${action}`,
+      `Status: ${status}`,
+      `Diagnostic-Code: smtp; ${diagnostic}`,
+      '',
+    ]),
+    '--b--',
+    '',
+  );
+
+const arf = (sender: string, to: string): string =>
+  lines(
+    'From: fbl@isp.example.net',
+    'To: abuse@example.com',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/report; report-type=feedback-report; boundary="b"',
+    '',
+    '--b',
+    'Content-Type: text/plain',
+    '',
+    'This is an email abuse report.',
+    '--b',
+    'Content-Type: message/feedback-report',
+    '',
+    'Feedback-Type: abuse',
+    'User-Agent: ExampleFBL/1.0',
+    'Version: 1',
+    `Original-Mail-From: <${sender}>`,
+    `Original-Rcpt-To: <${to}>`,
+    '--b',
+    'Content-Type: message/rfc822',
+    '',
+    'From: shop@example.com',
+    `To: ${to}`,
+    'Subject: Order',
+    '',
+    'Hello',
+    '--b--',
+    '',
+  );
+
+const post = (app: TestApp, report: string, query = '') =>
+  app.call('POST', `/api/v1/feedback${query}`, report, { 'content-type': 'message/rfc822' });
+
+const whenSuppressed = (app: TestApp, email: string, reason: string, emailId: string) =>
+  eventually(`${email} is suppressed: ${reason}`, async () => {
+    const { body } = await app.call('GET', `/api/suppressions/check?email=${encodeURIComponent(email)}`);
+    const found = body['suppression'] as { reason: string; emailId: string } | null;
+    return found?.reason === reason && found.emailId === emailId;
+  });
+
+const sentMail = async ({ app, sink }: Setup, more: Readonly<Record<string, unknown>> = {}) => {
+  const count = sink.received.length;
+  const { id } = await app.send(more);
+  await app.whenStatus(id, 'sent');
+  return { id, sender: sink.received[count]!.envelope.from };
+};
+
+await t.test('without a return path domain the sender of the mail is its envelope sender, and reports are not taken', async (t) => {
+  const sink = await openSmtpScript({ extensions: [...usualExtensions, 'DSN'] });
+  t.teardown(() => sink.close());
+  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_SMTP_URL: `${sink.url}?tls=off` } });
+  t.teardown(() => app.stop());
+  const { id } = await app.send();
+  const { from } = await app.whenStatus(id, 'sent');
+  t.equal(sink.received[0]!.envelope.from, from!.email);
+  t.notMatch(sink.commands.join('\n'), /NOTIFY|ENVID/);
+  t.match(await post(app, 'To: x\r\n\r\n'), { status: 400, body: { code: 'FEEDBACK_NOT_SET_UP' } });
+});
+
+await t.test('a bounce that comes later: the email says why, once, and lists and figures follow', async (t) => {
+  const setup = await setUp(t);
+  const { app, sink } = setup;
+  const { id, sender } = await sentMail(setup);
+  t.match(sender, /^bounce\+[a-z2-7]{52}@bounces\.example\.com$/);
+  t.match(sink.commands.join('\n'), new RegExp(`MAIL FROM:<[^>]+>.* RET=HDRS ENVID=${id}`));
+  t.match(sink.commands.join('\n'), /RCPT TO:<ada@example.com> NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;ada@example\.com/);
+  const report = dsn(sender, 'failed', '5.1.1', '550 5.1.1 <ada@example.com> user unknown');
+  for (const forged of [
+    report.replace('bounce+', 'bounce+a'),
+    report.replace(/bounce\+../, 'bounce+aa'),
+    report.replace(DOMAIN, 'example.com'),
+  ])
+    t.match(await post(app, forged), { status: 400, body: { code: 'FEEDBACK_NOT_OURS' } });
+  t.equal((await app.email(id)).status, 'sent');
+  t.match(await post(app, dsn(sender, 'delayed', '4.4.1', 'connection timed out')), { body: { outcome: 'unchanged', status: 'sent' } });
+  t.match(await post(app, report), {
+    status: 200,
+    body: {
+      emailId: id,
+      kind: 'delivery-status',
+      outcome: 'recorded',
+      status: 'bounced',
+      recipients: [{ action: 'failed', bounceType: 'hard', bounceSubType: 'no-such-mailbox' }],
+    },
+  });
+  t.match(await post(app, report), { body: { outcome: 'unchanged', status: 'bounced' } });
+  t.match(await app.email(id), {
+    status: 'bounced',
+    failedRecipients: 1,
+    recipients: [{ status: 'bounced', bounceType: 'hard', enhancedCode: '5.1.1' }],
+  });
+  await whenSuppressed(app, ADA, 'hard-bounce', id);
+  await app.whenCaughtUp();
+  t.match((await app.call('GET', '/api/emails?status=bounced')).body, { data: [{ id }] });
+  t.match((await app.call('GET', '/api/emails?recipientStatus=bounced')).body, { data: [{ id }] });
+  t.match((await app.call('GET', '/api/analytics/overview')).body, { totals: { sent: 1, bounced: 1 }, rates: { bounced: 100, sent: 100 } });
+});
+
+await t.test('delivered, then a complaint; the envelope recipient may be given by the host', async (t) => {
+  const setup = await setUp(t);
+  const { app } = setup;
+  const { id, sender } = await sentMail(setup);
+  const query = `?recipient=${encodeURIComponent(sender)}`;
+  t.match(await post(app, dsn('x@example.org', 'delivered', '2.0.0', '250 ok'), query), {
+    body: { outcome: 'recorded', status: 'delivered' },
+  });
+  t.match(await post(app, 'From: Ada <ada@example.com>\r\nSubject: Out of office\r\n\r\nI am away.\r\n', query), {
+    body: { kind: 'other', outcome: 'unchanged' },
+  });
+  t.match(await post(app, arf(sender, ADA)), { body: { kind: 'complaint', outcome: 'recorded', status: 'complained' } });
+  t.match(await post(app, arf(sender, ADA)), { body: { outcome: 'unchanged' } });
+  t.match(await app.email(id), { status: 'complained', feedbackType: 'abuse', recipients: [{ status: 'complained' }] });
+  await whenSuppressed(app, ADA, 'complaint', id);
+  await app.whenCaughtUp();
+  t.match((await app.call('GET', '/api/emails?recipientStatus=complained')).body, { data: [{ id }] });
+  t.match((await app.call('GET', '/api/analytics/overview')).body, { totals: { complained: 1 }, rates: { complained: 100 } });
+  await app.call('DELETE', `/api/emails/${id}`);
+  t.match(await post(app, arf(sender, ADA)), { status: 200, body: { outcome: 'gone' } });
+});
+
+await t.test('a host without delivery reports is not asked for them, and hostile reports end at their bounds', async (t) => {
+  const setup = await setUp(t, { SEALPOST_RETURN_PATH_DOMAIN: DOMAIN }, [...usualExtensions]);
+  const { app, sink } = setup;
+  const { id, sender } = await sentMail(setup);
+  t.notMatch(sink.commands.join('\n'), /NOTIFY|ENVID/);
+  const query = `?recipient=${encodeURIComponent(sender)}`;
+  const nested = Array.from(
+    { length: 5_000 },
+    (_, depth) => `Content-Type: multipart/mixed; boundary="b${depth}"\r\n\r\n--b${depth}\r\n`,
+  ).join('');
+  for (const hostile of [
+    '\0'.repeat(1_000),
+    nested,
+    `Subject: ${'x'.repeat(9 * 1024 * 1024)}\r\n\r\n`,
+    'Content-Type: multipart/report; boundary=""\r\n\r\n----\r\n',
+  ])
+    t.match(await post(app, hostile, query), { status: 200, body: { outcome: 'unchanged' } }, hostile.slice(0, 30));
+  t.match(await post(app, 'x'.repeat(10 * 1024 * 1024 + 1), query), { status: 400, body: { code: 'BODY_TOO_LARGE' } });
+  t.match(await post(app, '', query), { status: 400, body: { code: 'UNSUPPORTED_CONTENT_TYPE' } });
+  const many = Array.from({ length: 5_000 }, (_, index) => `user${index}@example.com`);
+  const { body } = await post(app, dsn(sender, 'delayed', '4.4.1', 'later', many), query);
+  t.ok((body['recipients'] as readonly unknown[]).length <= 1_000);
+  t.equal((await app.email(id)).status, 'sent');
+});
