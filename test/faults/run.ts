@@ -15,6 +15,7 @@ import { relaysTest } from './relays.js';
 import { outageTest } from './outage.js';
 import type { FaultReport, ProgramOptions } from './report.js';
 import { sizesTest } from './sizes.js';
+import { webhookHostileTest } from './webhook-hostile.js';
 
 type Program = Readonly<{ what: string; run: (options: ProgramOptions) => Promise<FaultReport> }>;
 
@@ -37,6 +38,7 @@ const programs: Readonly<Record<string, Program>> = {
     run: ({ rounds, ...options }) => distributedTest({ ...options, ...chosenFaults(), rounds: Math.ceil(rounds / 5) }),
   },
   documents: { what: 'heavy documents of one team beside small ones of another', run: documentsTest },
+  'webhooks-hostile': { what: 'endpoints of webhooks that mean no good', run: webhookHostileTest },
   sizes: { what: 'inputs of hostile sizes', run: sizesTest },
 };
 

@@ -13,6 +13,8 @@ const CONNECT_TIMEOUT_MS = 15_000;
 const SENDERS_MAX = 512;
 /** So much of an answer is passed over to keep its connection. */
 const PASSED_OVER_BYTES_MAX = 16 * 1024;
+/** Of an answer that says that the post was taken: what is larger says nothing that can be believed. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
 
 export type PostGuard = Guard &
   Readonly<{
@@ -82,6 +84,7 @@ const newAgent = (connectorsOf: (hostname: string) => Connectors): Agent =>
 const postOnce = async (dispatcher: Agent, url: URL, { headers, body, signal, answerBytesMax }: PostOptions): Promise<Posted> => {
   const answer = await request(url, { dispatcher, method: 'POST', headers, body, signal });
   const retryAfter = answer.headers['retry-after'];
+  const isTaken = answer.statusCode >= 200 && answer.statusCode < 300;
   const chunks: Buffer[] = [];
   let kept = 0;
   let seen = 0;
@@ -92,7 +95,8 @@ const postOnce = async (dispatcher: Agent, url: URL, { headers, body, signal, an
         chunks.push(Buffer.from(chunk.subarray(0, answerBytesMax - kept)));
         kept = Math.min(seen, answerBytesMax);
       }
-      if (seen > PASSED_OVER_BYTES_MAX) break;
+      if (isTaken && seen > ANSWER_BYTES_MAX) throw new OutboundFault('too-large', 'The answer is larger than 1 MB.');
+      if (!isTaken && seen > PASSED_OVER_BYTES_MAX) break;
     }
   } finally {
     discard(answer.body);

@@ -51,6 +51,7 @@ void t.test('what has no end, or no haste, is cut', async (t) => {
       return;
     }
     const chunk = Buffer.alloc(64 * 1024);
+    response.writeHead(request.url === '/refused' ? 500 : 200);
     const more = (): void => {
       while (!response.destroyed && response.write(chunk)) sentBytes += chunk.byteLength;
       if (!response.destroyed) response.once('drain', more);
@@ -58,7 +59,8 @@ void t.test('what has no end, or no haste, is cut', async (t) => {
     more();
   });
   const post = open(t);
-  t.match(await post(`http://127.0.0.1:${port}/endless`), { status: 200, body: '\0'.repeat(1_024) });
+  await t.rejects(post(`http://127.0.0.1:${port}/endless`), { name: 'OutboundFault', fault: 'too-large' });
+  t.match(await post(`http://127.0.0.1:${port}/refused`), { status: 500, body: '\0'.repeat(1_024) });
   t.ok(sentBytes < 32 * 1024 * 1024, 'the rest is not read');
   await t.rejects(post(`http://127.0.0.1:${port}/slow`, 200), { name: 'OutboundFault', fault: 'timeout' });
 });
