@@ -20,6 +20,7 @@ import { sealLedgerWorker } from './processors/seal-ledger.js';
 import type { StuckWork } from './processors/stuck.js';
 import { sweepWorker } from './processors/sweep.js';
 import { storedAttachmentBytes } from './projections/attachment-usage.js';
+import { addressIndex } from './projections/address-index.js';
 import { readBatchEnds } from './projections/batches.js';
 import { feederOf, type Runners } from './projecting.js';
 import { dueFailures, livingWebhooks, WEBHOOKS } from './projections/webhooks.js';
@@ -52,6 +53,8 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     turnFor: slicesOfLoop(),
     schedule: { delaysMs: config.retryDelaysMs },
     batchEnds: readBatchEnds(parts.readModels),
+    addressIndex: addressIndex(parts.readModels),
+    emailsCaughtUp: async (signal) => deps.timersCaughtUp('email', await parts.eventLog.head(), signal),
     storedBytes: storedAttachmentBytes(parts),
   });
   const overflow = openOverflow();

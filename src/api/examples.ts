@@ -269,3 +269,7 @@ export const feedbackExamples = {
     ].join('\r\n'),
   },
 } as const;
+
+export const addressExamples: Examples = {
+  address: { summary: 'The address of somebody who asked for it', value: { email: 'ada@example.com' } },
+};

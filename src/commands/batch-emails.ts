@@ -2,6 +2,7 @@
 import type { Cost } from './credits.js';
 import type { CommandDeps } from './deps.js';
 import { loadState } from './command-handler.js';
+import { eraseStream } from './erase.js';
 import { isSuppressed } from './suppression-check.js';
 import {
   acceptedEvents,
@@ -37,7 +38,7 @@ import { startOf, type Cause } from '../event-log/event-log.js';
 export type OpenBatch = Readonly<{
   id: BatchId;
   teamId: TeamId;
-  batch: Pick<Batch, 'accepted' | 'scheduledAt'>;
+  batch: Pick<Batch, 'accepted' | 'scheduledAt' | 'erased'>;
   content: BatchContent;
 }>;
 
@@ -126,18 +127,19 @@ const documentsFor = ({ accepted }: OpenBatch['batch'], content: BatchContent, r
 const picked = (values: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(fields.flatMap((field) => (Object.hasOwn(values, field) ? [[field, values[field]]] : [])));
 
-/** `end`: it is made and does not leave. `storedBytes`: what the attachments of the team take, whose bound is kept where it is given. */
-type Making = Readonly<{ end?: 'cancelled'; storedBytes?: StoredBytes | undefined }>;
+/** `end`: it is made and does not leave, and as erased it says nothing of its recipient. `storedBytes`: what the attachments of the team take, whose bound is kept where it is given. */
+type Making = Readonly<{ end?: 'cancelled' | 'erased'; storedBytes?: StoredBytes | undefined }>;
 
 /**
  * Made again, it is there already: that is no fault. Out: how many documents that were reserved for it, and may be left out, it went without;
  * it is not charged for them.
  */
 export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: number, cause: Cause, making: Making): Promise<number> => {
-  const order = orderOf(open, index);
-  const { made, events } = await eventsFor(deps, order, cause.at, making);
+  const isErased = open.batch.erased?.includes(index) === true;
+  const order = isErased ? withoutRecipient(orderOf(open, index)) : orderOf(open, index);
+  const { made, events } = await eventsFor(deps, order, cause.at, isErased ? { end: 'erased' } : making);
+  const stream = emailStream(order.id);
   try {
-    const stream = emailStream(order.id);
     const { position } = await deps.eventLog.append(stream, startOf(stream, made.keyId), events, cause);
     made.claim?.accepted(position);
   } catch (fault) {
@@ -146,8 +148,12 @@ export const makeBatchEmail = async (deps: CommandDeps, open: OpenBatch, index: 
     if (!(fault instanceof WrongExpectedRevision)) throw fault;
     return omittedBy(deps, open, index);
   }
+  if (isErased) await eraseStream(deps, stream);
   return order.charged === undefined ? 0 : order.charged.attachments - made.event.data.charged!.attachments;
 };
+
+/** The address stands nowhere in it, also before its key is destroyed. */
+const withoutRecipient = (order: EmailOrder): EmailOrder => ({ ...order, recipients: [{ email: '' }], variables: {} });
 
 /** The same of an email that is there. */
 export const omittedBy = async (deps: Pick<CommandDeps, 'eventLog'>, { id, batch, content }: OpenBatch, index: number): Promise<number> => {
@@ -163,9 +169,11 @@ const eventsFor = async (
   { end, storedBytes }: Making,
 ): Promise<Readonly<{ made: MadeEmail; events: readonly EmailEvent[] }>> => {
   const unmade = (): MadeEmail => ({ event: unrenderedEmail(order), keyId: undefined, claim: undefined });
-  if (end === 'cancelled') {
+  if (end !== undefined) {
     const made = unmade();
-    return { made, events: [made.event, { type: 'EmailCancelled', data: { at } }] };
+    const cancelled: EmailEvent = { type: 'EmailCancelled', data: { at } };
+    const archived: readonly EmailEvent[] = end === 'erased' ? [{ type: 'EmailArchived', data: { at } }] : [];
+    return { made, events: [made.event, cancelled, ...archived] };
   }
   try {
     const suppressed = await suppressedOf(deps, order);

@@ -33,7 +33,7 @@ export const batchResults = async (
 /** A recipient of the call: what it comes to where nothing is known of an email, and the email that may be there. */
 type Place = Readonly<{ unmade: BatchResult; emailId: EmailId | undefined }>;
 
-const placesOf = (id: BatchId, { accepted, content, cancelled, status }: Batch): readonly Place[] => {
+const placesOf = (id: BatchId, { accepted, content, cancelled, status, erased }: Batch): readonly Place[] => {
   const invalid = new Set(accepted.invalid);
   const duplicates = new Set(accepted.duplicates);
   const waiting = cancelled !== null ? 'cancelled' : status === 'scheduled' ? 'scheduled' : 'queued';
@@ -42,7 +42,7 @@ const placesOf = (id: BatchId, { accepted, content, cancelled, status }: Batch):
     if (invalid.has(place)) return leftOut(place, 'skipped', 'its address is not a valid email address');
     if (duplicates.has(place)) return leftOut(place, 'duplicate', 'its address stands there before');
     const emailId = emailIdInBatch(id, index);
-    const email = content?.recipients[index]?.email ?? null;
+    const email = erased?.includes(index) === true ? null : (content?.recipients[index]?.email ?? null);
     index += 1;
     return { unmade: resultOf(place, waiting, { email }), emailId };
   });

@@ -163,6 +163,9 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   webhookEvents: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_EVENT_NOT_FOUND'],
   replayWebhook: ['WEBHOOK_NOT_FOUND', 'VALIDATION_ERROR', 'WEBHOOK_DISABLED', 'WEBHOOK_REPLAY_UNDER_WAY', ...write],
   retryWebhookDelivery: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_DELIVERY_NOT_FOUND', 'WEBHOOK_DELIVERY_NOT_FAILED', 'WEBHOOK_DISABLED', ...write],
+  eraseAddress: ['ERR_EMAIL_001', 'NOT_DURING_UPDATE', ...write],
+  getErasure: ['ERASURE_NOT_FOUND'],
+  exportAddress: ['ERR_EMAIL_001'],
 };
 
 /** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */

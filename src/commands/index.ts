@@ -17,6 +17,8 @@ import {
 } from './attachment-templates.js';
 import { cancelEmail, rescheduleEmail } from './calling-back.js';
 import type { CommandDeps } from './deps.js';
+import { eraseAddress, getErasure } from './erasures.js';
+import { exportAddress } from './address-export.js';
 import { deleteEmail, deleteEmails, getEmail, retryEmail } from './emails.js';
 import { addDomain, deleteDomain, getDomain, listDomains, rotateDomainKeys, verifyDomain } from './domains.js';
 import { recordFeedback } from './record-feedback.js';
@@ -114,6 +116,9 @@ const commands = {
   replayWebhook,
   retryWebhookDelivery,
   recordFeedback,
+  eraseAddress,
+  getErasure,
+  exportAddress,
 } as const;
 
 type Bound<Command> = Command extends (deps: CommandDeps, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;

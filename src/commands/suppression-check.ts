@@ -21,7 +21,7 @@ type Deps = Pick<CommandDeps, 'eventLog' | 'keys'>;
 export const suppressionIdOf = ({ keys }: Pick<Deps, 'keys'>, teamId: TeamId, address: string): SuppressionId =>
   suppressionIdOfFingerprint(keys.fingerprint('suppression', JSON.stringify([teamId, address.toLowerCase()])));
 
-const suppressed = namesOf(['AddressSuppressed']);
+const suppressed = namesOf(['AddressSuppressed', 'SuppressedAddressErased']);
 
 /** The last event of its stream says it, at this moment. */
 export const isSuppressed = async (deps: Deps, teamId: TeamId, address: string): Promise<boolean> => {

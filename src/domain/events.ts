@@ -4,6 +4,7 @@ import { batchEventSchemas, type BatchEvent } from './batch/events.js';
 import { creditsEventSchemas, type CreditsEvent } from './credits/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
+import { erasureEventSchemas, type ErasureEvent } from './erasure/events.js';
 import { senderDomainEventSchemas, type SenderDomainEvent } from './sender-domain/events.js';
 import {
   instanceEventSchemas,
@@ -44,6 +45,7 @@ export type StreamKinds = {
   webhookRoute: WebhookRouteEvent;
   webhookOutcome: WebhookOutcomeEvent;
   webhookRouter: WebhookRouterEvent;
+  erasure: ErasureEvent;
   instance: InstanceEvent;
   ledger: LedgerEvent;
 };
@@ -71,6 +73,7 @@ export const eventSchemas = {
   ...webhookRouteEventSchemas,
   ...webhookOutcomeEventSchemas,
   ...webhookRouterEventSchemas,
+  ...erasureEventSchemas,
   ...instanceEventSchemas,
   ...ledgerEventSchemas,
 } as const;
@@ -84,6 +87,8 @@ export const erasingEvents: readonly EventType[] = [
   'BatchStopped',
   'WebhookDeleted',
   'WebhookOutcomesEnded',
+  'SuppressedAddressErased',
+  'ErasureCompleted',
 ];
 
 /** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */

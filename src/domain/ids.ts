@@ -14,6 +14,7 @@ export type ApiKeyId = Branded<'ApiKeyId'>;
 export type SenderDomainId = Branded<'SenderDomainId'>;
 export type SuppressionId = Branded<'SuppressionId'>;
 export type WebhookId = Branded<'WebhookId'>;
+export type ErasureId = Branded<'ErasureId'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -34,6 +35,7 @@ export const parseSenderDomainId = (text: string): SenderDomainId | undefined =>
 export const parseAssetId = (text: string): AssetId | undefined => parseUuid(text) as AssetId | undefined;
 
 export const parseSuppressionId = (text: string): SuppressionId | undefined => parseUuid(text) as SuppressionId | undefined;
+export const parseErasureId = (text: string): ErasureId | undefined => parseUuid(text) as ErasureId | undefined;
 
 const API_KEY_ID = /^key_[A-Za-z0-9_-]{22}$/;
 export const parseApiKeyId = (text: string): ApiKeyId | undefined => (API_KEY_ID.test(text) ? (text as ApiKeyId) : undefined);
@@ -115,6 +117,7 @@ export const webhookOutcomeStream = (id: WebhookId): StreamName => `webhookOutco
 export const WEBHOOK_ROUTER_STREAM = 'webhookRouter' as StreamName;
 /** In: a stream of those. Out: the subscription that it belongs to. */
 export const webhookOfStream = (stream: string): WebhookId | undefined => parseWebhookId(splitStream(stream).id.split('.', 1)[0]!);
+export const erasureStream = (id: ErasureId): StreamName => `erasure-${id}` as StreamName;
 type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
 
 const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;

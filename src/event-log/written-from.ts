@@ -3,6 +3,7 @@ import type { EventType } from '../domain/events.js';
 import {
   BULK_SENDS_FROM,
   CREDITS_FROM,
+  ERASURES_FROM,
   HEARTBEATS_FROM,
   LOSSES_FROM,
   REPORTS_FROM,
@@ -63,4 +64,10 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   WebhookReplayAsked: WEBHOOKS_FROM,
   WebhookOutcomesEnded: WEBHOOKS_FROM,
   WebhookRoutesReached: WEBHOOKS_FROM,
+  BatchRecipientsErased: ERASURES_FROM,
+  SuppressedAddressErased: ERASURES_FROM,
+  ErasureRequested: ERASURES_FROM,
+  ErasureFound: ERASURES_FROM,
+  ErasureWaits: ERASURES_FROM,
+  ErasureCompleted: ERASURES_FROM,
 };

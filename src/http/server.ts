@@ -34,6 +34,7 @@ import { queueRoutes } from './routes/queue.js';
 import { healthRoutes } from './routes/health.js';
 import { landingRoutes } from './routes/landing.js';
 import { mailboxRoutes } from './routes/mailbox.js';
+import { privacyRoutes } from './routes/privacy.js';
 import { suppressionRoutes } from './routes/suppressions.js';
 import { webhookRoutes } from './routes/webhooks.js';
 import { templateVersionRoutes } from './routes/template-versions.js';
@@ -162,6 +163,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   assetRoutes(app, deps);
   apiKeyRoutes(app, deps);
   suppressionRoutes(app, deps);
+  privacyRoutes(app, deps);
   creditsRoutes(app, deps);
   domainRoutes(app, deps);
   feedbackRoutes(app, deps);

@@ -33,6 +33,7 @@ export const fanOutBatch = (deps: FanOutDeps): Processor =>
       BatchScheduled: null,
       BatchStarted: null,
       BatchAdvanced: ({ data }) => data.priority,
+      BatchRecipientsErased: null,
       BatchFannedOut: null,
       BatchCancelled: ({ data }) => data.priority,
       BatchStopped: null,

@@ -1,10 +1,11 @@
 /** All processors. */
 import type { CommandDeps } from '../commands/deps.js';
-import { SUPPRESSIONS_FROM, TEMPLATE_REMOVALS_FROM } from '../domain/write-level.js';
+import { ERASURES_FROM, SUPPRESSIONS_FROM, TEMPLATE_REMOVALS_FROM } from '../domain/write-level.js';
 import type { Codec } from '../event-log/codec.js';
 import type { Processor } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
 import { checkSenderDomains } from './check-sender-domains.js';
+import { eraseAddressProcessor, type EraseAddressDeps } from './erase-address.js';
 import { deliverEmail, type DeliveryDeps } from './deliver-email.js';
 import { fanOutBatch, type FanOutDeps } from './fan-out-batch.js';
 import { noteBounces, type NoteBouncesDeps } from './note-bounces.js';
@@ -17,6 +18,7 @@ export type ProcessorPorts = DeliveryDeps &
   Pick<ProcessorDeps, 'mayDestroy'> &
   Pick<CommandDeps, 'credits'> &
   NoteBouncesDeps &
+  EraseAddressDeps &
   Readonly<{ codec: Pick<Codec, 'level'> }>;
 
 export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
@@ -28,6 +30,8 @@ export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   checkSenderDomains(deps),
   // Below that level no address is suppressed: the refusals wait.
   ...(deps.codec.level < SUPPRESSIONS_FROM ? [] : [noteBounces(deps)]),
+  // Below that level no erasure is asked for.
+  ...(deps.codec.level < ERASURES_FROM ? [] : [eraseAddressProcessor(deps)]),
   // Below that level it cannot be written that they are removed: their timers wait.
   ...(deps.codec.level < TEMPLATE_REMOVALS_FROM ? [] : [removeTemplate(deps), removeAttachmentTemplate(deps)]),
 ];

@@ -140,6 +140,8 @@ const advance = (batch: BatchDraft, event: Exclude<BatchEvent, BatchAccepted>): 
     case 'BatchAdvanced':
       batch.movedAt = at;
       return;
+    case 'BatchRecipientsErased':
+      return;
     case 'BatchFannedOut':
       batch.fannedOutAt = at;
       return;
@@ -161,6 +163,7 @@ export const batchHandlers: Handlers<'batch'> = {
   BatchScheduled: begin,
   BatchStarted: progress,
   BatchAdvanced: progress,
+  BatchRecipientsErased: progress,
   BatchFannedOut: progress,
   BatchCancelled: progress,
   BatchStopped: progress,

@@ -4,6 +4,7 @@ import { apiKeysProjection } from './api-keys.js';
 import { assetsProjection } from './assets.js';
 import { creditsProjection } from './credits.js';
 import { emailsProjection } from './emails.js';
+import { erasuresProjection } from './erasures.js';
 import { senderDomainsProjection } from './sender-domains.js';
 import type { Projection } from './projection.js';
 import { suppressionsProjection } from './suppressions.js';
@@ -21,4 +22,5 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   senderDomainsProjection,
   suppressionsProjection,
   webhooksProjection,
+  erasuresProjection,
 ];

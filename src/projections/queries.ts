@@ -7,11 +7,13 @@ import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import { foldForSearch } from '../domain/search-text.js';
 import { DAY_MS } from '../domain/time.js';
 import type { EmailFilter, Listed, Paging, Queries, SearchFilter, TemplateFilter } from './query-types.js';
+import { addressIndex } from './address-index.js';
 import { makeAnalyticsQueries } from './analytics.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
 import { storedAttachmentBytes } from './attachment-usage.js';
 import { BATCHES, type BatchDocument } from './batches.js';
-import { batchListing, type BatchListing } from '../domain/batch/listing.js';
+import { batchOf, listed } from './batch-listings.js';
+import type { BatchListing } from '../domain/batch/listing.js';
 import { ASSET_USAGE, ASSETS, type AssetDocument, type AssetUsageDocument } from './assets.js';
 import { EMAIL_COUNTS, EMAILS, emailListItem, type EmailCountsDocument, type EmailDocument } from './emails.js';
 import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
@@ -32,9 +34,6 @@ export type QueryDeps = Readonly<{
   waitMs?: (teamId: TeamId, emails: number) => number;
 }>;
 
-const listed = ({ clock, waitMs = () => 0 }: QueryDeps, batch: BatchDocument): BatchListing =>
-  batchListing(batch, { clock, waitMs: (emails) => waitMs(batch.team, emails) });
-
 export const makeQueries = (deps: QueryDeps): Queries => ({
   listEmails: (teamId, filter, paging) => listEmails(deps, teamId, filter, paging),
   emailIds: (teamId, given, limit) => emailIds(deps, teamId, asStored(given), limit),
@@ -43,10 +42,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
     const list = { ...allOf(deps, BATCHES, teamId), sortField: 'createdAt' };
     return readPage<BatchDocument, BatchListing>(deps.readModels, list, paging, (batch) => listed(deps, batch));
   },
-  batch: async (teamId, id) => {
-    const batch = (await deps.readModels.get(BATCHES, id)) as BatchDocument | undefined;
-    return batch?.team === teamId ? listed(deps, batch) : undefined;
-  },
+  batch: (teamId, id) => batchOf(deps, teamId, id),
   listTemplates: (teamId, filter, paging) =>
     readPage<TemplateDocument, Listed<TemplateDocument['item']>>(
       deps.readModels,
@@ -93,6 +89,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   suppressionTotal: async (teamId) => (await counted(deps, SUPPRESSIONS, { team: { eq: teamId } }, Number.MAX_SAFE_INTEGER)).total,
   usedByDay: (teamId, first, last) => usedByDay(deps, teamId, first, last),
   ...makeAnalyticsQueries(deps),
+  ...addressIndex(deps.readModels),
   awaitOwnWrites: deps.awaitOwnWrites,
 });
 

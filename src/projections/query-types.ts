@@ -1,4 +1,5 @@
 /** Every query over the read models. Lists may lag behind the log by milliseconds; single records do not come from here. */
+import type { AddressIndex } from '../domain/erasure/address-index.js';
 import type { BatchListing } from '../domain/batch/listing.js';
 import type { DeliveryListing } from '../domain/webhook/delivery.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
@@ -109,4 +110,5 @@ export type Queries = Readonly<{
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */
   awaitOwnWrites: (teamId: TeamId, withinMs: number) => Promise<void>;
 }> &
+  AddressIndex &
   AnalyticsQueries;

@@ -20,6 +20,7 @@ export const suppressionsProjection = declareProjection({
       const document: SuppressionDocument = { id, seq: position, position, team, reason: event.data.reason };
       return [{ collection: SUPPRESSIONS, id, next: () => document }];
     },
+    SuppressedAddressErased: 'ignored',
     SuppressionRemoved: ({ stream }) => [{ collection: SUPPRESSIONS, id: splitStream(stream).id, next: () => undefined }],
   },
 });

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { versionOf } from '../../src/event-log/event-log.js';
 import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.js';
 import type { EmailRecord } from '../../src/api/emails.js';
+import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { filesIn } from '../support/files.js';
@@ -267,4 +268,73 @@ await t.test('a deletion that died half way is finished by the next start', asyn
   await eventually('it is recorded', async () =>
     (await second.engine.eventLog.load(streamOf(id))).some(({ event }) => event.type === 'EmailArchived'),
   );
+});
+
+await t.test('an address is erased: emails sent and waiting, a bulk send that waits, its suppression', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  const clock = fakeClock();
+  const app = await start(t, dataDir, clock);
+  const mark = 'Ulaanbaatar';
+  const email = `${mark}-to@private.example`;
+  const { cc: _cc, bcc: _bcc, ...alone } = personal(mark);
+  const scheduledAt = new Date(clock.now() + DAY_MS).toISOString();
+  const sent = await app.send(alone);
+  const later = await app.send({ ...alone, scheduledAt });
+  const several = await app.send({ ...alone, cc: [{ email: 'somebody@private.example' }] });
+  const kept = await app.send(personal('Bratislava'));
+  for (const { id } of [sent, several, kept]) await app.whenStatus(id, 'delivered');
+  const suppressed = await app.call('POST', '/api/suppressions', { email });
+  t.equal(suppressed.status, 201);
+  const batch = await app.call<{ batchId: string }>('POST', '/api/emails/send/bulk', {
+    templateId: 'sign-in-code',
+    scheduledAt,
+    recipients: [
+      { email, name: `${mark} Name`, variables: { code: `${mark}-code` } },
+      { email: 'other@private.example', variables: { code: '7' } },
+    ],
+  });
+  t.equal(batch.status, 201);
+  await app.whenCaughtUp();
+  t.ok(traces(dataDir, mark).length > 0, 'before, it is found in the read models and in the mailbox');
+  t.equal(await total(app, `recipient=${email}`), 3);
+  await app.stop();
+  const [keysFile, backup] = [join(dataDir, 'keys.db'), join(dataDir, 'keys.backup')];
+  copyFileSync(keysFile, backup);
+
+  const again = await start(t, dataDir, clock);
+  let asked: Awaited<ReturnType<typeof again.call<ErasureReceipt>>> | undefined;
+  void again.call<ErasureReceipt>('POST', '/api/privacy/erase', { email }).then((answer) => (asked = answer));
+  await advanceUntil(clock, 50, 'it is answered', () => asked !== undefined);
+  const { status, body: receipt } = asked!;
+  t.equal(status, 200);
+  t.match(receipt, { status: 'pending', emails: 3, bulkSends: [batch.body.batchId], waiting: { bulkSends: [batch.body.batchId] } });
+  t.same(new Set(receipt.emailIds), new Set([sent.id, later.id, several.id]));
+  t.notMatch(JSON.stringify(receipt), mark);
+  for (const { id } of [sent, later, several])
+    t.equal(await again.engine.eventLog.existingKey(streamOf(id)), undefined, 'the key is gone when the answer is there');
+  await again.whenCaughtUp();
+  t.equal(await total(again, `recipient=${email}`), 0);
+  t.match(await again.email(kept.id), { archived: false });
+  await eventually('nothing of it is left in any file', () => traces(dataDir, mark).length === 0).catch(() => {});
+  t.same(traces(dataDir, mark), [], 'nothing of it is left in any file in clear');
+
+  t.match(await again.call('POST', `/api/emails/batch/${batch.body.batchId}/cancel`), { status: 200 });
+  const erasure = async () => (await again.call<ErasureReceipt>('GET', `/api/privacy/erasures/${receipt.id}`)).body;
+  await advanceUntil(clock, 1_000, 'the bulk send holds it no more', async () => (await erasure()).status === 'completed');
+  t.match(await erasure(), { suppressed: true, waiting: null });
+  t.match(await again.call('GET', `/api/suppressions/check?email=${email}`), { body: { suppressed: true, suppression: { email: null } } });
+  await again.stop();
+  t.same(traces(dataDir, mark), [], 'nor after the stop');
+  t.match(await runCommand(['verify'], { SEALPOST_DATA_DIR: dataDir }), { code: 0 });
+
+  copyFileSync(backup, keysFile);
+  t.match(
+    await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
+    { code: 0, stdout: /^5 keys .* destroyed now/m },
+    'an older copy of the keys',
+  );
+  const told = await runCommand(['replay', '--all', '--json'], { SEALPOST_DATA_DIR: dataDir });
+  t.equal(told.code, 0);
+  t.notMatch(told.stdout, mark);
+  t.match(told.stdout, 'Bratislava');
 });

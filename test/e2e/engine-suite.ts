@@ -2,6 +2,7 @@
  * What the service promises, through several processes that share its stores: one serves, the others deliver and keep the read models.
  * It is run on each engine. The processes stand in this one, but for that which is killed.
  */
+import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
 import { systemClock } from '../../src/adapters/clock/system.js';
@@ -146,6 +147,25 @@ const suppresses = async (t: Test, { sink, taken }: World, http: Started): Promi
   await eventually('the list is empty', async () => (await list()).length === 0, WITHIN_MS);
 };
 
+/** Whichever process carries it out: what holds the address is found, also what was sent through another one just before. */
+const erasesByAddress = async (t: Test, http: Started): Promise<void> => {
+  const email = 'hedy.lamarr@stage.example';
+  const ids: string[] = [];
+  for (let count = 0; count < 5; count += 1) ids.push((await http.send({ to: [{ email }] })).id);
+  for (const id of ids) await http.whenStatus(id, 'sent');
+  const last = await http.send({ to: [{ email }], scheduledAt: new Date(Date.now() + 3_600_000).toISOString() });
+  const given = await http.call('POST', '/api/privacy/export', { email });
+  t.equal(given.text.trim().split('\n').length, 1 + ids.length + 1);
+  const { status, body } = await http.call<ErasureReceipt>('POST', '/api/privacy/erase', { email: email.toUpperCase() });
+  t.match({ status, body }, { status: 200, body: { status: 'completed', emails: 6, waiting: null } });
+  t.same(body.emailIds.toSorted(), [...ids, last.id].sort());
+  for (const id of body.emailIds) {
+    const events = await http.engine.eventLog.load(emailStream(assertDefined(parseEmailId(id), 'email id')));
+    t.notMatch(JSON.stringify(events), 'lamarr', 'its key is destroyed');
+  }
+  await eventually('it is found no more', async () => (await listed(http, `recipient=${email}`, 0)) === 0, WITHIN_MS);
+};
+
 const listsAndErases = async (t: Test, { command }: World, http: Started): Promise<void> => {
   const sent = await http.call<{ id: string }>(
     'POST',
@@ -279,6 +299,7 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
   await t.test('what is refused for now is tried again', (t) => triesAgain(t, world, http));
   await t.test('who is refused for good is written to no more', (t) => suppresses(t, world, http));
   await t.test('what is sent is found; what is deleted is erased', (t) => listsAndErases(t, world, http));
+  await t.test('an address is given out and erased', (t) => erasesByAddress(t, http));
   await t.test('a metered team gets what it has room for, from several processes', (t) => chargesExactly(t, world, http));
   await t.test('a key that is revoked opens nothing any more, in no process', (t) => revokesEverywhere(t, world, http));
   await t.test('what has grown old is archived', (t) => archives(t, old, http, delivering));

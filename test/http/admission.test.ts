@@ -21,6 +21,8 @@ import {
   SENDER_DOMAIN,
   OTHERS_SUPPRESSION,
   OTHERS_WEBHOOK,
+  ERASURE,
+  OTHERS_ERASURE,
   sendBody,
   SUPPRESSION,
   bodyOf,
@@ -36,6 +38,7 @@ const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/domains')) return mine ? SENDER_DOMAIN : OTHERS_SENDER_DOMAIN;
   if (path.startsWith('/api/suppressions')) return mine ? SUPPRESSION : OTHERS_SUPPRESSION;
   if (path.startsWith('/api/v1/webhook-subscriptions')) return mine ? WEBHOOK : OTHERS_WEBHOOK;
+  if (path.startsWith('/api/privacy')) return mine ? ERASURE : OTHERS_ERASURE;
   return 'welcome';
 };
 

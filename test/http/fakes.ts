@@ -14,6 +14,7 @@ import { DomainError } from '../../src/domain/errors.js';
 import {
   assertDefined,
   parseApiKeyId,
+  parseErasureId,
   parseSuppressionId,
   parseAssetId,
   parseBatchId,
@@ -52,6 +53,22 @@ export const OTHERS_ASSET = assertDefined(parseAssetId('88888888-8888-4888-8888-
 export const KEY_ID = assertDefined(parseApiKeyId('key_AAAAAAAAAAAAAAAAAAAAAA'), 'key');
 export const SUPPRESSION = assertDefined(parseSuppressionId('5c0ffee0-0000-8000-8000-00000000000a'), 'suppression id');
 export const OTHERS_SUPPRESSION = '5c0ffee0-0000-8000-8000-00000000000b';
+export const OTHERS_ERASURE = '5c0ffee0-0000-4000-8000-00000000000c';
+export const ERASURE = assertDefined(parseErasureId('5c0ffee0-0000-4000-8000-00000000000b'), 'erasure id');
+
+const erasure = {
+  id: ERASURE,
+  status: 'completed' as const,
+  requestedAt: NOW,
+  completedAt: NOW,
+  suppressed: false,
+  emails: 1,
+  emailIds: [EMAIL],
+  bulkSends: [],
+  waiting: null,
+  events: [{ id: EMAIL, type: 'ErasureCompleted', at: NOW }],
+};
+
 const suppression = { id: SUPPRESSION, email: 'gone@example.com', reason: 'manual' as const, emailId: null, createdAt: NOW };
 export const OTHERS_KEY_ID = assertDefined(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
 
@@ -404,7 +421,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       | 'ASSET_NOT_FOUND'
       | 'DOMAIN_NOT_FOUND'
       | 'SUPPRESSION_NOT_FOUND'
-      | 'WEBHOOK_NOT_FOUND',
+      | 'WEBHOOK_NOT_FOUND'
+      | 'ERASURE_NOT_FOUND',
     answer: () => Promise<T>,
   ): Promise<T> => {
     if (!known) throw new DomainError(code, 'unknown');
@@ -502,6 +520,10 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
         invalid: 1,
         errors: [{ line: 3, message: 'the address has no @' }],
       }),
+    eraseAddress: (caller, request) => did('eraseAddress', [caller, request], erasure),
+    getErasure: ({ teamId }, id) =>
+      owned(teamId === TEAM && id === ERASURE, 'ERASURE_NOT_FOUND', () => did('getErasure', [teamId, id], erasure)),
+    exportAddress: (caller, request) => did('exportAddress', [caller, request], linesOf(JSON.stringify({ type: 'address', ...request }))),
     retryEmails: (caller, found) => did('retryEmails', [caller, found], { retried: found.ids.length, held: found.held.length }),
     rescheduleEmail: (caller, id, request) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
@@ -658,6 +680,10 @@ const queueNumbers = {
   scheduled: 0,
 };
 
+async function* linesOf(...lines: readonly string[]): AsyncGenerator<string> {
+  for (const line of lines) yield `${line}\n`;
+}
+
 const fakeQueries = (calls: Call[]): Queries => ({
   listEmails: async (teamId, filter, paging) => {
     calls.push(['listEmails', teamId, filter, paging]);
@@ -677,6 +703,10 @@ const fakeQueries = (calls: Call[]): Queries => ({
     yield [SUPPRESSION];
   },
   suppressionTotal: async () => 1,
+  emailsOfAddress: async function* () {
+    yield { ids: [], isLast: true };
+  },
+  openBatches: async () => [],
   usedByDay: async (teamId, first, last) => {
     calls.push(['usedByDay', teamId, first, last]);
     return [{ day: first, emails: 3, documents: 1 }];

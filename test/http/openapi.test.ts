@@ -13,6 +13,7 @@ import {
   EMAIL,
   KEY_ID,
   SENDER_DOMAIN,
+  ERASURE,
   SUPPRESSION,
   WEBHOOK,
   WEBHOOK_DELIVERY,
@@ -151,7 +152,9 @@ const urlOf = (path: string): string =>
                 ? SUPPRESSION
                 : path.startsWith('/api/v1/webhook-subscriptions')
                   ? WEBHOOK
-                  : 'welcome',
+                  : path.startsWith('/api/privacy')
+                    ? ERASURE
+                    : 'welcome',
     )
     .replace(':deliveryId', WEBHOOK_DELIVERY);
 

@@ -14,6 +14,7 @@ import type { ProcessorDeps } from '../../src/processors/deps.js';
 import { dueWorkWorker } from '../../src/processors/due-work.js';
 import { eraseWorker } from '../../src/processors/erase.js';
 import { storedAttachmentBytes } from '../../src/projections/attachment-usage.js';
+import { addressIndex } from '../../src/projections/address-index.js';
 import { readBatchEnds } from '../../src/projections/batches.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { underLease, workerLease, type LeaseDeps } from '../../src/processors/lease.js';
@@ -148,6 +149,8 @@ export const openNode = (world: World, name: string): Node => {
       mailer: plant.mailer(world.sink.mailerOf(network, worker)),
       schedule: { delaysMs: [60_000, 300_000] },
       batchEnds: readBatchEnds(readModels),
+      addressIndex: addressIndex(readModels),
+      emailsCaughtUp: async (signal) => runners[0]!.caughtUp(await deps.eventLog.head(), signal),
       storedBytes: storedAttachmentBytes({ readModels, clock }),
       codec,
     });

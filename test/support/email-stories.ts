@@ -34,6 +34,7 @@ const kinds = fc.oneof(
     arbitrary: fc.constantFrom<EmailCommand['type']>(
       'CancelEmail',
       'DeleteEmail',
+      'EraseEmail',
       'ArchiveEmail',
       'AcceptEmail',
       'LoseContent',
@@ -68,6 +69,7 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
     case 'ReleaseEmail':
     case 'PushEmail':
     case 'DeleteEmail':
+    case 'EraseEmail':
       return { type: kind, at: at(now) };
     case 'AttemptDelivery':
       return { type: kind, at: at(now), host: HOST, worker: flag ? 'a' : 'b', deadlineAt: at(now + 600), workerGone: older };

@@ -11,6 +11,7 @@ import { DELIVER_EMAIL, deliverEmail, type DeliveryDeps } from '../../src/proces
 import type { Processor } from '../../src/processors/declaration.js';
 import type { ProcessorDeps } from '../../src/processors/deps.js';
 import { dueWorkWorker } from '../../src/processors/due-work.js';
+import type { EraseAddressDeps } from '../../src/processors/erase-address.js';
 import type { FanOutDeps } from '../../src/processors/fan-out-batch.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { openOverflow } from '../../src/processors/overflow.js';
@@ -18,6 +19,7 @@ import { codec, type Codec } from '../../src/event-log/codec.js';
 import { openStuckWork } from '../../src/processors/stuck.js';
 import { relayWorker } from '../../src/processors/relay.js';
 import { storedAttachmentBytes } from '../../src/projections/attachment-usage.js';
+import { addressIndex } from '../../src/projections/address-index.js';
 import { readBatchEnds } from '../../src/projections/batches.js';
 import { makeProjections } from '../../src/projections/index.js';
 import { makeRunner, type Runner } from '../../src/projections/runner.js';
@@ -88,6 +90,7 @@ export const until = async (holds: () => boolean | Promise<boolean>, what: strin
 export type Processing = ProcessorDeps &
   DeliveryDeps &
   Pick<FanOutDeps, 'batchEnds' | 'storedBytes'> &
+  EraseAddressDeps &
   Readonly<{ awayMs: undefined; codec: Codec }>;
 
 export const deliverEmailWorker = (deps: Processing): Worker => deliverEmail(deps).worker(deps);
@@ -118,7 +121,7 @@ export const relayAndTimers = (deps: Processing): Worker => {
 export const timersAndTheirWork = (deps: Processing): Worker => workersOf(deps, makeProcessors(deps), ['relay', DELIVER_EMAIL]);
 
 /** The projections that keep timers. */
-const WITH_TIMERS = ['emails', 'credits', 'templates', 'attachmentTemplates', 'senderDomains'];
+const WITH_TIMERS = ['emails', 'credits', 'templates', 'attachmentTemplates', 'senderDomains', 'erasures'];
 
 export type ProcessorOptions = Readonly<{
   final?: boolean;
@@ -180,6 +183,8 @@ export const openProcessorWorld = async (t: Test, options: ProcessorOptions = {}
     awayMs: undefined,
     codec,
     batchEnds: readBatchEnds(readModels),
+    addressIndex: addressIndex(readModels),
+    emailsCaughtUp: async (signal) => caughtUp(await world.deps.eventLog.head(), signal),
     storedBytes: storedAttachmentBytes({ readModels, clock: world.clock }),
     cutOff: cutOff.signal,
   };

@@ -2,7 +2,7 @@
 
 /**
  * The contract's six permissions, one for deleting what was sent, one for the keys themselves, one for suppressed addresses, one for
- * adding credits, one for sender domains, and one for reports that are piped in.
+ * adding credits, one for sender domains, one for reports that are piped in, and one for erasing and exporting what is held about an address.
  */
 export const permissions = [
   'emails:send',
@@ -17,6 +17,7 @@ export const permissions = [
   'credits:grant',
   'domains:manage',
   'feedback:write',
+  'privacy:manage',
 ] as const;
 export type Permission = (typeof permissions)[number];
 
@@ -27,6 +28,8 @@ const byNameOnly: readonly Permission[] = ['credits:grant'];
 export const firstPermissions: readonly Permission[] = permissions.filter((permission) => !byNameOnly.includes(permission));
 
 /** What a key may do that is made on the command line without naming permissions: as the first, but not to destroy what was sent. */
-export const usualPermissions: readonly Permission[] = firstPermissions.filter((permission) => permission !== 'emails:delete');
+export const usualPermissions: readonly Permission[] = firstPermissions.filter(
+  (permission) => permission !== 'emails:delete' && permission !== 'privacy:manage',
+);
 
 export const isPermission = (text: string): text is Permission => (permissions as readonly string[]).includes(text);

@@ -10,6 +10,8 @@ export type BatchCommand =
   | Readonly<{ type: 'StartBatch'; at: string; partSize: number }>
   /** The first `upTo` emails are made. */
   | Readonly<{ type: 'AdvanceBatch'; at: string; upTo: number }>
+  /** Nothing is to be sent to the recipients at these places. */
+  | Readonly<{ type: 'EraseRecipients'; at: string; recipients: readonly number[] }>
   | Readonly<{ type: 'CancelBatch'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
   /** What had not left is cancelled: the first `made` emails exist. */
   | Readonly<{ type: 'StopBatch'; at: string; made: number; ends: BatchEnds }>
@@ -29,6 +31,8 @@ const decide = (command: BatchCommand, batch: BatchState): readonly BatchEvent[]
       return start(command, batch);
     case 'AdvanceBatch':
       return advance(command, batch);
+    case 'EraseRecipients':
+      return eraseRecipients(command, batch);
     case 'CancelBatch':
       return cancel(command, batch);
     case 'StopBatch':
@@ -61,6 +65,13 @@ const advance = ({ at, upTo }: Of<'AdvanceBatch'>, batch: Batch): readonly Batch
   return upTo === batch.accepted.total
     ? [{ type: 'BatchFannedOut', data: { at } }]
     : [{ type: 'BatchAdvanced', data: { at, upTo, priority: batch.accepted.priority } }];
+};
+
+/** Once its content is destroyed there is nothing to erase here, and its emails are erased by themselves. */
+const eraseRecipients = ({ at, recipients }: Of<'EraseRecipients'>, batch: Batch): readonly BatchEvent[] => {
+  if (batch.content === undefined) return none;
+  const left = recipients.filter((place) => batch.erased?.includes(place) !== true);
+  return left.length === 0 ? none : [{ type: 'BatchRecipientsErased', data: { at, recipients: left } }];
 };
 
 const cancel = ({ at, idempotencyKey, fingerprint }: Of<'CancelBatch'>, batch: Batch): readonly BatchEvent[] => {

@@ -85,6 +85,8 @@ export const batchEventSchemas = {
   BatchStarted: { data: Type.Object({ at: text, partSize: count, priority: storedPriority }) },
   /** The first `upTo` emails are made, and the next part is being made: none beyond `upTo` and the part size. */
   BatchAdvanced: { data: Type.Object({ at: text, upTo: count, priority: storedPriority }) },
+  /** The recipients at these places are erased: the emails for them are not written to anybody. */
+  BatchRecipientsErased: { data: Type.Object({ at: text, recipients: Type.Array(count) }) },
   /** All emails are made. */
   BatchFannedOut: { data: Type.Object({ at: text }) },
   /** From here on none is made, and none that has not left is to leave. */

@@ -15,6 +15,8 @@ export type Batch = Readonly<{
   /** So many emails are made for certain, and none beyond these and one part. */
   upTo: number;
   partSize: number;
+  /** The places of recipients that are erased; absent for none. */
+  erased?: readonly number[];
   fannedOutAt: string | null;
   cancelled: Readonly<{ at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }> | null;
   stopped: (BatchEnds & Readonly<{ at: string; made: number }>) | null;
@@ -39,6 +41,8 @@ export const evolveBatch = (state: BatchState, event: BatchEvent): BatchState =>
       return { ...state, status: 'processing', startedAt: event.data.at, partSize: event.data.partSize };
     case 'BatchAdvanced':
       return { ...state, upTo: event.data.upTo };
+    case 'BatchRecipientsErased':
+      return { ...state, erased: [...(state.erased ?? []), ...event.data.recipients] };
     case 'BatchFannedOut':
       return { ...state, upTo: state.accepted.total, partSize: 0, fannedOutAt: event.data.at, content: undefined };
     case 'BatchCancelled': {

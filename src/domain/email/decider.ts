@@ -6,7 +6,7 @@ import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
 import { recordComplaint, recordReport, type ReportCommand } from './reports.js';
 import { hasIt, type ATTACHMENT_DAMAGED } from './status.js';
-import { cancel, emailNotFound, remove, reschedule, retry } from './requests.js';
+import { cancel, emailNotFound, erase, remove, reschedule, retry } from './requests.js';
 import { noteBounces, suppressRecipients } from './suppressing.js';
 import { archiveDueAt } from './timers.js';
 
@@ -70,6 +70,8 @@ export type EmailCommand =
   | Readonly<{ type: 'PushEmail'; at: string }>
   | Readonly<{ type: 'CancelEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
   | Readonly<{ type: 'DeleteEmail'; at: string }>
+  /** What is personal of it is to be destroyed before its time; where it has not left it does not leave. Nothing happens while a dialogue is under way. */
+  | Readonly<{ type: 'EraseEmail'; at: string }>
   | Readonly<{ type: 'ArchiveEmail'; at: string; retentionMs: number }>;
 
 const none: readonly EmailEvent[] = [];
@@ -116,6 +118,8 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return cancel(command, email);
     case 'DeleteEmail':
       return remove(command, email);
+    case 'EraseEmail':
+      return erase(command, email);
     case 'ArchiveEmail':
       return mayBeArchived(email, command.at, command.retentionMs) ? [{ type: 'EmailArchived', data: { at: command.at } }] : none;
   }

@@ -129,3 +129,25 @@ export const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailE
       return [{ type: 'EmailDeleted', data: { at } }];
   }
 };
+
+/** Before its time, and for all its recipients: what has not left is cancelled first. */
+export const erase = ({ at }: Of<'EraseEmail'>, { status, archivedAt }: Email): readonly EmailEvent[] => {
+  if (archivedAt !== null) return [];
+  switch (status) {
+    case 'processing':
+      return [];
+    case 'queued':
+    case 'scheduled':
+      return [
+        { type: 'EmailCancelled', data: { at } },
+        { type: 'EmailArchived', data: { at } },
+      ];
+    case 'sent':
+    case 'delivered':
+    case 'failed':
+    case 'bounced':
+    case 'complained':
+    case 'cancelled':
+      return [{ type: 'EmailArchived', data: { at } }];
+  }
+};

@@ -13,6 +13,8 @@ export const suppressionEventSchemas = {
     sealed: Type.Object({ address: text }),
   },
   SuppressionRemoved: { data: Type.Object({ at: text }) },
+  /** The address goes with the key of the stream, and stays suppressed. Of one that is not, the removal is said again after it. */
+  SuppressedAddressErased: { data: Type.Object({ at: text }) },
 } as const;
 
 export type SuppressionEvent = EventsOf<typeof suppressionEventSchemas>;

@@ -16,6 +16,8 @@ export type Suppression = Readonly<{
   /** undefined once the key is destroyed. */
   address: string | undefined;
   removedAt: string | null;
+  /** The address is erased, and is not kept again. */
+  isErased?: true;
 }>;
 
 /** undefined: the address was never suppressed. */
@@ -24,7 +26,9 @@ export type SuppressionState = Suppression | undefined;
 export type SuppressionCommand =
   /** `learnedAt`: when the reason came to be. What was known before the address was last taken off the list does not put it there again. */
   | Readonly<{ type: 'Suppress'; at: string; learnedAt: string; reason: SuppressionReason; emailId: string | undefined; address: string }>
-  | Readonly<{ type: 'RemoveSuppression'; at: string }>;
+  | Readonly<{ type: 'RemoveSuppression'; at: string }>
+  /** What is kept of it beside its HMAC is to go; it is suppressed afterwards as it was before. */
+  | Readonly<{ type: 'EraseAddress'; at: string }>;
 
 export const suppressionNotFound = (): DomainError =>
   new DomainError(
@@ -46,6 +50,12 @@ const decide = (command: SuppressionCommand, state: SuppressionState): readonly 
     case 'RemoveSuppression':
       if (state?.isSuppressed !== true) throw suppressionNotFound();
       return [{ type: 'SuppressionRemoved', data: { at: command.at } }];
+    case 'EraseAddress': {
+      if (state === undefined || state.isErased === true) return none;
+      const erased: SuppressionEvent = { type: 'SuppressedAddressErased', data: { at: command.at } };
+      // The last event of the stream tells whether it is suppressed.
+      return state.isSuppressed ? [erased] : [erased, { type: 'SuppressionRemoved', data: { at: state.removedAt ?? command.at } }];
+    }
   }
 };
 
@@ -53,11 +63,14 @@ const evolve = (state: SuppressionState, event: SuppressionEvent): SuppressionSt
   switch (event.type) {
     case 'AddressSuppressed': {
       const { reason, at, emailId = null } = event.data;
-      const address = event.sealed?.address ?? state?.address;
-      return { isSuppressed: true, reason, at, emailId, address, removedAt: state?.removedAt ?? null };
+      const removedAt = state?.removedAt ?? null;
+      if (state?.isErased === true) return { isSuppressed: true, reason, at, emailId, address: undefined, removedAt, isErased: true };
+      return { isSuppressed: true, reason, at, emailId, address: event.sealed?.address ?? state?.address, removedAt };
     }
     case 'SuppressionRemoved':
       return state && { ...state, isSuppressed: false, removedAt: event.data.at };
+    case 'SuppressedAddressErased':
+      return state && { ...state, address: undefined, isErased: true };
   }
 };
 

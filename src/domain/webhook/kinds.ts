@@ -75,6 +75,7 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> = {
   BatchScheduled: 'silent',
   BatchStarted: 'silent',
   BatchAdvanced: 'silent',
+  BatchRecipientsErased: 'silent',
   BatchFannedOut: 'silent',
   BatchCancelled: whole('batch.cancelled'),
   BatchStopped: 'silent',

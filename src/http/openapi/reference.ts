@@ -15,6 +15,7 @@ const tags = [
   { name: 'Sender domains', description: 'The domains that mail is sent from, their DNS records and keys.' },
   { name: 'Suppressions', description: 'Addresses that are not written to.' },
   { name: 'Webhooks', description: 'What becomes of each mail, posted to an endpoint: signed, in a chain in which gaps show.' },
+  { name: 'Privacy', description: 'What is held about an address: given out, erased.' },
   { name: 'Usage and credits', description: 'What the team has used and may still send.' },
   { name: 'Feedback', description: 'Bounces and complaints of mails that have left' },
   { name: 'Analytics', description: 'What became of emails, day by day.' },

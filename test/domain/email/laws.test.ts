@@ -48,8 +48,9 @@ const assertSound = (email: Email): void => {
   if (status === 'delivered') check(some('delivered') && !some('queued', 'sent'), 'delivered when nobody who may still get it is left');
   if (status === 'queued' || status === 'scheduled' || status === 'processing') check(some('queued'), `${status} only while someone waits`);
   if (status === 'cancelled') check(!some('queued'), 'nobody waits for a cancelled email');
-  // What is deleted ends for those who wait, whoever has it already.
-  if (status === 'cancelled' && email.deletedAt === null) check(!some('sent', 'delivered'), 'what somebody has is not cancelled');
+  // What is deleted or erased ends for those who wait, whoever has it already.
+  if (status === 'cancelled' && email.deletedAt === null && email.archivedAt === null)
+    check(!some('sent', 'delivered'), 'what somebody has is not cancelled');
   check((email.cancelledAt !== undefined) === (status === 'cancelled'), 'cancelledAt tells that it was cancelled');
   // A retry for those who did not get it leaves both moments as they are.
   const isRetried = email.retries.length > 0;

@@ -1,0 +1,59 @@
+/** Erasure and export of what is held about an address, as callers see them. */
+import { Type, type Static } from '@sinclair/typebox';
+import { nullable } from '../domain/schema.js';
+import { closed, enumOf, Time } from './common.js';
+import type { EmailRecord } from './emails.js';
+
+export const AddressRequestSchema = Type.Object(
+  { email: Type.String({ minLength: 3, maxLength: 512, description: 'The address, whole; letter case does not count' }) },
+  closed,
+);
+export type AddressRequest = Static<typeof AddressRequestSchema>;
+
+const ids = (description: string) => Type.Array(Type.String(), { description });
+
+export const ErasureReceiptSchema = Type.Object(
+  {
+    id: Type.String(),
+    status: enumOf(['pending', 'completed'], 'While it is pending it goes on by itself'),
+    requestedAt: Time,
+    completedAt: nullable(Time),
+    suppressed: nullable(Type.Boolean({ description: 'The team goes on not to write to the address; null while it is pending' })),
+    emails: Type.Integer({ description: 'How many emails were found' }),
+    emailIds: ids('Their ids, the first 10,000'),
+    bulkSends: ids('Bulk sends that go on without the address'),
+    waiting: nullable(
+      Type.Object(
+        {
+          emailIds: ids('Emails that are being delivered right now'),
+          bulkSends: ids('Bulk sends that hold it until their emails are made'),
+        },
+        closed,
+      ),
+    ),
+    events: Type.Array(Type.Object({ id: Type.String(), type: Type.String(), at: Time }, closed), {
+      description: 'The entries of the log that prove it',
+    }),
+  },
+  closed,
+);
+export type ErasureReceipt = Static<typeof ErasureReceiptSchema>;
+
+/** `content` is null where the email has other recipients: it may be theirs. */
+export type ExportedEmail =
+  | (Omit<EmailRecord, 'metadata'> &
+      Readonly<{
+        content: Readonly<{
+          variables: EmailRecord['metadata']['variables'];
+          attachments: EmailRecord['metadata']['attachments'];
+          metadata: EmailRecord['metadata']['custom'];
+        }> | null;
+      }>)
+  | Readonly<{ id: string; unreadable: true }>;
+
+export type ExportedBulkSend = Readonly<{
+  batchId: string;
+  email: string;
+  name: string | null;
+  variables: Readonly<Record<string, unknown>>;
+}>;

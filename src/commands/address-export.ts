@@ -1,0 +1,88 @@
+/** What is held about an address, for whoever it belongs to: a line of JSON for each thing, read as it is taken. */
+import type { Caller } from './caller.js';
+import { requireAddress } from './check-request.js';
+import { loadState } from './command-handler.js';
+import type { CommandDeps } from './deps.js';
+import { emailRecord } from './email-answers.js';
+import { checkSuppression } from './suppressions.js';
+import type { AddressRequest, ExportedBulkSend, ExportedEmail } from '../api/privacy.js';
+import { batchDecider } from '../domain/batch/decider.js';
+import { emailDecider } from '../domain/email/decider.js';
+import type { AddressIndex } from '../domain/erasure/address-index.js';
+import { EventUnknown, EventUnreadable } from '../domain/errors.js';
+import { batchStream, emailStream, type BatchId, type EmailId } from '../domain/ids.js';
+import type { JsonObject } from '../domain/json.js';
+import { isoTime } from '../domain/ports/clock.js';
+import { nextTurn } from '../shared/next-turn.js';
+
+/** So many emails are read side by side, and no more are held. */
+const AT_ONCE = 10;
+
+type Of = Readonly<{ caller: Caller; address: string; index: AddressIndex }>;
+
+/** `index`: where the address may stand. Rejects with ERR_EMAIL_001. */
+export const exportAddress = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { email }: AddressRequest,
+  index: AddressIndex,
+): Promise<AsyncIterable<string>> => lines(deps, { caller, address: requireAddress(email, 'email'), index });
+
+const line = (type: string, held: object): string => `${JSON.stringify({ type, ...held })}\n`;
+
+async function* lines(deps: CommandDeps, of: Of): AsyncGenerator<string> {
+  const { caller, address, index } = of;
+  yield line('address', { email: address, exportedAt: isoTime(deps.clock.now()) });
+  const { suppression } = await checkSuppression(deps, caller, address);
+  if (suppression !== null) yield line('suppression', suppression);
+  for (const id of await index.openBatches(caller.teamId)) {
+    for (const held of await heldInBatch(deps, of, id)) yield line('bulkSend', held);
+    await nextTurn();
+  }
+  for await (const { ids } of index.emailsOfAddress(caller.teamId, address)) {
+    for (let from = 0; from < ids.length; from += AT_ONCE) {
+      const some = await Promise.all(ids.slice(from, from + AT_ONCE).map((id) => heldInEmail(deps, of, id)));
+      for (const held of some) if (held !== undefined) yield line('email', held);
+      await nextTurn();
+    }
+  }
+}
+
+const isSame = (one: string | null, other: string): boolean => one !== null && one.toLowerCase() === other.toLowerCase();
+
+/** What belongs to other recipients is left out. undefined: it holds nothing of the address any more. */
+const heldInEmail = async (deps: CommandDeps, { caller, address }: Of, id: EmailId): Promise<ExportedEmail | undefined> => {
+  const known = await readable(() => loadState(deps.eventLog, emailStream(id), emailDecider));
+  if (known === undefined) return { id, unreadable: true };
+  const { state, teamId } = known;
+  if (state === undefined || teamId !== caller.teamId || state.deletedAt !== null || state.archivedAt !== null) return undefined;
+  const { metadata, recipients, attempts, ...record } = emailRecord(id, state);
+  const own = recipients.filter(({ email }) => isSame(email, address));
+  if (own.length === 0) return undefined;
+  if (own.length < recipients.length)
+    return { ...record, recipients: own, attempts: attempts.map((attempt) => ({ ...attempt, reply: null })), content: null };
+  const { variables, attachments, custom } = metadata;
+  return { ...record, recipients: own, attempts, content: { variables, attachments, metadata: custom } };
+};
+
+/** Of a bulk send whose emails are not all made: what it holds for the address alone. */
+const heldInBatch = async (deps: CommandDeps, { caller, address }: Of, id: BatchId): Promise<readonly ExportedBulkSend[]> => {
+  const known = await readable(() => loadState(deps.eventLog, batchStream(id), batchDecider));
+  if (known === undefined || known.teamId !== caller.teamId) return [];
+  const { state } = known;
+  return (state?.content?.recipients ?? []).flatMap(({ email, name, variables }, at) =>
+    isSame(email, address) && state?.erased?.includes(at) !== true
+      ? [{ batchId: id, email, name: name ?? null, variables: (variables ?? {}) as JsonObject }]
+      : [],
+  );
+};
+
+/** What is damaged is told as such, so that the rest is told at all. */
+const readable = async <Held>(read: () => Promise<Held>): Promise<Held | undefined> => {
+  try {
+    return await read();
+  } catch (fault) {
+    if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return undefined;
+    throw fault;
+  }
+};

@@ -1,0 +1,297 @@
+/** The erasure of an address: what holds it is found by its index, recorded, destroyed, whatever it is cut off in. */
+import t from 'tap';
+import type { ErasureReceipt } from '../../src/api/privacy.js';
+import { carryOutErasure } from '../../src/commands/carry-out-erasure.js';
+import { suppressionIdOf } from '../../src/commands/suppression-check.js';
+import {
+  assertDefined,
+  batchStream,
+  emailIdInBatch,
+  emailStream,
+  parseErasureId,
+  type EmailId,
+  type erasureStream,
+} from '../../src/domain/ids.js';
+import { causeOfWork } from '../../src/processors/deps.js';
+import { makeProcessors } from '../../src/processors/index.js';
+import { addressIndex } from '../../src/projections/address-index.js';
+import { ERASURE_TIMERS } from '../../src/projections/erasures.js';
+import { acceptBulk, bulk } from '../support/bulk.js';
+import { caller, simple, stranger, TEAM, welcome } from '../support/command-world.js';
+import { at } from '../support/email-facts.js';
+import { answers, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
+
+const gone = 'Gone@example.org';
+const ann = 'ann@example.org';
+const to = (...addresses: readonly string[]) => ({ to: addresses.map((email) => ({ email })) });
+
+const all = (world: ProcessorWorld) => world.run(workersOf(world.processing, makeProcessors(world.processing)));
+
+/** Time passes until the call is answered. */
+const answered = async <Answer>(world: ProcessorWorld, call: Promise<Answer>): Promise<Answer> => {
+  let done = false;
+  const ended = call.finally(() => (done = true));
+  ended.catch(() => {});
+  await until(async () => {
+    await world.clock.advance(50);
+    return done;
+  }, 'the call is answered');
+  return ended;
+};
+
+const erase = (world: ProcessorWorld, email = gone, who = caller): Promise<ErasureReceipt> =>
+  answered(world, world.commands.eraseAddress(who, { email }));
+
+const receipt = (world: ProcessorWorld, { id }: ErasureReceipt): Promise<ErasureReceipt> =>
+  world.commands.getErasure(caller, assertDefined(parseErasureId(id), 'erasure id'));
+
+const completed = (world: ProcessorWorld, pending: ErasureReceipt): Promise<void> =>
+  until(async () => {
+    await world.clock.advance(500);
+    return (await receipt(world, pending)).status === 'completed';
+  }, 'the erasure is completed');
+
+const typesOf = (events: ErasureReceipt['events']) => events.map(({ type }) => type);
+
+const exported = async (world: ProcessorWorld, email = gone, who = caller): Promise<readonly Record<string, unknown>[]> => {
+  await world.settled();
+  let text = '';
+  for await (const piece of await world.commands.exportAddress(who, { email }, addressIndex(world.readModels))) text += piece;
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+};
+
+/** Whether anything that is stored and can still be opened tells the address, or anything that is not sealed. */
+const toldBy = async (world: ProcessorWorld, email: string): Promise<readonly string[]> => {
+  const told: string[] = [];
+  for (const stream of new Set(world.store.events.map((event) => event.stream))) {
+    const events = await world.elsewhere().eventLog.load(stream as Parameters<ProcessorWorld['events']>[0]);
+    if (JSON.stringify(events).toLowerCase().includes(email.toLowerCase())) told.push(stream);
+  }
+  return told;
+};
+
+void t.test('what was sent and what still waits is destroyed, nothing leaves, and the receipt names all of it', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const sent = await world.send(to(gone));
+  await world.reaches(sent, 'sent');
+  const later = await world.send({ ...to('GONE@example.org'), scheduledAt: at(3_600) });
+  const both = await world.send(to(ann, gone));
+  await world.reaches(both, 'sent');
+  const other = await world.send(to(ann));
+  await world.reaches(other, 'sent');
+  const { id: templateId } = await world.commands.createTemplate(stranger, { ...welcome, slug: 'theirs' });
+  const foreign = (await world.commands.sendEmail(stranger, { ...simple(to(gone)), templateId })).body.id;
+  const done = await erase(world);
+  t.match(done, { status: 'completed', emails: 3, suppressed: false, bulkSends: [], waiting: null });
+  t.same(new Set(done.emailIds), new Set([sent, later, both]));
+  t.same(typesOf(done.events), ['ErasureRequested', 'ErasureFound', 'ErasureCompleted']);
+  t.notMatch(JSON.stringify(done), /gone/i);
+  for (const id of [sent, later, both]) {
+    const record = await world.commands.getEmail(caller, id);
+    t.match(record, { archived: true, subject: null });
+    t.notMatch(JSON.stringify(record), /gone|ann@/i);
+  }
+  t.match(await world.commands.getEmail(caller, later), { status: 'cancelled' });
+  t.match(await world.commands.getEmail(caller, other), { archived: false, recipients: [{ email: ann }] });
+  t.same(await toldBy(world, gone), [`email-${foreign}`], 'nothing but the email of another team tells it');
+  await world.settled();
+  t.same(await world.readModels.find(ERASURE_TIMERS, { where: {}, limit: 10 }), []);
+  const before = world.mailer.sent.length;
+  await world.clock.advance(3_700_000);
+  await world.settled();
+  t.equal(world.mailer.sent.length, before, 'the scheduled one does not leave');
+  t.match(await exported(world), [{ type: 'address', email: gone }]);
+  t.equal((await exported(world)).length, 1);
+});
+
+void t.test('an unknown address is answered the same, with nothing in it', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const done = await erase(world, 'nobody@example.org');
+  t.match(done, { status: 'completed', emails: 0, emailIds: [], bulkSends: [], suppressed: false, waiting: null });
+  t.same(typesOf(done.events), ['ErasureRequested', 'ErasureFound', 'ErasureCompleted']);
+  await t.rejects(world.commands.eraseAddress(caller, { email: 'nobody' }), { code: 'ERR_EMAIL_001' });
+  const id = assertDefined(parseErasureId(done.id), 'id');
+  await t.rejects(world.commands.getErasure(stranger, id), { code: 'ERASURE_NOT_FOUND' });
+});
+
+void t.test('a suppressed address stays suppressed, and is told no more', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  await world.commands.addSuppression(caller, { email: gone });
+  await world.commands.addSuppression(caller, { email: ann });
+  const id = suppressionIdOf(world.deps, TEAM, gone);
+  t.match(await erase(world), { status: 'completed', suppressed: true });
+  t.match(await world.commands.readSuppressions(caller, [id]), [{ id, email: null, reason: 'manual' }]);
+  t.match(await world.commands.checkSuppression(caller, gone), { suppressed: true, suppression: { email: null } });
+  const refused = await world.send(to(gone));
+  t.match(await world.commands.getEmail(caller, refused), { status: 'failed', failureReason: 'suppressed' });
+  t.match(await erase(world), { emails: 1, suppressed: true }, 'what came after is erased by another call');
+  t.same(await toldBy(world, gone), []);
+  await world.commands.removeSuppression(caller, id);
+  t.match(await world.commands.checkSuppression(caller, gone), { suppressed: false });
+  await world.clock.advance(1_000);
+  await world.commands.addSuppression(caller, { email: gone });
+  t.match(await world.commands.readSuppressions(caller, [id]), [{ email: null }], 'it is not kept again');
+  t.same(await toldBy(world, gone), []);
+});
+
+void t.test('an address that was taken off the list stays off it', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const { id } = await world.commands.addSuppression(caller, { email: gone });
+  await world.commands.removeSuppression(caller, id as ReturnType<typeof suppressionIdOf>);
+  t.match(await erase(world), { suppressed: false });
+  t.match(await world.commands.checkSuppression(caller, gone), { suppressed: false });
+  const sent = await world.send(to(gone));
+  await world.reaches(sent, 'sent');
+});
+
+void t.test('an email in a dialogue is waited for', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  let end: (() => void) | undefined;
+  world.mailer.next.push(async (message) => {
+    await new Promise<void>((resolve) => (end = resolve));
+    return answers('accepted')(message);
+  });
+  const id = await world.send(to(gone));
+  await until(() => end !== undefined, 'the dialogue is under way');
+  const pending = await erase(world);
+  t.match(pending, { status: 'pending', completedAt: null, suppressed: null, waiting: { emailIds: [id], bulkSends: [] } });
+  t.match(await world.commands.getEmail(caller, id), { archived: false });
+  end!();
+  await world.reaches(id, 'sent');
+  await completed(world, pending);
+  t.match(await world.commands.getEmail(caller, id), { archived: true, status: 'sent' });
+  t.match(await receipt(world, pending), { emails: 1, emailIds: [id], waiting: null });
+  t.same(await toldBy(world, gone), []);
+});
+
+void t.test('a scheduled bulk send goes on without the address', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const request = bulk(5, { scheduledAt: at(3_600) });
+  request.recipients.splice(2, 0, { email: gone, name: 'Gone Body', variables: { name: 'gonevalue' } });
+  const id = await acceptBulk(world, request);
+  t.match((await exported(world)).slice(1), [
+    { type: 'bulkSend', batchId: id, email: gone, name: 'Gone Body', variables: { name: 'gonevalue' } },
+  ]);
+  const pending = await erase(world);
+  t.match(pending, { status: 'pending', emails: 0, bulkSends: [id], waiting: { emailIds: [], bulkSends: [id] } });
+  t.equal((await exported(world)).length, 1, 'it is not given out any more');
+  const results = async () => {
+    const found = [];
+    for await (const some of await world.commands.batchResults(caller, id)) found.push(...some);
+    return found.map(({ email, status }) => `${email} ${status}`);
+  };
+  t.equal((await results())[2], 'null scheduled');
+  await world.clock.advance(3_601_000);
+  await completed(world, pending);
+  t.equal((await results())[2], 'null cancelled');
+  t.equal(world.mailer.sent.length, 5);
+  t.notMatch(JSON.stringify(world.mailer.sent.map(({ envelope }) => envelope.to)), /gone/i);
+  t.same(await toldBy(world, gone), []);
+  t.same(await toldBy(world, 'gonevalue'), []);
+  t.same(
+    (await world.events(emailStream(emailIdInBatch(id, 2)))).map(({ type }) => type),
+    ['EmailQueued', 'EmailCancelled', 'EmailArchived'],
+  );
+  await until(async () => {
+    await world.clock.advance(500);
+    return (await world.commands.getBatch(caller, id)).status === 'completed';
+  }, 'the batch is completed');
+  t.equal((await world.events(batchStream(id))).filter(({ type }) => type === 'BatchRecipientsErased').length, 1);
+});
+
+void t.test('cancelled, a bulk send holds the address no more', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const request = bulk(2, { scheduledAt: at(3_600) });
+  request.recipients.push({ email: gone, variables: { name: 'x' } });
+  const id = await acceptBulk(world, request);
+  const pending = await erase(world);
+  await answered(world, world.commands.cancelBatch(caller, id));
+  await completed(world, pending);
+  t.same(await toldBy(world, gone), []);
+});
+
+void t.test('cut off anywhere, it is gone on with, and all that is destroyed was recorded before', async (t) => {
+  const world = await openProcessorWorld(t);
+  const ids: EmailId[] = [];
+  for (let count = 0; count < 230; count += 1) ids.push(await world.send(to(gone)));
+  await world.settled();
+  void world.commands.eraseAddress(caller, { email: gone }).catch(() => {});
+  await until(() => world.store.events.some(({ stream }) => stream.startsWith('erasure-')), 'it is asked for');
+  const stream = world.store.events.find((event) => event.stream.startsWith('erasure-'))!.stream as ReturnType<typeof erasureStream>;
+  const id = assertDefined(parseErasureId(stream.slice('erasure-'.length)), 'erasure id');
+  const cause = () => causeOfWork(world.processing, 'erase-address', { teamId: TEAM, correlationId: 'request-1', causationId: 'x' });
+  const foundBy = async () =>
+    new Set((await world.events(stream)).flatMap((event) => (event.type === 'ErasureFound' ? event.data.emails : [])));
+  const destroyedNow = async () => {
+    const states = await Promise.all(ids.map((email) => world.elsewhere().eventLog.existingKey(emailStream(email))));
+    return ids.filter((_, index) => states[index] === undefined);
+  };
+  let runs = 0;
+  for (let left = 9; ; left += 67) {
+    runs += 1;
+    let calls = 0;
+    const eventLog = {
+      ...world.deps.eventLog,
+      destroyKey: async (name: Parameters<typeof world.deps.eventLog.destroyKey>[0]) => {
+        calls += 1;
+        if (calls > left) throw new Error('killed');
+        await world.deps.eventLog.destroyKey(name);
+      },
+      append: async (...args: Parameters<typeof world.deps.eventLog.append>) => {
+        calls += 1;
+        if (calls > left) throw new Error('killed');
+        return world.deps.eventLog.append(...args);
+      },
+    };
+    const work = { id, cause: cause(), signal: new AbortController().signal };
+    const ended = await carryOutErasure({ ...world.processing, eventLog }, work).then(
+      () => true,
+      () => false,
+    );
+    const found = await foundBy();
+    for (const email of await destroyedNow()) if (!found.has(email)) t.fail(`${email} was destroyed and not recorded`);
+    await world.settled();
+    if (ended) break;
+  }
+  t.ok(runs > 3, `${runs} runs`);
+  const done = await world.commands.getErasure(caller, id);
+  t.match(done, { status: 'completed' });
+  t.equal(new Set(done.emailIds).size, 230);
+  t.equal((await destroyedNow()).length, 230);
+  t.same(await toldBy(world, gone), []);
+  const appended = world.store.events.length;
+  await carryOutErasure(world.processing, { id, cause: cause(), signal: new AbortController().signal });
+  t.equal(world.store.events.length, appended, 'done again it does nothing');
+});
+
+void t.test("the export has all that is the address's own, and nothing of others", async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const own = await world.send({ ...to(gone), variables: { name: 'Secretname' }, metadata: { order: 7 }, tags: ['may'] });
+  await world.reaches(own, 'sent');
+  const both = await world.send({ ...to(ann, gone), variables: { name: 'Hername' } });
+  await world.reaches(both, 'sent');
+  await world.send(to(ann));
+  await world.commands.addSuppression(caller, { email: gone });
+  const lines = await exported(world, 'gone@EXAMPLE.org');
+  t.match(lines, [
+    { type: 'address', email: 'gone@example.org' },
+    { type: 'suppression', email: gone, reason: 'manual' },
+    { type: 'email', id: both, status: 'sent', recipients: [{ email: gone }], content: null },
+    { type: 'email', id: own, tags: ['may'], content: { variables: { name: 'Secretname' }, metadata: { order: 7 }, attachments: [] } },
+  ]);
+  t.equal(lines.length, 4);
+  t.notMatch(JSON.stringify(lines), /ann@/);
+  t.same((await exported(world, gone, stranger)).length, 1);
+  await t.rejects(world.commands.exportAddress(caller, { email: 'x' }, addressIndex(world.readModels)), { code: 'ERR_EMAIL_001' });
+});
