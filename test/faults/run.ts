@@ -16,6 +16,7 @@ import { outageTest } from './outage.js';
 import type { FaultReport, ProgramOptions } from './report.js';
 import { sizesTest } from './sizes.js';
 import { webhookHostileTest } from './webhook-hostile.js';
+import { webhookKillsTest } from './webhook-kills.js';
 
 type Program = Readonly<{ what: string; run: (options: ProgramOptions) => Promise<FaultReport> }>;
 
@@ -38,6 +39,10 @@ const programs: Readonly<Record<string, Program>> = {
     run: ({ rounds, ...options }) => distributedTest({ ...options, ...chosenFaults(), rounds: Math.ceil(rounds / 5) }),
   },
   documents: { what: 'heavy documents of one team beside small ones of another', run: documentsTest },
+  webhooks: {
+    what: 'processes killed while 5,000 emails are sent and told of to three endpoints',
+    run: ({ rounds, ...options }) => webhookKillsTest({ ...options, rounds: rounds * 4 }),
+  },
   'webhooks-hostile': { what: 'endpoints of webhooks that mean no good', run: webhookHostileTest },
   sizes: { what: 'inputs of hostile sizes', run: sizesTest },
 };
