@@ -9,7 +9,7 @@ import { limitSetting, settings, withoutSecrets, type SettingName } from './sett
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from './domain/write-level.js';
 import { nearest } from './shared/edit-distance.js';
-import { readDnsServers, readRelayHeaders, readSpf } from './mail-settings.js';
+import { isLoopback, readDnsServers, readLinkBase, readPublicUrl, readRelayHeaders, readSpf } from './mail-settings.js';
 import { codeOf, integer, oneOf, readBoolean, readFile, secret, unreadable } from './setting-values.js';
 import { roles, type Role } from './roles.js';
 import { readTraces, type TraceSettings } from './trace-settings.js';
@@ -22,6 +22,8 @@ export type Config = Readonly<{
   port: number;
   host: string;
   publicUrl: string;
+  /** What links in mails begin with; undefined where mails leave this machine and no such address is set. */
+  linkBase: string | undefined;
   dataDir: string;
   roles: readonly Role[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -87,12 +89,13 @@ export const readConfig = (environment: Environment = process.env): Config => {
   const chosenRoles = readRoles(withDefault('SEALPOST_ROLES'));
   const urls = readUrls(text, dataDir);
   assertTogether(urls, chosenRoles, masterKey !== undefined);
-  const scheme = tls === undefined ? 'http' : 'https';
-  const shownHost = host.includes(':') ? `[${host}]` : host;
+  const smtp = readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL'));
+  const publicUrl = readPublicUrl(text('SEALPOST_PUBLIC_URL'), { host, port, isHttps: tls !== undefined });
   return {
     port,
     host,
-    publicUrl: (text('SEALPOST_PUBLIC_URL') ?? `${scheme}://${shownHost}:${port}`).replace(/\/+$/, ''),
+    publicUrl,
+    linkBase: readLinkBase(publicUrl, text('SEALPOST_PUBLIC_URL') !== undefined || smtp.url === undefined),
     dataDir,
     roles: chosenRoles,
     logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
@@ -101,7 +104,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     masterKey,
     masterKeyFile: join(dataDir, 'master.key'),
     urls,
-    smtp: readSmtp(text('SEALPOST_SMTP_URL'), withDefault('SEALPOST_SMTP_CONNECTIONS'), text('SEALPOST_SMTP_FINAL')),
+    smtp,
     feedback: readFeedback(text),
     dkim: readDkim(text),
     retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
@@ -190,8 +193,6 @@ const refuseUnknown = (environment: Environment): void => {
   }
 };
 
-export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-
 const readRoles = (value: string): readonly Role[] => {
   const given = value.split(',').map((role) => role.trim());
   return given.map((role) => oneOf('SEALPOST_ROLES', role, roles));
@@ -222,10 +223,8 @@ const readProxies = (value: string | undefined): Config['trustProxy'] => {
   return value.split(',').map((address) => address.trim());
 };
 
-const MAILBOX_URL = 'mailbox:';
-
 const readSmtp = (given: string | undefined, connections: string, final: string | undefined): Config['smtp'] => {
-  const url = given === MAILBOX_URL ? undefined : given;
+  const url = given === 'mailbox:' ? undefined : given;
   if (url === undefined && final !== undefined) {
     throw new ConfigError(
       'SEALPOST_SMTP_FINAL is set without a relay in SEALPOST_SMTP_URL; the built-in mailbox is always the final host.',

@@ -10,7 +10,7 @@ import { reportReaderWhenNeeded } from './adapters/feedback/when-needed.js';
 import { openReturnPath } from './domain/email/return-path.js';
 import { openRenderer } from './adapters/render/email/renderer.js';
 import { openGenerator } from './adapters/render/workers/generator.js';
-import { makeCommandDeps, type CommandDeps } from './commands/deps.js';
+import { makeCommandDeps, type CommandDeps, type CommandPorts } from './commands/deps.js';
 import type { Config } from './config.js';
 import { eventVersions, makeCodec, type Codec } from './event-log/codec.js';
 import { openEventLog, type EventLogPorts } from './event-log/event-log.js';
@@ -19,6 +19,7 @@ import { openLogFaults, type LogFaults } from './event-log/log-faults.js';
 import { tellingUnreadable } from './log-health.js';
 import type { Clock } from './domain/ports/clock.js';
 import { matcherOf } from './domain/message/header.js';
+import { COPIES_FROM } from './domain/write-level.js';
 import type { Keys } from './domain/ports/keys.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { Generator } from './domain/ports/generator.js';
@@ -67,6 +68,11 @@ const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clo
 const feedbackOf = ({ feedback }: Config, keys: Keys): Pick<CommandDeps, 'feedback'> =>
   feedback === undefined ? {} : { feedback: { returnPath: openReturnPath(feedback.domain, keys), reader: reportReaderWhenNeeded() } };
 
+const linksOf = ({ linkBase }: Config, codec: Codec): Pick<CommandPorts, 'linkBase' | 'withoutCopies'> => ({
+  ...(linkBase === undefined ? {} : { linkBase }),
+  ...(codec.level < COPIES_FROM ? { withoutCopies: true } : {}),
+});
+
 /** In: the settings; a clock and a log of the caller's where given. Rejects where a store cannot be opened. */
 export const openEngine = async (config: Config, options: EngineOptions = {}): Promise<Engine> => {
   const clock = options.clock ?? systemClock();
@@ -112,6 +118,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       dkimKeys: systemDkimKeys(),
       spfMechanisms: config.spfMechanisms,
       ...feedbackOf(config, keys),
+      ...linksOf(config, codec),
       ...(config.allowedRelayHeaders.length === 0 ? {} : { allowsHeader: matcherOf(config.allowedRelayHeaders) }),
       ids,
       limits,

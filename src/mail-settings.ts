@@ -1,4 +1,4 @@
-/** Settings of mail that are lists: headers for the relay, servers of the DNS, and what SPF records of sender domains are to say. */
+/** Settings of mail: the address of links, headers for the relay, servers of the DNS, and what SPF records of sender domains are to say. */
 import { isIP } from 'node:net';
 import { ConfigError } from './config-error.js';
 import { parseAllowedHeaders } from './domain/message/header.js';
@@ -28,3 +28,25 @@ export const readSpf = (value: string): string => {
   if (wrong === undefined) return terms.join(' ');
   throw new ConfigError(`SEALPOST_SPF_MECHANISMS: ${wrong} is no mechanism of SPF, such as mx, ip4:192.0.2.1 or include:_spf.example.net.`);
 };
+
+/** Without a slash at its end; without a setting it is where the server listens. */
+export const readPublicUrl = (
+  value: string | undefined,
+  { host, port, isHttps }: Readonly<{ host: string; port: number; isHttps: boolean }>,
+): string => {
+  const shownHost = host.includes(':') ? `[${host}]` : host;
+  return (value ?? `${isHttps ? 'https' : 'http'}://${shownHost}:${port}`).replace(/\/+$/, '');
+};
+
+/**
+ * In: the address of the service, and whether recipients can be sent there: it is set, or no mail leaves this machine. Out: what links in
+ * mails begin with, which is https, or on loopback.
+ */
+export const readLinkBase = (publicUrl: string, isKnown: boolean): string | undefined => {
+  const url = URL.parse(publicUrl);
+  if (!isKnown || url === null) return undefined;
+  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
+  return isSafe ? publicUrl : undefined;
+};
+
+export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);

@@ -19,7 +19,7 @@ const named = {
   SEALPOST_PUBLIC_URL: setting(
     'Serving',
     undefined,
-    'The address under which clients reach the service. Default: made of HOST and PORT.',
+    'The address under which clients and the recipients of mails reach the service. Links in mails need it, with https outside loopback. Default: made of HOST and PORT.',
     'https://mail.example.com',
   ),
   SEALPOST_TLS_CERT: setting(

@@ -2,7 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { ConfigError, isLoopback, readConfig, readServeConfig, type Environment } from '../src/config.js';
+import { ConfigError, readConfig, readServeConfig, type Environment } from '../src/config.js';
+import { isLoopback, readLinkBase } from '../src/mail-settings.js';
 import { defaultLimits } from '../src/domain/limits.js';
 import { envExample, settings } from '../src/settings.js';
 import { temporaryDirectory } from './support/data-directory.js';
@@ -24,6 +25,7 @@ await t.test('the defaults', async (t) => {
     port: 3000,
     host: '127.0.0.1',
     publicUrl: 'http://127.0.0.1:3000',
+    linkBase: 'http://127.0.0.1:3000',
     dataDir: data,
     roles: ['http', 'process', 'project'],
     logLevel: 'info',
@@ -91,6 +93,16 @@ await t.test('HTTPS is required outside loopback', async (t) => {
   t.throws(() => readConfig({ SEALPOST_REQUIRE_HTTPS: 'true' }), { message: /SEALPOST_REQUIRE_HTTPS/ });
   t.equal(isLoopback('127.0.0.1.example.com'), false);
   t.equal(isLoopback('10.0.0.1'), false);
+});
+
+await t.test('links in mails lead to the public URL, over https or on this machine', async (t) => {
+  t.equal(readLinkBase('https://mail.example.com', true), 'https://mail.example.com');
+  for (const here of ['http://127.0.0.1:3000', 'http://[::1]:3000', 'http://localhost:3000']) t.equal(readLinkBase(here, true), here);
+  for (const unsafe of ['http://mail.example.com', 'ftp://127.0.0.1', 'mail.example.com']) t.equal(readLinkBase(unsafe, true), undefined);
+  t.equal(readConfig({}).linkBase, 'http://127.0.0.1:3000', 'the mails are in the built-in mailbox');
+  const relayed = { SEALPOST_SMTP_URL: 'smtp://127.0.0.1:2525' };
+  t.equal(readConfig(relayed).linkBase, undefined, 'nobody else is sent to this machine');
+  t.equal(readConfig({ ...relayed, SEALPOST_PUBLIC_URL: 'https://mail.example.com/' }).linkBase, 'https://mail.example.com');
 });
 
 await t.test('beyond loopback, or under a public URL, the built-in mailbox must be asked for', async (t) => {

@@ -5,9 +5,10 @@ import { nullable } from '../domain/schema.js';
 import { NAME, TEXT } from '../shared/characters.js';
 import { closed, enumOf, RecipientSchema, Time } from './common.js';
 
+const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: limits.templateSlugCharsMax };
+
 const Slug = Type.String({
-  pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$',
-  maxLength: limits.templateSlugCharsMax,
+  ...SlugShape,
   description: 'Lower-case letters, digits and single hyphens',
 });
 
@@ -53,11 +54,17 @@ export const leftAsideTemplateFields = {
 
 export const revisionField = Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' });
 
+const UnsubscribeList = Type.String({
+  ...SlugShape,
+  description: 'The list that recipients can unsubscribe from by a link of their own; `null` for none',
+});
+
 /** Those of an email. Schema and subject are checked part by part too. */
 const writable = {
   ...templateFields,
   subject: Type.String({ minLength: 1, maxLength: limits.subjectCharsMax }),
   from: nullable(RecipientSchema),
+  unsubscribeList: nullable(UnsubscribeList),
   schema: Type.Unknown({ description: 'An object with `sections`' }),
 };
 
@@ -68,6 +75,7 @@ const creation = {
   description: Type.Optional(writable.description),
   subject: writable.subject,
   from: Type.Optional(writable.from),
+  unsubscribeList: Type.Optional(writable.unsubscribeList),
   variables: Type.Optional(writable.variables),
   schema: writable.schema,
   locale: Type.Optional(writable.locale),
@@ -103,6 +111,7 @@ export const TemplateRecordSchema = Type.Object(
     type: Type.Literal('email'),
     subject: Type.String(),
     from: nullable(RecipientSchema),
+    unsubscribeList: nullable(UnsubscribeList),
     status: enumOf(['draft', 'published'], '`draft` where the draft is ahead of what is published'),
     version: Type.Integer({ description: 'The number that the next publish gives, or gave where nothing changed since' }),
     publishedVersion: nullable(Type.Integer()),
@@ -144,7 +153,8 @@ export const TemplateVersionsSchema = Type.Object({ data: Type.Array(TemplateVer
 export const TemplateVersionRecordSchema = Type.Object(
   {
     ...TemplateVersionSchema.properties,
-    ...Type.Pick(TemplateRecordSchema, ['description', 'type', 'from', 'locale', 'timeZone', 'variables', 'schema']).properties,
+    ...Type.Pick(TemplateRecordSchema, ['description', 'type', 'from', 'unsubscribeList', 'locale', 'timeZone', 'variables', 'schema'])
+      .properties,
   },
   closed,
 );

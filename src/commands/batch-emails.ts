@@ -3,7 +3,7 @@ import type { Cost } from './credits.js';
 import type { CommandDeps } from './deps.js';
 import { loadState } from './command-handler.js';
 import { eraseStream } from './erase.js';
-import { isSuppressed } from './suppression-check.js';
+import { suppressedPlaces } from './suppression-check.js';
 import {
   acceptedEvents,
   costOf,
@@ -62,6 +62,7 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
       name: accepted.templateName,
       revision: accepted.templateRevision,
       version: accepted.templateVersion,
+      unsubscribeList: accepted.unsubscribeList,
     },
     company: accepted.company as Company,
     from: content.from,
@@ -197,10 +198,10 @@ const withoutOmitted = (made: MadeEmail, { charged }: EmailOrder): MadeEmail => 
 const NOBODY: readonly number[] = [];
 
 /** The one recipient of an email of a batch, where the team does not write to that address. */
-const suppressedOf = async (deps: CommandDeps, { teamId, recipients }: EmailOrder): Promise<readonly number[]> => {
+const suppressedOf = async (deps: CommandDeps, { teamId, recipients, template }: EmailOrder): Promise<readonly number[]> => {
   const has = deps.hasSuppressions(teamId);
   if (!(has instanceof Promise ? await has : has)) return NOBODY;
-  return (await isSuppressed(deps, teamId, assertDefined(recipients[0], 'recipient').email)) ? [0] : NOBODY;
+  return suppressedPlaces(deps, teamId, recipients, template.unsubscribeList);
 };
 
 /** What is wrong with what was asked for stays wrong; what others are busy with is made later. */

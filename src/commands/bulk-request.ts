@@ -75,6 +75,7 @@ export const prepareBulk = async (
     templateName: template.name,
     templateRevision: template.revision,
     templateVersion: template.version,
+    ...(template.unsubscribeList === undefined ? {} : { unsubscribeList: template.unsubscribeList }),
     priority: request.priority ?? 'low',
     tags: request.tags ?? [],
     company: team.settings.company,

@@ -52,6 +52,10 @@ export type CommandPorts = Readonly<{
   dkimKeys: DkimKeys;
   /** What of SPF lets the relay send mail of the teams. */
   spfMechanisms: string;
+  /** What links in mails begin with, as `https://mail.example.com`; absent where no address is known under which others reach this service. */
+  linkBase?: string;
+  /** An older program runs beside this one, which could not read how copies for each recipient are recorded. */
+  withoutCopies?: true;
   clock: Clock;
   ids: Ids;
   limits: Limits;

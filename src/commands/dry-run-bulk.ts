@@ -114,11 +114,15 @@ const leftOut = ({ invalid, duplicates }: PreparedBulk): readonly string[] => {
 };
 
 /** They are accepted, and not sent; what they cost comes back. */
-const suppressed = async (deps: CommandDeps, { teamId }: Caller, { content: { recipients } }: PreparedBulk): Promise<readonly string[]> => {
+const suppressed = async (
+  deps: CommandDeps,
+  { teamId }: Caller,
+  { accepted: { unsubscribeList }, content: { recipients } }: PreparedBulk,
+): Promise<readonly string[]> => {
   if (!(await deps.hasSuppressions(teamId))) return [];
   const warnings: string[] = [];
   for (let from = 0; from < recipients.length; from += ASKED_AT_ONCE)
-    for (const place of await suppressedPlaces(deps, teamId, recipients.slice(from, from + ASKED_AT_ONCE)))
+    for (const place of await suppressedPlaces(deps, teamId, recipients.slice(from, from + ASKED_AT_ONCE), unsubscribeList))
       warnings.push(`recipients[${recipients[from + place]!.given}] is not sent to: its address is on the suppression list`);
   return warnings;
 };

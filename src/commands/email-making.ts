@@ -6,6 +6,7 @@ import type { CommandDeps } from './deps.js';
 import { TYPICAL_DELIVERY_MS } from './email-answers.js';
 import type { Given } from './given-attachments.js';
 import { compiledTemplate } from './templates.js';
+import { exampleUnsubscribeUrl, linkBaseOf } from './unsubscribe-links.js';
 import { openBudget } from '../domain/budget.js';
 import type { Charged } from '../domain/credits/decider.js';
 import type { Cost } from '../domain/credits/state.js';
@@ -15,7 +16,7 @@ import type { RecipientRole } from '../domain/email/status.js';
 import { DomainError } from '../domain/errors.js';
 import type { EmailId, TeamId, TemplateId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
-import type { CheckedEmail, Company, CompiledEmail } from '../domain/ports/renderer.js';
+import type { CheckedEmail, Company, CompiledEmail, RenderEnvironment } from '../domain/ports/renderer.js';
 import type { Priority } from '../domain/ports/bus.js';
 import type { Recipient } from '../domain/recipient.js';
 
@@ -23,7 +24,13 @@ import type { Recipient } from '../domain/recipient.js';
 export type StoredBytes = () => Promise<Stored>;
 
 /** The revision of an email template that is sent. `version`: null where it is a draft. */
-export type PinnedTemplate = Readonly<{ id: TemplateId; name: string; revision: number; version: number | null }>;
+export type PinnedTemplate = Readonly<{
+  id: TemplateId;
+  name: string;
+  revision: number;
+  version: number | null;
+  unsubscribeList: string | undefined;
+}>;
 
 /** An email that is checked as far as its request tells. Times are ISO 8601. */
 export type EmailOrder = Readonly<{
@@ -61,6 +68,7 @@ export type MadeEmail = Readonly<{ event: EmailAccepted; keyId: string | undefin
 export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedBytes?: StoredBytes): Promise<MadeEmail> => {
   const { at, scheduledAt, company, variables, given } = order;
   const environment = { at: scheduledAt ?? at, company };
+  assertLinksPossible(deps, order.template);
   const budget = openBudget(deps.limits);
   const compiled = compiledTemplate(deps, order.template.id, order.template.revision);
   const { subject, assetIds } = renderOnce(compiled instanceof Promise ? await compiled : compiled, order, budget);
@@ -85,6 +93,7 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
 /** Does all that making does and keeps nothing of it; documents may be checked without being drawn. Rejects with the same codes. */
 export const checkEmail = async (deps: CommandDeps, order: EmailOrder, areDocumentsOnlyChecked = false): Promise<void> => {
   const { at, scheduledAt, company, variables, given } = order;
+  assertLinksPossible(deps, order.template);
   const budget = openBudget(deps.limits);
   const compiled = await compiledTemplate(deps, order.template.id, order.template.revision);
   const { assetIds } = renderOnce(compiled, order, budget);
@@ -93,14 +102,24 @@ export const checkEmail = async (deps: CommandDeps, order: EmailOrder, areDocume
   await prepareAttachments(deps, order, given, { variables, environment, assetIds, budget, areDocumentsOnlyChecked });
 };
 
+/** Throws PUBLIC_URL_REQUIRED. */
+const assertLinksPossible = (deps: CommandDeps, { unsubscribeList }: PinnedTemplate): void => {
+  if (unsubscribeList !== undefined) linkBaseOf(deps);
+};
+
 /** Throws what rendering throws, and SUBJECT_EMPTY or BODY_EMPTY. */
 const renderOnce = (render: CompiledEmail, order: EmailOrder, budget: ReturnType<typeof openBudget>): CheckedEmail => {
-  const { variables, at, scheduledAt, company, subject, given } = order;
+  const { variables, at, scheduledAt, company, subject, given, template } = order;
   const override = subject === undefined ? {} : { subject };
-  const rendered = render.check({ variables, environment: { at: scheduledAt ?? at, company }, budget, ...override });
+  const environment: RenderEnvironment = { at: scheduledAt ?? at, company };
+  const rendered = render.check({ variables, environment: withLinks(environment, template), budget, ...override });
   refuseEmpty(rendered, given.length);
   return rendered;
 };
+
+/** What is checked has a link as every copy has one of its own. */
+const withLinks = (environment: RenderEnvironment, { unsubscribeList }: PinnedTemplate): RenderEnvironment =>
+  unsubscribeList === undefined ? environment : { ...environment, unsubscribeUrl: exampleUnsubscribeUrl(undefined) };
 
 /** The event of an email that is accepted though it cannot be rendered: it has nothing attached, and fails at once. */
 export const unrenderedEmail = (order: EmailOrder): EmailAccepted =>
@@ -133,6 +152,7 @@ const acceptedOf = (
   };
   if (attachmentBytes !== undefined) accepted.attachmentBytes = attachmentBytes;
   if (generated !== undefined) accepted.generated = generated;
+  if (template.unsubscribeList !== undefined) accepted.unsubscribeList = template.unsubscribeList;
   if (fingerprint !== undefined) accepted.fingerprint = fingerprint;
   if (batch !== undefined) accepted.batch = batch;
   if (charged !== undefined) accepted.charged = charged;

@@ -49,7 +49,16 @@ const attach: Codes = ['ERR_ATTACH_001', 'ERR_ATTACH_002', 'ASSET_NOT_FOUND', 'A
 const takeSlug: Codes = ['VALIDATION_ERROR', 'TEMPLATE_SLUG_TAKEN', ...write];
 
 /** Checking and saving a template of an email, or of an attachment. */
-const saveTemplate: Codes = ['TEMPLATE_INVALID', 'ERR_EMAIL_001', 'ERR_LIMIT_008', 'ERR_LIMIT_009', 'WORK_LIMIT_EXCEEDED', ...takeSlug];
+const saveTemplate: Codes = [
+  'TEMPLATE_INVALID',
+  'ERR_EMAIL_001',
+  'ERR_LIMIT_008',
+  'ERR_LIMIT_009',
+  'WORK_LIMIT_EXCEEDED',
+  'PUBLIC_URL_REQUIRED',
+  'NOT_DURING_UPDATE',
+  ...takeSlug,
+];
 const saveAttachmentTemplate: Codes = [
   'TEMPLATE_INVALID',
   'ERR_LIMIT_001',
@@ -73,6 +82,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'ERR_TMPL_002',
     'ERR_EMAIL_001',
     'SENDER_NOT_ALLOWED',
+    'PUBLIC_URL_REQUIRED',
     'SUBJECT_EMPTY',
     'BODY_EMPTY',
     'NOT_DURING_UPDATE',
@@ -89,6 +99,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'ERR_TMPL_002',
     'ERR_EMAIL_001',
     'SENDER_NOT_ALLOWED',
+    'PUBLIC_URL_REQUIRED',
     'SUBJECT_EMPTY',
     'BODY_EMPTY',
     'IDEMPOTENCY_KEY_REUSED',
@@ -166,6 +177,9 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   eraseAddress: ['ERR_EMAIL_001', 'NOT_DURING_UPDATE', ...write],
   getErasure: ['ERASURE_NOT_FOUND'],
   exportAddress: ['ERR_EMAIL_001'],
+  readSubscription: [],
+  unsubscribe: ['NOT_DURING_UPDATE', ...write],
+  subscribeAgain: ['NOT_DURING_UPDATE', ...write],
 };
 
 /** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */

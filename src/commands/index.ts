@@ -28,6 +28,7 @@ import { sendBulk } from './send-bulk.js';
 import { sendEmail } from './send-email.js';
 import { addSuppression, checkSuppression, readSuppressions, removeSuppression } from './suppressions.js';
 import { importSuppressions } from './suppression-import.js';
+import { readSubscription, subscribeAgain, unsubscribe } from './unsubscribing.js';
 import { getBatch } from './batches.js';
 import { batchResults } from './batch-results.js';
 import { recipientsOfFile } from './recipients-of-file.js';
@@ -119,6 +120,9 @@ const commands = {
   eraseAddress,
   getErasure,
   exportAddress,
+  readSubscription,
+  unsubscribe,
+  subscribeAgain,
 } as const;
 
 type Bound<Command> = Command extends (deps: CommandDeps, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;

@@ -155,7 +155,8 @@ const prepare = async (
     fingerprint,
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
   };
-  const suppressed = team.hasSuppressions === true ? await suppressedPlaces(deps, caller.teamId, checked.recipients) : NOBODY;
+  const suppressed =
+    team.hasSuppressions === true ? await suppressedPlaces(deps, caller.teamId, checked.recipients, template.unsubscribeList) : NOBODY;
   // One that nobody is sent costs nothing.
   const isMetered = team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
   if (isMetered && given.length > 0) await assertAffordable(deps, caller, given);
@@ -174,6 +175,6 @@ export const templateOf = async (
       relatedInfo: { templateId },
     });
   }
-  const { revision, version, name, from } = resolveVersion(known.template, wanted);
-  return { id: known.id, name, revision, version, from };
+  const { revision, version, name, from, unsubscribeList } = resolveVersion(known.template, wanted);
+  return { id: known.id, name, revision, version, from, unsubscribeList };
 };

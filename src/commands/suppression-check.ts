@@ -17,25 +17,35 @@ import { boundedCache } from '../shared/bounded-cache.js';
 
 type Deps = Pick<CommandDeps, 'eventLog' | 'keys'>;
 
-/** In: an address as emails have it. Letter case does not count, also before the @. */
-export const suppressionIdOf = ({ keys }: Pick<Deps, 'keys'>, teamId: TeamId, address: string): SuppressionId =>
-  suppressionIdOfFingerprint(keys.fingerprint('suppression', JSON.stringify([teamId, address.toLowerCase()])));
+/** In: an address as emails have it, and the list that it is kept from where it is not kept from all. Letter case does not count, also before the @. */
+export const suppressionIdOf = ({ keys }: Pick<Deps, 'keys'>, teamId: TeamId, address: string, list?: string): SuppressionId => {
+  const parts = [teamId, address.toLowerCase()];
+  return suppressionIdOfFingerprint(keys.fingerprint('suppression', JSON.stringify(list === undefined ? parts : [...parts, list])));
+};
 
 const suppressed = namesOf(['AddressSuppressed', 'SuppressedAddressErased']);
 
 /** The last event of its stream says it, at this moment. */
-export const isSuppressed = async (deps: Deps, teamId: TeamId, address: string): Promise<boolean> => {
-  const last = await deps.eventLog.last(suppressionStream(suppressionIdOf(deps, teamId, address)));
+export const holdsNow = async (deps: Pick<Deps, 'eventLog'>, id: SuppressionId): Promise<boolean> => {
+  const last = await deps.eventLog.last(suppressionStream(id));
   return last !== undefined && suppressed.has(last.storedType);
 };
 
-/** The places of those of the addresses that are suppressed; asked side by side. */
+/** Kept from all, or from that list. */
+const isSuppressed = async (deps: Deps, teamId: TeamId, address: string, list: string | undefined): Promise<boolean> => {
+  const fromAll = holdsNow(deps, suppressionIdOf(deps, teamId, address));
+  if (list === undefined) return fromAll;
+  return (await Promise.all([fromAll, holdsNow(deps, suppressionIdOf(deps, teamId, address, list))])).includes(true);
+};
+
+/** The places of those of the addresses that are suppressed; asked side by side. `list`: that the mail to them is of. */
 export const suppressedPlaces = async (
   deps: Deps,
   teamId: TeamId,
   addresses: readonly Readonly<{ email: string }>[],
+  list: string | undefined,
 ): Promise<readonly number[]> => {
-  const are = await Promise.all(addresses.map(({ email }) => isSuppressed(deps, teamId, email)));
+  const are = await Promise.all(addresses.map(({ email }) => isSuppressed(deps, teamId, email, list)));
   return are.flatMap((is, index) => (is ? [index] : []));
 };
 

@@ -5,6 +5,7 @@ import { fileFault } from './recipient-columns.js';
 import { readRecipientFile } from './recipient-file.js';
 import { suppressAddress } from './suppressions.js';
 import type { SuppressionsImported } from '../api/suppressions.js';
+import { isListName } from '../api/suppressions.js';
 import { parseAddress } from '../domain/message/address.js';
 import { suppressionReasons, type SuppressionReason } from '../domain/suppression/state.js';
 import { nextTurn } from '../shared/next-turn.js';
@@ -40,14 +41,15 @@ export const importSuppressions = async (deps: CommandDeps, caller: Caller, file
   const cause = causeOf(deps, caller);
   let hasBegun = false;
   const suppress = async (row: unknown, line: number): Promise<void> => {
-    const { email, reason } = entryOf(row);
+    const { email, reason, list } = entryOf(row);
     const parsed = parseAddress(withoutMark(email));
-    if (!parsed.ok) {
+    const fault = parsed.ok ? listFault(list) : parsed.reason;
+    if (!parsed.ok || fault !== undefined) {
       counts.invalid += 1;
-      if (invalid.length < INVALID_MAX) invalid.push({ line, message: parsed.reason });
+      if (invalid.length < INVALID_MAX) invalid.push({ line, message: fault ?? '' });
       return;
     }
-    const { isNew, isFirst } = await suppressAddress(deps, { teamId: caller.teamId, email: parsed.address, reason, cause });
+    const { isNew, isFirst } = await suppressAddress(deps, { teamId: caller.teamId, email: parsed.address, list, reason, cause });
     hasBegun ||= isFirst;
     counts[isNew ? 'added' : 'existing'] += 1;
   };
@@ -59,14 +61,22 @@ export const importSuppressions = async (deps: CommandDeps, caller: Caller, file
   return { ...counts, errors: invalid };
 };
 
-type Entry = Readonly<{ email: string; reason: SuppressionReason }>;
+/** undefined where it is none at all, or the name of one. */
+const listFault = (list: string | undefined): string | undefined =>
+  list === undefined || isListName(list) ? undefined : 'the list is no name of one: lower-case letters, digits and single hyphens';
+
+type Entry = Readonly<{ email: string; reason: SuppressionReason; list: string | undefined }>;
 
 /** An export names the reasons, which are kept; what else stands in the column is somebody else's word for one. */
 const entryOf = (row: unknown): Entry => {
-  const { email, reason, variables } = row as Readonly<Record<'email' | 'reason' | 'variables', unknown>>;
+  const { email, variables, ...members } = row as Readonly<Record<'email' | 'reason' | 'list' | 'variables', unknown>>;
   if (typeof email !== 'string') throw fileFault('has a line whose `email` is no text');
-  const named = reason ?? (variables as Readonly<Record<string, unknown>> | undefined)?.['reason'];
-  return { email, reason: suppressionReasons.find((one) => one === named) ?? 'import' };
+  const { reason, list } = { ...(variables as Readonly<Record<string, unknown>> | undefined), ...members };
+  return {
+    email,
+    reason: suppressionReasons.find((one) => one === reason) ?? 'import',
+    list: typeof list === 'string' && list !== '' ? list : undefined,
+  };
 };
 
 /** An export has an apostrophe before what a spreadsheet would take for a formula. */

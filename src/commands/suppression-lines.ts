@@ -2,7 +2,7 @@
 import type { SuppressionRecord } from '../api/suppressions.js';
 import type { SuppressionId } from '../domain/ids.js';
 
-const columns: (keyof SuppressionRecord)[] = ['email', 'reason', 'createdAt', 'emailId', 'id'];
+const columns: (keyof SuppressionRecord)[] = ['email', 'list', 'reason', 'createdAt', 'emailId', 'id'];
 
 /** `read`: the records of some ids. They are read when the text of those before is taken. */
 export async function* suppressionLines(

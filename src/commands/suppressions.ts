@@ -24,6 +24,8 @@ export type AddressToSuppress = Readonly<{
   teamId: TeamId;
   /** As emails have it, or as `parseAddress` gives it. */
   email: string;
+  /** Where it is kept from this list alone. */
+  list?: string | undefined;
   reason: SuppressionReason;
   cause: Cause;
   /** When the reason came to be, ISO 8601; default: now. What came to be before the address was last removed suppresses it no more. */
@@ -40,12 +42,18 @@ type Suppressed = Readonly<{ id: SuppressionId; suppression: SuppressionState; i
  */
 export const suppressAddress = async (
   deps: Pick<CommandDeps, 'eventLog' | 'keys' | 'team'>,
-  { teamId, email, reason, cause, learnedAt = cause.at, emailId }: AddressToSuppress,
+  address: AddressToSuppress,
+): Promise<Suppressed> => suppressUnder(deps, suppressionIdOf(deps, address.teamId, address.email, address.list), address);
+
+/** The same of an address that may be destroyed: its suppression is known by its id alone then. */
+export const suppressUnder = async (
+  deps: Pick<CommandDeps, 'eventLog' | 'team'>,
+  id: SuppressionId,
+  { teamId, email, list, reason, cause, learnedAt, emailId }: Omit<AddressToSuppress, 'email'> & Readonly<{ email?: string }>,
 ): Promise<Suppressed> => {
   // Before the first address: where the program dies in between, the team asks for nothing.
   const isFirst = await begin(deps, teamId, cause);
-  const id = suppressionIdOf(deps, teamId, email);
-  const command = { type: 'Suppress' as const, at: cause.at, learnedAt, reason, emailId, address: email };
+  const command = { type: 'Suppress' as const, at: cause.at, learnedAt, reason, emailId, list, address: email };
   const { state, events } = await handle(deps.eventLog, suppressionStream(id), suppressionDecider, command, cause);
   return { id, suppression: state, isNew: events.length > 0, isFirst };
 };
@@ -63,19 +71,30 @@ const begin = async (deps: Pick<CommandDeps, 'eventLog' | 'team'>, teamId: TeamI
   return (await handleFrom(known, deps.eventLog, stream, beginning, cause.at, cause)).events.length > 0;
 };
 
-const recordOf = (id: SuppressionId, { address, reason, emailId, at }: Suppression): SuppressionRecord => ({
+const recordOf = (id: SuppressionId, { address, list, reason, emailId, at }: Suppression): SuppressionRecord => ({
   id,
   email: address ?? null,
+  list,
   reason,
   emailId,
   createdAt: at,
 });
 
 /** An address that is suppressed already stays as it is. Rejects with ERR_EMAIL_001. */
-export const addSuppression = async (deps: CommandDeps, caller: Caller, { email }: AddSuppressionRequest): Promise<SuppressionRecord> => {
+export const addSuppression = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { email, list }: AddSuppressionRequest,
+): Promise<SuppressionRecord> => {
   const address = requireAddress(email, 'email');
   const cause = causeOf(deps, caller);
-  const { id, suppression, isFirst } = await suppressAddress(deps, { teamId: caller.teamId, email: address, reason: 'manual', cause });
+  const { id, suppression, isFirst } = await suppressAddress(deps, {
+    teamId: caller.teamId,
+    email: address,
+    list,
+    reason: 'manual',
+    cause,
+  });
   if (isFirst) await deps.whenHeldEverywhere();
   return recordOf(id, assertDefined(suppression, 'suppression'));
 };
@@ -89,16 +108,12 @@ export const removeSuppression = async (deps: CommandDeps, caller: Caller, id: S
   return { id, deleted: true };
 };
 
-/** Whether the team writes to that address now. Rejects with ERR_EMAIL_001. */
-export const checkSuppression = async (deps: CommandDeps, { teamId }: Caller, email: string): Promise<SuppressionCheck> => {
+/** Whether the team writes to that address now; with a list, whether mails of that list are kept from it, or all. Rejects with ERR_EMAIL_001. */
+export const checkSuppression = async (deps: CommandDeps, { teamId }: Caller, email: string, list?: string): Promise<SuppressionCheck> => {
   const address = requireAddress(email, 'email');
-  const id = suppressionIdOf(deps, teamId, address);
-  const { state } = await loadState(deps.eventLog, suppressionStream(id), suppressionDecider);
-  return {
-    email: address,
-    suppressed: state?.isSuppressed === true,
-    suppression: state?.isSuppressed === true ? recordOf(id, state) : null,
-  };
+  const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
+  const [suppression = null] = await readSuppressions(deps, { teamId }, ids);
+  return { email: address, suppressed: suppression !== null, suppression };
 };
 
 /** Of these ids those that are suppressed, in their order: the addresses are nowhere but in the streams. */

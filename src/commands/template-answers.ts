@@ -42,7 +42,7 @@ export const versionsOfAttachmentTemplate = (template: AttachmentTemplate): Atta
 export const templateVersionRecord = ({
   published: { version, publishedAt },
   current,
-  draft: { name, subject, description, from, locale, timeZone, variables, schema },
+  draft: { name, subject, description, from, unsubscribeList, locale, timeZone, variables, schema },
 }: KnownVersion<EmailDraft, unknown>): TemplateVersionRecord => ({
   version,
   name,
@@ -52,6 +52,7 @@ export const templateVersionRecord = ({
   description,
   type: 'email',
   from,
+  unsubscribeList: unsubscribeList ?? null,
   locale,
   timeZone,
   variables,

@@ -3,6 +3,7 @@ import type { Caller } from './caller.js';
 import { loadAsset } from './assets.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { withInlineImages } from './inline-images.js';
+import { exampleUnsubscribeUrl } from './unsubscribe-links.js';
 import { compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKey } from './templates.js';
 import type { PreviewRequest, PreviewResponse } from '../api/templates.js';
 import { openBudget } from '../domain/budget.js';
@@ -25,11 +26,16 @@ export const previewTemplate = async (
 ): Promise<PreviewResponse> => {
   const { id, template } = await mustFindTemplate(deps, caller, reference);
   const { revision } = resolveVersion(template, version ?? 'draft');
-  const content = contentOf(await draftAt(deps, id, revision));
+  const draft = await draftAt(deps, id, revision);
+  const content = contentOf(draft);
   const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
   const email: EmailInput = {
     variables: previewVariables(content.variables, (variables ?? {}) as JsonObject),
-    environment: { at: causeOf(deps, caller).at, company },
+    environment: {
+      at: causeOf(deps, caller).at,
+      company,
+      ...(draft.unsubscribeList === undefined ? {} : { unsubscribeUrl: exampleUnsubscribeUrl(deps.linkBase) }),
+    },
   };
   const isSmall = isSizeWithin([content, email.variables] as unknown as Json, deps.limits.previewInlineCharsMax);
   const here = isSmall ? await renderedHere(deps, () => compiledTemplate(deps, id, revision), email) : undefined;

@@ -19,9 +19,11 @@ import {
 } from './template-lifecycle.js';
 import { restoreOf, restoreVersionOf, versionOf } from './template-restoring.js';
 import { slugOf } from './template-slugs.js';
+import { linkBaseOf } from './unsubscribe-links.js';
 import { invalid } from '../domain/errors.js';
 import { assertDefined, parseTemplateId, templateSlugStream, templateStream, type TeamId, type TemplateId } from '../domain/ids.js';
 import { checkEmailTemplate } from '../domain/rendering/check/check.js';
+import { UNSUBSCRIBE_CONSTANT } from '../domain/rendering/scope/constants.js';
 import type { EmailDraft } from '../domain/template/events.js';
 import type { Deleted } from '../api/common.js';
 import type {
@@ -39,7 +41,7 @@ import { templateDecider, templateRules, type Template } from '../domain/templat
 
 export type KnownTemplate = Known<TemplateId, Template>;
 
-const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'subject' | 'from'>> = {
+const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList'>> = {
   rules: templateRules,
   decider: templateDecider,
   parseId: parseTemplateId,
@@ -159,12 +161,29 @@ export const restoreTemplate = async (
 /** Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
 const checkedDraft = (
   deps: CommandDeps,
-  draft: Omit<EmailDraft, 'variables' | 'schema'> & { variables: unknown; schema: unknown },
+  draft: Omit<EmailDraft, 'variables' | 'schema' | 'unsubscribeList'> & {
+    variables: unknown;
+    schema: unknown;
+    unsubscribeList?: string | null;
+  },
 ): EmailDraft => {
   const { subject, variables, schema, locale, timeZone } = draft;
   const { content } = checkEmailTemplate({ subject, variables, schema, locale, timeZone }, deps.limits);
   const from = draft.from === null ? null : checkedSender(draft.from);
-  return { ...draft, from, variables: [...content.variables], schema: content.schema };
+  const { unsubscribeList, ...rest } = { ...draft, from, variables: [...content.variables], schema: content.schema };
+  assertUnsubscribing(deps, unsubscribeList ?? undefined, rest);
+  return unsubscribeList === undefined || unsubscribeList === null ? rest : { ...rest, unsubscribeList };
+};
+
+/** Throws PUBLIC_URL_REQUIRED, and VALIDATION_ERROR where the mail would show a link that leads nowhere. */
+const assertUnsubscribing = (
+  deps: CommandDeps,
+  list: string | undefined,
+  { schema, subject }: Omit<EmailDraft, 'unsubscribeList'>,
+): void => {
+  if (list !== undefined) return void linkBaseOf(deps);
+  if (!JSON.stringify([subject, schema]).includes(UNSUBSCRIBE_CONSTANT)) return;
+  throw invalid('request body', 'unsubscribeList', `must name a list where the template shows {{${UNSUBSCRIBE_CONSTANT}}}`);
 };
 
 const checkedSender = (from: Recipient): Recipient => ({ ...from, email: requireAddress(from.email, 'from.email') });
@@ -189,6 +208,7 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
     schema: request.schema,
     locale: request.locale ?? DEFAULT_LOCALE,
     timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
+    unsubscribeList: request.unsubscribeList ?? null,
   });
   await deps.renderer.checkEmail(contentOf(draft));
   const slug = request.slug ?? slugOf(request.name, id);

@@ -17,6 +17,7 @@ export const current: { readonly [Type in EventType]: string } = {
   EmailRescheduled: 'EmailRescheduled.v1',
   EmailReleased: 'EmailReleased.v1',
   DeliveryAttempted: 'DeliveryAttempted.v1',
+  CopyAnswered: 'CopyAnswered.v1',
   EmailSent: 'EmailSent.v1',
   EmailDeferred: 'EmailDeferred.v1',
   EmailBounced: 'EmailBounced.v1',

@@ -2,6 +2,7 @@
 import type { EventType } from '../domain/events.js';
 import {
   BULK_SENDS_FROM,
+  COPIES_FROM,
   CREDITS_FROM,
   ERASURES_FROM,
   HEARTBEATS_FROM,
@@ -53,6 +54,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   SuppressionRemoved: SUPPRESSIONS_FROM,
   RecipientsSuppressed: SUPPRESSIONS_FROM,
   EmailBouncesNoted: SUPPRESSIONS_FROM,
+  CopyAnswered: COPIES_FROM,
   WebhookCreated: WEBHOOKS_FROM,
   WebhookChanged: WEBHOOKS_FROM,
   WebhookSecretRotated: WEBHOOKS_FROM,

@@ -37,6 +37,7 @@ import { mailboxRoutes } from './routes/mailbox.js';
 import { privacyRoutes } from './routes/privacy.js';
 import { suppressionRoutes } from './routes/suppressions.js';
 import { webhookRoutes } from './routes/webhooks.js';
+import { unsubscribeRoutes } from './routes/unsubscribe.js';
 import { templateVersionRoutes } from './routes/template-versions.js';
 import { templateRoutes } from './routes/templates.js';
 
@@ -171,6 +172,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   webhookRoutes(app, deps);
   healthRoutes(app, deps);
   landingRoutes(app, deps);
+  unsubscribeRoutes(app, deps);
   if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, mailbox: deps.mailbox });
 };
 

@@ -89,6 +89,10 @@ const making = async <Kind extends StreamKind, State, Command>(
     begun = earlier.isOurs ? loaded : await recordBeginning(context, loaded, earlier.workerGone);
     return begun && { state: begun.state, signal: time.signal };
   };
+  const note = async (command: Command): Promise<void> => {
+    if (begun === undefined) throw new Error('an attempt ends that has not begun');
+    begun = (await record(context, begun, command))();
+  };
   const end = async (command: Command): Promise<void> => {
     if (begun === undefined) throw new Error('an attempt ends that has not begun');
     await record(context, begun, command);
@@ -101,6 +105,7 @@ const making = async <Kind extends StreamKind, State, Command>(
       deliveries,
       signal: held.signal,
       begin,
+      note,
       end,
     });
     return await conclude(context, loaded, made);

@@ -69,6 +69,8 @@ export type AttemptContext<State, Command> = Readonly<{
   signal: AbortSignal;
   /** Records that the attempt begins, before anything is done in the world; called once. Out: undefined where it is not to be made any more. */
   begin: () => Promise<BegunAttempt<State> | undefined>;
+  /** Records what is known already of an attempt that has begun and goes on. */
+  note: (command: Command) => Promise<void>;
   /** Records what came of an attempt that has begun; called once. */
   end: (command: Command) => Promise<void>;
 }>;

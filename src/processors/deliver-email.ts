@@ -1,24 +1,21 @@
 /** Delivers an email by SMTP; its state says what is to be sent and to whom. */
-import { loadAttachments, type ReadyAttachment } from '../commands/attachments.js';
 import type { CommandDeps } from '../commands/deps.js';
-import { domainOfAddress } from '../commands/sender-domains.js';
-import { compiledTemplate } from '../commands/templates.js';
-import { emailDecider, nextAttemptAfter, pendingRecipients, type EmailCommand, type RetrySchedule } from '../domain/email/decider.js';
+import { linkBaseOf } from '../commands/unsubscribe-links.js';
+import { leavesAsCopies, pendingRecipients } from '../domain/email/copies.js';
+import { emailDecider, type EmailCommand, type RetrySchedule } from '../domain/email/decider.js';
 import { attemptUnderWay, openAttempt, type Email, type EmailState } from '../domain/email/state.js';
-import { DomainError, FileDamaged, KeyMissing } from '../domain/errors.js';
-import { ATTACHMENT_DAMAGED } from '../domain/email/status.js';
-import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
-import type { JsonObject } from '../domain/json.js';
-import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
+import { KeyMissing } from '../domain/errors.js';
+import { assertDefined, type StreamName } from '../domain/ids.js';
 import type { Priority } from '../domain/ports/bus.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Logger } from '../domain/ports/logger.js';
-import type { DeliveryOutcome, Mailer, OutgoingMessage, SigningKey } from '../domain/ports/mailer.js';
-import type { Company, InlineImage } from '../domain/ports/renderer.js';
+import type { Delivered, DeliveryOutcome, Mailer, OutgoingMessage } from '../domain/ports/mailer.js';
 import { HOUR_MS } from '../domain/time.js';
 import type { AttemptContext, LogLine, Made, Processor } from './declaration.js';
+import { copyCommand, joinedOutcomes, leftOutcome, outcomeCommand, outcomeLine, outcomeOfUnsendable } from './delivery-outcomes.js';
 import { openDomainKeys, type DomainKeys } from './domain-keys.js';
 import { envelopeOf } from './envelope.js';
+import { prepareMessage, type Damaged, type Impossible, type Message, type Prepared } from './email-message.js';
 import { openHostBreaker, type HostBreaker } from './host-breaker.js';
 import { makeProcessor } from './processor.js';
 import { suppressionOf } from './suppressed-recipients.js';
@@ -52,6 +49,7 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       EmailScheduled: null,
       EmailRescheduled: null,
       DeliveryAttempted: null,
+      CopyAnswered: null,
       EmailSent: null,
       EmailDeferred: null,
       EmailBounced: null,
@@ -75,8 +73,9 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
     deadlineMs: deps.limits.deliveryDeadlineMs,
     attempts: {
       underWay: (email) => attemptUnderWay(email)?.worker,
-      assertPossible: (stream, { content }) => {
+      assertPossible: (stream, { content, accepted }) => {
         if (content === undefined) throw new KeyMissing(stream);
+        if (accepted.unsubscribeList !== undefined) linkBaseOf(deps);
       },
       begin: (attempt) => ({ type: 'AttemptDelivery', host: mailer.host, ...attempt }),
       hold: ({ at }) => ({ type: 'HoldEmail', at, host: mailer.host, waitForHostMs }),
@@ -87,51 +86,31 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
 };
 
 type Delivering = DeliveryDeps & Readonly<{ breaker: HostBreaker; waitForHostMs: number; domainKeys: DomainKeys }>;
+type Context = AttemptContext<Email, EmailCommand>;
 
 const PUT_BACK_MS = 1_000;
 const PUT_BACK_MAX_MS = 30_000;
 
 /** The attempt is recorded once the mailer has a connection for it. */
-const deliver = async (deps: Delivering, context: AttemptContext<Email, EmailCommand>): Promise<Made<EmailCommand>> => {
+const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCommand>> => {
   const { clock, breaker, mailer, waitForHostMs } = deps;
-  const { state: email, teamId, deliveries, signal } = context;
+  const { state: email, deliveries, signal } = context;
   const askedMs = clock.monotonic();
-  let begun: Begun | undefined;
-  let line: LogLine | undefined;
-  let suppressing: EmailCommand | undefined;
+  const attempt: Attempt = { begun: undefined, line: undefined, suppressing: undefined };
   const delivered = await mailer.send({
     priority: email.accepted.priority,
     signal,
-    begin: async () => {
-      await deps.turnFor(email.accepted.priority);
-      const suppression = suppressionOf(deps, teamId, email);
-      suppressing = suppression instanceof Promise ? await suppression : suppression;
-      if (suppressing !== undefined) return undefined;
-      const [attempt, prepared] = await bothDone(context.begin(), messageOf(deps, context, email));
-      if (attempt === undefined) return undefined;
-      begun = begunOf(clock, attempt.state);
-      if (!('raw' in prepared)) {
-        const unsendable = outcomeOfUnsendable(deps, begun, prepared);
-        line = unsendable.line;
-        await context.end(unsendable.command);
-        return undefined;
-      }
-      return { message: outgoing(deps, context.stream, begun, prepared), signal: attempt.signal };
-    },
-    end: async (outcome) => {
-      const { attempt, pending, atMs } = assertDefined(begun, 'attempt');
-      if (outcome.hostAway === undefined) breaker.answered();
-      line = outcomeLine(attempt, pending, outcome);
-      const command = outcomeCommand(deps, attempt, pending, outcome);
-      const isHeld = outcome.hostAway === true && breaker.away(atMs);
-      await context.end(isHeld ? { ...command, waitForHostMs } : command);
-    },
+    begin: () => begin(deps, context, attempt),
+    end: (outcome) => endOrGoOn(deps, context, attempt, outcome),
   });
   switch (delivered.kind) {
     case 'ended':
-    case 'not-wanted':
+    case 'not-wanted': {
+      const { suppressing, begun } = attempt;
       if (suppressing !== undefined) return { kind: 'hold', command: suppressing };
-      return { kind: 'done', ...(line === undefined ? {} : { line }) };
+      if (begun?.copies !== undefined) await sendOtherCopies(deps, context, attempt, { ...begun, copies: begun.copies });
+      return { kind: 'done', ...(attempt.line === undefined ? {} : { line: attempt.line }) };
+    }
     case 'given-up':
       return { kind: 'put-back', atMs: clock.now() };
     case 'host-away': {
@@ -147,15 +126,133 @@ const deliver = async (deps: Delivering, context: AttemptContext<Email, EmailCom
 /** A host that has others of our sessions may take one more soon. */
 const pauseBeforeNext = (deliveries: number): number => Math.min(PUT_BACK_MS * 2 ** Math.min(deliveries - 1, 20), PUT_BACK_MAX_MS);
 
-/** `atMs`: when it has begun, by the monotonic clock. */
-type Begun = Readonly<{ attempt: number; email: Email; pending: readonly number[]; atMs: number }>;
+/** What is known while it is made. */
+type Attempt = { begun: Begun | undefined; line: LogLine | undefined; suppressing: EmailCommand | undefined };
 
-const begunOf = (clock: Clock, email: Email): Begun => ({
+/** `atMs`: when it has begun, by the monotonic clock. `copies`: there while copies for others are to be sent after the first. */
+type Begun = Readonly<{
+  attempt: number;
+  email: Email;
+  pending: readonly number[];
+  atMs: number;
+  signal: AbortSignal;
+  copies: Copies | undefined;
+}>;
+
+/** `ended`: of the copies that were sent, in the order of `pending`. */
+type Copies = Readonly<{ prepared: Prepared; ended: DeliveryOutcome[] }>;
+
+const begunOf = (clock: Clock, email: Email, signal: AbortSignal): Begun => ({
   attempt: assertDefined(openAttempt(email), 'attempt').attempt,
   email,
   pending: pendingRecipients(email),
   atMs: clock.monotonic(),
+  signal,
+  copies: undefined,
 });
+
+const begin = async (deps: Delivering, context: Context, attempt: Attempt) => {
+  const { state: email, teamId } = context;
+  await deps.turnFor(email.accepted.priority);
+  const suppression = suppressionOf(deps, teamId, email);
+  attempt.suppressing = suppression instanceof Promise ? await suppression : suppression;
+  if (attempt.suppressing !== undefined) return undefined;
+  const isCopies = leavesAsCopies(email);
+  const [recorded, made] = await bothDone(context.begin(), firstMessage(deps, context, isCopies));
+  if (recorded === undefined) return undefined;
+  const begun = begunOf(deps.clock, recorded.state, recorded.signal);
+  attempt.begun = begun;
+  if (!('raw' in made)) {
+    const unsendable = outcomeOfUnsendable(deps, begun, made);
+    attempt.line = unsendable.line;
+    await context.end(unsendable.command);
+    return undefined;
+  }
+  const others = isCopies && begun.pending.length > 1;
+  if (others) attempt.begun = { ...begun, copies: { prepared: made.prepared, ended: [] } };
+  return {
+    message: outgoing(deps, context.stream, begun.email, others ? begun.pending.slice(0, 1) : begun.pending, made),
+    signal: begun.signal,
+  };
+};
+
+const firstMessage = async (
+  deps: Delivering,
+  context: Context,
+  isCopies: boolean,
+): Promise<(Message & Readonly<{ prepared: Prepared }>) | Impossible | Damaged> => {
+  const { state: email } = context;
+  const prepared = await prepareMessage(deps, context, email);
+  if (!('message' in prepared)) return prepared;
+  const made = prepared.message(isCopies ? pendingRecipients(email)[0] : undefined);
+  return 'raw' in made ? { ...made, prepared } : made;
+};
+
+/** Of the mail for all it is the end of the attempt; of the first of several copies it is noted before the next leaves. */
+const endOrGoOn = async (deps: Delivering, context: Context, attempt: Attempt, outcome: DeliveryOutcome): Promise<void> => {
+  const begun = assertDefined(attempt.begun, 'attempt');
+  if (outcome.hostAway === undefined) deps.breaker.answered();
+  if (begun.copies === undefined) return endAttempt(deps, context, attempt, begun, outcome);
+  begun.copies.ended.push(outcome);
+  const command = copyCommand(deps, begun, outcome, begun.copies.ended.length - 1);
+  if (command !== undefined) await context.note(command);
+};
+
+const endAttempt = async (deps: Delivering, context: Context, attempt: Attempt, begun: Begun, outcome: DeliveryOutcome): Promise<void> => {
+  attempt.line = outcomeLine(begun.attempt, begun.pending, outcome);
+  const command = outcomeCommand(deps, begun.attempt, begun.pending, outcome);
+  const isHeld = outcome.hostAway === true && deps.breaker.away(begun.atMs);
+  await context.end(isHeld ? { ...command, waitForHostMs: deps.waitForHostMs } : command);
+};
+
+/** One after the other, each when the answer to the one before it is recorded; where the host is away the others wait with it for the next attempt. */
+const sendOtherCopies = async (
+  deps: Delivering,
+  context: Context,
+  attempt: Attempt,
+  begun: Begun & Readonly<{ copies: Copies }>,
+): Promise<void> => {
+  const { pending, copies } = begun;
+  const finish = (outcomes: readonly DeliveryOutcome[]): Promise<void> =>
+    endAttempt(deps, context, attempt, begun, joinedOutcomes(deps.mailer.host, outcomes));
+  while (copies.ended.length < pending.length && copies.ended.at(-1)!.hostAway === undefined) {
+    const isLast = copies.ended.length === pending.length - 1;
+    const delivered = await sendCopy(deps, context, attempt, begun, (outcome) =>
+      isLast ? finish([...copies.ended, outcome]) : endOrGoOn(deps, context, attempt, outcome),
+    );
+    if (delivered.kind === 'not-wanted' || (delivered.kind === 'ended' && isLast)) return;
+    if (delivered.kind !== 'ended') copies.ended.push(leftOutcome(deps.mailer.host, delivered));
+  }
+  const last = copies.ended.at(-1)!;
+  await finish([...copies.ended, ...pending.slice(copies.ended.length).map(() => ({ ...last, durationMs: 0 }))]);
+};
+
+/** Waits for a connection as long as the attempt may last. `not-wanted`: the copy could not be made, and the attempt has ended with that. */
+const sendCopy = (
+  deps: Delivering,
+  context: Context,
+  attempt: Attempt,
+  begun: Begun & Readonly<{ copies: Copies }>,
+  end: (outcome: DeliveryOutcome) => Promise<void>,
+): Promise<Delivered> => {
+  const { email, pending, copies, signal } = begun;
+  const { priority } = email.accepted;
+  const recipient = pending[copies.ended.length]!;
+  return deps.mailer.send({
+    priority,
+    signal,
+    begin: async () => {
+      await deps.turnFor(priority);
+      const made = copies.prepared.message(recipient);
+      if ('raw' in made) return { message: outgoing(deps, context.stream, email, [recipient], made), signal };
+      const { command, line } = outcomeOfUnsendable(deps, begun, made);
+      attempt.line = line;
+      await context.end(command);
+      return undefined;
+    },
+    end,
+  });
+};
 
 /** Where one rejects the other is awaited all the same: nothing is under way when this has ended. */
 const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Second>): Promise<readonly [First, Second]> => {
@@ -167,133 +264,20 @@ const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Se
   }
 };
 
-const outgoing = (deps: Delivering, stream: StreamName, { email, pending }: Begun, { from, raw, signWith }: Message): OutgoingMessage => ({
+const outgoing = (
+  deps: Delivering,
+  stream: StreamName,
+  email: Email,
+  recipients: readonly number[],
+  { from, raw, signWith }: Message,
+): OutgoingMessage => ({
   envelope: envelopeOf(
     deps,
     stream,
     from,
-    pending.map((index) => email.content!.recipients[index]!.email),
+    recipients.map((index) => email.content!.recipients[index]!.email),
   ),
   messageId: email.accepted.messageId,
   raw,
   ...(signWith === undefined ? {} : { signWith }),
 });
-
-type Unsendable = Readonly<{ command: EmailCommand; line: LogLine }>;
-
-const outcomeOfUnsendable = (deps: Delivering, begun: Begun, prepared: Impossible | Damaged): Unsendable => {
-  const { attempt, email } = begun;
-  if ('damaged' in prepared) return damagedOutcome(deps, attempt, email, prepared.damaged);
-  return {
-    command: { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), ...prepared },
-    line: { level: 'warn', fields: { attempt, reason: prepared.reason }, message: 'email failed' },
-  };
-};
-
-const outcomeLine = (attempt: number, pending: readonly number[], { recipients, durationMs }: DeliveryOutcome) => ({
-  level: 'info' as const,
-  fields: {
-    attempt,
-    recipients: pending.length,
-    accepted: recipients.filter(({ result }) => result === 'accepted').length,
-    rule: recipients.find(({ result }) => result !== 'accepted')?.rule,
-    durationMs: Math.round(durationMs),
-  },
-  message: 'delivery attempt',
-});
-
-const outcomeCommand = (deps: DeliveryDeps, attempt: number, pending: readonly number[], outcome: DeliveryOutcome) => ({
-  type: 'RecordOutcome' as const,
-  attempt,
-  at: isoTime(deps.clock.now()),
-  host: outcome.host,
-  durationMs: outcome.durationMs,
-  outcomes: outcome.recipients.map((result, index) => ({ ...result, recipient: pending[index]! })),
-  final: deps.mailer.final,
-  schedule: deps.schedule,
-});
-
-/** The file may be put back from a backup: the mail is tried again as after a temporary refusal, and fails when these tries are spent. */
-const damagedOutcome = (deps: DeliveryDeps, attempt: number, email: Email, damaged: FileDamaged): Unsendable => {
-  const text = 'the file of an attachment is damaged';
-  const isLast = nextAttemptAfter(email, isoTime(deps.clock.now()), deps.schedule) === undefined;
-  const deferred = { result: 'deferred' as const, replyCode: null, enhancedCode: null, rule: ATTACHMENT_DAMAGED, text };
-  const recipients = pendingRecipients(email).map(() => deferred);
-  const command: EmailCommand = isLast
-    ? { type: 'GiveUp', attempt, at: isoTime(deps.clock.now()), reason: 'content-lost', rule: ATTACHMENT_DAMAGED, text }
-    : outcomeCommand(deps, attempt, pendingRecipients(email), { host: deps.mailer.host, durationMs: 0, recipients });
-  return { command, line: { level: 'warn', fields: { attempt, isLast, err: damaged }, message: 'the file of an attachment is damaged' } };
-};
-
-type Message = Readonly<{ from: string; raw: Buffer; signWith: readonly SigningKey[] | undefined }>;
-type Damaged = Readonly<{ damaged: FileDamaged }>;
-type Impossible = Readonly<{ reason: 'rendering' | 'content-lost'; text: string }>;
-
-type Addressed = Pick<AttemptContext<Email, EmailCommand>, 'stream' | 'teamId'>;
-
-/** The finished mail, made from what was pinned at acceptance; the keys are those that its sender has now. */
-const messageOf = async (deps: Delivering, { stream, teamId }: Addressed, email: Email): Promise<Message | Impossible | Damaged> => {
-  const { accepted, content } = email;
-  if (content === undefined) throw new KeyMissing(stream);
-  let attachments: readonly ReadyAttachment[] = [];
-  if (content.attachments.length > 0) {
-    const key = await deps.eventLog.existingKey(stream);
-    if (key === undefined) throw new KeyMissing(stream);
-    const loaded = await undamaged(loadAttachments(deps.files, key, content.attachments));
-    if (loaded instanceof FileDamaged) return { damaged: loaded };
-    if (loaded === undefined) return { reason: 'content-lost', text: 'an attachment of this email is gone' };
-    attachments = loaded;
-  }
-  const signWith = await deps.domainKeys(teamId, domainOfAddress(content.from.email));
-  try {
-    const date = email.scheduledAt ?? accepted.at;
-    const render = await compiledTemplate(
-      deps,
-      assertDefined(parseTemplateId(accepted.templateId), 'template id'),
-      accepted.templateRevision,
-    );
-    // With the call's own subject, as at acceptance: it stands in the HTML's title, and the template's own need not fit.
-    const { html, text, inline } = render({
-      variables: content.variables as JsonObject,
-      ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
-      environment: { at: date, company: accepted.company as Company },
-    });
-    const addresses = (role: 'to' | 'cc') =>
-      content.recipients.flatMap(({ email: address, name }, index) => (accepted.roles[index] === role ? [{ address, name }] : []));
-    const beganMs = deps.composed === undefined ? 0 : deps.clock.monotonic();
-    const raw = composeMessage({
-      from: { address: content.from.email, name: content.from.name },
-      to: addresses('to'),
-      cc: addresses('cc'),
-      replyTo: content.replyTo === undefined ? undefined : { address: content.replyTo },
-      subject: content.subject,
-      date,
-      messageId: accepted.messageId,
-      headers: Object.entries(content.headers).map(([name, value]) => ({ name, value })),
-      html,
-      text,
-      attachments: [
-        ...attachments.map(({ filename, contentType, contentId, bytes }) => ({ filename, contentType, contentId, content: bytes })),
-        ...inline.flatMap(drawn),
-      ],
-      priority: accepted.priority,
-    });
-    deps.composed?.((deps.clock.monotonic() - beganMs) / 1_000);
-    return { from: content.from.email, raw, signWith };
-  } catch (fault) {
-    if (fault instanceof DomainError) return { reason: 'rendering', text: `${fault.code}: ${fault.message}` };
-    throw fault;
-  }
-};
-
-const undamaged = <Loaded>(loading: Promise<Loaded>): Promise<Loaded | FileDamaged> =>
-  loading.catch((fault: unknown) => {
-    if (fault instanceof FileDamaged) return fault;
-    throw fault;
-  });
-
-/** What the rendering itself has drawn; pictures of the gallery were put among the attachments when the email was accepted. */
-const drawn = (image: InlineImage): readonly MessageAttachment[] =>
-  'bytes' in image
-    ? [{ filename: 'qr-code.png', contentType: image.contentType, contentId: image.contentId, content: Buffer.from(image.bytes) }]
-    : [];

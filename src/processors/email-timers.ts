@@ -17,6 +17,7 @@ const byTimeOnly: StartedBy<'email'> = {
   EmailRescheduled: null,
   EmailReleased: null,
   DeliveryAttempted: null,
+  CopyAnswered: null,
   EmailSent: null,
   EmailDeferred: null,
   EmailBounced: null,

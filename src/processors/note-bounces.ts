@@ -26,6 +26,7 @@ export const noteBounces = (deps: NoteBouncesDeps): Processor =>
       EmailRescheduled: null,
       EmailReleased: null,
       DeliveryAttempted: null,
+      CopyAnswered: null,
       EmailSent: null,
       EmailDeferred: null,
       EmailFailed: null,

@@ -45,7 +45,7 @@ export const appendOrLose = async (
 };
 
 /**
- * Appends what came of it. A disk that refuses now may take it later, and forgetting it would do the work twice: so this goes on until
+ * Appends what came of it, and answers what gives the stream as it is then. A disk that refuses now may take it later, and forgetting it would do the work twice: so this goes on until
  * it succeeds or the program stops. Where a server is away it goes on although the lease is lost by that, and until calls are cut off:
  * what came of it stays true, and nobody else can record anything meanwhile.
  */
@@ -53,17 +53,18 @@ export const record = async <Kind extends StreamKind, State, Command>(
   { deps, declaration, held }: WorkerContext<Kind, State, Command>,
   loaded: Loaded<State>,
   command: Command,
-): Promise<void> => {
+): Promise<() => Loaded<State>> => {
   const { decider, name } = declaration;
   const { stream } = loaded;
   const events = decider.decide(command, loaded.state);
-  if (events.length === 0) return;
+  if (events.length === 0) return () => loaded;
   const cause = { ...loaded.cause, at: isoTime(deps.clock.now()) };
   for (;;) {
     try {
-      if ((await appendOrLose(deps, { ...loaded, cause }, events)) === undefined)
-        await handle(deps.eventLog, stream, decider, command, cause);
-      return;
+      const version = await appendOrLose(deps, { ...loaded, cause }, events);
+      if (version !== undefined) return () => ({ ...loaded, version, state: events.reduce(decider.evolve, loaded.state as State)! });
+      const handled = await handle(deps.eventLog, stream, decider, command, cause);
+      return () => ({ ...loaded, version: handled.version, state: handled.state! });
     } catch (fault) {
       const signal = isAway(fault) ? deps.cutOff : held.signal;
       if (signal.aborted) throw fault;

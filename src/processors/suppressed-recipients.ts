@@ -1,13 +1,15 @@
 /** Whom of an email's recipients the team does not write to by now: asked when a connection is there, before the attempt begins. */
 import type { CommandDeps } from '../commands/deps.js';
 import { suppressedPlaces } from '../commands/suppression-check.js';
-import { pendingRecipients, type EmailCommand } from '../domain/email/decider.js';
+import { pendingRecipients } from '../domain/email/copies.js';
+import type { EmailCommand } from '../domain/email/decider.js';
 import type { Email } from '../domain/email/state.js';
 import { assertDefined, parseTeamId } from '../domain/ids.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import { isoTime } from '../domain/ports/clock.js';
+import type { Mailer } from '../domain/ports/mailer.js';
 
-type Deps = Pick<CommandDeps, 'eventLog' | 'keys' | 'hasSuppressions' | 'clock'>;
+type Deps = Pick<CommandDeps, 'eventLog' | 'keys' | 'hasSuppressions' | 'clock'> & Readonly<{ mailer: Pick<Mailer, 'final'> }>;
 type Suppress = Extract<EmailCommand, { type: 'SuppressRecipients' }>;
 
 /** In place of an attempt; undefined where every recipient that is left may be written to. It is no promise where the team has none. */
@@ -26,7 +28,13 @@ const ask = async (deps: Deps, teamId: Parameters<Deps['hasSuppressions']>[0], e
     deps,
     teamId,
     pending.map((index) => content.recipients[index]!),
+    email.accepted.unsubscribeList,
   );
   if (places.length === 0) return undefined;
-  return { type: 'SuppressRecipients', at: isoTime(deps.clock.now()), recipients: places.map((place) => pending[place]!) };
+  return {
+    type: 'SuppressRecipients',
+    at: isoTime(deps.clock.now()),
+    recipients: places.map((place) => pending[place]!),
+    final: deps.mailer.final,
+  };
 };

@@ -94,6 +94,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     EmailComplained: progress,
     EmailRetried: progress,
     EmailCancelled: progress,
+    CopyAnswered: progress,
     RecipientsSuppressed: progress,
     EmailBouncesNoted: progress,
     EmailDeleted: progress,

@@ -1,5 +1,6 @@
 /** Pages of a list: by number, or by a cursor that stays in its place while rows arrive. */
 import { DomainError } from '../domain/errors.js';
+import type { Limits } from '../domain/limits.js';
 import type { Document, ReadModels, Cursor, Query } from '../domain/ports/read-models.js';
 import type { Page, Paging } from './query-types.js';
 
@@ -102,3 +103,16 @@ const invalid = (): DomainError =>
     'INVALID_CURSOR',
     'The cursor is not one of this list. Take `meta.nextCursor` of the page before, with the same filter, or leave it out.',
   );
+
+type CountDeps = Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>;
+
+/** Of rows that are few enough to be counted. */
+export const counted = async (
+  deps: CountDeps,
+  collection: string,
+  where: Query['where'],
+  max: number = deps.limits.listTotalMax,
+): Promise<Total> => {
+  const total = await deps.readModels.count(collection, { where }, max);
+  return { total, isLowerBound: total >= max };
+};

@@ -20,8 +20,8 @@ import { metadataTerm, recipientTerm, tagTerm } from './email-search.js';
 import { emailsToRetry } from './emails-to-retry.js';
 import { queueStats } from './queue-stats.js';
 import { makeWebhookQueries } from './webhook-queries.js';
-import { readPage, searchOf, type ListQuery, type Total } from './paging.js';
-import { SUPPRESSIONS, suppressionIdOfDocument, suppressionPages } from './suppressions.js';
+import { counted, readPage, searchOf, type ListQuery, type Total } from './paging.js';
+import { listSuppressions, SUPPRESSIONS, suppressionPages } from './suppressions.js';
 import { withRecipientStatus } from './recipient-statuses.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
 
@@ -75,16 +75,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   storedAttachmentBytes: storedAttachmentBytes(deps),
   queueStats: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now()),
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
-  listSuppressions: (teamId, { reason }, paging) => {
-    const where = { team: { eq: teamId }, ...(reason === undefined ? {} : { reason: { eq: reason } }) };
-    const list = {
-      collection: SUPPRESSIONS,
-      where,
-      searchTotalMax: deps.limits.listTotalMax,
-      total: () => counted(deps, SUPPRESSIONS, where),
-    };
-    return readPage(deps.readModels, list, paging, suppressionIdOfDocument);
-  },
+  listSuppressions: (teamId, filter, paging) => listSuppressions(deps, teamId, filter, paging),
   suppressionPages: (teamId) => suppressionPages(deps, teamId),
   suppressionTotal: async (teamId) => (await counted(deps, SUPPRESSIONS, { team: { eq: teamId } }, Number.MAX_SAFE_INTEGER)).total,
   usedByDay: (teamId, first, last) => usedByDay(deps, teamId, first, last),
@@ -207,17 +198,6 @@ const assetTotal = async (deps: QueryDeps, teamId: TeamId): Promise<Total> => ({
   total: (await assetUsage(deps, teamId)).count,
   isLowerBound: false,
 });
-
-/** Templates and keys are few, so their rows are counted. */
-const counted = async (
-  deps: QueryDeps,
-  collection: string,
-  where: Query['where'],
-  max: number = deps.limits.listTotalMax,
-): Promise<Total> => {
-  const total = await deps.readModels.count(collection, { where }, max);
-  return { total, isLowerBound: total >= max };
-};
 
 /** No daily counts tell of the statuses of recipients, so those emails are counted by index, as far as the hits of a search. */
 const totalOfRecipients = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Total> => {

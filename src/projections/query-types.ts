@@ -63,7 +63,7 @@ export type SearchFilter = Readonly<{ search?: string }>;
 /** `deleted`: those that can still be restored, instead of the living ones; a search finds living ones only. */
 export type TemplateFilter = Readonly<{ search?: string; deleted?: true }>;
 
-export type SuppressionFilter = Readonly<{ reason?: SuppressionReason }>;
+export type SuppressionFilter = Readonly<{ reason?: SuppressionReason; list?: string }>;
 
 /** With the moment of its deletion where it is deleted. */
 export type Listed<Listing> = Listing & { deletedAt?: string };

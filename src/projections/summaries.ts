@@ -137,6 +137,7 @@ const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
   EmailFailed: 'all',
   EmailCancelled: 'all',
   RecipientsSuppressed: 'all',
+  CopyAnswered: 'nothing',
   EmailBouncesNoted: 'nothing',
   EmailRescheduled: 'nothing',
   EmailReleased: 'nothing',

@@ -2,22 +2,28 @@
 import { assertDefined, parseSuppressionId, splitStream, type SuppressionId, type TeamId } from '../domain/ids.js';
 import type { Document, ReadModels } from '../domain/ports/read-models.js';
 import type { SuppressionReason } from '../domain/suppression/state.js';
+import type { Limits } from '../domain/limits.js';
+import { counted, readPage } from './paging.js';
 import { declareProjection } from './projection.js';
+import type { Page, Paging, SuppressionFilter } from './query-types.js';
 
 export const SUPPRESSIONS = 'suppressions';
 
-export type SuppressionDocument = Document & Readonly<{ team: string; reason: SuppressionReason }>;
+export type SuppressionDocument = Document & Readonly<{ team: string; reason: SuppressionReason; list?: string }>;
 
 export const suppressionsProjection = declareProjection({
   name: 'suppressions',
-  collections: [{ name: SUPPRESSIONS, version: 1, fields: ['team', 'reason'], indexes: [['team'], ['team', 'reason']] }],
+  collections: [
+    { name: SUPPRESSIONS, version: 2, fields: ['team', 'reason', 'list'], indexes: [['team'], ['team', 'reason'], ['team', 'list']] },
+  ],
   main: SUPPRESSIONS,
   kinds: ['suppression'],
   decrypts: [],
   on: {
     AddressSuppressed: ({ event, stream, position, metadata: { teamId: team } }) => {
       const { id } = splitStream(stream);
-      const document: SuppressionDocument = { id, seq: position, position, team, reason: event.data.reason };
+      const { reason, list } = event.data;
+      const document: SuppressionDocument = { id, seq: position, position, team, reason, ...(list === undefined ? {} : { list }) };
       return [{ collection: SUPPRESSIONS, id, next: () => document }];
     },
     SuppressedAddressErased: 'ignored',
@@ -26,6 +32,27 @@ export const suppressionsProjection = declareProjection({
 });
 
 export const suppressionIdOfDocument = ({ id }: Document): SuppressionId => assertDefined(parseSuppressionId(id), 'suppression id');
+
+/** The ids of one page, the newest first. */
+export const listSuppressions = (
+  deps: Readonly<{ readModels: ReadModels; limits: Pick<Limits, 'listTotalMax'> }>,
+  teamId: TeamId,
+  { reason, list }: SuppressionFilter,
+  paging: Paging,
+): Promise<Page<SuppressionId>> => {
+  const where = {
+    team: { eq: teamId },
+    ...(reason === undefined ? {} : { reason: { eq: reason } }),
+    ...(list === undefined ? {} : { list: { eq: list } }),
+  };
+  const total = () => counted(deps, SUPPRESSIONS, where);
+  return readPage(
+    deps.readModels,
+    { collection: SUPPRESSIONS, where, searchTotalMax: deps.limits.listTotalMax, total },
+    paging,
+    suppressionIdOfDocument,
+  );
+};
 
 /** So many are read at once. */
 const PAGE = 200;

@@ -75,7 +75,7 @@ const makeProjection = <Draft extends TemplateDraft, Shown, Item extends ListIte
       timersSpec(timers),
       {
         name: rules.name,
-        version: 3,
+        version: 4,
         fields: ['team', 'deletedOf', 'deletedAt'],
         indexes: [['team'], ['deletedOf', 'deletedAt']],
         search: { field: 'text', within: 'team' },

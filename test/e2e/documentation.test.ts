@@ -176,6 +176,7 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
     await runPage(t, shownOf('docs/bulk.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/suppressions.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/privacy.md').filter(isRun), reader);
+    await runPage(t, shownOf('docs/unsubscribe.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/webhooks.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/analytics.md').filter(isRun), reader);
     await runPage(t, shownOf('docs/bounces.md').filter(isRun), reader);

@@ -69,7 +69,11 @@ const erasure = {
   events: [{ id: EMAIL, type: 'ErasureCompleted', at: NOW }],
 };
 
-const suppression = { id: SUPPRESSION, email: 'gone@example.com', reason: 'manual' as const, emailId: null, createdAt: NOW };
+const suppression = { id: SUPPRESSION, email: 'gone@example.com', list: null, reason: 'manual' as const, emailId: null, createdAt: NOW };
+/** Every link is good but one. */
+const subscribed = (token: string, isSubscribed: boolean) =>
+  token === 'bad' ? undefined : { list: 'news', company: 'Ann & Söhne <AG>', isSubscribed };
+
 export const OTHERS_KEY_ID = assertDefined(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
 
 const key = (keyId: string, permissions: readonly Permission[], rateLimit: number | null, teamId = TEAM): Authenticated => ({
@@ -180,6 +184,7 @@ const template: TemplateRecord = {
   type: 'email',
   subject: 'Hi',
   from: { email: 'a@example.com' },
+  unsubscribeList: null,
   status: 'draft',
   version: 2,
   publishedVersion: 1,
@@ -511,6 +516,9 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
         did('removeSuppression', [caller, id], { id, deleted: true as const }),
       ),
     checkSuppression: (caller, email) => did('checkSuppression', [caller, email], { email, suppressed: true, suppression }),
+    readSubscription: async (token) => did('readSubscription', [token], subscribed(token, true)),
+    unsubscribe: async (token, requestId) => did('unsubscribe', [token, requestId], subscribed(token, false)),
+    subscribeAgain: async (token, requestId) => did('subscribeAgain', [token, requestId], subscribed(token, true)),
     readSuppressions: (caller, ids) => did('readSuppressions', [caller, ids], ids.length === 0 ? [] : [suppression]),
     importSuppressions: (caller, file) =>
       did('importSuppressions', [caller, file.bytes.toString()], {

@@ -68,6 +68,8 @@ void t.test('the document', async (t) => {
       'GET /mailbox/app.css',
       'GET /mailbox/app.js',
       'GET /mailbox/messages/{id}/html',
+      'GET /u/{token}',
+      'POST /u/{token}',
     ]);
     const registered = routesOf(app)
       .map(({ method, path }) => `${method} ${path.replace(/:([a-zA-Z]+)/g, '{$1}')}`)

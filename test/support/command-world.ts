@@ -90,6 +90,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
       dns: { txt: async (name) => dns.get(name) ?? { kind: 'none' } },
       dkimKeys: systemDkimKeys(),
       spfMechanisms: 'mx',
+      linkBase: 'https://mail.example.com',
       clock,
       ids,
       limits: bounds,

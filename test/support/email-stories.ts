@@ -1,6 +1,7 @@
 /** Random histories of emails for property tests: commands in any order, decided by the real decider. */
 import fc from 'fast-check';
-import { emailDecider, pendingRecipients, type EmailCommand } from '../../src/domain/email/decider.js';
+import { pendingRecipients } from '../../src/domain/email/copies.js';
+import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { ReportedRecipient } from '../../src/domain/email/reports.js';
 import { openAttempt, type Email, type EmailState } from '../../src/domain/email/state.js';
@@ -19,6 +20,7 @@ const kinds = fc.oneof(
     weight: 3,
     arbitrary: fc.constantFrom<EmailCommand['type']>(
       'SuppressRecipients',
+      'RecordCopy',
       'NoteBounces',
       'RetryEmail',
       'ReleaseEmail',
@@ -92,6 +94,18 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
       };
     case 'RecordComplaint':
       return { type: kind, at: at(now), feedbackType: 'abuse', addresses: flag ? [content.recipients[0]!.email] : [] };
+    case 'RecordCopy':
+      return {
+        type: kind,
+        attempt,
+        at: at(now),
+        host: HOST,
+        durationMs: 1,
+        outcomes: pendingRecipients(email)
+          .slice(0, -1)
+          .slice(0, 1)
+          .map((recipient) => outcome(recipient, draw[recipient]!)),
+      };
     case 'HoldEmail':
       return { type: kind, at: at(now), host: HOST, waitForHostMs: 600_000 };
     case 'GiveUp':

@@ -19,6 +19,8 @@ const accepted = {
   templateRevision: count,
   /** null where a draft is sent. */
   templateVersion: nullable(count),
+  /** The list that its recipients can unsubscribe from. */
+  unsubscribeList: optional(text),
   priority: storedPriority,
   tags: Type.Array(text),
   company: Type.Record(text, text),

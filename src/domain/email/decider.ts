@@ -1,6 +1,7 @@
 /** What may happen to an email: the state table of the service as decisions. */
 import type { Decider } from '../decider.js';
 import type { RecipientOutcome } from '../ports/mailer.js';
+import { answerCopy, pendingRecipients, toldOutcomes, withCopies, type PlacedOutcome } from './copies.js';
 import { isoTime } from '../ports/clock.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
@@ -41,13 +42,15 @@ export type EmailCommand =
       host: string;
       durationMs: number;
       /** The recipients that were attempted, by their place in the email, with what became of each. */
-      outcomes: readonly (RecipientOutcome & Readonly<{ recipient: number }>)[];
+      outcomes: readonly PlacedOutcome[];
       /** The host is the final one: accepted is delivered. */
       final: boolean;
       schedule: RetrySchedule;
       /** Present where the host took no session: how long the mail may wait for it. */
       waitForHostMs?: number;
     }>
+  /** Some copies of an attempt have their answer, and others are still to be sent. */
+  | Readonly<{ type: 'RecordCopy'; attempt: number; at: string; host: string; durationMs: number; outcomes: readonly PlacedOutcome[] }>
   /** In place of an attempt, while the host takes no sessions; `fault` says why, where this mail has found it out. */
   | Readonly<{ type: 'HoldEmail'; at: string; host: string; waitForHostMs: number; fault?: RecipientOutcome }>
   | Readonly<{
@@ -62,8 +65,8 @@ export type EmailCommand =
   | Readonly<{ type: 'LoseContent'; at: string; text: string }>
   | ReportCommand
   | Readonly<{ type: 'RetryEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
-  /** The team does not write to these recipients, by their place in the email. */
-  | Readonly<{ type: 'SuppressRecipients'; at: string; recipients: readonly number[] }>
+  /** The team does not write to these recipients, by their place in the email. `final`: as of `RecordOutcome`, in place of an attempt. */
+  | Readonly<{ type: 'SuppressRecipients'; at: string; recipients: readonly number[]; final?: boolean }>
   /** The suppression list knows that these were refused for good. */
   | Readonly<{ type: 'NoteBounces'; at: string; recipients: readonly number[] }>
   /** By hand: what waits for its next attempt, or for the host, is due now. */
@@ -94,6 +97,8 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return attempt(command, email);
     case 'RecordOutcome':
       return openAttempt(email)?.attempt === command.attempt ? record(command, email) : none;
+    case 'RecordCopy':
+      return openAttempt(email)?.attempt === command.attempt ? answerCopy(command, email) : none;
     case 'HoldEmail':
       return hold(command, email);
     case 'GiveUp':
@@ -107,7 +112,7 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
     case 'RetryEmail':
       return retry(command, email);
     case 'SuppressRecipients':
-      return isOpen(email) ? suppressRecipients(command, email) : none;
+      return isOpen(email) ? suppress(command, email) : none;
     case 'NoteBounces':
       return noteBounces(command, email);
     case 'PushEmail':
@@ -169,10 +174,6 @@ export const nextAttemptAfter = ({ pushedFrom, deferrals }: Email, at: string, {
   return delayMs === undefined ? undefined : isoTime(Date.parse(at) + delayMs);
 };
 
-/** The recipients that still wait for a host to take the mail, by their place in the email. */
-export const pendingRecipients = (email: Email): readonly number[] =>
-  email.recipientStatuses.flatMap((status, index) => (status === 'queued' ? [index] : []));
-
 const someGotThrough = (email: Email): boolean => email.recipientStatuses.some(hasIt);
 
 /** The first time is recorded and, when the wait is over, the last. */
@@ -197,25 +198,24 @@ const hostAway = {
   text: 'the relay takes no sessions now; the mail waits for it',
 } as const;
 
+/** Where that leaves nobody to be sent to, the answers of the copies that were sent end the attempt that was cut off among them. */
+const suppress = (command: Of<'SuppressRecipients'>, email: Email): readonly EmailEvent[] => {
+  const suppressed = suppressRecipients(command, email);
+  const after = suppressed.reduce<EmailState>(evolveEmail, email);
+  if (after === undefined || after.copies === undefined || pendingRecipients(after).length > 0) return suppressed;
+  const { attempt: number, host } = after.attempts.at(-1)!;
+  const { at, final = false } = command;
+  const ending = { attempt: number, at, host, durationMs: 0, outcomes: [], final, schedule: { delaysMs: [] } };
+  return [...suppressed, ...record({ type: 'RecordOutcome', ...ending }, after)];
+};
+
 const heldUntilOf = ({ at, waitForHostMs }: Of<'RecordOutcome'>, email: Email): string | undefined =>
   waitForHostMs === undefined ? undefined : (email.heldUntil ?? isoTime(Date.parse(at) + waitForHostMs));
 
 const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent[] => {
-  const { attempt: number, at, host, durationMs, outcomes, final, schedule } = command;
-  const data = {
-    attempt: number,
-    at,
-    host,
-    durationMs,
-    outcomes: outcomes.map(({ recipient, result, replyCode, enhancedCode, rule }) => ({
-      recipient,
-      result,
-      replyCode,
-      enhancedCode,
-      rule,
-    })),
-  };
-  const sealed = { replies: outcomes.map(({ text }) => text) };
+  const { at, final, schedule } = command;
+  const outcomes = withCopies(email, command.outcomes);
+  const { data, sealed } = toldOutcomes({ ...command, outcomes });
   const arrived: EmailEvent[] =
     final && outcomes.some(({ result }) => result === 'accepted')
       ? [
@@ -228,7 +228,7 @@ const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent
 
   const heldUntil = heldUntilOf(command, email);
   if (heldUntil !== undefined && at < heldUntil)
-    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt: at, heldUntil }, sealed }];
+    return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt: at, heldUntil }, sealed }, ...arrived];
   const nextAttemptAt = heldUntil === undefined ? nextAttemptAfter(email, at, schedule) : undefined;
   if (nextAttemptAt !== undefined && outcomes.some(({ result }) => result === 'deferred')) {
     return [{ type: 'EmailDeferred', data: { ...data, nextAttemptAt }, sealed }, ...arrived];
@@ -254,17 +254,16 @@ const giveUp = (
   }: Readonly<{ attempt: number; at: string; reason: 'rendering' | 'content-lost' | 'attempts-spent'; rule?: string; text: string }>,
   email: Email,
 ): readonly EmailEvent[] => {
-  const outcomes = pendingRecipients(email).map((recipient) => ({
-    recipient,
-    result: 'refused' as const,
-    replyCode: null,
-    enhancedCode: null,
-    rule,
-  }));
-  const data = { attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes };
-  const sealed = { replies: outcomes.map(() => text) };
+  const refused = { result: 'refused', replyCode: null, enhancedCode: null, rule, text } as const;
+  const outcomes = withCopies(
+    email,
+    pendingRecipients(email).map((recipient) => ({ ...refused, recipient })),
+  );
+  const { data, sealed } = toldOutcomes({ attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes });
   // An email has failed only when nobody got it.
-  return someGotThrough(email) ? [{ type: 'EmailSent', data, sealed }] : [{ type: 'EmailFailed', data: { ...data, reason }, sealed }];
+  return someGotThrough(email) || outcomes.some(({ result }) => result === 'accepted')
+    ? [{ type: 'EmailSent', data, sealed }]
+    : [{ type: 'EmailFailed', data: { ...data, reason }, sealed }];
 };
 
 const isOpen = ({ status }: Email): boolean => status === 'queued' || status === 'scheduled' || status === 'processing';

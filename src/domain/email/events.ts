@@ -50,6 +50,8 @@ const accepted = {
   fingerprint: optional(Fingerprint),
   /** The bulk send that it belongs to, and its place among the recipients of that; absent where it was sent by itself. */
   batch: optional(Type.Object({ id: text, index: Type.Integer() })),
+  /** The list that its recipients can unsubscribe from, as the template named it; each of them gets a copy of its own. */
+  unsubscribeList: optional(text),
   /** How long it was likely to wait for its turn, where that was longer than usual: a repeated call is answered the same. */
   expectedWaitMs: optional(Type.Integer()),
 };
@@ -141,6 +143,8 @@ export const emailEventSchemas = {
       deadlineAt: text,
     }),
   },
+  /** Of an attempt that sends one copy to each recipient: an answer that stands, while others are to be sent. What ends the attempt says it again. */
+  CopyAnswered: { data: Type.Object(outcome), sealed: Replies },
   EmailSent: { data: Type.Object(outcome), sealed: Replies },
   /**
    * `heldUntil`: the host took no session, so the mail waits for it and spends no attempt; at that moment it fails. `attempt` is then the

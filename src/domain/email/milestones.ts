@@ -53,6 +53,7 @@ export const reachedBy = (event: EmailProgress, before: StoodAt, now: EmailSumma
       return suppressedBy(at, before, now, ended);
     case 'EmailRescheduled':
     case 'EmailReleased':
+    case 'CopyAnswered':
     case 'EmailDeferred':
     case 'EmailRetried':
     case 'EmailBouncesNoted':

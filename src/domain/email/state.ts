@@ -1,4 +1,5 @@
 /** What the events of one email add up to: where it stands, what was accepted, and what was tried. */
+import { copiesAfter, type PlacedOutcome } from './copies.js';
 import { ATTACHMENT_DAMAGED, type BounceType } from './status.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { advanceSummary, beginSummary, isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
@@ -56,6 +57,8 @@ export type Email = EmailSummary &
     temporaryUntil?: string;
     /** When its next attempt was due before it was pushed by hand; there until that attempt has ended. */
     pushedFrom?: string;
+    /** Answers to copies that no event has said yet which ends an attempt; absent for none. */
+    copies?: readonly PlacedOutcome[];
     /** The recipients whose addresses were given to the suppression list; absent for none. */
     bouncesNoted?: readonly number[];
     /** What the first who complained called it. */
@@ -98,6 +101,9 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
   switch (event.type) {
     case 'DeliveryAttempted':
       email.attempts = attempted(email, event.data);
+      return email;
+    case 'CopyAnswered':
+      email.copies = copiesAfter(email, event);
       return email;
     case 'EmailSent':
       return endAttempt(email, event, 'sent');
@@ -211,6 +217,7 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
     nextAttemptAt: event.type === 'EmailDeferred' ? event.data.nextAttemptAt : null,
   };
   delete email.pushedFrom;
+  delete email.copies;
   email.replies = replies;
   email.attempts = email.attempts.map((attempt) => (attempt.attempt === number ? { ...attempt, ended } : attempt));
   return email;
@@ -220,6 +227,7 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
 const dropPersonal = (email: Draft<Email>): Email => {
   email.content = undefined;
   email.replies = email.replies.map((reply) => ({ ...reply, reply: null }));
+  if (email.copies !== undefined) email.copies = email.copies.map((copy) => ({ ...copy, text: '' }));
   email.attempts = email.attempts.map((attempt) =>
     attempt.ended === null ? attempt : { ...attempt, ended: { ...attempt.ended, reply: null } },
   );

@@ -105,6 +105,7 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
       return summary;
     case 'RecipientsSuppressed':
       return markSuppressed(summary, event.data.recipients, at);
+    case 'CopyAnswered':
     case 'EmailBouncesNoted':
       return summary;
     case 'EmailDeleted':

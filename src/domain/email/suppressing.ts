@@ -1,4 +1,5 @@
 /** What the suppression list is to an email: recipients that are not attempted, and bounces and complaints that put addresses on it. */
+import { pendingRecipients } from './copies.js';
 import type { EmailEvent } from './events.js';
 import type { Email, RecipientReply } from './state.js';
 import type { BounceType } from './status.js';
@@ -8,7 +9,8 @@ export const suppressRecipients = (
   { at, recipients }: Readonly<{ at: string; recipients: readonly number[] }>,
   email: Email,
 ): readonly EmailEvent[] => {
-  const pending = recipients.filter((index) => email.recipientStatuses[index] === 'queued');
+  const left = pendingRecipients(email);
+  const pending = recipients.filter((index) => left.includes(index));
   if (pending.length === 0) return [];
   return [{ type: 'RecipientsSuppressed', data: { at, recipients: pending, priority: email.accepted.priority } }];
 };

@@ -22,6 +22,8 @@ export type RenderEnvironment = Readonly<{
   /** The moment of release (ISO time): what the date constants say. */
   at: string;
   company: Company;
+  /** Of the recipient of this copy; absent where there is none, and the constant is empty then. */
+  unsubscribeUrl?: string;
 }>;
 
 /** A picture that travels in the mail; its HTML shows it as `cid:<contentId>` (RFC 2392). */

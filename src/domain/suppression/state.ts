@@ -11,8 +11,10 @@ export type Suppression = Readonly<{
   /** That of the last time it was suppressed, as all that follows. */
   reason: SuppressionReason;
   at: string;
-  /** The id of the email that was refused or complained about. */
+  /** The id of the email that was refused or complained about, or whose link was followed. */
   emailId: string | null;
+  /** Of the list that it is kept from; null where it is kept from all. */
+  list: string | null;
   /** undefined once the key is destroyed. */
   address: string | undefined;
   removedAt: string | null;
@@ -24,8 +26,17 @@ export type Suppression = Readonly<{
 export type SuppressionState = Suppression | undefined;
 
 export type SuppressionCommand =
-  /** `learnedAt`: when the reason came to be. What was known before the address was last taken off the list does not put it there again. */
-  | Readonly<{ type: 'Suppress'; at: string; learnedAt: string; reason: SuppressionReason; emailId: string | undefined; address: string }>
+  /** `learnedAt`: when the reason came to be, undefined: now. What was known before the address was last taken off the list does not put it there again. */
+  | Readonly<{
+      type: 'Suppress';
+      at: string;
+      learnedAt: string | undefined;
+      reason: SuppressionReason;
+      emailId: string | undefined;
+      list: string | undefined;
+      /** undefined where it is destroyed. */
+      address: string | undefined;
+    }>
   | Readonly<{ type: 'RemoveSuppression'; at: string }>
   /** What is kept of it beside its HMAC is to go; it is suppressed afterwards as it was before. */
   | Readonly<{ type: 'EraseAddress'; at: string }>;
@@ -41,11 +52,11 @@ const none: readonly SuppressionEvent[] = [];
 const decide = (command: SuppressionCommand, state: SuppressionState): readonly SuppressionEvent[] => {
   switch (command.type) {
     case 'Suppress': {
-      const { at, learnedAt, reason, emailId, address } = command;
-      const isOld = state !== undefined && state.removedAt !== null && learnedAt <= state.removedAt;
+      const { at, learnedAt, reason, emailId, list, address } = command;
+      const isOld = state !== undefined && learnedAt !== undefined && state.removedAt !== null && learnedAt <= state.removedAt;
       if (isOld || state?.isSuppressed === true) return none;
-      const data = emailId === undefined ? { at, reason } : { at, reason, emailId };
-      return [{ type: 'AddressSuppressed', data, sealed: { address } }];
+      const data = { at, reason, ...(emailId === undefined ? {} : { emailId }), ...(list === undefined ? {} : { list }) };
+      return [{ type: 'AddressSuppressed', data, sealed: address === undefined ? {} : { address } }];
     }
     case 'RemoveSuppression':
       if (state?.isSuppressed !== true) throw suppressionNotFound();
@@ -62,10 +73,10 @@ const decide = (command: SuppressionCommand, state: SuppressionState): readonly 
 const evolve = (state: SuppressionState, event: SuppressionEvent): SuppressionState => {
   switch (event.type) {
     case 'AddressSuppressed': {
-      const { reason, at, emailId = null } = event.data;
-      const removedAt = state?.removedAt ?? null;
-      if (state?.isErased === true) return { isSuppressed: true, reason, at, emailId, address: undefined, removedAt, isErased: true };
-      return { isSuppressed: true, reason, at, emailId, address: event.sealed?.address ?? state?.address, removedAt };
+      const { reason, at, emailId = null, list = null } = event.data;
+      const said = { isSuppressed: true, reason, at, emailId, list, removedAt: state?.removedAt ?? null };
+      if (state?.isErased === true) return { ...said, address: undefined, isErased: true };
+      return { ...said, address: event.sealed?.address ?? state?.address };
     }
     case 'SuppressionRemoved':
       return state && { ...state, isSuppressed: false, removedAt: event.data.at };

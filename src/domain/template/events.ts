@@ -17,7 +17,13 @@ const common = {
 };
 
 /** One revision of the draft of an email: everything that its author writes. */
-const EmailDraftSchema = Type.Object({ ...common, subject: text, from: Type.Union([StoredRecipient, Type.Null()]) });
+const EmailDraftSchema = Type.Object({
+  ...common,
+  subject: text,
+  from: Type.Union([StoredRecipient, Type.Null()]),
+  /** The list that recipients can unsubscribe from; absent for none. */
+  unsubscribeList: Type.Optional(text),
+});
 export type EmailDraft = Static<typeof EmailDraftSchema>;
 
 /** The same of an attachment. A document has no sender and no subject; `schema` holds its formats. */

@@ -13,7 +13,7 @@ import {
   type TemplateStateOf,
 } from './lifecycle.js';
 
-type Shown = Pick<EmailDraft, 'name' | 'subject' | 'from'>;
+type Shown = Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList'>;
 export type Template = TemplateOf<EmailDraft, Shown>;
 export type TemplateState = TemplateStateOf<EmailDraft, Shown>;
 export type TemplateCommand = TemplateCommandOf<EmailDraft>;
@@ -24,7 +24,12 @@ export const templateNotFound = (): DomainError =>
 export const templateRules: TemplateRules<EmailDraft, Shown> = {
   kind: 'email',
   isDraft: (draft): draft is EmailDraft => 'subject' in draft,
-  shown: ({ name, subject, from }) => ({ name, subject, from }),
+  shown: ({ name, subject, from, unsubscribeList }) => ({
+    name,
+    subject,
+    from,
+    ...(unsubscribeList === undefined ? {} : { unsubscribeList }),
+  }),
   notFound: templateNotFound,
 };
 
@@ -32,7 +37,13 @@ export const templateDecider = makeTemplateDecider(templateRules);
 export const evolveTemplate = templateDecider.evolve;
 
 /** What a send call means by `version`: a revision, with its own name and sender. */
-export type ResolvedVersion = Readonly<{ revision: number; version: number | null; name: string; from: EmailDraft['from'] }>;
+export type ResolvedVersion = Readonly<{
+  revision: number;
+  version: number | null;
+  name: string;
+  from: EmailDraft['from'];
+  unsubscribeList: string | undefined;
+}>;
 
 /** Throws TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND. */
 export const resolveVersion = (template: Template, version: string | number): ResolvedVersion => {
@@ -41,7 +52,7 @@ export const resolveVersion = (template: Template, version: string | number): Re
     revision,
     version: number,
   } = findVersion(template, version, 'This template has no published version yet: publish it, or send `version: "draft"`.');
-  return { revision, version: number, name: shown.name, from: shown.from };
+  return { revision, version: number, name: shown.name, from: shown.from, unsubscribeList: shown.unsubscribeList };
 };
 
 /** What lists show of a template. */
@@ -53,6 +64,8 @@ export type TemplateListing = Publication & {
   type: 'email';
   subject: string;
   from: EmailDraft['from'];
+  /** The list that recipients can unsubscribe from; null for none. */
+  unsubscribeList: string | null;
   locale: string;
   timeZone: string;
   createdAt: string;
@@ -60,7 +73,7 @@ export type TemplateListing = Publication & {
 };
 
 export const templateListing = (id: TemplateId, template: Template): TemplateListing => {
-  const { name, description, subject, from, locale, timeZone } = template.draft;
+  const { name, description, subject, from, unsubscribeList = null, locale, timeZone } = template.draft;
   return {
     id,
     slug: template.slug,
@@ -69,6 +82,7 @@ export const templateListing = (id: TemplateId, template: Template): TemplateLis
     type: 'email',
     subject,
     from,
+    unsubscribeList,
     ...publicationOf(template),
     locale,
     timeZone,

@@ -115,6 +115,7 @@ const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
       return { cancelledAt: event.data.at };
     case 'RecipientsSuppressed':
       return { suppressedAt: event.data.at };
+    case 'CopyAnswered':
     case 'EmailBouncesNoted':
     case 'EmailReleased':
     case 'DeliveryAttempted':

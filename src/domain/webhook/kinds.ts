@@ -68,6 +68,7 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> = {
   EmailRetried: whole('email.queued'),
   EmailCancelled: whole('email.cancelled'),
   RecipientsSuppressed: ({ data }) => data.recipients.map((recipient) => ({ kind: 'email.suppressed', recipient })),
+  CopyAnswered: 'silent',
   EmailBouncesNoted: 'silent',
   EmailDeleted: 'silent',
   EmailArchived: 'silent',

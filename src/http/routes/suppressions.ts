@@ -53,9 +53,9 @@ const readRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const caller = callerOf(request);
-      const { reason } = request.query;
+      const { reason, list } = request.query;
       await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
-      const filter = reason === undefined ? {} : { reason };
+      const filter = { ...(reason === undefined ? {} : { reason }), ...(list === undefined ? {} : { list }) };
       const { data, meta } = await deps.queries.listSuppressions(caller.teamId, filter, pagingOf(request.query));
       return { data: [...(await deps.commands.readSuppressions(caller, data))], meta };
     },
@@ -68,14 +68,15 @@ const readRoutes = (app: App, deps: Deps): void => {
       preValidation: coerceQuery(SuppressionCheckQuerySchema),
       schema: {
         summary: 'Check one address',
-        description: 'Whether the team writes to it at this moment. Letter case does not count.',
+        description:
+          'Whether the team writes to it at this moment; with `list`, whether it sends it mails of that list. Letter case does not count.',
         operationId: 'checkSuppression',
         tags,
         querystring: SuppressionCheckQuerySchema,
         response: { 200: SuppressionCheckSchema },
       },
     },
-    (request) => deps.commands.checkSuppression(callerOf(request), request.query.email),
+    (request) => deps.commands.checkSuppression(callerOf(request), request.query.email, request.query.list),
   );
 };
 
@@ -88,7 +89,7 @@ const exportRoute = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Export suppressed addresses',
         description:
-          'CSV with `email`, `reason`, `createdAt`, `emailId`, `id`, the oldest first, written as it is read. The header `X-Total-Count` says how many rows are to come. A cell that begins like a formula has an apostrophe before it.',
+          'CSV with `email`, `list`, `reason`, `createdAt`, `emailId`, `id`, the oldest first, written as it is read. The header `X-Total-Count` says how many rows are to come. A cell that begins like a formula has an apostrophe before it.',
         operationId: 'exportSuppressions',
         tags,
       },
@@ -155,7 +156,7 @@ const importRoute = (app: App, deps: Deps): void => {
       onRequest: uploadSlots(deps),
       schema: {
         summary: 'Import addresses',
-        description: `A form (\`multipart/form-data\`) with one \`file\`: CSV with the column \`email\`, or JSON lines with the member, at most ${SUPPRESSION_ROWS_MAX} rows. Where \`reason\` is one of ours it is kept, else it is \`import\`. The same file once more changes nothing.`,
+        description: `A form (\`multipart/form-data\`) with one \`file\`: CSV with the column \`email\`, or JSON lines with the member, at most ${SUPPRESSION_ROWS_MAX} rows. Where \`reason\` is one of ours it is kept, else it is \`import\`; \`list\` keeps mails of that list alone from the address. The same file once more changes nothing.`,
         operationId: 'importSuppressions',
         tags,
         response: { 200: SuppressionsImportedSchema },

@@ -1,6 +1,7 @@
 /** The state table of an email, row by row: what happened, the command, and every event that follows. */
 import t from 'tap';
-import { emailDecider, pendingRecipients, type EmailCommand, type RetrySchedule } from '../../../src/domain/email/decider.js';
+import { pendingRecipients } from '../../../src/domain/email/copies.js';
+import { emailDecider, type EmailCommand, type RetrySchedule } from '../../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../../src/domain/email/events.js';
 import type { Email } from '../../../src/domain/email/state.js';
 import { specs } from '../../support/given.js';

@@ -1,6 +1,7 @@
 /** What may be done with an email that has ended, or is to end: retry, delete, archive; and the record that remains. */
 import t from 'tap';
-import { emailDecider, pendingRecipients, type EmailCommand } from '../../../src/domain/email/decider.js';
+import { pendingRecipients } from '../../../src/domain/email/copies.js';
+import { emailDecider, type EmailCommand } from '../../../src/domain/email/decider.js';
 import type { EmailEvent } from '../../../src/domain/email/events.js';
 import { emailRecord } from '../../../src/commands/email-answers.js';
 import type { Email, EmailState } from '../../../src/domain/email/state.js';

@@ -18,11 +18,14 @@ const companyConstants = [
 
 const dateConstants = ['__CURRENT_DATE__', '__CURRENT_YEAR__', '__CURRENT_MONTH__', '__CURRENT_DAY__', '__CURRENT_DAY_NAME__'] as const;
 
+/** Where the recipient of this copy unsubscribes. */
+export const UNSUBSCRIBE_CONSTANT = '__UNSUBSCRIBE_URL__';
+
 type DateConstant = (typeof dateConstants)[number];
 type CompanyConstant = (typeof companyConstants)[number];
-export type Constant = DateConstant | CompanyConstant;
+export type Constant = DateConstant | CompanyConstant | typeof UNSUBSCRIBE_CONSTANT;
 
-export const constants: readonly Constant[] = [...dateConstants, ...companyConstants];
+export const constants: readonly Constant[] = [...dateConstants, ...companyConstants, UNSUBSCRIBE_CONSTANT];
 
 export const isConstant = (name: string): name is Constant => constants.some((constant) => constant === name);
 
@@ -49,13 +52,15 @@ export const constantsOf = (language: Language): ((environment: RenderEnvironmen
   let all: Readonly<Record<Constant, string | number>> | undefined;
   return (environment) => {
     const sameMinute = minute !== '' && environment.at.startsWith(minute) && environment.at.endsWith('Z');
-    if (all !== undefined && company !== undefined && sameMinute && isSameCompany(company, environment.company)) return all;
+    const { unsubscribeUrl = '' } = environment;
+    if (all !== undefined && company !== undefined && sameMinute && isSameCompany(company, environment.company))
+      return all[UNSUBSCRIBE_CONSTANT] === unsubscribeUrl ? all : { ...all, [UNSUBSCRIBE_CONSTANT]: unsubscribeUrl };
     if (dates === undefined || !sameMinute) {
       dates = datesAt(new Date(environment.at), parts, weekday);
       minute = environment.at.endsWith('Z') ? environment.at.slice(0, 16) : '';
     }
     company = environment.company;
-    all = { ...dates, ...companyValues(company) };
+    all = { ...dates, ...companyValues(company), [UNSUBSCRIBE_CONSTANT]: unsubscribeUrl };
     return all;
   };
 };
