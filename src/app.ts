@@ -46,6 +46,8 @@ export type App = Readonly<{
   mailboxToken: string | undefined;
   /** Where the figures are answered; undefined: nowhere. */
   metricsPort: number | undefined;
+  /** Where reports come to the return path by SMTP; undefined: nowhere. */
+  inboundSmtpPort: number | undefined;
   /** Resolves when the read models have every event that was appended before the call. */
   whenCaughtUp: () => Promise<void>;
   /** Refuses requests, drains deliveries, writes what is pending, closes. Safe to call twice. */
@@ -86,8 +88,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const { runners } = projecting;
   const cutOff = cutOffOfAll();
 
-  const stuck = openStuckWork();
-  const supervisor = makeSupervisor(engine);
+  const [stuck, supervisor] = [openStuckWork(), makeSupervisor(engine)];
   const serving = openServing(leasing, engine.followStates);
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
@@ -115,6 +116,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
     mailboxToken: surroundings.mailboxToken,
     metricsPort: metrics.port(),
+    inboundSmtpPort: surroundings.inboundSmtpPort,
     whenCaughtUp: () => caughtUp(engine, runners, new AbortController().signal),
     stop: () => (stopping ??= shutDown()),
   };

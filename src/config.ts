@@ -105,7 +105,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     masterKeyFile: join(dataDir, 'master.key'),
     urls,
     smtp,
-    feedback: readFeedback(text),
+    feedback: readFeedback(text, host, tls),
     dkim: readDkim(text),
     retryDelaysMs: readDelays(withDefault('SEALPOST_RETRY_DELAYS')),
     dnsServers: readDnsServers(text('SEALPOST_DNS_SERVERS')),

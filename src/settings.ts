@@ -180,6 +180,31 @@ const named = {
     'Domain whose mail comes back to this service: mails leave with bounce+<token>@ it as envelope sender, so that bounces and complaints are told apart. Default: the sender of the mail.',
     'bounces.example.com',
   ),
+  SEALPOST_INBOUND_SMTP_PORT: setting(
+    'Delivery',
+    undefined,
+    'Port on which the process with the role http takes reports to the return path domain by SMTP. Default: none; reports come in by the API alone.',
+    '25',
+  ),
+  SEALPOST_INBOUND_SMTP_HOST: setting('Delivery', undefined, 'Address that this port listens on. Default: that of HOST.', '0.0.0.0'),
+  SEALPOST_INBOUND_SMTP_NAME: setting(
+    'Delivery',
+    undefined,
+    'Name of the host that takes mail for the return path domain: what its MX record names. Default: the return path domain.',
+    'mx.example.com',
+  ),
+  SEALPOST_INBOUND_SMTP_TLS_CERT: setting(
+    'Delivery',
+    undefined,
+    'Path of a PEM certificate chain for STARTTLS on this port. Default: SEALPOST_TLS_CERT; without either no STARTTLS.',
+    '/etc/sealpost/mx-cert.pem',
+  ),
+  SEALPOST_INBOUND_SMTP_TLS_KEY: setting(
+    'Delivery',
+    undefined,
+    'Path of the PEM private key of that certificate.',
+    '/etc/sealpost/mx-key.pem',
+  ),
   SEALPOST_DNS_SERVERS: setting(
     'Delivery',
     undefined,

@@ -4,6 +4,7 @@ import { openSmtpMailer } from './adapters/mail/smtp.js';
 import { openMailbox, type OpenMailbox } from './adapters/mailbox/mailbox.js';
 import { openBodyChecks } from './adapters/render/workers/body-checks.js';
 import type { Config } from './config.js';
+import { openInboundSmtp } from './inbound-smtp.js';
 import { openBus, openLimiter, type OpenLimiter } from './coordination.js';
 import type { BodyChecks } from './domain/ports/body-checks.js';
 import type { Bus } from './domain/ports/bus.js';
@@ -23,6 +24,8 @@ export type Surroundings = Readonly<{
   limiter: OpenLimiter;
   bodyChecks: BodyChecks;
   metrics: Metrics;
+  /** Where reports come to the return path; undefined: nowhere. */
+  inboundSmtpPort: number | undefined;
   close: () => Promise<void>;
 }>;
 
@@ -40,6 +43,7 @@ export const openSurroundings = async (
   const bus = metrics.bus(await openBus(config, engine));
   const limiter = await openLimiter(config, engine);
   const bodyChecks = openBodyChecks({ file: new URL('./http/json/checks-apart.js', import.meta.url), settings: limits, clock, logger });
+  const inbound = await openInboundSmtp(config, engine);
   return {
     leases,
     mailbox,
@@ -49,7 +53,9 @@ export const openSurroundings = async (
     limiter,
     bodyChecks,
     metrics,
+    inboundSmtpPort: inbound?.port,
     close: async () => {
+      await inbound?.close();
       await metrics.close();
       await bodyChecks.close();
       await mailer.close();

@@ -57,6 +57,30 @@ await t.test('the defaults', async (t) => {
   t.equal(readConfig({ PATH: '/bin', sealpost_port: '1' }).port, 3000, 'what is not ours is left alone');
 });
 
+await t.test('the return path, and the SMTP server for it', async (t) => {
+  const SEALPOST_RETURN_PATH_DOMAIN = 'Bounces.Example.com';
+  t.same(readConfig({ SEALPOST_RETURN_PATH_DOMAIN }).feedback, { domain: 'bounces.example.com', name: 'bounces.example.com' });
+  const listening = { SEALPOST_RETURN_PATH_DOMAIN, SEALPOST_INBOUND_SMTP_PORT: '25', SEALPOST_INBOUND_SMTP_NAME: 'mx.example.com' };
+  t.same(readConfig({ ...listening, SEALPOST_INBOUND_SMTP_HOST: '0.0.0.0' }).feedback, {
+    domain: 'bounces.example.com',
+    name: 'mx.example.com',
+    smtp: { host: '0.0.0.0', port: 25 },
+  });
+  t.same(readConfig(listening).feedback?.smtp?.host, '127.0.0.1', 'where the API listens');
+  const directory = temporaryDirectory(t);
+  const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
+  writeFileSync(cert, 'certificate');
+  writeFileSync(key, 'key');
+  const tls = { cert: 'certificate', key: 'key' };
+  t.same(readConfig({ ...listening, SEALPOST_TLS_CERT: cert, SEALPOST_TLS_KEY: key }).feedback?.smtp?.tls, tls);
+  const own = { ...listening, SEALPOST_INBOUND_SMTP_TLS_CERT: cert, SEALPOST_INBOUND_SMTP_TLS_KEY: key };
+  t.same(readConfig(own).feedback?.smtp?.tls, tls);
+  t.match(faultOf({ ...listening, SEALPOST_INBOUND_SMTP_TLS_CERT: cert }), /SEALPOST_INBOUND_SMTP_TLS_KEY belong together/);
+  t.match(faultOf({ SEALPOST_INBOUND_SMTP_PORT: '25' }), /SEALPOST_RETURN_PATH_DOMAIN; set that/);
+  t.match(faultOf({ ...listening, SEALPOST_INBOUND_SMTP_PORT: 'smtp' }), /SEALPOST_INBOUND_SMTP_PORT=smtp/);
+  t.match(faultOf({ SEALPOST_RETURN_PATH_DOMAIN: 'localhost' }), /SEALPOST_RETURN_PATH_DOMAIN=localhost is no domain/);
+});
+
 await t.test('single settings', async (t) => {
   t.equal(readConfig({ PORT: '0' }).port, 0);
   t.equal(readConfig({ PORT: '8080', HOST: 'localhost' }).publicUrl, 'http://localhost:8080');

@@ -6,7 +6,7 @@ import type { ApiKeyId, TeamId } from '../domain/ids.js';
 /** Who calls, on whose behalf, and under which request: becomes the metadata of every event that the call causes. */
 export type Caller = Readonly<{
   teamId: TeamId;
-  /** `apiKey:<id>`, `cli`, `system`. */
+  /** `apiKey:<id>`, `cli`, `system`, `return-path`. */
   actor: string;
   permissions: readonly Permission[];
   correlationId: string;

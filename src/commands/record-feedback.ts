@@ -6,7 +6,7 @@ import { emailNotFound } from '../domain/email/requests.js';
 import type { ReturnPath } from '../domain/email/return-path.js';
 import type { Email } from '../domain/email/state.js';
 import { DomainError } from '../domain/errors.js';
-import { emailStream, type EmailId } from '../domain/ids.js';
+import { emailStream, parseTeamId, type EmailId } from '../domain/ids.js';
 import type { Report, ReportReader } from '../domain/ports/report-reader.js';
 import { isoMoment } from './remembered.js';
 import type { Caller } from './caller.js';
@@ -15,6 +15,9 @@ import { causeOf, type CommandDeps } from './deps.js';
 
 /** What reads reports and return paths; there where a return path domain is set. */
 export type Feedback = Readonly<{ returnPath: ReturnPath; reader: ReportReader }>;
+
+/** The actor of what came by SMTP. */
+const RETURN_PATH = 'return-path';
 
 export type GivenReport = Readonly<{ raw: Uint8Array; recipient: string | undefined }>;
 
@@ -26,6 +29,13 @@ export const recordFeedback = async (deps: CommandDeps, caller: Caller, { raw, r
   if (id === undefined) throw notOurs();
   return record(deps, caller, id, report);
 };
+
+/**
+ * The same of a report that came to the return path itself: who knows its token is believed, and no key is needed. Rejects with
+ * EMAIL_NOT_FOUND and EMAIL_IN_PROGRESS.
+ */
+export const receiveReport = async (deps: CommandDeps, id: EmailId, raw: Uint8Array): Promise<FeedbackResponse> =>
+  record(deps, undefined, id, await feedbackOf(deps).reader.read(raw));
 
 const feedbackOf = ({ feedback }: CommandDeps): Feedback => {
   if (feedback !== undefined) return feedback;
@@ -46,12 +56,15 @@ const firstOf = ({ emailOf }: ReturnPath, addresses: readonly string[]): EmailId
   return undefined;
 };
 
-const record = async (deps: CommandDeps, caller: Caller, id: EmailId, { content }: Report): Promise<FeedbackResponse> => {
+const record = async (deps: CommandDeps, asked: Caller | undefined, id: EmailId, { content }: Report): Promise<FeedbackResponse> => {
   const stream = emailStream(id);
   const loaded = await loadState(deps.eventLog, stream, emailDecider);
   const { state: email, teamId } = loaded;
   // A deleted email is told of as gone, but to the team alone that had it.
-  if (email === undefined || teamId !== caller.teamId) throw emailNotFound();
+  const owner = parseTeamId(teamId ?? '');
+  if (email === undefined || owner === undefined) throw emailNotFound();
+  if (asked !== undefined && owner !== asked.teamId) throw emailNotFound();
+  const caller = asked ?? { teamId: owner, actor: RETURN_PATH, permissions: [], correlationId: deps.ids.uuid() };
   const told = toldBy(content);
   if (isGone(email)) return { emailId: id, outcome: 'gone', status: email.status, ...told };
   const at = isoMoment(deps.clock.now());

@@ -151,6 +151,19 @@ export const defaultLimits = {
   /** Points of one time series, and days of a range whose templates or tags are listed. */
   analyticsPointsMax: 366,
 
+  // The SMTP server of the return path, in one process
+  inboundSmtpSizeBytesMax: 50 * 1024 * 1024,
+  inboundSmtpConnectionsMax: 200,
+  /** Of one network: an address, or the /64 of an IPv6 address. A relay sends all that it reports from one. */
+  inboundSmtpNetworkConnectionsMax: 20,
+  inboundSmtpNetworkConnectionsPerMinuteMax: 240,
+  inboundSmtpNetworkCommandsPerMinuteMax: 6_000,
+  inboundSmtpNetworkMessagesPerMinuteMax: 600,
+  /** RFC 5321, section 4.5.3.2.7. */
+  inboundSmtpSilenceMs: 5 * 60_000,
+  inboundSmtpSessionMs: 10 * 60_000,
+  inboundSmtpCloseMs: 2_000,
+
   // Keys
   apiKeyNameCharsMax: 255,
   apiKeyRateLimitMax: 10_000_000,
@@ -256,4 +269,12 @@ export const configurableLimits = [
   'mailboxMessagesMax',
   'shutdownDeadlineMs',
   'stopNoticeMs',
+  'inboundSmtpSizeBytesMax',
+  'inboundSmtpConnectionsMax',
+  'inboundSmtpNetworkConnectionsMax',
+  'inboundSmtpNetworkConnectionsPerMinuteMax',
+  'inboundSmtpNetworkCommandsPerMinuteMax',
+  'inboundSmtpNetworkMessagesPerMinuteMax',
+  'inboundSmtpSilenceMs',
+  'inboundSmtpSessionMs',
 ] as const satisfies readonly (keyof Limits)[];

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { deliveryReport } from '../support/reports.js';
 import { eventually } from '../support/wait.js';
 import { openSmtpScript, usualExtensions, type SmtpScriptServer } from '../support/smtp-script.js';
 
@@ -27,32 +28,7 @@ const setUp = async (
 const lines = (...text: readonly string[]): string => text.join('\r\n');
 
 const dsn = (to: string, action: string, status: string, diagnostic: string, recipients: readonly string[] = [ADA]): string =>
-  lines(
-    'From: MAILER-DAEMON@mx.example.net',
-    `To: ${to}`,
-    'Subject: Delivery Status Notification',
-    'MIME-Version: 1.0',
-    'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
-    '',
-    '--b',
-    'Content-Type: text/plain',
-    '',
-    'See below.',
-    '--b',
-    'Content-Type: message/delivery-status',
-    '',
-    'Reporting-MTA: dns; mx.example.net',
-    '',
-    ...recipients.flatMap((recipient) => [
-      `Final-Recipient: rfc822; ${recipient}`,
-      `Action: ${action}`,
-      `Status: ${status}`,
-      `Diagnostic-Code: smtp; ${diagnostic}`,
-      '',
-    ]),
-    '--b--',
-    '',
-  );
+  deliveryReport(to, { action, status, diagnostic, recipients });
 
 const arf = (sender: string, to: string): string =>
   lines(

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { InjectOptions } from 'fastify';
 import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domain/rate-limits.js';
 import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/server.js';
-import { addressBucket } from '../../src/http/hooks/rate-policy.js';
+import { addressBucket } from '../../src/shared/address-bucket.js';
 import type { App } from '../../src/http/context.js';
 import {
   ASSET,

@@ -20,7 +20,8 @@ export type SmtpAction =
   | Readonly<{ kind: 'hang' }>
   | Readonly<{ kind: 'reset' }>
   | Readonly<{ kind: 'close' }>
-  | Readonly<{ kind: 'late'; ms: number }>;
+  | Readonly<{ kind: 'late'; ms: number }>
+  | Readonly<{ kind: 'held'; until: Promise<void> }>;
 
 /** A reply in place of the usual one, e.g. `550 5.1.1 no such user`. */
 export const reply = (text: string): SmtpAction => ({ kind: 'reply', text, thenClose: false });
@@ -33,6 +34,9 @@ export const reset: SmtpAction = { kind: 'reset' };
 export const close: SmtpAction = { kind: 'close' };
 /** The usual reply, late. */
 export const late = (ms: number): SmtpAction => ({ kind: 'late', ms });
+
+/** The usual reply, once that has resolved. */
+export const held = (until: Promise<void>): SmtpAction => ({ kind: 'held', until });
 
 /** Undefined: behave. */
 export type SmtpScript = (moment: SmtpMoment) => SmtpAction | undefined;

@@ -38,7 +38,8 @@ export const serveSession = (first: Socket, host: SessionHost): void => {
     const address = step === 'mail' || step === 'rcpt' ? addressOf(argument) : '';
     const action = host.ask({ step, argument, address, connection: host.connection, message });
     if (action?.kind === 'late') await new Promise((resolve) => setTimeout(resolve, action.ms).unref());
-    if (action === undefined || action.kind === 'late') {
+    if (action?.kind === 'held') await action.until;
+    if (action === undefined || action.kind === 'late' || action.kind === 'held') {
       send(usual);
       return usual;
     }

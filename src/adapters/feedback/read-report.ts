@@ -2,25 +2,49 @@
 import PostalMime, { type Email } from 'postal-mime';
 import { classifyBounce } from '../../domain/email/bounce-rules.js';
 import type { ReportedRecipient } from '../../domain/email/reports.js';
-import type { Report, ReportReader } from '../../domain/ports/report-reader.js';
+import { REPORT_BYTES_READ_MAX, type Report, type ReportReader } from '../../domain/ports/report-reader.js';
 import { ADDRESS, bounceInWords } from './bounce-words.js';
 
-const BYTES_READ_MAX = 256 * 1024;
 const PARTS_DEPTH_MAX = 16;
-const RECIPIENTS_MAX = 1_000;
+/** The parser takes 50 µs for a line, and more for a part, however small they are. */
+const LINES_MAX = 5_000;
+const PARTS_MAX = 200;
+const HEADER_BYTES_MAX = 64 * 1024;
+/** More than an email has. */
+const RECIPIENTS_MAX = 100;
 const TEXT_CHARS_MAX = 2_000;
 const SENDERS_MAX = 50;
 
 export const openReportReader = (): ReportReader => ({
   read: async (raw) => {
-    const mail = await parse(raw.subarray(0, BYTES_READ_MAX));
+    const mail = await parse(withinBounds(raw));
     return mail === undefined ? { content: { kind: 'other' }, senders: [] } : reportOf(mail);
   },
 });
 
+/** Up to where the last line, and the last part, stands that is looked at, whatever the boundaries are called. */
+const withinBounds = (raw: Uint8Array): Uint8Array => {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, REPORT_BYTES_READ_MAX));
+  return bytes.subarray(0, Math.min(endOfNth(bytes, '\n', LINES_MAX), endOfNth(bytes, '\n--', PARTS_MAX)));
+};
+
+const endOfNth = (bytes: Buffer, text: string, count: number): number => {
+  let at = -1;
+  for (let index = 0; index < count; index += 1) {
+    at = bytes.indexOf(text, at + 1);
+    if (at < 0) return bytes.length;
+  }
+  return at + 1;
+};
+
 /** The rest of a message that is cut off, or nested deeper, is left out; what cannot be read at all reports nothing. */
 const parse = (raw: Uint8Array): Promise<Email | undefined> =>
-  new PostalMime({ attachmentEncoding: 'utf8', forceRfc822Attachments: true, maxNestingDepth: PARTS_DEPTH_MAX })
+  new PostalMime({
+    attachmentEncoding: 'utf8',
+    forceRfc822Attachments: true,
+    maxNestingDepth: PARTS_DEPTH_MAX,
+    maxHeadersSize: HEADER_BYTES_MAX,
+  })
     .parse(raw)
     .catch(() => undefined);
 

@@ -1,8 +1,8 @@
 /** The SMTP server of the built-in mailbox: on loopback, without login or TLS, it takes every message. */
 import type { AddressInfo } from 'node:net';
-import { domainToASCII } from 'node:url';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import type { Logger } from '../../domain/ports/logger.js';
+import { withAsciiDomain } from '../../shared/ascii-domain.js';
 import type { Envelope } from './message-table.js';
 
 export type Receiver = Readonly<{ url: string; close: () => Promise<void> }>;
@@ -82,17 +82,14 @@ const receive = async (
   for await (const chunk of stream) if (!stream.sizeExceeded) chunks.push(chunk as Buffer);
   if (stream.sizeExceeded) throw new TooLarge(`5.3.4 the message is larger than ${sizeBytesMax} bytes`);
   const { mailFrom, rcptTo } = session.envelope;
+  // The server shows A-labels as Unicode; the client had sent A-labels.
   return {
-    envelope: { from: mailFrom === false ? '' : asSent(mailFrom.address), to: rcptTo.map(({ address }) => asSent(address)) },
+    envelope: {
+      from: mailFrom === false ? '' : withAsciiDomain(mailFrom.address),
+      to: rcptTo.map(({ address }) => withAsciiDomain(address)),
+    },
     raw: Buffer.concat(chunks),
   };
-};
-
-/** The server shows A-labels as Unicode; the client had sent A-labels. */
-const asSent = (address: string): string => {
-  const at = address.lastIndexOf('@');
-  const domain = address.slice(at + 1);
-  return /^[\x00-\x7f]*$/.test(domain) ? address : address.slice(0, at + 1) + (domainToASCII(domain) || domain);
 };
 
 const portOf = (address: AddressInfo | string | null): number => {

@@ -11,6 +11,9 @@ export type Report = Readonly<{
   senders: readonly string[];
 }>;
 
+/** Of a message so many bytes are looked at: the report stands before what it returns. */
+export const REPORT_BYTES_READ_MAX = 256 * 1024;
+
 export type ReportReader = Readonly<{
   /** Looks at the beginning of the message alone. Never rejects for what is in it: what cannot be read is of kind `other`. */
   read: (raw: Uint8Array) => Promise<Report>;

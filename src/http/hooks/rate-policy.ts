@@ -2,6 +2,7 @@
 import type { Authenticated } from '../../commands/caller.js';
 import { addressRateLimits, generalRateLimit, rateLimits } from '../../domain/rate-limits.js';
 import type { Window } from '../../domain/ports/limiter.js';
+import { addressBucket } from '../../shared/address-bucket.js';
 
 const MINUTE_MS = 60_000;
 
@@ -32,22 +33,6 @@ export const limitInWords = (policy: RatePolicy, key: Authenticated): string => 
   return policy.general
     ? `${endpoint}, and make ${generalRateLimit.burst} such calls in ${generalRateLimit.burstWindowMs / 1_000} seconds`
     : endpoint;
-};
-
-/**
- * In: an IP address. Out: what stands for its owner: the address itself, or the /64 network of an IPv6 address, for
- * one subscriber commonly has all of it (RFC 6177). IPv4 inside IPv6 counts as IPv4.
- */
-export const addressBucket = (address: string): string => {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped?.[1] !== undefined) return mapped[1];
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('%', 1)[0]!.split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
-  const groups = [...left, ...Array.from({ length: zeros }, () => '0'), ...right];
-  return `${groups.slice(0, 4).join(':')}::/64`;
 };
 
 /** The window of a request that no key speaks for. */

@@ -81,3 +81,22 @@ void t.test('a complaint tells its type, whom it is about and whose sender it na
   });
   t.match(await at(raw.replace('Abuse', 'not-spam')), { content: { kind: 'other' } });
 });
+
+void t.test('hostile messages are looked at up to their bounds', async (t) => {
+  const kindOf = async (text: string) => (await reader.read(Buffer.from(text))).content;
+  const head = 'Content-Type: multipart/report; boundary="b"\r\n';
+  const status = (recipients: number) =>
+    `--b\r\nContent-Type: message/delivery-status\r\n\r\n${'Final-Recipient: rfc822; a@example.org\r\nAction: failed\r\n\r\n'.repeat(recipients)}--b--\r\n`;
+  const dsn = `${head}\r\n${status(1)}`;
+  t.match(await kindOf(dsn), { kind: 'delivery-status' });
+  const many = await kindOf(`${head}\r\n${status(1_500)}`);
+  t.equal(many.kind === 'delivery-status' && many.recipients.length, 100);
+  const hidden = {
+    parts: `${head}\r\n${'--b\r\n\r\n'.repeat(300)}${status(1)}`,
+    lines: `${head}\r\n${'\r\n'.repeat(6_000)}${status(1)}`,
+    bytes: `${head}\r\n${'x'.repeat(300_000)}\r\n${status(1)}`,
+    header: `${'X-A: b\r\n'.repeat(4_000)}X-B: ${'c'.repeat(64 * 1024)}\r\n${dsn}`,
+    depth: `${Array.from({ length: 40 }, (_, depth) => `Content-Type: multipart/mixed; boundary="d${depth}"\r\n\r\n--d${depth}\r\n`).join('')}${dsn}`,
+  };
+  for (const [name, text] of Object.entries(hidden)) t.match(await kindOf(text), { kind: 'other' }, name);
+});
