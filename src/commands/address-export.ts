@@ -4,7 +4,7 @@ import { requireAddress } from './check-request.js';
 import { loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { emailRecord } from './email-answers.js';
-import { checkSuppression } from './suppressions.js';
+import { readSuppressions, suppressionIdsOf } from './suppressions.js';
 import type { AddressRequest, ExportedBulkSend, ExportedEmail } from '../api/privacy.js';
 import { batchDecider } from '../domain/batch/decider.js';
 import { emailDecider } from '../domain/email/decider.js';
@@ -33,8 +33,8 @@ const line = (type: string, held: object): string => `${JSON.stringify({ type, .
 async function* lines(deps: CommandDeps, of: Of): AsyncGenerator<string> {
   const { caller, address, index } = of;
   yield line('address', { email: address, exportedAt: isoTime(deps.clock.now()) });
-  const { suppression } = await checkSuppression(deps, caller, address);
-  if (suppression !== null) yield line('suppression', suppression);
+  const suppressions = await readSuppressions(deps, caller, await suppressionIdsOf(deps, caller.teamId, address));
+  for (const suppression of suppressions) yield line('suppression', suppression);
   for (const id of await index.openBatches(caller.teamId)) {
     for (const held of await heldInBatch(deps, of, id)) yield line('bulkSend', held);
     await nextTurn();

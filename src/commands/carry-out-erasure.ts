@@ -5,6 +5,7 @@
 import { handle, handleFrom, loadState, type Loaded } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { eraseStream, type EraseDeps } from './erase.js';
+import { suppressionIdsOf } from './suppressions.js';
 import { batchDecider } from '../domain/batch/decider.js';
 import { releaseAtOf } from '../domain/batch/state.js';
 import { emailDecider } from '../domain/email/decider.js';
@@ -24,6 +25,7 @@ import {
   type BatchId,
   type EmailId,
   type ErasureId,
+  type SuppressionId,
   type TeamId,
 } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
@@ -32,7 +34,7 @@ import type { Cause } from '../event-log/event-log.js';
 import { nextTurn } from '../shared/next-turn.js';
 
 export type CarryOutDeps = EraseDeps &
-  Pick<CommandDeps, 'clock'> &
+  Pick<CommandDeps, 'clock' | 'keys' | 'team'> &
   Readonly<{
     addressIndex: AddressIndex;
     /** Resolves when the index has all that was recorded before the call, or the signal aborts. */
@@ -162,7 +164,7 @@ const settle = async (deps: CarryOutDeps, work: Work, searched: Searched): Promi
   const { loaded, waiting } = searched;
   const state = stateOf(searched);
   const batches = await openBatchesOf(deps, work, state);
-  const isSuppressed = await eraseSuppression(deps, work, state);
+  const isSuppressed = await eraseSuppressions(deps, work, state);
   const at = now(deps);
   if (waiting.length === 0 && batches.open.length === 0) {
     await note(deps, work, loaded, { type: 'CompleteErasure', at, isSuppressed });
@@ -205,9 +207,16 @@ const openBatchesOf = async (
   return { open, isMoving };
 };
 
-/** The address goes, its HMAC stays. Out: whether the team goes on not to write to it. */
-const eraseSuppression = async (deps: CarryOutDeps, { besides }: Work, { suppressionId }: Erasure): Promise<boolean> => {
-  const stream = suppressionStream(assertDefined(parseSuppressionId(suppressionId), 'suppression id'));
+/** Those of lists too. Out: whether the team goes on not to write to it at all. */
+const eraseSuppressions = async (deps: CarryOutDeps, work: Work, { suppressionId, address }: Erasure): Promise<boolean> => {
+  const ids = address === undefined ? [] : await suppressionIdsOf(deps, work.teamId, address);
+  for (const id of ids) if (id !== suppressionId) await eraseSuppression(deps, work, id);
+  return eraseSuppression(deps, work, assertDefined(parseSuppressionId(suppressionId), 'suppression id'));
+};
+
+/** The address goes, its HMAC stays. Out: whether it goes on to hold. */
+const eraseSuppression = async (deps: CarryOutDeps, { besides }: Work, id: SuppressionId): Promise<boolean> => {
+  const stream = suppressionStream(id);
   const command = { type: 'EraseAddress' as const, at: now(deps) };
   const { state } = await handle(deps.eventLog, stream, suppressionDecider, command, { ...besides, at: command.at });
   if (state === undefined) return false;

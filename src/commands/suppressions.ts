@@ -52,23 +52,36 @@ export const suppressUnder = async (
   { teamId, email, list, reason, cause, learnedAt, emailId }: Omit<AddressToSuppress, 'email'> & Readonly<{ email?: string }>,
 ): Promise<Suppressed> => {
   // Before the first address: where the program dies in between, the team asks for nothing.
-  const isFirst = await begin(deps, teamId, cause);
+  const isFirst = await begin(deps, teamId, cause, list);
   const command = { type: 'Suppress' as const, at: cause.at, learnedAt, reason, emailId, list, address: email };
   const { state, events } = await handle(deps.eventLog, suppressionStream(id), suppressionDecider, command, cause);
   return { id, suppression: state, isNew: events.length > 0, isFirst };
 };
 
-const beginning: Decider<string, TeamEvent, TeamState> = {
-  decide: (at, team) => (team === undefined || team.hasSuppressions === true ? [] : [{ type: 'TeamSuppressionsBegan', data: { at } }]),
+type Begin = Readonly<{ at: string; list: string | undefined }>;
+
+const hasBegun = (team: TeamState, list: string | undefined): boolean =>
+  team?.hasSuppressions === true && (list === undefined || team.suppressionLists?.includes(list) === true);
+
+const beginning: Decider<Begin, TeamEvent, TeamState> = {
+  decide: ({ at, list }, team) =>
+    team === undefined || hasBegun(team, list) ? [] : [{ type: 'TeamSuppressionsBegan', data: list === undefined ? { at } : { at, list } }],
   evolve: evolveTeam,
   initialState: undefined,
 };
 
-const begin = async (deps: Pick<CommandDeps, 'eventLog' | 'team'>, teamId: TeamId, cause: Cause): Promise<boolean> => {
+/** Out: whether it is the first address of the team. */
+const begin = async (
+  deps: Pick<CommandDeps, 'eventLog' | 'team'>,
+  teamId: TeamId,
+  cause: Cause,
+  list: string | undefined,
+): Promise<boolean> => {
   const stream = teamStream(teamId);
   const known = await deps.team(stream);
-  if (known.state?.hasSuppressions === true) return false;
-  return (await handleFrom(known, deps.eventLog, stream, beginning, cause.at, cause)).events.length > 0;
+  if (hasBegun(known.state, list)) return false;
+  const { events } = await handleFrom(known, deps.eventLog, stream, beginning, { at: cause.at, list }, cause);
+  return events.length > 0 && known.state?.hasSuppressions !== true;
 };
 
 const recordOf = (id: SuppressionId, { address, list, reason, emailId, at }: Suppression): SuppressionRecord => ({
@@ -114,6 +127,16 @@ export const checkSuppression = async (deps: CommandDeps, { teamId }: Caller, em
   const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
   const [suppression = null] = await readSuppressions(deps, { teamId }, ids);
   return { email: address, suppressed: suppression !== null, suppression };
+};
+
+/** The ids under which the address may be suppressed: for all, and for each list that the team has ever kept somebody from. */
+export const suppressionIdsOf = async (
+  deps: Pick<CommandDeps, 'keys' | 'team'>,
+  teamId: TeamId,
+  address: string,
+): Promise<readonly SuppressionId[]> => {
+  const { state } = await deps.team(teamStream(teamId));
+  return [undefined, ...(state?.suppressionLists ?? [])].map((list) => suppressionIdOf(deps, teamId, address, list));
 };
 
 /** Of these ids those that are suppressed, in their order: the addresses are nowhere but in the streams. */

@@ -140,6 +140,25 @@ void t.test('a suppressed address stays suppressed, and is told no more', async 
   t.same(await toldBy(world, gone), []);
 });
 
+void t.test('an address that is kept from lists is told no more either, and is kept from them', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const [news, offers] = ['news', 'offers'].map((list) => suppressionIdOf(world.deps, TEAM, gone, list));
+  await world.commands.addSuppression(caller, { email: gone, list: 'news' });
+  await world.commands.addSuppression(caller, { email: ann, list: 'offers' });
+  await world.commands.addSuppression(caller, { email: gone, list: 'offers' });
+  await world.commands.removeSuppression(caller, offers!);
+  t.match(
+    (await exported(world)).filter(({ type }) => type === 'suppression'),
+    [{ email: gone, list: 'news' }],
+  );
+  t.match(await erase(world), { status: 'completed', suppressed: false });
+  t.same(await toldBy(world, gone), []);
+  t.match(await world.commands.readSuppressions(caller, [news!]), [{ email: null, list: 'news' }]);
+  t.equal((await world.commands.checkSuppression(caller, gone, 'news')).suppressed, true);
+  t.match(await world.commands.checkSuppression(caller, ann, 'offers'), { suppression: { email: ann } });
+});
+
 void t.test('an address that was taken off the list stays off it', async (t) => {
   const world = await openProcessorWorld(t);
   all(world);

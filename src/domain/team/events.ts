@@ -43,8 +43,8 @@ export const teamEventSchemas = {
       emailsPerMonth: nullable(Type.Integer()),
     }),
   },
-  /** The team has suppressed its first address: before this event none of its sends needs to ask. */
-  TeamSuppressionsBegan: { data: Type.Object({ at: text }) },
+  /** The team suppresses its first address, or the first of that list: before the first such event none of its sends needs to ask. */
+  TeamSuppressionsBegan: { data: Type.Object({ at: text, list: Type.Optional(text) }) },
 } as const;
 
 export const instanceEventSchemas = {

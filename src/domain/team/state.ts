@@ -15,6 +15,8 @@ export type Team = Readonly<{
   createdAt: string;
   /** Absent as long as the team has never suppressed an address. */
   hasSuppressions?: true;
+  /** The lists that an address was ever kept from alone; absent for none. */
+  suppressionLists?: readonly string[];
 }>;
 export type TeamState = Team | undefined;
 
@@ -27,7 +29,7 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
     case 'TeamBillingChanged': {
       if (team === undefined) return undefined;
       const { billing, plan, emailsPerMonth } = event.data;
-      const { settings, createdAt, hasSuppressions } = team;
+      const { settings, createdAt, hasSuppressions, suppressionLists } = team;
       return {
         billing,
         ...(plan === null ? {} : { plan }),
@@ -35,12 +37,16 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
         settings,
         createdAt,
         ...(hasSuppressions === undefined ? {} : { hasSuppressions }),
+        ...(suppressionLists === undefined ? {} : { suppressionLists }),
       };
     }
     case 'TeamSuppressionsBegan':
-      return team && { ...team, hasSuppressions: true };
+      return team && { ...team, hasSuppressions: true, ...listsWith(team.suppressionLists, event.data.list) };
   }
 };
+
+const listsWith = (lists: readonly string[] | undefined, list: string | undefined): Pick<Team, 'suppressionLists'> =>
+  list === undefined || lists?.includes(list) === true ? {} : { suppressionLists: [...(lists ?? []), list] };
 
 /** How what the team sends is paid; undefined where it is not metered. */
 export const termsOf = ({ billing, plan, emailsPerMonth }: Pick<Team, 'billing' | 'plan' | 'emailsPerMonth'>): Terms | undefined => {
