@@ -23,8 +23,9 @@ import { storedAttachmentBytes } from './projections/attachment-usage.js';
 import { addressIndex } from './projections/address-index.js';
 import { readBatchEnds } from './projections/batches.js';
 import { feederOf, type Runners } from './projecting.js';
-import { dueFailures, livingWebhooks, WEBHOOKS } from './projections/webhooks.js';
+import { dueFailures, livingWebhooks, removableParts, WEBHOOKS } from './projections/webhooks.js';
 import { deliverWebhooksWorker } from './processors/deliver-webhooks.js';
+import { removeWebhookRecordsWorker } from './processors/remove-webhook-records.js';
 import { routeWebhooksWorker } from './processors/route-webhooks.js';
 import { returnedUpTo } from './projections/credits.js';
 import type { Surroundings } from './surroundings.js';
@@ -73,6 +74,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           returnCreditsWorker({ ...parts, returnedUpTo }),
           routeWebhooksWorker({ ...parts, livingUpTo: living }),
           deliverWebhooksWorker({ ...parts, livingUpTo: living, due }),
+          removeWebhookRecordsWorker({ ...parts, ...deps, removable: (upTo, limit) => removableParts(parts.readModels, upTo, limit) }),
           noteLogWorker(parts),
           sweepWorker({ ...parts, ...deps, mailbox: parts.mailbox?.mailbox }),
         ]

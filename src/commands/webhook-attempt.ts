@@ -1,8 +1,8 @@
 /** One attempt to deliver one event to an endpoint: signed, posted, and what came of it as a value. */
-import type { CommandDeps } from './deps.js';
 import type { WebhookId } from '../domain/ids.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import { OutboundFault, type OutboundPost } from '../domain/ports/outbound-http.js';
+import { keptAnswer } from '../domain/webhook/answer.js';
 import { deliveryHeaders } from '../domain/webhook/signing.js';
 import { secretsAt, type Webhook } from '../domain/webhook/state.js';
 
@@ -30,7 +30,7 @@ export type Tried = Readonly<{
 }>;
 
 export const attemptDelivery = async (
-  { webhooks, clock }: Readonly<{ webhooks: WebhookPorts; clock: Clock }> & Partial<CommandDeps>,
+  { webhooks, clock }: Readonly<{ webhooks: WebhookPorts; clock: Clock }>,
   id: WebhookId,
   { sealed, overlapUntil }: Pick<Webhook, 'overlapUntil'> & Readonly<{ sealed: NonNullable<Webhook['sealed']> }>,
   { id: eventId, previousId, kind, body }: WebhookToPost,
@@ -52,7 +52,7 @@ export const attemptDelivery = async (
       responseMs: elapsed(),
       ...(isSuccess ? {} : { error: `The endpoint answered ${status}; only 200 to 299 count as received.` }),
       ...(retryAfter === undefined ? {} : { retryAfter }),
-      answer,
+      answer: keptAnswer(answer, ANSWER_BYTES_MAX),
     };
   } catch (fault) {
     if (!(fault instanceof OutboundFault)) throw fault;

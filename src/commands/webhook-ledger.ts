@@ -1,10 +1,9 @@
 /** The events that go to a subscription, by their number: parts of bounded length, found by bisection and read one at a time. */
-import { versionOf, startOf, type Cause, type EventLog, type StreamVersion } from '../event-log/event-log.js';
-import { WrongExpectedRevision } from '../domain/errors.js';
+import { versionOf, startOf, type EventLog, type StreamVersion } from '../event-log/event-log.js';
 import type { Recorded } from '../domain/events.js';
-import { webhookOutcomeStream, webhookRouteStream, type WebhookId } from '../domain/ids.js';
+import { webhookRouteStream, type WebhookId } from '../domain/ids.js';
 import { webhookEventId } from '../domain/webhook/event-id.js';
-import type { RoutedEntry, SentEvent, WebhookOutcomeEvent, WebhookProgress, WebhookRouteEvent } from '../domain/webhook/events.js';
+import type { RoutedEntry, SentEvent, WebhookRouteEvent } from '../domain/webhook/events.js';
 
 type Log = Pick<EventLog, 'load' | 'last'>;
 
@@ -22,10 +21,10 @@ export type RouteEnd = Readonly<{
 
 const dataOf = (recorded: Recorded): WebhookRouteEvent['data'] => (recorded.event as WebhookRouteEvent).data;
 
-/** The largest number below `end` for which `holds`; it holds for 0, and for none after one for which it does not. */
-const lastThat = async (holds: (number: number) => Promise<boolean>): Promise<number> => {
-  let [low, high] = [0, 1];
-  while (await holds(high)) [low, high] = [high, high * 2];
+/** The largest number from `from` on for which `holds`: it is taken to hold for that one, and holds for none after one for which it does not. */
+export const lastThat = async (holds: (number: number) => Promise<boolean>, from = 0): Promise<number> => {
+  let [low, high] = [from, from + 1];
+  while (await holds(high)) [low, high] = [high, high + (high - from)];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     if (await holds(middle)) low = middle;
@@ -98,37 +97,4 @@ export const numberSince = async (eventLog: Log, id: WebhookId, since: string): 
     if (found !== undefined) return found.number;
   }
   return (await routeEnd(eventLog, id)).count;
-};
-
-export type Outcomes = Readonly<{ version: StreamVersion; progress: WebhookProgress; isEnded: boolean }>;
-
-/** How far the sending of a subscription has come. */
-export const outcomesOf = async (eventLog: Log, id: WebhookId): Promise<Outcomes> => {
-  const stream = webhookOutcomeStream(id);
-  const last = await eventLog.last(stream);
-  const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision);
-  if (recorded === undefined) return { version: startOf(stream), progress: { reached: 0, failingSince: null }, isEnded: false };
-  const event = recorded.event as WebhookOutcomeEvent;
-  return { version: versionOf(recorded), progress: event.data.progress, isEnded: event.type === 'WebhookOutcomesEnded' };
-};
-
-const CONFLICTS_MAX = 16;
-
-/** Appends what `make` says after the newest fact of the subscription's outcomes; where another was faster it is asked again. */
-export const appendOutcome = async (
-  eventLog: EventLog,
-  id: WebhookId,
-  cause: Cause,
-  make: (progress: WebhookProgress) => WebhookOutcomeEvent,
-): Promise<void> => {
-  for (let conflicts = 0; ; conflicts += 1) {
-    const { version, progress, isEnded } = await outcomesOf(eventLog, id);
-    if (isEnded) return;
-    try {
-      await eventLog.append(webhookOutcomeStream(id), version, [make(progress)], cause);
-      return;
-    } catch (fault) {
-      if (!(fault instanceof WrongExpectedRevision) || conflicts >= CONFLICTS_MAX) throw fault;
-    }
-  }
 };

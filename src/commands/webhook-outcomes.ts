@@ -2,7 +2,8 @@
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { loadedBody, type BodyDeps } from './webhook-bodies.js';
-import { appendOutcome, numberSince, routeEnd, sentFrom } from './webhook-ledger.js';
+import { numberSince, routeEnd, sentFrom } from './webhook-ledger.js';
+import { appendOutcome } from './webhook-outcome-parts.js';
 import { openWebhook } from './webhooks.js';
 import type { ReplayedWebhook, ReplayWebhookRequest, WebhookEvents, WebhookEventsQuery } from '../api/webhooks.js';
 import { DomainError, invalid } from '../domain/errors.js';
@@ -34,9 +35,9 @@ export const retryWebhookDelivery = async (
   if (failedAttempts === undefined)
     throw new DomainError('WEBHOOK_DELIVERY_NOT_FAILED', 'Only a delivery that has failed can be tried again; ask for a replay instead.');
   const cause = causeOf(deps, caller);
-  await appendOutcome(deps.eventLog, id, cause, (progress) => ({
+  await appendOutcome(deps.eventLog, id, cause, (place, progress) => ({
     type: 'WebhookRetryAsked',
-    data: { at: cause.at, progress, attempt: failedAttempts, sent },
+    data: { ...place, progress, attempt: failedAttempts, sent },
   }));
   return { id: delivery, eventId: webhookEventId(sent.number, sent.key), nextRetryAt: cause.at };
 };
@@ -56,10 +57,10 @@ export const replayWebhook = async (
   const end = to === undefined ? (await routeEnd(deps.eventLog, id)).count : await numberSince(deps.eventLog, id, to);
   const replay = { id: deps.ids.uuid(), next, end: Math.max(next, end), ...(events === undefined ? {} : { events: [...events] }) };
   const cause = causeOf(deps, caller);
-  await appendOutcome(deps.eventLog, id, cause, (progress) => {
+  await appendOutcome(deps.eventLog, id, cause, (place, progress) => {
     if (progress.replay !== undefined)
       throw new DomainError('WEBHOOK_REPLAY_UNDER_WAY', 'A replay of this subscription is under way; ask again when it has ended.');
-    return { type: 'WebhookReplayAsked', data: { at: cause.at, progress: { ...progress, replay } } };
+    return { type: 'WebhookReplayAsked', data: { ...place, progress: { ...progress, replay } } };
   });
   return { replayId: replay.id, from: replay.next, to: replay.end };
 };

@@ -4,7 +4,7 @@ import { handle, loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { eraseStream } from './erase.js';
 import { ownedBy } from './owned-by.js';
-import { appendOutcome } from './webhook-ledger.js';
+import { endOutcomes } from './webhook-records.js';
 import type {
   CreatedWebhook,
   CreateWebhookRequest,
@@ -16,7 +16,7 @@ import type {
 } from '../api/webhooks.js';
 import type { Deleted } from '../api/common.js';
 import { DomainError, invalid } from '../domain/errors.js';
-import { webhookIdOf, webhookOutcomeStream, webhookStream, type WebhookId } from '../domain/ids.js';
+import { webhookIdOf, webhookStream, type WebhookId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { testBody } from '../domain/webhook/body.js';
 import { deliveryId, eventKey, webhookEventId } from '../domain/webhook/event-id.js';
@@ -96,13 +96,11 @@ export const updateWebhook = async (
   return webhookListing(id, webhook, sealed);
 };
 
-/** Records the deletion, then destroys the keys of its settings and of its outcomes. The erase worker does what a crash leaves. */
+/** Records the deletion, then destroys the key of its settings; the records of its deliveries follow. The erase worker does what a crash leaves. */
 export const deleteWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<Deleted> => {
   await change(deps, caller, id, (at) => ({ type: 'DeleteWebhook', at }));
-  const cause = causeOf(deps, caller);
-  await appendOutcome(deps.eventLog, id, cause, (progress) => ({ type: 'WebhookOutcomesEnded', data: { at: cause.at, progress } }));
   await eraseStream(deps, webhookStream(id));
-  await eraseStream(deps, webhookOutcomeStream(id));
+  await endOutcomes(deps, id, causeOf(deps, caller));
   return { id, deleted: true };
 };
 

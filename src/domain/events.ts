@@ -87,6 +87,7 @@ export const erasingEvents: readonly EventType[] = [
   'BatchStopped',
   'WebhookDeleted',
   'WebhookOutcomesEnded',
+  'WebhookOutcomesRemoved',
   'SuppressedAddressErased',
   'ErasureCompleted',
 ];

@@ -111,8 +111,8 @@ export const suppressionStream = (id: SuppressionId): StreamName => `suppression
 export const webhookStream = (id: WebhookId): StreamName => `webhook-${id}` as StreamName;
 /** Which events go to it: a part of bounded length, by its number. */
 export const webhookRouteStream = (id: WebhookId, part: number): StreamName => `webhookRoute-${id}.${part}` as StreamName;
-/** What came of the attempts to send them. */
-export const webhookOutcomeStream = (id: WebhookId): StreamName => `webhookOutcome-${id}.outcomes` as StreamName;
+/** What came of the attempts to send them: a part of bounded length and age, by its number. */
+export const webhookOutcomeStream = (id: WebhookId, part: number): StreamName => `webhookOutcome-${id}.${part}` as StreamName;
 /** Holds how far the log has been looked at for all subscriptions. */
 export const WEBHOOK_ROUTER_STREAM = 'webhookRouter' as StreamName;
 /** In: a stream of those. Out: the subscription that it belongs to. */

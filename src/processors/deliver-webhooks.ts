@@ -3,14 +3,17 @@ import type { WebhookId } from '../domain/ids.js';
 import { webhookOfStream } from '../domain/ids.js';
 import type { EventType, Recorded } from '../domain/events.js';
 import type { Worker } from '../domain/ports/worker.js';
+import { openFairSlots } from '../shared/fair-slots.js';
 import { openCourier, type Courier, type News } from './webhook-courier.js';
 import type { CourierDeps } from './webhook-work.js';
 import { underLease, type Held, type LeaseDeps } from './lease.js';
 
 const NAME = 'deliver-webhooks';
-const AGAIN_AFTER_MS = 5_000;
+const [AGAIN_AFTER_MS, AGAIN_AFTER_MAX_MS] = [5_000, 300_000];
 /** What is under way when the work is to stop is given that long to end. */
 const STOP_MS = 3_000;
+/** Posts under way at once in this process, and of one team: endpoints that hang hold each of theirs for the whole time of a post. */
+const SLOTS = { slotsMax: 1_024, shareMax: 128, queueMax: Number.MAX_SAFE_INTEGER };
 const KINDS = ['webhook', 'webhookRoute', 'webhookOutcome'];
 
 export type DeliverWebhooksDeps = LeaseDeps &
@@ -43,9 +46,10 @@ const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => 
   const couriers = new Map<WebhookId, Courier>();
   const running = new Set<Promise<void>>();
   const cutOff = cutOffAfter(deps, held);
+  const slots = openFairSlots(SLOTS);
   const start = (id: WebhookId, team: string): void => {
     if (couriers.has(id)) return;
-    const courier = openCourier(deps, id, team);
+    const courier = openCourier(deps, slots, id, team);
     couriers.set(id, courier);
     const run = keepRunning(deps, id, courier, held, cutOff).finally(() => {
       running.delete(run);
@@ -87,7 +91,7 @@ const keepRunning = async (
   { signal, fence }: Held,
   cutOff: AbortSignal,
 ): Promise<void> => {
-  while (!signal.aborted) {
+  for (let pauseMs = AGAIN_AFTER_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, AGAIN_AFTER_MAX_MS)) {
     try {
       await courier.run(signal, cutOff, fence);
       return;
@@ -97,7 +101,7 @@ const keepRunning = async (
         { webhook: id, err: fault instanceof Error ? fault : undefined },
         'webhooks of a subscription are not sent, trying again',
       );
-      await clock.sleep(AGAIN_AFTER_MS, signal);
+      await clock.sleep(pauseMs, signal);
     }
   }
 };

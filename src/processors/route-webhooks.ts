@@ -89,7 +89,16 @@ const follow = async (deps: RouteWebhooksDeps, { fence, signal, lost }: Held, ro
   flushing.catch(() => failed.abort());
   const { kinds, types } = ROUTED;
   try {
-    for await (const { events } of deps.eventLog.subscribeAll(mark.position, { kinds, only: types, decrypt: [], signal: either })) {
+    for await (const { events, unreadable } of deps.eventLog.subscribeAll(mark.position, {
+      kinds,
+      only: types,
+      decrypt: [],
+      signal: either,
+    })) {
+      for (const { stream } of unreadable) {
+        const { kind, id } = splitStream(stream);
+        if (kind === 'webhook') router.leaveOut(id as WebhookId, undefined);
+      }
       for (const recorded of events) {
         if (either.aborted) break;
         await router.look(recorded);

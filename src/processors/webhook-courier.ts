@@ -1,6 +1,6 @@
 /** Sends the events of one subscription, bounded in connections and in events a second, and has what came of them recorded. */
 import { attemptDelivery, type Tried } from '../commands/webhook-attempt.js';
-import { loadedBody } from '../commands/webhook-bodies.js';
+import { openBodies, type ReadBody } from '../commands/webhook-bodies.js';
 import { loadState } from '../commands/command-handler.js';
 import { webhookStream, type WebhookId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
@@ -10,10 +10,12 @@ import { webhookDecider, type Webhook } from '../domain/webhook/state.js';
 import { openPace } from './webhook-pace.js';
 import { openQueues, type Queues } from './webhook-queues.js';
 import { ERASED, openRecorder, type Recorder } from './webhook-recorder.js';
-import type { CourierDeps, Source, Work } from './webhook-work.js';
+import type { CourierDeps, PostSlots, Source, Work } from './webhook-work.js';
 
 const GATHER_MS = 200;
 const AT_ONCE_MAX = 8;
+/** To an endpoint that gave no answer for so long so few connections are held at once, until it answers. */
+const [HANGING_MS, HANGING_AT_ONCE_MAX] = [5_000, 2];
 const LOOK_MS = 5_000;
 
 /** What there may be news of. `position`: of the event that tells of it. */
@@ -32,9 +34,13 @@ type Run = {
   webhook: Webhook | undefined;
   isChanged: boolean;
   isAsked: boolean;
+  isHanging: boolean;
 };
 
-export const openCourier = (deps: CourierDeps, id: WebhookId, team: string): Courier => {
+type CourierOf = CourierDeps & Readonly<{ slots: PostSlots; bodyOf: ReadBody; id: WebhookId; team: string }>;
+
+export const openCourier = (given: CourierDeps, slots: PostSlots, id: WebhookId, team: string): Courier => {
+  const deps: CourierOf = { ...given, slots, bodyOf: openBodies(given), id, team };
   let run: Run | undefined;
   const pace = openPace(deps.clock);
   return {
@@ -53,14 +59,23 @@ export const openCourier = (deps: CourierDeps, id: WebhookId, team: string): Cou
       await recorder.load();
       const queues = openQueues(deps, id, recorder);
       const bell = openBell(deps);
-      const own: Run = { recorder, queues, bell, underWay: new Map(), webhook: undefined, isChanged: true, isAsked: true };
+      const own: Run = {
+        recorder,
+        queues,
+        bell,
+        underWay: new Map(),
+        webhook: undefined,
+        isChanged: true,
+        isAsked: true,
+        isHanging: false,
+      };
       run = own;
       const failed = new AbortController();
       const either = AbortSignal.any([signal, failed.signal]);
       const writing = keepWriting(deps, own, either);
       writing.catch(() => failed.abort());
       try {
-        await send(deps, id, own, pace, either, cutOff);
+        await send(deps, own, pace, either, cutOff);
       } finally {
         failed.abort();
         while (own.underWay.size > 0 && !cutOff.aborted) await bell.wait(LOOK_MS, cutOff);
@@ -73,8 +88,7 @@ export const openCourier = (deps: CourierDeps, id: WebhookId, team: string): Cou
 };
 
 const send = async (
-  deps: CourierDeps,
-  id: WebhookId,
+  deps: CourierOf,
   run: Run,
   pace: ReturnType<typeof openPace>,
   signal: AbortSignal,
@@ -82,28 +96,31 @@ const send = async (
 ): Promise<void> => {
   const { queues, recorder, underWay, bell } = run;
   while (!signal.aborted && !recorder.isEnded()) {
-    await heed(deps, id, run);
+    await heed(deps, run);
     if (run.webhook === undefined || run.webhook.deletedAt !== null) return;
     if (!run.webhook.enabled) {
       await bell.wait(LOOK_MS, signal);
       continue;
     }
     await queues.refill(underWay, signal);
-    while (underWay.size < AT_ONCE_MAX && pace.mayStart()) {
+    while (underWay.size < atOnceMax(run) && pace.mayStart()) {
       const work = queues.next(underWay);
       if (work === undefined) break;
-      start(deps, id, run, work, cutOff);
+      start(deps, run, work, cutOff);
       pace.started();
     }
-    const waitMs = underWay.size >= AT_ONCE_MAX ? LOOK_MS : queues.hasWork() ? Math.max(GATHER_MS / 20, pace.pauseMs()) : idleMs(deps, run);
+    const waitMs =
+      underWay.size >= atOnceMax(run) ? LOOK_MS : queues.hasWork() ? Math.max(GATHER_MS / 20, pace.pauseMs()) : idleMs(deps, run);
     await bell.wait(waitMs, signal);
   }
 };
 
+const atOnceMax = ({ isHanging }: Run): number => (isHanging ? HANGING_AT_ONCE_MAX : AT_ONCE_MAX);
+
 const idleMs = ({ clock }: CourierDeps, { queues, recorder }: Run): number =>
   recorder.progress().replay === undefined ? Math.max(1, Math.min(LOOK_MS, queues.lookAtMs() - clock.now())) : GATHER_MS;
 
-const heed = async ({ eventLog }: CourierDeps, id: WebhookId, run: Run): Promise<void> => {
+const heed = async ({ eventLog, id }: CourierOf, run: Run): Promise<void> => {
   if (run.isChanged) {
     run.isChanged = false;
     run.webhook = (await loadState(eventLog, webhookStream(id), webhookDecider)).state;
@@ -114,7 +131,7 @@ const heed = async ({ eventLog }: CourierDeps, id: WebhookId, run: Run): Promise
   }
 };
 
-const start = (deps: CourierDeps, id: WebhookId, run: Run, work: Work, cutOff: AbortSignal): void => {
+const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void => {
   const { underWay, recorder, queues, bell } = run;
   const { number } = work.sent;
   // The same event is not under way twice.
@@ -123,13 +140,18 @@ const start = (deps: CourierDeps, id: WebhookId, run: Run, work: Work, cutOff: A
     return;
   }
   underWay.set(number, work.source);
-  void tryOnce(deps, id, run.webhook, work.sent, cutOff)
+  void tryOnce(deps, run.webhook, work.sent, cutOff)
     .then(
       (tried) => {
-        if (tried !== undefined) recorder.ended({ work, tried });
+        if (tried === undefined) return;
+        run.isHanging = tried.statusCode === undefined && tried.responseMs >= HANGING_MS;
+        recorder.ended({ work, tried });
       },
       (fault: unknown) => {
-        deps.logger.error({ webhook: id, err: fault instanceof Error ? fault : undefined }, 'a webhook could not be tried, trying again');
+        deps.logger.error(
+          { webhook: deps.id, err: fault instanceof Error ? fault : undefined },
+          'a webhook could not be tried, trying again',
+        );
         queues.putBack(work);
       },
     )
@@ -140,20 +162,19 @@ const start = (deps: CourierDeps, id: WebhookId, run: Run, work: Work, cutOff: A
 };
 
 /** Out: undefined where nothing can be said of it: the subscription is deleted, or the program stops. */
-const tryOnce = async (
-  deps: CourierDeps,
-  id: WebhookId,
-  webhook: Webhook | undefined,
-  sent: SentEvent,
-  cutOff: AbortSignal,
-): Promise<Tried | undefined> => {
+const tryOnce = async (deps: CourierOf, webhook: Webhook | undefined, sent: SentEvent, cutOff: AbortSignal): Promise<Tried | undefined> => {
   const { sealed, overlapUntil = null } = webhook ?? {};
   if (sealed === undefined) return undefined;
-  const body = await loadedBody(deps, sent);
+  const body = await deps.bodyOf(sent);
   if (body === undefined) return { result: 'failed', attemptedAt: isoTime(deps.clock.now()), responseMs: 0, error: ERASED, answer: null };
   const post = { id: webhookEventId(sent.number, sent.key), previousId: sent.previous, kind: sent.kind, body };
-  const tried = await attemptDelivery(deps, id, { sealed, overlapUntil }, post, cutOff);
-  return cutOff.aborted ? undefined : tried;
+  if ((await deps.slots.acquire(deps.team, cutOff)) !== 'acquired') return undefined;
+  try {
+    const tried = await attemptDelivery(deps, deps.id, { sealed, overlapUntil }, post, cutOff);
+    return cutOff.aborted ? undefined : tried;
+  } finally {
+    deps.slots.release(deps.team);
+  }
 };
 
 /** Appends what came of the attempts while others are under way. */

@@ -1,8 +1,8 @@
 /** What came of the attempts of one subscription: gathered, and appended together with how far the sending has come. */
 import { handle } from '../commands/command-handler.js';
-import { outcomesOf, type Outcomes } from '../commands/webhook-ledger.js';
+import { appendAfter, outcomesOf, type Outcomes } from '../commands/webhook-outcome-parts.js';
 import { WrongExpectedRevision } from '../domain/errors.js';
-import { webhookOutcomeStream, webhookStream, type WebhookId } from '../domain/ids.js';
+import { webhookStream, type WebhookId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { webhookEventId } from '../domain/webhook/event-id.js';
 import type { WebhookOutcome, WebhookProgress } from '../domain/webhook/events.js';
@@ -59,7 +59,7 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
     isEnded: () => state.outcomes.isEnded,
     load: async () => void (state.outcomes = await outcomesOf(deps.eventLog, id)),
     heed: async () => {
-      const { progress, isEnded } = await outcomesOf(deps.eventLog, id);
+      const { progress, isEnded } = await outcomesOf(deps.eventLog, id, state.outcomes.part);
       const { outcomes: known } = state;
       state.outcomes = { ...known, progress: { ...known.progress, ...(progress.replay && { replay: progress.replay }) }, isEnded };
     },
@@ -125,18 +125,20 @@ const append = async (
   const answers = batch.map(({ tried }) => tried.answer);
   for (;;) {
     const progress = progressAfter(state, outcomes);
-    const by = cause();
-    const event = { type: 'WebhookAttempted', data: { at: by.at, progress, outcomes }, sealed: { answers } } as const;
     try {
-      const version = await deps.eventLog.append(webhookOutcomeStream(id), state.outcomes.version, [event], by);
-      state.outcomes = { version, progress, isEnded: false };
+      const { outcomes: after, appended } = await appendAfter(deps.eventLog, id, state.outcomes, cause(), (place) => ({
+        type: 'WebhookAttempted',
+        data: { ...place, progress, outcomes },
+        sealed: { answers },
+      }));
+      state.outcomes = after;
       forgetBelow(state.looked.first, progress.reached);
       forgetBelow(state.looked.replay, progress.replay?.next ?? Number.POSITIVE_INFINITY);
-      return version.position;
+      return appended.position;
     } catch (fault) {
       if (!(fault instanceof WrongExpectedRevision)) throw fault;
       const { reached, failingSince } = state.outcomes.progress;
-      const found = await outcomesOf(deps.eventLog, id);
+      const found = await outcomesOf(deps.eventLog, id, state.outcomes.part);
       state.outcomes = { ...found, progress: { ...found.progress, reached, failingSince } };
       if (found.isEnded) return undefined;
     }

@@ -1,8 +1,10 @@
 /** Which events of the log go to which subscriptions: settings as they were at each position, so that the same log gives the same answer. */
 import { routeEnd, FACTS_PER_PART, type RouteEnd } from '../commands/webhook-ledger.js';
+import { EventUnreadable } from '../domain/errors.js';
 import type { EventType, Recorded } from '../domain/events.js';
 import { splitStream, webhookRouteStream, webhookStream, type StreamName, type WebhookId } from '../domain/ids.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
+import type { Logger } from '../domain/ports/logger.js';
 import { eventKey, webhookEventId } from '../domain/webhook/event-id.js';
 import type { RoutedEntry, WebhookEvent } from '../domain/webhook/events.js';
 import { noticesOfEvent, notifyingTypes, type Notice, type NotifyingEvent } from '../domain/webhook/kinds.js';
@@ -37,11 +39,13 @@ type Route = {
   cause: Recorded['metadata'] | undefined;
 };
 
-export type RouterDeps = Readonly<{ eventLog: EventLog; clock: Clock }>;
+export type RouterDeps = Readonly<{ eventLog: EventLog; clock: Clock; logger: Logger }>;
 
 export type Router = Readonly<{
   /** Brings in a subscription as its settings were at that position. */
   add: (id: WebhookId, team: string, position: number) => Promise<void>;
+  /** Of a subscription whose settings cannot be read nobody knows what goes to it: it gets nothing more, and all others do. */
+  leaveOut: (id: WebhookId, why: unknown) => void;
   /** Looks at events of the log, in order. */
   look: (recorded: Recorded) => Promise<void>;
   pending: () => number;
@@ -53,28 +57,31 @@ export type Router = Readonly<{
 export const openRouter = (deps: RouterDeps): Router => {
   const routes = new Map<WebhookId, Route>();
   const byTeam = new Map<string, Set<Route>>();
+  const leftOut = new Set<WebhookId>();
   let pending = 0;
 
+  const leaveOut: Router['leaveOut'] = (id, why) => {
+    if (leftOut.has(id)) return;
+    leftOut.add(id);
+    deps.logger.error(
+      { webhook: id, err: why instanceof Error ? why : undefined },
+      'events go to this webhook subscription no more, for it cannot be read',
+    );
+    const route = routes.get(id);
+    // What was found before goes to it still.
+    if (route !== undefined) route.settings = undefined;
+  };
+
   const add: Router['add'] = async (id, team, position) => {
-    if (routes.has(id)) return;
-    const end = await routeEnd(deps.eventLog, id);
-    const route: Route = {
-      id,
-      team,
-      settings: await settingsAt(deps.eventLog, id, position),
-      end,
-      knownUpTo: await positionOf(deps.eventLog, end.last),
-      pending: [],
-      cause: undefined,
-    };
-    routes.set(id, route);
-    const ofTeam = byTeam.get(team);
-    if (ofTeam === undefined) byTeam.set(team, new Set([route]));
-    else ofTeam.add(route);
+    if (routes.has(id) || leftOut.has(id)) return;
+    const route = await openRoute(deps.eventLog, id, team, position);
+    if (route instanceof EventUnreadable) return leaveOut(id, route);
+    enter(routes, byTeam, route);
   };
 
   const change = async (recorded: Recorded): Promise<void> => {
     const id = splitStream(recorded.stream).id as WebhookId;
+    if (leftOut.has(id)) return;
     const route = routes.get(id);
     if (route === undefined) return add(id, recorded.metadata.teamId, recorded.position);
     route.settings = evolveWebhook(route.settings, recorded.event as WebhookEvent);
@@ -82,20 +89,14 @@ export const openRouter = (deps: RouterDeps): Router => {
 
   return {
     add,
+    leaveOut,
     look: async (recorded) => {
       if (splitStream(recorded.stream).kind === 'webhook') return change(recorded);
       const ofTeam = byTeam.get(recorded.metadata.teamId);
-      if (ofTeam === undefined) return;
-      let notices: readonly Notice[] | undefined;
-      for (const route of ofTeam) {
-        const { settings } = route;
-        if (settings?.enabled !== true || recorded.position <= route.knownUpTo) continue;
-        notices ??= noticesOfEvent(recorded.event as NotifyingEvent);
-        pending += note(route, settings.events, recorded, notices);
-      }
+      if (ofTeam !== undefined) pending += noteForAll(ofTeam, recorded);
     },
     pending: () => pending,
-    subscriptions: () => [...routes.values()].filter(({ settings }) => settings !== undefined && settings.deletedAt === null).length,
+    subscriptions: () => leftOut.size + [...routes.values()].filter(({ settings }) => (settings?.deletedAt ?? null) === null).length,
     flush: async (fence) => {
       // What is found while facts are appended waits for the next flush: a busy subscription holds up no other.
       const found = [...routes.values()].map((route) => ({ route, count: route.pending.length }));
@@ -122,6 +123,18 @@ const appendPending = async (deps: RouterDeps, route: Route, count: number, fenc
   return appended;
 };
 
+/** Out: the fault where its settings, or where its events end, cannot be read. */
+const openRoute = async (eventLog: EventLog, id: WebhookId, team: string, position: number): Promise<Route | EventUnreadable> => {
+  try {
+    const end = await routeEnd(eventLog, id);
+    const settings = await settingsAt(eventLog, id, position);
+    return { id, team, settings, end, knownUpTo: await positionOf(eventLog, end.last), pending: [], cause: undefined };
+  } catch (fault) {
+    if (fault instanceof EventUnreadable) return fault;
+    throw fault;
+  }
+};
+
 /** How many entries go into one fact: all that belong to one event of the log stand in the same, so that none is lost between two. */
 const wholeEvents = (pending: readonly RoutedEntry[]): number => {
   let count = Math.min(ENTRIES_PER_FACT, pending.length);
@@ -130,11 +143,31 @@ const wholeEvents = (pending: readonly RoutedEntry[]): number => {
   return count;
 };
 
+const enter = (routes: Map<WebhookId, Route>, byTeam: Map<string, Set<Route>>, route: Route): void => {
+  routes.set(route.id, route);
+  const ofTeam = byTeam.get(route.team);
+  if (ofTeam === undefined) byTeam.set(route.team, new Set([route]));
+  else ofTeam.add(route);
+};
+
 const forget = (routes: Map<WebhookId, Route>, byTeam: Map<string, Set<Route>>, route: Route): void => {
   routes.delete(route.id);
   const ofTeam = byTeam.get(route.team);
   ofTeam?.delete(route);
   if (ofTeam?.size === 0) byTeam.delete(route.team);
+};
+
+/** Out: how many events go to the subscriptions of a team. */
+const noteForAll = (ofTeam: ReadonlySet<Route>, recorded: Recorded): number => {
+  let notices: readonly Notice[] | undefined;
+  let count = 0;
+  for (const route of ofTeam) {
+    const { settings } = route;
+    if (settings?.enabled !== true || recorded.position <= route.knownUpTo) continue;
+    notices ??= noticesOfEvent(recorded.event as NotifyingEvent);
+    count += note(route, settings.events, recorded, notices);
+  }
+  return count;
 };
 
 /** Out: how many events go to it. */
@@ -183,10 +216,11 @@ const settingsAt = async (eventLog: EventLog, id: WebhookId, position: number): 
 
 /** Positions differ from engine to engine: a fact names the event, and where that stands is asked for. 0 for none. */
 export const positionOf = async (
-  eventLog: Pick<EventLog, 'load'>,
+  eventLog: Pick<EventLog, 'inspect'>,
   place: Readonly<{ stream: string; revision: number }> | undefined,
 ): Promise<number> => {
   if (place === undefined) return 0;
-  const [recorded] = await eventLog.load(place.stream as StreamName, place.revision);
-  return recorded?.position ?? 0;
+  // It stands where it stood, whether it can be read or not.
+  const events = await eventLog.inspect(place.stream as StreamName);
+  return events.find(({ revision }) => revision === place.revision)?.position ?? 0;
 };

@@ -3,7 +3,11 @@ import type { CommandDeps } from '../commands/deps.js';
 import type { Tried } from '../commands/webhook-attempt.js';
 import type { WebhookId } from '../domain/ids.js';
 import type { Logger } from '../domain/ports/logger.js';
+import type { FairSlots } from '../shared/fair-slots.js';
 import type { SentEvent } from '../domain/webhook/events.js';
+
+/** How many posts are under way at once, of all teams: none has them all. */
+export type PostSlots = Pick<FairSlots, 'acquire' | 'release'>;
 
 export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'webhooks'> &
   Readonly<{

@@ -3,13 +3,11 @@ import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { ReadModels } from '../domain/ports/read-models.js';
 import { DAY_MS } from '../domain/time.js';
+import { RECORD_DAYS } from '../domain/webhook/delivery.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
 import { readCursor, readPage, writeCursor } from './paging.js';
 import type { Queries } from './query-types.js';
 import { failedAttempts, listDeliveries, listedWebhook, WEBHOOK_ATTEMPTS, WEBHOOKS, type WebhookDocument } from './webhooks.js';
-
-/** How long records of deliveries are shown. */
-const RECORD_DAYS = 30;
 
 type Deps = Readonly<{ readModels: ReadModels; clock: Clock; limits: Limits }>;
 

@@ -6,22 +6,29 @@ import type { Document, ReadModels } from '../domain/ports/read-models.js';
 import { deliveryId, webhookEventId } from '../domain/webhook/event-id.js';
 import type { SentEvent, WebhookEvent, WebhookOutcome, WebhookOutcomeEvent } from '../domain/webhook/events.js';
 import { evolveWebhook, type Webhook, type WebhookListing, webhookListing } from '../domain/webhook/state.js';
-import { declareProjection, type Handler, type Step } from './projection.js';
+import { declareProjection, type Handler, type Reference, type Step } from './projection.js';
 
 export const WEBHOOKS = 'webhooks';
 export const WEBHOOK_ATTEMPTS = 'webhookAttempts';
 export const WEBHOOK_FAILURES = 'webhookFailures';
 
-/** Of a subscription, or of the stream of its outcomes, which has no team. `shown`: what its key seals and lists show. */
+/** Of a subscription. `shown`: what its key seals and lists show. */
 export type WebhookDocument = Document &
   Readonly<{ team?: string; webhook?: Omit<Webhook, 'sealed'>; shown?: Readonly<{ url: string; description?: string }> }>;
+
+/**
+ * Of a part of its outcomes, in the same collection. `removeAfter`: when its last attempt was told of; of a part that ends all of them it is
+ * before every time.
+ */
+export type WebhookPartDocument = Document & Readonly<{ ofTeam: string; removeAfter: string; isEnded: boolean }>;
 
 /** The attempts of one fact, in their order. */
 export type WebhookAttemptsDocument = Document &
   Readonly<{ webhook: string; at: string; items: readonly DeliveryListing[]; answers?: readonly (string | null)[] }>;
 
-/** A delivery whose last attempt has failed. `dueAt`: when it is tried again; absent where it is not by itself. */
-export type WebhookFailureDocument = Document & Readonly<{ webhook: string; dueAt?: string; attempt: number; sent: SentEvent }>;
+/** A delivery whose last attempt has failed, and the part that says so. `dueAt`: when it is tried again; absent where it is not by itself. */
+export type WebhookFailureDocument = Document &
+  Readonly<{ webhook: string; dueAt?: string; attempt: number; sent: SentEvent; part: number }>;
 
 const settingsStep: Handler<WebhookEvent> = ({ event, stream, position, metadata }, document) => {
   const { id } = splitStream(stream);
@@ -44,25 +51,49 @@ const settingsStep: Handler<WebhookEvent> = ({ event, stream, position, metadata
 
 type Outcomes = Recorded<WebhookOutcomeEvent>;
 
-/** The document of the stream itself says how far it is folded. */
-const streamStep = ({ stream, position }: Outcomes, document: Document | undefined): Step => {
+const BEFORE_EVERY_TIME = '0';
+
+/** The part's own document says how far it is folded, and when it may be removed. */
+const partStep = ({ stream, position, event, metadata }: Outcomes, document: Document | undefined): Step => {
   const { id } = splitStream(stream);
-  return { collection: WEBHOOKS, id, document: { id, seq: document?.seq ?? position, position } };
+  const before = document as WebhookPartDocument | undefined;
+  const isEnded = event.type === 'WebhookOutcomesEnded';
+  // A part is closed when the next begins, which may be long after what it tells.
+  const told = event.type === 'WebhookOutcomesClosed' ? before?.removeAfter : undefined;
+  const removeAfter = isEnded ? BEFORE_EVERY_TIME : (told ?? event.data.at);
+  const next: WebhookPartDocument = { id, seq: before?.seq ?? position, position, ofTeam: metadata.teamId, removeAfter, isEnded };
+  return { collection: WEBHOOKS, id, document: next };
 };
 
-/** A fact has fewer outcomes, each with a document of its own: no two documents of a collection have the same `seq`. */
-const FAILURES_PER_FACT = 128;
+type Part = Readonly<{ webhook: WebhookId; part: number }>;
 
+const partOf = (stream: string): Part => ({
+  webhook: assertDefined(webhookOfStream(stream), 'subscription'),
+  part: Number(stream.slice(stream.lastIndexOf('.') + 1)),
+});
+
+const factIdOf = ({ webhook, part }: Part, revision: number): string => `${webhook}.${part}.${revision}`;
 const failureIdOf = (webhook: string, number: number): string => `${webhook}.${number.toString(36)}`;
 
-/** `at`: the place of the outcome in its fact. */
-const failureStep = (webhook: string, position: number, outcome: WebhookOutcome, at: number): Step | undefined => {
+/** More than there are outcomes in one fact: several of its deliveries may have failed, and each document has a place of its own. */
+const FAILURES_PER_FACT_MAX = 128;
+const failureSeq = (position: number, index: number): number => position * FAILURES_PER_FACT_MAX + index;
+
+const failureStep = ({ webhook, part }: Part, position: number, outcome: WebhookOutcome, index: number): Step | undefined => {
   const { attempt, attemptedAt: _at, result, responseMs: _ms, nextRetryAt, replayed, statusCode: _code, error: _error, ...sent } = outcome;
   const id = failureIdOf(webhook, outcome.number);
   if (result === 'success')
     return attempt === 1 && replayed === undefined ? undefined : { collection: WEBHOOK_FAILURES, id, document: undefined };
-  const seq = position * FAILURES_PER_FACT + at;
-  const document = { id, seq, position, webhook, attempt, sent, ...(nextRetryAt === undefined ? {} : { dueAt: nextRetryAt }) };
+  const document = {
+    id,
+    seq: failureSeq(position, index),
+    position,
+    webhook,
+    part,
+    attempt,
+    sent,
+    ...(nextRetryAt === undefined ? {} : { dueAt: nextRetryAt }),
+  };
   return { collection: WEBHOOK_FAILURES, id, document };
 };
 
@@ -82,32 +113,53 @@ const itemOf = (outcome: WebhookOutcome, answer: string | null | undefined): Del
 
 const attempted = (recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookAttempted' }>>, document: Document | undefined) => {
   const { stream, revision, position, event } = recorded;
-  const webhook = webhookOfStream(stream) ?? '';
+  const part = partOf(stream);
   const { at, outcomes } = event.data;
-  const id = `${webhook}.${revision}`;
+  const id = factIdOf(part, revision);
   const items = outcomes.map((outcome, index) => itemOf(outcome, event.sealed?.answers[index]));
-  const attempts: WebhookAttemptsDocument = { id, seq: position, position, webhook, at, items };
-  const failures = outcomes.flatMap((outcome, index) => failureStep(webhook, position, outcome, index) ?? []);
-  return [{ collection: WEBHOOK_ATTEMPTS, id, document: attempts }, ...failures, streamStep(recorded, document)];
+  const attempts: WebhookAttemptsDocument = { id, seq: position, position, webhook: part.webhook, at, items };
+  const failures = outcomes.flatMap((outcome, index) => failureStep(part, position, outcome, index) ?? []);
+  return [{ collection: WEBHOOK_ATTEMPTS, id, document: attempts }, ...failures, partStep(recorded, document)];
 };
 
 const retryAsked = (recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookRetryAsked' }>>, document: Document | undefined) => {
   const { position, stream, event } = recorded;
-  const webhook = webhookOfStream(stream) ?? '';
+  const { webhook, part } = partOf(stream);
   const { at, attempt, sent } = event.data;
   const id = failureIdOf(webhook, sent.number);
-  const failure: WebhookFailureDocument = { id, seq: position * FAILURES_PER_FACT, position, webhook, attempt, sent, dueAt: at };
-  return [{ collection: WEBHOOK_FAILURES, id, document: failure }, streamStep(recorded, document)];
+  const failure: WebhookFailureDocument = { id, seq: failureSeq(position, 0), position, webhook, part, attempt, sent, dueAt: at };
+  return [{ collection: WEBHOOK_FAILURES, id, document: failure }, partStep(recorded, document)];
 };
+
+type Removed = Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookOutcomesRemoved' }>>;
+
+/** A delivery that has failed again since is told of by a later part, and stays. */
+const removed = ({ stream, revision, event }: Removed): readonly Step[] => {
+  const part = partOf(stream);
+  const facts = Array.from({ length: revision }, (_, fact) => factIdOf(part, fact));
+  const forget = (document: Document | undefined): Document | undefined =>
+    (document as WebhookFailureDocument | undefined)?.part === part.part ? undefined : document;
+  return [
+    ...facts.map((id): Step => ({ collection: WEBHOOK_ATTEMPTS, id, document: undefined })),
+    ...event.data.failed.map((number): Step => ({ collection: WEBHOOK_FAILURES, id: failureIdOf(part.webhook, number), next: forget })),
+    { collection: WEBHOOKS, id: splitStream(stream).id, document: undefined },
+  ];
+};
+
+const relatedOf = ({ stream, event }: Recorded): readonly Reference[] =>
+  event.type === 'WebhookOutcomesRemoved'
+    ? event.data.failed.map((number) => ({ collection: WEBHOOK_FAILURES, id: failureIdOf(partOf(stream).webhook, number) }))
+    : [];
 
 export const webhooksProjection = declareProjection({
   name: 'webhooks',
   collections: [
     { name: WEBHOOK_ATTEMPTS, version: 1, fields: ['webhook', 'at'], indexes: [['webhook'], ['webhook', 'at']] },
     { name: WEBHOOK_FAILURES, version: 1, fields: ['webhook', 'dueAt'], indexes: [['webhook', 'dueAt']] },
-    { name: WEBHOOKS, version: 1, fields: ['team'], indexes: [['team']], personal: ['shown'] },
+    { name: WEBHOOKS, version: 1, fields: ['team', 'removeAfter'], indexes: [['team'], ['removeAfter']], personal: ['shown'] },
   ],
   main: WEBHOOKS,
+  related: relatedOf,
   kinds: ['webhook', 'webhookOutcome'],
   decrypts: ['WebhookCreated', 'WebhookChanged', 'WebhookAttempted'],
   on: {
@@ -118,8 +170,10 @@ export const webhooksProjection = declareProjection({
     WebhookDeleted: settingsStep,
     WebhookAttempted: attempted,
     WebhookRetryAsked: retryAsked,
-    WebhookReplayAsked: (recorded, document) => [streamStep(recorded, document)],
-    WebhookOutcomesEnded: (recorded, document) => [streamStep(recorded, document)],
+    WebhookReplayAsked: (recorded, document) => [partStep(recorded, document)],
+    WebhookOutcomesClosed: (recorded, document) => [partStep(recorded, document)],
+    WebhookOutcomesEnded: (recorded, document) => [partStep(recorded, document)],
+    WebhookOutcomesRemoved: removed,
   },
 });
 
@@ -135,6 +189,20 @@ export const livingWebhooks = async (
     limit: SUBSCRIPTIONS_MAX,
   })) as readonly WebhookDocument[];
   return found.map(({ id, team, seq }) => ({ id: id as WebhookId, team: team!, seq }));
+};
+
+/** Parts of outcomes whose last fact is as old as that or older, and those that end all of them; the oldest first. */
+export const removableParts = async (
+  readModels: Pick<ReadModels, 'find'>,
+  upTo: string,
+  limit: number,
+): Promise<readonly (Part & Readonly<{ team: string; isEnded: boolean }>)[]> => {
+  const found = (await readModels.find(WEBHOOKS, {
+    where: { removeAfter: { lte: upTo } },
+    sort: { field: 'removeAfter', direction: 'asc' },
+    limit,
+  })) as readonly WebhookPartDocument[];
+  return found.map(({ id, ofTeam, isEnded }) => ({ ...partOf(`webhookOutcome-${id}`), team: ofTeam, isEnded }));
 };
 
 /** The failed deliveries of a subscription that are tried again, the one due first before the others. */

@@ -4,6 +4,7 @@ import { assertDefined, webhookStream, type WebhookId } from '../../src/domain/i
 import { openRouter } from '../../src/processors/webhook-router.js';
 import { queued, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
+import { memoryLog } from '../support/memory-ports.js';
 import { openLogOfTest } from '../support/projected.js';
 
 const ids = ['wh_AAAAAAAAAAAAAAAAAAAAAA', 'wh_BAAAAAAAAAAAAAAAAAAAAA'] as WebhookId[];
@@ -29,7 +30,7 @@ void t.test('what is found while facts are appended waits for the next flush, an
       return log.eventLog.append(stream, ...rest);
     },
   };
-  const router = openRouter({ eventLog, clock: fakeClock() });
+  const router = openRouter({ eventLog, clock: fakeClock(), logger: memoryLog() });
   for (const id of ids) await router.add(id, TEAM_ID, first);
   await router.look(assertDefined(emails.shift(), 'an email'));
   await router.flush(1);

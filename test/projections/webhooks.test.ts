@@ -18,7 +18,7 @@ const outcome = (number: number, result: WebhookOutcome['result'], attempt = 1):
 
 const attempted = (...outcomes: WebhookOutcome[]): WebhookOutcomeEvent => ({
   type: 'WebhookAttempted',
-  data: { at: T0, progress: { reached: 3, failingSince: null }, outcomes },
+  data: { at: T0, since: T0, progress: { reached: 3, failingSince: null }, outcomes },
   sealed: { answers: outcomes.map(() => null) },
 });
 
@@ -28,7 +28,7 @@ for (const sizes of [[1], [100]])
     const readModels = openDocuments(t);
     const due = async () => (await dueFailures(readModels, id, 10)).map(({ sent, attempt }) => [sent.number, attempt]);
     const tell = async (...events: WebhookOutcomeEvent[]): Promise<void> => {
-      await log.append(webhookOutcomeStream(id), events);
+      await log.append(webhookOutcomeStream(id, 0), events);
       await projectIn(readModels, webhooksProjection, await log.recorded(), { sizes });
     };
     await tell(attempted(outcome(0, 'failed'), outcome(1, 'success'), outcome(2, 'failed'), outcome(3, 'failed')));

@@ -120,8 +120,8 @@ export const relayAndTimers = (deps: Processing): Worker => {
 /** The reader of timers, and the processors that only time starts. */
 export const timersAndTheirWork = (deps: Processing): Worker => workersOf(deps, makeProcessors(deps), ['relay', DELIVER_EMAIL]);
 
-/** The projections that keep timers. */
-const WITH_TIMERS = ['emails', 'credits', 'templates', 'attachmentTemplates', 'senderDomains', 'erasures'];
+/** The projections that keep timers, or that work depends on. */
+const WITH_TIMERS = ['emails', 'credits', 'templates', 'attachmentTemplates', 'senderDomains', 'erasures', 'webhooks'];
 
 export type ProcessorOptions = Readonly<{
   final?: boolean;

@@ -1,20 +1,16 @@
 /** Posts to endpoints on the public internet: guarded, bounded, over connections that each sender has for itself. */
-import { Agent, request } from 'undici';
-import { OutboundFault, type OutboundPost, type Posted } from '../../domain/ports/outbound-http.js';
-import { discard } from './bounded-body.js';
+import { Agent } from 'undici';
+import { OutboundFault, type OutboundPost } from '../../domain/ports/outbound-http.js';
 import { guardedConnectors, lookupBySystem, type Guard } from './guarded-connect.js';
+import { postOnce } from './post-once.js';
 import { isLoopbackAddress, isPublicAddress } from './public-address.js';
 
 const HEADERS_SIZE_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 8;
 const KEEP_ALIVE_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 15_000;
-/** Senders whose connections are kept at once; those of the one used longest ago are ended for another. */
-const SENDERS_MAX = 512;
-/** So much of an answer is passed over to keep its connection. */
-const PASSED_OVER_BYTES_MAX = 16 * 1024;
-/** Of an answer that says that the post was taken: what is larger says nothing that can be believed. */
-const ANSWER_BYTES_MAX = 1024 * 1024;
+/** Senders whose idle connections are kept at once; those of the one used longest ago are ended for another. */
+const SENDERS_MAX = 128;
 
 export type PostGuard = Guard &
   Readonly<{
@@ -22,49 +18,63 @@ export type PostGuard = Guard &
     insecureHosts: readonly string[];
   }>;
 
-type PostOptions = Parameters<OutboundPost['post']>[1];
+/** What one sender has: its connections, and how many posts are under way over them. */
+type Sender = { readonly agent: Agent; underWay: number };
 
 export const openOutboundPost = (given: Partial<PostGuard> = {}): OutboundPost => {
   const { lookup = lookupBySystem, isAllowed = isPublicAddress, insecureHosts = [] } = given;
   const guarded = guardedConnectors({ lookup, isAllowed });
   const local = guardedConnectors({ lookup, isAllowed: (address) => isAllowed(address) || isLoopbackAddress(address) });
-  const agents = new Map<string, Agent>();
+  const senders = new Map<string, Sender>();
   const closing = new AbortController();
-  const agentOf = (sender: string): Agent => {
-    const known = agents.get(sender);
-    agents.delete(sender);
-    const agent = known ?? newAgent((hostname) => (insecureHosts.includes(hostname) ? local : guarded));
-    agents.set(sender, agent);
-    for (const [oldest, { destroy }] of agents) {
-      if (agents.size <= SENDERS_MAX) break;
-      void destroy.call(agents.get(oldest));
-      agents.delete(oldest);
-    }
-    return agent;
+  const senderOf = (name: string): Sender => {
+    const sender = senders.get(name) ?? {
+      agent: newAgent((hostname) => (insecureHosts.includes(hostname) ? local : guarded)),
+      underWay: 0,
+    };
+    // The one used last stands at the end.
+    senders.delete(name);
+    senders.set(name, sender);
+    return sender;
   };
   return {
     post: async (text, options) => {
       const url = assertUrl(text, insecureHosts);
-      const signal = AbortSignal.any([options.signal, closing.signal, AbortSignal.timeout(options.timeoutMs)]);
+      if (closing.signal.aborted) throw stopped();
+      const sender = senderOf(options.sender);
+      sender.underWay += 1;
       try {
-        return await postOnce(agentOf(options.sender), url, { ...options, signal });
+        return await postOnce(sender.agent, url, options);
       } catch (fault) {
-        if (options.signal.aborted || closing.signal.aborted) throw new OutboundFault('timeout', 'The work was stopped.');
-        if (signal.aborted) throw new OutboundFault('timeout', `No whole answer within ${options.timeoutMs / 1_000} seconds.`);
-        throw faultOf(fault);
+        throw closing.signal.aborted ? stopped() : faultOf(fault);
+      } finally {
+        sender.underWay -= 1;
+        if (senders.size > SENDERS_MAX) endIdle(senders);
       }
     },
-    forget: (sender) => {
-      const agent = agents.get(sender);
-      agents.delete(sender);
-      void agent?.destroy();
+    forget: (name) => {
+      const sender = senders.get(name);
+      senders.delete(name);
+      void sender?.agent.destroy();
     },
     close: async () => {
       closing.abort();
-      await Promise.all([...agents.values()].map((agent) => agent.destroy()));
-      agents.clear();
+      await Promise.all([...senders.values()].map(({ agent }) => agent.destroy()));
+      senders.clear();
     },
   };
+};
+
+const stopped = (): OutboundFault => new OutboundFault('timeout', 'The work was stopped.');
+
+/** A sender with posts under way keeps its connections however many senders there are. */
+const endIdle = (senders: Map<string, Sender>): void => {
+  for (const [name, { agent, underWay }] of senders) {
+    if (senders.size <= SENDERS_MAX) return;
+    if (underWay > 0) continue;
+    senders.delete(name);
+    void agent.destroy();
+  }
 };
 
 type Connectors = ReturnType<typeof guardedConnectors>;
@@ -80,33 +90,6 @@ const newAgent = (connectorsOf: (hostname: string) => Connectors): Agent =>
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-
-const postOnce = async (dispatcher: Agent, url: URL, { headers, body, signal, answerBytesMax }: PostOptions): Promise<Posted> => {
-  const answer = await request(url, { dispatcher, method: 'POST', headers, body, signal });
-  const retryAfter = answer.headers['retry-after'];
-  const isTaken = answer.statusCode >= 200 && answer.statusCode < 300;
-  const chunks: Buffer[] = [];
-  let kept = 0;
-  let seen = 0;
-  try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-      seen += chunk.byteLength;
-      if (kept < answerBytesMax) {
-        chunks.push(Buffer.from(chunk.subarray(0, answerBytesMax - kept)));
-        kept = Math.min(seen, answerBytesMax);
-      }
-      if (isTaken && seen > ANSWER_BYTES_MAX) throw new OutboundFault('too-large', 'The answer is larger than 1 MB.');
-      if (!isTaken && seen > PASSED_OVER_BYTES_MAX) break;
-    }
-  } finally {
-    discard(answer.body);
-  }
-  return {
-    status: answer.statusCode,
-    retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-    body: Buffer.concat(chunks).toString('utf8'),
-  };
-};
 
 const assertUrl = (text: string, insecureHosts: readonly string[]): URL => {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -46,7 +46,7 @@ export const webhookRouteEventSchemas = {
 const Replay = Type.Object({ id: text, events: optional(Type.Array(text)), next: count, end: count });
 export type WebhookReplay = Static<typeof Replay>;
 
-/** Each fact of a stream says all that the next attempts depend on, so that only the last one is read. */
+/** Each fact of what came of attempts says all that the next ones depend on, so that only the last one is read. */
 const Progress = Type.Object({
   /** Every event with a lower number has had its first attempt. */
   reached: count,
@@ -76,17 +76,23 @@ const Outcome = Type.Object({
 });
 export type WebhookOutcome = Static<typeof Outcome>;
 
+const outcomeFact = { at: text, since: text, progress: Progress };
+
 export const webhookOutcomeEventSchemas = {
-  /** `answers`: the beginning of each answer, in the order of `outcomes`; null where there was none. */
+  /** `since`, in each: when the first fact of this part was appended. `answers`: the beginning of each answer, in the order of `outcomes`; null where there was none. */
   WebhookAttempted: {
-    data: Type.Object({ at: text, progress: Progress, outcomes: Type.Array(Outcome) }),
+    data: Type.Object({ ...outcomeFact, outcomes: Type.Array(Outcome) }),
     sealed: Type.Object({ answers: Type.Array(nullable(text)) }),
   },
   /** By hand: the event is sent again now, as the attempt after `attempt`. */
-  WebhookRetryAsked: { data: Type.Object({ at: text, progress: Progress, attempt: count, sent: SentEvent }) },
-  WebhookReplayAsked: { data: Type.Object({ at: text, progress: Progress }) },
-  /** No reader needs the stream any more; its key is destroyed right after. */
-  WebhookOutcomesEnded: { data: Type.Object({ at: text, progress: Progress }) },
+  WebhookRetryAsked: { data: Type.Object({ ...outcomeFact, attempt: count, sent: SentEvent }) },
+  WebhookReplayAsked: { data: Type.Object(outcomeFact) },
+  /** What follows stands in the next part. */
+  WebhookOutcomesClosed: { data: Type.Object(outcomeFact) },
+  /** The subscription is deleted, and nothing follows; the key of this part is destroyed right after. */
+  WebhookOutcomesEnded: { data: Type.Object(outcomeFact) },
+  /** What the part tells is shown no more: `failed`, by number, are the deliveries that failed in it. Its key is destroyed right after. */
+  WebhookOutcomesRemoved: { data: Type.Object({ ...outcomeFact, isEnded: Type.Boolean(), failed: Type.Array(count) }) },
 } as const;
 
 export const webhookRouterEventSchemas = {

@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { EmailEvent } from '../../../src/domain/email/events.js';
 import { assertDefined, parseWebhookId } from '../../../src/domain/ids.js';
+import { keptAnswer } from '../../../src/domain/webhook/answer.js';
 import { bodyOf, WEBHOOK_BODY_BYTES_MAX } from '../../../src/domain/webhook/body.js';
 import { deliveryId, eventKey, readWebhookEventId, webhookEventId } from '../../../src/domain/webhook/event-id.js';
 import { noticesOfEvent } from '../../../src/domain/webhook/kinds.js';
@@ -122,6 +123,22 @@ void t.test('a body has 256 KB at most, and says what was left out', async (t) =
   const body = bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [large])!;
   t.ok(Buffer.byteLength(body) <= WEBHOOK_BODY_BYTES_MAX);
   t.same((JSON.parse(body) as { data: { truncated: unknown } }).data.truncated, ['metadata']);
+});
+
+void t.test('of an answer no address is kept, however it is written', async (t) => {
+  t.equal(keptAnswer('{"error":"no ada@example.org here"}', 1_024), '{"error":"no [address] here"}');
+  for (const address of [
+    'ada@example.org',
+    'ada%40example.org',
+    'ada\\u0040example.org',
+    'ada&#64;example.org',
+    'ada&#x40;example.org',
+    '"ada lovelace"@example.org',
+  ])
+    t.notMatch(keptAnswer(`to <${address}>, thanks`, 1_024), /ada/, address);
+  t.equal(keptAnswer('status 200', 1_024), 'status 200');
+  t.equal(keptAnswer('sent to ada', 11), 'sent to [ad', 'what is cut may be the beginning of one, and no more is kept than was asked for');
+  t.equal(keptAnswer('@ '.repeat(512), 1_024).length, 1_024);
 });
 
 void t.test('attempts follow after 1, 5 and 30 minutes and up to a tenth more, or as late as the receiver asks for', async (t) => {

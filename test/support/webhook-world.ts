@@ -1,0 +1,130 @@
+/** The workers of webhooks over ports in memory: endpoints that answer as the test says, by a clock that is moved. */
+import type { Test } from 'tap';
+import { OutboundFault, type OutboundPost, type Posted } from '../../src/domain/ports/outbound-http.js';
+import { isoTime } from '../../src/domain/ports/clock.js';
+import { assertDefined, emailStream, parseWebhookId, type EmailId, type WebhookId } from '../../src/domain/ids.js';
+import type { CreateWebhookRequest } from '../../src/api/webhooks.js';
+import type { Worker } from '../../src/domain/ports/worker.js';
+import { versionOf } from '../../src/event-log/event-log.js';
+import { deliverWebhooksWorker } from '../../src/processors/deliver-webhooks.js';
+import { removeWebhookRecordsWorker } from '../../src/processors/remove-webhook-records.js';
+import { routeWebhooksWorker } from '../../src/processors/route-webhooks.js';
+import { makeWebhookQueries } from '../../src/projections/webhook-queries.js';
+import { dueFailures, livingWebhooks, removableParts } from '../../src/projections/webhooks.js';
+import type { DeliveryListing } from '../../src/domain/webhook/delivery.js';
+import { caller, TEAM } from './command-world.js';
+import type { FakeClock } from './fake-clock.js';
+import { openProcessorWorld, type ProcessorOptions, type ProcessorWorld } from './processor-world.js';
+
+export type Post = Readonly<{ path: string; id: string; previous: string | undefined; kind: string; body: string; atMs: number }>;
+/** What an endpoint does with a post. */
+export type Endpoint = (post: Post, signal: AbortSignal) => Promise<Posted>;
+
+export const answering =
+  (status: number, more: Partial<Posted> = {}): Endpoint =>
+  async () => ({ status, retryAfter: undefined, body: '', ...more });
+
+export type WebhookWorld = ProcessorWorld &
+  Readonly<{
+    posts: Post[];
+    /** How that path answers from now on; 200 where nothing is said. */
+    endpoint: (path: string, how: Endpoint) => void;
+    /** An endpoint that never answers. */
+    hanging: Endpoint;
+    subscribe: (path: string, more?: Partial<CreateWebhookRequest>) => Promise<WebhookId>;
+    /** Runs what a process has of webhooks, under its name. */
+    start: (worker: string) => readonly Readonly<{ stop: () => Promise<void> }>[];
+    /** An email that is accepted, and what becomes of it: one recipient has it. */
+    accept: () => Promise<EmailId>;
+    deliver: (id: EmailId) => Promise<void>;
+    /** Lets time pass in steps, with what each brings. */
+    passes: (ms: number, stepMs?: number) => Promise<void>;
+    deliveries: (id: WebhookId) => Promise<readonly DeliveryListing[]>;
+    queries: ReturnType<typeof makeWebhookQueries>;
+  }>;
+
+const TURNS_PER_STEP = 6;
+
+const passing = async (clock: FakeClock, ms: number, stepMs: number): Promise<void> => {
+  for (let passedMs = 0; passedMs < ms; passedMs += stepMs) {
+    await clock.advance(stepMs);
+    for (let turn = 0; turn < TURNS_PER_STEP; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+};
+
+export const openWebhookWorld = async (t: Test, options: ProcessorOptions = {}): Promise<WebhookWorld> => {
+  const world = await openProcessorWorld(t, options);
+  const { clock, readModels, processing } = world;
+  const posts: Post[] = [];
+  const endpoints = new Map<string, Endpoint>();
+  const hanging: Endpoint = async (_, signal) => {
+    await clock.sleep(30_000, signal);
+    throw new OutboundFault('timeout', 'No whole answer within 30 seconds.');
+  };
+  const outbound: OutboundPost = {
+    post: async (url, { headers, body, signal }) => {
+      const path = new URL(url).pathname;
+      const { 'x-service-event-id': id = '', 'x-service-previous-event-id': previous, 'x-service-event-type': kind = '' } = headers;
+      const post = { path, id, previous, kind, body, atMs: clock.now() };
+      posts.push(post);
+      return (endpoints.get(path) ?? answering(200))(post, signal);
+    },
+    forget: () => {},
+    close: async () => {},
+  };
+  const started: Readonly<{ stop: () => Promise<void> }>[] = [];
+  // What is under way when they are to stop is waited for, and no time passes by itself.
+  t.teardown(async () => {
+    let isOver = false;
+    const stopped = Promise.allSettled(started.map(({ stop }) => stop())).then(() => (isOver = true));
+    while (!isOver) await passing(clock, 1_000, 1_000);
+    await stopped;
+  });
+  const queries = makeWebhookQueries({ readModels, clock, limits: world.deps.limits });
+  const living = async (position: number, signal: AbortSignal) => {
+    await processing.timersCaughtUp('email', position, signal);
+    return livingWebhooks(readModels);
+  };
+  const workers = (worker: string): readonly Worker[] => {
+    const deps = { ...processing, ...world.elsewhere(), worker, leases: world.keeper.open(), webhooks: { outbound, insecureHosts: [] } };
+    return [
+      routeWebhooksWorker({ ...deps, livingUpTo: living }),
+      deliverWebhooksWorker({
+        ...deps,
+        livingUpTo: living,
+        due: async (id, position, limit, signal) => {
+          await processing.timersCaughtUp('email', position, signal);
+          return dueFailures(readModels, id, limit);
+        },
+      }),
+      removeWebhookRecordsWorker({ ...deps, removable: (upTo, limit) => removableParts(readModels, upTo, limit) }),
+    ];
+  };
+  const deliver: WebhookWorld['deliver'] = async (id) => {
+    const stream = emailStream(id);
+    const last = (await world.deps.eventLog.load(stream)).at(-1)!;
+    const at = isoTime(clock.now());
+    const cause = { teamId: TEAM, actor: 'test', correlationId: id, causationId: id, at };
+    await world.deps.eventLog.append(stream, versionOf(last), [{ type: 'EmailDelivered', data: { at, recipients: [0] } }], cause);
+  };
+  return {
+    ...world,
+    posts,
+    endpoint: (path, how) => void endpoints.set(path, how),
+    hanging,
+    subscribe: async (path, more = {}) => {
+      const request = { url: `https://hooks.example${path}`, events: ['email.queued' as const], ...more };
+      return assertDefined(parseWebhookId((await world.commands.createWebhook(caller, request, 0)).id), 'webhook id');
+    },
+    start: (worker) => {
+      const runs = workers(worker).map((one) => world.run(one));
+      started.push(...runs);
+      return runs;
+    },
+    accept: () => world.send(),
+    deliver,
+    passes: (ms, stepMs = 100) => passing(clock, ms, stepMs),
+    deliveries: async (id) => (await queries.webhookDeliveries(id, { limit: 100, cursor: undefined })).deliveries,
+    queries,
+  };
+};
