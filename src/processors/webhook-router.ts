@@ -23,7 +23,7 @@ const SETTINGS: readonly EventType[] = [
 
 /** What a router reads of the log. */
 export const ROUTED: Readonly<{ kinds: readonly string[]; types: readonly EventType[] }> = {
-  kinds: ['email', 'batch', 'webhook'],
+  kinds: ['email', 'batch', 'suppression', 'webhook'],
   types: [...notifyingTypes, ...SETTINGS],
 };
 

@@ -4,6 +4,7 @@ import { evolveBatch, type BatchState } from '../batch/state.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailEvent } from '../email/events.js';
 import type { DomainEvent } from '../events.js';
 import { splitStream } from '../ids.js';
+import type { SuppressionEvent } from '../suppression/events.js';
 import type { RoutedEntry } from './events.js';
 import type { WebhookKind } from './kinds.js';
 
@@ -24,9 +25,26 @@ export const bodyOf = (
   events: readonly DomainEvent[],
 ): string | undefined => {
   const { kind, id } = splitStream(entry.stream);
-  const data =
-    kind === 'batch' ? batchData(id, entry.kind, events as readonly BatchEvent[]) : emailData(id, entry, events as readonly EmailEvent[]);
+  const data = dataOf(kind, id, entry, events);
   return data && bounded(entry.kind, entry.at, data);
+};
+
+const dataOf = (
+  kind: string,
+  id: string,
+  entry: Pick<RoutedEntry, 'kind' | 'recipient'>,
+  events: readonly DomainEvent[],
+): Data | undefined => {
+  if (kind === 'batch') return batchData(id, entry.kind, events as readonly BatchEvent[]);
+  if (kind === 'suppression') return unsubscribedData(events.at(-1) as SuppressionEvent | undefined);
+  return emailData(id, entry, events as readonly EmailEvent[]);
+};
+
+/** Of an email that was archived before its link was followed nothing tells the recipient. */
+const unsubscribedData = (event: SuppressionEvent | undefined): Data | undefined => {
+  if (event?.type !== 'AddressSuppressed' || event.sealed === undefined) return undefined;
+  const { at, emailId, list } = event.data;
+  return { emailLogId: emailId, recipient: event.sealed.address ?? null, list: list ?? null, unsubscribedAt: at };
 };
 
 const bounded = (event: string, timestamp: string, data: Data): string => {

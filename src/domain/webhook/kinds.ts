@@ -2,6 +2,7 @@
 import type { BatchEvent } from '../batch/events.js';
 import type { DeliveryOutcomeEvent, EmailEvent } from '../email/events.js';
 import type { EventType } from '../events.js';
+import type { SuppressionEvent } from '../suppression/events.js';
 
 export const webhookKinds = [
   'email.sent',
@@ -16,6 +17,7 @@ export const webhookKinds = [
   'email.failed',
   'email.suppressed',
   'email.cancelled',
+  'email.unsubscribed',
   'batch.completed',
   'batch.cancelled',
 ] as const;
@@ -52,7 +54,7 @@ const whole =
   () => [{ kind }];
 
 /** A new type of event does not compile until it says here what subscriptions hear of it. */
-const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> = {
+const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<SuppressionEvent> = {
   EmailQueued: whole('email.queued'),
   EmailScheduled: whole('email.scheduled'),
   EmailRescheduled: whole('email.scheduled'),
@@ -72,6 +74,10 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> = {
   EmailBouncesNoted: 'silent',
   EmailDeleted: 'silent',
   EmailArchived: 'silent',
+  // Who brings entries in by a file knows of them.
+  AddressSuppressed: ({ data }) => (data.reason === 'unsubscribe' && data.emailId !== undefined ? [{ kind: 'email.unsubscribed' }] : []),
+  SuppressionRemoved: 'silent',
+  SuppressedAddressErased: 'silent',
   BatchQueued: 'silent',
   BatchScheduled: 'silent',
   BatchStarted: 'silent',
@@ -83,7 +89,7 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> = {
   BatchCompleted: whole('batch.completed'),
 };
 
-export type NotifyingEvent = EmailEvent | BatchEvent;
+export type NotifyingEvent = EmailEvent | BatchEvent | SuppressionEvent;
 
 /** The types of event that subscriptions may hear of. */
 export const notifyingTypes: readonly EventType[] = (Object.keys(noticesOf) as NotifyingEvent['type'][]).filter(

@@ -1,5 +1,6 @@
 /** Kinds, ids, bodies and retries of webhooks: pure, and the same each time. */
 import t from 'tap';
+import type { SuppressionEvent } from '../../../src/domain/suppression/events.js';
 import type { EmailEvent } from '../../../src/domain/email/events.js';
 import { assertDefined, parseWebhookId } from '../../../src/domain/ids.js';
 import { keptAnswer } from '../../../src/domain/webhook/answer.js';
@@ -92,6 +93,25 @@ void t.test('a body is the same bytes each time, and nothing where the key is de
     event: 'email.suppressed',
     data: { recipient: queued.sealed!.recipients[1]!.email, status: 'suppressed', suppressedAt: AT },
   });
+});
+
+void t.test('who leaves a list by the link of a mail is told of, and no other entry of the suppression list', async (t) => {
+  const stream = 'suppression-5c0ffee0-0000-8000-8000-00000000000a';
+  const left: SuppressionEvent = {
+    type: 'AddressSuppressed',
+    data: { at: AT, reason: 'unsubscribe', emailId: STREAM.slice('email-'.length), list: 'offers' },
+    sealed: { address: 'ann@example.org' },
+  };
+  t.same(noticesOfEvent(left), [{ kind: 'email.unsubscribed' }]);
+  const { emailId: _absent, ...imported } = left.data;
+  t.same(noticesOfEvent({ ...left, data: imported }), []);
+  t.same(noticesOfEvent({ ...left, data: { ...left.data, reason: 'hard-bounce' } }), []);
+  t.same(noticesOfEvent({ type: 'SuppressionRemoved', data: { at: AT } }), []);
+  const entry = { stream, at: AT, kind: 'email.unsubscribed' };
+  const data = { emailLogId: left.data.emailId, recipient: 'ann@example.org', list: 'offers', unsubscribedAt: AT };
+  t.same(JSON.parse(bodyOf(entry, [left])!), { event: 'email.unsubscribed', timestamp: AT, data });
+  t.match(JSON.parse(bodyOf(entry, [{ ...left, sealed: {} }])!), { data: { recipient: null } }, 'of an archived mail');
+  t.equal(bodyOf(entry, [{ ...left, sealed: undefined }]), undefined, 'erased since');
 });
 
 void t.test('what reports say later has the fields of the contract', async (t) => {
