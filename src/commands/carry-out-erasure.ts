@@ -50,8 +50,11 @@ type Work = ErasureWork &
     teamId: TeamId;
   }>;
 
-/** So many emails are destroyed side by side: they share commits. */
-const AT_ONCE = 50;
+/**
+ * So many emails are destroyed side by side: they share commits. The read models then take them out of their search in one go, in which the
+ * requests of this process wait.
+ */
+const AT_ONCE = 20;
 
 /** Ends early where the signal aborts; done again, it goes on. */
 export const carryOutErasure = async (deps: CarryOutDeps, work: ErasureWork): Promise<void> => {
@@ -106,6 +109,8 @@ const eraseEmails = async (deps: CarryOutDeps, work: Work, ids: readonly string[
     const some = ids.slice(from, from + AT_ONCE).map((id) => assertDefined(parseEmailId(id), 'email id'));
     const ends = await Promise.all(some.map((id) => eraseEmail(deps, work, id)));
     waiting.push(...some.filter((_, at) => !ends[at]));
+    // Else many would be taken out at once.
+    await deps.emailsCaughtUp(work.signal);
     await nextTurn();
   }
   return waiting;

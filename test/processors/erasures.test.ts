@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { carryOutErasure } from '../../src/commands/carry-out-erasure.js';
+import type { AddressIndex } from '../../src/domain/erasure/address-index.js';
 import { suppressionIdOf } from '../../src/commands/suppression-check.js';
 import {
   assertDefined,
@@ -239,10 +240,19 @@ void t.test('cancelled, a bulk send holds the address no more', async (t) => {
   t.same(await toldBy(world, gone), []);
 });
 
+/** The index in smaller pages than those of the program. */
+const inTens = ({ processing: { addressIndex: index } }: ProcessorWorld): AddressIndex => ({
+  ...index,
+  emailsOfAddress: async function* (teamId, address) {
+    for await (const { ids } of index.emailsOfAddress(teamId, address))
+      for (let from = 0; from <= ids.length; from += 10) yield { ids: ids.slice(from, from + 10), isLast: from + 10 > ids.length };
+  },
+});
+
 void t.test('cut off anywhere, it is gone on with, and all that is destroyed was recorded before', async (t) => {
   const world = await openProcessorWorld(t);
   const ids: EmailId[] = [];
-  for (let count = 0; count < 230; count += 1) ids.push(await world.send(to(gone)));
+  for (let count = 0; count < 45; count += 1) ids.push(await world.send(to(gone)));
   await world.settled();
   void world.commands.eraseAddress(caller, { email: gone }).catch(() => {});
   await until(() => world.store.events.some(({ stream }) => stream.startsWith('erasure-')), 'it is asked for');
@@ -256,7 +266,7 @@ void t.test('cut off anywhere, it is gone on with, and all that is destroyed was
     return ids.filter((_, index) => states[index] === undefined);
   };
   let runs = 0;
-  for (let left = 9; ; left += 67) {
+  for (let left = 5; ; left += 11) {
     runs += 1;
     let calls = 0;
     const eventLog = {
@@ -273,7 +283,7 @@ void t.test('cut off anywhere, it is gone on with, and all that is destroyed was
       },
     };
     const work = { id, cause: cause(), signal: new AbortController().signal };
-    const ended = await carryOutErasure({ ...world.processing, eventLog }, work).then(
+    const ended = await carryOutErasure({ ...world.processing, eventLog, addressIndex: inTens(world) }, work).then(
       () => true,
       () => false,
     );
@@ -285,8 +295,8 @@ void t.test('cut off anywhere, it is gone on with, and all that is destroyed was
   t.ok(runs > 3, `${runs} runs`);
   const done = await world.commands.getErasure(caller, id);
   t.match(done, { status: 'completed' });
-  t.equal(new Set(done.emailIds).size, 230);
-  t.equal((await destroyedNow()).length, 230);
+  t.equal(new Set(done.emailIds).size, 45);
+  t.equal((await destroyedNow()).length, 45);
   t.same(await toldBy(world, gone), []);
   const appended = world.store.events.length;
   await carryOutErasure(world.processing, { id, cause: cause(), signal: new AbortController().signal });
