@@ -1,0 +1,154 @@
+/** Runs what a page of the documentation shows against a fresh start: every command, in order, as one reader would. */
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+import type { Json, JsonObject } from '../../src/domain/json.js';
+import { isJsonObject } from '../../src/domain/json.js';
+import { temporaryDirectory } from './data-directory.js';
+import { openDnsServer } from './dns-server.js';
+import { png } from './pictures.js';
+import { environmentOf, finished, mainFile, startServer, type ServerProcess, type Settings } from './server-process.js';
+
+/** Compiled tests lie two folders deep in the output: build/test. */
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+export type Shown = Readonly<{ heading: string; command: string; answer: string | undefined }>;
+
+/** The shell blocks of a page in order, each with the JSON that the page shows as its answer; without those that the test does itself. */
+export const shownOf = (page: string): readonly Shown[] => {
+  const shown: Shown[] = [];
+  let heading = '';
+  for (const [, title, language, inside = ''] of readFileSync(join(root, page), 'utf8').matchAll(/^#+ (.*)$|^```(\w*)\n([^]*?)^```$/gm)) {
+    const last = shown.at(-1);
+    if (title !== undefined) heading = title;
+    else if (language === 'sh') shown.push({ heading, command: inside, answer: undefined });
+    else if (language === 'json' && last?.heading === heading && last.answer === undefined)
+      shown[shown.length - 1] = { ...last, answer: inside };
+  }
+  return shown.filter(isRun);
+};
+
+/** Starts and installs are what the test does itself. */
+const isRun = ({ command }: Shown): boolean => !/\bnpm (ci|start|test)\b|^export API_KEY/m.test(command);
+
+const mark = '==block==';
+
+/** One shell runs all commands of a page, as a reader does: what one sets, the next one sees. */
+const script = (blocks: readonly Shown[], base: string): string =>
+  [
+    // All that is set is exported: the programs on the path look at the mail that the page calls $id.
+    'set -a -o pipefail',
+    ...blocks.map(({ command }) => {
+      const here = command
+        .replaceAll('http://127.0.0.1:3000', base)
+        .replace(/^node (.*)$/m, 'unset WAITING; node $1 >host.log & echo $! >>children');
+      return `{ ${here.trim()}\n}\necho; echo "${mark} $?"; quiet`;
+    }),
+    'kill $(cat children 2>/dev/null) 2>/dev/null; true',
+  ].join('\n');
+
+export type Reader = Readonly<{ base: string; key: string; directory: string; settings: Settings }>;
+
+/** Programs on the reader's path: `npx sealpost` is this build, and pauses wait for what they wait for instead of for time. */
+export const equip = ({ base, key, directory, settings }: Reader): NodeJS.ProcessEnv => {
+  const programs = {
+    npx: `[ "$1" = sealpost ] && shift\nexec '${process.execPath}' '${mainFile}' "$@"`,
+    quiet: `until [ "$(newest '.status')" != queued ] && [ "$(newest '.status')" != processing ]; do [ -n "$WAITING" ] && exit; done`,
+    newest: [
+      `[ -n "$id" ] || id=$(curl -s '${base}/api/emails?limit=1' -H 'Authorization: Bearer ${key}' | jq -r '.data[0].id // empty')`,
+      `[ -z "$id" ] || curl -s "${base}/api/emails/$id" -H 'Authorization: Bearer ${key}' | jq -r "$1"`,
+    ].join('\n'),
+    // Where a host refuses, a short pause is for what comes of the next attempt, a long one for the last; elsewhere it is one.
+    sleep: `[ -n "$WAITING" ] || exec /bin/sleep "$1"; if [ "$1" -gt 5 ]; then until [ "$(newest '.status')" = failed ]; do :; done; else until [ "$(newest '.recipients[0].rule')" != null ]; do :; done; fi`,
+  };
+  const child = environmentOf({ ...settings, API_KEY: key });
+  for (const [name, text] of Object.entries(programs)) {
+    writeFileSync(join(directory, name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(directory, name), 0o755);
+  }
+  return { ...child, PATH: `${directory}:${child['PATH'] ?? ''}`, NODE_OPTIONS: '' };
+};
+
+export const shell = (line: string, cwd: string, env: NodeJS.ProcessEnv) =>
+  finished(spawn('bash', ['-c', line], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }), 120_000);
+
+/** The JSON values of a text, one below the other, whole or a line each; what a page shortens with `…` counts as open. */
+const valuesOf = (text: string): readonly JsonObject[] => {
+  const whole = text
+    .replace(/\{…\}/g, '{}')
+    .replace(/\[…\]/g, '[]')
+    .replace(/,? … ?(?=\}|")/g, ', "…": 0 ')
+    .replace(/"…": 0 "/g, '"…": 0, "');
+  const parsed = (part: string): readonly Json[] => {
+    try {
+      return [JSON.parse(part) as Json];
+    } catch {
+      return [];
+    }
+  };
+  const values = parsed(whole);
+  return (values.length > 0 ? values : whole.replaceAll('}{', '}\n{').split('\n').flatMap(parsed)).filter(isJsonObject);
+};
+
+/** Fields whose values are the same for every reader. */
+const telling = ['status', 'failureReason', 'outcome', 'subject', 'slug', 'version', 'deleted', 'attachmentCount', 'rule', 'replyCode'];
+
+const compare = (t: Test, name: string, answer: string, shown: string): void => {
+  const found = valuesOf(answer);
+  const wanted = valuesOf(shown);
+  t.ok(wanted.length > 0, `${name}: the page shows JSON`);
+  wanted.forEach((want, index) => {
+    const got = found[index];
+    if (got === undefined) return void t.fail(`${name}: answer ${index + 1} is missing`, { answer });
+    const keys = Object.keys(want).filter((key) => key !== '…');
+    t.same('…' in want ? keys.filter((key) => !(key in got)) : Object.keys(got).sort(), '…' in want ? [] : keys.sort(), `${name}: fields`);
+    for (const key of telling) if (key in want) t.same(got[key], want[key], `${name}: ${key}`);
+  });
+};
+
+export const runPage = async (t: Test, blocks: readonly Shown[], reader: Reader, waiting = ''): Promise<void> => {
+  const env = { ...equip(reader), WAITING: waiting };
+  const { stdout, stderr } = await shell(script(blocks, reader.base), reader.directory, env);
+  const answers = stdout.split(new RegExp(`\n${mark} (\\d+)\n`));
+  blocks.forEach(({ heading, command, answer }, index) => {
+    const name = `${heading}: ${command.split('\n')[0]?.slice(0, 60)}`;
+    const text = answers[index * 2] ?? '';
+    t.equal(answers[index * 2 + 1], '0', name, { text, stderr });
+    t.notMatch(text, /"error":|"statusCode":/, name);
+    if (answer !== undefined) compare(t, name, text, answer);
+  });
+};
+
+export const serve = (t: Test, settings: Settings): ServerProcess => {
+  const server = startServer({ SEALPOST_LOG_LEVEL: 'error', ...settings });
+  t.teardown(() => server.end('SIGKILL'));
+  return server;
+};
+
+/** What the pages themselves use; in CI it must be there. */
+export const lackingPrograms = (t: Test): readonly string[] => {
+  const lacking = ['bash', 'curl', 'jq', 'openssl'].filter((program) => spawnSync(program, ['--version']).error !== undefined);
+  if (process.env['CI'] === '1') t.same(lacking, [], 'the programs that the pages use are needed in CI');
+  return lacking;
+};
+
+export type Followed = Readonly<{ reader: Reader; server: ServerProcess }>;
+
+/** A fresh start for a reader, as the pages assume it. */
+export const followPages = async (t: Test): Promise<Followed> => {
+  const directory = temporaryDirectory(t);
+  // Its zone is empty: no page sets the records that it shows.
+  const dns = await openDnsServer(t);
+  const settings = {
+    SEALPOST_DATA_DIR: join(directory, 'data'),
+    SEALPOST_DNS_SERVERS: dns.address,
+    SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1',
+    SEALPOST_RETURN_PATH_DOMAIN: 'bounces.example.com',
+  };
+  writeFileSync(join(directory, 'logo.png'), png);
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
+  const server = serve(t, settings);
+  return { server, reader: { base: await server.listening, key: await server.firstKey(), directory, settings } };
+};
