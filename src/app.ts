@@ -5,11 +5,13 @@ import type { FastifyInstance } from 'fastify';
 import { openFirstKeyFile } from './adapters/keys/first-key-file.js';
 import { showFirstKey } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
+import { openEngagementRecorder, type EngagementRecorder } from './commands/record-engagement.js';
 import type { Config } from './config.js';
 import { openLeases } from './coordination.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { MailCopies } from './domain/ports/mailbox.js';
 import type { Mailer } from './domain/ports/mailer.js';
+import { openTrackingTokens } from './domain/tracking/tokens.js';
 import { openEngine, type Engine, type EngineOptions } from './engine.js';
 import type { HttpDeps } from './http/context.js';
 import { buildServer } from './http/server.js';
@@ -89,10 +91,10 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const cutOff = cutOffOfAll();
 
   const [stuck, supervisor] = [openStuckWork(), makeSupervisor(engine)];
-  const serving = openServing(leasing, engine.followStates);
+  const [serving, recorder] = [openServing(leasing, engine.followStates), openEngagementRecorder(engine)];
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
-  const servingWorkers = isServing ? [serving.worker, watchBacklogsWorker({ ...engine, ...hostOf(workers) })] : [];
+  const servingWorkers = isServing ? [serving.worker, recorder.worker, watchBacklogsWorker({ ...engine, ...hostOf(workers) })] : [];
   const health = openServiceHealth({ ...surroundings, config, engine, supervisor, stuck, runners, commits, clockTrust });
   let accepting = true;
   const parts = { ...engine, ...surroundings, runners, health: health.of(() => accepting) };
@@ -101,7 +103,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   if (isServing) await serving.whenSeen;
   if (config.roles.includes('project')) void sayImpliedDeletes(engine, runners, cutOff.signal);
 
-  const server = await buildServer(httpDeps(config, { ...parts, writes }));
+  const server = await buildServer(httpDeps(config, { ...parts, writes, recorder }));
   const shutDown = async (): Promise<void> => {
     accepting = false;
     const whenProjected = (signal: AbortSignal) => caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
@@ -135,9 +137,11 @@ const cutOffOfAll = (): AbortController => {
   return cutOff;
 };
 
-type ServingParts = Engine & Surroundings & Readonly<{ runners: Runners; writes: OwnWrites; health: HttpDeps['health'] }>;
+type ServingParts = Engine &
+  Surroundings &
+  Readonly<{ runners: Runners; writes: OwnWrites; recorder: EngagementRecorder; health: HttpDeps['health'] }>;
 
-const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, ...parts }: ServingParts): HttpDeps => {
+const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, recorder, ...parts }: ServingParts): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
   const { readModels, clock, limits, ids, logger, limiter, bodyChecks, health, metrics } = parts;
   const awaitOwnWrites: Parameters<typeof makeQueries>[0]['awaitOwnWrites'] = (teamId, withinMs) =>
@@ -163,6 +167,7 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, ...p
       },
     },
     ...(mailbox === undefined || mailboxToken === undefined ? {} : { mailbox: { mails: mailbox.mailbox, token: mailboxToken } }),
+    tracking: { tokens: openTrackingTokens(parts.keys), note: recorder.note },
     health,
     version,
     ...(metrics.answered === undefined ? {} : { answered: metrics.answered }),

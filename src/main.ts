@@ -15,7 +15,7 @@ import type { MigrateCliOptions } from './cli/migrate.js';
 import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/retry.js';
 import type { AddOptions, BillingOptions } from './cli/credits.js';
-import type { TeamOptions } from './cli/teams.js';
+import type { TeamOptions, TrackingOptions } from './cli/teams.js';
 import { version } from './version.js';
 
 // V8 lets garbage pile up to several times what is alive before it collects. Here it collects sooner: a service that shares
@@ -61,6 +61,13 @@ team
   .option('--from <sender>', 'default sender, "Name <address>"')
   .option('--company <field=value...>', 'what a company constant says, for example --company name="Example Ltd" city=Berlin')
   .action(async (options: TeamOptions) => (await import('./cli/teams.js')).setTeam(options));
+
+team
+  .command('tracking')
+  .description('print or set what is recorded of readers, where neither call nor template says it')
+  .option('--opens <on|off>', 'a picture at the end of the HTML tells when a mail is opened')
+  .option('--clicks <on|off>', 'links of the HTML lead through this service')
+  .action(async (options: TrackingOptions) => (await import('./cli/teams.js')).teamTracking(options));
 
 team
   .command('billing')

@@ -145,11 +145,11 @@ void t.test('every endpoint stands in the page of the API with its permission', 
   t.teardown(() => app.close());
   const documented = new Map<string, string>();
   for (const [endpoints = '', permission = ''] of rowsOf(read('docs/api.md'))) {
-    for (const [, endpoint = ''] of endpoints.matchAll(/`((?:GET|POST|PATCH|DELETE) \/[^`]*)`/g)) {
+    for (const [, endpoint = ''] of endpoints.matchAll(/`((?:GET|POST|PUT|PATCH|DELETE) \/[^`]*)`/g)) {
       if (!documented.has(endpoint)) documented.set(endpoint, permission);
     }
   }
-  const pages = /^(?:HEAD,)?GET (?:\/|\/mailbox\/app\..*|\/mailbox\/messages\/:id\/html|\/docs.*)$/;
+  const pages = /^(?:HEAD,)?GET (?:\/|\/mailbox\/app\..*|\/mailbox\/messages\/:id\/html|\/t\/[oc]\/:token|\/docs.*)$/;
   for (const { method, path, access } of routesOf(app)) {
     const endpoint = `${method} ${path}`;
     if (pages.test(endpoint)) continue;

@@ -65,7 +65,6 @@ export type RowsQuery = Static<typeof RowsQuerySchema>;
 
 const Day = Type.String({ format: 'date' });
 const count = (description: string) => Type.Integer({ description });
-const later = Type.Null({ description: 'Not measured in this version' });
 
 const RangeSchema = Type.Object({ startDate: Day, endDate: Day, days: Type.Integer() }, closed);
 
@@ -74,9 +73,8 @@ export const EmailTotalsSchema = Type.Object(
     accepted: count('Taken by a send call'),
     sent: count('The relay has taken them'),
     delivered: count('The receiving host has taken them'),
-    opened: later,
-    clicked: later,
-    bounced: count('Ended as `bounced`, at once or by a report that came later'),
+    opened: count('Opened by a person, as far as that is recorded'),
+    clicked: count('A link of them was followed by a person, as far as that is recorded'),
     complained: count('Of which a recipient has complained'),
     failed: count('Ended as `failed`'),
     cancelled: count('Cancelled before they left'),
@@ -92,8 +90,8 @@ export const EmailRatesSchema = Type.Object(
   {
     sent: ofEnded,
     delivered: percentOf('`sent`'),
-    opened: later,
-    clicked: later,
+    opened: percentOf('those that were sent with a record of opens'),
+    clicked: percentOf('those that were sent with a record of clicks'),
     complained: percentOf('`sent`'),
     bounced: ofEnded,
     failed: ofEnded,
@@ -128,7 +126,17 @@ export const OverviewSchema = Type.Object(
     isLowerBound,
     previous: Type.Object({ ...period, isLowerBound }, { ...closed, description: 'As many days just before' }),
     change: Type.Object(
-      { accepted: change, sent: change, delivered: change, bounced: change, failed: change, cancelled: change, suppressed: change },
+      {
+        accepted: change,
+        sent: change,
+        delivered: change,
+        bounced: change,
+        failed: change,
+        cancelled: change,
+        suppressed: change,
+        opened: change,
+        clicked: change,
+      },
       closed,
     ),
   },
@@ -146,7 +154,17 @@ export const TimeSeriesSchema = Type.Object(
         {
           startDate: Day,
           endDate: Day,
-          ...{ accepted: some, sent: some, delivered: some, bounced: some, failed: some, cancelled: some, suppressed: some },
+          ...{
+            accepted: some,
+            sent: some,
+            delivered: some,
+            bounced: some,
+            failed: some,
+            cancelled: some,
+            suppressed: some,
+            opened: some,
+            clicked: some,
+          },
         },
         { ...closed, description: 'One interval, as far as it lies in the range' },
       ),

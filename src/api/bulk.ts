@@ -65,7 +65,7 @@ const BulkAttachmentSchema = Type.Object(
 );
 export type BulkAttachment = Static<typeof BulkAttachmentSchema>;
 
-const { templateId, version, from, replyTo, headers, tags, metadata, scheduledAt } = SendEmailRequestSchema.properties;
+const { templateId, version, from, replyTo, headers, tags, metadata, scheduledAt, tracking } = SendEmailRequestSchema.properties;
 
 export const SendBulkRequestSchema = Type.Object(
   {
@@ -87,6 +87,7 @@ export const SendBulkRequestSchema = Type.Object(
     ),
     dryRun: Type.Optional(Type.Boolean({ description: 'True: everything is checked and nothing is sent' })),
     scheduledAt,
+    tracking,
   },
   closed,
 );

@@ -6,6 +6,8 @@ import { defaultLimits as limits } from '../domain/limits.js';
 import { priorities } from '../domain/ports/bus.js';
 import { nullable } from '../domain/schema.js';
 import { closed, enumOf, RecipientSchema, Time } from './common.js';
+import { AttemptRecordSchema } from './attempts.js';
+import { clickedAt, openedAt, trackingField, TrackingRecordSchema } from './tracking.js';
 
 /** The four kinds of attachment, by the field that makes each: exactly one of them is given. */
 export const attachmentSources = ['attachmentTemplateId', 'content', 'url', 'assetId'] as const;
@@ -94,6 +96,7 @@ export const SendEmailRequestSchema = Type.Object(
       Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength: limits.tagCharsMax }), { maxItems: limits.tagsMax }),
     ),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Custom tracking data' })),
+    tracking: Type.Optional(trackingField),
   },
   closed,
 );
@@ -203,21 +206,8 @@ const RecipientStateSchema = Type.Object(
     reply: nullable(Type.String({ description: 'The reply in words; null once archived' })),
     bounceType: Type.Optional(enumOf(bounceTypes)),
     bounceSubType: Type.Optional(Type.String({ description: 'Both are there where a report has told of the bounce later' })),
-  },
-  closed,
-);
-
-const AttemptRecordSchema = Type.Object(
-  {
-    attempt: Type.Integer(),
-    startedAt: Time,
-    endedAt: nullable(Time),
-    host: Type.String(),
-    durationMs: nullable(Type.Number()),
-    outcome: nullable(enumOf(['sent', 'deferred', 'bounced', 'failed', 'interrupted'] as const)),
-    replyCode: nullable(Type.Integer()),
-    reply: nullable(Type.String({ description: 'null once archived' })),
-    nextAttemptAt: nullable(Time),
+    openedAt,
+    clickedAt,
   },
   closed,
 );
@@ -253,6 +243,8 @@ export const EmailRecordSchema = Type.Object(
     nextAttemptAt: nullable(Time),
     sentAt: nullable(Time),
     deliveredAt: nullable(Time),
+    openedAt,
+    clickedAt,
     cancelledAt: nullable(Time),
     complainedAt: Type.Optional(Time),
     feedbackType: Type.Optional(Type.String({ description: 'What the first complaint called it (RFC 5965)' })),
@@ -261,6 +253,7 @@ export const EmailRecordSchema = Type.Object(
     updatedAt: Time,
     recipients: Type.Array(RecipientStateSchema),
     attempts: Type.Array(AttemptRecordSchema),
+    tracking: TrackingRecordSchema,
     metadata: Type.Object(
       {
         recipients: Type.Object(

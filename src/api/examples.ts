@@ -1,4 +1,5 @@
 /** Example bodies for the API description. They run as they stand against the sample templates of a first start. */
+import type { TrackingSettings } from './tracking.js';
 
 type Examples = Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>>;
 
@@ -227,6 +228,7 @@ export const addCreditsExamples: Examples = {
 };
 
 export const addDomainExamples: Examples = { domain: { summary: 'A domain', value: { domain: 'example.com' } } };
+
 export const createWebhookExamples: Examples = {
   deliveries: {
     summary: 'What becomes of each mail',
@@ -272,4 +274,8 @@ export const feedbackExamples = {
 
 export const addressExamples: Examples = {
   address: { summary: 'The address of somebody who asked for it', value: { email: 'ada@example.com' } },
+};
+
+export const trackingExamples = {
+  clicks: { summary: 'Clicks alone', value: { opens: false, clicks: true } satisfies TrackingSettings },
 };

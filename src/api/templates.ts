@@ -4,6 +4,7 @@ import { defaultLimits as limits } from '../domain/limits.js';
 import { nullable } from '../domain/schema.js';
 import { NAME, TEXT } from '../shared/characters.js';
 import { closed, enumOf, RecipientSchema, Time } from './common.js';
+import { TrackingSchema } from './tracking.js';
 
 const SlugShape = { pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', maxLength: limits.templateSlugCharsMax };
 
@@ -65,6 +66,7 @@ const writable = {
   subject: Type.String({ minLength: 1, maxLength: limits.subjectCharsMax }),
   from: nullable(RecipientSchema),
   unsubscribeList: nullable(UnsubscribeList),
+  tracking: nullable(TrackingSchema),
   schema: Type.Unknown({ description: 'An object with `sections`' }),
 };
 
@@ -76,6 +78,7 @@ const creation = {
   subject: writable.subject,
   from: Type.Optional(writable.from),
   unsubscribeList: Type.Optional(writable.unsubscribeList),
+  tracking: Type.Optional(writable.tracking),
   variables: Type.Optional(writable.variables),
   schema: writable.schema,
   locale: Type.Optional(writable.locale),
@@ -112,6 +115,7 @@ export const TemplateRecordSchema = Type.Object(
     subject: Type.String(),
     from: nullable(RecipientSchema),
     unsubscribeList: nullable(UnsubscribeList),
+    tracking: nullable(Type.Object(TrackingSchema.properties, { ...closed, description: 'null where the team says it' })),
     status: enumOf(['draft', 'published'], '`draft` where the draft is ahead of what is published'),
     version: Type.Integer({ description: 'The number that the next publish gives, or gave where nothing changed since' }),
     publishedVersion: nullable(Type.Integer()),
@@ -131,7 +135,7 @@ export type TemplateRecord = Static<typeof TemplateRecordSchema>;
 export const deletedAtField = Type.Optional(Type.String({ format: 'date-time', description: 'Only of a deleted template' }));
 
 export const TemplateListItemSchema = Type.Object(
-  { ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision']).properties, deletedAt: deletedAtField },
+  { ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision', 'tracking']).properties, deletedAt: deletedAtField },
   closed,
 );
 export type TemplateListItem = Static<typeof TemplateListItemSchema>;
@@ -153,8 +157,17 @@ export const TemplateVersionsSchema = Type.Object({ data: Type.Array(TemplateVer
 export const TemplateVersionRecordSchema = Type.Object(
   {
     ...TemplateVersionSchema.properties,
-    ...Type.Pick(TemplateRecordSchema, ['description', 'type', 'from', 'unsubscribeList', 'locale', 'timeZone', 'variables', 'schema'])
-      .properties,
+    ...Type.Pick(TemplateRecordSchema, [
+      'description',
+      'type',
+      'from',
+      'unsubscribeList',
+      'tracking',
+      'locale',
+      'timeZone',
+      'variables',
+      'schema',
+    ]).properties,
   },
   closed,
 );

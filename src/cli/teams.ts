@@ -1,8 +1,10 @@
 /** `sealpost team …`: shows and changes what the team's mails say of its company. */
 import { changeTeam, type TeamChanges } from '../commands/teams.js';
+import { changeTracking } from '../commands/tracking.js';
 import { teamStream } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Company } from '../domain/ports/renderer.js';
+import { NO_TRACKING } from '../domain/tracking/settings.js';
 import { nameFault } from '../shared/characters.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
@@ -26,6 +28,24 @@ export const setTeam = (options: TeamOptions): Promise<void> =>
     const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
     print(JSON.stringify(await changeTeam(engine, teamId, changes, cause), undefined, 2));
   });
+
+export type TrackingOptions = Readonly<{ opens?: string; clicks?: string }>;
+
+/** Changes what is given, and prints what holds then. A running server knows at once. */
+export const teamTracking = (options: TrackingOptions): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const asked = { opens: isOn('--opens', options.opens), clicks: isOn('--clicks', options.clicks) };
+    const now = (await engine.team(teamStream(teamId))).state?.tracking ?? NO_TRACKING;
+    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    const wanted = { opens: asked.opens ?? now.opens, clicks: asked.clicks ?? now.clicks };
+    print(JSON.stringify(await changeTracking(engine, teamId, wanted, cause)));
+  });
+
+const isOn = (option: string, text: string | undefined): boolean | undefined => {
+  if (text === undefined) return undefined;
+  if (text !== 'on' && text !== 'off') throw new Error(`${option} ${text} is neither on nor off`);
+  return text === 'on';
+};
 
 /** Throws where the text cannot be a name. */
 const refuseNoName = (option: string, name: string | undefined): void => {

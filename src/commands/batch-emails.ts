@@ -78,6 +78,7 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     given: documentsFor(batch, content, recipient),
     charged: accepted.charged && { ...accepted.charged, reference: batchStream(id), ...costAt(content, index) },
     batch: { id, index },
+    tracking: accepted.tracking,
     waitMs: 0,
   };
 };

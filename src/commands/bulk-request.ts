@@ -6,6 +6,7 @@ import { checkSchedule, headerFaults, invalidAddresses, invalidFields, metadataF
 import type { CommandDeps } from './deps.js';
 import type { PinnedDocument } from './given-attachments.js';
 import { templateOf } from './send-email.js';
+import { pinnedPart, pinnedTracking } from './tracking.js';
 import { assertMaySend } from './sender-domains.js';
 import { isoMoment } from './remembered.js';
 import type { BulkAttachment, BulkRecipient, SendBulkRequest } from '../api/bulk.js';
@@ -62,7 +63,7 @@ export const prepareBulk = async (
   if (read.faults.length > 0) throw invalidFields(read.faults);
   if (read.recipients.length === 0)
     throw invalidAddresses(read.invalid.map(({ given, reason }) => ({ field: `recipients[${given}].email`, message: reason })));
-  const { from: templateFrom, ...template } = await templateOf(deps, { teamId }, request);
+  const { from: templateFrom, tracking: templateTracking, ...template } = await templateOf(deps, { teamId }, request);
   const { state: team } = await deps.team(teamStream(teamId));
   if (team === undefined) throw new Error(`team ${teamId} does not exist`);
   const from = common.from ?? templateFrom ?? team.settings.defaultFrom;
@@ -89,6 +90,7 @@ export const prepareBulk = async (
       required,
     })),
     documentCount: attachments,
+    ...pinnedPart(pinnedTracking(deps, request.tracking, templateTracking, team.tracking)),
   };
   const content: BatchContent = {
     from,

@@ -3,6 +3,7 @@ import { isoMoment } from './remembered.js';
 import type { CancelEmailResponse, RescheduleEmailResponse } from '../api/calling-back.js';
 import type { EmailRecord, RetryEmailResponse, SendEmailResponse } from '../api/emails.js';
 import type { EmailAccepted } from '../domain/email/events.js';
+import type { Engagement } from '../domain/email/engagements.js';
 import type { Email } from '../domain/email/state.js';
 import type { RecipientRole } from '../domain/email/status.js';
 import { failedRecipientsOf } from '../domain/email/summary.js';
@@ -90,6 +91,8 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     nextAttemptAt: email.nextAttemptAt,
     sentAt: email.sentAt,
     deliveredAt: email.deliveredAt,
+    openedAt: email.openedAt ?? null,
+    clickedAt: email.clickedAt ?? null,
     cancelledAt: email.cancelledAt ?? null,
     ...(email.complainedAt === undefined ? {} : { complainedAt: email.complainedAt }),
     ...(email.feedbackType === undefined ? {} : { feedbackType: email.feedbackType }),
@@ -102,8 +105,11 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
       role,
       status: email.recipientStatuses[index]!,
       ...email.replies[index]!,
+      openedAt: firstOf(email, 'opened', index),
+      clickedAt: firstOf(email, 'clicked', index),
     })),
     attempts: attemptsOf(email),
+    tracking: trackingOf(email),
     metadata: {
       recipients: { to: byRole('to'), cc: byRole('cc'), bcc: byRole('bcc') },
       variables: content?.variables ?? {},
@@ -129,3 +135,23 @@ const attemptsOf = ({ attempts }: Email): EmailRecord['attempts'] =>
     reply: ended?.reply ?? null,
     nextAttemptAt: ended?.nextAttemptAt ?? null,
   }));
+
+/** When a person first did it, of those whose place that is. */
+const firstOf = ({ engagements = [] }: Email, wanted: Engagement['type'], place: number): string | null =>
+  engagements.find(({ type, recipient, machine }) => type === wanted && recipient === place && machine === null)?.at ?? null;
+
+const trackingOf = ({ accepted: { tracking }, engagements = [] }: Email): EmailRecord['tracking'] => ({
+  opens: tracking?.opens ?? false,
+  clicks: tracking?.clicks ?? false,
+  events: engagements.map(({ type, at, recipient, times, machine, url, userAgent, ipAddress }) => ({
+    type,
+    at,
+    recipient,
+    times,
+    machine: machine !== null,
+    rule: machine === '' ? null : machine,
+    url,
+    userAgent,
+    ipAddress,
+  })),
+});

@@ -18,6 +18,7 @@ import type { EmailId, TeamId, TemplateId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import type { CheckedEmail, Company, CompiledEmail, RenderEnvironment } from '../domain/ports/renderer.js';
 import type { Priority } from '../domain/ports/bus.js';
+import type { PinnedTracking } from '../domain/tracking/settings.js';
 import type { Recipient } from '../domain/recipient.js';
 
 /** What of attachments the team has stored; asked only where the email has attachments. */
@@ -52,6 +53,8 @@ export type EmailOrder = Readonly<{
   priority: Priority;
   tags: readonly string[];
   given: readonly Given[];
+  /** What is recorded of its readers; undefined for nothing. */
+  tracking?: PinnedTracking | undefined;
   fingerprint?: string | undefined;
   /** The bulk send that it belongs to, and its place there. */
   batch?: NonNullable<EmailAccepted['data']['batch']>;
@@ -136,7 +139,7 @@ const acceptedOf = (
   attachments: EmailContent['attachments'],
   { attachmentBytes, generated }: Kept,
 ): EmailAccepted['data'] => {
-  const { id, from, template, fingerprint, batch, charged, waitMs } = order;
+  const { id, from, template, fingerprint, batch, charged, tracking, waitMs } = order;
   const accepted: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
     templateId: template.id,
@@ -156,6 +159,7 @@ const acceptedOf = (
   if (fingerprint !== undefined) accepted.fingerprint = fingerprint;
   if (batch !== undefined) accepted.batch = batch;
   if (charged !== undefined) accepted.charged = charged;
+  if (tracking !== undefined) accepted.tracking = tracking;
   if (waitMs > TYPICAL_DELIVERY_MS) accepted.expectedWaitMs = waitMs;
   return accepted;
 };

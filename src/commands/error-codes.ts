@@ -164,6 +164,8 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   removeSuppression: ['SUPPRESSION_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
   checkSuppression: ['ERR_EMAIL_001'],
   readSuppressions: [],
+  getTracking: [],
+  setTracking: ['VALIDATION_ERROR', 'PUBLIC_URL_REQUIRED', 'NOT_DURING_UPDATE', ...write],
   importSuppressions: ['VALIDATION_ERROR', 'NOT_DURING_UPDATE', ...write],
   createWebhook: ['VALIDATION_ERROR', 'WEBHOOK_LIMIT_REACHED', 'NOT_DURING_UPDATE', ...write],
   getWebhook: ['WEBHOOK_NOT_FOUND'],

@@ -47,6 +47,7 @@ import {
 } from './templates.js';
 import { replayWebhook, retryWebhookDelivery, webhookEvents } from './webhook-outcomes.js';
 import { createWebhook, deleteWebhook, getWebhook, rotateWebhookSecret, testWebhook, updateWebhook } from './webhooks.js';
+import { getTracking, setTracking } from './tracking.js';
 import { previewTemplate } from './template-preview.js';
 
 const commands = {
@@ -123,6 +124,8 @@ const commands = {
   readSubscription,
   unsubscribe,
   subscribeAgain,
+  getTracking,
+  setTracking,
 } as const;
 
 type Bound<Command> = Command extends (deps: CommandDeps, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;

@@ -34,6 +34,7 @@ import {
   type EmailId,
 } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
+import { pinnedTracking } from './tracking.js';
 import { resolveVersion, type ResolvedVersion } from '../domain/template/state.js';
 
 const ENDPOINT = 'POST /api/emails/send';
@@ -152,6 +153,7 @@ const prepare = async (
     priority: request.priority ?? 'normal',
     tags: request.tags ?? [],
     given,
+    tracking: pinnedTracking(deps, request.tracking, template.tracking, team.tracking),
     fingerprint,
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
   };
@@ -168,13 +170,13 @@ export const templateOf = async (
   deps: CommandDeps,
   { teamId }: Pick<Caller, 'teamId'>,
   { templateId, version: wanted = 'published' }: Pick<SendEmailRequest, 'templateId' | 'version'>,
-): Promise<PinnedTemplate & Pick<ResolvedVersion, 'from'>> => {
+): Promise<PinnedTemplate & Pick<ResolvedVersion, 'from' | 'tracking'>> => {
   const known = await findTemplate(deps, teamId, templateId);
   if (known === undefined) {
     throw new DomainError('ERR_TMPL_002', `There is no email template ${JSON.stringify(templateId)}. GET /api/templates lists yours.`, {
       relatedInfo: { templateId },
     });
   }
-  const { revision, version, name, from, unsubscribeList } = resolveVersion(known.template, wanted);
-  return { id: known.id, name, revision, version, from, unsubscribeList };
+  const { revision, version, name, from, unsubscribeList, tracking } = resolveVersion(known.template, wanted);
+  return { id: known.id, name, revision, version, from, unsubscribeList, tracking };
 };

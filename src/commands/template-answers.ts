@@ -11,6 +11,7 @@ import { templateListing, type Template } from '../domain/template/state.js';
 
 export const templateRecord = ({ id, template, revision }: Known<TemplateId, Template>): TemplateRecord => ({
   ...templateListing(id, template),
+  tracking: template.draft.tracking ?? null,
   revision,
   variables: template.draft.variables,
   schema: template.draft.schema,
@@ -42,7 +43,7 @@ export const versionsOfAttachmentTemplate = (template: AttachmentTemplate): Atta
 export const templateVersionRecord = ({
   published: { version, publishedAt },
   current,
-  draft: { name, subject, description, from, unsubscribeList, locale, timeZone, variables, schema },
+  draft: { name, subject, description, from, unsubscribeList, tracking, locale, timeZone, variables, schema },
 }: KnownVersion<EmailDraft, unknown>): TemplateVersionRecord => ({
   version,
   name,
@@ -53,6 +54,7 @@ export const templateVersionRecord = ({
   type: 'email',
   from,
   unsubscribeList: unsubscribeList ?? null,
+  tracking: tracking ?? null,
   locale,
   timeZone,
   variables,

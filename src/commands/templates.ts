@@ -36,12 +36,13 @@ import type {
   UpdateTemplateRequest,
 } from '../api/templates.js';
 import { DEFAULT_LOCALE, DEFAULT_TIME_ZONE, type EmailTemplateContent } from '../domain/template/schema.js';
+import type { Tracking } from '../domain/tracking/settings.js';
 import type { Recipient } from '../domain/recipient.js';
 import { templateDecider, templateRules, type Template } from '../domain/template/state.js';
 
 export type KnownTemplate = Known<TemplateId, Template>;
 
-const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList'>> = {
+const kind: TemplateKindOf<TemplateId, EmailDraft, Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList' | 'tracking'>> = {
   rules: templateRules,
   decider: templateDecider,
   parseId: parseTemplateId,
@@ -94,7 +95,7 @@ export const updateTemplate = async (
   const { slug, ...changes } = writtenOf(request);
   refuseReserved(slug);
   const { id } = await mustFindOf(kind, deps, caller, reference);
-  const changed = (draft: EmailDraft): EmailDraft => checkedDraft(deps, { ...draft, ...changes });
+  const changed = (draft: EmailDraft): EmailDraft => checkedDraft(deps, withTracking({ ...draft, ...changes }));
   const expects = (template: Template, revision: number): void => {
     requireRevision(revision, expected);
     requireReadOnlyParts(request, templateRecord({ id, template, revision }), template.published);
@@ -158,6 +159,13 @@ export const restoreTemplate = async (
   return templateRecord(await restoreOf(kind, deps, caller, reference, slug));
 };
 
+/** null takes away what was said. */
+const withTracking = <Draft extends { tracking?: Tracking | null | undefined }>({
+  tracking,
+  ...draft
+}: Draft): Omit<Draft, 'tracking'> & Pick<EmailDraft, 'tracking'> =>
+  tracking === undefined || tracking === null ? draft : { ...draft, tracking };
+
 /** Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
 const checkedDraft = (
   deps: CommandDeps,
@@ -209,6 +217,7 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
     locale: request.locale ?? DEFAULT_LOCALE,
     timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
     unsubscribeList: request.unsubscribeList ?? null,
+    ...(request.tracking === undefined || request.tracking === null ? {} : { tracking: request.tracking }),
   });
   await deps.renderer.checkEmail(contentOf(draft));
   const slug = request.slug ?? slugOf(request.name, id);
@@ -224,7 +233,7 @@ export const importTemplate = async (
   const { slug, ...content } = writtenOf(request);
   const known = slug === undefined ? undefined : await findTemplate(deps, caller.teamId, slug);
   if (known === undefined) return { template: await createTemplate(deps, caller, { ...writtenOf(request), publish: true }), created: true };
-  const changed = (draft: EmailDraft): EmailDraft => checkedDraft(deps, { ...draft, ...content });
+  const changed = (draft: EmailDraft): EmailDraft => checkedDraft(deps, withTracking({ ...draft, ...content }));
   await changeOf(kind, deps, caller, known.id, { slug: undefined, changed });
   return { template: templateRecord(await publishOf(kind, deps, caller, known.id)), created: false };
 };

@@ -6,6 +6,9 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox';
 
 export const text = Type.String();
 
+/** Which of opens and clicks are recorded. */
+export const StoredTracking = Type.Object({ opens: Type.Boolean(), clicks: Type.Boolean() });
+
 export const StoredRecipient = Type.Object({ email: text, name: Type.Optional(text) });
 
 /** One event of each of these schemas. `sealed` is what goes with the key of its stream. */

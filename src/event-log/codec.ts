@@ -6,7 +6,7 @@ import { DomainError } from '../domain/errors.js';
 import type { DomainEvent, EventType } from '../domain/events.js';
 import { WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
 import { assertShape, checksOf, UnknownEvent, UnreadableEvent, type Checks } from './event-checks.js';
-import { writtenFrom } from './written-from.js';
+import { fieldsFrom, writtenFrom } from './written-from.js';
 
 export { UnknownEvent, UnreadableEvent } from './event-checks.js';
 
@@ -29,6 +29,8 @@ export const current: { readonly [Type in EventType]: string } = {
   EmailCancelled: 'EmailCancelled.v1',
   RecipientsSuppressed: 'RecipientsSuppressed.v1',
   EmailBouncesNoted: 'EmailBouncesNoted.v1',
+  EmailOpened: 'EmailOpened.v1',
+  EmailClicked: 'EmailClicked.v1',
   EmailDeleted: 'EmailDeleted.v1',
   EmailArchived: 'EmailArchived.v1',
   BatchQueued: 'BatchQueued.v1',
@@ -57,6 +59,7 @@ export const current: { readonly [Type in EventType]: string } = {
   TeamCreated: 'TeamCreated.v1',
   TeamSettingsChanged: 'TeamSettingsChanged.v1',
   TeamBillingChanged: 'TeamBillingChanged.v1',
+  TeamTrackingChanged: 'TeamTrackingChanged.v1',
   TeamSuppressionsBegan: 'TeamSuppressionsBegan.v1',
   CreditsGranted: 'CreditsGranted.v1',
   CreditsBought: 'CreditsBought.v1',
@@ -119,12 +122,15 @@ export type EventVersions = Readonly<{
   earlier: Readonly<Record<string, EarlierVersion>>;
   /** The level from which a type of event is written that there was not before. */
   writtenFrom: { readonly [Type in EventType]?: number };
+  /** The level from which a field of `data` is written that there was not before, by type of event. */
+  fieldsFrom?: { readonly [Type in EventType]?: Readonly<Record<string, number>> };
 }>;
 
 export const eventVersions: EventVersions = {
   current,
   earlier: {},
   writtenFrom,
+  fieldsFrom,
 };
 
 /** Between events and their stored form, for a set of versions of which one level is written. */
@@ -170,8 +176,12 @@ export const makeCodec = (versions: EventVersions, level: number): Codec => {
       .sort(([, a], [, b]) => a.writtenUpTo - b.writtenUpTo);
     written.set(type, old === undefined ? { name: newest[type], downcast: asIs } : { name: old[0], downcast: old[1].downcast });
   }
+  const later = fieldsAbove(versions, level);
   return {
-    encode: (event) => encodeWith(written, level, event),
+    encode: (event) => {
+      if (later.size > 0) refuseLater(later, level, event);
+      return encodeWith(written, level, event);
+    },
     decode: (storedType, data, sealed, part = 'whole') => {
       const reader = Object.hasOwn(readers, storedType) ? readers[storedType] : undefined;
       if (reader === undefined) throw new UnknownEvent(storedType);
@@ -181,6 +191,20 @@ export const makeCodec = (versions: EventVersions, level: number): Codec => {
     knows: (storedType) => Object.hasOwn(readers, storedType),
     level,
   };
+};
+
+/** The fields that are not written at that level yet; none at the newest. */
+const fieldsAbove = ({ fieldsFrom = {} }: EventVersions, level: number): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    Object.entries(fieldsFrom).flatMap(([type, fields]) => {
+      const above = Object.entries(fields).flatMap(([field, from]) => (level < from ? [field] : []));
+      return above.length === 0 ? [] : [[type, above]];
+    }),
+  );
+
+const refuseLater = (later: ReadonlyMap<string, readonly string[]>, level: number, { type, data }: DomainEvent): void => {
+  const field = later.get(type)?.find((name) => name in data);
+  if (field !== undefined) throw notWrittenYet(`${field} of ${type}`, level);
 };
 
 /** How much is read of a sealed part that is sealed as envelope and rest. */
@@ -194,10 +218,10 @@ const parse = (text: string, what: string): unknown => {
   }
 };
 
-const notWrittenYet = (type: EventType, level: number): DomainError =>
+const notWrittenYet = (what: string, level: number): DomainError =>
   new DomainError(
     'NOT_DURING_UPDATE',
-    `This cannot be done while an older version of the service runs beside this one: ${type} is not written at level ${level} of ` +
+    `This cannot be done while an older version of the service runs beside this one: ${what} is not written at level ${level} of ` +
       'SEALPOST_WRITE_EVENTS. When no older version runs any more, the operator takes that setting away.',
   );
 

@@ -12,6 +12,7 @@ import {
   SENDER_DOMAINS_FROM,
   SUPPRESSIONS_FROM,
   TEMPLATE_REMOVALS_FROM,
+  TRACKING_FROM,
   WEBHOOKS_FROM,
 } from '../domain/write-level.js';
 
@@ -55,6 +56,9 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   RecipientsSuppressed: SUPPRESSIONS_FROM,
   EmailBouncesNoted: SUPPRESSIONS_FROM,
   CopyAnswered: COPIES_FROM,
+  EmailOpened: TRACKING_FROM,
+  EmailClicked: TRACKING_FROM,
+  TeamTrackingChanged: TRACKING_FROM,
   WebhookCreated: WEBHOOKS_FROM,
   WebhookChanged: WEBHOOKS_FROM,
   WebhookSecretRotated: WEBHOOKS_FROM,
@@ -74,4 +78,12 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   ErasureFound: ERASURES_FROM,
   ErasureWaits: ERASURES_FROM,
   ErasureCompleted: ERASURES_FROM,
+};
+
+/** The same for a field of `data` that there was not before. */
+export const fieldsFrom: { readonly [Type in EventType]?: Readonly<Record<string, number>> } = {
+  EmailQueued: { tracking: TRACKING_FROM },
+  EmailScheduled: { tracking: TRACKING_FROM },
+  BatchQueued: { tracking: TRACKING_FROM },
+  BatchScheduled: { tracking: TRACKING_FROM },
 };

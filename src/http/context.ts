@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
 import type { Caller } from '../commands/caller.js';
 import type { Commands } from '../commands/index.js';
+import type { Seen } from '../commands/record-engagement.js';
 import type { Permission } from '../domain/api-key/permissions.js';
 import type { ErrorCode } from '../domain/errors.js';
 import type { TeamId } from '../domain/ids.js';
@@ -14,6 +15,7 @@ import type { Limiter } from '../domain/ports/limiter.js';
 import type { Logger } from '../domain/ports/logger.js';
 import type { Mailbox } from '../domain/ports/mailbox.js';
 import type { Health } from '../domain/ports/worker.js';
+import type { TrackingTokens } from '../domain/tracking/tokens.js';
 import type { Queries } from '../projections/query-types.js';
 import type { RatePolicy } from './hooks/rate-policy.js';
 
@@ -78,6 +80,8 @@ export type HttpDeps = Readonly<{
   answered?: (method: string, route: string, status: number, seconds: number) => void;
   /** Absent where no traces are wanted. */
   calls?: CallTraces;
+  /** What the pixels and links of mails lead to. */
+  tracking: Readonly<{ tokens: Pick<TrackingTokens, 'openOpen' | 'openClick'>; note: (seen: Seen) => void }>;
 }>;
 
 /** Who may call a route: everybody, or a key with that permission. */
@@ -89,6 +93,8 @@ declare module 'fastify' {
     access?: Access;
     /** A route of the mailbox: the cookie of its link serves in place of a key. */
     mailbox?: true;
+    /** Readers of mails call it: they are answered however many come from one address, and what else a call costs is bounded by itself. */
+    forReaders?: true;
     /** How often it may be called; set while the route is registered. */
     rate?: RatePolicy;
     /** The route takes an Idempotency-Key header. */

@@ -38,6 +38,7 @@ import { privacyRoutes } from './routes/privacy.js';
 import { suppressionRoutes } from './routes/suppressions.js';
 import { webhookRoutes } from './routes/webhooks.js';
 import { unsubscribeRoutes } from './routes/unsubscribe.js';
+import { trackingRoutes } from './routes/tracking.js';
 import { templateVersionRoutes } from './routes/template-versions.js';
 import { templateRoutes } from './routes/templates.js';
 
@@ -173,6 +174,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   healthRoutes(app, deps);
   landingRoutes(app, deps);
   unsubscribeRoutes(app, deps);
+  trackingRoutes(app, deps);
   if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, mailbox: deps.mailbox });
 };
 

@@ -1,37 +1,56 @@
-/** What the copy of one recipient has of its own: how this recipient unsubscribes. */
+/** What the copy of one recipient has of its own: how this recipient unsubscribes, and the links that tell what this recipient does. */
 import type { CommandDeps } from '../commands/deps.js';
 import { linkBaseOf, unsubscribeUrl } from '../commands/unsubscribe-links.js';
 import type { Email } from '../domain/email/state.js';
-import { assertDefined, parseEmailId, parseTeamId, splitStream, type StreamName } from '../domain/ids.js';
-import type { RenderEnvironment } from '../domain/ports/renderer.js';
+import { assertDefined, parseEmailId, parseTeamId, splitStream, type EmailId, type StreamName, type TeamId } from '../domain/ids.js';
+import type { EmailInput, RenderEnvironment } from '../domain/ports/renderer.js';
+import { trackHtml } from '../domain/tracking/rewrite.js';
+import { openTrackingTokens } from '../domain/tracking/tokens.js';
 
-export type CopyDeps = Pick<CommandDeps, 'keys' | 'linkBase' | 'withoutCopies'>;
+export type CopyDeps = Pick<CommandDeps, 'keys' | 'linkBase' | 'withoutCopies' | 'limits'>;
 
 export type CopyParts = Readonly<{
   /** After those of the call, in this order. */
   headers: readonly Readonly<{ name: string; value: string }>[];
   /** What the template is told beside the moment and the company. */
   environment: Pick<RenderEnvironment, 'unsubscribeUrl'>;
+  /** How the template is rendered beside that. */
+  rendering: Pick<EmailInput, 'marksUntracked'>;
+  /** Makes the HTML of the copy of what was rendered. */
+  html: (rendered: string) => string;
 }>;
 
+type Addressed = Readonly<{ stream: StreamName; teamId: string }>;
+
 /** `recipient`: its place in an email whose content is there. */
-export const copyPartsOf = (
+export const copyPartsOf = (deps: CopyDeps, { stream, teamId }: Addressed, email: Email, recipient: number): CopyParts => {
+  const emailId = assertDefined(parseEmailId(splitStream(stream).id), 'email id');
+  const own = { emailId, recipient };
+  return { ...unsubscribing(deps, assertDefined(parseTeamId(teamId), 'team id'), email, own), ...tracked(deps, email, own) };
+};
+
+type Own = Readonly<{ emailId: EmailId; recipient: number }>;
+
+const unsubscribing = (
   deps: CopyDeps,
-  { stream, teamId }: Readonly<{ stream: StreamName; teamId: string }>,
+  teamId: TeamId,
   { accepted: { unsubscribeList: list }, content }: Email,
-  recipient: number,
-): CopyParts => {
+  { emailId, recipient }: Own,
+): Pick<CopyParts, 'headers' | 'environment'> => {
   if (list === undefined) return { headers: [], environment: {} };
-  const url = unsubscribeUrl(deps, linkBaseOf(deps), {
-    teamId: assertDefined(parseTeamId(teamId), 'team id'),
-    emailId: assertDefined(parseEmailId(splitStream(stream).id), 'email id'),
-    recipient,
-    address: content!.recipients[recipient]!.email,
-    list,
-  });
+  const address = content!.recipients[recipient]!.email;
+  const url = unsubscribeUrl(deps, linkBaseOf(deps), { teamId, emailId, recipient, address, list });
   const headers = [
     { name: 'List-Unsubscribe', value: `<${url}>` },
     { name: 'List-Unsubscribe-Post', value: 'List-Unsubscribe=One-Click' },
   ];
   return { headers, environment: { unsubscribeUrl: url } };
+};
+
+const tracked = ({ keys, limits }: CopyDeps, { accepted: { tracking } }: Email, own: Own): Pick<CopyParts, 'rendering' | 'html'> => {
+  if (tracking === undefined) return { rendering: {}, html: (rendered) => rendered };
+  return {
+    rendering: { marksUntracked: true },
+    html: (rendered) => trackHtml(rendered, { tokens: openTrackingTokens(keys), tracking, sizeBytesMax: limits.htmlSizeBytesMax, ...own }),
+  };
 };

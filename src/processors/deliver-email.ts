@@ -61,6 +61,8 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       // It goes on for the others.
       RecipientsSuppressed: ({ data }) => data.priority,
       EmailBouncesNoted: null,
+      EmailOpened: null,
+      EmailClicked: null,
       EmailDeleted: null,
       EmailArchived: null,
     },

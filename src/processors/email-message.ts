@@ -88,6 +88,7 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
     variables: content.variables as JsonObject,
     ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
     environment: { at: date, company: accepted.company as Company, ...parts?.environment },
+    ...parts?.rendering,
   });
   const addresses = (role: 'to' | 'cc') =>
     content.recipients.flatMap(({ email: address, name }, index) => (accepted.roles[index] === role ? [{ address, name }] : []));
@@ -102,7 +103,7 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
     date,
     messageId: accepted.messageId,
     headers: parts === undefined ? headers : [...headers, ...parts.headers],
-    html,
+    html: parts === undefined ? html : parts.html(html),
     text,
     attachments: [
       ...attachments.map(({ filename, contentType, contentId, bytes }) => ({ filename, contentType, contentId, content: bytes })),

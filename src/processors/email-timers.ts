@@ -29,6 +29,8 @@ const byTimeOnly: StartedBy<'email'> = {
   EmailCancelled: null,
   RecipientsSuppressed: null,
   EmailBouncesNoted: null,
+  EmailOpened: null,
+  EmailClicked: null,
   EmailDeleted: null,
   EmailArchived: null,
 };

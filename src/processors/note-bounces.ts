@@ -35,6 +35,8 @@ export const noteBounces = (deps: NoteBouncesDeps): Processor =>
       EmailCancelled: null,
       RecipientsSuppressed: null,
       EmailBouncesNoted: null,
+      EmailOpened: null,
+      EmailClicked: null,
       EmailDeleted: null,
       EmailArchived: null,
     },

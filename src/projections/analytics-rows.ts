@@ -48,8 +48,7 @@ const listRows = async (
   sums.delete(OTHER);
   const inOrder = [...sums].sort(([one, a], [two, b]) => (b[sort] ?? 0) - (a[sort] ?? 0) || (one < two ? -1 : 1));
   const data = inOrder.slice((page - 1) * limit, page * limit).map(([name, row]) => {
-    const totals = totalsOf(row);
-    return { name, totals, rates: ratesOf(totals) };
+    return { name, totals: totalsOf(row), rates: ratesOf(row) };
   });
   const total = inOrder.length;
   return {

@@ -1,5 +1,5 @@
 /** Totals, rates and times of days that are added up. */
-import { emailMilestones, type DurationSums } from '../domain/email/milestones.js';
+import { emailMilestones, besideMilestones, type DurationSums } from '../domain/email/milestones.js';
 import type { DayRange, Period, Rates, Times, Totals } from './analytics-types.js';
 import type { MilestoneCounts } from './summaries.js';
 
@@ -14,30 +14,35 @@ export const addUp = (days: readonly Readonly<{ sums: Sums }>[]): Sums => {
 };
 
 export const addTo = (all: MilestoneCounts & DurationSums, sums: Sums): void => {
-  for (const name of [...emailMilestones, 'returned', ...durations] as const) {
+  for (const name of [...emailMilestones, ...besideMilestones, ...durations]) {
     const more = sums[name];
     if (more !== undefined) all[name] = (all[name] ?? 0) + more;
   }
 };
 
 export const totalsOf = (sums: Sums): Totals => {
-  const { accepted = 0, sent = 0, delivered = 0, bounced = 0, complained = 0, failed = 0, cancelled = 0, suppressed = 0 } = sums;
-  return { accepted, sent, delivered, opened: null, clicked: null, complained, bounced, failed, cancelled, suppressed };
+  const { accepted = 0, sent = 0, delivered = 0, opened = 0, clicked = 0, complained = 0 } = sums;
+  const { bounced = 0, failed = 0, cancelled = 0, suppressed = 0 } = sums;
+  return { accepted, sent, delivered, opened, clicked, complained, bounced, failed, cancelled, suppressed };
 };
 
 /** To two digits; null where there is nothing to take a part of. */
 export const percent = (part: number, whole: number): number | null => (whole === 0 ? null : Math.round((part / whole) * 10_000) / 100);
 
-/** Of emails that came to an end: sent, bounced or failed, each counted once. `delivered` and `complained` are of those that were sent. */
-export const ratesOf = ({ sent = 0, delivered = 0, bounced = 0, complained = 0, failed = 0, returned = 0 }: Sums): Rates => {
+/**
+ * Of emails that came to an end: sent, bounced or failed, each counted once. `delivered` and `complained` are of those that were sent,
+ * `opened` and `clicked` of those that were sent with a record of it.
+ */
+export const ratesOf = ({ sent = 0, delivered = 0, bounced = 0, complained = 0, failed = 0, returned = 0, ...sums }: Sums): Rates => {
+  const { opened = 0, clicked = 0, sentWithOpens = 0, sentWithClicks = 0 } = sums;
   const ended = sent + bounced + failed - returned;
   return {
     sent: percent(sent, ended),
     delivered: percent(delivered, sent),
     bounced: percent(bounced, ended),
     failed: percent(failed, ended),
-    opened: null,
-    clicked: null,
+    opened: percent(opened, sentWithOpens),
+    clicked: percent(clicked, sentWithClicks),
     complained: percent(complained, sent),
   };
 };

@@ -11,7 +11,7 @@ export type DayRange = { startDate: string; endDate: string; days: number };
 export type SummaryFilter = Readonly<{ templateId?: string; tag?: string }>;
 
 /** How many emails came to it for the first time; null is what this version does not measure. */
-export type Totals = Record<EmailMilestone, number> & { opened: null; clicked: null };
+export type Totals = Record<EmailMilestone, number>;
 
 /** In percent, to two digits; null where there is nothing to take a part of. */
 export type Rates = {
@@ -19,8 +19,8 @@ export type Rates = {
   delivered: number | null;
   bounced: number | null;
   failed: number | null;
-  opened: null;
-  clicked: null;
+  opened: number | null;
+  clicked: number | null;
   complained: number | null;
 };
 

@@ -40,6 +40,8 @@ export const bounceSteps = (
     case 'EmailCancelled':
     case 'RecipientsSuppressed':
     case 'CopyAnswered':
+    case 'EmailOpened':
+    case 'EmailClicked':
       return [];
   }
 };

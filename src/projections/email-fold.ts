@@ -1,6 +1,6 @@
 /** What each event of an email does: to its document, to its timer, to the backlog of its team, to the counts of the day on which it was made, and to the summaries of the day on which it happened. */
 import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
-import { ACCEPTED, reachedBy, type Reached } from '../domain/email/milestones.js';
+import { ACCEPTED, reachedBy, stoodAt, type Reached } from '../domain/email/milestones.js';
 import { advanceSummary, beginSummary, endsForFree, type Draft, type EmailProgress, type EmailSummary } from '../domain/email/summary.js';
 import { emailTimer, emailTimerKind, type EmailTimerKind } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
@@ -97,6 +97,8 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     CopyAnswered: progress,
     RecipientsSuppressed: progress,
     EmailBouncesNoted: progress,
+    EmailOpened: progress,
+    EmailClicked: progress,
     EmailDeleted: progress,
     EmailArchived: progress,
   };
@@ -163,8 +165,7 @@ const removeErased = (email: EmailDraft, by: 'EmailDeleted' | 'EmailArchived'): 
 
 /** Brings the email to where it stands after the event. Out: what it reaches by that. */
 const advance = (email: EmailDraft, event: EmailProgress): Reached => {
-  const { status, processingAt, sentAt, deliveredAt, complainedAt } = email.summary;
-  const before = { status, processingAt, sentAt, deliveredAt, ...(complainedAt === undefined ? {} : { complainedAt }) };
+  const before = stoodAt(email.summary);
   if (event.type === 'EmailRetried') noteEnd(email);
   email.summary = advanceSummary(email.summary, event);
   email.status = email.summary.status;

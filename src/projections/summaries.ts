@@ -139,6 +139,8 @@ const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
   RecipientsSuppressed: 'all',
   CopyAnswered: 'nothing',
   EmailBouncesNoted: 'nothing',
+  EmailOpened: 'all',
+  EmailClicked: 'all',
   EmailRescheduled: 'nothing',
   EmailReleased: 'nothing',
   EmailDeferred: 'nothing',

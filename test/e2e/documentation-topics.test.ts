@@ -13,6 +13,7 @@ const pages = [
   'docs/privacy.md',
   'docs/unsubscribe.md',
   'docs/webhooks.md',
+  'docs/tracking.md',
   'docs/analytics.md',
   'docs/bounces.md',
 ];

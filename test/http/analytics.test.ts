@@ -52,7 +52,7 @@ void t.test('by template or by tag, and not by both', async (t) => {
 
 void t.test('a time series has the counts and the interval that are asked for, and a bounded number of points', async (t) => {
   const { ask, asked, refused } = await served(t);
-  const all = ['accepted', 'sent', 'delivered', 'bounced', 'complained', 'failed', 'cancelled', 'suppressed'];
+  const all = ['accepted', 'sent', 'delivered', 'bounced', 'complained', 'failed', 'cancelled', 'suppressed', 'opened', 'clicked'];
   t.same((await asked('analytics/timeseries'))[1], { range: DEFAULT, interval: 'day', metrics: all });
   t.match((await asked('analytics/timeseries?metrics=sent,accepted,sent&interval=month&startDate=2025-01-01'))[1], {
     interval: 'month',
@@ -65,7 +65,7 @@ void t.test('a time series has the counts and the interval that are asked for, a
     data: [{ startDate: '2030-01-01', endDate: '2030-01-01', sent: 0 }],
     isLowerBound: false,
   });
-  t.match(await refused('analytics/timeseries?metrics=sent,opened'), /^metrics must be one or more of accepted, sent/);
+  t.match(await refused('analytics/timeseries?metrics=sent,seen'), /^metrics must be one or more of accepted, sent/);
   t.match(await refused('analytics/timeseries?metrics=sent,'), /^metrics/);
   t.match(await refused('analytics/timeseries?interval=hour'), /^interval must be one of day, week, month/);
   t.match(await refused('analytics/timeseries?startDate=2028-12-31'), /366 are the most here/);
@@ -89,7 +89,7 @@ void t.test('templates and tags are listed by a count, page by page', async (t) 
 
 void t.test('the start page of a dashboard', async (t) => {
   const { ask, refused } = await served(t);
-  const totals = { accepted: 0, sent: 0, delivered: 0, opened: null, clicked: null, complained: 0, bounced: 0, failed: 0, cancelled: 0 };
+  const totals = { accepted: 0, sent: 0, delivered: 0, opened: 0, clicked: 0, complained: 0, bounced: 0, failed: 0, cancelled: 0 };
   t.match((await ask('dashboard/summary')).json(), {
     today: { range: { startDate: '2030-01-01', endDate: '2030-01-01', days: 1 }, totals, rates: { sent: null }, times: { sentMs: null } },
     last7Days: { range: { days: 7 }, totals },

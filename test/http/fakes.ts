@@ -133,12 +133,25 @@ export const emailRecord: EmailRecord = {
   nextAttemptAt: null,
   sentAt: NOW,
   deliveredAt: null,
+  openedAt: NOW,
+  clickedAt: null,
   cancelledAt: null,
   archivedAt: null,
   createdAt: NOW,
   updatedAt: NOW,
   recipients: [
-    { email: 'jane@example.com', name: null, role: 'to', status: 'sent', replyCode: 250, enhancedCode: null, rule: null, reply: 'OK' },
+    {
+      email: 'jane@example.com',
+      name: null,
+      role: 'to',
+      status: 'sent',
+      replyCode: 250,
+      enhancedCode: null,
+      rule: null,
+      reply: 'OK',
+      openedAt: NOW,
+      clickedAt: null,
+    },
   ],
   attempts: [
     {
@@ -153,6 +166,23 @@ export const emailRecord: EmailRecord = {
       nextAttemptAt: null,
     },
   ],
+  tracking: {
+    opens: true,
+    clicks: false,
+    events: [
+      {
+        type: 'opened',
+        at: NOW,
+        recipient: 0,
+        times: 1,
+        machine: false,
+        rule: null,
+        url: null,
+        userAgent: 'Mozilla/5.0 (X11; Linux x86_64)',
+        ipAddress: '192.0.2.7',
+      },
+    ],
+  },
   metadata: {
     recipients: { to: [{ email: 'jane@example.com' }], cc: [], bcc: [] },
     variables: { nested: [1, { deep: null }] },
@@ -185,6 +215,7 @@ const template: TemplateRecord = {
   subject: 'Hi',
   from: { email: 'a@example.com' },
   unsubscribeList: null,
+  tracking: null,
   status: 'draft',
   version: 2,
   publishedVersion: 1,
@@ -532,6 +563,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     getErasure: ({ teamId }, id) =>
       owned(teamId === TEAM && id === ERASURE, 'ERASURE_NOT_FOUND', () => did('getErasure', [teamId, id], erasure)),
     exportAddress: (caller, request) => did('exportAddress', [caller, request], linesOf(JSON.stringify({ type: 'address', ...request }))),
+    getTracking: (caller) => did('getTracking', [caller], { opens: false, clicks: false }),
+    setTracking: (caller, tracking) => did('setTracking', [caller, tracking], { ...tracking }),
     retryEmails: (caller, found) => did('retryEmails', [caller, found], { retried: found.ids.length, held: found.held.length }),
     rescheduleEmail: (caller, id, request) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
@@ -851,6 +884,13 @@ const fakeIds = (): Ids => {
   };
 };
 
+/** One token of each kind is good. */
+const fakeTrackingTokens: HttpDeps['tracking']['tokens'] = {
+  openOpen: (token) => (token === 'good-pixel' ? { emailId: EMAIL, recipient: 0 } : undefined),
+  openClick: (token) =>
+    token === 'good-link' ? { emailId: EMAIL, recipient: 0, link: 2, url: 'https://shop.example/?a=1&b=2' } : undefined,
+};
+
 /** Does in this process what another one does for a server, and notes what it is given. */
 const checksHere = (limits: Limits, given: BodyToCheck[]): BodyChecks => ({
   check: async (body) => {
@@ -894,6 +934,7 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
     queries: fakeQueries(calls),
     positions: fakePositions(calls),
     ...(options.mailbox === undefined ? {} : { mailbox: { mails: options.mailbox, token: MAILBOX_TOKEN } }),
+    tracking: { tokens: fakeTrackingTokens, note: (seen) => void calls.push(['noteSeen', seen]) },
     health: { accepting: () => accepting.value, workers: () => workers, log: () => log.value, noted: () => noted },
     version: '1.2.3',
   };

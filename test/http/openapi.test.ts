@@ -70,6 +70,8 @@ void t.test('the document', async (t) => {
       'GET /mailbox/messages/{id}/html',
       'GET /u/{token}',
       'POST /u/{token}',
+      'GET /t/o/{token}',
+      'GET /t/c/{token}',
     ]);
     const registered = routesOf(app)
       .map(({ method, path }) => `${method} ${path.replace(/:([a-zA-Z]+)/g, '{$1}')}`)

@@ -31,6 +31,9 @@ const callerOf = (teamId: TeamId): Caller => ({ teamId, actor: 'apiKey:key_1', p
 export const caller = callerOf(TEAM);
 export const stranger = callerOf(OTHER_TEAM);
 
+/** What links of mails begin with. */
+export const LINK_BASE = 'https://mail.example.com';
+
 /** Commands that may reject with no other codes than those that the API description names for them. */
 export const commandsOfTest = (deps: CommandDeps): Commands =>
   Object.fromEntries(
@@ -90,7 +93,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
       dns: { txt: async (name) => dns.get(name) ?? { kind: 'none' } },
       dkimKeys: systemDkimKeys(),
       spfMechanisms: 'mx',
-      linkBase: 'https://mail.example.com',
+      linkBase: LINK_BASE,
       clock,
       ids,
       limits: bounds,

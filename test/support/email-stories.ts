@@ -43,6 +43,7 @@ const kinds = fc.oneof(
       'RefuseEmail',
       'WithdrawEmail',
       'RecordComplaint',
+      'RecordEngagement',
     ),
   },
 );
@@ -130,6 +131,18 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
     case 'SuppressRecipients':
     case 'NoteBounces':
       return { type: kind, at: at(now), recipients: draw.flatMap((result, index) => (result === 'deferred' ? [] : [index])) };
+    case 'RecordEngagement':
+      return {
+        type: kind,
+        at: at(now - (older ? 300 : 0)),
+        recipient: draw.indexOf('accepted') + 1,
+        link: flag ? 1 : undefined,
+        url: flag ? 'https://shop.example/' : undefined,
+        times: 1,
+        machine: draw[0] === 'refused' ? 'program' : undefined,
+        userAgent: 'Mozilla/5.0 (X11)',
+        ipAddress: '192.0.2.7',
+      };
     case 'ArchiveEmail':
       return { type: kind, at: at(now), retentionMs: RETENTION_MS };
   }

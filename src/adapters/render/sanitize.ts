@@ -66,7 +66,7 @@ const everywhere = ['style', 'align', 'dir', 'lang', 'title', 'id'];
 const cell = ['width', 'height', 'valign', 'bgcolor', 'colspan', 'rowspan', 'scope'];
 const attributes: Record<string, string[]> = {
   '*': everywhere,
-  a: ['href', 'name'],
+  a: ['href', 'name', 'data-sealpost-track'],
   img: ['src', 'alt', 'width', 'height', 'border'],
   table: ['width', 'height', 'cellpadding', 'cellspacing', 'border', 'bgcolor', 'role'],
   td: cell,

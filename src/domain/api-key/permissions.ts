@@ -2,7 +2,8 @@
 
 /**
  * The contract's six permissions, one for deleting what was sent, one for the keys themselves, one for suppressed addresses, one for
- * adding credits, one for sender domains, one for reports that are piped in, and one for erasing and exporting what is held about an address.
+ * adding credits, one for sender domains, one for reports that are piped in, one for erasing and exporting what is held about an address,
+ * and one for whether opens and clicks are recorded.
  */
 export const permissions = [
   'emails:send',
@@ -18,6 +19,7 @@ export const permissions = [
   'domains:manage',
   'feedback:write',
   'privacy:manage',
+  'tracking:manage',
 ] as const;
 export type Permission = (typeof permissions)[number];
 

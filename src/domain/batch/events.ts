@@ -1,7 +1,7 @@
 /** The facts of a bulk send. `sealed` is what its emails are made of; it goes with the key of the stream when the last of them is made. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../schema.js';
-import { StoredRecipient, text, type EventsOf } from '../stored.js';
+import { StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
 
 const storedPriority = oneOf(['high', 'normal', 'low']);
 const storedFormat = oneOf(['pdf', 'excel']);
@@ -38,6 +38,8 @@ const accepted = {
   charged: optional(Type.Object({ month: text, isByCredits: Type.Boolean() })),
   /** How long its emails were likely to wait for their turn, where that was longer than usual. */
   expectedWaitMs: optional(count),
+  /** As each of its emails has it. */
+  tracking: optional(Type.Object({ ...StoredTracking.properties, url: text })),
 };
 
 const Override = Type.Object({

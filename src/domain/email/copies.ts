@@ -7,7 +7,8 @@ import type { Email } from './state.js';
 export type PlacedOutcome = RecipientOutcome & Readonly<{ recipient: number }>;
 
 /** Whether what one recipient gets differs from what another gets. */
-export const leavesAsCopies = ({ accepted }: Pick<Email, 'accepted'>): boolean => accepted.unsubscribeList !== undefined;
+export const leavesAsCopies = ({ accepted }: Pick<Email, 'accepted'>): boolean =>
+  accepted.unsubscribeList !== undefined || accepted.tracking !== undefined;
 
 /** The recipients that still wait for a host to take the mail, by their place in the email. */
 export const pendingRecipients = ({ recipientStatuses, copies }: Pick<Email, 'recipientStatuses' | 'copies'>): readonly number[] =>

@@ -4,6 +4,7 @@ import type { RecipientOutcome } from '../ports/mailer.js';
 import { answerCopy, pendingRecipients, toldOutcomes, withCopies, type PlacedOutcome } from './copies.js';
 import { isoTime } from '../ports/clock.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
+import { recordEngagement, type EngagementCommand } from './engagement.js';
 import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
 import { recordComplaint, recordReport, type ReportCommand } from './reports.js';
 import { hasIt, type ATTACHMENT_DAMAGED } from './status.js';
@@ -69,6 +70,8 @@ export type EmailCommand =
   | Readonly<{ type: 'SuppressRecipients'; at: string; recipients: readonly number[]; final?: boolean }>
   /** The suppression list knows that these were refused for good. */
   | Readonly<{ type: 'NoteBounces'; at: string; recipients: readonly number[] }>
+  /** A recipient has asked for the picture, or for a link. */
+  | EngagementCommand
   /** By hand: what waits for its next attempt, or for the host, is due now. */
   | Readonly<{ type: 'PushEmail'; at: string }>
   | Readonly<{ type: 'CancelEmail'; at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }>
@@ -115,6 +118,8 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return isOpen(email) ? suppress(command, email) : none;
     case 'NoteBounces':
       return noteBounces(command, email);
+    case 'RecordEngagement':
+      return recordEngagement(command, email);
     case 'PushEmail':
       return push(command, email);
     case 'RescheduleEmail':

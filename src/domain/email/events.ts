@@ -1,7 +1,7 @@
 /** The facts of one email. `data` is what statistics may know; `sealed` is personal and goes with the key of the stream. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { nullable, oneOf } from '../schema.js';
-import { StoredRecipient, text, type EventsOf } from '../stored.js';
+import { StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
 
 /** Frozen: what was ever written. */
 const storedPriority = oneOf(['high', 'normal', 'low']);
@@ -54,6 +54,8 @@ const accepted = {
   unsubscribeList: optional(text),
   /** How long it was likely to wait for its turn, where that was longer than usual: a repeated call is answered the same. */
   expectedWaitMs: optional(Type.Integer()),
+  /** What is recorded of its readers, and the address of the service that its links lead to; absent where nothing is. */
+  tracking: optional(Type.Object({ ...StoredTracking.properties, url: text })),
 };
 
 const envelope = {
@@ -114,6 +116,20 @@ const outcome = {
 };
 /** The replies in words, in the order of `outcomes`. */
 const Replies = Type.Object({ replies: Type.Array(text) });
+
+/**
+ * One recipient, by the place in `roles`, has asked for the picture or a link. `times`: how often since the event before for the same thing,
+ * where more than once. `rule`: by which rule no person did it; absent where none says so.
+ */
+const engagement = {
+  at: text,
+  recipient: Type.Integer(),
+  times: optional(Type.Integer()),
+  machine: Type.Boolean(),
+  rule: optional(text),
+};
+/** Who asked. */
+const visitor = { userAgent: nullable(text), ipAddress: nullable(text) };
 
 export const emailEventSchemas = {
   EmailQueued: { data: Type.Object({ ...accepted, at: text }), sealed: Content, envelope: Envelope },
@@ -188,10 +204,14 @@ export const emailEventSchemas = {
   RecipientsSuppressed: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }) },
   /** The addresses of these recipients, whose hosts have refused them for good, were given to the suppression list. */
   EmailBouncesNoted: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
+  EmailOpened: { data: Type.Object(engagement), sealed: Type.Object(visitor) },
+  /** `link`: its place among the tracked links of the mail. */
+  EmailClicked: { data: Type.Object({ ...engagement, link: Type.Integer() }), sealed: Type.Object({ ...visitor, url: text }) },
   EmailDeleted: { data: Type.Object({ at: text }) },
   EmailArchived: { data: Type.Object({ at: text }) },
 } as const;
 
 export type EmailEvent = EventsOf<typeof emailEventSchemas>;
 export type EmailAccepted = Extract<EmailEvent, { type: 'EmailQueued' | 'EmailScheduled' }>;
+export type EmailEngaged = Extract<EmailEvent, { type: 'EmailOpened' | 'EmailClicked' }>;
 export type DeliveryOutcomeEvent = Extract<EmailEvent, { type: 'EmailSent' | 'EmailDeferred' | 'EmailBounced' | 'EmailFailed' }>;

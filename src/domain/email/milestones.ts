@@ -1,11 +1,26 @@
 /** What an email reaches in its life and statistics count: each of these once at most, on the day on which it comes to it for the first time. */
-import { isAllSuppressed, type EmailProgress, type EmailSummary } from './summary.js';
+import { isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
 
-export const emailMilestones = ['accepted', 'sent', 'delivered', 'bounced', 'complained', 'failed', 'cancelled', 'suppressed'] as const;
+export const emailMilestones = [
+  'accepted',
+  'sent',
+  'delivered',
+  'bounced',
+  'complained',
+  'failed',
+  'cancelled',
+  'suppressed',
+  'opened',
+  'clicked',
+] as const;
 export type EmailMilestone = (typeof emailMilestones)[number];
 
-/** What is counted beside them: `returned` is an email that is counted as bounced or failed and, before that, as sent. */
-export type CountedMilestone = EmailMilestone | 'returned';
+/**
+ * What is counted beside them, for rates: `returned` is an email that is counted as bounced or failed and, before that, as sent; the others
+ * are emails that were sent with a record of opens, or of clicks.
+ */
+export const besideMilestones = ['returned', 'sentWithOpens', 'sentWithClicks'] as const;
+export type CountedMilestone = EmailMilestone | (typeof besideMilestones)[number];
 
 /** How often an email fails or bounces that is retried in between, statistics count once: those that it had reached before a retry. */
 export type EndedBefore = readonly ('bounced' | 'failed')[];
@@ -16,13 +31,26 @@ export type DurationSums = { attempted?: number; waitMs?: number; sendMs?: numbe
 export type Reached = Readonly<{ milestones: readonly CountedMilestone[]; durations: Readonly<DurationSums> }>;
 
 /** Where an email stood before an event, as far as it matters here. */
-export type StoodAt = Pick<EmailSummary, 'status' | 'processingAt' | 'sentAt' | 'deliveredAt' | 'complainedAt'>;
+export type StoodAt = Draft<
+  Pick<EmailSummary, 'status' | 'complainedAt' | 'processingAt' | 'sentAt' | 'deliveredAt' | 'openedAt' | 'clickedAt'>
+>;
+
+/** What of a summary is needed when the event has changed it. */
+export const stoodAt = ({ status, processingAt, sentAt, deliveredAt, complainedAt, openedAt, clickedAt }: EmailSummary): StoodAt => {
+  const before: StoodAt = { status, processingAt, sentAt, deliveredAt };
+  if (complainedAt !== undefined) before.complainedAt = complainedAt;
+  if (openedAt !== undefined) before.openedAt = openedAt;
+  if (clickedAt !== undefined) before.clickedAt = clickedAt;
+  return before;
+};
 
 const NOTHING: Reached = { milestones: [], durations: {} };
 export const ACCEPTED: Reached = { milestones: ['accepted'], durations: {} };
 const BOUNCED: Reached = { milestones: ['bounced'], durations: {} };
 const FAILED: Reached = { milestones: ['failed'], durations: {} };
 const CANCELLED: Reached = { milestones: ['cancelled'], durations: {} };
+const OPENED: Reached = { milestones: ['opened'], durations: {} };
+const CLICKED: Reached = { milestones: ['clicked'], durations: {} };
 const SUPPRESSED: Reached = { milestones: ['suppressed'], durations: {} };
 
 /** Of a clock that was set back in between: 0. */
@@ -51,6 +79,10 @@ export const reachedBy = (event: EmailProgress, before: StoodAt, now: EmailSumma
       return CANCELLED;
     case 'RecipientsSuppressed':
       return suppressedBy(at, before, now, ended);
+    case 'EmailOpened':
+      return before.openedAt === undefined && now.openedAt !== undefined ? OPENED : NOTHING;
+    case 'EmailClicked':
+      return before.clickedAt === undefined && now.clickedAt !== undefined ? CLICKED : NOTHING;
     case 'EmailRescheduled':
     case 'EmailReleased':
     case 'CopyAnswered':
@@ -68,6 +100,8 @@ const arrivedBy = (at: string, before: StoodAt, now: EmailSummary): Reached => {
   const durations: DurationSums = {};
   if (before.sentAt === null && now.sentAt !== null) {
     milestones.push('sent');
+    if (now.tracksOpens === true) milestones.push('sentWithOpens');
+    if (now.tracksClicks === true) milestones.push('sentWithClicks');
     durations.sendMs = passedSince(now.queuedAt, at);
   }
   if (before.deliveredAt === null && now.deliveredAt !== null) {

@@ -2,6 +2,7 @@
 import { copiesAfter, type PlacedOutcome } from './copies.js';
 import { ATTACHMENT_DAMAGED, type BounceType } from './status.js';
 import type { DeliveryOutcomeEvent, EmailAccepted, EmailContent, EmailEvent } from './events.js';
+import { engagementOf, type Engagement } from './engagements.js';
 import { advanceSummary, beginSummary, isAllSuppressed, type Draft, type EmailProgress, type EmailSummary } from './summary.js';
 
 /** The last reply for a recipient. */
@@ -63,6 +64,8 @@ export type Email = EmailSummary &
     bouncesNoted?: readonly number[];
     /** What the first who complained called it. */
     feedbackType?: string;
+    /** What its readers did, the oldest first; absent for nothing. */
+    engagements?: readonly Engagement[];
   }>;
 
 /** undefined: no event yet. */
@@ -144,6 +147,10 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
       return reportBounces(email, event);
     case 'EmailComplained':
       return complain(email, event);
+    case 'EmailOpened':
+    case 'EmailClicked':
+      email.engagements = [...(email.engagements ?? []), engagementOf(event)];
+      return email;
     case 'EmailDelivered':
     case 'EmailDeleted':
       return email;
@@ -226,6 +233,8 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
 /** What an archived email keeps is the same whether its key was there during the fold or not. */
 const dropPersonal = (email: Draft<Email>): Email => {
   email.content = undefined;
+  if (email.engagements !== undefined)
+    email.engagements = email.engagements.map((engagement) => ({ ...engagement, url: null, userAgent: null, ipAddress: null }));
   email.replies = email.replies.map((reply) => ({ ...reply, reply: null }));
   if (email.copies !== undefined) email.copies = email.copies.map((copy) => ({ ...copy, text: '' }));
   email.attempts = email.attempts.map((attempt) =>

@@ -1,5 +1,5 @@
 /** Where an email stands: the part of its fold that lists, timers and decisions share. It holds nothing personal. */
-import type { EmailAccepted, EmailEvent } from './events.js';
+import type { EmailAccepted, EmailEngaged, EmailEvent } from './events.js';
 import { hasIt, type EmailStatus, type RecipientStatus } from './status.js';
 
 export type EmailSummary = Readonly<{
@@ -26,12 +26,18 @@ export type EmailSummary = Readonly<{
   cancelledAt?: string;
   /** Absent from an email that nobody has complained of. */
   complainedAt?: string;
+  /** Absent where opens, or clicks, are not recorded. */
+  tracksOpens?: true;
+  tracksClicks?: true;
+  /** When a person first did; absent before. */
+  openedAt?: string;
+  clickedAt?: string;
 }>;
 
 export const beginSummary = (event: EmailAccepted): EmailSummary => {
-  const { at, roles } = event.data;
+  const { at, roles, tracking } = event.data;
   const scheduledAt = event.type === 'EmailScheduled' ? event.data.scheduledAt : null;
-  return {
+  const summary: EmailSummary = {
     status: scheduledAt === null ? 'queued' : 'scheduled',
     recipientStatuses: roles.map(() => 'queued' as const),
     scheduledAt,
@@ -46,7 +52,13 @@ export const beginSummary = (event: EmailAccepted): EmailSummary => {
     archivedAt: null,
     deletedAt: null,
   };
+  return tracking === undefined ? summary : Object.assign(summary, tracked(tracking));
 };
+
+const tracked = ({ opens, clicks }: Readonly<{ opens: boolean; clicks: boolean }>): Pick<EmailSummary, 'tracksOpens' | 'tracksClicks'> => ({
+  ...(opens ? { tracksOpens: true } : {}),
+  ...(clicks ? { tracksClicks: true } : {}),
+});
 
 /** Everything that happens to an email after its acceptance. */
 export type EmailProgress = Exclude<EmailEvent, EmailAccepted>;
@@ -60,7 +72,7 @@ export type Draft<State> = { -readonly [Field in keyof State]: State[Field] };
  */
 export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Summary, event: EmailProgress): Summary => {
   const { at } = event.data;
-  summary.updatedAt = at;
+  summary.updatedAt = updatedBy(summary, event);
   switch (event.type) {
     case 'EmailRescheduled':
       summary.scheduledAt = event.data.scheduledAt;
@@ -81,10 +93,8 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
       if (event.data.heldUntil !== undefined) summary.heldUntil = event.data.heldUntil;
       return summary;
     case 'EmailBounced':
-      endDialogue(summary, event.data.outcomes, 'failed').status = 'bounced';
-      return summary;
     case 'EmailFailed':
-      endDialogue(summary, event.data.outcomes, 'failed').status = 'failed';
+      endDialogue(summary, event.data.outcomes, 'failed').status = event.type === 'EmailBounced' ? 'bounced' : 'failed';
       return summary;
     case 'EmailDelivered':
       return markDelivered(summary, event.data.recipients, at);
@@ -108,6 +118,9 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
     case 'CopyAnswered':
     case 'EmailBouncesNoted':
       return summary;
+    case 'EmailOpened':
+    case 'EmailClicked':
+      return markEngaged(summary, event);
     case 'EmailDeleted':
       summary.deletedAt = at;
       return summary;
@@ -115,6 +128,17 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
       summary.archivedAt = at;
       return summary;
   }
+};
+
+/** What a reader did may be recorded later than what came after it. */
+const updatedBy = ({ updatedAt }: EmailSummary, { type, data: { at } }: EmailProgress): string =>
+  (type === 'EmailOpened' || type === 'EmailClicked') && at < updatedAt ? updatedAt : at;
+
+const markEngaged = <Summary extends Draft<EmailSummary>>(summary: Summary, { type, data }: EmailEngaged): Summary => {
+  if (data.machine) return summary;
+  if (type === 'EmailOpened') summary.openedAt ??= data.at;
+  else summary.clickedAt ??= data.at;
+  return summary;
 };
 
 /** How many recipients did not get it and will not: refused, bounced, suppressed, or their attempts are spent. */

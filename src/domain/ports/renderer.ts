@@ -46,6 +46,8 @@ export type EmailInput = Readonly<{
   environment: RenderEnvironment;
   /** Of the call; none where a mail is rendered that was within it when it was accepted. */
   budget?: Budget;
+  /** Links that their author does not want tracked carry a mark, which whoever tracks takes out again. */
+  marksUntracked?: true;
 }>;
 
 /**

@@ -1,7 +1,7 @@
 /** The facts of a team, of the instance, and of the ledger that seals the log. */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable, oneOf } from '../schema.js';
-import { StoredRecipient, text, type EventsOf } from '../stored.js';
+import { StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
 
 /** What the company constants of templates say; empty where not set. */
 const Company = Type.Object({
@@ -43,6 +43,8 @@ export const teamEventSchemas = {
       emailsPerMonth: nullable(Type.Integer()),
     }),
   },
+  /** What is recorded of the readers of mails for which neither the call nor the template says it. */
+  TeamTrackingChanged: { data: Type.Object({ at: text, ...StoredTracking.properties }) },
   /** The team suppresses its first address, or the first of that list: before the first such event none of its sends needs to ask. */
   TeamSuppressionsBegan: { data: Type.Object({ at: text, list: Type.Optional(text) }) },
 } as const;

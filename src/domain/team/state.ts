@@ -2,6 +2,7 @@
 import { plans, type PlanName } from '../credits/plans.js';
 import type { Terms } from '../credits/decider.js';
 import type { Company } from '../ports/renderer.js';
+import type { Tracking } from '../tracking/settings.js';
 import type { InstanceEvent, TeamEvent, TeamSettings } from './events.js';
 
 export type Billing = 'credits' | 'plan' | 'unmetered';
@@ -17,6 +18,8 @@ export type Team = Readonly<{
   hasSuppressions?: true;
   /** The lists that an address was ever kept from alone; absent for none. */
   suppressionLists?: readonly string[];
+  /** Absent as long as the team has never said anything. */
+  tracking?: Tracking;
 }>;
 export type TeamState = Team | undefined;
 
@@ -29,7 +32,7 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
     case 'TeamBillingChanged': {
       if (team === undefined) return undefined;
       const { billing, plan, emailsPerMonth } = event.data;
-      const { settings, createdAt, hasSuppressions, suppressionLists } = team;
+      const { settings, createdAt, hasSuppressions, suppressionLists, tracking } = team;
       return {
         billing,
         ...(plan === null ? {} : { plan }),
@@ -38,10 +41,15 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
         createdAt,
         ...(hasSuppressions === undefined ? {} : { hasSuppressions }),
         ...(suppressionLists === undefined ? {} : { suppressionLists }),
+        ...(tracking === undefined ? {} : { tracking }),
       };
     }
     case 'TeamSuppressionsBegan':
       return team && { ...team, hasSuppressions: true, ...listsWith(team.suppressionLists, event.data.list) };
+    case 'TeamTrackingChanged': {
+      const { opens, clicks } = event.data;
+      return team && { ...team, tracking: { opens, clicks } };
+    }
   }
 };
 

@@ -1,7 +1,7 @@
 /** The facts of one template, of an email or of an attachment, and of the slugs that name templates. */
 import { Type, type Static } from '@sinclair/typebox';
 import { oneOf } from '../schema.js';
-import { StoredRecipient, text, type EventsOf } from '../stored.js';
+import { StoredRecipient, StoredTracking, text, type EventsOf } from '../stored.js';
 
 /** Frozen: what was ever written. */
 export const templateKinds = ['email', 'attachment'] as const;
@@ -23,6 +23,8 @@ const EmailDraftSchema = Type.Object({
   from: Type.Union([StoredRecipient, Type.Null()]),
   /** The list that recipients can unsubscribe from; absent for none. */
   unsubscribeList: Type.Optional(text),
+  /** Absent where the team says it. */
+  tracking: Type.Optional(StoredTracking),
 });
 export type EmailDraft = Static<typeof EmailDraftSchema>;
 

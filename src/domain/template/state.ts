@@ -1,6 +1,7 @@
 /** What the events of one email template add up to, the decisions about it, and what lists show of it. */
 import { DomainError } from '../errors.js';
 import type { TemplateId } from '../ids.js';
+import type { Tracking } from '../tracking/settings.js';
 import type { EmailDraft } from './events.js';
 import {
   findVersion,
@@ -13,7 +14,7 @@ import {
   type TemplateStateOf,
 } from './lifecycle.js';
 
-type Shown = Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList'>;
+type Shown = Pick<EmailDraft, 'name' | 'subject' | 'from' | 'unsubscribeList' | 'tracking'>;
 export type Template = TemplateOf<EmailDraft, Shown>;
 export type TemplateState = TemplateStateOf<EmailDraft, Shown>;
 export type TemplateCommand = TemplateCommandOf<EmailDraft>;
@@ -24,11 +25,12 @@ export const templateNotFound = (): DomainError =>
 export const templateRules: TemplateRules<EmailDraft, Shown> = {
   kind: 'email',
   isDraft: (draft): draft is EmailDraft => 'subject' in draft,
-  shown: ({ name, subject, from, unsubscribeList }) => ({
+  shown: ({ name, subject, from, unsubscribeList, tracking }) => ({
     name,
     subject,
     from,
     ...(unsubscribeList === undefined ? {} : { unsubscribeList }),
+    ...(tracking === undefined ? {} : { tracking }),
   }),
   notFound: templateNotFound,
 };
@@ -43,6 +45,7 @@ export type ResolvedVersion = Readonly<{
   name: string;
   from: EmailDraft['from'];
   unsubscribeList: string | undefined;
+  tracking: Tracking | undefined;
 }>;
 
 /** Throws TEMPLATE_NOT_PUBLISHED, TEMPLATE_VERSION_NOT_FOUND. */
@@ -52,7 +55,8 @@ export const resolveVersion = (template: Template, version: string | number): Re
     revision,
     version: number,
   } = findVersion(template, version, 'This template has no published version yet: publish it, or send `version: "draft"`.');
-  return { revision, version: number, name: shown.name, from: shown.from, unsubscribeList: shown.unsubscribeList };
+  const { name, from, unsubscribeList, tracking } = shown;
+  return { revision, version: number, name, from, unsubscribeList, tracking };
 };
 
 /** What lists show of a template. */

@@ -1,7 +1,7 @@
 /** The body of a webhook event: a pure function of the event of the log and of its stream up to it, so that it is the same on every attempt. */
 import type { BatchEvent } from '../batch/events.js';
 import { evolveBatch, type BatchState } from '../batch/state.js';
-import type { DeliveryOutcomeEvent, EmailAccepted, EmailEvent } from '../email/events.js';
+import type { DeliveryOutcomeEvent, EmailAccepted, EmailEngaged, EmailEvent } from '../email/events.js';
 import type { DomainEvent } from '../events.js';
 import { splitStream } from '../ids.js';
 import type { SuppressionEvent } from '../suppression/events.js';
@@ -133,6 +133,10 @@ const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
       return { cancelledAt: event.data.at };
     case 'RecipientsSuppressed':
       return { suppressedAt: event.data.at };
+    case 'EmailOpened':
+      return { openedAt: event.data.at, ...visitDetails(event) };
+    case 'EmailClicked':
+      return { clickedAt: event.data.at, url: event.sealed?.url ?? null, ...visitDetails(event) };
     case 'CopyAnswered':
     case 'EmailBouncesNoted':
     case 'EmailReleased':
@@ -150,6 +154,14 @@ const reportDetails = ({ data, sealed }: Extract<EmailEvent, { type: 'EmailBounc
   const { bounceType, bounceSubType } = bounce;
   return { bouncedAt: data.at, bounceType, bounceSubType, bounceMessage: sealed?.replies[at] ?? null };
 };
+
+const visitDetails = ({ data: { machine, rule, times = 1 }, sealed }: EmailEngaged): Data => ({
+  userAgent: sealed?.userAgent ?? null,
+  ipAddress: sealed?.ipAddress ?? null,
+  machine,
+  ...(rule === undefined ? {} : { machineRule: rule }),
+  ...(times === 1 ? {} : { times }),
+});
 
 const outcomeDetails = (event: DeliveryOutcomeEvent, recipient: number | undefined): Data => {
   const at = event.data.outcomes.findIndex((outcome) => outcome.recipient === recipient);

@@ -152,9 +152,10 @@ export const admission = (deps: Deps) => {
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     setCommonHeaders(request, reply, tls);
-    const { access, rate, mailbox } = request.routeOptions.config;
+    const { access, rate, mailbox, forReaders } = request.routeOptions.config;
     const fault = transportFault(request, deps, access);
     if (fault !== undefined) return failed(request, reply, fault);
+    if (forReaders === true) return;
     if (access === 'public' || (mailbox === true && cookie?.admits(request) === true)) {
       return count(
         deps,

@@ -14,6 +14,7 @@ const tags = [
   { name: 'Assets', description: 'The gallery: pictures and files that templates and attachments name.' },
   { name: 'Sender domains', description: 'The domains that mail is sent from, their DNS records and keys.' },
   { name: 'Suppressions', description: 'Addresses that are not written to.' },
+  { name: 'Tracking', description: 'Whether opens and clicks are recorded.' },
   { name: 'Webhooks', description: 'What becomes of each mail, posted to an endpoint: signed, in a chain in which gaps show.' },
   { name: 'Privacy', description: 'What is held about an address: given out, erased.' },
   { name: 'Usage and credits', description: 'What the team has used and may still send.' },

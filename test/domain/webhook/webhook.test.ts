@@ -176,3 +176,20 @@ void t.test('attempts follow after 1, 5 and 30 minutes and up to a tenth more, o
   t.equal(retryAfterMs('Thu, 01 Jan 1970 00:02:00 GMT', 0), 120_000);
   t.equal(retryAfterMs('soon', 0), 0);
 });
+
+void t.test('an open and a click say who, when, with what, and whether it was a machine', async (t) => {
+  const visitor = { userAgent: 'Mozilla/5.0 (X11)', ipAddress: '192.0.2.7' };
+  const open: EmailEvent = { type: 'EmailOpened', data: { at: AT, recipient: 0, machine: false }, sealed: visitor };
+  const url = 'https://shop.example/?a=1';
+  const click: EmailEvent = {
+    type: 'EmailClicked',
+    data: { at: AT, recipient: 0, machine: true, rule: 'burst', link: 1, times: 10 },
+    sealed: { ...visitor, url },
+  };
+  t.same(noticesOfEvent(open), [{ kind: 'email.opened', recipient: 0 }]);
+  t.same(noticesOfEvent(click), [{ kind: 'email.clicked', recipient: 0 }]);
+  const dataOf = (kind: string, last: EmailEvent): unknown =>
+    (JSON.parse(bodyOf({ kind, recipient: 0, stream: STREAM, at: AT }, [queued, last])!) as { data: unknown }).data;
+  t.match(dataOf('email.opened', open), { status: 'opened', openedAt: AT, ...visitor, machine: false });
+  t.match(dataOf('email.clicked', click), { clickedAt: AT, url, ...visitor, machine: true, machineRule: 'burst', times: 10 });
+});

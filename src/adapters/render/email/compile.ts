@@ -82,6 +82,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
   };
   const render = (input: EmailInput): RenderedEmail => {
     const { values, constants, title } = prepare(input);
+    meter.marksUntracked = input.marksUntracked === true;
     const { html, text, inline = NONE } = full.body(values, constants, title);
     checkSize(html, limits);
     return { subject: title, html, text: finish(text), inline };

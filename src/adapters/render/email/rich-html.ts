@@ -72,6 +72,9 @@ const attribute = (name: string, value: TemplatedText, context: Context): readon
       return [' href="', ...linkOf(value, context), '"'];
     case 'src':
       return [' src="', ...imageOf(value, context), '"'];
+    // It is for the service alone, and is written only where it is asked for.
+    case 'data-sealpost-track':
+      return literalOf(htmlLiteral(value)) === 'off' ? [js('UNTRACKED()')] : [];
     case 'bgcolor':
     case 'color':
       return [` ${name}="`, colorOf(value, context), '"'];

@@ -11,6 +11,7 @@ import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
 import { assetAddress, safeLink } from '../../../domain/rendering/urls.js';
 import { progressOf } from '../../../domain/rendering/expand/timeline-progress.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
+import { UNTRACKED_ATTRIBUTE } from '../../../domain/tracking/rewrite.js';
 import { writeValue } from '../../../domain/rendering/scope/values.js';
 import * as escape from './escape.js';
 import { addAsset, addQrCode, type Inline, type QrOptions } from './inline.js';
@@ -29,16 +30,19 @@ export type Meter = {
   budget: Budget;
   /** Characters that the values of the HTML may still take. */
   htmlLeft: number;
+  /** Links that are not to be tracked say so. */
+  marksUntracked: boolean;
 };
 
 const UNLIMITED = openUnlimitedBudget();
 
-export const openMeter = (): Meter => ({ budget: UNLIMITED, htmlLeft: Infinity });
+export const openMeter = (): Meter => ({ budget: UNLIMITED, htmlLeft: Infinity, marksUntracked: false });
 
 /** Begins a rendering; without a budget only the HTML is bounded. */
 export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMITED): void => {
   meter.budget = budget;
   meter.htmlLeft = limits.htmlSizeBytesMax;
+  meter.marksUntracked = false;
 };
 
 /** By the names that the source uses. Whatever a value is read or written for is taken from the meter. */
@@ -67,6 +71,7 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
     if (safe === undefined || safe.startsWith('#')) return '';
     return alone ? safe : ` (${safe})`;
   },
+  UNTRACKED: (): string => (meter.marksUntracked ? UNTRACKED_ATTRIBUTE : ''),
   COLOR: escape.color,
   LENGTH: escape.length,
   BOX: escape.box,

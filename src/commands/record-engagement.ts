@@ -1,0 +1,187 @@
+/** Records what readers of mails do, without keeping them waiting: they are answered before anything of it is looked at. */
+import { emptyLoaded, foldOnto, handleFrom } from './command-handler.js';
+import type { CommandDeps } from './deps.js';
+import { isoMoment } from './remembered.js';
+import { emailDecider } from '../domain/email/decider.js';
+import { timesToRecord, type EngagementCommand } from '../domain/email/engagement.js';
+import type { EmailEvent } from '../domain/email/events.js';
+import type { EmailState } from '../domain/email/state.js';
+import { AppendUnknown, StoreAway } from '../domain/errors.js';
+import { emailStream, type EmailId } from '../domain/ids.js';
+import type { Clock } from '../domain/ports/clock.js';
+import type { Logger } from '../domain/ports/logger.js';
+import type { Worker } from '../domain/ports/worker.js';
+import { machineOf, USER_AGENT_CHARS_MAX } from '../domain/tracking/machines.js';
+import { boundedCache, type BoundedCache } from '../shared/bounded-cache.js';
+
+/** A reader has asked for the picture of a mail, or for a link of it. */
+export type Seen = Readonly<{
+  emailId: EmailId;
+  recipient: number;
+  link?: number;
+  url?: string;
+  userAgent: string | undefined;
+  ipAddress: string | undefined;
+  requestId: string;
+}>;
+
+export type EngagementRecorder = Readonly<{
+  /** Notes it for the worker. What there is no room for is not recorded. */
+  note: (seen: Seen) => void;
+  /** Records what was noted; when it is stopped, what is left of it once more. */
+  worker: Worker;
+  /** How many wait to be recorded. */
+  waiting: () => number;
+}>;
+
+type Deps = Pick<CommandDeps, 'eventLog'> & Readonly<{ clock: Clock; logger: Logger }>;
+
+/** What is known of one recipient and the picture, or one link, and one machine or none: as much as is looked at without the log. */
+type Entry = {
+  /** The last time, as it is to be recorded. */
+  seen: Seen;
+  atMs: number;
+  machine: string | undefined;
+  /** How often since it was recorded last. */
+  times: number;
+  /** How often it takes to be recorded; Infinity: never again. */
+  needed: number;
+  isWaiting: boolean;
+};
+
+const ENTRIES_MAX = 10_000;
+const WAITING_MAX = 10_000;
+const AT_ONCE = 8;
+const RETRY_AFTER_MS = 1_000;
+
+export const openEngagementRecorder = (deps: Deps): EngagementRecorder => {
+  const { clock } = deps;
+  // A service that records nothing has no room taken for it.
+  let entries: BoundedCache<string, Entry> | undefined;
+  const queue = openQueue(deps);
+  return {
+    note: (seen) => {
+      const machine = machineOf(seen.userAgent ?? null, seen.ipAddress ?? null);
+      const key = `${seen.emailId} ${seen.recipient} ${seen.link ?? ''} ${machine ?? ''}`;
+      entries ??= boundedCache<string, Entry>({ entriesMax: ENTRIES_MAX });
+      const entry = entries.getOrMake(key, () => ({ seen, atMs: 0, machine, times: 0, needed: 1, isWaiting: false }));
+      if (entry.needed === Infinity) return;
+      entry.seen = seen;
+      entry.atMs = clock.now();
+      entry.times += 1;
+      queue.add(entry);
+    },
+    worker: {
+      name: 'record-engagements',
+      run: async (signal) => {
+        while (!signal.aborted) {
+          if (!(await queue.recordAll())) await clock.sleep(RETRY_AFTER_MS, signal);
+          else if (!signal.aborted && queue.size() === 0) await until(signal, queue.wakeBy);
+        }
+        await queue.recordAll();
+      },
+    },
+    waiting: queue.size,
+  };
+};
+
+type Queue = Readonly<{
+  /** Where the entry is to be recorded, and does not wait for that already. */
+  add: (entry: Entry) => void;
+  /** Out: false where a server is away, so that it must be tried again. */
+  recordAll: () => Promise<boolean>;
+  /** What is called when there is something to record. */
+  wakeBy: (go: () => void) => void;
+  size: () => number;
+}>;
+
+const openQueue = (deps: Deps): Queue => {
+  const { logger } = deps;
+  const waiting: Entry[] = [];
+  let wake = (): void => {};
+  let isFull = false;
+
+  const add = (entry: Entry): void => {
+    if (entry.isWaiting || entry.times < entry.needed) return;
+    if (waiting.length >= WAITING_MAX) {
+      if (!isFull) logger.warn({ waiting: waiting.length }, 'opens and clicks come faster than they can be recorded; some are not');
+      isFull = true;
+      return;
+    }
+    isFull = false;
+    entry.isWaiting = true;
+    waiting.push(entry);
+    wake();
+  };
+
+  const recordOne = async (entry: Entry): Promise<boolean> => {
+    const { times } = entry;
+    try {
+      entry.needed = (await record(deps, entry, times)) ?? Infinity;
+      entry.times -= times;
+    } catch (fault) {
+      if (fault instanceof StoreAway || fault instanceof AppendUnknown) return false;
+      entry.needed = Infinity;
+      logger.warn({ err: fault instanceof Error ? fault : new Error('not an Error') }, 'an open or a click could not be recorded');
+    }
+    entry.isWaiting = false;
+    add(entry);
+    return true;
+  };
+
+  const recordAll = async (): Promise<boolean> => {
+    while (waiting.length > 0) {
+      const some = waiting.splice(0, AT_ONCE);
+      const done = await Promise.all(some.map(recordOne));
+      const left = some.filter((_, index) => done[index] === false);
+      if (left.length === 0) continue;
+      waiting.unshift(...left);
+      return false;
+    }
+    return true;
+  };
+
+  return { add, recordAll, wakeBy: (go) => void (wake = go), size: () => waiting.length };
+};
+
+/** Resolves when it is woken, or the signal aborts. */
+const until = (signal: AbortSignal, wakeBy: Queue['wakeBy']): Promise<void> =>
+  new Promise((resolve) => {
+    const go = (): void => {
+      signal.removeEventListener('abort', go);
+      wakeBy(() => {});
+      resolve();
+    };
+    signal.addEventListener('abort', go, { once: true });
+    wakeBy(go);
+  });
+
+/** Out: how often it must happen from now on to be recorded again; undefined: it is not any more. */
+const record = async (deps: Deps, { seen, atMs, machine }: Entry, times: number): Promise<number | undefined> => {
+  const { emailId, recipient, link, url, userAgent, ipAddress, requestId } = seen;
+  const stream = emailStream(emailId);
+  // Nothing that is personal of the email is needed, so nothing is decrypted.
+  const known = foldOnto<EmailEvent, EmailState>(
+    emailDecider,
+    emptyLoaded<EmailState>(stream, undefined),
+    await deps.eventLog.load(stream, 0, []),
+  );
+  if (known.state === undefined || known.teamId === undefined) return undefined;
+  const command: EngagementCommand = {
+    type: 'RecordEngagement',
+    at: isoMoment(atMs),
+    recipient,
+    link,
+    url,
+    times,
+    machine,
+    userAgent: userAgent?.slice(0, USER_AGENT_CHARS_MAX) ?? null,
+    ipAddress: ipAddress ?? null,
+  };
+  const at = isoMoment(deps.clock.now());
+  const cause = { teamId: known.teamId, actor: 'reader', correlationId: requestId, causationId: requestId, at };
+  const { state, events } = await handleFrom(known, deps.eventLog, stream, emailDecider, command, cause);
+  const recorded = events[0];
+  const isMachine = recorded !== undefined && 'machine' in recorded.data ? recorded.data.machine : machine !== undefined;
+  return timesToRecord(state!, command, isMachine);
+};
