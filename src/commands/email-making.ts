@@ -13,7 +13,7 @@ import type { Cost } from '../domain/credits/state.js';
 import { emailDecider } from '../domain/email/decider.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from '../domain/email/events.js';
 import type { RecipientRole } from '../domain/email/status.js';
-import { DomainError } from '../domain/errors.js';
+import { DomainError, invalid } from '../domain/errors.js';
 import type { EmailId, TeamId, TemplateId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import type { CheckedEmail, Company, CompiledEmail, RenderEnvironment } from '../domain/ports/renderer.js';
@@ -71,7 +71,7 @@ export type MadeEmail = Readonly<{ event: EmailAccepted; keyId: string | undefin
 export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedBytes?: StoredBytes): Promise<MadeEmail> => {
   const { at, scheduledAt, company, variables, given } = order;
   const environment = { at: scheduledAt ?? at, company };
-  assertLinksPossible(deps, order.template);
+  assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
   const compiled = compiledTemplate(deps, order.template.id, order.template.revision);
   const { subject, assetIds } = renderOnce(compiled instanceof Promise ? await compiled : compiled, order, budget);
@@ -96,7 +96,7 @@ export const makeEmail = async (deps: CommandDeps, order: EmailOrder, storedByte
 /** Does all that making does and keeps nothing of it; documents may be checked without being drawn. Rejects with the same codes. */
 export const checkEmail = async (deps: CommandDeps, order: EmailOrder, areDocumentsOnlyChecked = false): Promise<void> => {
   const { at, scheduledAt, company, variables, given } = order;
-  assertLinksPossible(deps, order.template);
+  assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
   const compiled = await compiledTemplate(deps, order.template.id, order.template.revision);
   const { assetIds } = renderOnce(compiled, order, budget);
@@ -105,9 +105,13 @@ export const checkEmail = async (deps: CommandDeps, order: EmailOrder, areDocume
   await prepareAttachments(deps, order, given, { variables, environment, assetIds, budget, areDocumentsOnlyChecked });
 };
 
-/** Throws PUBLIC_URL_REQUIRED. */
-const assertLinksPossible = (deps: CommandDeps, { unsubscribeList }: PinnedTemplate): void => {
-  if (unsubscribeList !== undefined) linkBaseOf(deps);
+/** Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR where the call brings a header that each copy has of its own. */
+const assertLinksPossible = (deps: CommandDeps, { template: { unsubscribeList }, headers }: EmailOrder): void => {
+  if (unsubscribeList === undefined) return;
+  linkBaseOf(deps);
+  const own = Object.keys(headers).find((name) => /^list-unsubscribe(?:-post)?$/i.test(name));
+  if (own !== undefined)
+    throw invalid('request body', `headers.${own}`, 'is set by the service, for the template names an `unsubscribeList`');
 };
 
 /** Throws what rendering throws, and SUBJECT_EMPTY or BODY_EMPTY. */

@@ -13,3 +13,4 @@ await import('./emails.test.js');
 await import('./idempotency.test.js');
 await import('./send-email.test.js');
 await import('./templates.test.js');
+await import('./unsubscribing.test.js');

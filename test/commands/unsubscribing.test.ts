@@ -142,6 +142,9 @@ void t.test('a template that names a list needs an address for its links; one th
     'PUBLIC_URL_REQUIRED',
   );
   await unset.sendEmail(caller, simple());
+  const headers = { 'list-UNSUBSCRIBE': '<https://elsewhere.example/u>' };
+  await refusedWith(t, commands.sendEmail(caller, simple({ templateId: 'news', headers })), 'VALIDATION_ERROR');
+  await commands.sendEmail(caller, simple({ headers }));
   const updating = commandsOfTest({ ...deps, withoutCopies: true });
   await refusedWith(t, updating.sendEmail(caller, simple({ templateId: 'news' })), 'NOT_DURING_UPDATE');
   t.equal((await send('news')).status, 'queued');

@@ -6,8 +6,8 @@ import { startOf } from '../../src/event-log/event-log.js';
 import { openNode } from './node.js';
 import { callerOf, openWorld, START_MS, TEAM, type World } from './world.js';
 
-/** A world in which the team, a template and an API key are there: every history begins with its log and keys. */
-export const foundingWorld = async (): Promise<Readonly<{ world: World; token: string }>> => {
+/** A world in which the team, a template and an API key are there: every history begins with its log and keys. With a list each mail leaves as copies. */
+export const foundingWorld = async (unsubscribeList: string | null = null): Promise<Readonly<{ world: World; token: string }>> => {
   const world = openWorld({ seed: 1, rates: { fates: {}, faults: {} } });
   const node = openNode(world, 'founder');
   const at = new Date(START_MS).toISOString();
@@ -29,6 +29,7 @@ export const foundingWorld = async (): Promise<Readonly<{ world: World; token: s
       schema: {
         sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>Dear {{name}}</p>' }] }],
       },
+      unsubscribeList,
       publish: true,
     });
     return (await node.commands.createApiKey(callerOf('start'), { name: 'First', permissions: [...permissions] })).key;

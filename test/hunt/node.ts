@@ -108,6 +108,7 @@ export const openNode = (world: World, name: string): Node => {
     dns: { txt: async () => ({ kind: 'failed' }) },
     dkimKeys: { make: async () => [] },
     spfMechanisms: 'mx',
+    linkBase: 'https://mail.example.com',
     clock,
     ids,
     limits,

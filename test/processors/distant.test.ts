@@ -7,3 +7,4 @@ await import('./housekeeping.test.js');
 await import('./relay.test.js');
 await import('./due-work.test.js');
 await import('./credits.test.js');
+await import('./copies.test.js');
