@@ -2,6 +2,7 @@
 import t from 'tap';
 import { sendExamples } from '../../src/api/examples.js';
 import { equip, followPages, lackingPrograms, runPage, serve, shell, shownOf, type Reader } from '../support/documented-pages.js';
+import { freePort } from '../support/free-port.js';
 import { holesOf } from '../support/prose.js';
 import type { Settings } from '../support/server-process.js';
 import { eventually } from '../support/wait.js';
@@ -52,7 +53,7 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
   t.match(await server.end('SIGTERM'), { code: 0 });
 
   await t.test('to a host that refuses', async (t) => {
-    const host = { ...settings, SEALPOST_SMTP_URL: 'smtp://127.0.0.1:2525', SEALPOST_RETRY_DELAYS: '1,1' };
+    const host = { ...settings, SEALPOST_SMTP_URL: `smtp://127.0.0.1:${await freePort()}`, SEALPOST_RETRY_DELAYS: '1,1' };
     const again = serve(t, host);
     await runPage(t, firstMail.slice(refused), { ...reader, base: await again.listening, settings: host }, 'yes');
   });

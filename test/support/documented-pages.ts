@@ -35,21 +35,25 @@ const isRun = ({ command }: Shown): boolean => !/\bnpm (ci|start|test)\b|^export
 
 const mark = '==block==';
 
+export type Reader = Readonly<{ base: string; key: string; directory: string; settings: Settings }>;
+
+/** The pages show one; a test has another, so that two can run beside each other. */
+const smtpPortOf = ({ SEALPOST_SMTP_URL: url }: Settings): string => (url === undefined ? '2525' : new URL(url).port);
+
 /** One shell runs all commands of a page, as a reader does: what one sets, the next one sees. */
-const script = (blocks: readonly Shown[], base: string): string =>
+const script = (blocks: readonly Shown[], { base, settings }: Reader): string =>
   [
     // All that is set is exported: the programs on the path look at the mail that the page calls $id.
     'set -a -o pipefail',
     ...blocks.map(({ command }) => {
       const here = command
         .replaceAll('http://127.0.0.1:3000', base)
+        .replaceAll('2525', smtpPortOf(settings))
         .replace(/^node (.*)$/m, 'unset WAITING; node $1 >host.log & echo $! >>children');
       return `{ ${here.trim()}\n}\necho; echo "${mark} $?"; quiet`;
     }),
     'kill $(cat children 2>/dev/null) 2>/dev/null; true',
   ].join('\n');
-
-export type Reader = Readonly<{ base: string; key: string; directory: string; settings: Settings }>;
 
 /** Programs on the reader's path: `npx sealpost` is this build, and pauses wait for what they wait for instead of for time. */
 export const equip = ({ base, key, directory, settings }: Reader): NodeJS.ProcessEnv => {
@@ -110,7 +114,7 @@ const compare = (t: Test, name: string, answer: string, shown: string): void => 
 
 export const runPage = async (t: Test, blocks: readonly Shown[], reader: Reader, waiting = ''): Promise<void> => {
   const env = { ...equip(reader), WAITING: waiting };
-  const { stdout, stderr } = await shell(script(blocks, reader.base), reader.directory, env);
+  const { stdout, stderr } = await shell(script(blocks, reader), reader.directory, env);
   const answers = stdout.split(new RegExp(`\n${mark} (\\d+)\n`));
   blocks.forEach(({ heading, command, answer }, index) => {
     const name = `${heading}: ${command.split('\n')[0]?.slice(0, 60)}`;

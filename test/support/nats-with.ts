@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { temporaryDirectory } from './data-directory.js';
+import { freePort } from './free-port.js';
 import { eventually } from './wait.js';
 
 /** Out: its port, when it takes connections. It ends with the test. */
@@ -25,13 +25,5 @@ export const startNatsWith = async (t: Test, settings: string): Promise<number> 
   // It is read on to the end: a server that cannot log ends.
   child.stderr.on('data', (chunk) => (told += String(chunk)));
   await eventually('NATS is ready', () => told.includes('Server is ready'));
-  return port;
-};
-
-const freePort = async (): Promise<number> => {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => void server.close(resolve));
   return port;
 };

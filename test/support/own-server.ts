@@ -1,11 +1,11 @@
 /** A server of its own that a test or a program starts, kills, freezes and wipes: from the folder that setup.sh filled, or of the PATH. */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.js';
 import { folderVariable, type ServerName } from './server-names.js';
 
 const run = promisify(execFile);
@@ -68,12 +68,4 @@ export const openOwnServer = async (
     },
     drop,
   };
-};
-
-const freePort = async (): Promise<number> => {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => void server.close(resolve));
-  return port;
 };
