@@ -2,11 +2,21 @@
 import t, { type Test } from 'tap';
 import { readUnsubscribeToken } from '../../src/commands/unsubscribe-links.js';
 import { suppressionIdOf } from '../../src/commands/suppression-check.js';
-import { emailStream, type EmailId } from '../../src/domain/ids.js';
+import { emailIdInBatch, emailStream, type EmailId } from '../../src/domain/ids.js';
 import type { OutgoingMessage } from '../../src/domain/ports/mailer.js';
+import { makeProcessors } from '../../src/processors/index.js';
 import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
+import { acceptBulk, bulk } from '../support/bulk.js';
 import { caller, schemaSaying, TEAM, welcome } from '../support/command-world.js';
-import { answers, deliverEmailWorker, openProcessorWorld, relayAndTimers, until, type ProcessorWorld } from '../support/processor-world.js';
+import {
+  answers,
+  deliverEmailWorker,
+  openProcessorWorld,
+  relayAndTimers,
+  until,
+  workersOf,
+  type ProcessorWorld,
+} from '../support/processor-world.js';
 
 const NEWS = {
   ...welcome,
@@ -219,4 +229,20 @@ void t.test('it waits for the address of links where that is not set any more', 
   await until(() => world.logger.lines.some(({ level }) => level === 'error'), 'it is told');
   await stop();
   t.same([await typesOf(world, id), world.mailer.sent.length], [['EmailQueued'], 0]);
+});
+
+void t.test('the emails of a bulk send carry the link of the list, and go to nobody who has left it', async (t) => {
+  const world = await openNews(t);
+  world.run(workersOf(world.processing, makeProcessors(world.processing)));
+  await world.commands.addSuppression(caller, { email: 'r1@example.org', list: 'newsletter' });
+  const id = await acceptBulk(world, bulk(3, { templateId: 'news' }));
+  await until(async () => {
+    await world.clock.advance(500);
+    return world.mailer.sent.length === 2;
+  }, 'two are sent');
+  t.same(recipientsOf(world.mailer.sent).sort(), [['r0@example.org'], ['r2@example.org']]);
+  for (const message of world.mailer.sent) t.match(field(message, 'List-Unsubscribe'), /^<https:\/\/mail\.example\.com\/u\/[\w-]+>$/);
+  t.match(await world.commands.getEmail(caller, emailIdInBatch(id, 1)), { status: 'failed', failureReason: 'suppressed' });
+  const { warnings } = await world.commands.dryRunBulk(caller, bulk(3, { templateId: 'news' }));
+  t.same(warnings, ['recipients[1] is not sent to: its address is on the suppression list']);
 });
