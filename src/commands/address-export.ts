@@ -5,6 +5,7 @@ import { loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { emailRecord } from './email-answers.js';
 import { readSuppressions, suppressionIdsOf } from './suppressions.js';
+import type { EmailRecord } from '../api/emails.js';
 import type { AddressRequest, ExportedBulkSend, ExportedEmail } from '../api/privacy.js';
 import { batchDecider } from '../domain/batch/decider.js';
 import { emailDecider } from '../domain/email/decider.js';
@@ -56,13 +57,28 @@ const heldInEmail = async (deps: CommandDeps, { caller, address }: Of, id: Email
   if (known === undefined) return { id, unreadable: true };
   const { state, teamId } = known;
   if (state === undefined || teamId !== caller.teamId || state.deletedAt !== null || state.archivedAt !== null) return undefined;
-  const { metadata, recipients, attempts, ...record } = emailRecord(id, state);
-  const own = recipients.filter(({ email }) => isSame(email, address));
-  if (own.length === 0) return undefined;
-  if (own.length < recipients.length)
-    return { ...record, recipients: own, attempts: attempts.map((attempt) => ({ ...attempt, reply: null })), content: null };
-  const { variables, attachments, custom } = metadata;
-  return { ...record, recipients: own, attempts, content: { variables, attachments, metadata: custom } };
+  const record = emailRecord(id, state);
+  const places = record.recipients.flatMap(({ email }, place) => (isSame(email, address) ? [place] : []));
+  return places.length === 0 ? undefined : exportedOf(record, places);
+};
+
+/** What is said of the email as a whole may come from any recipient. */
+const exportedOf = ({ metadata, complainedAt, feedbackType, ...record }: EmailRecord, places: readonly number[]): ExportedEmail => {
+  const { recipients, attempts, tracking } = record;
+  const complaint = { ...(complainedAt === undefined ? {} : { complainedAt }), ...(feedbackType === undefined ? {} : { feedbackType }) };
+  if (places.length === recipients.length) {
+    const { variables, attachments, custom } = metadata;
+    return { ...record, ...complaint, content: { variables, attachments, metadata: custom } };
+  }
+  return {
+    ...record,
+    openedAt: null,
+    clickedAt: null,
+    recipients: recipients.filter((_, place) => places.includes(place)),
+    attempts: attempts.map((attempt) => ({ ...attempt, replyCode: null, reply: null })),
+    tracking: { ...tracking, events: tracking.events.filter(({ recipient }) => places.includes(recipient)) },
+    content: null,
+  };
 };
 
 /** Of a bulk send whose emails are not all made: what it holds for the address alone. */

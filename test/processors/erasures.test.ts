@@ -1,6 +1,7 @@
 /** The erasure of an address: what holds it is found by its index, recorded, destroyed, whatever it is cut off in. */
 import t from 'tap';
 import type { ErasureReceipt } from '../../src/api/privacy.js';
+import { openEngagementRecorder } from '../../src/commands/record-engagement.js';
 import { carryOutErasure } from '../../src/commands/carry-out-erasure.js';
 import type { AddressIndex } from '../../src/domain/erasure/address-index.js';
 import { suppressionIdOf } from '../../src/commands/suppression-check.js';
@@ -323,4 +324,30 @@ void t.test("the export has all that is the address's own, and nothing of others
   t.notMatch(JSON.stringify(lines), /ann@/);
   t.same((await exported(world, gone, stranger)).length, 1);
   await t.rejects(world.commands.exportAddress(caller, { email: 'x' }, addressIndex(world.readModels)), { code: 'ERR_EMAIL_001' });
+});
+
+void t.test('of an email to several the export tells where its own reader was, and no other', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const id = await world.send({ ...to(ann, gone), tracking: { opens: true, clicks: true } });
+  await world.reaches(id, 'sent');
+  await world.clock.advance(60_000);
+  const recorder = openEngagementRecorder({ ...world.deps, logger: world.logger });
+  world.run(recorder.worker);
+  const seen = { emailId: id, userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0', requestId: 'request-2' };
+  for (const [recipient, ipAddress] of ['192.0.2.7', '192.0.2.8'].entries()) recorder.note({ ...seen, recipient, ipAddress });
+  await until(
+    async () => (await world.events(emailStream(id))).filter(({ type }) => type === 'EmailOpened').length === 2,
+    'both are recorded',
+  );
+  const [, held] = await exported(world);
+  t.match(held, {
+    id,
+    openedAt: null,
+    recipients: [{ email: gone, openedAt: String }],
+    tracking: { events: [{ type: 'opened', ipAddress: '192.0.2.8' }] },
+  });
+  t.notMatch(JSON.stringify(held), '192.0.2.7');
+  t.match(await erase(world), { status: 'completed', emails: 1 });
+  t.same(await toldBy(world, '192.0.2.8'), []);
 });
