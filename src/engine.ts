@@ -65,8 +65,11 @@ const same = <Port>(port: Port): Port => port;
 const openDocuments = ({ limits, fontsDir }: Config, deps: Readonly<{ clock: Clock; logger: Logger }>): Generator =>
   openGenerator({ limits, ...deps, ...(fontsDir === undefined ? {} : { fontsDir }) });
 
-const feedbackOf = ({ feedback }: Config, keys: Keys): Pick<CommandDeps, 'feedback'> =>
-  feedback === undefined ? {} : { feedback: { returnPath: openReturnPath(feedback.domain, keys), reader: reportReaderWhenNeeded() } };
+const feedbackOf = ({ feedback: settings }: Config, keys: Keys): Pick<CommandDeps, 'feedback'> => {
+  if (settings === undefined) return {};
+  const { domain, name } = settings;
+  return { feedback: { returnPath: openReturnPath(domain, keys), at: { domain, host: name }, reader: reportReaderWhenNeeded() } };
+};
 
 const linksOf = ({ linkBase }: Config, codec: Codec): Pick<CommandPorts, 'linkBase' | 'withoutCopies'> => ({
   ...(linkBase === undefined ? {} : { linkBase }),

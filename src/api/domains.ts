@@ -29,8 +29,8 @@ const KeySchema = Type.Object(
 
 const RecordSchema = Type.Object(
   {
-    purpose: enumOf(['dkim', 'spf', 'dmarc']),
-    type: enumOf(['TXT']),
+    purpose: enumOf(['dkim', 'spf', 'dmarc', 'return-path']),
+    type: enumOf(['TXT', 'MX']),
     name: Type.String({ description: 'Where the record stands, in full' }),
     value: Type.String({ description: 'What it says' }),
     required: Type.Boolean({ description: 'False: advice; the domain is verified without it' }),

@@ -205,12 +205,15 @@ const RecipientStateSchema = Type.Object(
     rule: nullable(Type.String({ description: 'The rule that classified the reply' })),
     reply: nullable(Type.String({ description: 'The reply in words; null once archived' })),
     bounceType: Type.Optional(enumOf(bounceTypes)),
-    bounceSubType: Type.Optional(Type.String({ description: 'Both are there where a report has told of the bounce later' })),
+    bounceSubType: Type.Optional(Type.String({ description: 'These are there where a report has told of it later' })),
+    reportedAt: Type.Optional(Time),
     openedAt,
     clickedAt,
   },
   closed,
 );
+
+const Recipients = Type.Array(RecipientSchema);
 
 const failedRecipients = Type.Integer({
   description: 'How many recipients did not get it: `failed` or `bounced`; a retry sends to those with status `failed`',
@@ -256,10 +259,7 @@ export const EmailRecordSchema = Type.Object(
     tracking: TrackingRecordSchema,
     metadata: Type.Object(
       {
-        recipients: Type.Object(
-          { to: Type.Array(RecipientSchema), cc: Type.Array(RecipientSchema), bcc: Type.Array(RecipientSchema) },
-          closed,
-        ),
+        recipients: Type.Object({ to: Recipients, cc: Recipients, bcc: Recipients }, closed),
         variables: Type.Record(Type.String(), Type.Unknown()),
         attachments: Type.Array(AttachmentRecordSchema),
         omittedAttachments: Type.Array(OmittedAttachmentSchema, {

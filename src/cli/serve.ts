@@ -13,6 +13,7 @@ export const serve = async (): Promise<void> => {
   const base = config.port === 0 && address !== undefined ? address : config.publicUrl;
   const link = app.mailboxToken === undefined ? undefined : mailboxLink(base, app.mailboxToken);
   welcome(config, address, base, link);
+  if (app.inboundSmtpPort !== undefined) print(`  Reports        smtp://${config.feedback?.smtp?.host}:${app.inboundSmtpPort}`);
   if (address === undefined) return;
   print('');
   try {

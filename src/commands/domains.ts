@@ -16,7 +16,7 @@ import {
   senderDomainDecider,
   type SenderDomainCommand,
 } from '../domain/sender-domain/decider.js';
-import { dkimRecord, dmarcRecord, spfRecord } from '../domain/sender-domain/dns-records.js';
+import { dkimRecord, dmarcRecord, hasReturnPath, mxRecord, spfRecord } from '../domain/sender-domain/dns-records.js';
 import type { PrivateKeys, PublicKey } from '../domain/sender-domain/events.js';
 import type { SenderDomain, SenderDomainsState } from '../domain/sender-domain/state.js';
 
@@ -95,7 +95,18 @@ const newKeys = async (deps: CommandDeps, { teamId }: Caller): Promise<Readonly<
   };
 };
 
-const recordOf = ({ spfMechanisms }: CommandDeps, domain: SenderDomain): DomainRecord => {
+/** Mails have the return path for an envelope sender, so that is whose SPF receivers look at. */
+const returnPathRecords = ({ spfMechanisms, feedback }: CommandDeps, { domain, returnPath }: SenderDomain): DomainRecord['records'] => {
+  if (feedback === undefined || !hasReturnPath(domain, feedback.at)) return [];
+  const common = { purpose: 'return-path' as const, required: false, key: null };
+  const { mx, spf } = returnPath ?? { mx: 'unknown' as const, spf: 'unknown' as const };
+  // Where both are one name, the record for SPF stands there already.
+  const ofSpf = { ...common, type: 'TXT' as const, ...spfRecord(feedback.at.domain, spfMechanisms), found: spf };
+  return [{ ...common, type: 'MX', ...mxRecord(feedback.at), found: mx }, ...(domain === feedback.at.domain ? [] : [ofSpf])];
+};
+
+const recordOf = (deps: CommandDeps, domain: SenderDomain): DomainRecord => {
+  const { spfMechanisms } = deps;
   const { domain: name, signing, next, retiring, dkim } = domain;
   const keyRecords = (keys: readonly PublicKey[], use: 'signing' | 'next' | 'retiring') =>
     keys.map((key) => ({
@@ -122,6 +133,7 @@ const recordOf = ({ spfMechanisms }: CommandDeps, domain: SenderDomain): DomainR
       ...keyRecords(retiring?.keys ?? [], 'retiring'),
       { purpose: 'spf', ...advice, ...spfRecord(name, spfMechanisms), found: domain.spf },
       { purpose: 'dmarc', ...advice, ...dmarcRecord(name), found: domain.dmarc },
+      ...returnPathRecords(deps, domain),
     ],
   };
 };

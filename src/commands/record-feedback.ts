@@ -8,13 +8,14 @@ import type { Email } from '../domain/email/state.js';
 import { DomainError } from '../domain/errors.js';
 import { emailStream, parseTeamId, type EmailId } from '../domain/ids.js';
 import type { Report, ReportReader } from '../domain/ports/report-reader.js';
+import type { ReturnPathDomain } from '../domain/sender-domain/dns-records.js';
 import { isoMoment } from './remembered.js';
 import type { Caller } from './caller.js';
 import { handleFrom, loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
 
 /** What reads reports and return paths; there where a return path domain is set. */
-export type Feedback = Readonly<{ returnPath: ReturnPath; reader: ReportReader }>;
+export type Feedback = Readonly<{ returnPath: ReturnPath; at: ReturnPathDomain; reader: ReportReader }>;
 
 /** The actor of what came by SMTP. */
 const RETURN_PATH = 'return-path';

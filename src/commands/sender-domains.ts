@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors.js';
 import type { Dns } from '../domain/ports/dns.js';
 import type { Recipient } from '../domain/recipient.js';
 import type { LookedUp } from '../domain/sender-domain/decider.js';
-import { dkimFound, dkimName, dmarcFound, dmarcName, spfFound } from '../domain/sender-domain/dns-records.js';
+import { dkimFound, dkimName, dmarcFound, dmarcName, hasReturnPath, mxFound, spfFound } from '../domain/sender-domain/dns-records.js';
 import { maySendFrom, publishedKeys, type SenderDomain, type SenderDomainsState } from '../domain/sender-domain/state.js';
 
 /** In: an address in its normal form. Out: its domain. */
@@ -21,11 +21,13 @@ export const assertMaySend = (state: SenderDomainsState, from: Recipient): void 
   });
 };
 
-type LookUpPorts = Pick<CommandPorts, 'spfMechanisms'> & Readonly<{ dns: Dns }>;
+type LookUpPorts = Pick<CommandPorts, 'spfMechanisms' | 'feedback'> & Readonly<{ dns: Dns }>;
 
 /** Looks up every record of a domain at once. */
-export const lookUpDomain = async ({ dns, spfMechanisms }: LookUpPorts, domain: SenderDomain, signal: AbortSignal): Promise<LookedUp> => {
-  const [spf, dmarc, ...dkim] = await Promise.all([
+export const lookUpDomain = async (ports: LookUpPorts, domain: SenderDomain, signal: AbortSignal): Promise<LookedUp> => {
+  const { dns, spfMechanisms } = ports;
+  const [returnPath, spf, dmarc, ...dkim] = await Promise.all([
+    lookUpReturnPath(ports, domain, signal),
     dns.txt(domain.domain, signal),
     dns.txt(dmarcName(domain.domain), signal),
     ...publishedKeys(domain).map(async (key) => ({
@@ -33,5 +35,16 @@ export const lookUpDomain = async ({ dns, spfMechanisms }: LookUpPorts, domain: 
       found: dkimFound(key, await dns.txt(dkimName(domain.domain, key.selector), signal)),
     })),
   ]);
-  return { id: domain.id, dkim, spf: spfFound(spfMechanisms, spf), dmarc: dmarcFound(dmarc) };
+  return { id: domain.id, dkim, spf: spfFound(spfMechanisms, spf), dmarc: dmarcFound(dmarc), ...returnPath };
+};
+
+const lookUpReturnPath = async (
+  { dns, spfMechanisms, feedback }: LookUpPorts,
+  { domain }: SenderDomain,
+  signal: AbortSignal,
+): Promise<Pick<LookedUp, 'returnPath'>> => {
+  if (feedback === undefined || !hasReturnPath(domain, feedback.at)) return {};
+  const { at } = feedback;
+  const [mx, spf] = await Promise.all([dns.mx(at.domain, signal), dns.txt(at.domain, signal)]);
+  return { returnPath: { mx: mxFound(at.host, mx), spf: spfFound(spfMechanisms, spf) } };
 };

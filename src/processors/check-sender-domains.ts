@@ -6,7 +6,7 @@ import { dueDomains, isAnswered, senderDomainDecider, type LookedUp } from '../d
 import type { LogLine, Processor, StartedBy } from './declaration.js';
 import { makeProcessor } from './processor.js';
 
-type CheckDeps = Pick<CommandDeps, 'clock' | 'dns' | 'limits' | 'spfMechanisms'>;
+type CheckDeps = Pick<CommandDeps, 'clock' | 'dns' | 'limits' | 'spfMechanisms' | 'feedback'>;
 
 const byTimeOnly: StartedBy<'senderDomains'> = {
   SenderDomainAdded: null,

@@ -69,3 +69,34 @@ void t.test('what the API shows verifies the mails that leave, through a rotatio
   t.same(await sendSigned(), [], 'a deleted domain signs nothing');
   t.match(await app.call('GET', '/api/domains'), { status: 200, body: { data: [] } });
 });
+
+void t.test('the records of the return path are shown and looked up where it lies in the domain', async (t) => {
+  const dns = await openDnsServer(t);
+  const inbox = await openSmtpInbox(t);
+  const settings = {
+    SEALPOST_DNS_SERVERS: dns.address,
+    SEALPOST_SMTP_URL: inbox.url,
+    SEALPOST_RETURN_PATH_DOMAIN: 'bounces.shop.test',
+    SEALPOST_INBOUND_SMTP_NAME: 'mx.operator.test',
+  };
+  const app = await startTestApp({ dataDir: temporaryDirectory(t), settings });
+  t.teardown(() => app.stop());
+  const returnPathOf = ({ records }: DomainRecord) =>
+    records.flatMap(({ purpose, type, name, value, found }) => (purpose === 'return-path' ? [[type, name, value, found]] : []));
+  const add = async (domain: string) => (await app.call<DomainRecord>('POST', '/api/domains', { domain })).body;
+  const verify = async ({ id }: DomainRecord) => (await app.call<DomainRecord>('POST', `/api/domains/${id}/verify`)).body;
+  const added = await add('shop.test');
+  t.same(returnPathOf(added), [
+    ['MX', 'bounces.shop.test', '10 mx.operator.test', 'unknown'],
+    ['TXT', 'bounces.shop.test', 'v=spf1 mx ~all', 'unknown'],
+  ]);
+  t.same(returnPathOf(await add('other.test')), [], 'it is not for the owner of another domain to set');
+  const foundOf = async () => returnPathOf(await verify(added)).map(([, , , found]) => found);
+  t.same(await foundOf(), ['missing', 'missing']);
+  dns.zone.set('MX bounces.shop.test', ['mail.shop.test']).set('bounces.shop.test', ['v=spf1 mx ~all']);
+  t.same(await foundOf(), ['wrong', 'right']);
+  dns.zone.set('MX bounces.shop.test', ['MX.operator.test']);
+  t.same(await foundOf(), ['right', 'right']);
+  dns.zone.set('MX bounces.shop.test', 'servfail');
+  t.same(await foundOf(), ['right', 'right'], 'what nobody answers for is as it was');
+});

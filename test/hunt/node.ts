@@ -105,7 +105,7 @@ export const openNode = (world: World, name: string): Node => {
     outbound: noOutbound,
     webhooks: { outbound: { post: nobody, forget: () => {}, close: async () => {} }, insecureHosts: [] },
     mediaTypes: { ofBytes: nobody } as never,
-    dns: { txt: async () => ({ kind: 'failed' }) },
+    dns: { txt: async () => ({ kind: 'failed' }), mx: async () => ({ kind: 'failed' }) },
     dkimKeys: { make: async () => [] },
     spfMechanisms: 'mx',
     linkBase: 'https://mail.example.com',

@@ -90,7 +90,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
       outbound: openOutboundHttp(),
       webhooks: { outbound: openOutboundPost({ insecureHosts: ['127.0.0.1'] }), insecureHosts: ['127.0.0.1'] },
       mediaTypes: signatureMediaTypes(),
-      dns: { txt: async (name) => dns.get(name) ?? { kind: 'none' } },
+      dns: { txt: async (name) => dns.get(name) ?? { kind: 'none' }, mx: async () => ({ kind: 'none' }) },
       dkimKeys: systemDkimKeys(),
       spfMechanisms: 'mx',
       linkBase: LINK_BASE,

@@ -1,9 +1,9 @@
-/** A server of the DNS on loopback that answers for TXT records as the test says. */
+/** A server of the DNS on loopback that answers for TXT and MX records as the test says. */
 import { createSocket } from 'node:dgram';
 import type { Test } from 'tap';
 import { decode, encode, RECURSION_AVAILABLE, type Answer } from 'dns-packet';
 
-/** What is answered for a name: its texts, a fault of the server, or nothing at all. Names that are not there do not exist. */
+/** What is answered for a name: its texts (under `MX name`: its hosts), a fault of the server, or nothing at all. Names that are not there do not exist. */
 export type Zone = Map<string, readonly string[] | 'servfail' | 'silent'>;
 
 export type DnsServer = Readonly<{ address: string; zone: Zone; /** The names that were asked for, in order. */ asked: string[] }>;
@@ -24,11 +24,15 @@ export const openDnsServer = async (t: Pick<Test, 'teardown'>): Promise<DnsServe
     if (question === undefined) return;
     const name = question.name.toLowerCase();
     asked.push(name);
-    const found = zone.get(name);
+    const found = zone.get(question.type === 'MX' ? `MX ${name}` : name);
     if (found === 'silent') return;
     const rcode = found === undefined ? NXDOMAIN : found === 'servfail' ? SERVFAIL : 0;
     const answers: Answer[] = Array.isArray(found)
-      ? found.map((text) => ({ type: 'TXT', name: question.name, ttl: 60, data: stringsOf(text) }))
+      ? found.map((text) =>
+          question.type === 'MX'
+            ? { type: 'MX', name: question.name, ttl: 60, data: { preference: 10, exchange: text } }
+            : { type: 'TXT', name: question.name, ttl: 60, data: stringsOf(text) },
+        )
       : [];
     const flags = RECURSION_AVAILABLE | rcode;
     socket.send(encode({ type: 'response', id: query.id ?? 0, flags, questions: [question], answers }), from.port, from.address);

@@ -1,6 +1,6 @@
 /** Looks up names by Node's own resolver, which asks the servers of the system or those that are given. */
 import { Resolver } from 'node:dns/promises';
-import type { Dns, TxtLookup } from '../../domain/ports/dns.js';
+import type { Dns } from '../../domain/ports/dns.js';
 
 /** `servers`: addresses, with a port where it is not 53; empty: those of the system. */
 export type ResolverOptions = Readonly<{ servers: readonly string[]; timeoutMs?: number; tries?: number }>;
@@ -8,7 +8,7 @@ export type ResolverOptions = Readonly<{ servers: readonly string[]; timeoutMs?:
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;
 /** More records of one name are not looked at. */
-const TEXTS_MAX = 100;
+const RECORDS_MAX = 100;
 
 /** Answers that say that there is no such record. */
 const NOTHING: readonly string[] = ['ENODATA', 'ENOTFOUND'];
@@ -20,22 +20,32 @@ export const openResolver = ({ servers, timeoutMs = TIMEOUT_MS, tries = TRIES }:
     if (servers.length > 0) resolver.setServers(servers);
     return resolver;
   };
+  const lookUp = async <Answer extends Readonly<{ kind: 'found' }>>(
+    signal: AbortSignal,
+    ask: (resolver: Resolver) => Promise<Answer | undefined>,
+  ): Promise<Answer | Readonly<{ kind: 'none' | 'failed' }>> => {
+    if (signal.aborted) return { kind: 'failed' };
+    const resolver = open();
+    const cancel = (): void => resolver.cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      return (await ask(resolver)) ?? { kind: 'none' };
+    } catch (fault) {
+      return { kind: fault instanceof Error && 'code' in fault && NOTHING.includes(String(fault.code)) ? 'none' : 'failed' };
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  };
   return {
-    txt: async (name, signal) => {
-      if (signal.aborted) return { kind: 'failed' };
-      const resolver = open();
-      const cancel = (): void => resolver.cancel();
-      signal.addEventListener('abort', cancel, { once: true });
-      try {
-        return foundOf(await resolver.resolveTxt(name));
-      } catch (fault) {
-        return { kind: fault instanceof Error && 'code' in fault && NOTHING.includes(String(fault.code)) ? 'none' : 'failed' };
-      } finally {
-        signal.removeEventListener('abort', cancel);
-      }
-    },
+    txt: (name, signal) => lookUp(signal, async (resolver) => textsOf(await resolver.resolveTxt(name))),
+    mx: (name, signal) => lookUp(signal, async (resolver) => hostsOf(await resolver.resolveMx(name))),
   };
 };
 
-const foundOf = (records: readonly (readonly string[])[]): TxtLookup =>
-  records.length === 0 ? { kind: 'none' } : { kind: 'found', texts: records.slice(0, TEXTS_MAX).map((parts) => parts.join('')) };
+const textsOf = (records: readonly (readonly string[])[]) =>
+  records.length === 0 ? undefined : { kind: 'found' as const, texts: records.slice(0, RECORDS_MAX).map((parts) => parts.join('')) };
+
+const hostsOf = (records: readonly Readonly<{ exchange: string }>[]) =>
+  records.length === 0
+    ? undefined
+    : { kind: 'found' as const, hosts: records.slice(0, RECORDS_MAX).map(({ exchange }) => exchange.toLowerCase().replace(/\.$/, '')) };

@@ -6,7 +6,11 @@
  */
 export type TxtLookup = Readonly<{ kind: 'found'; texts: readonly string[] }> | Readonly<{ kind: 'none' | 'failed' }>;
 
+/** The same of MX records: the names of their hosts in lower case, without a dot at the end. */
+export type MxLookup = Readonly<{ kind: 'found'; hosts: readonly string[] }> | Readonly<{ kind: 'none' | 'failed' }>;
+
 export type Dns = Readonly<{
   /** Never rejects for what servers answer. Ends with `failed` where the signal aborts. */
   txt: (name: string, signal: AbortSignal) => Promise<TxtLookup>;
+  mx: (name: string, signal: AbortSignal) => Promise<MxLookup>;
 }>;

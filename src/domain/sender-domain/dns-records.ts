@@ -1,5 +1,5 @@
 /** The DNS records of a sender domain: what is to be set, and whether what was found is that. */
-import type { TxtLookup } from '../ports/dns.js';
+import type { MxLookup, TxtLookup } from '../ports/dns.js';
 import type { Found, PublicKey } from './events.js';
 
 export type DnsRecord = Readonly<{ name: string; value: string }>;
@@ -17,6 +17,14 @@ export const spfRecord = (domain: string, mechanisms: string): DnsRecord => ({ n
 
 /** Reports nothing and asks nobody to refuse anything: the beginning from which a domain can be made strict. */
 export const dmarcRecord = (domain: string): DnsRecord => ({ name: dmarcName(domain), value: 'v=DMARC1; p=none' });
+
+/** Where reports of mails come back to: a domain of the operator, and the host that takes its mail. */
+export type ReturnPathDomain = Readonly<{ domain: string; host: string }>;
+
+/** Whether the records of the return path are for the owner of that domain to set. */
+export const hasReturnPath = (domain: string, { domain: of }: ReturnPathDomain): boolean => of === domain || of.endsWith(`.${domain}`);
+
+export const mxRecord = ({ domain, host }: ReturnPathDomain): DnsRecord => ({ name: domain, value: `10 ${host}` });
 
 /** One record whose key is that one, and which allows to sign mail with it. */
 export const dkimFound = (key: PublicKey, lookup: TxtLookup): Found =>
@@ -49,6 +57,18 @@ export const spfFound = (mechanisms: string, lookup: TxtLookup): Found =>
     const wanted = mechanisms.toLowerCase().split(/\s+/);
     return records.length === 1 && wanted.every((one) => terms!.some((term) => term.replace(/^\+/, '') === one)) ? 'right' : 'wrong';
   });
+
+/** MX records of which one names that host. */
+export const mxFound = (host: string, lookup: MxLookup): Found => {
+  switch (lookup.kind) {
+    case 'failed':
+      return 'unknown';
+    case 'none':
+      return 'missing';
+    case 'found':
+      return lookup.hosts.includes(host) ? 'right' : 'wrong';
+  }
+};
 
 /** One DMARC record with a policy, whichever it is. */
 export const dmarcFound = (lookup: TxtLookup): Found =>

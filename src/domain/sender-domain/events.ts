@@ -27,6 +27,7 @@ export const senderDomainEventSchemas = {
           dkim: Type.Array(Type.Object({ selector: text, found: storedFound })),
           spf: storedFound,
           dmarc: storedFound,
+          returnPath: Type.Optional(Type.Object({ mx: storedFound, spf: storedFound })),
           nextCheckAt: text,
         }),
       ),

@@ -23,6 +23,8 @@ export type SenderDomain = Readonly<{
   dkim: Readonly<Record<string, Found>>;
   spf: Found;
   dmarc: Found;
+  /** Absent where the return path was never looked up. */
+  returnPath?: Readonly<{ mx: Found; spf: Found }>;
   /** On how many days in a row the records of the signing keys were missing or wrong, and the last of these days. */
   failing: Readonly<{ days: number; last: string }> | null;
 }>;
@@ -77,6 +79,12 @@ const addedDomain = ({ at, id, domain, keys, nextCheckAt }: Added): SenderDomain
   failing: null,
 });
 
+const returnPathAfter = ({ returnPath: before }: SenderDomain, { returnPath: seen }: Check): Pick<SenderDomain, 'returnPath'> => {
+  if (seen === undefined) return {};
+  const known = (found: Found, one: Found | undefined): Found => (found === 'unknown' ? (one ?? found) : found);
+  return { returnPath: { mx: known(seen.mx, before?.mx), spf: known(seen.spf, before?.spf) } };
+};
+
 const afterCheck = (domain: SenderDomain, { at, checks }: Readonly<{ at: string; checks: readonly Check[] }>): SenderDomain => {
   const check = checks.find(({ id }) => id === domain.id);
   if (check === undefined) return domain;
@@ -91,6 +99,7 @@ const afterCheck = (domain: SenderDomain, { at, checks }: Readonly<{ at: string;
     dkim,
     spf: check.spf === 'unknown' ? domain.spf : check.spf,
     dmarc: check.dmarc === 'unknown' ? domain.dmarc : check.dmarc,
+    ...returnPathAfter(domain, check),
     failing: failingAfter(domain, foundOfKeys(domain.signing, seen), at.slice(0, 10)),
   };
 };

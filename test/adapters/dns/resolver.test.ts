@@ -23,3 +23,13 @@ void t.test('texts are put together, and what there is none of differs from what
   t.strictSame(await slow, { kind: 'failed' });
   t.strictSame(await txt('two.example.com', stopping.signal), { kind: 'failed' });
 });
+
+void t.test('hosts of MX records', async (t) => {
+  const { address, zone } = await openDnsServer(t);
+  const { mx } = openResolver({ servers: [address], timeoutMs: 200, tries: 1 });
+  const { signal } = new AbortController();
+  zone.set('MX bounces.example.com', ['MX.example.com', 'mx2.example.com']).set('MX fault.example.com', 'servfail');
+  t.strictSame(await mx('bounces.example.com', signal), { kind: 'found', hosts: ['mx.example.com', 'mx2.example.com'] });
+  t.strictSame(await mx('none.example.com', signal), { kind: 'none' });
+  t.strictSame(await mx('fault.example.com', signal), { kind: 'failed' });
+});
