@@ -18,6 +18,7 @@ const benchmarks = {
   bus: 'pointers over NATS, against the bare driver; needs SEALPOST_TEST_NATS_URL (some 3 minutes)',
   distributed:
     'an email on servers by several processes, against a program that makes the same calls; lag, revoked keys; needs servers (some 20 minutes)',
+  webhooks: 'webhooks against bare signed posts, and an email that a subscription hears of against one without (some 5 minutes)',
   priorities: 'high mails while 50,000 low ones are queued and leave (some 2 minutes)',
   memory: 'memory at rest, and with 100,000 emails waiting (some 2 minutes)',
 } as const;

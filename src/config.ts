@@ -111,7 +111,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     dnsServers: readDnsServers(text('SEALPOST_DNS_SERVERS')),
     spfMechanisms: readSpf(withDefault('SEALPOST_SPF_MECHANISMS')),
     allowedRelayHeaders: readRelayHeaders(text('SEALPOST_ALLOWED_RELAY_HEADERS')),
-    webhookInsecureHosts: insecureHosts(text, isLoopback(host) ? undefined : host),
+    webhookInsecureHosts: insecureHosts(text, isLoopback(host) ? undefined : host, smtp.url !== undefined),
     writeEvents: integer('SEALPOST_WRITE_EVENTS', withDefault('SEALPOST_WRITE_EVENTS'), WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST),
     fontsDir: readFontsDir(text('SEALPOST_FONTS_DIR')),
     tls,

@@ -1,8 +1,8 @@
 /** The command line. Each command is loaded when it is called, so that a small one does not pay for the server. */
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
-import { ConfigError, loadEnvFile } from './config.js';
-import { DomainError } from './domain/errors.js';
+import { loadEnvFile } from './config.js';
+import { explain } from './cli/explain.js';
 import { printFault } from './cli/output.js';
 import type { CreateKeyOptions } from './cli/keys.js';
 import type { EventsOptions } from './cli/events.js';
@@ -16,6 +16,7 @@ import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/retry.js';
 import type { AddOptions, BillingOptions } from './cli/credits.js';
 import type { TeamOptions, TrackingOptions } from './cli/teams.js';
+import type { ListenOptions } from './cli/webhooks.js';
 import { version } from './version.js';
 
 // V8 lets garbage pile up to several times what is alive before it collects. Here it collects sooner: a service that shares
@@ -177,6 +178,16 @@ email
   .argument('<time>', 'ISO 8601 time with a zone, in the future')
   .action(async (id: string, time: string) => (await import('./cli/emails.js')).reschedule(id, time));
 
+program
+  .command('webhooks')
+  .description('what becomes of emails, as it is posted to endpoints')
+  .command('listen')
+  .description('receive webhooks on this machine, check their signatures and print them, until Ctrl-C takes the subscription away again')
+  .option('--events <list>', 'kinds of event, separated by commas (default: all)')
+  .option('--port <number>', 'port on loopback to receive on (default: a free one)')
+  .option('--json', 'print the whole body of each, a line each')
+  .action(async (options: ListenOptions) => (await import('./cli/webhooks.js')).listen(options));
+
 const parked = program.command('parked').description('work that was set aside, where the bus is a server of its own (SEALPOST_BUS_URL)');
 parked
   .command('list')
@@ -275,15 +286,6 @@ program
   .command('openapi')
   .description('print the OpenAPI 3.1 description')
   .action(async () => (await import('./cli/openapi.js')).openapi());
-
-const explain = (fault: unknown): string => {
-  if (fault instanceof ConfigError || fault instanceof DomainError) {
-    const details =
-      fault instanceof DomainError ? (fault.details.errors ?? []).map(({ field, message }) => `\n  ${field}: ${message}`) : [];
-    return `${fault.message}${details.join('')}`;
-  }
-  return fault instanceof Error ? fault.message : 'unknown fault';
-};
 
 try {
   loadEnvFile();

@@ -219,7 +219,7 @@ const named = {
   SEALPOST_WEBHOOK_INSECURE_HOSTS: setting(
     'Delivery',
     undefined,
-    'Hosts of webhooks, separated by commas, that may be posted to over http and on loopback: for development, refused beyond loopback. Default: none.',
+    'Hosts of webhooks, separated by commas, that may be posted to over http and on loopback: for development, refused beyond loopback. Default: 127.0.0.1 where the service listens on loopback, has no public URL, and delivers to its mailbox; else none.',
     'localhost,127.0.0.1',
   ),
   SEALPOST_DKIM_DOMAIN: setting('Delivery', undefined, 'Domain of the DKIM signature; set with selector and key.', 'example.com'),

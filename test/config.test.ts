@@ -29,7 +29,7 @@ await t.test('the defaults', async (t) => {
     dataDir: data,
     roles: ['http', 'process', 'project'],
     logLevel: 'info',
-    webhookInsecureHosts: [],
+    webhookInsecureHosts: ['127.0.0.1'],
     masterKey: undefined,
     masterKeyFile: join(data, 'master.key'),
     urls: {
@@ -127,6 +127,20 @@ await t.test('links in mails lead to the public URL, over https or on this machi
   const relayed = { SEALPOST_SMTP_URL: 'smtp://127.0.0.1:2525' };
   t.equal(readConfig(relayed).linkBase, undefined, 'nobody else is sent to this machine');
   t.equal(readConfig({ ...relayed, SEALPOST_PUBLIC_URL: 'https://mail.example.com/' }).linkBase, 'https://mail.example.com');
+});
+
+await t.test('webhooks may go to loopback where the service is local alone, or where hosts are named', async (t) => {
+  const of = (env: Readonly<Record<string, string>>): readonly string[] => readConfig(env).webhookInsecureHosts;
+  t.same(of({}), ['127.0.0.1']);
+  t.same(of({ SEALPOST_SMTP_URL: 'mailbox:' }), ['127.0.0.1']);
+  t.same(of({ SEALPOST_SMTP_URL: 'smtp://mail.example.com' }), [], 'with a relay');
+  t.same(of({ SEALPOST_PUBLIC_URL: 'https://mail.example.com' }), [], 'under a public URL');
+  t.same(of({ HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false' }), [], 'beyond loopback');
+  t.same(of({ SEALPOST_SMTP_URL: 'smtp://mail.example.com', SEALPOST_WEBHOOK_INSECURE_HOSTS: 'Hooks.test, localhost' }), [
+    'hooks.test',
+    'localhost',
+  ]);
+  t.throws(() => of({ HOST: '0.0.0.0', SEALPOST_REQUIRE_HTTPS: 'false', SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1' }), /leave it out/);
 });
 
 await t.test('beyond loopback, or under a public URL, the built-in mailbox must be asked for', async (t) => {

@@ -1,4 +1,6 @@
 /** What the documentation shows is run against a fresh start: every command, in order, and every mail that it sends is read. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { sendExamples } from '../../src/api/examples.js';
 import { equip, followPages, lackingPrograms, runPage, serve, shell, shownOf, type Reader } from '../support/documented-pages.js';
@@ -31,6 +33,9 @@ await t.test('a reader follows the pages', { skip: lacking.length > 0 && `${lack
     const [, pasted = ''] = await server.printed(/^(curl .*)$/m);
     t.match(await shell(pasted, directory, equip(reader)), { code: 0, stdout: /"status":"queued"/ });
     await runPage(t, firstMail.slice(0, refused), reader);
+    const heard = readFileSync(join(directory, 'listen.log'), 'utf8');
+    for (const kind of ['email.queued', 'email.sent', 'email.delivered'])
+      t.match(heard, new RegExp(`${kind} +ben@example.com +Ben, welcome aboard +evt_`));
     await runPage(t, shownOf('docs/attachments.md'), reader);
     await runPage(t, shownOf('docs/api.md'), reader);
   });

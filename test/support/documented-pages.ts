@@ -49,9 +49,15 @@ const script = (blocks: readonly Shown[], { base, settings }: Reader): string =>
       const here = command
         .replaceAll('http://127.0.0.1:3000', base)
         .replaceAll('2525', smtpPortOf(settings))
+        .replace(
+          /^(npx sealpost webhooks listen)$/m,
+          '$1 >listen.log & listener=$!; until grep -q arrive listen.log; do /bin/sleep 0.05; done',
+        )
         .replace(/^node (.*)$/m, 'unset WAITING; node $1 >host.log & echo $! >>children');
       return `{ ${here.trim()}\n}\necho; echo "${mark} $?"; quiet`;
     }),
+    // Who listens hears of a whole mail before it ends.
+    'if [ -n "$listener" ]; then until [ "$(grep -c " evt_" listen.log)" -ge 3 ]; do /bin/sleep 0.05; done; kill $listener; wait $listener; fi',
     'kill $(cat children 2>/dev/null) 2>/dev/null; true',
   ].join('\n');
 
@@ -148,7 +154,6 @@ export const followPages = async (t: Test): Promise<Followed> => {
   const settings = {
     SEALPOST_DATA_DIR: join(directory, 'data'),
     SEALPOST_DNS_SERVERS: dns.address,
-    SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1',
     SEALPOST_RETURN_PATH_DOMAIN: 'bounces.example.com',
   };
   writeFileSync(join(directory, 'logo.png'), png);
