@@ -4,10 +4,12 @@ import t from 'tap';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { startTestApp } from '../support/app.js';
 import { fakeClock } from '../support/fake-clock.js';
+import { startServer } from '../support/server-process.js';
 import { signatureFault, signaturesOf } from '../support/dkim.js';
-import { at, close, openSmtpScript, reply } from '../support/smtp-script.js';
+import { at, close, held, openSmtpScript, reply } from '../support/smtp-script.js';
+import { eventually } from '../support/wait.js';
 
-t.setTimeout(60_000);
+t.setTimeout(120_000);
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const people = ['ann@example.org', 'bob@example.org', 'cyd@example.org'];
@@ -77,3 +79,44 @@ await t.test('each copy has a dialogue of its own, an outcome of its own, and a 
     data: [{ email: 'bob@example.org', list: 'newsletter', reason: 'unsubscribe', emailId: id }],
   });
 });
+
+await t.test(
+  'a process that is killed between two copies sends neither again, and the one in its dialogue at most once more',
+  async (t) => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const sink = await openSmtpScript({ script: at('message', held(released), 2) });
+    t.teardown(() => sink.close());
+    const settings = {
+      SEALPOST_DATA_DIR: temporaryDirectory(t),
+      SEALPOST_LOG_LEVEL: 'error',
+      SEALPOST_SMTP_URL: `${sink.url}?tls=off`,
+      SEALPOST_PUBLIC_URL: 'https://mail.example.com',
+    };
+    const first = startServer(settings);
+    t.teardown(() => first.end('SIGKILL'));
+    const call = async (base: string, key: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const answer = await fetch(base + path, body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) });
+      t.ok(answer.ok, `${path} ${answer.status}`);
+      return (await answer.json()) as Record<string, unknown>;
+    };
+    const [base, key] = [await first.listening, await first.firstKey()];
+    await call(base, key, '/api/templates', template);
+    const { id } = await call(base, key, '/api/emails/send', news);
+    await eventually('the second copy is on its way', () => sink.commands.filter((line) => /\bDATA$/.test(line)).length === 2);
+    await first.end('SIGKILL');
+    release();
+    const second = startServer(settings);
+    t.teardown(() => second.end('SIGKILL'));
+    const again = await second.listening;
+    await eventually('all copies have left', async () => (await call(again, key, `/api/emails/${String(id)}`))['status'] === 'sent');
+    const counts = people.map((person) => sink.commands.filter((line) => line.includes(`RCPT TO:<${person}>`)).length);
+    t.same(counts, [1, 2, 1]);
+    t.same(
+      people.filter((person) => !sink.accepted().some(({ envelope }) => envelope.to[0] === person)),
+      [],
+      'none is lost',
+    );
+  },
+);
