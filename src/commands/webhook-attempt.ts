@@ -4,7 +4,7 @@ import { isoTime, type Clock } from '../domain/ports/clock.js';
 import { OutboundFault, type OutboundPost } from '../domain/ports/outbound-http.js';
 import { keptAnswer } from '../domain/webhook/answer.js';
 import { deliveryHeaders } from '../domain/webhook/signing.js';
-import { secretsAt, type Webhook } from '../domain/webhook/state.js';
+import { signingAt, type Endpoint } from '../domain/webhook/state.js';
 
 const ANSWER_BYTES_MAX = 1_024;
 const TIMEOUT_MS = 30_000;
@@ -32,18 +32,18 @@ export type Tried = Readonly<{
 export const attemptDelivery = async (
   { webhooks, clock }: Readonly<{ webhooks: WebhookPorts; clock: Clock }>,
   id: WebhookId,
-  { sealed, overlapUntil }: Pick<Webhook, 'overlapUntil'> & Readonly<{ sealed: NonNullable<Webhook['sealed']> }>,
+  endpoint: Endpoint,
   { id: eventId, previousId, kind, body }: WebhookToPost,
   signal: AbortSignal,
 ): Promise<Tried> => {
   const nowMs = clock.now();
   const attemptedAt = isoTime(nowMs);
-  const headers = deliveryHeaders({ secrets: secretsAt(sealed, overlapUntil, attemptedAt), id: eventId, previousId, kind, body, nowMs });
+  const headers = deliveryHeaders({ keys: signingAt(endpoint, attemptedAt), id: eventId, previousId, kind, body, nowMs });
   const startedMs = clock.monotonic();
   const elapsed = (): number => Math.round(clock.monotonic() - startedMs);
   try {
     const options = { sender: id, headers, body, answerBytesMax: ANSWER_BYTES_MAX, timeoutMs: TIMEOUT_MS, signal };
-    const { status, retryAfter, body: answer } = await webhooks.outbound.post(sealed.url, options);
+    const { status, retryAfter, body: answer } = await webhooks.outbound.post(endpoint.url, options);
     const isSuccess = status >= 200 && status < 300;
     return {
       result: isSuccess ? 'success' : 'failed',

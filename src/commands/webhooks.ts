@@ -22,7 +22,7 @@ import { testBody } from '../domain/webhook/body.js';
 import { deliveryId, eventKey, webhookEventId } from '../domain/webhook/event-id.js';
 import type { WebhookEvent } from '../domain/webhook/events.js';
 import { formatSecret, SECRET_BYTES } from '../domain/webhook/signing.js';
-import { webhookDecider, webhookListing, webhookNotFound, type Webhook, type WebhookCommand } from '../domain/webhook/state.js';
+import { endpointOf, type Webhook, type WebhookCommand, webhookDecider, webhookListing, webhookNotFound } from '../domain/webhook/state.js';
 import { attemptDelivery } from './webhook-attempt.js';
 
 /** Of one team. */
@@ -123,7 +123,7 @@ export const testWebhook = async (deps: CommandDeps, caller: Caller, id: Webhook
   const nowMs = deps.clock.now();
   const key = eventKey(id, deps.ids.uuid(), undefined);
   const event = { id: webhookEventId(nowMs, key), previousId: null, kind: 'email.delivered', body: testBody(isoTime(nowMs)) };
-  const { answer, ...tried } = await attemptDelivery(deps, id, webhook, event, new AbortController().signal);
+  const { answer, ...tried } = await attemptDelivery(deps, id, endpointOf(webhook), event, new AbortController().signal);
   const { statusCode, responseMs, error, attemptedAt, result: status } = tried;
   return {
     id: deliveryId(nowMs, key),

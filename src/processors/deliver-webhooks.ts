@@ -1,4 +1,5 @@
 /** Sends what goes to each subscription: one courier for each, so that an endpoint that is slow or dead delays no other. */
+import { openBodies } from '../commands/webhook-bodies.js';
 import type { WebhookId } from '../domain/ids.js';
 import { webhookOfStream } from '../domain/ids.js';
 import type { EventType, Recorded } from '../domain/events.js';
@@ -46,10 +47,10 @@ const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => 
   const couriers = new Map<WebhookId, Courier>();
   const running = new Set<Promise<void>>();
   const cutOff = cutOffAfter(deps, held);
-  const slots = openFairSlots(SLOTS);
+  const shared = { ...deps, slots: openFairSlots(SLOTS), bodyOf: openBodies(deps) };
   const start = (id: WebhookId, team: string): void => {
     if (couriers.has(id)) return;
-    const courier = openCourier(deps, slots, id, team);
+    const courier = openCourier(shared, id, team);
     couriers.set(id, courier);
     const run = keepRunning(deps, id, courier, held, cutOff).finally(() => {
       running.delete(run);

@@ -1,12 +1,12 @@
 /** Sends the events of one subscription, bounded in connections and in events a second, and has what came of them recorded. */
 import { attemptDelivery, type Tried } from '../commands/webhook-attempt.js';
-import { openBodies, type ReadBody } from '../commands/webhook-bodies.js';
+import type { ReadBody } from '../commands/webhook-bodies.js';
 import { loadState } from '../commands/command-handler.js';
 import { webhookStream, type WebhookId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { webhookEventId } from '../domain/webhook/event-id.js';
 import type { SentEvent } from '../domain/webhook/events.js';
-import { webhookDecider, type Webhook } from '../domain/webhook/state.js';
+import { endpointOf, webhookDecider, type Endpoint, type Webhook } from '../domain/webhook/state.js';
 import { openPace } from './webhook-pace.js';
 import { openQueues, type Queues } from './webhook-queues.js';
 import { ERASED, openRecorder, type Recorder } from './webhook-recorder.js';
@@ -31,16 +31,25 @@ type Run = {
   readonly queues: Queues;
   readonly underWay: Map<number, Source>;
   readonly bell: Bell;
+  /** Rung when something has come of an attempt. */
+  readonly ended: Bell;
   webhook: Webhook | undefined;
+  endpoint: Endpoint | undefined;
   isChanged: boolean;
   isAsked: boolean;
   isHanging: boolean;
+  /** The next one waits until one under way has ended. */
+  isFull: boolean;
+  /** Nothing is started any more. */
+  isEnding: boolean;
 };
 
-type CourierOf = CourierDeps & Readonly<{ slots: PostSlots; bodyOf: ReadBody; id: WebhookId; team: string }>;
+/** What all couriers share: connections and bodies. */
+export type Shared = Readonly<{ slots: PostSlots; bodyOf: ReadBody }>;
+type CourierOf = CourierDeps & Shared & Readonly<{ id: WebhookId; team: string }>;
 
-export const openCourier = (given: CourierDeps, slots: PostSlots, id: WebhookId, team: string): Courier => {
-  const deps: CourierOf = { ...given, slots, bodyOf: openBodies(given), id, team };
+export const openCourier = (given: CourierDeps & Shared, id: WebhookId, team: string): Courier => {
+  const deps: CourierOf = { ...given, id, team };
   let run: Run | undefined;
   const pace = openPace(deps.clock);
   return {
@@ -63,11 +72,15 @@ export const openCourier = (given: CourierDeps, slots: PostSlots, id: WebhookId,
         recorder,
         queues,
         bell,
+        ended: openBell(deps),
         underWay: new Map(),
         webhook: undefined,
+        endpoint: undefined,
         isChanged: true,
         isAsked: true,
         isHanging: false,
+        isFull: false,
+        isEnding: false,
       };
       run = own;
       const failed = new AbortController();
@@ -78,6 +91,7 @@ export const openCourier = (given: CourierDeps, slots: PostSlots, id: WebhookId,
         await send(deps, own, pace, either, cutOff);
       } finally {
         failed.abort();
+        own.isEnding = true;
         while (own.underWay.size > 0 && !cutOff.aborted) await bell.wait(LOOK_MS, cutOff);
         await writing;
         if (!cutOff.aborted) await recorder.flush(false);
@@ -109,8 +123,8 @@ const send = async (
       start(deps, run, work, cutOff);
       pace.started();
     }
-    const waitMs =
-      underWay.size >= atOnceMax(run) ? LOOK_MS : queues.hasWork() ? Math.max(GATHER_MS / 20, pace.pauseMs()) : idleMs(deps, run);
+    run.isFull = underWay.size >= atOnceMax(run);
+    const waitMs = run.isFull ? LOOK_MS : queues.hasWork() ? Math.max(GATHER_MS / 20, pace.pauseMs()) : idleMs(deps, run);
     await bell.wait(waitMs, signal);
   }
 };
@@ -123,7 +137,9 @@ const idleMs = ({ clock }: CourierDeps, { queues, recorder }: Run): number =>
 const heed = async ({ eventLog, id }: CourierOf, run: Run): Promise<void> => {
   if (run.isChanged) {
     run.isChanged = false;
-    run.webhook = (await loadState(eventLog, webhookStream(id), webhookDecider)).state;
+    const { state: webhook } = await loadState(eventLog, webhookStream(id), webhookDecider);
+    run.webhook = webhook;
+    run.endpoint = webhook?.sealed && endpointOf({ sealed: webhook.sealed, overlapUntil: webhook.overlapUntil });
   }
   if (run.isAsked) {
     run.isAsked = false;
@@ -140,12 +156,13 @@ const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void
     return;
   }
   underWay.set(number, work.source);
-  void tryOnce(deps, run.webhook, work.sent, cutOff)
+  void tryOnce(deps, run.endpoint, work.sent, cutOff)
     .then(
       (tried) => {
         if (tried === undefined) return;
         run.isHanging = tried.statusCode === undefined && tried.responseMs >= HANGING_MS;
         recorder.ended({ work, tried });
+        run.ended.ring();
       },
       (fault: unknown) => {
         deps.logger.error(
@@ -157,20 +174,25 @@ const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void
     )
     .finally(() => {
       underWay.delete(number);
-      bell.ring();
+      // Else the next one is waited for by its time.
+      if (run.isFull || run.isEnding) bell.ring();
     });
 };
 
 /** Out: undefined where nothing can be said of it: the subscription is deleted, or the program stops. */
-const tryOnce = async (deps: CourierOf, webhook: Webhook | undefined, sent: SentEvent, cutOff: AbortSignal): Promise<Tried | undefined> => {
-  const { sealed, overlapUntil = null } = webhook ?? {};
-  if (sealed === undefined) return undefined;
+const tryOnce = async (
+  deps: CourierOf,
+  endpoint: Endpoint | undefined,
+  sent: SentEvent,
+  cutOff: AbortSignal,
+): Promise<Tried | undefined> => {
+  if (endpoint === undefined) return undefined;
   const body = await deps.bodyOf(sent);
   if (body === undefined) return { result: 'failed', attemptedAt: isoTime(deps.clock.now()), responseMs: 0, error: ERASED, answer: null };
   const post = { id: webhookEventId(sent.number, sent.key), previousId: sent.previous, kind: sent.kind, body };
   if ((await deps.slots.acquire(deps.team, cutOff)) !== 'acquired') return undefined;
   try {
-    const tried = await attemptDelivery(deps, deps.id, { sealed, overlapUntil }, post, cutOff);
+    const tried = await attemptDelivery(deps, deps.id, endpoint, post, cutOff);
     return cutOff.aborted ? undefined : tried;
   } finally {
     deps.slots.release(deps.team);
@@ -178,8 +200,10 @@ const tryOnce = async (deps: CourierOf, webhook: Webhook | undefined, sent: Sent
 };
 
 /** Appends what came of the attempts while others are under way. */
-const keepWriting = async ({ clock }: CourierDeps, { recorder, queues, bell }: Run, signal: AbortSignal): Promise<void> => {
+const keepWriting = async ({ clock }: CourierDeps, { recorder, queues, bell, ended }: Run, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
+    // A replay that wants none of its events ends without an attempt.
+    await ended.wait(LOOK_MS, signal);
     await clock.sleep(GATHER_MS, signal);
     const { outcomes, position } = await recorder.flush(true);
     const next = outcomes.flatMap(({ nextRetryAt }) => (nextRetryAt === undefined ? [] : [Date.parse(nextRetryAt)]));
@@ -191,6 +215,9 @@ const keepWriting = async ({ clock }: CourierDeps, { recorder, queues, bell }: R
 
 type Bell = Readonly<{ ring: () => void; wait: (ms: number, signal: AbortSignal) => Promise<void> }>;
 
+/** The reason of each: a reason that is made anew costs more than a post. */
+const RUNG = new Error('rung');
+
 /** A ring that nobody waits for ends the next wait at once. */
 const openBell = ({ clock }: Pick<CourierDeps, 'clock'>): Bell => {
   let hasRung = false;
@@ -201,9 +228,14 @@ const openBell = ({ clock }: Pick<CourierDeps, 'clock'>): Bell => {
       wake?.();
     },
     wait: async (ms, signal) => {
-      const woken = new AbortController();
-      wake = () => woken.abort();
-      if (!hasRung) await clock.sleep(ms, AbortSignal.any([signal, woken.signal]));
+      if (!hasRung && !signal.aborted) {
+        const woken = new AbortController();
+        const end = (): void => woken.abort(RUNG);
+        wake = end;
+        signal.addEventListener('abort', end);
+        await clock.sleep(ms, woken.signal);
+        signal.removeEventListener('abort', end);
+      }
       hasRung = false;
       wake = undefined;
     },

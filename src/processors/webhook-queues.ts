@@ -64,7 +64,7 @@ export const openQueues = (deps: CourierDeps, id: WebhookId, recorder: Recorder)
       if (source === 'due') state.lookAtMs = deps.clock.now() + LOOK_AGAIN_MS;
       else state[source].unshift(sent);
     },
-    hasWork: () => state.first.length + state.due.length + state.replay.length > 0,
+    hasWork: () => state.isRouted || state.first.length + state.due.length + state.replay.length > 0,
     routed: () => void (state.isRouted = true),
     lookFrom: (atMs, position) => {
       state.lookAtMs = Math.min(state.lookAtMs, atMs);

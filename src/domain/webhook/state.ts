@@ -2,6 +2,7 @@
 import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
 import type { WebhookEvent } from './events.js';
+import { signingKeysOf, type SigningKeys } from './signing.js';
 
 /** What its key seals; undefined once that is destroyed. */
 type Sealed = Readonly<{ url: string; description?: string; secret: string; earlierSecret?: string }>;
@@ -95,9 +96,26 @@ export const webhookDecider: Decider<WebhookCommand, WebhookEvent, WebhookState>
   initialState: undefined,
 };
 
-/** The secrets that sign at a moment, the one in force first. */
-export const secretsAt = ({ secret, earlierSecret }: Sealed, overlapUntil: string | null, at: string): readonly [string, ...string[]] =>
-  earlierSecret !== undefined && overlapUntil !== null && at < overlapUntil ? [secret, earlierSecret] : [secret];
+/** Where the events of a subscription are posted to, and what signs them. */
+export type Endpoint = Readonly<{
+  url: string;
+  keys: SigningKeys;
+  /** Those of the secret before; they sign too until then. */
+  earlier: Readonly<{ keys: SigningKeys; until: string }> | undefined;
+}>;
+
+export const endpointOf = ({
+  sealed: { url, secret, earlierSecret },
+  overlapUntil,
+}: Readonly<{ sealed: Sealed; overlapUntil: string | null }>): Endpoint => {
+  const isOverlapping = earlierSecret !== undefined && overlapUntil !== null;
+  const earlier = isOverlapping ? { keys: signingKeysOf(earlierSecret), until: overlapUntil } : undefined;
+  return { url, keys: signingKeysOf(secret), earlier };
+};
+
+/** The keys that sign at a moment, those of the secret in force first. */
+export const signingAt = ({ keys, earlier }: Endpoint, at: string): readonly [SigningKeys, ...SigningKeys[]] =>
+  earlier !== undefined && at < earlier.until ? [keys, earlier.keys] : [keys];
 
 /** What is shown of a subscription. */
 export type WebhookListing = {
