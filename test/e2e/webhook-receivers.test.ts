@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { deliveryHeaders, formatSecret } from '../../src/domain/webhook/signing.js';
+import { deliveryHeaders, formatSecret, signingKeysOf } from '../../src/domain/webhook/signing.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { eventually } from '../support/wait.js';
 
@@ -47,7 +47,7 @@ const isThere = ([program = '', ...args]: readonly string[]): boolean => spawnSy
 
 /** As the service signs it at that moment. */
 const signed = (nowMs: number, key = secret): Readonly<Record<string, string>> =>
-  deliveryHeaders({ secrets: [key], id: 'evt_0_AAAAAAAAAAAAAAAAAAAAAA', previousId: null, kind: 'email.sent', body, nowMs });
+  deliveryHeaders({ keys: [signingKeysOf(key)], id: 'evt_0_AAAAAAAAAAAAAAAAAAAAAA', previousId: null, kind: 'email.sent', body, nowMs });
 
 const without = (name: string): Record<string, string> =>
   Object.fromEntries(Object.entries(signed(Date.now())).filter(([header]) => header !== name));
