@@ -20,6 +20,7 @@ const benchmarks = {
     'an email on servers by several processes, against a program that makes the same calls; lag, revoked keys; needs servers (some 20 minutes)',
   webhooks: 'webhooks against bare signed posts, and an email that a subscription hears of against one without (some 5 minutes)',
   priorities: 'high mails while 50,000 low ones are queued and leave (some 2 minutes)',
+  tracking: 'readers who fetch pixels and follow links, against a bare redirect (some 3 minutes)',
   memory: 'memory at rest, and with 100,000 emails waiting (some 2 minutes)',
 } as const;
 type Name = keyof typeof benchmarks;

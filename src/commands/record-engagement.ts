@@ -11,7 +11,7 @@ import { emailStream, type EmailId } from '../domain/ids.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { Logger } from '../domain/ports/logger.js';
 import type { Worker } from '../domain/ports/worker.js';
-import { machineOf, USER_AGENT_CHARS_MAX } from '../domain/tracking/machines.js';
+import { machineOfAddress, machineOfAgent, USER_AGENT_CHARS_MAX } from '../domain/tracking/machines.js';
 import { boundedCache, type BoundedCache } from '../shared/bounded-cache.js';
 
 /** A reader has asked for the picture of a mail, or for a link of it. */
@@ -59,9 +59,10 @@ export const openEngagementRecorder = (deps: Deps): EngagementRecorder => {
   // A service that records nothing has no room taken for it.
   let entries: BoundedCache<string, Entry> | undefined;
   const queue = openQueue(deps);
+  const machineOf = openMachines();
   return {
     note: (seen) => {
-      const machine = machineOf(seen.userAgent ?? null, seen.ipAddress ?? null);
+      const machine = machineOf(seen);
       const key = `${seen.emailId} ${seen.recipient} ${seen.link ?? ''} ${machine ?? ''}`;
       entries ??= boundedCache<string, Entry>({ entriesMax: ENTRIES_MAX });
       const entry = entries.getOrMake(key, () => ({ seen, atMs: 0, machine, times: 0, needed: 1, isWaiting: false }));
@@ -82,6 +83,20 @@ export const openEngagementRecorder = (deps: Deps): EngagementRecorder => {
       },
     },
     waiting: queue.size,
+  };
+};
+
+/** Readers have few programs, and to judge one takes longer than all else that is done before the answer. */
+const AGENTS_MAX = 1_000;
+const NO_MACHINE = '';
+
+const openMachines = (): ((seen: Pick<Seen, 'userAgent' | 'ipAddress'>) => string | undefined) => {
+  let agents: BoundedCache<string, string> | undefined;
+  return ({ userAgent = '', ipAddress = '' }) => {
+    agents ??= boundedCache<string, string>({ entriesMax: AGENTS_MAX });
+    const agent = userAgent.slice(0, USER_AGENT_CHARS_MAX);
+    const byAgent = agents.getOrMake(agent, () => machineOfAgent(agent) ?? NO_MACHINE);
+    return byAgent === NO_MACHINE ? machineOfAddress(ipAddress) : byAgent;
   };
 };
 

@@ -1,4 +1,4 @@
-/** Who asks for pictures and links and is no person, as far as a request tells. The first rule that fits gives its name. */
+/** Who asks for pictures and links and is no person, as far as a request tells. The first rule that fits gives its name, those of the agent before those of the address. */
 
 export type MachineRule = Readonly<{
   name: string;
@@ -69,10 +69,15 @@ const compiled: readonly Compiled[] = machineRules.map(({ name, agent, networks 
 /** Longer ones say nothing more, and are not kept. */
 export const USER_AGENT_CHARS_MAX = 512;
 
-/** Out: the name of the rule by which no person asked; undefined where none fits. */
-export const machineOf = (userAgent: string | null, ipAddress: string | null): string | undefined => {
-  const agent = (userAgent ?? '').trim().slice(0, USER_AGENT_CHARS_MAX);
-  const number = ipAddress === null ? undefined : numberOf(ipAddress);
-  const isIn = ({ first, last }: Network): boolean => number !== undefined && number >= first && number <= last;
-  return compiled.find((rule) => rule.agent?.test(agent) === true || rule.networks.some(isIn))?.name;
+/** Out: the name of the rule by which no person asked, as far as the User-Agent tells; undefined where none fits. */
+export const machineOfAgent = (userAgent: string): string | undefined => {
+  const agent = userAgent.trim().slice(0, USER_AGENT_CHARS_MAX);
+  return compiled.find((rule) => rule.agent?.test(agent) === true)?.name;
+};
+
+/** The same by the address. */
+export const machineOfAddress = (ipAddress: string): string | undefined => {
+  const number = numberOf(ipAddress);
+  if (number === undefined) return undefined;
+  return compiled.find(({ networks }) => networks.some(({ first, last }) => number >= first && number <= last))?.name;
 };

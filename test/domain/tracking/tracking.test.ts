@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { assertDefined, parseEmailId } from '../../../src/domain/ids.js';
 import { openReaderTokens } from '../../../src/domain/reader-token.js';
-import { machineOf, machineRules } from '../../../src/domain/tracking/machines.js';
+import { machineOfAddress, machineOfAgent, machineRules } from '../../../src/domain/tracking/machines.js';
 import { GMAIL_CLIPS_AT_BYTES, trackHtml, type Tracked } from '../../../src/domain/tracking/rewrite.js';
 import { openTrackingTokens } from '../../../src/domain/tracking/tokens.js';
 
@@ -117,6 +117,8 @@ void t.test('an address that is too long, or means what is not known here, stays
     t.match(track(`<a href="${href}">x</a>`, { tracking: { ...both, opens: false } }), `<a href="${href}">`);
 });
 
+const machineOf = (agent: string, address: string): string | undefined => machineOfAgent(agent) ?? machineOfAddress(address);
+
 const agents: Readonly<Record<string, string | undefined>> = {
   'Mozilla/5.0': 'apple-mail-privacy',
   'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)': 'gmail-image-proxy',
@@ -144,6 +146,6 @@ void t.test('machines are told by what they say of themselves, and by where they
   t.equal(machineOf(person, '209.222.82.3'), 'barracuda');
   t.equal(machineOf(person, '209.222.88.0'), undefined, 'just beyond the network');
   t.equal(machineOf(person, '2001:db8::1'), undefined);
-  t.equal(machineOf(null, null), 'no-user-agent');
+  t.equal(machineOfAgent(' '), 'no-user-agent');
   t.equal(new Set(machineRules.map(({ name }) => name)).size, machineRules.length, 'each has its name');
 });
