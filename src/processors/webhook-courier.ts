@@ -204,7 +204,8 @@ const keepWriting = async ({ clock }: CourierDeps, { recorder, queues, bell, end
   while (!signal.aborted) {
     // A replay that wants none of its events ends without an attempt.
     await ended.wait(LOOK_MS, signal);
-    await clock.sleep(GATHER_MS, signal);
+    // All couriers append at the same moments: their facts share a commit.
+    await clock.sleep(GATHER_MS - (clock.monotonic() % GATHER_MS), signal);
     const { outcomes, position } = await recorder.flush(true);
     const next = outcomes.flatMap(({ nextRetryAt }) => (nextRetryAt === undefined ? [] : [Date.parse(nextRetryAt)]));
     if (next.length === 0) continue;
