@@ -11,6 +11,8 @@ import { noticesOfEvent, notifyingTypes, type Notice, type NotifyingEvent } from
 import { evolveWebhook, type WebhookState } from '../domain/webhook/state.js';
 import { startOf, type EventLog } from '../event-log/event-log.js';
 
+/** Subscriptions whose facts are appended side by side: the log takes them together. */
+const AT_ONCE = 32;
 /** Of one fact. */
 const ENTRIES_PER_FACT = 250;
 
@@ -100,15 +102,22 @@ export const openRouter = (deps: RouterDeps): Router => {
     flush: async (fence) => {
       // What is found while facts are appended waits for the next flush: a busy subscription holds up no other.
       const found = [...routes.values()].map((route) => ({ route, count: route.pending.length }));
-      for (const { route, count } of found) {
+      const flushOne = async ({ route, count }: (typeof found)[number]): Promise<void> => {
         const appended = await appendPending(deps, route, count, fence);
         pending -= appended;
-        if ((route.settings?.deletedAt ?? null) === null) continue;
+        if ((route.settings?.deletedAt ?? null) === null) return;
         pending -= route.pending.length;
         forget(routes, byTeam, route);
-      }
+      };
+      const due = found.filter(({ route, count }) => count > 0 || (route.settings?.deletedAt ?? null) !== null);
+      for (let from = 0; from < due.length; from += AT_ONCE) await allEnded(due.slice(from, from + AT_ONCE).map(flushOne));
     },
   };
+};
+
+/** Rejects with the first fault of them, and not before all have ended: none of them is under way where the work begins anew. */
+const allEnded = async (work: readonly Promise<void>[]): Promise<void> => {
+  for (const ended of await Promise.allSettled(work)) if (ended.status === 'rejected') throw ended.reason;
 };
 
 /** Appends so many entries at least, and those that share an event of the log with the last. Out: how many they were. */
