@@ -12,15 +12,14 @@ import {
   type TeamId,
 } from '../domain/ids.js';
 import { COPIES_FROM } from '../domain/write-level.js';
-import { openLinkTokens, uuidBytes, uuidOfBytes } from '../domain/link-token.js';
+import { openReaderTokens, type ReaderTokens } from '../domain/reader-token.js';
+import { UUID_BYTES, uuidBytes, uuidOfBytes } from '../domain/uuid-bytes.js';
 
 /** What a link stands for. `id`: of the suppression that it makes and takes back; it stays when the address is destroyed everywhere. */
 export type Unsubscription = Readonly<{ teamId: TeamId; list: string; id: SuppressionId; emailId: EmailId; recipient: number }>;
 
-type Deps = Pick<CommandDeps, 'keys'>;
+type Deps = Readonly<{ keys: Pick<CommandDeps['keys'], 'fingerprint'> }>;
 
-const PURPOSE = 'unsubscribe';
-const UUID_BYTES = 16;
 const LIST_FROM = 3 * UUID_BYTES + 2;
 
 /** What stands before the token. */
@@ -39,6 +38,15 @@ export const linkBaseOf = ({ linkBase, withoutCopies }: Pick<CommandDeps, 'linkB
   );
 };
 
+const opened = new WeakMap<Deps['keys'], ReaderTokens>();
+
+/** Made once for each store of keys: making them takes longer than a token. */
+const tokensOf = (keys: Deps['keys']): ReaderTokens => {
+  const tokens = opened.get(keys) ?? openReaderTokens(keys, 'unsubscribe');
+  opened.set(keys, tokens);
+  return tokens;
+};
+
 type Of = Readonly<{ teamId: TeamId; emailId: EmailId; recipient: number; address: string; list: string }>;
 
 /** The address stands in it as an HMAC alone. The same recipient of the same email has the same link in every attempt. */
@@ -47,7 +55,7 @@ export const unsubscribeUrl = ({ keys }: Deps, base: string, { teamId, emailId, 
   place.writeUInt16BE(recipient);
   const id = suppressionIdOf({ keys }, teamId, address, list);
   const payload = Buffer.concat([uuidBytes(teamId), uuidBytes(id), uuidBytes(emailId), place, Buffer.from(list)]);
-  return `${base}${UNSUBSCRIBE_PATH}${openLinkTokens(keys).seal(PURPOSE, payload)}`;
+  return `${base}${UNSUBSCRIBE_PATH}${tokensOf(keys).seal(payload)}`;
 };
 
 /** A link of that form which stands for nothing: for previews. */
@@ -55,9 +63,9 @@ export const exampleUnsubscribeUrl = (base: string | undefined): string => `${ba
 
 /** undefined where the token was not made here. */
 export const readUnsubscribeToken = ({ keys }: Deps, token: string): Unsubscription | undefined => {
-  const payload = openLinkTokens(keys).open(PURPOSE, token);
+  const payload = tokensOf(keys).open(token);
   if (payload === undefined || payload.length <= LIST_FROM) return undefined;
-  const uuidAt = (place: number): string => uuidOfBytes(payload.subarray(place * UUID_BYTES, (place + 1) * UUID_BYTES));
+  const uuidAt = (place: number): string => uuidOfBytes(payload, place * UUID_BYTES);
   return {
     teamId: assertDefined(parseTeamId(uuidAt(0)), 'team id'),
     id: assertDefined(parseSuppressionId(uuidAt(1)), 'suppression id'),

@@ -5,9 +5,9 @@ import type { Email } from '../domain/email/state.js';
 import { assertDefined, parseEmailId, parseTeamId, splitStream, type EmailId, type StreamName, type TeamId } from '../domain/ids.js';
 import type { EmailInput, RenderEnvironment } from '../domain/ports/renderer.js';
 import { trackHtml } from '../domain/tracking/rewrite.js';
-import { openTrackingTokens } from '../domain/tracking/tokens.js';
+import type { TrackingTokens } from '../domain/tracking/tokens.js';
 
-export type CopyDeps = Pick<CommandDeps, 'keys' | 'linkBase' | 'withoutCopies' | 'limits'>;
+export type CopyDeps = Pick<CommandDeps, 'keys' | 'linkBase' | 'withoutCopies' | 'limits'> & Readonly<{ trackingTokens: TrackingTokens }>;
 
 export type CopyParts = Readonly<{
   /** After those of the call, in this order. */
@@ -47,10 +47,14 @@ const unsubscribing = (
   return { headers, environment: { unsubscribeUrl: url } };
 };
 
-const tracked = ({ keys, limits }: CopyDeps, { accepted: { tracking } }: Email, own: Own): Pick<CopyParts, 'rendering' | 'html'> => {
+const tracked = (
+  { trackingTokens: tokens, limits }: CopyDeps,
+  { accepted: { tracking } }: Email,
+  own: Own,
+): Pick<CopyParts, 'rendering' | 'html'> => {
   if (tracking === undefined) return { rendering: {}, html: (rendered) => rendered };
   return {
     rendering: { marksUntracked: true },
-    html: (rendered) => trackHtml(rendered, { tokens: openTrackingTokens(keys), tracking, sizeBytesMax: limits.htmlSizeBytesMax, ...own }),
+    html: (rendered) => trackHtml(rendered, { tokens, tracking, sizeBytesMax: limits.htmlSizeBytesMax, ...own }),
   };
 };

@@ -9,6 +9,7 @@ import { assertDefined, type StreamName } from '../domain/ids.js';
 import type { Priority } from '../domain/ports/bus.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Logger } from '../domain/ports/logger.js';
+import { openTrackingTokens, type TrackingTokens } from '../domain/tracking/tokens.js';
 import type { Delivered, DeliveryOutcome, Mailer, OutgoingMessage } from '../domain/ports/mailer.js';
 import { HOUR_MS } from '../domain/time.js';
 import type { AttemptContext, LogLine, Made, Processor } from './declaration.js';
@@ -38,6 +39,7 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
   const breaker = openHostBreaker({ clock, logger, host: mailer.host, probe: (signal) => mailer.probe({ signal }) });
   const waitForHostMs = limits.hostAwayHoursMax * HOUR_MS;
   const domainKeys = openDomainKeys(deps);
+  const trackingTokens = openTrackingTokens(deps.keys);
   return makeProcessor<'email', EmailState, EmailCommand>({
     name: DELIVER_EMAIL,
     kind: 'email',
@@ -81,13 +83,14 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       },
       begin: (attempt) => ({ type: 'AttemptDelivery', host: mailer.host, ...attempt }),
       hold: ({ at }) => ({ type: 'HoldEmail', at, host: mailer.host, waitForHostMs }),
-      make: (context) => deliver({ ...deps, breaker, waitForHostMs, domainKeys }, context),
+      make: (context) => deliver({ ...deps, breaker, waitForHostMs, domainKeys, trackingTokens }, context),
     },
     gate: breaker,
   });
 };
 
-type Delivering = DeliveryDeps & Readonly<{ breaker: HostBreaker; waitForHostMs: number; domainKeys: DomainKeys }>;
+type Delivering = DeliveryDeps &
+  Readonly<{ breaker: HostBreaker; waitForHostMs: number; domainKeys: DomainKeys; trackingTokens: TrackingTokens }>;
 type Context = AttemptContext<Email, EmailCommand>;
 
 const PUT_BACK_MS = 1_000;

@@ -3,7 +3,7 @@ import t from 'tap';
 import { suppressionIdOf, suppressedPlaces } from '../../src/commands/suppression-check.js';
 import { readUnsubscribeToken, unsubscribeUrl } from '../../src/commands/unsubscribe-links.js';
 import { assertDefined, emailStream, parseEmailId, suppressionStream, type EmailId } from '../../src/domain/ids.js';
-import { openLinkTokens } from '../../src/domain/link-token.js';
+import { openReaderTokens } from '../../src/domain/reader-token.js';
 import {
   caller,
   commandsOfTest,
@@ -109,7 +109,7 @@ void t.test('a token is good as it is, for its purpose, at the service that made
   t.ok(readUnsubscribeToken(deps, token));
   const changed = [...token].map((letter, index) => token.slice(0, index) + (letter === 'A' ? 'B' : 'A') + token.slice(index + 1));
   const elsewhere = await openWorld();
-  const payload = openLinkTokens(deps.keys).open('unsubscribe', token)!;
+  const payload = openReaderTokens(deps.keys, 'unsubscribe').open(token)!;
   const bad = [
     ...changed,
     token.slice(0, -1),
@@ -118,8 +118,8 @@ void t.test('a token is good as it is, for its purpose, at the service that made
     `${token} `,
     '',
     'A'.repeat(401),
-    openLinkTokens(deps.keys).seal('another purpose', payload),
-    openLinkTokens(deps.keys).seal('unsubscribe', payload.subarray(0, 50)),
+    openReaderTokens(deps.keys, 'another purpose').seal(payload),
+    openReaderTokens(deps.keys, 'unsubscribe').seal(payload.subarray(0, 50)),
   ];
   for (const one of bad) t.equal(readUnsubscribeToken(deps, one), undefined, one);
   t.equal(

@@ -2,6 +2,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { parseEmailId, type EmailId } from '../ids.js';
 import type { Keys } from '../ports/keys.js';
+import { uuidOfBytes } from '../uuid-bytes.js';
 
 export type ReturnPath = Readonly<{
   senderOf: (id: EmailId) => string;
@@ -12,7 +13,6 @@ export type ReturnPath = Readonly<{
 const PURPOSE = 'return path';
 const PREFIX = 'bounce+';
 /** 128 bits each: of the id, and of the HMAC of it. In letters that survive a host that changes their case, the local part has 59 octets. */
-const ID_BYTES = 16;
 const MAC_HEX_CHARS = 32;
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const TOKEN = /^[a-z2-7]{52}$/;
@@ -29,8 +29,7 @@ export const openReturnPath = (domain: string, keys: Pick<Keys, 'fingerprint'>):
       if (!given.startsWith(PREFIX) || !given.endsWith(suffix)) return undefined;
       const token = given.slice(PREFIX.length, -suffix.length);
       if (!TOKEN.test(token)) return undefined;
-      const hex = fromBase32(token).toString('hex', 0, ID_BYTES);
-      const id = parseEmailId(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
+      const id = parseEmailId(uuidOfBytes(fromBase32(token)));
       return id !== undefined && timingSafeEqual(Buffer.from(senderOf(id)), Buffer.from(given)) ? id : undefined;
     },
   };

@@ -2,6 +2,7 @@
 import { parseEmailId, type EmailId } from '../ids.js';
 import type { Keys } from '../ports/keys.js';
 import { openReaderTokens } from '../reader-token.js';
+import { UUID_BYTES, uuidBytes, uuidOfBytes } from '../uuid-bytes.js';
 
 export type OpenTarget = Readonly<{ emailId: EmailId; recipient: number }>;
 /** `link`: its place among the tracked links of the mail. */
@@ -15,7 +16,6 @@ export type TrackingTokens = Readonly<{
   openClick: (token: string) => ClickTarget | undefined;
 }>;
 
-const UUID_BYTES = 16;
 /** The id, then the recipient in one byte; of a link then its place in two bytes, and its address. */
 const OPEN_BYTES = UUID_BYTES + 1;
 const CLICK_BYTES = OPEN_BYTES + 2;
@@ -24,14 +24,13 @@ export const LINKS_MAX = 0xffff;
 
 const headOf = ({ emailId, recipient }: OpenTarget, size: number): Buffer => {
   const head = Buffer.alloc(size);
-  head.write(emailId.replaceAll('-', ''), 'hex');
+  head.set(uuidBytes(emailId));
   head[UUID_BYTES] = recipient;
   return head;
 };
 
 const targetOf = (plain: Buffer): OpenTarget | undefined => {
-  const hex = plain.toString('hex', 0, UUID_BYTES);
-  const emailId = parseEmailId(`${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`);
+  const emailId = parseEmailId(uuidOfBytes(plain));
   return emailId && { emailId, recipient: plain[UUID_BYTES]! };
 };
 
