@@ -12,7 +12,7 @@ import { forgetDamaged, isDamage, moveAside, type OnDamaged } from './damaged.js
 export type Projection = Readonly<{ name: string; generation: number; specs: readonly CollectionSpec[] }>;
 
 /** How the tables of a generation are laid out; a generation of another layout is made anew, like one of other specs. */
-const LAYOUT = 3;
+const LAYOUT = 4;
 /** As it stands in the catalog; before layout 2 the specs stood alone. */
 const shapeText = (specs: readonly CollectionSpec[]): string => JSON.stringify({ layout: LAYOUT, specs });
 const specsOf = (shape: string): readonly CollectionSpec[] => {

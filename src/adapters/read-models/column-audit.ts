@@ -1,8 +1,8 @@
 /** Compares what a collection is filtered and sorted by, its columns and their indexes, with the documents themselves. */
 import type { CollectionSpec, Document, LookupFault } from '../../domain/ports/read-models.js';
 import type { Database } from '../sqlite/database.js';
-import { columnOf, indexOf, personalTableOf, tableOf } from './names.js';
-import { joinDocument, restSql, textSql } from './personal.js';
+import { columnOf, indexOf, tableOf } from './names.js';
+import { joinDocument, restSql, selectStraySql, textSql } from './personal.js';
 
 type Row = [seq: number, id: string, position: number, doc: string, text: string | null, rest: string | null, ...fields: unknown[]];
 
@@ -48,11 +48,6 @@ function* indexFaults(database: Database, { name, indexes }: CollectionSpec): Ge
 /** Something personal for which there is no document. */
 function* strayPersonal(database: Database, { name, personal }: CollectionSpec): Generator<LookupFault> {
   if (personal === undefined) return;
-  const seq = database
-    .prepare<[], number>(
-      `SELECT seq FROM ${personalTableOf(name)} WHERE (typeof(text) = 'text' OR typeof(rest) = 'text') AND seq NOT IN (SELECT seq FROM ${tableOf(name)}) LIMIT 1`,
-    )
-    .pluck()
-    .get();
+  const seq = database.prepare<[], number>(selectStraySql(name)).pluck().get();
   if (seq !== undefined) yield { collection: name, id: `(seq ${seq})`, field: personal.join(', '), in: 'column' };
 }

@@ -31,6 +31,9 @@ export const indexOf = (collection: string, at: number): string => `${tableOf(co
 export const searchTableOf = (collection: string): string => `s_${collection}`;
 /** Holds the personal fields of documents. */
 export const personalTableOf = (collection: string): string => `p_${collection}`;
+/** Holds those that took the place of others. */
+export const laterPersonalTableOf = (collection: string): string => `l_${collection}`;
+export const laterPersonalIndexOf = (collection: string): string => `i_${collection}`;
 /** Holds which documents wait to be put into the search index. */
 export const waitingTableOf = (collection: string): string => `w_${collection}`;
 /** The prefix keeps fields apart from our own columns and from SQL's words; `seq` is a column of every collection. */

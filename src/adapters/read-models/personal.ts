@@ -1,12 +1,14 @@
 /**
- * Personal fields of documents, in a table of their own from which nothing of what is erased stays behind. SQLite moves rows from page to
+ * Personal fields of documents, in tables of their own from which nothing of what is erased stays behind. SQLite moves rows from page to
  * page when their pages are rebuilt, and leaves the old bytes in the free space of a page, whatever `secure_delete` says. So the rows of
- * this table are appended in the order of `seq`, never deleted and never resized: erasing one overwrites it where it stands.
+ * these tables are appended, never deleted and never resized: erasing one overwrites it where it stands. The first text of a document is
+ * a row of the first table, which is in the order of `seq`; one that takes its place, or that comes after those of newer documents, is
+ * appended to the second, whose index by `seq` holds no text.
  */
 import type { CollectionSpec, Document } from '../../domain/ports/read-models.js';
 import type { JsonObject } from '../../domain/json.js';
 import type { Database } from '../sqlite/database.js';
-import { personalTableOf, tableOf } from './names.js';
+import { laterPersonalIndexOf, laterPersonalTableOf, personalTableOf, tableOf } from './names.js';
 import { searchedOf, splitSearched } from './search-tokens.js';
 
 /** The searched text, where that is personal, and the other personal fields as JSON. */
@@ -23,38 +25,42 @@ export type PersonalTable = Readonly<{
 export const nothingPersonal: Personal = { text: null, rest: null };
 
 export const createPersonalTable = (database: Database, { name, personal }: CollectionSpec): void => {
-  if (personal !== undefined) database.exec(`CREATE TABLE ${personalTableOf(name)} (seq INTEGER PRIMARY KEY, text, rest)`);
+  if (personal === undefined) return;
+  const later = laterPersonalTableOf(name);
+  database.exec(`CREATE TABLE ${personalTableOf(name)} (seq INTEGER PRIMARY KEY, text, rest)`);
+  database.exec(`CREATE TABLE ${later} (number INTEGER PRIMARY KEY, seq INTEGER NOT NULL, text, rest)`);
+  database.exec(`CREATE INDEX ${laterPersonalIndexOf(name)} ON ${later} (seq)`);
 };
 
 /**
- * What was erased is a blob of zeros; of a collection without personal fields there is no table. `erased` is told, inside the
- * transaction, that something was erased.
+ * What was erased or has changed is a blob of zeros; of a collection without personal fields there is no table. `erased` is told, inside
+ * the transaction, that something was erased.
  */
 export const openPersonalTable = (database: Database, spec: CollectionSpec, erased: () => void): PersonalTable => {
   if (spec.personal === undefined) return { get: () => nothingPersonal, add: () => {}, change: () => {}, erase: () => {} };
-  const table = personalTableOf(spec.name);
-  const live = (column: string): string => `iif(typeof(${column}) = 'text', ${column}, NULL)`;
-  const select = database.prepare<[number], Personal>(
-    `SELECT ${live('text')} AS text, ${live('rest')} AS rest FROM ${table} WHERE seq = ?`,
-  );
-  const upsert = database.prepare(
-    `INSERT INTO ${table} (seq, text, rest) VALUES (?, ?, ?) ON CONFLICT (seq) DO UPDATE SET text = excluded.text, rest = excluded.rest`,
-  );
-  const zeros = (column: string): string => `zeroblob(length(CAST(${column} AS BLOB)))`;
-  const overwrite = database.prepare(`UPDATE ${table} SET text = ${zeros('text')}, rest = ${zeros('rest')} WHERE seq = ?`);
+  const { getFirst, getLater, getNewest, addFirst, addLater, overwriteFirst, overwriteLater } = prepareStatements(database, spec);
   const add: PersonalTable['add'] = (seq, personal) => {
-    if (isSomething(personal)) upsert.run(seq, personal.text, personal.rest);
+    if (!isSomething(personal)) return;
+    // A row in the midst of others would have their pages rebuilt.
+    const to = seq > (getNewest.get() ?? Number.NEGATIVE_INFINITY) ? addFirst : addLater;
+    to.run(seq, personal.text, personal.rest);
   };
+  /** Out: whether there was anything. */
+  const overwrite = (seq: number): boolean => overwriteFirst.run(seq).changes > 0 || overwriteLater.run(seq).changes > 0;
   const erase = (seq: number): void => {
-    if (overwrite.run(seq).changes > 0) erased();
+    if (overwrite(seq)) erased();
   };
   return {
-    get: (seq) => select.get(seq) ?? nothingPersonal,
+    get: (seq) => {
+      const first = getFirst.get(seq);
+      return first !== undefined && isSomething(first) ? first : (getLater.get(seq) ?? nothingPersonal);
+    },
     add,
     change: (seq, before, after) => {
       if (before.text === after.text && before.rest === after.rest) return;
-      if (isSomething(after)) add(seq, after);
-      else erase(seq);
+      if (!isSomething(after)) return erase(seq);
+      overwrite(seq);
+      add(seq, after);
     },
     erase,
   };
@@ -62,23 +68,53 @@ export const openPersonalTable = (database: Database, spec: CollectionSpec, eras
 
 const isSomething = ({ text, rest }: Personal): boolean => text !== null || rest !== null;
 
+type Column = 'text' | 'rest';
+
+const isLive = `(typeof(text) = 'text' OR typeof(rest) = 'text')`;
+const liveOf = (column: Column): string => `iif(typeof(${column}) = 'text', ${column}, NULL)`;
+
+const prepareStatements = (database: Database, { name }: CollectionSpec) => {
+  const [first, later] = [personalTableOf(name), laterPersonalTableOf(name)];
+  const live = `${liveOf('text')} AS text, ${liveOf('rest')} AS rest`;
+  const zeros = (column: Column): string => `${column} = zeroblob(length(CAST(${column} AS BLOB)))`;
+  const overwriteIn = (table: string) =>
+    database.prepare(`UPDATE ${table} SET ${zeros('text')}, ${zeros('rest')} WHERE seq = ? AND ${isLive}`);
+  const addTo = (table: string) => database.prepare(`INSERT INTO ${table} (seq, text, rest) VALUES (?, ?, ?)`);
+  return {
+    getFirst: database.prepare<[number], Personal>(`SELECT ${live} FROM ${first} WHERE seq = ?`),
+    getLater: database.prepare<[number], Personal>(`SELECT ${live} FROM ${later} WHERE seq = ? ORDER BY number DESC LIMIT 1`),
+    getNewest: database.prepare<[], number | null>(`SELECT max(seq) FROM ${first}`).pluck(),
+    addFirst: addTo(first),
+    addLater: addTo(later),
+    overwriteFirst: overwriteIn(first),
+    overwriteLater: overwriteIn(later),
+  };
+};
+
+/** One column of what is personal of row `d` of the collection, as SQL. The second table is looked at where the first has nothing. */
+const columnSql = (name: string, column: Column): string => {
+  const first = `SELECT ${liveOf(column)} FROM ${personalTableOf(name)} WHERE seq = d.seq`;
+  const later = `SELECT ${liveOf(column)} FROM ${laterPersonalTableOf(name)} WHERE seq = d.seq ORDER BY number DESC LIMIT 1`;
+  return `coalesce((${first}), (${later}))`;
+};
+
 /** The searched text of row `d` of the collection, wherever it stands, as SQL. */
 export const textSql = ({ name, search, personal = [] }: CollectionSpec): string =>
-  search !== undefined && personal.includes(search.field)
-    ? `(SELECT iif(typeof(p.text) = 'text', p.text, NULL) FROM ${personalTableOf(name)} AS p WHERE p.seq = d.seq)`
-    : 'd.text';
+  search !== undefined && personal.includes(search.field) ? columnSql(name, 'text') : 'd.text';
 
 /** What is personal of row `d` beside the searched text, as SQL. */
-export const restSql = ({ name, personal }: CollectionSpec): string =>
-  personal === undefined
-    ? 'NULL'
-    : `(SELECT iif(typeof(p.rest) = 'text', p.rest, NULL) FROM ${personalTableOf(name)} AS p WHERE p.seq = d.seq)`;
+export const restSql = ({ name, personal }: CollectionSpec): string => (personal === undefined ? 'NULL' : columnSql(name, 'rest'));
 
 /** Selects what a query answers of the document of one `seq`: its stored text, and what is personal of it beside the searched text. */
-export const selectDocumentSql = ({ name, personal }: CollectionSpec): string =>
-  personal === undefined
-    ? `SELECT doc, NULL FROM ${tableOf(name)} WHERE seq = ?`
-    : `SELECT d.doc, iif(typeof(p.rest) = 'text', p.rest, NULL) FROM ${tableOf(name)} AS d LEFT JOIN ${personalTableOf(name)} AS p ON p.seq = d.seq WHERE d.seq = ?`;
+export const selectDocumentSql = (spec: CollectionSpec): string =>
+  `SELECT d.doc, ${restSql(spec)} FROM ${tableOf(spec.name)} AS d WHERE d.seq = ?`;
+
+/** Selects a `seq` that has something personal and no document. */
+export const selectStraySql = (name: string): string =>
+  [personalTableOf(name), laterPersonalTableOf(name)]
+    .map((table) => `SELECT seq FROM ${table} WHERE ${isLive} AND seq NOT IN (SELECT seq FROM ${tableOf(name)})`)
+    .join(' UNION ALL ')
+    .concat(' LIMIT 1');
 
 /** The stored text of a document, what is searched of it, and the other personal fields, each apart from the others. */
 export type Parts = Readonly<{ doc: string; text: string | null; rest: string | null }>;
