@@ -230,6 +230,7 @@ void t.test('the record of an archived email keeps what statistics may know and 
     { type: 'EmailArchived', data: { at: at(40 * 86_400) } },
   ] as const;
   const id = assertDefined(parseEmailId(EMAIL_ID), 'email id');
+  const unread = { openedAt: null, clickedAt: null };
   const made = emailRecord(id, email(t).given(...history).state!);
   t.strictSame(made, {
     id: EMAIL_ID,
@@ -256,13 +257,35 @@ void t.test('the record of an archived email keeps what statistics may know and 
     nextAttemptAt: null,
     sentAt: at(2),
     deliveredAt: null,
+    openedAt: null,
+    clickedAt: null,
     cancelledAt: null,
     archivedAt: at(40 * 86_400),
     createdAt: T0,
     updatedAt: at(40 * 86_400),
     recipients: [
-      { email: null, name: null, role: 'to', status: 'sent', replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted', reply: null },
-      { email: null, name: null, role: 'cc', status: 'sent', replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted', reply: null },
+      {
+        email: null,
+        name: null,
+        role: 'to',
+        status: 'sent',
+        replyCode: 250,
+        enhancedCode: '2.0.0',
+        rule: 'accepted',
+        reply: null,
+        ...unread,
+      },
+      {
+        email: null,
+        name: null,
+        role: 'cc',
+        status: 'sent',
+        replyCode: 250,
+        enhancedCode: '2.0.0',
+        rule: 'accepted',
+        reply: null,
+        ...unread,
+      },
       {
         email: null,
         name: null,
@@ -272,6 +295,7 @@ void t.test('the record of an archived email keeps what statistics may know and 
         enhancedCode: '5.1.1',
         rule: 'mailbox-unknown',
         reply: null,
+        ...unread,
       },
     ],
     attempts: [
@@ -287,6 +311,7 @@ void t.test('the record of an archived email keeps what statistics may know and 
         nextAttemptAt: null,
       },
     ],
+    tracking: { opens: false, clicks: false, events: [] },
     metadata: { recipients: { to: [], cc: [], bcc: [] }, variables: {}, attachments: [], omittedAttachments: [], custom: {} },
   });
   const sealedGone = history.map((event) => ('sealed' in event ? { ...event, sealed: undefined } : event));

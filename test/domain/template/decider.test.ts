@@ -60,6 +60,8 @@ void t.test('created, as a draft or published at once; a second time nothing', a
     publishedVersion: null,
     locale: 'en-US',
     timeZone: 'UTC',
+    unsubscribeList: null,
+    tracking: null,
     createdAt: T0,
     updatedAt: T0,
     revision: 1,
