@@ -116,19 +116,22 @@ void t.test('versions: newest first, and each keeps its own name, subject and se
     { version: 2, name: 'Welcome back', subject: 'Again {{name}}', publishedAt: at(3), current: true },
     { version: 1, name: 'Welcome', subject: 'Hello {{name}}', publishedAt: at(1), current: false },
   ]);
-  t.strictSame(resolveVersion(state.template!, 'published'), { revision: 2, version: 2, name: 'Welcome back', from: null });
+  const unset = { unsubscribeList: undefined, tracking: undefined };
+  t.strictSame(resolveVersion(state.template!, 'published'), { revision: 2, version: 2, name: 'Welcome back', from: null, ...unset });
   t.strictSame(resolveVersion(state.template!, 1), {
     revision: 1,
     version: 1,
     name: 'Welcome',
     from: { email: 'hi@example.com', name: 'Hi' },
+    ...unset,
   });
-  t.strictSame(resolveVersion(state.template!, '2'), { revision: 2, version: 2, name: 'Welcome back', from: null });
+  t.strictSame(resolveVersion(state.template!, '2'), { revision: 2, version: 2, name: 'Welcome back', from: null, ...unset });
   t.strictSame(resolveVersion(state.template!, 'draft'), {
     revision: 3,
     version: null,
     name: 'Third',
     from: { email: 'hi@example.com', name: 'Hi' },
+    ...unset,
   });
 });
 
