@@ -87,10 +87,11 @@ void t.test('the parts of the work have turns of their own, between which others
 });
 
 void t.test('in turns, whatever their size, a text is read as JSON.parse reads it', async () => {
-  // Without names that are one escape, which JSON.parse does not always keep apart; they are refused before.
+  // Without names that are one escape, which are refused before, and without a backslash in a name: once V8 has seen one, it takes names
+  // that are written with an escape for it where the shapes are the same.
   const name = fc
-    .oneof(fc.string({ maxLength: 3 }), fc.constantFrom('__proto__', '0', '1', 'a', 'b', '\\"', '\n\n', 'é'))
-    .filter((text) => text.length !== 1 || JSON.stringify(text).length === 3);
+    .oneof(fc.string({ maxLength: 3 }), fc.constantFrom('__proto__', '0', '1', 'a', 'b', '"a', '\n\n', 'é'))
+    .filter((text) => !text.includes('\\') && (text.length !== 1 || JSON.stringify(text).length === 3));
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
