@@ -1,4 +1,5 @@
 /** What the columns of a CSV mean for a recipient. */
+import { needsEscape } from '../domain/json.js';
 import { Type, type Static } from '@sinclair/typebox';
 import type { FileOptions } from './recipient-file.js';
 import { invalid, type DomainError } from '../domain/errors.js';
@@ -66,6 +67,8 @@ const placeOf = (head: readonly string[], field: string, name: string): number =
 const refuseUnnamed = (head: readonly string[]): void => {
   const at = head.indexOf('');
   if (at !== -1) throw fileFault(`has no name above column ${at + 1}`);
+  const escaped = head.find(needsEscape);
+  if (escaped !== undefined) throw fileFault(`has the column ${JSON.stringify(escaped)}, whose name has a quotation mark or a backslash`);
 };
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

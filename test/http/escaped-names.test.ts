@@ -1,8 +1,7 @@
-/** Names of members that are written as one escape are read as they are, or refused; never as another name. */
+/** Names of members that are written with an escape are read as they are, or refused; never as another name. */
 import t from 'tap';
 import fc from 'fast-check';
 import { defaultLimits } from '../../src/domain/limits.js';
-import { DomainError } from '../../src/domain/errors.js';
 import { parseJsonBody } from '../../src/http/json/body.js';
 
 const read = (text: string): unknown => parseJsonBody(Buffer.from(text), defaultLimits);
@@ -28,6 +27,24 @@ void t.test('one character outside of ASCII, written as an escape', (t) => {
   t.end();
 });
 
+/** What V8 compares a name with: as many of its letters, as they are written, as it has when it is read. */
+const mistaken = (name: string): string => ascii(name).slice(0, name.length);
+
+void t.test('names of which some characters are written as escapes', (t) => {
+  const name = fc.string({ unit: fc.constantFrom('名', 'é', 'a', '/', '7'), minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(fc.dictionary(name, fc.constantFrom(0, 'x\n', '":'), { noNullPrototype: true }), (object) => {
+      const plain = JSON.stringify(object);
+      // From then on the parser knows objects that have in each place the name that it may mistake another for.
+      JSON.parse(JSON.stringify(Object.fromEntries(Object.entries(object).map(([key, value]) => [mistaken(key), value]))));
+      for (const text of [plain, ascii(plain), ascii(plain).replaceAll('/', '\\/')])
+        if (JSON.stringify(read(text)) !== plain) throw new Error(`${text} was read as ${JSON.stringify(read(text))}`);
+    }),
+    { numRuns: 3_000 },
+  );
+  t.end();
+});
+
 void t.test('one character that only an escape can write', async (t) => {
   for (const name of ['"', '\\', '\n', '\t', '\u0000'])
     for (const text of [JSON.stringify({ a: { [name]: 1 } }), `{ "a": {"b":1, ${JSON.stringify(name)} :1}}`])
@@ -35,13 +52,16 @@ void t.test('one character that only an escape can write', async (t) => {
   t.throws(() => read('{"\\u0022":1}'), { message: refused });
 });
 
+void t.test('a character that only an escape can write, among others', async (t) => {
+  for (const value of [{ 'x"\n': 1 }, { '\\\\': 1 }, { 'a"': '":' }, { '\n\n': 1 }, { b: [{ '\\u': 1 }] }, { a: { ['n\u0000']: 1 } }])
+    for (const blank of [undefined, '\t'])
+      t.throws(() => read(JSON.stringify(value, undefined, blank)), { message: refused }, JSON.stringify(value));
+});
+
 void t.test('what only looks like it', async (t) => {
-  for (const value of [{ a: '"\n":' }, { 'x"\n': 1 }, { a: '\n', b: ['"', '\\'] }, { '\\\\': 1 }, { 'a"': '":' }, { '\n\n': 1 }]) {
+  for (const value of [{ a: '"\n":' }, { a: '\n', b: ['"', '\\', '\\\\":'] }, ['\n":', { a: '\\' }], { a: '\\"', b: '\\":' }]) {
     const text = JSON.stringify(value);
-    try {
-      t.same(read(text), value, text);
-    } catch (fault) {
-      t.ok(fault instanceof DomainError && refused.test(fault.message) && text.includes('\\"\\n"'), text);
-    }
+    t.same(read(text), value, text);
+    t.same(read(JSON.stringify(value, undefined, '\n ')), value, text);
   }
 });

@@ -740,9 +740,9 @@ void t.test('the scan before JSON.parse agrees with what JSON.parse builds', asy
     ];
   };
   fc.assert(
-    // Those names, names of one escape and whole numbers beyond 2^53 are refused behind the scan, which is not what is looked at here.
+    // Those names, names that only an escape can write and whole numbers beyond 2^53 are refused behind the scan, which is not what is looked at here.
     fc.property(
-      fc.json({ maxDepth: 6 }).filter((text) => !/__proto__|constructor|(?<![.\d])\d{16}|"\\(?:u[0-9a-f]{4}|.)":/.test(text)),
+      fc.json({ maxDepth: 6 }).filter((text) => !/__proto__|constructor|(?<![.\d])\d{16}|"(?:[^"\\]|\\.)*\\.(?:[^"\\]|\\.)*":/.test(text)),
       (text) => {
         const bytes = Buffer.from(text);
         const [members, depth] = countOf(JSON.parse(text), 0);

@@ -73,7 +73,7 @@ export const scanBody = (bytes: Buffer, limits: JsonLimits): JsonScan => {
 };
 
 /** A look over megabytes that the scan has made already is not made again. */
-const mayNameByEscape = (text: string, scan: JsonScan | undefined): boolean => scan?.hasLoneEscape ?? text.includes('\\');
+const mayNameByEscape = (text: string, scan: JsonScan | undefined): boolean => scan?.hasEscapedName ?? text.includes('\\');
 
 /** Out: the value, or undefined where the text is not JSON: `parseFault` says why. */
 export const valueOfText = (text: string, scan?: JsonScan): Readonly<{ value: unknown }> | undefined => {
@@ -88,7 +88,7 @@ const boundsOf = ({ jsonMembersMax, jsonDepthMax }: JsonLimits): JsonBounds => (
 
 /** Throws VALIDATION_ERROR where a reader of the value could be harmed or misled. */
 export const checkValue = (bytes: Buffer, text: string, value: unknown, scan?: JsonScan): void => {
-  const escaped = (): FieldError | undefined => (mayNameByEscape(text, scan) ? escapedNameFault(withPlainNames(text)) : undefined);
+  const escaped = (): FieldError | undefined => (mayNameByEscape(text, scan) ? escapedNameFault(text) : undefined);
   const found = (mayHide(text) ? inspectJson(value) : undefined) ?? escaped() ?? ambiguityOf(bytes, text, value, scan);
   if (found !== undefined) throw invalid('body', found.field, found.message);
 };

@@ -1,31 +1,67 @@
 /**
- * Names of members that are written as one escape, such as `"\u540d"` or `"\n"`. V8 (13.6 and 14.6, not 12.4) takes such a name for a
- * backslash where it has seen an object of the same shape with a backslash for a name, whoever sent that. So they are written plainly before JSON.parse sees them; those
- * that JSON can only write as an escape are refused, for what is stored is read by JSON.parse, too.
+ * Names of members that are written with an escape, such as `"\u540d\u524d"` or `"a\"b"`. V8 (13.6 and 14.6, not 12.4) compares as many letters of such
+ * a name as it has when it is read with names of objects of the same shape, as it is written: once it has seen the name `\u`, whoever sent it,
+ * it takes the first of these for it. So names are written plainly before JSON.parse sees them; those that JSON can only write with an escape
+ * are refused, for what is stored is read by JSON.parse, too.
  */
 import type { FieldError } from '../../domain/errors.js';
+import { needsEscape } from '../../domain/json.js';
+import { childPath } from './inspect.js';
 
-/** The quotation mark before the escape is not escaped itself, so it begins a string. */
-const NAME_OF_ONE_ESCAPE = /(?<!\\)"\\(?:u([0-9a-fA-F]{4})|["\\/bfnrt])"(?=[\t\n\r ]*:)/;
-const EVERY_NAME_OF_ONE_ESCAPE = new RegExp(NAME_OF_ONE_ESCAPE, 'g');
+const COLON = ':';
+const BLANK = /[\t\n\r ]/;
 
-/** Quotation mark, backslash, control characters, halves of surrogate pairs. */
-const needsEscape = (character: string): boolean => JSON.stringify(character).length > 3;
+/** The offsets of its quotation marks. */
+type Place = Readonly<{ start: number; end: number }>;
 
-/** In: a JSON text. Out: the same text with each name of one escape written plainly, where JSON allows that. */
-export const withPlainNames = (text: string): string =>
-  NAME_OF_ONE_ESCAPE.test(text)
-    ? text.replace(EVERY_NAME_OF_ONE_ESCAPE, (name, hex: string | undefined) => {
-        const character = hex === undefined ? name.at(-2) : String.fromCharCode(Number.parseInt(hex, 16));
-        const isPlain = character !== undefined && (hex === undefined ? character === '/' : !needsEscape(character));
-        return isPlain ? `"${character}"` : name;
-      })
-    : text;
+/** In: a text that may be JSON. Linear: no letter is searched for behind a place where it was found already. */
+const escapedNames = (text: string): readonly Place[] => {
+  const found: Place[] = [];
+  const { length } = text;
+  const nextOf = (letter: string, at: number): number => {
+    const next = text.indexOf(letter, at);
+    return next < 0 ? length : next;
+  };
+  let escape = nextOf('\\', 0);
+  let start = nextOf('"', 0);
+  while (start < length && escape < length) {
+    if (escape < start) escape = nextOf('\\', start);
+    let end = nextOf('"', start + 1);
+    const isEscaped = escape < end;
+    while (escape < end) {
+      const behind = escape + 2;
+      if (behind > end) end = nextOf('"', behind);
+      escape = nextOf('\\', behind);
+    }
+    let after = end + 1;
+    if (isEscaped) while (after < length && BLANK.test(text[after]!)) after += 1;
+    if (isEscaped && text[after] === COLON) found.push({ start, end });
+    start = nextOf('"', end + 1);
+  }
+  return found;
+};
 
-/** In: what `withPlainNames` has made of a text. Out: the fault of a name that only an escape can write, or undefined. */
+const decoded = (text: string, { start, end }: Place): string => JSON.parse(text.slice(start, end + 1)) as string;
+
+/** In: a JSON text. Out: the same with each name written plainly, where JSON allows that. Throws SyntaxError where an escape is none. */
+export const withPlainNames = (text: string): string => {
+  let plain = '';
+  let from = 0;
+  for (const place of escapedNames(text)) {
+    plain += `${text.slice(from, place.start)}${JSON.stringify(decoded(text, place))}`;
+    from = place.end + 1;
+  }
+  return from === 0 ? text : plain + text.slice(from);
+};
+
+/** In: a JSON text. Out: the fault of a name that only an escape can write, or undefined. */
 export const escapedNameFault = (text: string): FieldError | undefined => {
-  const [name] = NAME_OF_ONE_ESCAPE.exec(text) ?? [];
-  return name === undefined
-    ? undefined
-    : { field: name, message: 'is not allowed as a name: it is one character that JSON can write only as an escape; take a longer name' };
+  const name = escapedNames(text)
+    .map((place) => decoded(text, place))
+    .find(needsEscape);
+  if (name === undefined) return undefined;
+  return {
+    field: childPath('', name),
+    message: 'is not allowed as a name: it has a quotation mark, a backslash or a control character; leave it out',
+  };
 };

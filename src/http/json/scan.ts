@@ -17,9 +17,6 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** As `\u0041`. */
-const UNICODE_ESCAPE_BYTES = 6;
-
 /** A string longer than this is skipped by a native search for its end, so that base64 costs next to nothing. */
 const SHORT_STRING_BYTES = 48;
 
@@ -67,15 +64,21 @@ export const isSurelyWithin = (text: string, { membersMax, depthMax }: JsonBound
 /**
  * `excess`: which bound is exceeded, if any; nothing behind that place was looked at. `members`: commas and opening brackets outside of
  * strings, so an empty container counts as one. `names`: how many members objects were given; undefined where a number loses digits.
- * `nameBytes`: of their names, as they are written. `hasLoneEscape`: whether a string is one escape, as the name of a member must not be.
+ * `nameBytes`: of their names, as they are written. `hasEscapedName`: whether a name is written with an escape.
  */
 export type JsonScan = Readonly<{
   excess: JsonExcess;
   members: number;
   names: number | undefined;
   nameBytes: number;
-  hasLoneEscape: boolean;
+  hasEscapedName: boolean;
 }>;
+
+/** Infinity where there is none. */
+const nextEscape = (bytes: Buffer, from: number): number => {
+  const next = bytes.indexOf(BACKSLASH, from);
+  return next < 0 ? Infinity : next;
+};
 
 /** In: UTF-8 bytes that may be JSON. Says nothing on whether they are. */
 export const scanJson = (bytes: Buffer, { membersMax, depthMax }: JsonBounds): JsonScan => {
@@ -84,7 +87,10 @@ export const scanJson = (bytes: Buffer, { membersMax, depthMax }: JsonBounds): J
   let names = 0;
   let nameBytes = 0;
   let stringBytes = 0;
-  let hasLoneEscape = false;
+  let hasEscapedName = false;
+  /** Of the string that was looked at last. */
+  let isEscaped = false;
+  let escape = nextEscape(bytes, 0);
   let depth = 0;
   let isExact = true;
   for (let at = 0; at < length; at += 1) {
@@ -93,19 +99,21 @@ export const scanJson = (bytes: Buffer, { membersMax, depthMax }: JsonBounds): J
     if (byte === QUOTE) {
       const end = endOfString(bytes, at + 1);
       stringBytes = end - at - 1;
-      if (bytes[at + 1] === BACKSLASH && (stringBytes === 2 || stringBytes === UNICODE_ESCAPE_BYTES)) hasLoneEscape = true;
+      if (escape < at) escape = nextEscape(bytes, at);
+      isEscaped = escape < end;
       at = end;
     } else if (byte === COMMA) {
       members += 1;
-      if (members > membersMax) return { excess: 'members', members, names: undefined, nameBytes, hasLoneEscape };
+      if (members > membersMax) return { excess: 'members', members, names: undefined, nameBytes, hasEscapedName };
     } else if (byte === COLON) {
       names += 1;
+      hasEscapedName ||= isEscaped;
       nameBytes += stringBytes;
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       members += 1;
       depth += 1;
-      if (depth > depthMax) return { excess: 'depth', members, names: undefined, nameBytes, hasLoneEscape };
-      if (members > membersMax) return { excess: 'members', members, names: undefined, nameBytes, hasLoneEscape };
+      if (depth > depthMax) return { excess: 'depth', members, names: undefined, nameBytes, hasEscapedName };
+      if (members > membersMax) return { excess: 'members', members, names: undefined, nameBytes, hasEscapedName };
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       depth -= 1;
     } else if (beginsNumber(byte)) {
@@ -114,5 +122,5 @@ export const scanJson = (bytes: Buffer, { membersMax, depthMax }: JsonBounds): J
       at = end - 1;
     }
   }
-  return { excess: undefined, members, names: isExact ? names : undefined, nameBytes, hasLoneEscape };
+  return { excess: undefined, members, names: isExact ? names : undefined, nameBytes, hasEscapedName };
 };
