@@ -110,7 +110,7 @@ const send = async (
 ): Promise<void> => {
   const { queues, recorder, underWay, bell } = run;
   while (!signal.aborted && !recorder.isEnded()) {
-    await heed(deps, run);
+    await refresh(deps, run);
     if (run.webhook === undefined || run.webhook.deletedAt !== null) return;
     if (!run.webhook.enabled) {
       await bell.wait(LOOK_MS, signal);
@@ -134,7 +134,7 @@ const atOnceMax = ({ isHanging }: Run): number => (isHanging ? HANGING_AT_ONCE_M
 const idleMs = ({ clock }: CourierDeps, { queues, recorder }: Run): number =>
   recorder.progress().replay === undefined ? Math.max(1, Math.min(LOOK_MS, queues.lookAtMs() - clock.now())) : GATHER_MS;
 
-const heed = async ({ eventLog, id }: CourierOf, run: Run): Promise<void> => {
+const refresh = async ({ eventLog, id }: CourierOf, run: Run): Promise<void> => {
   if (run.isChanged) {
     run.isChanged = false;
     const { state: webhook } = await loadState(eventLog, webhookStream(id), webhookDecider);
@@ -143,7 +143,7 @@ const heed = async ({ eventLog, id }: CourierOf, run: Run): Promise<void> => {
   }
   if (run.isAsked) {
     run.isAsked = false;
-    await run.recorder.heed();
+    await run.recorder.refresh();
   }
 };
 

@@ -19,7 +19,7 @@ export type Recorder = Readonly<{
   isEnded: () => boolean;
   load: () => Promise<void>;
   /** Somebody else has appended: a replay may have been asked for, or the subscription deleted. */
-  heed: () => Promise<void>;
+  refresh: () => Promise<void>;
   ended: (ended: Ended) => void;
   /** Whether the outcome of an attempt to send that event waits to be appended. */
   awaits: (number: number) => boolean;
@@ -58,7 +58,7 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
     progress: () => state.outcomes.progress,
     isEnded: () => state.outcomes.isEnded,
     load: async () => void (state.outcomes = await outcomesOf(deps.eventLog, id)),
-    heed: async () => {
+    refresh: async () => {
       const { progress, isEnded } = await outcomesOf(deps.eventLog, id, state.outcomes.part);
       const { outcomes: known } = state;
       state.outcomes = { ...known, progress: { ...known.progress, ...(progress.replay && { replay: progress.replay }) }, isEnded };
