@@ -1,4 +1,5 @@
 /** The documentation keeps up with the program: codes, settings, endpoints, components, examples and links are those that exist. */
+import { permissionOfKey } from '../src/domain/access/permissions.js';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -154,7 +155,7 @@ void t.test('every endpoint stands in the page of the API with its permission', 
     const endpoint = `${method} ${path}`;
     if (pages.test(endpoint)) continue;
     t.ok(documented.has(endpoint), `${endpoint} is documented`);
-    if (access !== 'public') t.equal(documented.get(endpoint), `\`${access}\``, `${endpoint} needs ${access}`);
+    if (access !== 'public') t.equal(documented.get(endpoint), `\`${permissionOfKey(access)}\``, `${endpoint} needs ${access}`);
     documented.delete(endpoint);
   }
   t.same([...documented.keys()], [], 'nothing is documented that does not exist');

@@ -1,5 +1,5 @@
-/** Commands on API keys, and the admission of a call by its key. */
-import type { Authenticated, Caller } from './caller.js';
+/** Commands on API keys, and whether a key is good. */
+import type { Caller, KeyAuthenticated } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
 import { ownedBy } from './owned-by.js';
@@ -58,7 +58,7 @@ export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKey
  * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED.
  * A key that another process revoked is refused within the bound of the state cache; that process answers no sooner.
  */
-export const authenticate = async (deps: CommandDeps, token: string): Promise<Authenticated> => {
+export const authenticateKey = async (deps: CommandDeps, token: string): Promise<KeyAuthenticated> => {
   const read = readApiKey(token);
   if (read === undefined) {
     throw new DomainError('INVALID_API_KEY', `The bearer token is no API key: it must be ${API_KEY_PREFIX} followed by 43 characters.`);
@@ -75,7 +75,7 @@ export const authenticate = async (deps: CommandDeps, token: string): Promise<Au
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
   if (isUseWorthNoting(key, isoMoment(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
   const { permissions, rateLimit, expiresAt, madeBy } = key;
-  return { teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy };
+  return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy };
 };
 
 const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {

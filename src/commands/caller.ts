@@ -1,25 +1,45 @@
 /** Who calls a command. */
+import type { AccessPermission } from '../domain/access/permissions.js';
 import type { Maker } from '../domain/api-key/state.js';
-import type { Permission } from '../domain/api-key/permissions.js';
-import type { ApiKeyId, TeamId } from '../domain/ids.js';
+import type { ApiKeyId, OAuthClientId, OAuthGrantId, SessionId, TeamId, UserId } from '../domain/ids.js';
 
 /** Who calls, on whose behalf, and under which request: becomes the metadata of every event that the call causes. */
 export type Caller = Readonly<{
+  /** NO_TEAM where a person calls what belongs to no team. */
   teamId: TeamId;
-  /** `apiKey:<id>`, `cli`, `system`, `return-path`. */
+  /** `apiKey:<id>`, `user:<id>`, `grant:<id>` (an app), `cli`, `system`, `return-path`. */
   actor: string;
-  permissions: readonly Permission[];
+  permissions: readonly AccessPermission[];
   correlationId: string;
-  /** The key that calls; undefined where the operator or the program does. */
+  /** The key that calls; undefined where no key does. */
   key?: Maker | undefined;
+  /** The person who calls, or on whose behalf an app does; undefined where there is none. */
+  user?: Person | undefined;
+  /** The app that calls; undefined where none does. */
+  app?: Readonly<{ clientId: OAuthClientId; grantId: OAuthGrantId }> | undefined;
 }>;
 
-/** A caller that came with an API key. */
-export type Authenticated = Readonly<{
+/** `sessionId`: absent where an app calls on the person's behalf. */
+export type Person = Readonly<{ id: UserId; sessionId?: SessionId | undefined }>;
+
+/** A credential that is good, and what it may do in the team that it was used for. */
+export type Authenticated = KeyAuthenticated | UserAuthenticated | AppAuthenticated;
+
+type Admitted = Readonly<{
   teamId: TeamId;
-  keyId: ApiKeyId;
-  permissions: readonly Permission[];
+  permissions: readonly AccessPermission[];
+  /** Requests a minute, in place of every default. */
   rateLimit: number | null;
-  expiresAt: string | null;
-  madeBy: readonly ApiKeyId[];
 }>;
+
+export type KeyAuthenticated = Admitted &
+  Readonly<{ kind: 'apiKey'; keyId: ApiKeyId; expiresAt: string | null; madeBy: readonly ApiKeyId[] }>;
+
+export type UserAuthenticated = Admitted & Readonly<{ kind: 'user'; userId: UserId; sessionId: SessionId }>;
+
+/** `userId`: absent where the app calls for itself. */
+export type AppAuthenticated = Admitted &
+  Readonly<{ kind: 'app'; clientId: OAuthClientId; grantId: OAuthGrantId; userId: UserId | undefined }>;
+
+/** For which team a credential is used: by its id as it was given, undefined where the call names none; `isNeeded`: not where the call belongs to no team. */
+export type ForTeam = Readonly<{ asked: string | undefined; isNeeded: boolean }>;

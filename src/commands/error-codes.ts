@@ -75,7 +75,7 @@ const find: Codes = ['TEMPLATE_NOT_FOUND'];
 const change: Codes = [...find, ...write, 'REVISION_MISMATCH'];
 
 export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
-  authenticate: ['INVALID_API_KEY', 'API_KEY_NOT_FOUND', 'API_KEY_REVOKED', 'API_KEY_EXPIRED'],
+  authenticate: ['INVALID_API_KEY', 'API_KEY_NOT_FOUND', 'API_KEY_REVOKED', 'API_KEY_EXPIRED', 'TEAM_NOT_FOUND'],
   sendEmail: [
     'QUEUE_FULL',
     'QUOTA_EXCEEDED',

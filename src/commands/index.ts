@@ -1,6 +1,7 @@
 /** Every command, bound once to the ports it works on: what HTTP calls. Each may reject with DomainError; nothing is written then. */
 import { addCredits, getAccount } from './account.js';
-import { authenticate, createApiKey, getApiKey, revokeApiKey } from './api-keys.js';
+import { createApiKey, getApiKey, revokeApiKey } from './api-keys.js';
+import { authenticate } from './authenticate.js';
 import { assetContent, deleteAsset, getAsset, uploadAsset } from './assets.js';
 import {
   attachmentTemplateVersion,

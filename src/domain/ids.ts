@@ -15,6 +15,10 @@ export type SenderDomainId = Branded<'SenderDomainId'>;
 export type SuppressionId = Branded<'SuppressionId'>;
 export type WebhookId = Branded<'WebhookId'>;
 export type ErasureId = Branded<'ErasureId'>;
+export type UserId = Branded<'UserId'>;
+export type SessionId = Branded<'SessionId'>;
+export type OAuthClientId = Branded<'OAuthClientId'>;
+export type OAuthGrantId = Branded<'OAuthGrantId'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -36,6 +40,7 @@ export const parseAssetId = (text: string): AssetId | undefined => parseUuid(tex
 
 export const parseSuppressionId = (text: string): SuppressionId | undefined => parseUuid(text) as SuppressionId | undefined;
 export const parseErasureId = (text: string): ErasureId | undefined => parseUuid(text) as ErasureId | undefined;
+export const parseUserId = (text: string): UserId | undefined => parseUuid(text) as UserId | undefined;
 
 const API_KEY_ID = /^key_[A-Za-z0-9_-]{22}$/;
 export const parseApiKeyId = (text: string): ApiKeyId | undefined => (API_KEY_ID.test(text) ? (text as ApiKeyId) : undefined);
@@ -44,6 +49,20 @@ const WEBHOOK_ID = /^wh_[A-Za-z0-9_-]{22}$/;
 export const parseWebhookId = (text: string): WebhookId | undefined => (WEBHOOK_ID.test(text) ? (text as WebhookId) : undefined);
 /** In: 16 random bytes. */
 export const webhookIdOf = (bytes: Buffer): WebhookId => `wh_${bytes.toString('base64url')}` as WebhookId;
+
+const SESSION_ID = /^ses_[A-Za-z0-9_-]{22}$/;
+export const parseSessionId = (text: string): SessionId | undefined => (SESSION_ID.test(text) ? (text as SessionId) : undefined);
+
+const OAUTH_CLIENT_ID = /^app_[A-Za-z0-9_-]{22}$/;
+export const parseOAuthClientId = (text: string): OAuthClientId | undefined =>
+  OAUTH_CLIENT_ID.test(text) ? (text as OAuthClientId) : undefined;
+
+const OAUTH_GRANT_ID = /^grant_[A-Za-z0-9_-]{22}$/;
+export const parseOAuthGrantId = (text: string): OAuthGrantId | undefined =>
+  OAUTH_GRANT_ID.test(text) ? (text as OAuthGrantId) : undefined;
+
+/** Stands for the team in the metadata of events that belong to no team: those of people. No team has this id. */
+export const NO_TEAM = '00000000-0000-0000-0000-000000000000' as TeamId;
 
 /** Thrown where an id that must be well formed (it comes from our own log or a derivation) is not. */
 export const assertDefined = <T>(value: T | undefined, what: string): T => {

@@ -7,6 +7,7 @@ import {
   ERASURES_FROM,
   HEARTBEATS_FROM,
   LOSSES_FROM,
+  PEOPLE_FROM,
   REPORTS_FROM,
   RESCHEDULES_FROM,
   SENDER_DOMAINS_FROM,
@@ -78,6 +79,9 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   ErasureFound: ERASURES_FROM,
   ErasureWaits: ERASURES_FROM,
   ErasureCompleted: ERASURES_FROM,
+  MemberAdded: PEOPLE_FROM,
+  MemberRoleChanged: PEOPLE_FROM,
+  MemberRemoved: PEOPLE_FROM,
 };
 
 /** The same for a field of `data` that there was not before. */

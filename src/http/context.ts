@@ -4,7 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, Raw
 import type { Caller } from '../commands/caller.js';
 import type { Commands } from '../commands/index.js';
 import type { Seen } from '../commands/record-engagement.js';
-import type { Permission } from '../domain/api-key/permissions.js';
+import type { AccessPermission } from '../domain/access/permissions.js';
 import type { ErrorCode } from '../domain/errors.js';
 import type { TeamId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
@@ -84,8 +84,8 @@ export type HttpDeps = Readonly<{
   tracking: Readonly<{ tokens: Pick<TrackingTokens, 'openOpen' | 'openClick'>; note: (seen: Seen) => void }>;
 }>;
 
-/** Who may call a route: everybody, or a key with that permission. */
-export type Access = Permission | 'public';
+/** Who may call a route: everybody, or whoever has that permission. */
+export type Access = AccessPermission | 'public';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -95,6 +95,8 @@ declare module 'fastify' {
     mailbox?: true;
     /** Readers of mails call it: they are answered however many come from one address, and what else a call costs is bounded by itself. */
     forReaders?: true;
+    /** It belongs to no team: a person calls it, whichever teams they are in. */
+    withoutTeam?: true;
     /** How often it may be called; set while the route is registered. */
     rate?: RatePolicy;
     /** The route takes an Idempotency-Key header. */
@@ -131,8 +133,6 @@ declare module 'fastify' {
     recipientLines?: readonly number[];
     /** Of a write: what `Positions.written` was before it. */
     writtenBefore: number | undefined;
-    /** The API key of the caller, for the log. */
-    keyId: string | null;
   }
 }
 

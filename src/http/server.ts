@@ -187,7 +187,6 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   const connections = boundConnections(app.server, deps);
   app.addHook('preClose', async () => connections.endHalfSent());
   app.decorateRequest('caller', null);
-  app.decorateRequest('keyId', null);
   app.decorateRequest('isLargeBody', false);
   app.decorateRequest('canonicalBody', undefined);
   app.decorateRequest('writtenBefore', undefined);

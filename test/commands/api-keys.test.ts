@@ -1,11 +1,11 @@
 /** API keys as commands: made, admitted with every code, noted, revoked by any process; and the first start. */
 import t from 'tap';
-import type { Caller } from '../../src/commands/caller.js';
+import type { Authenticated, Caller, KeyAuthenticated } from '../../src/commands/caller.js';
 import { firstStart, firstTeam, showFirstKey } from '../../src/commands/first-start.js';
 import { makeCommands, type Commands } from '../../src/commands/index.js';
 import { changeTeam } from '../../src/commands/teams.js';
 import { causeOf, type CommandDeps } from '../../src/commands/deps.js';
-import { apiKeyStream, assertDefined, parseApiKeyId, teamStream } from '../../src/domain/ids.js';
+import { NO_TEAM, apiKeyStream, assertDefined, parseApiKeyId, teamStream } from '../../src/domain/ids.js';
 import { leastDefaultRate } from '../../src/domain/rate-limits.js';
 import type { PendingFirstKey } from '../../src/domain/ports/first-key.js';
 import { samples } from '../../src/samples/index.js';
@@ -57,6 +57,7 @@ void t.test('a key is shown once, admits its owner, and stands nowhere in the lo
     madeBy: null,
   });
   t.strictSame(await commands.authenticate(key), {
+    kind: 'apiKey',
     teamId: TEAM,
     keyId: made.id,
     permissions: ['emails:send'],
@@ -65,6 +66,10 @@ void t.test('a key is shown once, admits its owner, and stands nowhere in the lo
     madeBy: [],
   });
   t.strictSame(await commands.getApiKey(caller, idOf(made.id)), { ...record, lastUsedAt: T0 });
+  await t.resolves(commands.authenticate(key, { asked: TEAM.toUpperCase(), isNeeded: true }));
+  for (const asked of [NO_TEAM, 'mine', '']) {
+    await refusedWith(t, commands.authenticate(key, { asked, isNeeded: true }), 'TEAM_NOT_FOUND');
+  }
   t.notOk(JSON.stringify(store.events).includes(key));
   t.not((await commands.createApiKey(caller, { name: 'Shop', permissions: ['emails:send'] })).id, made.id);
 });
@@ -95,9 +100,15 @@ void t.test('a key grants no more than its maker may do, and is not expired from
   t.equal(store.events.length, before);
 });
 
+/** The key that a token is good for. */
+const keyOf = (admitted: Authenticated): KeyAuthenticated => {
+  if (admitted.kind !== 'apiKey') throw new Error(`no API key but ${admitted.kind}`);
+  return admitted;
+};
+
 /** A caller with that key, as the admission of a request makes it. */
 const callerWith = async (commands: Commands, key: string): Promise<Caller> => {
-  const { keyId, teamId, ...bounds } = await commands.authenticate(key);
+  const { keyId, teamId, ...bounds } = keyOf(await commands.authenticate(key));
   return { ...caller, teamId, actor: `apiKey:${keyId}`, permissions: bounds.permissions, key: { id: keyId, ...bounds } };
 };
 

@@ -1,6 +1,7 @@
 /** Who is let in: keys, permissions, rates, HTTPS; generated from the routes themselves where they have to hold for all. */
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
+import { permissionOfKey } from '../../src/domain/access/permissions.js';
 import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domain/rate-limits.js';
 import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/server.js';
 import { addressBucket } from '../../src/shared/address-bucket.js';
@@ -9,6 +10,8 @@ import {
   ASSET,
   BATCH,
   bearer,
+  OTHER_TEAM,
+  TEAM,
   EMAIL,
   fakeMailbox,
   fakes,
@@ -56,6 +59,9 @@ const requestTo = (route: RegisteredRoute, token?: string, mine = true): InjectO
   };
 };
 
+/** The permission by which an API key may call the route. */
+const neededBy = ({ access }: RegisteredRoute): string => (access === 'public' ? access : permissionOfKey(access));
+
 const codeOf = async (app: App, options: InjectOptions): Promise<readonly [number, string | undefined]> => {
   const response = await app.inject(options);
   const isJson = String(response.headers['content-type']).startsWith('application/json');
@@ -64,7 +70,6 @@ const codeOf = async (app: App, options: InjectOptions): Promise<readonly [numbe
 
 void t.test('every route with a key: 401 without, 403 without the permission, 404 for another team, 2xx with', async (t) => {
   const { app, calls } = await fakeServer();
-  t.teardown(() => app.close());
   const routes = routesOf(app).filter(({ access }) => access !== 'public');
   t.ok(routes.length >= 18, 'the whole API is in the table');
   for (const route of routes) {
@@ -73,7 +78,11 @@ void t.test('every route with a key: 401 without, 403 without the permission, 40
     t.same(await codeOf(app, requestTo(route)), [401, 'UNAUTHORIZED'], name);
     t.same(await codeOf(app, requestTo(route, 'powerless')), [403, 'FORBIDDEN'], name);
     const forbidden = await app.inject(requestTo(route, 'powerless'));
-    t.match(forbidden.json(), { message: new RegExp(`\`${route.access}\``), relatedInfo: { requiredPermission: route.access } }, name);
+    t.match(
+      forbidden.json(),
+      { message: new RegExp(`\`${neededBy(route)}\``), relatedInfo: { requiredPermission: neededBy(route) } },
+      name,
+    );
     t.equal(calls.length, 0, `${name}: nothing was called`);
     const fine = await app.inject(requestTo(route, 'unlimited'));
     t.ok(fine.statusCode === 200 || fine.statusCode === 201, `${name}: ${fine.statusCode} ${fine.body.slice(0, 200)}`);
@@ -89,7 +98,6 @@ void t.test('every route with a key: 401 without, 403 without the permission, 40
 
 void t.test('paths that begin with /api or /mailbox are never public, pages never need a key', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  t.teardown(() => app.close());
   for (const { method, path, access } of routesOf(app))
     t.equal(access === 'public', !/^\/(?:api\/|mailbox)/.test(path), `${method} ${path}`);
 });
@@ -107,7 +115,6 @@ void t.test('a route that declares no permission stops the build', async (t) => 
 
 void t.test('keys that are not good', async (t) => {
   const { app } = await fakeServer();
-  t.teardown(() => app.close());
   const ask = (authorization?: string) =>
     codeOf(app, { url: '/api/emails', headers: authorization === undefined ? {} : { authorization } });
   t.same(await ask('Bearer misshapen'), [401, 'INVALID_API_KEY']);
@@ -121,7 +128,6 @@ void t.test('keys that are not good', async (t) => {
 
 void t.test('every answer has a request id and the three rate headers', async (t) => {
   const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  t.teardown(() => app.close());
   const requests: readonly (readonly [string, InjectOptions])[] = [
     ...routesOf(app)
       .map((route) => [`${route.method} ${route.path}`, requestTo(route, 'unlimited')] as const)
@@ -275,7 +281,6 @@ const gateOf = () => {
 
 void t.test('without a key, the remote address is bounded', async (t) => {
   const { app, clock } = await fakeServer();
-  t.teardown(() => app.close());
   const ask = (url: string, token?: string, remoteAddress = '203.0.113.9') =>
     app.inject({ url, remoteAddress, headers: token === undefined ? {} : bearer(token) });
   const failures = [() => ask('/api/emails'), () => ask('/api/emails', 'unknown'), () => ask('/nowhere')];
@@ -323,7 +328,6 @@ void t.test('HTTPS, where it is required', async (t) => {
 
 void t.test('behind a trusted proxy, the address that is bounded is the callerâ€™s', async (t) => {
   const { app, deps } = await fakeServer({ settings: { trustProxy: ['10.0.0.1'] } });
-  t.teardown(() => app.close());
   await app.inject({ url: '/nowhere', remoteAddress: '10.0.0.1', headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9' } });
   const { remaining } = await deps.limiter.hit([{ bucket: 'failed:203.0.113.9', limit: 120, windowMs: 60_000 }]);
   t.equal(remaining, 118);
@@ -332,7 +336,6 @@ void t.test('behind a trusted proxy, the address that is bounded is the callerâ€
 void t.test('a limiter that fails is a fault of ours, in the usual form', async (t) => {
   const made = fakes();
   const app = await buildServer({ ...made.deps, limiter: { ...made.deps.limiter, hit: () => Promise.reject(new Error('down')) } });
-  t.teardown(() => app.close());
   const response = await app.inject({ url: '/api/emails', headers: bearer('full') });
   t.match(response.json(), { statusCode: 500, code: 'INTERNAL_ERROR' });
   t.match(response.headers, { 'x-ratelimit-remaining': '0', 'x-ratelimit-limit': /\d/, 'x-ratelimit-reset': /\d/ });
@@ -340,7 +343,6 @@ void t.test('a limiter that fails is a fault of ours, in the usual form', async 
 
 void t.test('health', async (t) => {
   const { app, workers, accepting, log, noted } = await fakeServer();
-  t.teardown(() => app.close());
   t.same((await app.inject('/health/live')).json(), { status: 'live', version: '1.2.3' });
   const ready = async () => {
     const response = await app.inject('/health/ready');
@@ -377,4 +379,15 @@ void t.test('health', async (t) => {
   t.match(await ready(), [503, { status: 'unavailable', reasons: [{ code: 'COMMITS_FAIL' }] }]);
   accepting.value = false;
   t.match(await ready(), [503, { status: 'stopping', reasons: [{ code: 'STOPPING' }, { code: 'COMMITS_FAIL' }] }]);
+});
+
+void t.test('a key is used for its own team', async (t) => {
+  const { app } = await fakeServer();
+  const ask = (team: Readonly<Record<string, string>>) => codeOf(app, { url: '/api/emails', headers: { ...bearer('unlimited'), ...team } });
+  t.strictSame(await ask({}), [200, undefined]);
+  t.strictSame(await ask({ 'x-team-id': TEAM }), [200, undefined]);
+  t.strictSame(await ask({ 'x-team-id': TEAM.toUpperCase() }), [200, undefined]);
+  for (const wrong of [OTHER_TEAM, '00000000-0000-0000-0000-000000000000', `${TEAM}, ${TEAM}`, 'mine', '']) {
+    t.strictSame(await ask({ 'x-team-id': wrong }), [404, 'TEAM_NOT_FOUND'], wrong);
+  }
 });

@@ -77,6 +77,7 @@ const subscribed = (token: string, isSubscribed: boolean) =>
 export const OTHERS_KEY_ID = assertDefined(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
 
 const key = (keyId: string, permissions: readonly Permission[], rateLimit: number | null, teamId = TEAM): Authenticated => ({
+  kind: 'apiKey',
   teamId,
   keyId: assertDefined(parseApiKeyId(keyId), 'key'),
   permissions,
@@ -467,10 +468,12 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
   const templateIsOwned = (teamId: string, reference: string): boolean =>
     teamId === TEAM && [TEMPLATE_ID, 'welcome', 'order-confirmation'].includes(reference);
   return {
-    authenticate: async (token) => {
+    authenticate: async (token, team) => {
       const found = keys[token];
       if (found === undefined) throw new DomainError('INVALID_API_KEY', 'not a key');
       if (typeof found === 'string') throw new DomainError(found, 'no good key');
+      if (team?.asked !== undefined && team.asked.toLowerCase() !== found.teamId)
+        throw new DomainError('TEAM_NOT_FOUND', 'of another team');
       return found;
     },
     getAccount: async ({ teamId }) =>

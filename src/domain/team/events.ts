@@ -25,6 +25,8 @@ const Settings = Type.Object({
 });
 export type TeamSettings = Static<typeof Settings>;
 
+const storedRole = oneOf(['owner', 'admin', 'member', 'viewer']);
+
 export const teamEventSchemas = {
   TeamCreated: {
     data: Type.Object({
@@ -47,6 +49,11 @@ export const teamEventSchemas = {
   TeamTrackingChanged: { data: Type.Object({ at: text, ...StoredTracking.properties }) },
   /** The team suppresses its first address, or the first of that list: before the first such event none of its sends needs to ask. */
   TeamSuppressionsBegan: { data: Type.Object({ at: text, list: Type.Optional(text) }) },
+  /** `invitationId`: absent where the person made the team, or the operator added them. */
+  MemberAdded: { data: Type.Object({ at: text, userId: text, role: storedRole, invitationId: Type.Optional(text) }) },
+  MemberRoleChanged: { data: Type.Object({ at: text, userId: text, role: storedRole }) },
+  /** `left`: by their own will. `erased`: the person is no user any more. */
+  MemberRemoved: { data: Type.Object({ at: text, userId: text, reason: oneOf(['removed', 'left', 'erased']) }) },
 } as const;
 
 export const instanceEventSchemas = {

@@ -1,6 +1,8 @@
 /** What the events of a team, and those of the instance, add up to. */
+import type { Role } from '../access/roles.js';
 import { plans, type PlanName } from '../credits/plans.js';
 import type { Terms } from '../credits/decider.js';
+import { assertDefined, parseUserId, type UserId } from '../ids.js';
 import type { Company } from '../ports/renderer.js';
 import type { Tracking } from '../tracking/settings.js';
 import type { InstanceEvent, TeamEvent, TeamSettings } from './events.js';
@@ -20,7 +22,12 @@ export type Team = Readonly<{
   suppressionLists?: readonly string[];
   /** Absent as long as the team has never said anything. */
   tracking?: Tracking;
+  /** Who is in it, in the order in which they came; absent as long as nobody ever was. */
+  members?: Members;
 }>;
+
+export type Member = Readonly<{ role: Role; since: string }>;
+export type Members = ReadonlyMap<UserId, Member>;
 export type TeamState = Team | undefined;
 
 export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
@@ -32,17 +39,8 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
     case 'TeamBillingChanged': {
       if (team === undefined) return undefined;
       const { billing, plan, emailsPerMonth } = event.data;
-      const { settings, createdAt, hasSuppressions, suppressionLists, tracking } = team;
-      return {
-        billing,
-        ...(plan === null ? {} : { plan }),
-        ...(emailsPerMonth === null ? {} : { emailsPerMonth }),
-        settings,
-        createdAt,
-        ...(hasSuppressions === undefined ? {} : { hasSuppressions }),
-        ...(suppressionLists === undefined ? {} : { suppressionLists }),
-        ...(tracking === undefined ? {} : { tracking }),
-      };
+      const { plan: _plan, emailsPerMonth: _quota, ...others } = team;
+      return { ...others, billing, ...(plan === null ? {} : { plan }), ...(emailsPerMonth === null ? {} : { emailsPerMonth }) };
     }
     case 'TeamSuppressionsBegan':
       return team && { ...team, hasSuppressions: true, ...listsWith(team.suppressionLists, event.data.list) };
@@ -50,8 +48,28 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
       const { opens, clicks } = event.data;
       return team && { ...team, tracking: { opens, clicks } };
     }
+    case 'MemberAdded':
+      return team && withMember(team, event.data.userId, { role: event.data.role, since: event.data.at });
+    case 'MemberRoleChanged': {
+      const { userId, role } = event.data;
+      const member = team?.members?.get(userIdOf(userId));
+      return team && (member === undefined ? team : withMember(team, userId, { ...member, role }));
+    }
+    case 'MemberRemoved': {
+      if (team === undefined) return undefined;
+      const left = new Map(team.members);
+      left.delete(userIdOf(event.data.userId));
+      return { ...team, members: left };
+    }
   }
 };
+
+const userIdOf = (text: string): UserId => assertDefined(parseUserId(text), 'user id');
+
+const withMember = (team: Team, userId: string, member: Member): Team => ({
+  ...team,
+  members: new Map(team.members).set(userIdOf(userId), member),
+});
 
 const listsWith = (lists: readonly string[] | undefined, list: string | undefined): Pick<Team, 'suppressionLists'> =>
   list === undefined || lists?.includes(list) === true ? {} : { suppressionLists: [...(lists ?? []), list] };

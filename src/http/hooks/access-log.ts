@@ -14,7 +14,8 @@ export const accessLog =
     logger.info(
       {
         requestId: request.id,
-        keyId: request.keyId ?? undefined,
+        keyId: request.caller?.key?.id,
+        actor: request.caller === null || request.caller.key !== undefined ? undefined : request.caller.actor,
         method: request.method,
         route: request.routeOptions.url ?? 'unknown',
         status: reply.statusCode,

@@ -1,7 +1,7 @@
-/** Decides, before a body is read, whether a request is let in: transport, key, rate, permission; the cheapest checks first. */
+/** Decides, before a body is read, whether a request is let in: transport, credential, rate, permission; the cheapest checks first. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Authenticated, Caller } from '../../commands/caller.js';
-import type { Permission } from '../../domain/api-key/permissions.js';
+import type { Authenticated, Caller, ForTeam } from '../../commands/caller.js';
+import { isAllowed, permissionOfKey, type AccessPermission } from '../../domain/access/permissions.js';
 import { DomainError } from '../../domain/errors.js';
 import { addressRateLimits, generalRateLimit } from '../../domain/rate-limits.js';
 import type { Admission, Window } from '../../domain/ports/limiter.js';
@@ -9,7 +9,7 @@ import type { Access, HttpDeps } from '../context.js';
 import { pathOf } from '../errors.js';
 import { mailboxCookie } from './mailbox-cookie.js';
 import { isRepeated } from './raw-headers.js';
-import { limitInWords, windowsOfAddress, windowsOfKey, type RatePolicy } from './rate-policy.js';
+import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress, type RatePolicy } from './rate-policy.js';
 
 type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands' | 'mailbox'>;
 
@@ -85,39 +85,78 @@ const enforce = (admission: Admission, reply: FastifyReply, inWords: () => strin
 const count = async (deps: Pick<Deps, 'limiter'>, reply: FastifyReply, windows: readonly Window[], inWords: () => string): Promise<void> =>
   enforce(await deps.limiter.hit(windows), reply, inWords);
 
-/** A key without a limit of its own has so many concurrency slots on the general endpoints. */
-const needsSlot = (policy: RatePolicy, key: Authenticated): boolean => policy.general && key.rateLimit === null;
+/** A caller without a limit of its own has so many concurrency slots on the general endpoints. */
+const needsSlot = (policy: RatePolicy, caller: Authenticated): boolean => policy.general && caller.rateLimit === null;
 
 /** Takes one of these slots until the answer is out. */
-const acquireSlot = async (deps: Deps, reply: FastifyReply, key: Authenticated): Promise<void> => {
+const acquireSlot = async (deps: Deps, reply: FastifyReply, caller: Authenticated): Promise<void> => {
   const { concurrentRequests, slotTtlMs } = generalRateLimit;
-  const slot = await deps.limiter.acquire(`concurrent:${key.keyId}`, concurrentRequests, slotTtlMs);
-  if (slot === undefined) throw tooMany(`An API key may have ${concurrentRequests} requests under way at once`, 1);
+  const slot = await deps.limiter.acquire(slotsOf(caller), concurrentRequests, slotTtlMs);
+  if (slot === undefined) throw tooMany(`${subjectOf(caller)} may have ${concurrentRequests} requests under way at once`, 1);
   // `close` also comes where the caller goes away.
   if (reply.raw.destroyed) slot.release();
   else reply.raw.once('close', slot.release);
 };
 
-/** In: a key that is good. Throws where it may not do this. */
-const checkPermission = (request: FastifyRequest, access: Permission, rate: RatePolicy, key: Authenticated): void => {
-  if (!key.permissions.includes(access)) {
-    throw new DomainError('FORBIDDEN', `This API key lacks the permission \`${access}\`, which ${rate.endpoint} needs.`, {
-      relatedInfo: { requiredPermission: access },
-    });
-  }
+/** In: a credential that is good. Throws where it may not do this. */
+const checkPermission = (request: FastifyRequest, access: AccessPermission, rate: RatePolicy, caller: Authenticated): void => {
+  if (!isAllowed(caller.permissions, access)) throw lacking(access, rate, caller);
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new DomainError('UNSUPPORTED_CONTENT_TYPE', 'Compressed bodies are not read; send the JSON without Content-Encoding.');
   }
 };
 
-const callerWith = (key: Authenticated, correlationId: string): Caller => ({
-  teamId: key.teamId,
-  actor: `apiKey:${key.keyId}`,
-  permissions: key.permissions,
-  correlationId,
-  key: { id: key.keyId, expiresAt: key.expiresAt, rateLimit: key.rateLimit, madeBy: key.madeBy },
-});
+const lacking = (access: AccessPermission, { endpoint }: RatePolicy, { kind }: Authenticated): DomainError => {
+  const requiredPermission = kind === 'apiKey' ? permissionOfKey(access) : access;
+  const relatedInfo = { requiredPermission };
+  switch (kind) {
+    case 'apiKey':
+      return new DomainError('FORBIDDEN', `This API key lacks the permission \`${requiredPermission}\`, which ${endpoint} needs.`, {
+        relatedInfo,
+      });
+    case 'user':
+      return new DomainError('FORBIDDEN', `Your role in this team lacks the permission \`${access}\`, which ${endpoint} needs.`, {
+        relatedInfo,
+      });
+    case 'app':
+      return new DomainError('FORBIDDEN', `This app was not granted the scope \`${access}\`, which ${endpoint} needs.`, { relatedInfo });
+  }
+};
+
+const callerWith = (admitted: Authenticated, correlationId: string): Caller => {
+  const { teamId, permissions } = admitted;
+  switch (admitted.kind) {
+    case 'apiKey': {
+      const { keyId: id, expiresAt, rateLimit, madeBy } = admitted;
+      return { teamId, actor: `apiKey:${id}`, permissions, correlationId, key: { id, expiresAt, rateLimit, madeBy } };
+    }
+    case 'user': {
+      const { userId: id, sessionId } = admitted;
+      return { teamId, actor: `user:${id}`, permissions, correlationId, user: { id, sessionId } };
+    }
+    case 'app': {
+      const { clientId, grantId, userId } = admitted;
+      const app = { clientId, grantId };
+      return {
+        teamId,
+        actor: `grant:${grantId}`,
+        permissions,
+        correlationId,
+        app,
+        ...(userId === undefined ? {} : { user: { id: userId } }),
+      };
+    }
+  }
+};
+
+/** The team that a call is for: the one in its path, else the one in its header. */
+const teamOf = (request: FastifyRequest): ForTeam => {
+  const { withoutTeam } = request.routeOptions.config;
+  const { teamId } = request.params as Readonly<{ teamId?: string }>;
+  const header = request.headers['x-team-id'];
+  return { asked: teamId ?? (typeof header === 'string' ? header : undefined), isNeeded: withoutTeam !== true };
+};
 
 /** The headers of every answer, whatever becomes of the request. */
 export const setCommonHeaders = (request: FastifyRequest, reply: FastifyReply, tls: boolean): void => {
@@ -134,12 +173,12 @@ export const setRateHeadersUnknown = (reply: FastifyReply, nowMs: number): void 
   setRateHeaders(reply, { limit: addressRateLimits.failedPerMinute, remaining: 0, resetAtMs: nowMs + 60_000 });
 };
 
-/** Counts a request that failed before a key was known against its remote address. Throws RATE_LIMIT_EXCEEDED where that is full. */
+/** Counts a request that failed before its caller was known against its remote address. Throws RATE_LIMIT_EXCEEDED where that is full. */
 export const countFailed = (deps: Pick<Deps, 'limiter'>, request: FastifyRequest, reply: FastifyReply): Promise<void> =>
   count(deps, reply, windowsOfAddress(request.ip ?? '', 'failed'), () => 'Too many requests from this address failed within a minute');
 
 /**
- * The hook that runs first on every request. A request that fails before a key is known counts against its remote
+ * The hook that runs first on every request. A request that fails before its caller is known counts against its remote
  * address; where that is full, the answer is 429 and no longer tells what was wrong.
  */
 export const admission = (deps: Deps) => {
@@ -164,18 +203,17 @@ export const admission = (deps: Deps) => {
         () => 'Too many requests came from this address within a minute',
       );
     }
-    let key: Authenticated;
+    let admitted: Authenticated;
     try {
-      key = await deps.commands.authenticate(tokenOf(request));
+      admitted = await deps.commands.authenticate(tokenOf(request), teamOf(request));
     } catch (error) {
       return failed(request, reply, error);
     }
-    request.keyId = key.keyId;
-    request.caller = callerWith(key, request.id);
+    request.caller = callerWith(admitted, request.id);
     if (access === undefined || rate === undefined) throw new Error('the route declares no permission');
-    const hit = deps.limiter.hit(windowsOfKey(rate, key));
-    enforce(hit instanceof Promise ? await hit : hit, reply, () => limitInWords(rate, key));
-    checkPermission(request, access, rate, key);
-    if (needsSlot(rate, key)) await acquireSlot(deps, reply, key);
+    const hit = deps.limiter.hit(windowsOf(rate, admitted));
+    enforce(hit instanceof Promise ? await hit : hit, reply, () => limitInWords(rate, admitted));
+    checkPermission(request, access, rate, admitted);
+    if (needsSlot(rate, admitted)) await acquireSlot(deps, reply, admitted);
   };
 };

@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../domain/json.js';
 import { isJsonObject } from '../../domain/json.js';
 import type { Access } from '../context.js';
+import { permissionOfKey } from '../../domain/access/permissions.js';
 import { components } from '../../api/components.js';
 import type { Commands } from '../../commands/index.js';
 import { errorResponses, rateHeaders, sharedResponses } from './errors.js';
@@ -132,7 +133,7 @@ const withExamples = (body: Json | undefined, route: DescribedRoute): JsonObject
 const description = (raw: JsonObject, route: DescribedRoute): string => {
   const own = typeof raw['description'] === 'string' ? `${raw['description']}\n\n` : '';
   if (route.access === 'public') return `${own}Needs no API key.`;
-  return `${own}Needs the permission \`${route.access}\`${route.mailbox ? ', or the cookie of the link that opens the mailbox' : ''}.`;
+  return `${own}Needs the permission \`${permissionOfKey(route.access)}\`${route.mailbox ? ', or the cookie of the link that opens the mailbox' : ''}.`;
 };
 
 /** An object in a query is written `name[key]=value`. */

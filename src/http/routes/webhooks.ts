@@ -32,7 +32,8 @@ type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
 const PATH = '/api/v1/webhook-subscriptions';
 const tags = ['Webhooks'];
-const access = 'webhooks:manage';
+const readable = 'webhooks:read';
+const access = 'webhooks:write';
 const unknownId = 'WEBHOOK_NOT_FOUND';
 const params = idParams('Id of the subscription (`wh_…`)');
 const deliveryParams = Type.Object({
@@ -60,7 +61,7 @@ const collectionRoutes = (app: App, deps: Deps): void => {
   app.get(
     PATH,
     {
-      config: { access, codes: ['INVALID_CURSOR'] },
+      config: { access: readable, codes: ['INVALID_CURSOR'] },
       preValidation: coerceQuery(PagingQuerySchema),
       schema: {
         summary: 'List webhook subscriptions',
@@ -106,7 +107,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     `${PATH}/:id`,
     {
-      config: { access, command: 'getWebhook', unknownId },
+      config: { access: readable, command: 'getWebhook', unknownId },
       schema: { summary: 'Read a webhook subscription', operationId: 'getWebhook', tags, params, response: { 200: WebhookRecordSchema } },
     },
     (request) => deps.commands.getWebhook(callerOf(request), webhookIdOf(request.params.id)),
@@ -186,7 +187,7 @@ const deliveryRoutes = (app: App, deps: Deps): void => {
   app.get(
     `${PATH}/:id/deliveries`,
     {
-      config: { access, command: 'getWebhook', unknownId, codes: ['INVALID_CURSOR'] },
+      config: { access: readable, command: 'getWebhook', unknownId, codes: ['INVALID_CURSOR'] },
       preValidation: coerceQuery(WebhookDeliveriesQuerySchema),
       schema: {
         summary: 'List the deliveries of a webhook subscription',
@@ -237,7 +238,7 @@ const eventRoutes = (app: App, deps: Deps): void => {
   app.get(
     `${PATH}/:id/events`,
     {
-      config: { access, command: 'webhookEvents', unknownId },
+      config: { access: readable, command: 'webhookEvents', unknownId },
       preValidation: coerceQuery(WebhookEventsQuerySchema),
       schema: {
         summary: 'Read the events of a webhook subscription',
