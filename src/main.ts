@@ -15,6 +15,7 @@ import type { MigrateCliOptions } from './cli/migrate.js';
 import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/retry.js';
 import type { AddOptions, BillingOptions } from './cli/credits.js';
+import type { ShowOptions } from './cli/show.js';
 import type { TeamOptions, TrackingOptions } from './cli/teams.js';
 import type { ListenOptions } from './cli/webhooks.js';
 import { version } from './version.js';
@@ -223,6 +224,13 @@ program
   .option('--from <position>', 'begin at that position of the log')
   .option('--json', 'one JSON object a line')
   .action(async (stream: string | undefined, options: ReplayOptions) => (await import('./cli/replay.js')).replay(stream, options));
+
+program
+  .command('show')
+  .description('print what a stream adds up to, now or at a moment of the past; what was destroyed since stays destroyed')
+  .argument('<stream>', 'a stream such as email-<id>, batch-<id> or team-<id>, or the id of an email')
+  .option('--as-of <moment>', 'an ISO 8601 time with a zone, a date (its end in UTC), or the id of one of its events')
+  .action(async (stream: string, options: ShowOptions) => (await import('./cli/show.js')).show(stream, options));
 
 program
   .command('events')

@@ -77,6 +77,20 @@ export const EmailListQuerySchema = Type.Object(
 
 export type EmailListQuery = Static<typeof EmailListQuerySchema>;
 
+export const AsOfQuerySchema = Type.Object(
+  {
+    asOf: Type.Optional(
+      Type.String({
+        minLength: 10,
+        maxLength: 40,
+        description: 'As it was then: an ISO 8601 time (a date alone is the end of that day in UTC), or the id of one of its events',
+        examples: ['2030-01-31T09:30:00Z'],
+      }),
+    ),
+  },
+  closed,
+);
+
 export const TemplateListQuerySchema = Type.Object(
   {
     ...paging,

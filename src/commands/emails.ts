@@ -1,7 +1,7 @@
 /** Commands on emails that are there: read, retry, delete, archive. */
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { handle, loadState } from './command-handler.js';
+import { emptyLoaded, foldOnto, handle } from './command-handler.js';
 import { eraseStream, type EraseDeps } from './erase.js';
 import type { Answer, Idempotency } from './idempotency.js';
 import { handleKeyed } from './keyed-command.js';
@@ -11,17 +11,29 @@ import { emailNotFound } from '../domain/email/requests.js';
 import { emailRecord, retryResponse } from './email-answers.js';
 import type { Deleted } from '../api/common.js';
 import type { BulkDeleteResponse, EmailRecord, RetryEmailResponse } from '../api/emails.js';
-import type { Email } from '../domain/email/state.js';
-import { DomainError, EventUnknown, EventUnreadable } from '../domain/errors.js';
+import { eventsAsOf, type AsOf } from '../domain/as-of.js';
+import type { EmailEvent } from '../domain/email/events.js';
+import type { Email, EmailState } from '../domain/email/state.js';
+import { DomainError, EventUnknown, EventUnreadable, invalid } from '../domain/errors.js';
+import type { Recorded } from '../domain/events.js';
 import type { Cause } from '../event-log/event-log.js';
 import { emailStream, type EmailId } from '../domain/ids.js';
 import { DAY_MS } from '../domain/time.js';
 
-/** Folds the stream: what was just written is there. */
-export const getEmail = async (deps: CommandDeps, caller: Caller, id: EmailId): Promise<EmailRecord> => {
-  const loaded = await loadState(deps.eventLog, emailStream(id), emailDecider);
+/** Folds the stream: what was just written is there. `asOf`: as it was then; what was destroyed since stays so. */
+export const getEmail = async (deps: CommandDeps, caller: Caller, id: EmailId, asOf?: AsOf): Promise<EmailRecord> => {
+  const recorded = await deps.eventLog.load(emailStream(id));
+  const loaded = foldOnto(emailDecider, emptyLoaded(emailStream(id), emailDecider.initialState), recorded);
   ownedBy(caller.teamId, emailNotFound)(loaded);
-  return emailRecord(id, loaded.state!);
+  return emailRecord(id, asOf === undefined ? loaded.state! : emailAsOf(recorded, asOf));
+};
+
+const emailAsOf = (recorded: readonly Recorded[], asOf: AsOf): Email => {
+  const events = eventsAsOf(recorded, asOf);
+  if (events === undefined) throw invalid('query', 'asOf', 'names no event of this email; `GET /api/emails/:id/timeline` lists them');
+  const email = events.reduce<EmailState>((state, { event }) => emailDecider.evolve(state, event as EmailEvent), emailDecider.initialState);
+  if (email === undefined) throw new DomainError('EMAIL_NOT_FOUND', 'This email was not there yet.');
+  return email;
 };
 
 /** Exactly the ids given; the route resolves a filter to ids through the read model first. */

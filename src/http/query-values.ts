@@ -1,5 +1,6 @@
 /** The values that the query of a list stands for. */
 import type { EmailListQuery, PagingQuery, TemplateListQuery } from '../api/queries.js';
+import { parseAsOf, type AsOf } from '../domain/as-of.js';
 import { invalid } from '../domain/errors.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { parseAddress } from '../domain/message/address.js';
@@ -21,6 +22,15 @@ export const momentOf = (field: string, text: string, edge: 'start' | 'end'): st
   const message =
     'must be an ISO 8601 date, or a time with a zone, e.g. 2030-01-31 or 2030-01-31T09:30:00Z (a plus sign is written %2B in a query)';
   throw invalid('query', field, message);
+};
+
+/** In: a time as `momentOf`, a date alone being its last moment, or the id of an event. Throws VALIDATION_ERROR naming the field. */
+export const asOfOf = (text: string): AsOf => {
+  const asOf = parseAsOf(text);
+  if (asOf !== undefined) return asOf;
+  const message =
+    'must be an ISO 8601 date, a time with a zone, e.g. 2030-01-31T09:30:00Z (a plus sign is written %2B in a query), or the id of an event';
+  throw invalid('query', 'asOf', message);
 };
 
 /** What is searched for. Throws VALIDATION_ERROR where it is too short for the search index. */

@@ -2,7 +2,9 @@
 import t from 'tap';
 import { archiveEmail } from '../../src/commands/emails.js';
 import { causeOf } from '../../src/commands/deps.js';
+import { makeCommands } from '../../src/commands/index.js';
 import { handle } from '../../src/commands/command-handler.js';
+import { parseAsOf } from '../../src/domain/as-of.js';
 import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';
 import type { EmailAccepted } from '../../src/domain/email/events.js';
 import { emailStream, assertDefined, parseEmailId, type EmailId } from '../../src/domain/ids.js';
@@ -183,6 +185,64 @@ void t.test('an email that is retried just before it is archived keeps its key',
   t.equal(world.keys.ids().length, 1);
   await attempt(world, id);
   t.match(await world.commands.getEmail(caller, id), { status: 'processing', archived: false, subject: /./ });
+});
+
+void t.test('an email is read as it was at a time, or at one of its events', async (t) => {
+  const world = await withTemplate();
+  const id = await send(world);
+  await world.clock.advance(1_000);
+  await deliver(world, id, 'refused');
+  await world.clock.advance(1_000);
+  await world.commands.retryEmail(caller, id);
+  const recorded = await world.deps.eventLog.load(emailStream(id));
+  const at = (asOf: string) => world.commands.getEmail(caller, id, parseAsOf(asOf)!);
+  t.match(await at('2030-01-01T12:00:00.000Z'), {
+    status: 'queued',
+    attempts: [],
+    subject: 'Hello Ann',
+    updatedAt: '2030-01-01T12:00:00.000Z',
+  });
+  t.match(await at('2030-01-01T13:00:00.999+01:00'), { status: 'queued', attempts: [] });
+  t.match(await at('2030-01-01T12:00:01Z'), { status: 'failed', retryCount: 0, failureReason: 'refused' });
+  t.same(await at('2030-01-01'), await world.commands.getEmail(caller, id), 'a date is its end');
+  t.same(await at('2040-01-01T00:00:00Z'), await world.commands.getEmail(caller, id));
+  t.same(await Promise.all(recorded.map(async ({ metadata }) => (await at(metadata.eventId.toUpperCase())).status)), [
+    'queued',
+    'processing',
+    'failed',
+    'queued',
+  ]);
+  await refusedWith(t, at('2030-01-01T11:59:59.999Z'), 'EMAIL_NOT_FOUND');
+  const other = await world.deps.eventLog.load(emailStream(await send(world)));
+  const foreign = await refusedWith(t, at(other[0]!.metadata.eventId), 'VALIDATION_ERROR');
+  const unknown = await refusedWith(t, at('99999999-9999-4999-8999-999999999999'), 'VALIDATION_ERROR');
+  t.same(foreign.details, unknown.details);
+  for (const asOf of ['2030-01-01', recorded[0]!.metadata.eventId])
+    await refusedWith(t, world.commands.getEmail(stranger, id, parseAsOf(asOf)!), 'EMAIL_NOT_FOUND');
+});
+
+void t.test('what was destroyed stays destroyed in what is read of the past, from the fact on', async (t) => {
+  const world = await withTemplate();
+  const id = await send(world);
+  const [first] = await world.deps.eventLog.load(emailStream(id));
+  await deliver(world, id, 'accepted');
+  const asOf = parseAsOf(first!.metadata.eventId)!;
+  t.match(await world.commands.getEmail(caller, id, asOf), { subject: 'Hello Ann', recipients: [{ email: 'ann@example.org' }] });
+  await world.clock.advance(30 * DAY_MS);
+  await decide(world, id, { type: 'ArchiveEmail', at: new Date(world.clock.now()).toISOString(), retentionMs: 30 * DAY_MS });
+  t.equal(world.keys.ids().length, 1, 'the key is there still');
+  const read = async (deps: World['deps']) => JSON.stringify(await makeCommands(deps).getEmail(caller, id, asOf));
+  t.notMatch(await read(world.deps), /ann@example|Hello Ann|"Ann"/);
+  await world.deps.eventLog.destroyKey(emailStream(id));
+  t.equal(await read(world.elsewhere()), await read(world.deps));
+  t.match(JSON.parse(await read(world.deps)), {
+    status: 'queued',
+    archived: false,
+    subject: null,
+    recipients: [{ email: null, role: 'to' }],
+  });
+  await world.commands.deleteEmail(caller, id);
+  await refusedWith(t, world.commands.getEmail(caller, id, asOf), 'EMAIL_NOT_FOUND');
 });
 
 void t.test('an email of another team is as unknown as none, on every command', async (t) => {

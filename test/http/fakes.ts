@@ -535,8 +535,10 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(caller.teamId === TEAM && id === BATCH, 'BATCH_NOT_FOUND', () => did('batchResults', [caller, id, status], resultsOf(status))),
     recipientsOfFile: async (_caller, { bytes, ...options }) =>
       readRecipientFile(bytes, { rowsMax: 1_000, ...options, types: new Map([['seats', 'number']]), limits: defaultLimits }),
-    getEmail: (caller, id) =>
-      owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () => did('getEmail', [caller, id], emailRecord)),
+    getEmail: (caller, id, asOf) =>
+      owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
+        did('getEmail', [caller, id, ...(asOf === undefined ? [] : [asOf])], emailRecord),
+      ),
     retryEmail: (caller, id, idempotency) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
         did('retryEmail', [caller, id, idempotency], {

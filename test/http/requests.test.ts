@@ -324,6 +324,34 @@ void t.test('queries', async (t) => {
   t.match((await get('/api/emails?cursor=nonsense')).json(), { statusCode: 400, code: 'INVALID_CURSOR' });
 });
 
+void t.test('an email as of: a time, a date or the id of an event, and nothing else', async (t) => {
+  const { app, calls } = await fakeServer();
+  t.teardown(() => app.close());
+  const get = (query: string) => app.inject({ url: `/api/emails/${EMAIL}?${query}`, headers: bearer('unlimited') });
+  for (const [given, asOf] of [
+    ['2030-01-31', { at: '2030-01-31T23:59:59.999Z' }],
+    ['2030-01-31T09:30:00%2B01:00', { at: '2030-01-31T08:30:00.000Z' }],
+    [EMAIL.toUpperCase(), { eventId: EMAIL }],
+  ] as const) {
+    t.equal((await get(`asOf=${given}`)).statusCode, 200, given);
+    t.match(calls.at(-1), ['getEmail', Object, EMAIL, asOf]);
+  }
+  const before = calls.length;
+  for (const given of [
+    '',
+    'yesterday!',
+    '2030-02-30',
+    '2030-01-31T09:30:00',
+    '1893456000',
+    'x'.repeat(41),
+    `${EMAIL}0`,
+    '2030-01-31&asOf=2030-01-31',
+  ])
+    t.match((await get(`asOf=${given}`)).json(), { statusCode: 400, code: 'VALIDATION_ERROR', errors: [{ field: 'asOf' }] }, given);
+  t.match((await get('asof=2030-01-31')).json(), { statusCode: 400, errors: [{ field: 'asof' }] });
+  t.equal(calls.length, before);
+});
+
 void t.test('an endpoint that takes no query refuses every parameter, before the body is looked at', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());
@@ -333,7 +361,6 @@ void t.test('an endpoint that takes no query refuses every parameter, before the
     ['POST', '/api/emails/retry'],
     ['POST', `/api/emails/${EMAIL}/cancel`],
     ['PATCH', `/api/emails/${EMAIL}`],
-    ['GET', `/api/emails/${EMAIL}`],
     ['DELETE', `/api/emails/${EMAIL}`],
     ['POST', '/api/templates'],
     ['DELETE', '/api/templates/welcome'],

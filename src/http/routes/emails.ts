@@ -28,10 +28,10 @@ import { callerOf, type App, type HttpDeps } from '../context.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../hooks/idempotency.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { bulkDeleteExamples, rescheduleExamples, retryManyExamples, sendExamples } from '../../api/examples.js';
-import { EmailListQuerySchema } from '../../api/queries.js';
+import { AsOfQuerySchema, EmailListQuerySchema } from '../../api/queries.js';
 import { nextTurn } from '../../shared/next-turn.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
-import { emailFilterOf, momentOf, pagingOf } from '../query-values.js';
+import { asOfOf, emailFilterOf, momentOf, pagingOf } from '../query-values.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
@@ -113,14 +113,18 @@ const readRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Read an email',
         description:
-          'The whole log record: state of every recipient, every delivery attempt. After 30 days it is archived and no longer says who it went to.',
+          'The whole log record: state of every recipient, every delivery attempt. After 30 days it is archived and no longer says who it went to. With `asOf` as it was then; what was destroyed since stays destroyed.',
         operationId: 'getEmail',
         tags: ['Emails'],
         params,
+        querystring: AsOfQuerySchema,
         response: { 200: EmailRecordSchema },
       },
     },
-    (request) => deps.commands.getEmail(callerOf(request), emailIdOf(request.params.id)),
+    (request) => {
+      const { asOf } = request.query;
+      return deps.commands.getEmail(callerOf(request), emailIdOf(request.params.id), asOf === undefined ? undefined : asOfOf(asOf));
+    },
   );
 };
 

@@ -1,0 +1,100 @@
+/** What any stream of the log adds up to, now or at a moment of the past, for those who look into it. */
+import { emailRecord } from './email-answers.js';
+import { apiKeyDecider } from '../domain/api-key/state.js';
+import { eventsAsOf, type AsOf } from '../domain/as-of.js';
+import { assetDecider } from '../domain/asset/state.js';
+import { attachmentTemplateDecider } from '../domain/attachment-template/state.js';
+import { evolveBatch } from '../domain/batch/state.js';
+import { advanceCredits, balanceOf, noCredits } from '../domain/credits/state.js';
+import { evolveEmail } from '../domain/email/state.js';
+import { erasureDecider } from '../domain/erasure/decider.js';
+import type { EventOfKind, Recorded, StreamKind } from '../domain/events.js';
+import { splitStream, type EmailId, type StreamName } from '../domain/ids.js';
+import { evolveSenderDomains } from '../domain/sender-domain/state.js';
+import { suppressionDecider } from '../domain/suppression/state.js';
+import { evolveInstance, evolveTeam } from '../domain/team/state.js';
+import { evolveSlug } from '../domain/template/lifecycle.js';
+import { templateDecider } from '../domain/template/state.js';
+import { webhookDecider } from '../domain/webhook/state.js';
+import type { EventLog } from '../event-log/event-log.js';
+
+type Fold<Kind extends StreamKind> = (events: readonly EventOfKind<Kind>[], id: string) => unknown;
+
+const foldedBy =
+  <Event, State>(evolve: (state: State, event: Event) => State, initialState: State) =>
+  (events: readonly Event[]): State =>
+    events.reduce(evolve, initialState);
+
+/** Of streams each of whose facts says all that the next ones depend on. */
+const lastFact = <Event extends Readonly<{ type: string; data: object }>>(events: readonly Event[]): unknown => {
+  const last = events.at(-1);
+  return last && { event: last.type, ...last.data };
+};
+
+const creditsOf: Fold<'credits'> = (events) => {
+  const state = noCredits();
+  for (const event of events) advanceCredits(state, event);
+  return { balance: balanceOf(state.sums), ...state.sums, open: Object.fromEntries(state.open) };
+};
+
+/** A new kind of stream does not compile until it says here what its events add up to. */
+const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
+  email: (events, id) => {
+    const email = foldedBy(evolveEmail, undefined)(events);
+    return email && emailRecord(id as EmailId, email);
+  },
+  batch: foldedBy(evolveBatch, undefined),
+  template: (events) => foldedBy(templateDecider.evolve, templateDecider.initialState)(events).template,
+  attachmentTemplate: (events) => foldedBy(attachmentTemplateDecider.evolve, attachmentTemplateDecider.initialState)(events).template,
+  templateSlug: foldedBy(evolveSlug, undefined),
+  attachmentTemplateSlug: foldedBy(evolveSlug, undefined),
+  asset: foldedBy(assetDecider.evolve, assetDecider.initialState),
+  apiKey: foldedBy(apiKeyDecider.evolve, apiKeyDecider.initialState),
+  team: foldedBy(evolveTeam, undefined),
+  credits: creditsOf,
+  senderDomains: foldedBy(evolveSenderDomains, undefined),
+  suppression: foldedBy(suppressionDecider.evolve, suppressionDecider.initialState),
+  webhook: foldedBy(webhookDecider.evolve, webhookDecider.initialState),
+  webhookRoute: lastFact,
+  webhookOutcome: lastFact,
+  webhookRouter: lastFact,
+  erasure: foldedBy(erasureDecider.evolve, erasureDecider.initialState),
+  instance: foldedBy(evolveInstance, undefined),
+  ledger: lastFact,
+};
+
+export type StreamState = Readonly<{
+  stream: string;
+  /** The last event that is folded in. */
+  upTo: Readonly<{ eventId: string; type: string; revision: number; position: number; occurredAt: string }>;
+  state: unknown;
+}>;
+
+const isKind = (kind: string): kind is StreamKind => kind in folds;
+
+/** Out: 'unknown' where there is no such stream, 'not yet' where it began later, 'no such event' where `asOf` names none of its events. */
+export const streamState = async (
+  eventLog: Pick<EventLog, 'load'>,
+  stream: StreamName,
+  asOf?: AsOf,
+): Promise<StreamState | 'unknown' | 'not yet' | 'no such event'> => {
+  const { kind, id } = splitStream(stream);
+  const recorded = isKind(kind) ? await eventLog.load(stream) : [];
+  if (!isKind(kind) || recorded.length === 0) return 'unknown';
+  const events = asOf === undefined ? recorded : eventsAsOf(recorded, asOf);
+  if (events === undefined) return 'no such event';
+  const last = events.at(-1);
+  return last === undefined ? 'not yet' : { stream, upTo: placeOf(last), state: stateOf(kind, events, id) };
+};
+
+/** The events are of the stream's own kind: one kind of stream holds one union of events. */
+const stateOf = (kind: StreamKind, recorded: readonly Recorded[], id: string): unknown =>
+  (folds[kind] as Fold<StreamKind>)(
+    recorded.map(({ event }) => event),
+    id,
+  );
+
+const placeOf = ({ event, revision, position, metadata }: Recorded): StreamState['upTo'] => {
+  const { eventId, occurredAt } = metadata;
+  return { eventId, type: event.type, revision, position, occurredAt };
+};

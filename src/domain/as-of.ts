@@ -1,0 +1,45 @@
+/** A moment of the past to read a stream at: a time, or an event of the stream. */
+import { erasingEvents, type DomainEvent, type EventType, type Recorded } from './events.js';
+import { parseMoment } from './moment.js';
+
+export type AsOf = Readonly<{ at: string }> | Readonly<{ eventId: string }>;
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** In: as people write it; a date alone is the end of that day. Out: undefined where it is neither a time nor the id of an event. */
+export const parseAsOf = (text: string): AsOf | undefined => {
+  if (UUID.test(text)) return { eventId: text.toLowerCase() };
+  const at = parseMoment(text, 'end');
+  return at === undefined ? undefined : { at };
+};
+
+/**
+ * The events of a stream up to a moment, that of the event named included; undefined where no event of the stream has that id. By time it is
+ * those before the first that was recorded later, so that a clock that was set back brings nothing of a later time in.
+ */
+export const eventsAsOf = (recorded: readonly Recorded[], asOf: AsOf): readonly Recorded[] | undefined => {
+  const sound = withoutErased(recorded);
+  if ('eventId' in asOf) {
+    const index = sound.findIndex(({ metadata }) => metadata.eventId === asOf.eventId);
+    return index < 0 ? undefined : sound.slice(0, index + 1);
+  }
+  const later = sound.findIndex(({ metadata }) => metadata.occurredAt > asOf.at);
+  return later < 0 ? sound : sound.slice(0, later);
+};
+
+const erasing: ReadonlySet<EventType> = new Set(erasingEvents);
+
+/** The fact stands before the key is destroyed: what is personal of the events before it is left out from then on. */
+const withoutErased = (recorded: readonly Recorded[]): readonly Recorded[] => {
+  const last = recorded.findLastIndex(({ event }) => erasing.has(event.type));
+  return recorded.map((one, index) => (index > last || !('sealed' in one.event) ? one : withoutSealed(one)));
+};
+
+const withoutSealed = ({ event, stream, revision, position, hash, metadata }: Recorded): Recorded => ({
+  event: { ...event, sealed: undefined } as DomainEvent,
+  stream,
+  revision,
+  position,
+  hash,
+  metadata,
+});
