@@ -3,11 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { loadEnvFile } from './config.js';
 import { explain } from './cli/explain.js';
+import { addLogCommands } from './cli/log-commands.js';
 import { printFault } from './cli/output.js';
 import type { CreateKeyOptions } from './cli/keys.js';
-import type { EventsOptions } from './cli/events.js';
 import type { ListParkedOptions, ReleaseParkedOptions } from './cli/parked.js';
-import type { ReplayOptions } from './cli/replay.js';
 import type { BackupOptions } from './cli/backup.js';
 import type { RestoreOptions } from './cli/restore.js';
 import type { RepairOptions } from './cli/repair.js';
@@ -15,7 +14,6 @@ import type { MigrateCliOptions } from './cli/migrate.js';
 import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/retry.js';
 import type { AddOptions, BillingOptions } from './cli/credits.js';
-import type { ShowOptions } from './cli/show.js';
 import type { TeamOptions, TrackingOptions } from './cli/teams.js';
 import type { ListenOptions } from './cli/webhooks.js';
 import { version } from './version.js';
@@ -216,38 +214,7 @@ program
   .argument('[projection]', 'emails, templates, attachmentTemplates, assets, apiKeys or credits (default: all)')
   .action(async (name?: string) => (await import('./cli/rebuild.js')).rebuild(name));
 
-program
-  .command('replay')
-  .description('print events; sealed fields are opened where their key still lives')
-  .argument('[stream]', 'a stream such as email-<id>, or the id of an email')
-  .option('--all', 'every event of the log')
-  .option('--from <position>', 'begin at that position of the log')
-  .option('--json', 'one JSON object a line')
-  .action(async (stream: string | undefined, options: ReplayOptions) => (await import('./cli/replay.js')).replay(stream, options));
-
-program
-  .command('show')
-  .description('print what a stream adds up to, now or at a moment of the past; what was destroyed since stays destroyed')
-  .argument('<stream>', 'a stream such as email-<id>, batch-<id> or team-<id>, or the id of an email')
-  .option('--as-of <moment>', 'an ISO 8601 time with a zone, a date (its end in UTC), or the id of one of its events')
-  .action(async (stream: string, options: ShowOptions) => (await import('./cli/show.js')).show(stream, options));
-
-program
-  .command('events')
-  .description('look at the events of the log')
-  .command('unreadable')
-  .description('list every event that is damaged, without its file, or of a newer version of sealpost; exits with 2 where there is one')
-  .option('--json', 'one JSON object a line')
-  .action(async (options: EventsOptions) => (await import('./cli/events.js')).listUnreadable(options));
-
-program
-  .command('verify')
-  .description(
-    'check the log for tampering, every event and file, the keys, and the read models against a rebuild; ' +
-      'exits with 0 where all is sound, 1 where it could not finish, 2 where something is damaged, 3 where the log was tampered with',
-  )
-  .option('--root <position:root>', 'a seal that was noted elsewhere must be in the log')
-  .action(async (options: { root?: string }) => (await import('./cli/verify.js')).verify(options));
+addLogCommands(program);
 
 program
   .command('doctor')
