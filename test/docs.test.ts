@@ -76,7 +76,7 @@ void t.test('every error code stands in its page once, with its status, and no o
 void t.test('every command that the page of promises names exists', async (t) => {
   const page = read('docs/promises.md');
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
-  const [main, faults] = [read('src/main.ts'), read('test/faults/run.ts')];
+  const [main, faults] = [read('src/main.ts') + read('src/cli/log-commands.ts'), read('test/faults/run.ts')];
   for (const [, script = ''] of page.matchAll(/`npm run ([\w:]+)/g)) t.ok(scripts[script], `npm run ${script}`);
   for (const [, command = ''] of page.matchAll(/`npx sealpost (\w+)/g)) t.match(main, `.command('${command}')`, command);
   for (const [, names = ''] of page.matchAll(/--only ([\w,]+)/g))
