@@ -207,6 +207,7 @@ const RecipientStateSchema = Type.Object(
     bounceType: Type.Optional(enumOf(bounceTypes)),
     bounceSubType: Type.Optional(Type.String({ description: 'These are there where a report has told of it later' })),
     reportedAt: Type.Optional(Time),
+    simulated: Type.Optional(Type.Literal(true, { description: 'No host was asked: the address is one of the simulator' })),
     openedAt,
     clickedAt,
   },

@@ -8,6 +8,7 @@ import type { PinnedDocument } from './given-attachments.js';
 import { templateOf } from './send-email.js';
 import { pinnedPart, pinnedTracking } from './tracking.js';
 import { assertMaySend } from './sender-domains.js';
+import { assertSimulatable } from './simulating.js';
 import { isoMoment } from './remembered.js';
 import type { BulkAttachment, BulkRecipient, SendBulkRequest } from '../api/bulk.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
@@ -60,9 +61,7 @@ export const prepareBulk = async (
   const common = checkCommon(deps, request, nowMs);
   const documents = await documentsOf(deps, teamId, request.attachments ?? []);
   const read = await readRecipients(request, limits);
-  if (read.faults.length > 0) throw invalidFields(read.faults);
-  if (read.recipients.length === 0)
-    throw invalidAddresses(read.invalid.map(({ given, reason }) => ({ field: `recipients[${given}].email`, message: reason })));
+  assertSendable(deps, read);
   const { from: templateFrom, tracking: templateTracking, ...template } = await templateOf(deps, { teamId }, request);
   const { state: team } = await deps.team(teamStream(teamId));
   if (team === undefined) throw new Error(`team ${teamId} does not exist`);
@@ -109,6 +108,14 @@ export const prepareBulk = async (
   const { invalid, duplicates } = read;
   const cost = { emails: read.recipients.length, attachments };
   return { templateId: template.id, accepted, content, scheduledAt: common.scheduledAt, invalid, duplicates, cost };
+};
+
+/** Throws where a recipient has a fault, where none has a usable address, and where nothing may be sent to one of them now. */
+const assertSendable = (deps: CommandDeps, { faults, recipients, invalid }: Read): void => {
+  if (faults.length > 0) throw invalidFields(faults);
+  if (recipients.length === 0)
+    throw invalidAddresses(invalid.map(({ given, reason }) => ({ field: `recipients[${given}].email`, message: reason })));
+  assertSimulatable(deps, recipients);
 };
 
 type Common = Readonly<{ from: Recipient | undefined; replyTo: string | undefined; scheduledAt: string | undefined }>;

@@ -4,6 +4,7 @@ import { handle } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { lookUpDomain } from './sender-domains.js';
 import type { AddDomainRequest, DomainRecord } from '../api/domains.js';
+import { isOfSimulator } from '../domain/email/simulator.js';
 import { DomainError } from '../domain/errors.js';
 import { senderDomainsStream, type SenderDomainId } from '../domain/ids.js';
 import { parseDomain } from '../domain/message/address.js';
@@ -27,6 +28,7 @@ export const addDomain = async (deps: CommandDeps, caller: Caller, request: AddD
   const parsed = parseDomain(request.domain);
   if (!parsed.ok) throw invalidDomain(parsed.reason);
   if (!parsed.text.includes('.')) throw invalidDomain('it has no dot');
+  if (isOfSimulator(parsed.text)) throw invalidDomain('it is that of the simulator, which the DNS does not know');
   const domain = parsed.text;
   // No keys are made for a domain that is refused.
   assertAddable(await domainsOf(deps, caller), domain);

@@ -10,6 +10,7 @@ import { sendResponse } from './email-answers.js';
 import { suppressedPlaces } from './suppression-check.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from './reserving.js';
 import { assertMaySend } from './sender-domains.js';
+import { assertSimulatable } from './simulating.js';
 import {
   acceptedEvents,
   costOf,
@@ -131,6 +132,7 @@ const prepare = async (
 ): Promise<MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>> => {
   const nowMs = deps.clock.now();
   const checked = checkRequest(request, nowMs, deps);
+  assertSimulatable(deps, checked.recipients);
   const given = readAttachments(request.attachments ?? [], deps.limits);
   const template = await templateOf(deps, caller, request);
   const ofTeam = deps.team(teamStream(caller.teamId));

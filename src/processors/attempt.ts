@@ -30,7 +30,7 @@ export const makeAttempt = async <Kind extends StreamKind, State, Command>(
     await appendOrLose(deps, loaded, events);
     return NOTHING;
   }
-  if (attempts.hold !== undefined && gate?.isOpen() === false) {
+  if (attempts.hold !== undefined && gate?.isOpen() === false && attempts.passesGate?.(state) !== true) {
     if (!(await hold(context, loaded, attempts.hold(attempt)))) gate.ask();
     return NOTHING;
   }
@@ -46,7 +46,7 @@ const beginning = <Kind extends StreamKind, State, Command>(
 ) => {
   const nowMs = deps.clock.now();
   const attempt: NewAttempt = { at: isoTime(nowMs), worker: deps.worker, deadlineAt: isoTime(nowMs + deadlineMs), workerGone };
-  const events = decider.decide(attempts.begin(attempt), state);
+  const events = decider.decide(attempts.begin(attempt, state), state);
   const after = events.reduce(decider.evolve, state as State);
   const begins = events.length > 0 && after !== undefined && after !== null && attempts.underWay(after) === deps.worker;
   return { attempt, events, after, begins };

@@ -47,7 +47,9 @@ export type Attempts<State, Command> = Readonly<{
   /** Throws where a fault of ours keeps the attempt from being made: then nothing is recorded, and the work comes again after a pause. */
   assertPossible?: (stream: StreamName, state: State) => void;
   /** The command that records that an attempt begins. */
-  begin: (attempt: NewAttempt) => Command;
+  begin: (attempt: NewAttempt, state: State) => Command;
+  /** Whether the attempt is made while the gate is closed. */
+  passesGate?: (state: State) => boolean;
   /** The command in place of an attempt while the gate is closed. */
   hold?: (attempt: NewAttempt) => Command;
   /**

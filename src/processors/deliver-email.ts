@@ -1,38 +1,25 @@
 /** Delivers an email by SMTP; its state says what is to be sent and to whom. */
-import type { CommandDeps } from '../commands/deps.js';
 import { linkBaseOf } from '../commands/unsubscribe-links.js';
-import { leavesAsCopies, pendingRecipients } from '../domain/email/copies.js';
-import { emailDecider, type EmailCommand, type RetrySchedule } from '../domain/email/decider.js';
-import { attemptUnderWay, openAttempt, type Email, type EmailState } from '../domain/email/state.js';
+import { leavesAsCopies } from '../domain/email/copies.js';
+import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
+import { attemptUnderWay, type EmailState } from '../domain/email/state.js';
 import { KeyMissing } from '../domain/errors.js';
-import { assertDefined, type StreamName } from '../domain/ids.js';
-import type { Priority } from '../domain/ports/bus.js';
-import { isoTime, type Clock } from '../domain/ports/clock.js';
-import type { Logger } from '../domain/ports/logger.js';
-import { openTrackingTokens, type TrackingTokens } from '../domain/tracking/tokens.js';
-import type { Delivered, DeliveryOutcome, Mailer, OutgoingMessage } from '../domain/ports/mailer.js';
+import { isoTime } from '../domain/ports/clock.js';
+import { openTrackingTokens } from '../domain/tracking/tokens.js';
 import { HOUR_MS } from '../domain/time.js';
-import type { AttemptContext, LogLine, Made, Processor } from './declaration.js';
-import { copyCommand, joinedOutcomes, leftOutcome, outcomeCommand, outcomeLine, outcomeOfUnsendable } from './delivery-outcomes.js';
-import { openDomainKeys, type DomainKeys } from './domain-keys.js';
-import { envelopeOf } from './envelope.js';
+import type { Made, Processor } from './declaration.js';
+import { outcomeOfUnsendable } from './delivery-outcomes.js';
+import { hostFor, needsNoHost, partsOf, senderOf, type Part } from './delivery-parts.js';
+import { openDomainKeys } from './domain-keys.js';
 import { prepareMessage, type Damaged, type Impossible, type Message, type Prepared } from './email-message.js';
-import { openHostBreaker, type HostBreaker } from './host-breaker.js';
+import { openHostBreaker } from './host-breaker.js';
 import { makeProcessor } from './processor.js';
+import { begunOf, endOrGoOn, outgoing, sendOtherParts, type Attempt, type Context, type Delivering, type DeliveryDeps } from './sending.js';
 import { suppressionOf } from './suppressed-recipients.js';
 
-export const DELIVER_EMAIL = 'deliver-email';
+export type { DeliveryDeps } from './sending.js';
 
-export type DeliveryDeps = CommandDeps &
-  Readonly<{
-    logger: Logger;
-    mailer: Mailer;
-    schedule: RetrySchedule;
-    /** Awaited before a message is made: many are ready at once, and each takes a millisecond or more of the event loop. */
-    turnFor: (priority: Priority) => Promise<void>;
-    /** Told how long the composing of a message took. */
-    composed?: (seconds: number) => void;
-  }>;
+export const DELIVER_EMAIL = 'deliver-email';
 
 export const deliverEmail = (deps: DeliveryDeps): Processor => {
   const { clock, logger, mailer, limits } = deps;
@@ -81,17 +68,14 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
         if (content === undefined) throw new KeyMissing(stream);
         if (accepted.unsubscribeList !== undefined) linkBaseOf(deps);
       },
-      begin: (attempt) => ({ type: 'AttemptDelivery', host: mailer.host, ...attempt }),
+      begin: (attempt, email) => ({ type: 'AttemptDelivery', host: hostFor(mailer, email), ...attempt }),
+      passesGate: needsNoHost,
       hold: ({ at }) => ({ type: 'HoldEmail', at, host: mailer.host, waitForHostMs }),
       make: (context) => deliver({ ...deps, breaker, waitForHostMs, domainKeys, trackingTokens }, context),
     },
     gate: breaker,
   });
 };
-
-type Delivering = DeliveryDeps &
-  Readonly<{ breaker: HostBreaker; waitForHostMs: number; domainKeys: DomainKeys; trackingTokens: TrackingTokens }>;
-type Context = AttemptContext<Email, EmailCommand>;
 
 const PUT_BACK_MS = 1_000;
 const PUT_BACK_MAX_MS = 30_000;
@@ -102,10 +86,14 @@ const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCo
   const { state: email, deliveries, signal } = context;
   const askedMs = clock.monotonic();
   const attempt: Attempt = { begun: undefined, line: undefined, suppressing: undefined };
-  const delivered = await mailer.send({
+  const parts = partsOf(email);
+  const [first] = parts;
+  // Whoever was left is suppressed, or has an answer that no event has said yet which ends an attempt.
+  const sender = first === undefined ? mailer : senderOf(mailer, email, first);
+  const delivered = await sender.send({
     priority: email.accepted.priority,
     signal,
-    begin: () => begin(deps, context, attempt),
+    begin: () => begin(deps, context, attempt, parts),
     end: (outcome) => endOrGoOn(deps, context, attempt, outcome),
   });
   switch (delivered.kind) {
@@ -113,7 +101,7 @@ const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCo
     case 'not-wanted': {
       const { suppressing, begun } = attempt;
       if (suppressing !== undefined) return { kind: 'hold', command: suppressing };
-      if (begun?.copies !== undefined) await sendOtherCopies(deps, context, attempt, { ...begun, copies: begun.copies });
+      if (begun?.apart !== undefined) await sendOtherParts(deps, context, attempt, { ...begun, apart: begun.apart });
       return { kind: 'done', ...(attempt.line === undefined ? {} : { line: attempt.line }) };
     }
     case 'given-up':
@@ -131,41 +119,15 @@ const deliver = async (deps: Delivering, context: Context): Promise<Made<EmailCo
 /** A host that has others of our sessions may take one more soon. */
 const pauseBeforeNext = (deliveries: number): number => Math.min(PUT_BACK_MS * 2 ** Math.min(deliveries - 1, 20), PUT_BACK_MAX_MS);
 
-/** What is known while it is made. */
-type Attempt = { begun: Begun | undefined; line: LogLine | undefined; suppressing: EmailCommand | undefined };
-
-/** `atMs`: when it has begun, by the monotonic clock. `copies`: there while copies for others are to be sent after the first. */
-type Begun = Readonly<{
-  attempt: number;
-  email: Email;
-  pending: readonly number[];
-  atMs: number;
-  signal: AbortSignal;
-  copies: Copies | undefined;
-}>;
-
-/** `ended`: of the copies that were sent, in the order of `pending`. */
-type Copies = Readonly<{ prepared: Prepared; ended: DeliveryOutcome[] }>;
-
-const begunOf = (clock: Clock, email: Email, signal: AbortSignal): Begun => ({
-  attempt: assertDefined(openAttempt(email), 'attempt').attempt,
-  email,
-  pending: pendingRecipients(email),
-  atMs: clock.monotonic(),
-  signal,
-  copies: undefined,
-});
-
-const begin = async (deps: Delivering, context: Context, attempt: Attempt) => {
+const begin = async (deps: Delivering, context: Context, attempt: Attempt, parts: readonly Part[]) => {
   const { state: email, teamId } = context;
   await deps.turnFor(email.accepted.priority);
   const suppression = suppressionOf(deps, teamId, email);
   attempt.suppressing = suppression instanceof Promise ? await suppression : suppression;
   if (attempt.suppressing !== undefined) return undefined;
-  const isCopies = leavesAsCopies(email);
-  const [recorded, made] = await bothDone(context.begin(), firstMessage(deps, context, isCopies));
+  const [recorded, made] = await bothDone(context.begin(), firstMessage(deps, context, parts));
   if (recorded === undefined) return undefined;
-  const begun = begunOf(deps.clock, recorded.state, recorded.signal);
+  const begun = begunOf(deps.clock, recorded.state, recorded.signal, parts);
   attempt.begun = begun;
   if (!('raw' in made)) {
     const unsendable = outcomeOfUnsendable(deps, begun, made);
@@ -173,10 +135,10 @@ const begin = async (deps: Delivering, context: Context, attempt: Attempt) => {
     await context.end(unsendable.command);
     return undefined;
   }
-  const others = isCopies && begun.pending.length > 1;
-  if (others) attempt.begun = { ...begun, copies: { prepared: made.prepared, ended: [] } };
+  const others = parts.length > 1;
+  if (others) attempt.begun = { ...begun, apart: { prepared: made.prepared, ended: [] } };
   return {
-    message: outgoing(deps, context.stream, begun.email, others ? begun.pending.slice(0, 1) : begun.pending, made),
+    message: outgoing(deps, context.stream, begun.email, parts[0]?.recipients ?? [], made),
     signal: begun.signal,
   };
 };
@@ -184,79 +146,13 @@ const begin = async (deps: Delivering, context: Context, attempt: Attempt) => {
 const firstMessage = async (
   deps: Delivering,
   context: Context,
-  isCopies: boolean,
+  parts: readonly Part[],
 ): Promise<(Message & Readonly<{ prepared: Prepared }>) | Impossible | Damaged> => {
   const { state: email } = context;
   const prepared = await prepareMessage(deps, context, email);
   if (!('message' in prepared)) return prepared;
-  const made = prepared.message(isCopies ? pendingRecipients(email)[0] : undefined);
+  const made = prepared.message(leavesAsCopies(email) ? parts[0]?.recipients[0] : undefined);
   return 'raw' in made ? { ...made, prepared } : made;
-};
-
-/** Of the mail for all it is the end of the attempt; of the first of several copies it is noted before the next leaves. */
-const endOrGoOn = async (deps: Delivering, context: Context, attempt: Attempt, outcome: DeliveryOutcome): Promise<void> => {
-  const begun = assertDefined(attempt.begun, 'attempt');
-  if (outcome.hostAway === undefined) deps.breaker.answered();
-  if (begun.copies === undefined) return endAttempt(deps, context, attempt, begun, outcome);
-  begun.copies.ended.push(outcome);
-  const command = copyCommand(deps, begun, outcome, begun.copies.ended.length - 1);
-  if (command !== undefined) await context.note(command);
-};
-
-const endAttempt = async (deps: Delivering, context: Context, attempt: Attempt, begun: Begun, outcome: DeliveryOutcome): Promise<void> => {
-  attempt.line = outcomeLine(begun.attempt, begun.pending, outcome);
-  const command = outcomeCommand(deps, begun.attempt, begun.pending, outcome);
-  const isHeld = outcome.hostAway === true && deps.breaker.away(begun.atMs);
-  await context.end(isHeld ? { ...command, waitForHostMs: deps.waitForHostMs } : command);
-};
-
-/** One after the other, each when the answer to the one before it is recorded; where the host is away the others wait with it for the next attempt. */
-const sendOtherCopies = async (
-  deps: Delivering,
-  context: Context,
-  attempt: Attempt,
-  begun: Begun & Readonly<{ copies: Copies }>,
-): Promise<void> => {
-  const { pending, copies } = begun;
-  const finish = (outcomes: readonly DeliveryOutcome[]): Promise<void> =>
-    endAttempt(deps, context, attempt, begun, joinedOutcomes(deps.mailer.host, outcomes));
-  while (copies.ended.length < pending.length && copies.ended.at(-1)!.hostAway === undefined) {
-    const isLast = copies.ended.length === pending.length - 1;
-    const delivered = await sendCopy(deps, context, attempt, begun, (outcome) =>
-      isLast ? finish([...copies.ended, outcome]) : endOrGoOn(deps, context, attempt, outcome),
-    );
-    if (delivered.kind === 'not-wanted' || (delivered.kind === 'ended' && isLast)) return;
-    if (delivered.kind !== 'ended') copies.ended.push(leftOutcome(deps.mailer.host, delivered));
-  }
-  const last = copies.ended.at(-1)!;
-  await finish([...copies.ended, ...pending.slice(copies.ended.length).map(() => ({ ...last, durationMs: 0 }))]);
-};
-
-/** Waits for a connection as long as the attempt may last. `not-wanted`: the copy could not be made, and the attempt has ended with that. */
-const sendCopy = (
-  deps: Delivering,
-  context: Context,
-  attempt: Attempt,
-  begun: Begun & Readonly<{ copies: Copies }>,
-  end: (outcome: DeliveryOutcome) => Promise<void>,
-): Promise<Delivered> => {
-  const { email, pending, copies, signal } = begun;
-  const { priority } = email.accepted;
-  const recipient = pending[copies.ended.length]!;
-  return deps.mailer.send({
-    priority,
-    signal,
-    begin: async () => {
-      await deps.turnFor(priority);
-      const made = copies.prepared.message(recipient);
-      if ('raw' in made) return { message: outgoing(deps, context.stream, email, [recipient], made), signal };
-      const { command, line } = outcomeOfUnsendable(deps, begun, made);
-      attempt.line = line;
-      await context.end(command);
-      return undefined;
-    },
-    end,
-  });
 };
 
 /** Where one rejects the other is awaited all the same: nothing is under way when this has ended. */
@@ -268,21 +164,3 @@ const bothDone = async <First, Second>(first: Promise<First>, second: Promise<Se
     throw fault;
   }
 };
-
-const outgoing = (
-  deps: Delivering,
-  stream: StreamName,
-  email: Email,
-  recipients: readonly number[],
-  { from, raw, signWith }: Message,
-): OutgoingMessage => ({
-  envelope: envelopeOf(
-    deps,
-    stream,
-    from,
-    recipients.map((index) => email.content!.recipients[index]!.email),
-  ),
-  messageId: email.accepted.messageId,
-  raw,
-  ...(signWith === undefined ? {} : { signWith }),
-});

@@ -7,6 +7,7 @@ import type { FileDamaged } from '../domain/errors.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Delivered, DeliveryOutcome, Mailer } from '../domain/ports/mailer.js';
 import type { LogLine } from './declaration.js';
+import type { Part } from './delivery-parts.js';
 import type { Damaged, Impossible } from './email-message.js';
 
 type Deps = Readonly<{ clock: Pick<Clock, 'now'>; mailer: Pick<Mailer, 'host' | 'final'>; schedule: RetrySchedule }>;
@@ -47,19 +48,19 @@ export const outcomeCommand = (deps: Deps, attempt: number, pending: readonly nu
   schedule: deps.schedule,
 });
 
-/** Undefined where there is nothing to be noted before the attempt ends. `place`: of the copy among those that were pending. */
+/** Undefined where there is nothing to be noted before the attempt ends. */
 export const copyCommand = (
   deps: Deps,
-  { attempt, pending }: Begun,
+  { attempt }: Pick<Begun, 'attempt'>,
   { host, durationMs, recipients }: DeliveryOutcome,
-  place: number,
+  part: Pick<Part, 'recipients'>,
 ): EmailCommand | undefined => {
-  const outcomes: PlacedOutcome[] = recipients.map((result) => ({ ...result, recipient: pending[place]! }));
+  const outcomes: PlacedOutcome[] = recipients.map((result, index) => ({ ...result, recipient: part.recipients[index]! }));
   if (outcomes.every(({ result }) => result === 'deferred')) return undefined;
   return { type: 'RecordCopy', attempt, at: isoTime(deps.clock.now()), host, durationMs, outcomes };
 };
 
-/** Of all copies of an attempt, in their order. */
+/** Of all parts of an attempt, in their order. */
 export const joinedOutcomes = (host: string, outcomes: readonly DeliveryOutcome[]): DeliveryOutcome => {
   const last = outcomes.at(-1);
   return {
@@ -78,11 +79,15 @@ const aborted = {
   text: 'the attempt was ended before this copy was sent',
 } as const;
 
-/** Of a copy that no dialogue began for. */
-export const leftOutcome = (host: string, delivered: Extract<Delivered, { kind: 'host-away' | 'given-up' }>): DeliveryOutcome =>
+/** Of a part that no dialogue began for. */
+export const leftOutcome = (
+  host: string,
+  delivered: Extract<Delivered, { kind: 'host-away' | 'given-up' }>,
+  { recipients }: Pick<Part, 'recipients'>,
+): DeliveryOutcome =>
   delivered.kind === 'given-up'
-    ? { host, durationMs: 0, recipients: [aborted] }
-    : { host, durationMs: 0, recipients: [delivered.fault], hostAway: true };
+    ? { host, durationMs: 0, recipients: recipients.map(() => aborted) }
+    : { host, durationMs: 0, recipients: recipients.map(() => delivered.fault), hostAway: true };
 
 /** The file may be put back from a backup: the mail is tried again as after a temporary refusal, and fails when these tries are spent. */
 const damagedOutcome = (deps: Deps, attempt: number, email: Email, damaged: FileDamaged): Unsendable => {

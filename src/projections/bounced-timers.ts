@@ -24,7 +24,7 @@ export const bounceSteps = (
     case 'EmailBounceReported':
       return hasHardReport(event.data.bounces) ? due(event.data.at) : [];
     case 'EmailComplained':
-      return event.data.recipients.length > 0 ? due(event.data.at) : [];
+      return event.data.recipients.length > 0 && event.data.simulated === undefined ? due(event.data.at) : [];
     case 'EmailBouncesNoted':
       return [{ ...key, document: undefined }];
     case 'EmailDeleted':

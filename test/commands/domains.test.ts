@@ -39,7 +39,15 @@ void t.test('a domain is added with two keys, of which the private ones are seal
   const [event] = await world.events(senderDomainsStream(TEAM));
   t.match(event, { sealed: { privateKeys: [{ privateKey: /BEGIN PRIVATE KEY/ }, { privateKey: /BEGIN PRIVATE KEY/ }] } });
   await refusedWith(t, commands.addDomain(caller, { domain: 'xn--mnster-3ya.example' }), 'DOMAIN_EXISTS');
-  for (const domain of ['localhost', 'a b.example', 'shop@example.com', '-.example', '192.0.2.1'])
+  for (const domain of [
+    'localhost',
+    'simulator.sealpost',
+    'mail.simulator.sealpost',
+    'a b.example',
+    'shop@example.com',
+    '-.example',
+    '192.0.2.1',
+  ])
     await refusedWith(t, commands.addDomain(caller, { domain }), 'VALIDATION_ERROR');
   t.equal((await commands.addDomain(stranger, { domain: 'xn--mnster-3ya.example' })).status, 'pending', 'two teams may add it');
 });

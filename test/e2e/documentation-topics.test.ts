@@ -16,6 +16,7 @@ const pages = [
   'docs/tracking.md',
   'docs/analytics.md',
   'docs/bounces.md',
+  'docs/api-keys.md',
 ];
 
 const lacking = lackingPrograms(t);

@@ -147,6 +147,22 @@ const suppresses = async (t: Test, { sink, taken }: World, http: Started): Promi
   await eventually('the list is empty', async () => (await list()).length === 0, WITHIN_MS);
 };
 
+/** Each address of the simulator goes its way; the relay hears of none, and the suppression list neither. */
+const simulates = async (t: Test, { sink, taken }: World, http: Started): Promise<void> => {
+  const ways = { success: 'delivered', bounce: 'bounced', softbounce: 'bounced', complaint: 'complained', delay: 'delivered' } as const;
+  const sent: Readonly<{ id: string; messageId: string; status: (typeof ways)[keyof typeof ways] }>[] = [];
+  for (const [name, status] of Object.entries(ways))
+    sent.push({ ...(await http.send({ to: [{ email: `${name}+engine@simulator.sealpost` }] })), status });
+  const mixed = await http.send({ to: [{ email: 'here@example.net' }, { email: 'bounce@simulator.sealpost' }] });
+  for (const { id, status } of sent) await http.whenStatus(id, status);
+  await http.whenStatus(mixed.id, 'sent');
+  t.match((await http.email(mixed.id)).recipients, [{ status: 'sent' }, { status: 'bounced', simulated: true }]);
+  t.equal(taken(mixed.messageId), 1);
+  t.notOk(sink.accepted().some(({ messageId }) => sent.some((mail) => mail.messageId === `<${messageId}>`)));
+  const { body } = await http.call<{ data: { email: string }[] }>('GET', '/api/suppressions');
+  t.same(body.data, []);
+};
+
 /** Whichever process carries it out: what holds the address is found, also what was sent through another one just before. */
 const erasesByAddress = async (t: Test, http: Started): Promise<void> => {
   const email = 'hedy.lamarr@stage.example';
@@ -298,6 +314,7 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
   await t.test('what is sent is delivered once, whoever asks again', (t) => sendsOnce(t, world, http));
   await t.test('what is refused for now is tried again', (t) => triesAgain(t, world, http));
   await t.test('who is refused for good is written to no more', (t) => suppresses(t, world, http));
+  await t.test('what is for the simulator goes its way, and no further', (t) => simulates(t, world, http));
   await t.test('what is sent is found; what is deleted is erased', (t) => listsAndErases(t, world, http));
   await t.test('an address is given out and erased', (t) => erasesByAddress(t, http));
   await t.test('a metered team gets what it has room for, from several processes', (t) => chargesExactly(t, world, http));

@@ -4,7 +4,7 @@ import type { EmailEvent } from './events.js';
 import type { Email } from './state.js';
 
 /** What became of one recipient, by its place in the email. */
-export type PlacedOutcome = RecipientOutcome & Readonly<{ recipient: number }>;
+export type PlacedOutcome = RecipientOutcome & Readonly<{ recipient: number; /** No host was asked. */ simulated?: true }>;
 
 /** Whether what one recipient gets differs from what another gets. */
 export const leavesAsCopies = ({ accepted }: Pick<Email, 'accepted'>): boolean =>
@@ -32,13 +32,10 @@ export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer
     at,
     host,
     durationMs,
-    outcomes: outcomes.map(({ recipient, result, replyCode, enhancedCode, rule }) => ({
-      recipient,
-      result,
-      replyCode,
-      enhancedCode,
-      rule,
-    })),
+    outcomes: outcomes.map(({ recipient, result, replyCode, enhancedCode, rule, simulated }) => {
+      const outcome = { recipient, result, replyCode, enhancedCode, rule };
+      return simulated === undefined ? outcome : { ...outcome, simulated };
+    }),
   },
   sealed: { replies: outcomes.map(({ text }) => text) },
 });

@@ -8,6 +8,7 @@ import { recordEngagement, type EngagementCommand } from './engagement.js';
 import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
 import { recordComplaint, recordReport, type ReportCommand } from './reports.js';
 import { hasIt, type ATTACHMENT_DAMAGED } from './status.js';
+import { heardOfSimulated } from './simulator.js';
 import { cancel, emailNotFound, erase, remove, reschedule, retry } from './requests.js';
 import { noteBounces, suppressRecipients } from './suppressing.js';
 import { archiveDueAt } from './timers.js';
@@ -221,15 +222,13 @@ const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent
   const { at, final, schedule } = command;
   const outcomes = withCopies(email, command.outcomes);
   const { data, sealed } = toldOutcomes({ ...command, outcomes });
-  const arrived: EmailEvent[] =
-    final && outcomes.some(({ result }) => result === 'accepted')
-      ? [
-          {
-            type: 'EmailDelivered',
-            data: { at, recipients: outcomes.filter(({ result }) => result === 'accepted').map(({ recipient }) => recipient) },
-          },
-        ]
-      : [];
+  const taken = outcomes.filter(({ result, simulated }) => result === 'accepted' && simulated === undefined);
+  const arrived: readonly EmailEvent[] = [
+    ...(final && taken.length > 0
+      ? [{ type: 'EmailDelivered' as const, data: { at, recipients: taken.map(({ recipient }) => recipient) } }]
+      : []),
+    ...heardOfSimulated(email, outcomes, at),
+  ];
 
   const heldUntil = heldUntilOf(command, email);
   if (heldUntil !== undefined && at < heldUntil)
@@ -267,7 +266,7 @@ const giveUp = (
   const { data, sealed } = toldOutcomes({ attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes });
   // An email has failed only when nobody got it.
   return someGotThrough(email) || outcomes.some(({ result }) => result === 'accepted')
-    ? [{ type: 'EmailSent', data, sealed }]
+    ? [{ type: 'EmailSent', data, sealed }, ...heardOfSimulated(email, outcomes, at)]
     : [{ type: 'EmailFailed', data: { ...data, reason }, sealed }];
 };
 

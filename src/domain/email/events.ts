@@ -111,6 +111,8 @@ const outcome = {
       replyCode: nullable(Type.Integer()),
       enhancedCode: nullable(text),
       rule: text,
+      /** Made up here: no host was asked. Absent where one was. */
+      simulated: optional(Type.Literal(true)),
     }),
   ),
 };
@@ -188,8 +190,10 @@ export const emailEventSchemas = {
     }),
     sealed: Replies,
   },
-  /** `recipients` is empty where the complaint does not tell which of several has complained. */
-  EmailComplained: { data: Type.Object({ at: text, feedbackType: text, recipients: Type.Array(Type.Integer()) }) },
+  /** `recipients` is empty where the complaint does not tell which of several has complained. `simulated`: as of outcomes, of all of them. */
+  EmailComplained: {
+    data: Type.Object({ at: text, feedbackType: text, recipients: Type.Array(Type.Integer()), simulated: optional(Type.Literal(true)) }),
+  },
   EmailRetried: {
     data: Type.Object({
       at: text,

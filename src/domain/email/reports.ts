@@ -2,6 +2,7 @@
 import { DomainError } from '../errors.js';
 import type { EmailEvent } from './events.js';
 import type { Email } from './state.js';
+import { simulationOf } from './simulator.js';
 import { hasIt, type BounceType } from './status.js';
 
 /** What a report says of one recipient; where it can, the report names the address that we had written to. */
@@ -37,6 +38,7 @@ export const recordReport = ({ at, recipients }: Of<'RecordReport'>, email: Emai
   for (const reported of recipients) {
     const index = placeOf(addressed, reported.addresses);
     if (index === undefined || (reported.action !== 'failed' && reported.action !== 'delivered')) continue;
+    if (simulationOf(email, index) !== undefined) continue;
     assertTold(email, index);
     const status = email.recipientStatuses[index];
     if (reported.action === 'failed' && (status === 'sent' || status === 'delivered')) failed.set(index, reported);
@@ -76,6 +78,7 @@ export const recordComplaint = ({ at, feedbackType, addresses }: Of<'RecordCompl
   if (named.size === 0 && addressed.length === 1) named.add(0);
   for (const index of named) assertTold(email, index);
   const recipients = [...named].filter((index) => {
+    if (simulationOf(email, index) !== undefined) return false;
     const status = email.recipientStatuses[index];
     return status === 'sent' || status === 'delivered';
   });

@@ -16,6 +16,8 @@ export type RecipientReply = Readonly<{
   bounceSubType?: string;
   /** When the last report of it came, a bounce or a complaint. */
   reportedAt?: string;
+  /** No host was asked. */
+  simulated?: true;
 }>;
 
 export type AttemptState = Readonly<{
@@ -161,9 +163,11 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
 const reportBounces = (email: Draft<Email>, { data, sealed }: Extract<EmailEvent, { type: 'EmailBounceReported' }>): Email => {
   const replies = [...email.replies];
   data.bounces.forEach(({ recipient, bounceType, bounceSubType, enhancedCode }, index) => {
-    if (replies[recipient] === undefined) return;
+    const before = replies[recipient];
+    if (before === undefined) return;
     const reply = sealed?.replies[index] ?? null;
-    replies[recipient] = { replyCode: null, enhancedCode, rule: bounceSubType, reply, bounceType, bounceSubType, reportedAt: data.at };
+    const after = { replyCode: null, enhancedCode, rule: bounceSubType, reply, bounceType, bounceSubType, reportedAt: data.at };
+    replies[recipient] = before.simulated === undefined ? after : { ...after, simulated: before.simulated };
   });
   email.replies = replies;
   if (email.status === 'bounced') email.failureReason = 'bounced';
@@ -206,9 +210,10 @@ const cutOff = ({ attempts }: Email, at: string): readonly AttemptState[] => {
 const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: 'sent' | 'deferred' | 'bounced' | 'failed'): Email => {
   const { attempt: number, at, durationMs, outcomes } = event.data;
   const replies = [...email.replies];
-  outcomes.forEach(({ recipient, replyCode, enhancedCode, rule }, index) => {
-    if (replies[recipient] !== undefined)
-      replies[recipient] = { replyCode, enhancedCode, rule, reply: event.sealed?.replies[index] ?? null };
+  outcomes.forEach(({ recipient, replyCode, enhancedCode, rule, simulated }, index) => {
+    if (replies[recipient] === undefined) return;
+    const reply = { replyCode, enhancedCode, rule, reply: event.sealed?.replies[index] ?? null };
+    replies[recipient] = simulated === undefined ? reply : { ...reply, simulated };
   });
   // Of several replies the attempt shows the first that was not good.
   const shown = Math.max(

@@ -22,19 +22,20 @@ const NOT_FOR_GOOD = 'mailbox-full';
 const isForGood = ({ rule, bounceType }: RecipientReply): boolean =>
   bounceType === undefined ? rule !== NOT_FOR_GOOD : bounceType === 'hard';
 
-/** The recipients who bounced for good or have complained, and whose addresses the suppression list has not been told of. */
+/** The recipients who bounced for good or have complained, and whose addresses the suppression list has not been told of. What was simulated says nothing of an address. */
 export const bouncesToNote = ({ recipientStatuses, replies, bouncesNoted = [], archivedAt, deletedAt }: Email): readonly number[] => {
   if (archivedAt !== null || deletedAt !== null) return [];
   return recipientStatuses.flatMap((status, index) => {
     const reply = replies[index];
+    if (reply?.simulated === true) return [];
     const counts = status === 'complained' || (status === 'bounced' && reply !== undefined && isForGood(reply));
     return counts && !bouncesNoted.includes(index) ? [index] : [];
   });
 };
 
 /** Whether an outcome may put an address on the list. */
-export const hasHardBounce = (outcomes: readonly Readonly<{ result: string; rule: string }>[]): boolean =>
-  outcomes.some(({ result, rule }) => result === 'bounced' && rule !== NOT_FOR_GOOD);
+export const hasHardBounce = (outcomes: readonly Readonly<{ result: string; rule: string; simulated?: true }>[]): boolean =>
+  outcomes.some(({ result, rule, simulated }) => result === 'bounced' && rule !== NOT_FOR_GOOD && simulated === undefined);
 
 /** Whether a report may put an address on the list. */
 export const hasHardReport = (bounces: readonly Readonly<{ bounceType: BounceType }>[]): boolean =>

@@ -1,0 +1,101 @@
+/** Recipients to whom nothing ever leaves: what a host would answer for them is made up here, and their email goes its way as if one had. */
+import type { RecipientOutcome } from '../ports/mailer.js';
+import { pendingRecipients, type PlacedOutcome } from './copies.js';
+import type { EmailEvent } from './events.js';
+import type { Email } from './state.js';
+
+/** No host takes mail for it: `.sealpost` is no domain of the Internet. */
+export const SIMULATOR_DOMAIN = 'simulator.sealpost';
+
+/** What is before the @, or before a `+`, of an address of the simulator says what becomes of a mail to it. */
+export const simulations = ['success', 'bounce', 'softbounce', 'complaint', 'delay'] as const;
+export type Simulation = (typeof simulations)[number];
+
+/** In: a domain in lower case. Out: whether it is that of the simulator, or lies in it. */
+export const isOfSimulator = (domain: string): boolean => domain === SIMULATOR_DOMAIN || domain.endsWith(`.${SIMULATOR_DOMAIN}`);
+
+/** In: an address as emails have it. */
+export const isSimulatorAddress = (address: string): boolean => address.endsWith(`@${SIMULATOR_DOMAIN}`);
+
+/** A mailbox that the simulator does not have bounces as anywhere else. */
+const simulationOfAddress = (address: string): Simulation => {
+  const [name] = address.slice(0, address.lastIndexOf('@')).toLowerCase().split('+', 1);
+  return simulations.find((simulation) => simulation === name) ?? 'bounce';
+};
+
+type Addressed = Pick<Email, 'content'>;
+
+/** `recipient`: its place in the email. undefined where it is written to, or its address is destroyed. */
+export const simulationOf = ({ content }: Addressed, recipient: number): Simulation | undefined => {
+  const address = content?.recipients[recipient]?.email;
+  return address !== undefined && isSimulatorAddress(address) ? simulationOfAddress(address) : undefined;
+};
+
+/** The recipients that wait for an attempt: those that are written to, and those that are not. */
+export const pendingParts = (
+  email: Pick<Email, 'content' | 'recipientStatuses' | 'copies'>,
+): Readonly<{ real: readonly number[]; simulated: readonly number[] }> => {
+  const [real, simulated]: [number[], number[]] = [[], []];
+  for (const recipient of pendingRecipients(email)) (simulationOf(email, recipient) === undefined ? real : simulated).push(recipient);
+  return { real, simulated };
+};
+
+export type SimulatedOutcome = RecipientOutcome & Readonly<{ simulated: true }>;
+
+const simulated = (outcome: Omit<RecipientOutcome, 'text'>, words: string): SimulatedOutcome => ({
+  ...outcome,
+  text: `${outcome.replyCode} ${outcome.enhancedCode} ${words}`,
+  simulated: true,
+});
+
+const TAKEN = simulated({ result: 'accepted', replyCode: 250, enhancedCode: '2.0.0', rule: 'accepted' }, 'Simulated: taken');
+const DEFERRED = simulated(
+  { result: 'deferred', replyCode: 451, enhancedCode: '4.7.1', rule: 'greylisted' },
+  'Simulated: greylisted, taken at the next attempt',
+);
+const BOUNCED = simulated(
+  { result: 'bounced', replyCode: 550, enhancedCode: '5.1.1', rule: 'mailbox-unknown' },
+  'Simulated: there is no such mailbox',
+);
+
+/** What becomes of it in the attempt that is made now. */
+export const simulatedOutcome = (email: Pick<Email, 'content' | 'replies'>, recipient: number): SimulatedOutcome => {
+  switch (simulationOf(email, recipient)) {
+    case 'bounce':
+      return BOUNCED;
+    case 'delay': {
+      const { simulated: isKnown, replyCode } = email.replies[recipient]!;
+      return isKnown === true && replyCode === DEFERRED.replyCode ? TAKEN : DEFERRED;
+    }
+    case 'success':
+    case 'softbounce':
+    case 'complaint':
+    case undefined:
+      return TAKEN;
+  }
+};
+
+/** What is heard of those that were taken, right after: that the mail was delivered, came back, or was complained of. */
+export const heardOfSimulated = (email: Addressed, outcomes: readonly PlacedOutcome[], at: string): readonly EmailEvent[] => {
+  const taken = outcomes.filter((outcome) => outcome.simulated === true && outcome.result === 'accepted').map(({ recipient }) => recipient);
+  if (taken.length === 0) return [];
+  const are = (wanted: Simulation): number[] => taken.filter((recipient) => simulationOf(email, recipient) === wanted);
+  const [returned, complained] = [are('softbounce'), are('complaint')];
+  const delivered = taken.filter((recipient) => !returned.includes(recipient));
+  const events: EmailEvent[] = [];
+  if (delivered.length > 0) events.push({ type: 'EmailDelivered', data: { at, recipients: delivered } });
+  if (returned.length > 0) events.push(comesBack(at, returned));
+  if (complained.length > 0) {
+    events.push({ type: 'EmailComplained', data: { at, feedbackType: 'abuse', recipients: complained, simulated: true } });
+  }
+  return events;
+};
+
+const comesBack = (at: string, recipients: readonly number[]): EmailEvent => ({
+  type: 'EmailBounceReported',
+  data: {
+    at,
+    bounces: recipients.map((recipient) => ({ recipient, bounceType: 'soft', bounceSubType: 'mailbox-full', enhancedCode: '5.2.2' })),
+  },
+  sealed: { replies: recipients.map(() => '552 5.2.2 Simulated: the mailbox is full') },
+});
