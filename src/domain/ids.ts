@@ -16,6 +16,7 @@ export type SuppressionId = Branded<'SuppressionId'>;
 export type WebhookId = Branded<'WebhookId'>;
 export type ErasureId = Branded<'ErasureId'>;
 export type UserId = Branded<'UserId'>;
+export type InvitationId = Branded<'InvitationId'>;
 export type SessionId = Branded<'SessionId'>;
 export type OAuthClientId = Branded<'OAuthClientId'>;
 export type OAuthGrantId = Branded<'OAuthGrantId'>;
@@ -40,6 +41,7 @@ export const parseAssetId = (text: string): AssetId | undefined => parseUuid(tex
 
 export const parseSuppressionId = (text: string): SuppressionId | undefined => parseUuid(text) as SuppressionId | undefined;
 export const parseErasureId = (text: string): ErasureId | undefined => parseUuid(text) as ErasureId | undefined;
+export const parseInvitationId = (text: string): InvitationId | undefined => parseUuid(text) as InvitationId | undefined;
 export const parseUserId = (text: string): UserId | undefined => parseUuid(text) as UserId | undefined;
 
 const API_KEY_ID = /^key_[A-Za-z0-9_-]{22}$/;

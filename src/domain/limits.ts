@@ -171,6 +171,17 @@ export const defaultLimits = {
   /** How many keys stand between a key and the operator: each of them is looked at when the key is used. */
   apiKeyMakersMax: 8,
 
+  // Teams
+  teamNameCharsMax: 255,
+  companyFieldCharsMax: 320,
+  /** How many one person owns, those included that can be restored. */
+  teamsOwnedMax: 50,
+  teamMembersMax: 1_000,
+  teamInvitationsMax: 100,
+  invitationDays: 7,
+  /** For how long a deleted team can be restored. */
+  teamRestoreDays: 30,
+
   // Sender domains of one team
   senderDomainsMax: 100,
   /** Looked up at once by the daily check. */

@@ -82,6 +82,14 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   MemberAdded: PEOPLE_FROM,
   MemberRoleChanged: PEOPLE_FROM,
   MemberRemoved: PEOPLE_FROM,
+  MemberInvited: PEOPLE_FROM,
+  InvitationRenewed: PEOPLE_FROM,
+  InvitationWithdrawn: PEOPLE_FROM,
+  TeamSecurityChanged: PEOPLE_FROM,
+  TeamDeleted: PEOPLE_FROM,
+  TeamRestored: PEOPLE_FROM,
+  TeamRemoved: PEOPLE_FROM,
+  TeamErased: PEOPLE_FROM,
 };
 
 /** The same for a field of `data` that there was not before. */

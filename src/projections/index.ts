@@ -6,6 +6,7 @@ import { creditsProjection } from './credits.js';
 import { emailsProjection } from './emails.js';
 import { erasuresProjection } from './erasures.js';
 import { senderDomainsProjection } from './sender-domains.js';
+import { teamsProjection } from './teams.js';
 import type { Projection } from './projection.js';
 import { suppressionsProjection } from './suppressions.js';
 import { attachmentTemplatesProjection, templatesProjection } from './templates.js';
@@ -23,4 +24,5 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   suppressionsProjection,
   webhooksProjection,
   erasuresProjection,
+  teamsProjection,
 ];

@@ -22,6 +22,7 @@ import { queueStats } from './queue-stats.js';
 import { makeWebhookQueries } from './webhook-queries.js';
 import { counted, readPage, searchOf, type ListQuery, type Total } from './paging.js';
 import { listSuppressions, SUPPRESSIONS, suppressionPages } from './suppressions.js';
+import { makeTeamQueries } from './teams.js';
 import { withRecipientStatus } from './recipient-statuses.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
 
@@ -80,6 +81,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   suppressionTotal: async (teamId) => (await counted(deps, SUPPRESSIONS, { team: { eq: teamId } }, Number.MAX_SAFE_INTEGER)).total,
   usedByDay: (teamId, first, last) => usedByDay(deps, teamId, first, last),
   ...makeAnalyticsQueries(deps),
+  ...makeTeamQueries(deps),
   ...addressIndex(deps.readModels),
   awaitOwnWrites: deps.awaitOwnWrites,
 });

@@ -3,7 +3,8 @@ import type { AddressIndex } from '../domain/erasure/address-index.js';
 import type { BatchListing } from '../domain/batch/listing.js';
 import type { DeliveryListing } from '../domain/webhook/delivery.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
-import type { BatchId, EmailId, SuppressionId, TeamId, WebhookId } from '../domain/ids.js';
+import type { Role } from '../domain/access/roles.js';
+import type { BatchId, EmailId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
 import type { ApiKeyListing } from '../domain/api-key/state.js';
 import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
@@ -71,6 +72,16 @@ export type Listed<Listing> = Listing & { deletedAt?: string };
 /** Emails accepted on a day and not cancelled, and documents that were made for them. */
 export type UsedOfDay = Readonly<{ day: string; emails: number; documents: number }>;
 
+/** A team as its member finds it in a list. `deletedAt`: where it is deleted. */
+export type TeamListing = { id: string; name: string; role: Role; memberCount: number; createdAt: string; deletedAt?: string };
+
+export type TeamQueries = Readonly<{
+  /** The living teams of a person, as far as the read models have them. */
+  teamsOfUser: (userId: UserId) => Promise<readonly TeamId[]>;
+  /** The team last joined first. `deleted`: those that can be restored, instead of the living ones. */
+  listTeams: (userId: UserId, filter: Readonly<{ deleted?: true }>, paging: Paging) => Promise<Page<TeamListing>>;
+}>;
+
 export type Queries = Readonly<{
   /** Rejects with INVALID_CURSOR where the cursor is not one of ours for this kind of list. */
   listEmails: (teamId: TeamId, filter: EmailFilter, paging: Paging) => Promise<Page<EmailListing>>;
@@ -110,5 +121,6 @@ export type Queries = Readonly<{
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */
   awaitOwnWrites: (teamId: TeamId, withinMs: number) => Promise<void>;
 }> &
+  TeamQueries &
   AddressIndex &
   AnalyticsQueries;

@@ -749,6 +749,11 @@ const fakeQueries = (calls: Call[]): Queries => ({
     yield [SUPPRESSION];
   },
   suppressionTotal: async () => 1,
+  teamsOfUser: async () => [TEAM],
+  listTeams: async (userId, filter, paging) => {
+    calls.push(['listTeams', userId, filter, paging]);
+    return { data: [], meta };
+  },
   emailsOfAddress: async function* () {
     yield { ids: [], isLast: true };
   },

@@ -54,6 +54,20 @@ export const teamEventSchemas = {
   MemberRoleChanged: { data: Type.Object({ at: text, userId: text, role: storedRole }) },
   /** `left`: by their own will. `erased`: the person is no user any more. */
   MemberRemoved: { data: Type.Object({ at: text, userId: text, reason: oneOf(['removed', 'left', 'erased']) }) },
+  /** `address`: an HMAC of team and address, which is sealed in the stream of the invitation. `by`: absent where the operator invites. */
+  MemberInvited: {
+    data: Type.Object({ at: text, invitationId: text, role: storedRole, address: text, expiresAt: text, by: Type.Optional(text) }),
+  },
+  InvitationRenewed: { data: Type.Object({ at: text, invitationId: text, role: storedRole, expiresAt: text }) },
+  InvitationWithdrawn: { data: Type.Object({ at: text, invitationId: text, reason: oneOf(['revoked', 'lapsed']) }) },
+  /** Whether people are let in without a second factor. */
+  TeamSecurityChanged: { data: Type.Object({ at: text, requiresSecondFactor: Type.Boolean() }) },
+  TeamDeleted: { data: Type.Object({ at: text }) },
+  TeamRestored: { data: Type.Object({ at: text }) },
+  /** It can be restored no more: from then on what is sealed of it is destroyed. */
+  TeamRemoved: { data: Type.Object({ at: text }) },
+  /** Nothing sealed of it is left. */
+  TeamErased: { data: Type.Object({ at: text }) },
 } as const;
 
 export const instanceEventSchemas = {

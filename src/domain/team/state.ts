@@ -2,10 +2,11 @@
 import type { Role } from '../access/roles.js';
 import { plans, type PlanName } from '../credits/plans.js';
 import type { Terms } from '../credits/decider.js';
-import { assertDefined, parseUserId, type UserId } from '../ids.js';
+import type { InvitationId, UserId } from '../ids.js';
 import type { Company } from '../ports/renderer.js';
 import type { Tracking } from '../tracking/settings.js';
 import type { InstanceEvent, TeamEvent, TeamSettings } from './events.js';
+import { evolveMembers } from './evolve-members.js';
 
 export type Billing = 'credits' | 'plan' | 'unmetered';
 
@@ -24,10 +25,23 @@ export type Team = Readonly<{
   tracking?: Tracking;
   /** Who is in it, in the order in which they came; absent as long as nobody ever was. */
   members?: Members;
+  /** Those that are open; absent as long as nobody ever was invited. */
+  invitations?: Invitations;
+  /** People are let in with a second factor alone. */
+  requiresSecondFactor?: true;
+  /** Absent of one that lives. */
+  deletedAt?: string;
+  /** It cannot be restored any more. */
+  removedAt?: string;
+  /** Nothing sealed of it is left. */
+  erasedAt?: string;
 }>;
 
 export type Member = Readonly<{ role: Role; since: string }>;
 export type Members = ReadonlyMap<UserId, Member>;
+/** `address`: an HMAC of team and address. `by`: absent where the operator invited. */
+export type Invitation = Readonly<{ role: Role; address: string; invitedAt: string; expiresAt: string; by?: UserId }>;
+export type Invitations = ReadonlyMap<InvitationId, Invitation>;
 export type TeamState = Team | undefined;
 
 export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
@@ -49,27 +63,30 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
       return team && { ...team, tracking: { opens, clicks } };
     }
     case 'MemberAdded':
-      return team && withMember(team, event.data.userId, { role: event.data.role, since: event.data.at });
-    case 'MemberRoleChanged': {
-      const { userId, role } = event.data;
-      const member = team?.members?.get(userIdOf(userId));
-      return team && (member === undefined ? team : withMember(team, userId, { ...member, role }));
-    }
-    case 'MemberRemoved': {
+    case 'MemberRoleChanged':
+    case 'MemberRemoved':
+    case 'MemberInvited':
+    case 'InvitationRenewed':
+    case 'InvitationWithdrawn':
+      return team && evolveMembers(team, event);
+    case 'TeamSecurityChanged': {
       if (team === undefined) return undefined;
-      const left = new Map(team.members);
-      left.delete(userIdOf(event.data.userId));
-      return { ...team, members: left };
+      const { requiresSecondFactor: _before, ...others } = team;
+      return event.data.requiresSecondFactor ? { ...others, requiresSecondFactor: true } : others;
     }
+    case 'TeamDeleted':
+      return team && { ...team, deletedAt: event.data.at };
+    case 'TeamRestored': {
+      if (team === undefined) return undefined;
+      const { deletedAt: _deletedAt, ...others } = team;
+      return others;
+    }
+    case 'TeamRemoved':
+      return team && { ...team, removedAt: event.data.at };
+    case 'TeamErased':
+      return team && { ...team, erasedAt: event.data.at };
   }
 };
-
-const userIdOf = (text: string): UserId => assertDefined(parseUserId(text), 'user id');
-
-const withMember = (team: Team, userId: string, member: Member): Team => ({
-  ...team,
-  members: new Map(team.members).set(userIdOf(userId), member),
-});
 
 const listsWith = (lists: readonly string[] | undefined, list: string | undefined): Pick<Team, 'suppressionLists'> =>
   list === undefined || lists?.includes(list) === true ? {} : { suppressionLists: [...(lists ?? []), list] };
