@@ -29,7 +29,7 @@ export const UpdateWebhookRequestSchema = Type.Object(
     url: Type.Optional(Url),
     events: Type.Optional(Kinds),
     description: Type.Optional(Description),
-    enabled: Type.Optional(Type.Boolean({ description: 'Events that occur while it is false are not sent later' })),
+    enabled: Type.Optional(Type.Boolean({ description: 'Events that occur while it is false are sent later only by a replay' })),
   },
   { ...closed, minProperties: 1 },
 );
@@ -127,7 +127,11 @@ export type ReplayWebhookRequest = Static<typeof ReplayWebhookRequestSchema>;
 
 export const ReplayedWebhookSchema = Type.Object(
   { replayId: Type.String(), from: Type.Integer(), to: Type.Integer() },
-  { ...closed, description: 'The numbers of the events that are looked at; those of the wanted kinds are sent again' },
+  {
+    ...closed,
+    description:
+      'The numbers of the events that are looked at; those of the wanted kinds and time are sent again. What was missed follows with numbers of its own',
+  },
 );
 export type ReplayedWebhook = Static<typeof ReplayedWebhookSchema>;
 

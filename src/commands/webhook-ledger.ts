@@ -3,7 +3,7 @@ import { versionOf, startOf, type EventLog, type StreamVersion } from '../event-
 import type { Recorded } from '../domain/events.js';
 import { webhookRouteStream, type WebhookId } from '../domain/ids.js';
 import { webhookEventId } from '../domain/webhook/event-id.js';
-import type { RoutedEntry, SentEvent, WebhookRouteEvent } from '../domain/webhook/events.js';
+import type { BackfillReached, Place, SentEvent, WebhookRouteEvent } from '../domain/webhook/events.js';
 
 type Log = Pick<EventLog, 'load' | 'last'>;
 
@@ -16,7 +16,9 @@ export type RouteEnd = Readonly<{
   version: StreamVersion;
   count: number;
   previous: string | null;
-  last: RoutedEntry | undefined;
+  /** The last of those that went to it as they occurred. */
+  last: Place | undefined;
+  backfill: BackfillReached | undefined;
 }>;
 
 const dataOf = (recorded: Recorded): WebhookRouteEvent['data'] => (recorded.event as WebhookRouteEvent).data;
@@ -38,11 +40,12 @@ export const routeEnd = async (eventLog: Log, id: WebhookId): Promise<RouteEnd> 
   const stream = webhookRouteStream(id, part);
   const last = await eventLog.last(stream);
   const [recorded] = last === undefined ? [] : await eventLog.load(stream, last.revision);
-  if (recorded === undefined) return { part, version: startOf(stream), count: 0, previous: null, last: undefined };
-  const { before, entries } = dataOf(recorded);
-  const entry = entries.at(-1)!;
+  if (recorded === undefined) return { part, version: startOf(stream), count: 0, previous: null, last: undefined, backfill: undefined };
+  const { before, previous: earlier, entries, isMissed, live, backfill } = dataOf(recorded);
+  const entry = entries.at(-1);
   const count = before + entries.length;
-  const end = { count, previous: webhookEventId(count - 1, entry.key), last: entry };
+  const previous = entry === undefined ? earlier : webhookEventId(count - 1, entry.key);
+  const end = { count, previous, last: isMissed ? live : entry, backfill };
   return recorded.revision + 1 < FACTS_PER_PART
     ? { ...end, part, version: versionOf(recorded) }
     : { ...end, part: part + 1, version: startOf(webhookRouteStream(id, part + 1)) };
@@ -89,7 +92,17 @@ export const routeReader = (eventLog: Log, id: WebhookId, from: number): (() => 
   };
 };
 
-/** The number of the first event that occurred at that moment or later. */
+/** Of events that went to it later than others that occurred after them: the number from which on all that occurred at that moment or later stand. */
+export const numberRoutedSince = async (eventLog: Log, id: WebhookId, since: string): Promise<number> => {
+  const part = await partOf(eventLog, id, ({ at }) => at < since);
+  for (const at of [part, part + 1]) {
+    const found = (await eventLog.load(webhookRouteStream(id, at))).map(dataOf).find((fact) => fact.at >= since);
+    if (found !== undefined) return found.before;
+  }
+  return (await routeEnd(eventLog, id)).count;
+};
+
+/** The number of the first event that occurred at that moment or later, where all went to it as they occurred. */
 export const numberSince = async (eventLog: Log, id: WebhookId, since: string): Promise<number> => {
   const part = await partOf(eventLog, id, ({ entries }) => (entries[0]?.at ?? '') < since);
   for (const at of [part, part + 1]) {

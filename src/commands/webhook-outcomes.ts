@@ -2,14 +2,23 @@
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { loadedBody, type BodyDeps } from './webhook-bodies.js';
-import { numberSince, routeEnd, sentFrom } from './webhook-ledger.js';
-import { appendOutcome } from './webhook-outcome-parts.js';
+import { handle } from './command-handler.js';
+import { ownedBy } from './owned-by.js';
+import { numberRoutedSince, numberSince, routeEnd, sentFrom } from './webhook-ledger.js';
+import { appendOutcome, outcomesOf } from './webhook-outcome-parts.js';
 import { openWebhook } from './webhooks.js';
 import type { ReplayedWebhook, ReplayWebhookRequest, WebhookEvents, WebhookEventsQuery } from '../api/webhooks.js';
 import { DomainError, invalid } from '../domain/errors.js';
-import type { WebhookId } from '../domain/ids.js';
+import type { Recorded } from '../domain/events.js';
+import { webhookStream, type WebhookId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
+import { DAY_MS } from '../domain/time.js';
 import { readWebhookEventId, webhookEventId } from '../domain/webhook/event-id.js';
+import type { WebhookEvent } from '../domain/webhook/events.js';
+import type { WebhookKind } from '../domain/webhook/kinds.js';
+import { mayHaveMissed } from '../domain/webhook/missed.js';
+import { evolveWebhook, replayUnderWay, webhookDecider, webhookNotFound, type WebhookState } from '../domain/webhook/state.js';
+import type { Cause } from '../event-log/event-log.js';
 
 const PAGE_SIZE = 50;
 
@@ -42,27 +51,72 @@ export const retryWebhookDelivery = async (
   return { id: delivery, eventId: webhookEventId(sent.number, sent.key), nextRetryAt: cause.at };
 };
 
-/** What was sent since a moment is sent again, with the same ids and bodies. */
+/** What was sent since a moment is sent again, with the same ids and bodies; what it missed since then goes to it too. */
 export const replayWebhook = async (
   deps: CommandDeps,
   caller: Caller,
   id: WebhookId,
-  { since, until, events }: ReplayWebhookRequest,
+  request: ReplayWebhookRequest,
 ): Promise<ReplayedWebhook> => {
-  const { enabled } = await openWebhook(deps, caller, id);
+  const { enabled, backfill } = await openWebhook(deps, caller, id);
   assertEnabled(enabled);
-  const [from, to] = [isoTime(Date.parse(since)), until === undefined ? undefined : isoTime(Date.parse(until))];
-  if (to !== undefined && to <= from) throw invalid('request body', 'until', 'must be after `since`');
-  const next = await numberSince(deps.eventLog, id, from);
-  const end = to === undefined ? (await routeEnd(deps.eventLog, id)).count : await numberSince(deps.eventLog, id, to);
-  const replay = { id: deps.ids.uuid(), next, end: Math.max(next, end), ...(events === undefined ? {} : { events: [...events] }) };
+  const { events } = request;
+  const [since, until] = [isoTime(Date.parse(request.since)), request.until === undefined ? undefined : isoTime(Date.parse(request.until))];
+  if (until !== undefined && until <= since) throw invalid('request body', 'until', 'must be after `since`');
+  if ((await outcomesOf(deps.eventLog, id)).progress.replay !== undefined) throw replayUnderWay();
   const cause = causeOf(deps, caller);
+  const replayId = deps.ids.uuid();
+  const isAsked = await askForMissed(deps, caller, id, { cause, replayId, since, until, events });
+  // What it missed and went to it later stands behind what occurred after it.
+  const { next, end } = await (backfill === undefined && !isAsked ? inOrder : outOfOrder)(deps, id, since, until);
+  const window = { since, ...(until === undefined ? {} : { until }), ...(events === undefined ? {} : { events: [...events] }) };
+  const replay = { id: replayId, next, end: Math.max(next, end), ...window };
   await appendOutcome(deps.eventLog, id, cause, (place, progress) => {
-    if (progress.replay !== undefined)
-      throw new DomainError('WEBHOOK_REPLAY_UNDER_WAY', 'A replay of this subscription is under way; ask again when it has ended.');
+    if (progress.replay !== undefined) throw replayUnderWay();
     return { type: 'WebhookReplayAsked', data: { ...place, progress: { ...progress, replay } } };
   });
-  return { replayId: replay.id, from: replay.next, to: replay.end };
+  return { replayId, from: replay.next, to: replay.end };
+};
+
+type Range = Readonly<{ next: number; end: number }>;
+const endOf = async ({ eventLog }: CommandDeps, id: WebhookId): Promise<number> => (await routeEnd(eventLog, id)).count;
+
+const inOrder = async (deps: CommandDeps, id: WebhookId, since: string, until: string | undefined): Promise<Range> => ({
+  next: await numberSince(deps.eventLog, id, since),
+  end: until === undefined ? await endOf(deps, id) : await numberSince(deps.eventLog, id, until),
+});
+
+/** Clocks of several processes differ by less. */
+const SKEW_MS = 60_000;
+
+const outOfOrder = async (deps: CommandDeps, id: WebhookId, since: string): Promise<Range> => ({
+  next: await numberRoutedSince(deps.eventLog, id, isoTime(Date.parse(since) - SKEW_MS)),
+  end: await endOf(deps, id),
+});
+
+type Wanted = Readonly<{ cause: Cause; replayId: string; since: string; until: string | undefined; events: readonly string[] | undefined }>;
+
+/** Emails that are archived tell nothing more, so that nobody asks for what is older. Out: whether there may be some. */
+const askForMissed = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: WebhookId,
+  { cause, replayId, since, until, events }: Wanted,
+): Promise<boolean> => {
+  const facts = (await deps.eventLog.load(webhookStream(id))) as readonly Recorded<WebhookEvent>[];
+  const { events: kinds = [] } = facts.reduce((state, { event }) => evolveWebhook(state, event), undefined as WebhookState) ?? {};
+  const oldest = isoTime(deps.clock.now() - deps.limits.retentionDays * DAY_MS);
+  const wanted = {
+    since: since > oldest ? since : oldest,
+    until,
+    events: kinds.filter((kind) => events?.includes(kind as WebhookKind) ?? true),
+  };
+  if (!mayHaveMissed(facts, wanted)) return false;
+  const { backfill } = await routeEnd(deps.eventLog, id);
+  const ask = { at: cause.at, id: replayId, since: wanted.since, ...(until === undefined ? {} : { until }), events: wanted.events };
+  const command = { type: 'AskBackfill', ask, doneId: backfill?.isDone ? backfill.id : undefined } as const;
+  await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, ownedBy(caller.teamId, webhookNotFound));
+  return true;
 };
 
 /** The events of a subscription in the order in which they are sent, for who would rather pull. */

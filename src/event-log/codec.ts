@@ -95,6 +95,7 @@ export const current: { readonly [Type in EventType]: string } = {
   WebhookChanged: 'WebhookChanged.v1',
   WebhookSecretRotated: 'WebhookSecretRotated.v1',
   WebhookDisabled: 'WebhookDisabled.v1',
+  WebhookBackfillAsked: 'WebhookBackfillAsked.v1',
   WebhookDeleted: 'WebhookDeleted.v1',
   WebhookRouted: 'WebhookRouted.v1',
   WebhookAttempted: 'WebhookAttempted.v1',

@@ -64,6 +64,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   WebhookChanged: WEBHOOKS_FROM,
   WebhookSecretRotated: WEBHOOKS_FROM,
   WebhookDisabled: WEBHOOKS_FROM,
+  WebhookBackfillAsked: WEBHOOKS_FROM,
   WebhookDeleted: WEBHOOKS_FROM,
   WebhookRouted: WEBHOOKS_FROM,
   WebhookAttempted: WEBHOOKS_FROM,

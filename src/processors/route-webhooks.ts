@@ -9,7 +9,8 @@ import type { Worker } from '../domain/ports/worker.js';
 import type { WebhookRouterEvent } from '../domain/webhook/events.js';
 import type { Held, LeaseDeps } from './lease.js';
 import { underLease } from './lease.js';
-import { openRouter, positionOf, ROUTED, type Router } from './webhook-router.js';
+import { positionOf } from './webhook-backfill.js';
+import { openRouter, ROUTED, type Router } from './webhook-router.js';
 
 const NAME = 'route-webhooks';
 /** What goes to a subscription within that time shares a fact. */
@@ -86,7 +87,13 @@ const follow = async (deps: RouteWebhooksDeps, { fence, signal, lost }: Held, ro
       await flush();
     }
   })();
-  flushing.catch(() => failed.abort());
+  const lookingBack = (async () => {
+    while (!either.aborted) {
+      await deps.clock.sleep(GATHER_MS, either);
+      await router.lookBack(either);
+    }
+  })();
+  for (const work of [flushing, lookingBack]) work.catch(() => failed.abort());
   const { kinds, types } = ROUTED;
   try {
     for await (const { events, unreadable } of deps.eventLog.subscribeAll(mark.position, {
@@ -109,7 +116,7 @@ const follow = async (deps: RouteWebhooksDeps, { fence, signal, lost }: Held, ro
     }
   } finally {
     failed.abort();
-    await flushing;
+    await Promise.all([flushing, lookingBack]);
     if (!lost.aborted) await flush(true);
   }
 };

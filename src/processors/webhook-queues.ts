@@ -2,7 +2,7 @@
 import { routeReader } from '../commands/webhook-ledger.js';
 import type { WebhookId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
-import type { SentEvent } from '../domain/webhook/events.js';
+import type { SentEvent, WebhookReplay } from '../domain/webhook/events.js';
 import type { Recorder } from './webhook-recorder.js';
 import type { CourierDeps, Due, Source, Work } from './webhook-work.js';
 
@@ -80,10 +80,13 @@ const refillReplay = async (deps: CourierDeps, id: WebhookId, recorder: Recorder
   if (state.reading?.id !== asked.id) state.reading = { id: asked.id, read: routeReader(deps.eventLog, id, asked.next) };
   const more = await state.reading.read();
   for (const sent of more) {
-    if (sent.number < asked.end && (asked.events?.includes(sent.kind) ?? true)) state.replay.push(sent);
+    if (sent.number < asked.end && isWanted(asked, sent)) state.replay.push(sent);
     else recorder.passOver('replay', sent.number);
   }
 };
+
+const isWanted = ({ events, since, until }: WebhookReplay, { kind, at }: SentEvent): boolean =>
+  (events?.includes(kind) ?? true) && (since === undefined || at >= since) && (until === undefined || at < until);
 
 const refillDue = async (
   { due: read, clock }: CourierDeps,

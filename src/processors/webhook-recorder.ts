@@ -35,8 +35,7 @@ type Context = Readonly<{ deps: CourierDeps; id: WebhookId; cause: () => Cause }
 type State = {
   outcomes: Outcomes;
   ended: readonly Ended[];
-  /** Of those that were looked at, the numbers beyond the first that was not. */
-  readonly looked: Readonly<Record<'first' | 'replay', Set<number>>>;
+  readonly looked: Readonly<Record<'first' | 'replay', Passed>>;
 };
 
 export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fence: number): Recorder => {
@@ -49,10 +48,10 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
     fence,
   });
   const context: Context = { deps, id, cause };
-  const state = { ended: [], looked: { first: new Set(), replay: new Set() } } as unknown as State;
+  const state = { ended: [], looked: { first: openPassed(), replay: openPassed() } } as unknown as State;
   const isReplayOver = (): boolean => {
     const { replay } = state.outcomes.progress;
-    return replay !== undefined && passed(state.looked.replay, replay.next) >= replay.end;
+    return replay !== undefined && state.looked.replay.upTo(replay.next) >= replay.end;
   };
   return {
     progress: () => state.outcomes.progress,
@@ -110,9 +109,9 @@ const progressAfter = ({ outcomes: { progress }, looked }: State, outcomes: read
   const hasSuccess = told.some(({ result }) => result === 'success');
   const failingSince = hasSuccess ? null : (progress.failingSince ?? told[0]?.attemptedAt ?? null);
   const { replay } = progress;
-  const next = replay && passed(looked.replay, replay.next);
+  const next = replay && looked.replay.upTo(replay.next);
   const isOpen = replay !== undefined && next !== undefined && next < replay.end;
-  return { reached: passed(looked.first, progress.reached), failingSince, ...(isOpen ? { replay: { ...replay, next } } : {}) };
+  return { reached: looked.first.upTo(progress.reached), failingSince, ...(isOpen ? { replay: { ...replay, next } } : {}) };
 };
 
 /** Out: the position of the fact; undefined where the subscription was deleted meanwhile. */
@@ -132,8 +131,7 @@ const append = async (
         sealed: { answers },
       }));
       state.outcomes = after;
-      forgetBelow(state.looked.first, progress.reached);
-      forgetBelow(state.looked.replay, progress.replay?.next ?? Number.POSITIVE_INFINITY);
+      if (progress.replay === undefined) state.looked.replay.forget();
       return appended.position;
     } catch (fault) {
       if (!(fault instanceof WrongExpectedRevision)) throw fault;
@@ -156,13 +154,36 @@ const disableWhere = async ({ deps, id, cause }: Context, { outcomes }: State, a
   await handle(deps.eventLog, webhookStream(id), webhookDecider, command, by);
 };
 
-/** The first number from that one on that is not among those. */
-const passed = (numbers: ReadonlySet<number>, from: number): number => {
-  let at = from;
-  while (numbers.has(at)) at += 1;
-  return at;
-};
+/** Which numbers were looked at: as a rule each is the one after the last, and those before it take no room. */
+type Passed = Readonly<{
+  add: (number: number) => void;
+  /** The first number from that one on that was not looked at. */
+  upTo: (from: number) => number;
+  forget: () => void;
+}>;
 
-const forgetBelow = (numbers: Set<number>, end: number): void => {
-  for (const number of numbers) if (number < end) numbers.delete(number);
+const openPassed = (): Passed => {
+  const beyond = new Set<number>();
+  let [start, end] = [0, 0];
+  const goOn = (): void => {
+    while (beyond.delete(end)) end += 1;
+  };
+  return {
+    add: (number) => {
+      if (number < start || number >= end) beyond.add(number);
+      goOn();
+    },
+    upTo: (from) => {
+      if (from < start || from > end) {
+        [start, end] = [from, from];
+        for (const number of beyond) if (number < from) beyond.delete(number);
+        goOn();
+      }
+      return end;
+    },
+    forget: () => {
+      beyond.clear();
+      [start, end] = [0, 0];
+    },
+  };
 };

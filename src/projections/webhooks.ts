@@ -167,6 +167,7 @@ export const webhooksProjection = declareProjection({
     WebhookChanged: settingsStep,
     WebhookSecretRotated: settingsStep,
     WebhookDisabled: settingsStep,
+    WebhookBackfillAsked: settingsStep,
     WebhookDeleted: settingsStep,
     WebhookAttempted: attempted,
     WebhookRetryAsked: retryAsked,

@@ -151,6 +151,36 @@ const secrets = async (t: Test, { app, receiver, subscribe }: World): Promise<vo
   t.equal(given['x-service-signature'], `v1=${createHmac('sha256', webhook.secret).update(signed).digest('hex')}`, 'by the older');
 };
 
+const missed = async (t: Test, { app, receiver, subscribe }: World): Promise<void> => {
+  const since = new Date().toISOString();
+  const webhook = await subscribe(['email.queued']);
+  await app.call('PATCH', `${PATH}/${webhook.id}`, { enabled: false });
+  const { id } = await app.send();
+  await app.call('PATCH', `${PATH}/${webhook.id}`, { enabled: true });
+  // Others are told of it by other subscriptions.
+  const told = (count: number): Promise<readonly Received[]> =>
+    eventually(
+      'what was posted',
+      async () => {
+        const found = receiver.received().filter(({ body }) => body.includes('email.queued') && body.includes(id));
+        return found.length >= count ? found : undefined;
+      },
+      30_000,
+    );
+  t.equal((await app.call('POST', `${PATH}/${webhook.id}/replay`, { since })).status, 200);
+  const [first] = await told(1);
+  t.match(JSON.parse(first!.body), { event: 'email.queued', data: { emailLogId: id } });
+  const again = await eventually(
+    'the end of the replay',
+    async () => ((await app.call('POST', `${PATH}/${webhook.id}/replay`, { since })).status === 200 ? true : undefined),
+    30_000,
+  );
+  t.ok(again);
+  const [, second] = await told(2);
+  t.same([idOf(second!), second?.body], [idOf(first!), first?.body], 'the same id and body');
+  await app.call('DELETE', `${PATH}/${webhook.id}`);
+};
+
 export const webhookSuite = async (t: Test, name: EngineName): Promise<void> => {
   const engine = await openEngineOfTest(t, name);
   if (engine === undefined) return;
@@ -158,4 +188,5 @@ export const webhookSuite = async (t: Test, name: EngineName): Promise<void> => 
   await chain(t, world);
   await failures(t, world);
   await secrets(t, world);
+  await missed(t, world);
 };

@@ -22,14 +22,23 @@ export const webhookEventSchemas = {
   /** The secret before this one signs too until that moment. */
   WebhookSecretRotated: { data: Type.Object({ at: text, overlapUntil: text }), sealed: Type.Object({ secret: text }) },
   WebhookDisabled: { data: Type.Object({ at: text, reason: oneOf(['gone', 'failing'] as const) }) },
+  /** Events of those kinds that occurred since then, and before `until`, and did not go to it then, go to it now. */
+  WebhookBackfillAsked: { data: Type.Object({ at: text, id: text, since: text, until: optional(text), events: Type.Array(text) }) },
   /** Its key is destroyed right after, and that of its outcomes. */
   WebhookDeleted: { data: Type.Object({ at: text }) },
 } as const;
 
+const place = { stream: text, revision: count };
+const Place = Type.Object(place);
+export type Place = Static<typeof Place>;
+
+/** The newest of what was asked for of events that were missed, and up to where the log was looked at for it. */
+const Backfill = Type.Object({ id: text, reached: optional(Place), isDone: Type.Boolean() });
+export type BackfillReached = Static<typeof Backfill>;
+
 /** An event of the log that goes to a subscription. `key` is what its id ends with; `at` is when it occurred. */
 const RoutedEntry = Type.Object({
-  stream: text,
-  revision: count,
+  ...place,
   at: text,
   kind: text,
   recipient: optional(count),
@@ -38,12 +47,32 @@ const RoutedEntry = Type.Object({
 export type RoutedEntry = Static<typeof RoutedEntry>;
 
 export const webhookRouteEventSchemas = {
-  /** `before`: how many events went to the subscription before these; `previous`: the id of the last of them. */
-  WebhookRouted: { data: Type.Object({ at: text, before: count, previous: nullable(text), entries: Type.Array(RoutedEntry) }) },
+  /**
+   * `before`: how many events went to the subscription before these; `previous`: the id of the last of them. `backfill` stands in each after
+   * the first that has it. `isMissed`: the entries, if any, are of that; `live` is then the last entry that is not, where there is one.
+   */
+  WebhookRouted: {
+    data: Type.Object({
+      at: text,
+      before: count,
+      previous: nullable(text),
+      entries: Type.Array(RoutedEntry),
+      backfill: optional(Backfill),
+      isMissed: optional(Type.Literal(true)),
+      live: optional(Place),
+    }),
+  },
 } as const;
 
-/** Events from number `next` up to before `end` are sent again where they are of those kinds. */
-const Replay = Type.Object({ id: text, events: optional(Type.Array(text)), next: count, end: count });
+/** Events from number `next` up to before `end` are sent again where they are of those kinds, and occurred since then and before `until`. */
+const Replay = Type.Object({
+  id: text,
+  events: optional(Type.Array(text)),
+  since: optional(text),
+  until: optional(text),
+  next: count,
+  end: count,
+});
 export type WebhookReplay = Static<typeof Replay>;
 
 /** Each fact of what came of attempts says all that the next ones depend on, so that only the last one is read. */

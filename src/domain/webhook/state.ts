@@ -16,6 +16,8 @@ export type Webhook = Readonly<{
   /** Until when the secret before the one in force signs too. */
   overlapUntil: string | null;
   deletedAt: string | null;
+  /** The newest request for events that were missed. */
+  backfill?: string;
   sealed: Sealed | undefined;
 }>;
 export type WebhookState = Webhook | undefined;
@@ -25,10 +27,15 @@ export type WebhookCommand =
   | Readonly<{ type: 'ChangeWebhook'; at: string; events?: readonly string[]; enabled?: boolean; url?: string; description?: string }>
   | Readonly<{ type: 'RotateSecret'; at: string; overlapUntil: string; secret: string }>
   | Readonly<{ type: 'DisableWebhook'; at: string; reason: 'gone' | 'failing' }>
+  /** `doneId`: the request before, as far as it is known to be done. */
+  | Readonly<{ type: 'AskBackfill'; ask: Extract<WebhookEvent, { type: 'WebhookBackfillAsked' }>['data']; doneId: string | undefined }>
   | Readonly<{ type: 'DeleteWebhook'; at: string }>;
 
 export const webhookNotFound = (): DomainError =>
   new DomainError('WEBHOOK_NOT_FOUND', 'There is no webhook subscription with this id. GET /api/v1/webhook-subscriptions lists yours.');
+
+export const replayUnderWay = (): DomainError =>
+  new DomainError('WEBHOOK_REPLAY_UNDER_WAY', 'A replay of this subscription is under way; ask again when it has ended.');
 
 const decide = (command: WebhookCommand, webhook: WebhookState): readonly WebhookEvent[] => {
   if (command.type === 'CreateWebhook') return webhook === undefined ? [command.created] : [];
@@ -50,6 +57,9 @@ const decide = (command: WebhookCommand, webhook: WebhookState): readonly Webhoo
     }
     case 'DisableWebhook':
       return webhook.enabled ? [{ type: 'WebhookDisabled', data: { at: command.at, reason: command.reason } }] : [];
+    case 'AskBackfill':
+      if (webhook.backfill !== command.doneId) throw replayUnderWay();
+      return [{ type: 'WebhookBackfillAsked', data: command.ask }];
     case 'DeleteWebhook':
       return [{ type: 'WebhookDeleted', data: { at: command.at } }];
   }
@@ -85,6 +95,8 @@ export const evolveWebhook = (webhook: WebhookState, event: WebhookEvent): Webho
     }
     case 'WebhookDisabled':
       return { ...next, enabled: false, disabledReason: event.data.reason };
+    case 'WebhookBackfillAsked':
+      return { ...webhook, backfill: event.data.id };
     case 'WebhookDeleted':
       return { ...next, enabled: false, deletedAt: event.data.at, sealed: undefined };
   }

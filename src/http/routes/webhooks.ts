@@ -259,7 +259,8 @@ const eventRoutes = (app: App, deps: Deps): void => {
       config: { access, command: 'replayWebhook', unknownId, examples: replayWebhookExamples },
       schema: {
         summary: 'Send events again',
-        description: 'Those that went to the subscription since a moment are posted again, with the same ids and bodies.',
+        description:
+          'Those that went to the subscription since a moment are posted again, with the same ids and bodies; those that it missed, for it was disabled or did not ask for their kind, are posted now.',
         operationId: 'replayWebhook',
         tags,
         params,
