@@ -36,6 +36,7 @@ const drivers = {
   'ipaddr.js': '^src/adapters/outbound-http/',
   'file-type': '^src/adapters/media-types/',
   'lru-cache': '^src/shared/',
+  '@node-oauth/oauth2-server': '^src/http/oauth/',
   commander: '^src/(main\\.ts|cli/)',
   'cli-progress': '^src/cli/',
   'csv-parse': '^src/commands/',

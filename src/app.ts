@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { openFirstKeyFile } from './adapters/keys/first-key-file.js';
 import { showFirstKey } from './commands/first-start.js';
 import { makeCommands } from './commands/index.js';
+import { openOAuth } from './commands/oauth.js';
 import { openEngagementRecorder, type EngagementRecorder } from './commands/record-engagement.js';
 import type { Config } from './config.js';
 import { openLeases } from './coordination.js';
@@ -155,6 +156,7 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, reco
     limiter,
     bodyChecks,
     commands: makeCommands(parts),
+    oauth: openOAuth(parts),
     queries: makeQueries({ readModels, clock, limits, awaitOwnWrites, waitMs: parts.backlog.waitMs }),
     positions: {
       written: writes.newest,

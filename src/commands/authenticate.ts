@@ -1,8 +1,10 @@
 /** Admission of a call by its credential. */
 import { authenticateKey } from './api-keys.js';
+import { authenticateApp } from './authenticate-app.js';
 import type { Authenticated, ForTeam } from './caller.js';
 import type { CommandDeps } from './deps.js';
-import { DomainError } from '../domain/errors.js';
+import { teamNotFound } from './team-access.js';
+import { isTokenOfKind } from '../domain/oauth/tokens.js';
 
 /** A call that names no team, on a route that needs one. */
 const ANY_TEAM: ForTeam = { asked: undefined, isNeeded: true };
@@ -12,10 +14,8 @@ const ANY_TEAM: ForTeam = { asked: undefined, isNeeded: true };
  * TEAM_NOT_FOUND where it is good and is none of that team.
  */
 export const authenticate = async (deps: CommandDeps, token: string, team = ANY_TEAM): Promise<Authenticated> => {
+  if (isTokenOfKind('access', token)) return authenticateApp(deps, token, team);
   const key = await authenticateKey(deps, token);
   if (team.asked !== undefined && team.asked.toLowerCase() !== key.teamId) throw teamNotFound();
   return key;
 };
-
-export const teamNotFound = (): DomainError =>
-  new DomainError('TEAM_NOT_FOUND', 'There is no team with this id. GET /api/teams lists yours.');

@@ -31,6 +31,9 @@ import type { MailCopies } from '../domain/ports/mailbox.js';
 import type { MediaTypes } from '../domain/ports/media-types.js';
 import type { OutboundHttp } from '../domain/ports/outbound-http.js';
 import type { Renderer } from '../domain/ports/renderer.js';
+import { oauthAppDecider, type OAuthAppState } from '../domain/oauth/app.js';
+import { grantDecider, type GrantState } from '../domain/oauth/grant.js';
+import { emptyTokenList, evolveTokenList, type TokenList } from '../domain/oauth/token-list.js';
 import { senderDomainDecider } from '../domain/sender-domain/decider.js';
 import type { SenderDomainsState } from '../domain/sender-domain/state.js';
 import type { WebhookPorts } from './webhook-attempt.js';
@@ -80,6 +83,10 @@ export type CommandDeps = CommandPorts &
     slug: Load<SlugState>;
     team: Load<TeamState>;
     apiKey: Load<ApiKeyState>;
+    oauthApp: Load<OAuthAppState>;
+    oauthGrant: Load<GrantState>;
+    /** The tokens in use of one person, or of one app that acts for itself. */
+    oauthTokens: Load<TokenList>;
     /** Of a team; without private keys. */
     senderDomains: Load<SenderDomainsState>;
     /** The send calls under way in this process that carry an Idempotency-Key, by the id of their email. */
@@ -118,6 +125,9 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     slug: states.loader({ evolve: evolveSlug, initialState: undefined }, STATES_MAX),
     team,
     apiKey: states.loader(apiKeyDecider, STATES_MAX * 10),
+    oauthApp: states.loader(oauthAppDecider, STATES_MAX),
+    oauthGrant: states.loader(grantDecider, STATES_MAX),
+    oauthTokens: states.loader({ evolve: evolveTokenList, initialState: emptyTokenList }, STATES_MAX),
     senderDomains: states.loader(senderDomainDecider, STATES_MAX, { absent: true, decrypt: [] }),
     joinSends: joinedCalls(),
     joinBulkSends: joinedCalls(),

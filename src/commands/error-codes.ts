@@ -75,7 +75,15 @@ const find: Codes = ['TEMPLATE_NOT_FOUND'];
 const change: Codes = [...find, ...write, 'REVISION_MISMATCH'];
 
 export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
-  authenticate: ['INVALID_API_KEY', 'API_KEY_NOT_FOUND', 'API_KEY_REVOKED', 'API_KEY_EXPIRED', 'TEAM_NOT_FOUND'],
+  authenticate: [
+    'INVALID_API_KEY',
+    'API_KEY_NOT_FOUND',
+    'API_KEY_REVOKED',
+    'API_KEY_EXPIRED',
+    'INVALID_TOKEN',
+    'TOKEN_EXPIRED',
+    'TEAM_NOT_FOUND',
+  ],
   sendEmail: [
     'QUEUE_FULL',
     'QUOTA_EXCEEDED',
@@ -182,6 +190,12 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   readSubscription: [],
   unsubscribe: ['NOT_DURING_UPDATE', ...write],
   subscribeAgain: ['NOT_DURING_UPDATE', ...write],
+  createOAuthApp: ['VALIDATION_ERROR', 'NOT_DURING_UPDATE', ...write],
+  getOAuthApp: ['OAUTH_APP_NOT_FOUND'],
+  updateOAuthApp: ['OAUTH_APP_NOT_FOUND', 'VALIDATION_ERROR', ...write],
+  rotateOAuthAppSecret: ['OAUTH_APP_NOT_FOUND', 'OAUTH_APP_PUBLIC', ...write],
+  deleteOAuthApp: ['OAUTH_APP_NOT_FOUND', ...write],
+  revokeGrant: ['OAUTH_GRANT_NOT_FOUND', ...write],
 };
 
 /** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */

@@ -17,6 +17,7 @@ import {
   updateAttachmentTemplate,
 } from './attachment-templates.js';
 import { cancelEmail, rescheduleEmail } from './calling-back.js';
+import { bindAll, type Bound } from './bound.js';
 import type { CommandDeps } from './deps.js';
 import { eraseAddress, getErasure } from './erasures.js';
 import { exportAddress } from './address-export.js';
@@ -49,6 +50,8 @@ import {
 import { replayWebhook, retryWebhookDelivery, webhookEvents } from './webhook-outcomes.js';
 import { createWebhook, deleteWebhook, getWebhook, rotateWebhookSecret, testWebhook, updateWebhook } from './webhooks.js';
 import { getTracking, setTracking } from './tracking.js';
+import { createOAuthApp, deleteOAuthApp, getOAuthApp, rotateOAuthAppSecret, updateOAuthApp } from './oauth-apps.js';
+import { revokeGrant } from './oauth-grants.js';
 import { previewTemplate } from './template-preview.js';
 
 const commands = {
@@ -127,15 +130,14 @@ const commands = {
   subscribeAgain,
   getTracking,
   setTracking,
+  createOAuthApp,
+  getOAuthApp,
+  updateOAuthApp,
+  rotateOAuthAppSecret,
+  deleteOAuthApp,
+  revokeGrant,
 } as const;
 
-type Bound<Command> = Command extends (deps: CommandDeps, ...args: infer Args) => infer Answer ? (...args: Args) => Answer : never;
+export type Commands = Bound<typeof commands>;
 
-export type Commands = { readonly [Name in keyof typeof commands]: Bound<(typeof commands)[Name]> };
-
-type Unbound = (deps: CommandDeps, ...args: never[]) => unknown;
-
-export const makeCommands = (deps: CommandDeps): Commands => {
-  const bound = Object.entries<Unbound>(commands).map(([name, command]) => [name, command.bind(undefined, deps)]);
-  return Object.fromEntries(bound) as Commands;
-};
+export const makeCommands = (deps: CommandDeps): Commands => bindAll(commands, deps);

@@ -42,7 +42,18 @@ export type StateCache = Readonly<{
 export type Kept = Readonly<{ absent?: true; decrypt?: readonly EventType[] }>;
 
 /** The kinds of stream whose states are kept. */
-const KINDS = ['apiKey', 'team', 'template', 'attachmentTemplate', 'templateSlug', 'attachmentTemplateSlug', 'senderDomains'] as const;
+const KINDS = [
+  'apiKey',
+  'team',
+  'template',
+  'attachmentTemplate',
+  'templateSlug',
+  'attachmentTemplateSlug',
+  'senderDomains',
+  'oauthClient',
+  'oauthGrant',
+  'oauthTokens',
+] as const;
 const kinds: ReadonlySet<string> = new Set(KINDS);
 
 export const openStateCache = (ports: StateCachePorts): StateCache => {

@@ -11,6 +11,9 @@ import { erasureDecider } from '../domain/erasure/decider.js';
 import type { EventOfKind, Recorded, StreamKind } from '../domain/events.js';
 import { splitStream, type EmailId, type StreamName } from '../domain/ids.js';
 import { evolveSenderDomains } from '../domain/sender-domain/state.js';
+import { oauthAppDecider } from '../domain/oauth/app.js';
+import { grantDecider } from '../domain/oauth/grant.js';
+import { emptyTokenList, evolveTokenList } from '../domain/oauth/token-list.js';
 import { suppressionDecider } from '../domain/suppression/state.js';
 import { evolveInstance, evolveTeam } from '../domain/team/state.js';
 import { evolveSlug } from '../domain/template/lifecycle.js';
@@ -59,6 +62,9 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   webhookOutcome: lastFact,
   webhookRouter: lastFact,
   erasure: foldedBy(erasureDecider.evolve, erasureDecider.initialState),
+  oauthClient: foldedBy(oauthAppDecider.evolve, oauthAppDecider.initialState),
+  oauthGrant: foldedBy(grantDecider.evolve, grantDecider.initialState),
+  oauthTokens: foldedBy(evolveTokenList, emptyTokenList),
   instance: foldedBy(evolveInstance, undefined),
   ledger: lastFact,
 };

@@ -7,6 +7,14 @@ import { emailEventSchemas, type EmailEvent } from './email/events.js';
 import { erasureEventSchemas, type ErasureEvent } from './erasure/events.js';
 import { senderDomainEventSchemas, type SenderDomainEvent } from './sender-domain/events.js';
 import {
+  oauthClientEventSchemas,
+  oauthGrantEventSchemas,
+  oauthTokensEventSchemas,
+  type OAuthClientEvent,
+  type OAuthGrantEvent,
+  type OAuthTokensEvent,
+} from './oauth/events.js';
+import {
   instanceEventSchemas,
   ledgerEventSchemas,
   teamEventSchemas,
@@ -46,6 +54,9 @@ export type StreamKinds = {
   webhookOutcome: WebhookOutcomeEvent;
   webhookRouter: WebhookRouterEvent;
   erasure: ErasureEvent;
+  oauthClient: OAuthClientEvent;
+  oauthGrant: OAuthGrantEvent;
+  oauthTokens: OAuthTokensEvent;
   instance: InstanceEvent;
   ledger: LedgerEvent;
 };
@@ -74,6 +85,9 @@ export const eventSchemas = {
   ...webhookOutcomeEventSchemas,
   ...webhookRouterEventSchemas,
   ...erasureEventSchemas,
+  ...oauthClientEventSchemas,
+  ...oauthGrantEventSchemas,
+  ...oauthTokensEventSchemas,
   ...instanceEventSchemas,
   ...ledgerEventSchemas,
 } as const;

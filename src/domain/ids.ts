@@ -139,6 +139,12 @@ export const WEBHOOK_ROUTER_STREAM = 'webhookRouter' as StreamName;
 /** In: a stream of those. Out: the subscription that it belongs to. */
 export const webhookOfStream = (stream: string): WebhookId | undefined => parseWebhookId(splitStream(stream).id.split('.', 1)[0]!);
 export const erasureStream = (id: ErasureId): StreamName => `erasure-${id}` as StreamName;
+/** One app. */
+export const oauthClientStream = (id: OAuthClientId): StreamName => `oauthClient-${id}` as StreamName;
+/** What one app was granted once. */
+export const oauthGrantStream = (id: OAuthGrantId): StreamName => `oauthGrant-${id}` as StreamName;
+/** The tokens in use of one person, or of one app that acts for itself. */
+export const oauthTokensStream = (id: UserId | OAuthClientId): StreamName => `oauthTokens-${id}` as StreamName;
 type SlugKind = 'templateSlug' | 'attachmentTemplateSlug';
 
 const slugStream = (kind: SlugKind, teamId: TeamId, slug: string): StreamName => `${kind}-${uuidV5(kind, teamId, slug)}` as StreamName;

@@ -91,6 +91,17 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   TeamRestored: PEOPLE_FROM,
   TeamRemoved: PEOPLE_FROM,
   TeamErased: PEOPLE_FROM,
+  OAuthAppRegistered: PEOPLE_FROM,
+  OAuthAppChanged: PEOPLE_FROM,
+  OAuthAppSecretRotated: PEOPLE_FROM,
+  OAuthAppDeleted: PEOPLE_FROM,
+  OAuthGrantGiven: PEOPLE_FROM,
+  OAuthCodeIssued: PEOPLE_FROM,
+  OAuthCodeUsed: PEOPLE_FROM,
+  OAuthTokensIssued: PEOPLE_FROM,
+  OAuthAccessTokenRevoked: PEOPLE_FROM,
+  OAuthGrantEnded: PEOPLE_FROM,
+  OAuthTokensCounted: PEOPLE_FROM,
 };
 
 /** The same for a field of `data` that there was not before. */

@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
 import type { Caller } from '../commands/caller.js';
 import type { Commands } from '../commands/index.js';
+import type { OAuth } from '../commands/oauth.js';
 import type { Seen } from '../commands/record-engagement.js';
 import type { AccessPermission } from '../domain/access/permissions.js';
 import type { ErrorCode } from '../domain/errors.js';
@@ -70,6 +71,7 @@ export type HttpDeps = Readonly<{
   /** Checks bodies of many members apart from the event loop. */
   bodyChecks: BodyChecks;
   commands: Commands;
+  oauth: OAuth;
   queries: Queries;
   positions: Positions;
   /** The built-in mailbox, where it takes the mail, and the token of the link that opens it. */

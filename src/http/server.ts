@@ -37,6 +37,9 @@ import { mailboxRoutes } from './routes/mailbox.js';
 import { privacyRoutes } from './routes/privacy.js';
 import { suppressionRoutes } from './routes/suppressions.js';
 import { webhookRoutes } from './routes/webhooks.js';
+import { oauthGrantRoutes } from './routes/oauth-grants.js';
+import { oauthAppRoutes } from './routes/oauth-apps.js';
+import { oauthRoutes } from './oauth/routes.js';
 import { unsubscribeRoutes } from './routes/unsubscribe.js';
 import { trackingRoutes } from './routes/tracking.js';
 import { templateVersionRoutes } from './routes/template-versions.js';
@@ -175,6 +178,9 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   landingRoutes(app, deps);
   unsubscribeRoutes(app, deps);
   trackingRoutes(app, deps);
+  oauthAppRoutes(app, deps);
+  oauthGrantRoutes(app, deps);
+  oauthRoutes(app, deps);
   if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, mailbox: deps.mailbox });
 };
 

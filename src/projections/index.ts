@@ -5,6 +5,8 @@ import { assetsProjection } from './assets.js';
 import { creditsProjection } from './credits.js';
 import { emailsProjection } from './emails.js';
 import { erasuresProjection } from './erasures.js';
+import { oauthAppsProjection } from './oauth-apps.js';
+import { oauthGrantsProjection } from './oauth-grants.js';
 import { senderDomainsProjection } from './sender-domains.js';
 import { teamsProjection } from './teams.js';
 import type { Projection } from './projection.js';
@@ -25,4 +27,6 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   webhooksProjection,
   erasuresProjection,
   teamsProjection,
+  oauthAppsProjection,
+  oauthGrantsProjection,
 ];

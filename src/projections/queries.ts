@@ -1,6 +1,9 @@
 /** The queries behind the list endpoints. */
+import type { OAuthAppListing } from '../domain/oauth/app.js';
+import { listedOAuthApp, OAUTH_APPS, type OAuthAppDocument } from './oauth-apps.js';
+import { listedGrants, OAUTH_GRANTS, type OAuthGrantDocument } from './oauth-grants.js';
 import { dayOf } from '../domain/days.js';
-import { assertDefined, parseEmailId, type TeamId } from '../domain/ids.js';
+import { assertDefined, parseEmailId, type TeamId, type UserId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Query, ReadModels } from '../domain/ports/read-models.js';
@@ -76,6 +79,9 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   storedAttachmentBytes: storedAttachmentBytes(deps),
   queueStats: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now()),
   listApiKeys: (teamId, paging) => listApiKeys(deps, teamId, paging),
+  listOAuthApps: (teamId, paging) =>
+    readPage<OAuthAppDocument, OAuthAppListing>(deps.readModels, allOf(deps, OAUTH_APPS, teamId), paging, listedOAuthApp),
+  listGrants: (userId, paging) => listGrants(deps, userId, paging),
   listSuppressions: (teamId, filter, paging) => listSuppressions(deps, teamId, filter, paging),
   suppressionPages: (teamId) => suppressionPages(deps, teamId),
   suppressionTotal: async (teamId) => (await counted(deps, SUPPRESSIONS, { team: { eq: teamId } }, Number.MAX_SAFE_INTEGER)).total,
@@ -120,6 +126,18 @@ const listApiKeys = async (deps: QueryDeps, teamId: TeamId, paging: Paging): Ret
   const list = allOf(deps, API_KEYS, teamId);
   const { data, meta } = await readPage<ApiKeyDocument, ApiKeyDocument>(deps.readModels, list, paging, (document) => document);
   return { data: await listingsOf(deps.readModels, data, isoTime(deps.clock.now())), meta };
+};
+
+const listGrants = async (deps: QueryDeps, userId: UserId | undefined, paging: Paging): ReturnType<Queries['listGrants']> => {
+  const where = { user: { eq: userId ?? '' } };
+  const list = {
+    collection: OAUTH_GRANTS,
+    where,
+    searchTotalMax: deps.limits.listTotalMax,
+    total: () => counted(deps, OAUTH_GRANTS, where),
+  };
+  const { data, meta } = await readPage<OAuthGrantDocument, OAuthGrantDocument>(deps.readModels, list, paging, (document) => document);
+  return { data: await listedGrants(deps.readModels, data), meta };
 };
 
 /** Stored times are ISO 8601 in UTC with milliseconds, and compare as texts only with their like. */

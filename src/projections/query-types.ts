@@ -11,6 +11,8 @@ import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
 import type { AttachmentTemplateListing } from '../domain/attachment-template/state.js';
 import type { SuppressionReason } from '../domain/suppression/state.js';
 import type { TemplateListing } from '../domain/template/state.js';
+import type { OAuthAppListing } from '../domain/oauth/app.js';
+import type { OAuthGrantListing } from './oauth-grants.js';
 import type { AnalyticsQueries } from './analytics-types.js';
 import type { EmailListing } from './email-documents.js';
 import type { QueueStats } from './queue-stats.js';
@@ -102,6 +104,10 @@ export type Queries = Readonly<{
   /** How much the team has waiting now. */
   queueStats: (teamId: TeamId) => Promise<QueueStats>;
   listApiKeys: (teamId: TeamId, paging: Paging) => Promise<Page<ApiKeyListing>>;
+  /** Newest first. */
+  listOAuthApps: (teamId: TeamId, paging: Paging) => Promise<Page<OAuthAppListing>>;
+  /** What that person has granted, the newest first; nobody has granted nothing. */
+  listGrants: (userId: UserId | undefined, paging: Paging) => Promise<Page<OAuthGrantListing>>;
   /** Newest first. */
   listSuppressions: (teamId: TeamId, filter: SuppressionFilter, paging: Paging) => Promise<Page<SuppressionId>>;
   /** All suppressions of a team, the oldest first, read as they are asked for; and how many there are. */

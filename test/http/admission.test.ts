@@ -33,6 +33,7 @@ import {
   WEBHOOK,
   WEBHOOK_DELIVERY,
 } from './fakes.js';
+import { OAUTH_APP, OAUTH_GRANT, OTHERS_OAUTH_APP, OTHERS_OAUTH_GRANT } from './oauth-fakes.js';
 
 const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/emails')) return mine ? EMAIL : OTHERS_EMAIL;
@@ -41,6 +42,8 @@ const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/domains')) return mine ? SENDER_DOMAIN : OTHERS_SENDER_DOMAIN;
   if (path.startsWith('/api/suppressions')) return mine ? SUPPRESSION : OTHERS_SUPPRESSION;
   if (path.startsWith('/api/v1/webhook-subscriptions')) return mine ? WEBHOOK : OTHERS_WEBHOOK;
+  if (path.includes('/grants')) return mine ? OAUTH_GRANT : OTHERS_OAUTH_GRANT;
+  if (path.startsWith('/api/oauth-apps')) return mine ? OAUTH_APP : OTHERS_OAUTH_APP;
   if (path.startsWith('/api/privacy')) return mine ? ERASURE : OTHERS_ERASURE;
   return 'welcome';
 };
@@ -162,8 +165,8 @@ void t.test('every answer has a request id and the three rate headers', async (t
       name,
     );
     t.not(headers['x-ratelimit-remaining'], '0', `${name}: counted, not made up`);
-    // People follow the links of mails: their refusals are pages.
-    const isAsked = !name.includes('/u/') && [404, 400, 401].includes(statusCode);
+    // People follow the links of mails: their refusals are pages. Those of OAuth have a form of their own.
+    const isAsked = !name.includes('/u/') && !name.includes('/oauth/') && [404, 400, 401].includes(statusCode);
     t.notOk(isAsked && headers['content-type'] !== 'application/json; charset=utf-8', name);
     if (String(headers['content-type']).startsWith('text/html'))
       t.match(headers['content-security-policy'], /default-src 'none'/, `${name} is a page with a policy`);

@@ -1,12 +1,13 @@
 /** Commands, queries and a mailbox in memory, as far as the HTTP server needs them: they answer, record and refuse on demand. */
 import type { DomainRecord } from '../../src/api/domains.js';
+import { peoplePermissions, type AccessPermission } from '../../src/domain/access/permissions.js';
+import { fakeOAuth, fakeOAuthApps, oauthApp } from './oauth-fakes.js';
 import type { Authenticated } from '../../src/commands/caller.js';
 import type { Commands } from '../../src/commands/index.js';
 import type { AssetRecord } from '../../src/api/assets.js';
 import type { ApiKeyRecord } from '../../src/api/api-keys.js';
 import { readRecipientFile } from '../../src/commands/recipient-file.js';
 import type { BatchResult } from '../../src/api/bulk-results.js';
-import type { Permission } from '../../src/domain/api-key/permissions.js';
 import { permissions as allPermissions } from '../../src/domain/api-key/permissions.js';
 import type { EmailListItem, EmailRecord } from '../../src/api/emails.js';
 import type { PageMeta } from '../../src/api/common.js';
@@ -76,7 +77,7 @@ const subscribed = (token: string, isSubscribed: boolean) =>
 
 export const OTHERS_KEY_ID = assertDefined(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
 
-const key = (keyId: string, permissions: readonly Permission[], rateLimit: number | null, teamId = TEAM): Authenticated => ({
+const key = (keyId: string, permissions: readonly AccessPermission[], rateLimit: number | null, teamId = TEAM): Authenticated => ({
   kind: 'apiKey',
   teamId,
   keyId: assertDefined(parseApiKeyId(keyId), 'key'),
@@ -86,13 +87,16 @@ const key = (keyId: string, permissions: readonly Permission[], rateLimit: numbe
   madeBy: [],
 });
 
+/** No key has them; here one stands for whoever may call a route. */
+const everyPermission: readonly AccessPermission[] = [...allPermissions, ...peoplePermissions];
+
 /** What each bearer token stands for. */
 const keys: Readonly<Record<string, Authenticated | 'INVALID_API_KEY' | 'API_KEY_NOT_FOUND' | 'API_KEY_REVOKED' | 'API_KEY_EXPIRED'>> = {
-  full: key('key_AAAAAAAAAAAAAAAAAAAAAA', allPermissions, null),
-  unlimited: key('key_UUUUUUUUUUUUUUUUUUUUUU', allPermissions, 10_000_000),
-  three: key('key_TTTTTTTTTTTTTTTTTTTTTT', allPermissions, 3),
+  full: key('key_AAAAAAAAAAAAAAAAAAAAAA', everyPermission, null),
+  unlimited: key('key_UUUUUUUUUUUUUUUUUUUUUU', everyPermission, 10_000_000),
+  three: key('key_TTTTTTTTTTTTTTTTTTTTTT', everyPermission, 3),
   powerless: key('key_PPPPPPPPPPPPPPPPPPPPPP', [], 10_000_000),
-  stranger: key('key_BBBBBBBBBBBBBBBBBBBBBB', allPermissions, 10_000_000, OTHER_TEAM),
+  stranger: key('key_BBBBBBBBBBBBBBBBBBBBBB', everyPermission, 10_000_000, OTHER_TEAM),
   misshapen: 'INVALID_API_KEY',
   unknown: 'API_KEY_NOT_FOUND',
   revoked: 'API_KEY_REVOKED',
@@ -459,7 +463,9 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       | 'DOMAIN_NOT_FOUND'
       | 'SUPPRESSION_NOT_FOUND'
       | 'WEBHOOK_NOT_FOUND'
-      | 'ERASURE_NOT_FOUND',
+      | 'ERASURE_NOT_FOUND'
+      | 'OAUTH_APP_NOT_FOUND'
+      | 'OAUTH_GRANT_NOT_FOUND',
     answer: () => Promise<T>,
   ): Promise<T> => {
     if (!known) throw new DomainError(code, 'unknown');
@@ -702,6 +708,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('getApiKey', [caller, id], apiKey)),
     revokeApiKey: (caller, id, withMade) =>
       owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('revokeApiKey', [caller, id, withMade], apiKey)),
+    ...fakeOAuthApps(did, owned, TEAM),
   };
 };
 
@@ -811,6 +818,11 @@ const fakeQueries = (calls: Call[]): Queries => ({
     return { deliveries: [webhookDelivery], nextCursor: null };
   },
   webhookFailedAttempts: async () => 1,
+  listOAuthApps: async (teamId, paging) => {
+    calls.push(['listOAuthApps', teamId, paging]);
+    return { data: [oauthApp], meta };
+  },
+  listGrants: async () => ({ data: [], meta }),
   listApiKeys: async (teamId, paging) => {
     calls.push(['listApiKeys', teamId, paging]);
     return { data: [apiKey], meta };
@@ -941,6 +953,7 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
     limiter: openMemoryLimiter({ clock }),
     bodyChecks: checksHere({ ...defaultLimits, ...options.limits }, checkedApart),
     commands: fakeCommands(calls, during),
+    oauth: fakeOAuth,
     queries: fakeQueries(calls),
     positions: fakePositions(calls),
     ...(options.mailbox === undefined ? {} : { mailbox: { mails: options.mailbox, token: MAILBOX_TOKEN } }),

@@ -24,6 +24,7 @@ import {
   fakeServer,
   queryOf,
 } from './fakes.js';
+import { OAUTH_APP, OAUTH_GRANT } from './oauth-fakes.js';
 
 const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
@@ -72,6 +73,11 @@ void t.test('the document', async (t) => {
       'POST /u/{token}',
       'GET /t/o/{token}',
       'GET /t/c/{token}',
+      // Described by RFC 8414 itself.
+      'GET /.well-known/oauth-authorization-server',
+      'POST /oauth/token',
+      'POST /oauth/revoke',
+      'POST /oauth/introspect',
     ]);
     const registered = routesOf(app)
       .map(({ method, path }) => `${method} ${path.replace(/:([a-zA-Z]+)/g, '{$1}')}`)
@@ -158,7 +164,11 @@ const urlOf = (path: string): string =>
                   ? WEBHOOK
                   : path.startsWith('/api/privacy')
                     ? ERASURE
-                    : 'welcome',
+                    : path.includes('/grants')
+                      ? OAUTH_GRANT
+                      : path.startsWith('/api/oauth-apps')
+                        ? OAUTH_APP
+                        : 'welcome',
     )
     .replace(':deliveryId', WEBHOOK_DELIVERY);
 

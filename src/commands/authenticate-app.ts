@@ -1,0 +1,37 @@
+/** Admission of a call by the access token of an app. */
+import type { AppAuthenticated, ForTeam } from './caller.js';
+import type { CommandDeps } from './deps.js';
+import { readAccessToken, type OpenAccessToken } from './oauth-tokens.js';
+import { teamNotFound } from './team-access.js';
+import { permissionsOfRole } from '../domain/access/roles.js';
+import type { AccessPermission } from '../domain/access/permissions.js';
+import { permissionsOfScopes } from '../domain/access/scopes.js';
+import { DomainError } from '../domain/errors.js';
+import { NO_TEAM, teamStream } from '../domain/ids.js';
+
+/** Rejects with INVALID_TOKEN, TOKEN_EXPIRED, or TEAM_NOT_FOUND where the token is good for another team. */
+export const authenticateApp = async (deps: CommandDeps, token: string, team: ForTeam): Promise<AppAuthenticated> => {
+  const open = await readAccessToken(deps, token);
+  if (open === undefined) {
+    throw new DomainError('INVALID_TOKEN', 'This access token is unknown, or what it stood for has ended. Ask the person for a new grant.');
+  }
+  if (open.isExpired) {
+    throw new DomainError('TOKEN_EXPIRED', `This access token expired at ${open.token.expiresAt}. Exchange the refresh token for another.`);
+  }
+  const { id: grantId, teamId, app, grant } = open;
+  const permissions = await permissionsNow(deps, open);
+  if (team.isNeeded && team.asked !== undefined && team.asked.toLowerCase() !== teamId) throw teamNotFound();
+  const { userId } = grant;
+  return { kind: 'app', teamId: team.isNeeded ? teamId : NO_TEAM, permissions, rateLimit: null, clientId: app.id, grantId, userId };
+};
+
+/** What was granted, as far as the person may do it themselves at this moment. Rejects with INVALID_TOKEN where they are not in the team any more. */
+const permissionsNow = async (deps: CommandDeps, { teamId, grant, scopes }: OpenAccessToken): Promise<readonly AccessPermission[]> => {
+  const granted = permissionsOfScopes(scopes);
+  if (grant.userId === undefined) return granted;
+  const role = (await deps.team(teamStream(teamId))).state?.members?.get(grant.userId)?.role;
+  if (role === undefined) {
+    throw new DomainError('INVALID_TOKEN', 'The person who granted this access token is not in the team any more.');
+  }
+  return granted.filter((permission) => permissionsOfRole[role].includes(permission));
+};

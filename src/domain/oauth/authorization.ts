@@ -1,0 +1,77 @@
+/** What an app asks for when it sends a person here (RFC 6749, section 4.1.1, and RFC 7636), checked before anybody is asked for consent. */
+import { isScope, type Scope } from '../access/scopes.js';
+import type { OAuthApp } from './app.js';
+
+/** The parameters as they came; undefined for one that did not, and for one that came more than once. */
+export type AuthorizationParams = Readonly<
+  Partial<Record<'response_type' | 'client_id' | 'redirect_uri' | 'scope' | 'state' | 'code_challenge' | 'code_challenge_method', string>>
+>;
+
+export type Authorization = Readonly<{ redirectUri: string; scopes: readonly Scope[]; state: string | undefined; challenge: string }>;
+
+/** `shown`: told to the person, who is sent nowhere. `sent`: told to the app by the redirect. */
+export type Refusal =
+  | Readonly<{ to: 'shown'; message: string }>
+  | Readonly<{ to: 'sent'; redirectUri: string; state: string | undefined; error: OAuthErrorCode; message: string }>;
+
+/** RFC 6749, section 4.1.2.1. */
+export type OAuthErrorCode =
+  'invalid_request' | 'unauthorized_client' | 'access_denied' | 'unsupported_response_type' | 'invalid_scope' | 'server_error';
+
+const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
+const STATE_CHARS_MAX = 1_000;
+
+/**
+ * The address is compared before anything else: to one that is not registered letter by letter nothing is ever sent
+ * (RFC 9700, section 4.1.3).
+ */
+export const readAuthorization = (app: OAuthApp | undefined, params: AuthorizationParams): Authorization | Refusal => {
+  const { redirect_uri: redirectUri, state } = params;
+  if (app === undefined) return { to: 'shown', message: 'There is no app with the client_id of this link.' };
+  if (redirectUri === undefined || !app.redirectUris.includes(redirectUri)) {
+    return { to: 'shown', message: 'The redirect_uri of this link is none that the app has registered.' };
+  }
+  const refused = (error: OAuthErrorCode, message: string): Refusal => ({
+    to: 'sent',
+    redirectUri,
+    state: state !== undefined && state.length <= STATE_CHARS_MAX ? state : undefined,
+    error,
+    message,
+  });
+  if (params.response_type !== 'code') return refused('unsupported_response_type', 'response_type must be code');
+  if (state !== undefined && state.length > STATE_CHARS_MAX) {
+    return refused('invalid_request', `state must have at most ${STATE_CHARS_MAX} characters`);
+  }
+  const { code_challenge: challenge, code_challenge_method: method } = params;
+  if (challenge === undefined || !CHALLENGE.test(challenge)) {
+    return refused('invalid_request', 'code_challenge must be the base64url of SHA-256 (RFC 7636)');
+  }
+  if (method !== 'S256') return refused('invalid_request', 'code_challenge_method must be S256');
+  const scopes = scopesAsked(app, params.scope);
+  if (scopes === undefined) return refused('invalid_scope', `scope must be some of: ${app.scopes.join(' ')}`);
+  return { redirectUri, scopes, state, challenge };
+};
+
+/** In: scopes with spaces between them; undefined asks for all that the app has. Out: undefined where one is none of the app's. */
+export const scopesAsked = (app: Pick<OAuthApp, 'scopes'>, text: string | undefined): readonly Scope[] | undefined => {
+  if (text === undefined || text === '') return app.scopes;
+  const asked = [...new Set(text.split(' '))];
+  return asked.every((scope): scope is Scope => isScope(scope) && app.scopes.includes(scope)) ? asked : undefined;
+};
+
+/** Where the person is sent back to. `issuer`: RFC 9207, so that an app which asks several services knows who answers. */
+export const redirectTo = (
+  redirectUri: string,
+  answer: Readonly<{ state: string | undefined; issuer: string }> &
+    (Readonly<{ code: string }> | Readonly<{ error: OAuthErrorCode; message: string }>),
+): string => {
+  const url = new URL(redirectUri);
+  if ('code' in answer) url.searchParams.append('code', answer.code);
+  else {
+    url.searchParams.append('error', answer.error);
+    url.searchParams.append('error_description', answer.message);
+  }
+  if (answer.state !== undefined) url.searchParams.append('state', answer.state);
+  url.searchParams.append('iss', answer.issuer);
+  return url.href;
+};
