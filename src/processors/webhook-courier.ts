@@ -7,16 +7,21 @@ import { isoTime } from '../domain/ports/clock.js';
 import { webhookEventId } from '../domain/webhook/event-id.js';
 import type { SentEvent } from '../domain/webhook/events.js';
 import { endpointOf, webhookDecider, type Endpoint, type Webhook } from '../domain/webhook/state.js';
-import { openPace } from './webhook-pace.js';
+import { openBell, type Bell } from './bell.js';
+import { openPace, type Pace } from './webhook-pace.js';
 import { openQueues, type Queues } from './webhook-queues.js';
 import { ERASED, openRecorder, type Recorder } from './webhook-recorder.js';
 import type { CourierDeps, PostSlots, Source, Work } from './webhook-work.js';
 
+/** What came of attempts within that time shares a fact. */
 const GATHER_MS = 200;
 const AT_ONCE_MAX = 8;
 /** To an endpoint that gave no answer for so long so few connections are held at once, until it answers. */
 const [HANGING_MS, HANGING_AT_ONCE_MAX] = [5_000, 2];
 const LOOK_MS = 5_000;
+const GONE = 410;
+/** While a replay has events that are not sent. */
+const REPLAY_LOOK_MS = 200;
 
 /** What there may be news of. `position`: of the event that tells of it. */
 export type News = Readonly<{ of: 'routed' | 'settings' | 'asked'; position: number }>;
@@ -33,13 +38,17 @@ type Run = {
   readonly bell: Bell;
   /** Rung when something has come of an attempt. */
   readonly ended: Bell;
+  /** Rung when that is to be appended at once. */
+  readonly hurry: Bell;
   webhook: Webhook | undefined;
   endpoint: Endpoint | undefined;
   isChanged: boolean;
   isAsked: boolean;
   isHanging: boolean;
-  /** The next one waits until one under way has ended. */
-  isFull: boolean;
+  /** Called where one that has ended makes room; absent while nothing may be started. */
+  startNext: (() => void) | undefined;
+  /** What is waited for is that the pace allows more. */
+  isPaced: boolean;
   /** Nothing is started any more. */
   isEnding: boolean;
 };
@@ -67,19 +76,21 @@ export const openCourier = (given: CourierDeps & Shared, id: WebhookId, team: st
       const recorder = openRecorder(deps, id, team, fence);
       await recorder.load();
       const queues = openQueues(deps, id, recorder);
-      const bell = openBell(deps);
+      const bell = openBell(deps.clock);
       const own: Run = {
         recorder,
         queues,
         bell,
-        ended: openBell(deps),
+        ended: openBell(deps.clock),
+        hurry: openBell(deps.clock),
         underWay: new Map(),
         webhook: undefined,
         endpoint: undefined,
         isChanged: true,
         isAsked: true,
         isHanging: false,
-        isFull: false,
+        startNext: undefined,
+        isPaced: false,
         isEnding: false,
       };
       run = own;
@@ -101,38 +112,60 @@ export const openCourier = (given: CourierDeps & Shared, id: WebhookId, team: st
   };
 };
 
-const send = async (
-  deps: CourierOf,
-  run: Run,
-  pace: ReturnType<typeof openPace>,
-  signal: AbortSignal,
-  cutOff: AbortSignal,
-): Promise<void> => {
-  const { queues, recorder, underWay, bell } = run;
-  while (!signal.aborted && !recorder.isEnded()) {
-    await refresh(deps, run);
-    if (run.webhook === undefined || run.webhook.deletedAt !== null) return;
-    if (!run.webhook.enabled) {
-      await bell.wait(LOOK_MS, signal);
-      continue;
+const send = async (deps: CourierOf, run: Run, pace: Pace, signal: AbortSignal, cutOff: AbortSignal): Promise<void> => {
+  const { queues, recorder, bell } = run;
+  const startNext = openStarting(deps, run, pace, cutOff);
+  try {
+    while (!signal.aborted && !recorder.isEnded()) {
+      run.startNext = undefined;
+      await refresh(deps, run);
+      if (run.webhook === undefined || run.webhook.deletedAt !== null) return;
+      if (!run.webhook.enabled) {
+        await bell.wait(LOOK_MS, signal);
+        continue;
+      }
+      await queues.refill(run.underWay, signal);
+      startNext(true);
+      run.startNext = () => startNext(run.isPaced);
+      await bell.wait(waitMs(deps, run, pace), signal);
     }
-    await queues.refill(underWay, signal);
-    while (underWay.size < atOnceMax(run) && pace.mayStart()) {
+  } finally {
+    run.startNext = undefined;
+  }
+};
+
+/** Out: starts what may be started now, and rings where more is to be looked for, or waited for by the pace. `isPaced`: that is known. */
+const openStarting =
+  (deps: CourierOf, run: Run, pace: Pace, cutOff: AbortSignal): ((isPaced: boolean) => void) =>
+  (isPaced) => {
+    const { queues, underWay, bell } = run;
+    while (underWay.size < atOnceMax(run) && !run.isChanged && !run.isAsked && queues.waiting() > 0) {
+      if (!pace.mayStart()) {
+        if (!isPaced) bell.ring();
+        return;
+      }
       const work = queues.next(underWay);
       if (work === undefined) break;
       start(deps, run, work, cutOff);
       pace.started();
     }
-    run.isFull = underWay.size >= atOnceMax(run);
-    const waitMs = run.isFull ? LOOK_MS : queues.hasWork() ? Math.max(GATHER_MS / 20, pace.pauseMs()) : idleMs(deps, run);
-    await bell.wait(waitMs, signal);
-  }
+    if (queues.wantsMore()) bell.ring();
+  };
+
+/** How long nothing is looked for unless the bell rings. */
+const waitMs = (deps: CourierOf, run: Run, pace: Pace): number => {
+  const { queues, underWay } = run;
+  const lookMs = idleMs(deps, run);
+  const waiting = queues.waiting();
+  run.isPaced = waiting > 0 && underWay.size < atOnceMax(run) && !pace.mayStart();
+  // Some are started in one go: waking for each costs as much as what is done then.
+  return run.isPaced ? Math.min(lookMs, pace.pauseMs(Math.min(waiting, AT_ONCE_MAX))) : lookMs;
 };
 
 const atOnceMax = ({ isHanging }: Run): number => (isHanging ? HANGING_AT_ONCE_MAX : AT_ONCE_MAX);
 
 const idleMs = ({ clock }: CourierDeps, { queues, recorder }: Run): number =>
-  recorder.progress().replay === undefined ? Math.max(1, Math.min(LOOK_MS, queues.lookAtMs() - clock.now())) : GATHER_MS;
+  recorder.progress().replay === undefined ? Math.max(1, Math.min(LOOK_MS, queues.lookAtMs() - clock.now())) : REPLAY_LOOK_MS;
 
 const refresh = async ({ eventLog, id }: CourierOf, run: Run): Promise<void> => {
   if (run.isChanged) {
@@ -163,6 +196,8 @@ const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void
         run.isHanging = tried.statusCode === undefined && tried.responseMs >= HANGING_MS;
         recorder.ended({ work, tried });
         run.ended.ring();
+        // It is disabled at once.
+        if (tried.statusCode === GONE) run.hurry.ring();
       },
       (fault: unknown) => {
         deps.logger.error(
@@ -174,8 +209,8 @@ const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void
     )
     .finally(() => {
       underWay.delete(number);
-      // Else the next one is waited for by its time.
-      if (run.isFull || run.isEnding) bell.ring();
+      if (run.isEnding) bell.ring();
+      else run.startNext?.();
     });
 };
 
@@ -200,45 +235,16 @@ const tryOnce = async (
 };
 
 /** Appends what came of the attempts while others are under way. */
-const keepWriting = async ({ clock }: CourierDeps, { recorder, queues, bell, ended }: Run, signal: AbortSignal): Promise<void> => {
+const keepWriting = async ({ clock }: CourierDeps, { recorder, queues, bell, ended, hurry }: Run, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
     // A replay that wants none of its events ends without an attempt.
     await ended.wait(LOOK_MS, signal);
     // All couriers append at the same moments: their facts share a commit.
-    await clock.sleep(GATHER_MS - (clock.monotonic() % GATHER_MS), signal);
+    await hurry.wait(GATHER_MS - (clock.monotonic() % GATHER_MS), signal);
     const { outcomes, position } = await recorder.flush(true);
     const next = outcomes.flatMap(({ nextRetryAt }) => (nextRetryAt === undefined ? [] : [Date.parse(nextRetryAt)]));
     if (next.length === 0) continue;
     queues.lookFrom(Math.min(...next), position);
     bell.ring();
   }
-};
-
-type Bell = Readonly<{ ring: () => void; wait: (ms: number, signal: AbortSignal) => Promise<void> }>;
-
-/** The reason of each: a reason that is made anew costs more than a post. */
-const RUNG = new Error('rung');
-
-/** A ring that nobody waits for ends the next wait at once. */
-const openBell = ({ clock }: Pick<CourierDeps, 'clock'>): Bell => {
-  let hasRung = false;
-  let wake: (() => void) | undefined;
-  return {
-    ring: () => {
-      hasRung = true;
-      wake?.();
-    },
-    wait: async (ms, signal) => {
-      if (!hasRung && !signal.aborted) {
-        const woken = new AbortController();
-        const end = (): void => woken.abort(RUNG);
-        wake = end;
-        signal.addEventListener('abort', end);
-        await clock.sleep(ms, woken.signal);
-        signal.removeEventListener('abort', end);
-      }
-      hasRung = false;
-      wake = undefined;
-    },
-  };
 };

@@ -20,6 +20,8 @@ type State = {
   /** Whether there may be new events. */
   isRouted: boolean;
   reading: Reading | undefined;
+  /** Whether there may be more events of the replay: the last look found some. */
+  isReplaying: boolean;
   /** When failed deliveries are looked for, and up to which position the read models must have come for it. */
   lookAtMs: number;
   knownUpTo: number;
@@ -29,7 +31,10 @@ export type Queues = Readonly<{
   refill: (underWay: ReadonlyMap<number, Source>, signal: AbortSignal) => Promise<void>;
   next: (underWay: ReadonlyMap<number, Source>) => Work | undefined;
   putBack: (work: Work) => void;
-  hasWork: () => boolean;
+  /** How many are ready to be sent. */
+  waiting: () => number;
+  /** Whether looking for more may find some. */
+  wantsMore: () => boolean;
   /** New events went to the subscription. */
   routed: () => void;
   /** Failed deliveries may be due from then on; the log tells of them up to that position. */
@@ -38,7 +43,16 @@ export type Queues = Readonly<{
 }>;
 
 export const openQueues = (deps: CourierDeps, id: WebhookId, recorder: Recorder): Queues => {
-  const state: State = { first: [], replay: [], due: [], isRouted: true, reading: undefined, lookAtMs: 0, knownUpTo: 0 };
+  const state: State = {
+    first: [],
+    replay: [],
+    due: [],
+    isRouted: true,
+    reading: undefined,
+    isReplaying: false,
+    lookAtMs: 0,
+    knownUpTo: 0,
+  };
   const readFirst = routeReader(deps.eventLog, id, recorder.progress().reached);
   return {
     refill: async (underWay, signal) => {
@@ -52,25 +66,30 @@ export const openQueues = (deps: CourierDeps, id: WebhookId, recorder: Recorder)
       if (state.due.length === 0 && deps.clock.now() >= state.lookAtMs) await refillDue(deps, id, recorder, state, underWay, signal);
     },
     next: (underWay) => {
-      const countOf = (source: Source): number => [...underWay.values()].filter((one) => one === source).length;
-      const failed = countOf('due') < DUE_AT_ONCE_MAX ? state.due.shift() : undefined;
+      const isBelow = (source: Source, atOnceMax: number): boolean =>
+        [...underWay.values()].filter((one) => one === source).length < atOnceMax;
+      const failed = state.due.length > 0 && isBelow('due', DUE_AT_ONCE_MAX) ? state.due.shift() : undefined;
       if (failed !== undefined) return { sent: failed.sent, attempt: failed.attempt + 1, source: 'due' };
       const sent = state.first.shift();
       if (sent !== undefined) return { sent, attempt: 1, source: 'first' };
-      const again = countOf('replay') < REPLAY_AT_ONCE_MAX ? state.replay.shift() : undefined;
+      const again = state.replay.length > 0 && isBelow('replay', REPLAY_AT_ONCE_MAX) ? state.replay.shift() : undefined;
       return again && { sent: again, attempt: 1, source: 'replay' };
     },
     putBack: ({ sent, source }) => {
       if (source === 'due') state.lookAtMs = deps.clock.now() + LOOK_AGAIN_MS;
       else state[source].unshift(sent);
     },
-    hasWork: () => state.isRouted || state.first.length + state.due.length + state.replay.length > 0,
+    waiting: () => state.first.length + state.due.length + state.replay.length,
+    wantsMore: () =>
+      (state.isRouted && state.first.length === 0) ||
+      (state.due.length === 0 && deps.clock.now() >= state.lookAtMs) ||
+      (state.isReplaying && state.replay.length === 0),
     routed: () => void (state.isRouted = true),
     lookFrom: (atMs, position) => {
       state.lookAtMs = Math.min(state.lookAtMs, atMs);
       state.knownUpTo = Math.max(state.knownUpTo, position);
     },
-    lookAtMs: () => state.lookAtMs,
+    lookAtMs: () => (state.due.length > 0 ? Number.POSITIVE_INFINITY : state.lookAtMs),
   };
 };
 
@@ -79,6 +98,7 @@ const refillReplay = async (deps: CourierDeps, id: WebhookId, recorder: Recorder
   if (asked === undefined || state.replay.length > 0 || recorder.isReplayOver()) return;
   if (state.reading?.id !== asked.id) state.reading = { id: asked.id, read: routeReader(deps.eventLog, id, asked.next) };
   const more = await state.reading.read();
+  state.isReplaying = more.length > 0;
   for (const sent of more) {
     if (sent.number < asked.end && isWanted(asked, sent)) state.replay.push(sent);
     else recorder.passOver('replay', sent.number);

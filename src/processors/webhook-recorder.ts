@@ -34,7 +34,7 @@ export type Recorder = Readonly<{
 type Context = Readonly<{ deps: CourierDeps; id: WebhookId; cause: () => Cause }>;
 type State = {
   outcomes: Outcomes;
-  ended: readonly Ended[];
+  readonly ended: Ended[];
   readonly looked: Readonly<Record<'first' | 'replay', Passed>>;
 };
 
@@ -62,7 +62,7 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
       const { outcomes: known } = state;
       state.outcomes = { ...known, progress: { ...known.progress, ...(progress.replay && { replay: progress.replay }) }, isEnded };
     },
-    ended: (ended) => void (state.ended = [...state.ended, ended]),
+    ended: (ended) => void state.ended.push(ended),
     awaits: (number) => state.ended.some(({ work }) => work.sent.number === number),
     passOver: (source, number) => void state.looked[source].add(number),
     isReplayOver,
@@ -74,7 +74,7 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
         const outcomes = batch.map((one) => outcomeOf(deps.clock.now(), one));
         for (const { work } of batch) if (work.source !== 'due') state.looked[work.source].add(work.sent.number);
         position = (await append(context, state, batch, outcomes)) ?? position;
-        state.ended = state.ended.slice(batch.length);
+        state.ended.splice(0, batch.length);
         done.push(...outcomes);
         await disableWhere(context, state, outcomes);
       }
