@@ -14,7 +14,7 @@ import { ERASED, openRecorder, type Recorder } from './webhook-recorder.js';
 import type { CourierDeps, PostSlots, Source, Work } from './webhook-work.js';
 
 /** What came of attempts within that time shares a fact. */
-const GATHER_MS = 200;
+const GATHER_MS = 500;
 const AT_ONCE_MAX = 8;
 /** To an endpoint that gave no answer for so long so few connections are held at once, until it answers. */
 const [HANGING_MS, HANGING_AT_ONCE_MAX] = [5_000, 2];
