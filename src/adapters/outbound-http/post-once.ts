@@ -9,10 +9,12 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 
 export type PostOptions = Parameters<OutboundPost['post']>[1];
 
+export type PostTarget = Readonly<{ origin: string; path: string }>;
+
 /** Rejects with OutboundFault where time is over or the signal aborts, and with what undici says where it fails. */
 export const postOnce = (
   dispatcher: Dispatcher,
-  { origin, pathname, search }: URL,
+  { origin, path }: PostTarget,
   { headers, body, signal, answerBytesMax, timeoutMs }: PostOptions,
 ): Promise<Posted> =>
   new Promise((resolve, reject) => {
@@ -54,7 +56,7 @@ export const postOnce = (
       onResponseError: (_, fault) => fail(fault),
     };
     try {
-      dispatcher.dispatch({ origin, path: `${pathname}${search}`, method: 'POST', headers, body }, handler);
+      dispatcher.dispatch({ origin, path, method: 'POST', headers, body }, handler);
     } catch (fault) {
       giveUp(fault as Error);
     }

@@ -2,7 +2,7 @@
 import { Agent } from 'undici';
 import { OutboundFault, type OutboundPost } from '../../domain/ports/outbound-http.js';
 import { guardedConnectors, lookupBySystem, type Guard } from './guarded-connect.js';
-import { postOnce } from './post-once.js';
+import { postOnce, type PostTarget } from './post-once.js';
 import { isLoopbackAddress, isPublicAddress } from './public-address.js';
 
 const HEADERS_SIZE_BYTES_MAX = 16 * 1024;
@@ -18,8 +18,9 @@ export type PostGuard = Guard &
     insecureHosts: readonly string[];
   }>;
 
-/** What one sender has: its connections, and how many posts are under way over them. */
-type Sender = { readonly agent: Agent; underWay: number };
+/** What one sender has: its connections, how many posts are under way over them, and where the last one went. */
+type Sender = { readonly agent: Agent; underWay: number; target: Target | undefined };
+type Target = PostTarget & Readonly<{ text: string }>;
 
 export const openOutboundPost = (given: Partial<PostGuard> = {}): OutboundPost => {
   const { lookup = lookupBySystem, isAllowed = isPublicAddress, insecureHosts = [] } = given;
@@ -31,6 +32,7 @@ export const openOutboundPost = (given: Partial<PostGuard> = {}): OutboundPost =
     const sender = senders.get(name) ?? {
       agent: newAgent((hostname) => (insecureHosts.includes(hostname) ? local : guarded)),
       underWay: 0,
+      target: undefined,
     };
     // The one used last stands at the end.
     senders.delete(name);
@@ -39,12 +41,14 @@ export const openOutboundPost = (given: Partial<PostGuard> = {}): OutboundPost =
   };
   return {
     post: async (text, options) => {
-      const url = assertUrl(text, insecureHosts);
+      const known = senders.get(options.sender)?.target;
+      const target = known?.text === text ? known : targetOf(text, insecureHosts);
       if (closing.signal.aborted) throw stopped();
       const sender = senderOf(options.sender);
+      sender.target = target;
       sender.underWay += 1;
       try {
-        return await postOnce(sender.agent, url, options);
+        return await postOnce(sender.agent, target, options);
       } catch (fault) {
         throw closing.signal.aborted ? stopped() : faultOf(fault);
       } finally {
@@ -91,13 +95,12 @@ const newAgent = (connectorsOf: (hostname: string) => Connectors): Agent =>
     bodyTimeout: 0,
   });
 
-const assertUrl = (text: string, insecureHosts: readonly string[]): URL => {
+const targetOf = (text: string, insecureHosts: readonly string[]): Target => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isHttps = url?.protocol === 'https:' || (url?.protocol === 'http:' && insecureHosts.includes(url.hostname));
   if (url === undefined || !isHttps || url.username !== '' || url.password !== '')
     throw new OutboundFault('not-http', 'The URL is no https URL without credentials.');
-  url.hash = '';
-  return url;
+  return { text, origin: url.origin, path: `${url.pathname}${url.search}` };
 };
 
 const CERTIFICATE = /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|ERR_SSL|EPROTO/;

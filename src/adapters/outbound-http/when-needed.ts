@@ -17,7 +17,7 @@ export const outboundPostWhenNeeded = (insecureHosts: readonly string[]): Outbou
   const open = (): Promise<OutboundPost> =>
     (opened ??= import('./post.js').then(({ openOutboundPost }) => (now = openOutboundPost({ insecureHosts }))));
   return {
-    post: async (url, options) => (now ?? (await open())).post(url, options),
+    post: (url, options) => (now === undefined ? open().then((opened) => opened.post(url, options)) : now.post(url, options)),
     forget: (sender) => now?.forget(sender),
     close: async () => (await opened)?.close(),
   };
