@@ -69,8 +69,10 @@ export const openRecorder = (deps: CourierDeps, id: WebhookId, team: string, fen
     flush: async (alsoEmpty) => {
       const done: WebhookOutcome[] = [];
       let position = 0;
-      while (!state.outcomes.isEnded && (state.ended.length > 0 || (alsoEmpty && isReplayOver()))) {
-        const batch = state.ended.slice(0, OUTCOMES_PER_FACT);
+      // What ends while facts are appended waits for the next time: else a busy subscription has a fact for each few.
+      const count = state.ended.length;
+      while (!state.outcomes.isEnded && (done.length < count || (alsoEmpty && isReplayOver()))) {
+        const batch = state.ended.slice(0, Math.min(OUTCOMES_PER_FACT, count - done.length));
         const outcomes = batch.map((one) => outcomeOf(deps.clock.now(), one));
         for (const { work } of batch) if (work.source !== 'due') state.looked[work.source].add(work.sent.number);
         position = (await append(context, state, batch, outcomes)) ?? position;
