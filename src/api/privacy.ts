@@ -3,6 +3,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/schema.js';
 import { closed, enumOf, Time } from './common.js';
 import type { EmailRecord } from './emails.js';
+import type { WebhookDelivery } from './webhooks.js';
 
 export const AddressRequestSchema = Type.Object(
   { email: Type.String({ minLength: 3, maxLength: 512, description: 'The address, whole; letter case does not count' }) },
@@ -50,6 +51,9 @@ export type ExportedEmail =
         }> | null;
       }>)
   | Readonly<{ id: string; unreadable: true }>;
+
+/** An attempt to tell an endpoint of the team of an email. */
+export type ExportedDelivery = WebhookDelivery & Readonly<{ webhookId: string; emailId: string }>;
 
 export type ExportedBulkSend = Readonly<{
   batchId: string;

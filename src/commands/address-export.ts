@@ -4,6 +4,7 @@ import { requireAddress } from './check-request.js';
 import { loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { emailRecord } from './email-answers.js';
+import { deliveriesAbout, type Places } from './webhook-deliveries-about.js';
 import { readSuppressions, suppressionIdsOf } from './suppressions.js';
 import type { EmailRecord } from '../api/emails.js';
 import type { AddressRequest, ExportedBulkSend, ExportedEmail } from '../api/privacy.js';
@@ -11,13 +12,15 @@ import { batchDecider } from '../domain/batch/decider.js';
 import { emailDecider } from '../domain/email/decider.js';
 import type { AddressIndex } from '../domain/erasure/address-index.js';
 import { EventUnknown, EventUnreadable } from '../domain/errors.js';
-import { batchStream, emailStream, type BatchId, type EmailId } from '../domain/ids.js';
+import { batchStream, emailStream, type BatchId, type EmailId, type WebhookId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { nextTurn } from '../shared/next-turn.js';
 
 /** So many emails are read side by side, and no more are held. */
 const AT_ONCE = 10;
+/** Of so many emails what endpoints were told is looked for at once. */
+const EMAILS_MAX = 50_000;
 
 type Of = Readonly<{ caller: Caller; address: string; index: AddressIndex }>;
 
@@ -40,26 +43,57 @@ async function* lines(deps: CommandDeps, of: Of): AsyncGenerator<string> {
     for (const held of await heldInBatch(deps, of, id)) yield line('bulkSend', held);
     await nextTurn();
   }
+  const about = new Map<string, PlacesIn>();
   for await (const { ids } of index.emailsOfAddress(caller.teamId, address)) {
     for (let from = 0; from < ids.length; from += AT_ONCE) {
       const some = await Promise.all(ids.slice(from, from + AT_ONCE).map((id) => heldInEmail(deps, of, id)));
-      for (const held of some) if (held !== undefined) yield line('email', held);
+      for (const held of some) {
+        if (held === undefined) continue;
+        if (held.places !== undefined) about.set(held.email.id, held.places);
+        yield line('email', held.email);
+      }
       await nextTurn();
     }
+    if (about.size < EMAILS_MAX) continue;
+    yield* deliveryLines(deps, of, about);
+    about.clear();
+  }
+  yield* deliveryLines(deps, of, about);
+}
+
+async function* deliveryLines(deps: CommandDeps, { caller, index }: Of, about: Places): AsyncGenerator<string> {
+  if (about.size === 0) return;
+  for (const webhook of await index.webhooksOfTeam(caller.teamId)) yield* deliveriesOf(deps, webhook, about);
+}
+
+async function* deliveriesOf(deps: CommandDeps, webhook: WebhookId, about: Places): AsyncGenerator<string> {
+  try {
+    for await (const deliveries of deliveriesAbout(deps, webhook, about)) {
+      for (const delivery of deliveries) yield line('webhookDelivery', delivery);
+      await nextTurn();
+    }
+  } catch (fault) {
+    if (!(fault instanceof EventUnreadable) && !(fault instanceof EventUnknown)) throw fault;
+    yield line('webhookDelivery', { webhookId: webhook, unreadable: true });
   }
 }
+
+type PlacesIn = Readonly<{ places: readonly number[]; isOnly: boolean }>;
+/** `places`: undefined where they cannot be read. */
+type Held = Readonly<{ email: ExportedEmail; places: PlacesIn | undefined }>;
 
 const isSame = (one: string | null, other: string): boolean => one !== null && one.toLowerCase() === other.toLowerCase();
 
 /** What belongs to other recipients is left out. undefined: it holds nothing of the address any more. */
-const heldInEmail = async (deps: CommandDeps, { caller, address }: Of, id: EmailId): Promise<ExportedEmail | undefined> => {
+const heldInEmail = async (deps: CommandDeps, { caller, address }: Of, id: EmailId): Promise<Held | undefined> => {
   const known = await readable(() => loadState(deps.eventLog, emailStream(id), emailDecider));
-  if (known === undefined) return { id, unreadable: true };
+  if (known === undefined) return { email: { id, unreadable: true }, places: undefined };
   const { state, teamId } = known;
   if (state === undefined || teamId !== caller.teamId || state.deletedAt !== null || state.archivedAt !== null) return undefined;
   const record = emailRecord(id, state);
   const places = record.recipients.flatMap(({ email }, place) => (isSame(email, address) ? [place] : []));
-  return places.length === 0 ? undefined : exportedOf(record, places);
+  if (places.length === 0) return undefined;
+  return { email: exportedOf(record, places), places: { places, isOnly: places.length === record.recipients.length } };
 };
 
 /** What is said of the email as a whole may come from any recipient. */

@@ -5,7 +5,7 @@ import { lastThat } from './webhook-ledger.js';
 import { appendOutcome, outcomesOf } from './webhook-outcome-parts.js';
 import { WrongExpectedRevision } from '../domain/errors.js';
 import type { Recorded } from '../domain/events.js';
-import { webhookOutcomeStream, type WebhookId } from '../domain/ids.js';
+import { webhookOfStream, webhookOutcomeStream, type WebhookId } from '../domain/ids.js';
 import type { WebhookOutcomeEvent } from '../domain/webhook/events.js';
 import { versionOf, type Cause, type EventLog } from '../event-log/event-log.js';
 
@@ -58,10 +58,32 @@ export const removeOutcomes = async (deps: Deps, id: WebhookId, part: number, ca
   await eraseStream(deps, stream);
 };
 
-/** The same for all parts up to that one, the oldest first: those that are removed stand before those that are not. */
-export const removeAllOutcomes = async (deps: Deps, id: WebhookId, upTo: number, cause: Cause, signal: AbortSignal): Promise<void> => {
+/** The oldest part that is not removed, or the one after that: those that are removed stand before those that are not. */
+export const firstKeptPart = async (eventLog: EventLog, id: WebhookId, upTo: number): Promise<number> => {
   const isRemoved = async (part: number): Promise<boolean> =>
-    part <= upTo && (await lastOf(deps.eventLog, id, part))?.event.type === 'WebhookOutcomesRemoved';
-  const first = (await isRemoved(0)) ? (await lastThat(isRemoved)) + 1 : 0;
+    part <= upTo && (await lastOf(eventLog, id, part))?.event.type === 'WebhookOutcomesRemoved';
+  return (await isRemoved(0)) ? (await lastThat(isRemoved)) + 1 : 0;
+};
+
+/** The same as for one part for all up to that one, the oldest first. */
+export const removeAllOutcomes = async (deps: Deps, id: WebhookId, upTo: number, cause: Cause, signal: AbortSignal): Promise<void> => {
+  const first = await firstKeptPart(deps.eventLog, id, upTo);
   for (let part = first; part <= upTo && !signal.aborted; part += 1) await removeOutcomes(deps, id, part, cause);
+};
+
+/**
+ * Ends the outcomes of the subscriptions of which the log says between those positions that they are deleted, where the program died before
+ * it did. Safe to repeat.
+ */
+export const endOutcomesOfDeleted = async (deps: Deps, after: number, upTo: number, signal?: AbortSignal): Promise<void> => {
+  const options = { kinds: ['webhook'], types: ['WebhookDeleted'] as const, decrypt: [], ...(signal && { signal }) };
+  for await (const { events, position: reached } of deps.eventLog.readAll(after, options)) {
+    for (const { stream, position, metadata } of events) {
+      const id = webhookOfStream(stream);
+      if (id === undefined || position > upTo) continue;
+      const { teamId, correlationId, eventId: causationId, occurredAt: at } = metadata;
+      await endOutcomes(deps, id, { teamId, actor: 'processor:erase', correlationId, causationId, at });
+    }
+    if (reached >= upTo) return;
+  }
 };

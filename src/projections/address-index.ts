@@ -7,6 +7,7 @@ import { BATCH_TIMERS } from './batches.js';
 import { EMAILS } from './email-documents.js';
 import { recipientTerm } from './email-search.js';
 import type { TimerDocument } from './timers.js';
+import { webhooksOfTeam } from './webhooks.js';
 
 /** So many are read at once. */
 const PAGE = 200;
@@ -14,6 +15,7 @@ const PAGE = 200;
 export const addressIndex = (readModels: Pick<ReadModels, 'find'>): AddressIndex => ({
   emailsOfAddress: (teamId, address) => emailPages(readModels, teamId, address),
   openBatches: (teamId) => openBatches(readModels, teamId),
+  webhooksOfTeam: (teamId) => webhooksOfTeam(readModels, teamId),
 });
 
 async function* emailPages(

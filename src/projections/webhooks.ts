@@ -1,9 +1,8 @@
 /** Webhook subscriptions, what came of each attempt to deliver to them, and which deliveries have failed and when they are due again. */
-import type { DeliveryListing } from '../domain/webhook/delivery.js';
+import { deliveryListing, type DeliveryListing } from '../domain/webhook/delivery.js';
 import type { Recorded } from '../domain/events.js';
-import { assertDefined, splitStream, webhookOfStream, type WebhookId } from '../domain/ids.js';
+import { assertDefined, splitStream, webhookOfStream, type TeamId, type WebhookId } from '../domain/ids.js';
 import type { Document, ReadModels } from '../domain/ports/read-models.js';
-import { deliveryId, webhookEventId } from '../domain/webhook/event-id.js';
 import type { SentEvent, WebhookEvent, WebhookOutcome, WebhookOutcomeEvent } from '../domain/webhook/events.js';
 import { evolveWebhook, type Webhook, type WebhookListing, webhookListing } from '../domain/webhook/state.js';
 import { declareProjection, type Handler, type Reference, type Step } from './projection.js';
@@ -97,26 +96,12 @@ const failureStep = ({ webhook, part }: Part, position: number, outcome: Webhook
   return { collection: WEBHOOK_FAILURES, id, document };
 };
 
-const itemOf = (outcome: WebhookOutcome, answer: string | null | undefined): DeliveryListing => ({
-  id: deliveryId(outcome.number, outcome.key),
-  eventId: webhookEventId(outcome.number, outcome.key),
-  event: outcome.kind,
-  status: outcome.result,
-  attempt: outcome.attempt,
-  ...(outcome.statusCode === undefined ? {} : { statusCode: outcome.statusCode }),
-  responseTime: outcome.responseMs,
-  attemptedAt: outcome.attemptedAt,
-  ...(outcome.error === undefined ? {} : { error: outcome.error }),
-  ...(outcome.nextRetryAt === undefined ? {} : { nextRetryAt: outcome.nextRetryAt }),
-  ...(answer === null || answer === undefined || answer === '' ? {} : { response: answer }),
-});
-
 const attempted = (recorded: Recorded<Extract<WebhookOutcomeEvent, { type: 'WebhookAttempted' }>>, document: Document | undefined) => {
   const { stream, revision, position, event } = recorded;
   const part = partOf(stream);
   const { at, outcomes } = event.data;
   const id = factIdOf(part, revision);
-  const items = outcomes.map((outcome, index) => itemOf(outcome, event.sealed?.answers[index]));
+  const items = outcomes.map((outcome, index) => deliveryListing(outcome, event.sealed?.answers[index]));
   const attempts: WebhookAttemptsDocument = { id, seq: position, position, webhook: part.webhook, at, items };
   const failures = outcomes.flatMap((outcome, index) => failureStep(part, position, outcome, index) ?? []);
   return [{ collection: WEBHOOK_ATTEMPTS, id, document: attempts }, ...failures, partStep(recorded, document)];
@@ -179,6 +164,14 @@ export const webhooksProjection = declareProjection({
 });
 
 const SUBSCRIPTIONS_MAX = 100_000;
+/** More than a team may have. */
+const OF_TEAM_MAX = 100;
+
+/** The subscriptions of a team that are not deleted. */
+export const webhooksOfTeam = async (readModels: Pick<ReadModels, 'find'>, team: TeamId): Promise<readonly WebhookId[]> => {
+  const found = await readModels.find(WEBHOOKS, { where: { team: { eq: team } }, limit: OF_TEAM_MAX });
+  return found.map(({ id }) => id as WebhookId);
+};
 
 /** Every subscription that is not deleted, with its team and the position of its first event, oldest first. */
 export const livingWebhooks = async (

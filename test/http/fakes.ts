@@ -765,6 +765,7 @@ const fakeQueries = (calls: Call[]): Queries => ({
     yield { ids: [], isLast: true };
   },
   openBatches: async () => [],
+  webhooksOfTeam: async () => [],
   usedByDay: async (teamId, first, last) => {
     calls.push(['usedByDay', teamId, first, last]);
     return [{ day: first, emails: 3, documents: 1 }];

@@ -1,5 +1,5 @@
 /** Where an address may stand: what read models tell, which may lag. */
-import type { BatchId, EmailId, TeamId } from '../ids.js';
+import type { BatchId, EmailId, TeamId, WebhookId } from '../ids.js';
 
 export type AddressIndex = Readonly<{
   /**
@@ -9,4 +9,6 @@ export type AddressIndex = Readonly<{
   emailsOfAddress: (teamId: TeamId, address: string) => AsyncIterable<Readonly<{ ids: readonly EmailId[]; isLast: boolean }>>;
   /** The bulk sends that may still hold the addresses of their recipients, each once. */
   openBatches: (teamId: TeamId) => Promise<readonly BatchId[]>;
+  /** The webhook subscriptions of a team. */
+  webhooksOfTeam: (teamId: TeamId) => Promise<readonly WebhookId[]>;
 }>;

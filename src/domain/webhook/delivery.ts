@@ -1,3 +1,7 @@
+/** Records of deliveries as they are shown. */
+import { deliveryId, webhookEventId } from './event-id.js';
+import type { WebhookOutcome } from './events.js';
+
 /** How long records of deliveries are kept. */
 export const RECORD_DAYS = 30;
 
@@ -17,3 +21,17 @@ export type DeliveryListing = {
   /** The beginning of the answer. */
   response?: string;
 };
+
+export const deliveryListing = (outcome: WebhookOutcome, answer: string | null | undefined): DeliveryListing => ({
+  id: deliveryId(outcome.number, outcome.key),
+  eventId: webhookEventId(outcome.number, outcome.key),
+  event: outcome.kind,
+  status: outcome.result,
+  attempt: outcome.attempt,
+  ...(outcome.statusCode === undefined ? {} : { statusCode: outcome.statusCode }),
+  responseTime: outcome.responseMs,
+  attemptedAt: outcome.attemptedAt,
+  ...(outcome.error === undefined ? {} : { error: outcome.error }),
+  ...(outcome.nextRetryAt === undefined ? {} : { nextRetryAt: outcome.nextRetryAt }),
+  ...(answer === null || answer === undefined || answer === '' ? {} : { response: answer }),
+});

@@ -66,7 +66,7 @@ export const privacyRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Export what is held about an address',
         description:
-          'A line of JSON for each thing, named by its `type`: the `address` itself, its `suppression`, each `bulkSend` whose emails are not all made, and each `email`, the newest first. Of an email with several recipients what may belong to the others is left out. Written as it is read.',
+          'A line of JSON for each thing, named by its `type`: the `address` itself, its `suppression`, each `bulkSend` whose emails are not all made, each `email`, the newest first, and each `webhookDelivery` of these emails. Of an email with several recipients what may belong to the others is left out. Written as it is read.',
         operationId: 'exportAddress',
         tags,
         body: AddressRequestSchema,
