@@ -174,12 +174,16 @@ const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
     ]),
   ),
   retentionDays: integer('SEALPOST_RETENTION_DAYS', withDefault('SEALPOST_RETENTION_DAYS'), 1, 3_650),
+  restoreDays: integer('SEALPOST_RETENTION_DELETED_DAYS', withDefault('SEALPOST_RETENTION_DELETED_DAYS'), 1, 3_650),
 });
 
 const PREFIX = 'SEALPOST_';
 
 /** Former names of settings. */
-const renamedSettings: Readonly<Record<string, SettingName>> = { SEALPOST_DOCUMENTS_URL: 'SEALPOST_READ_MODELS_URL' };
+const renamedSettings: Readonly<Record<string, SettingName>> = {
+  SEALPOST_DOCUMENTS_URL: 'SEALPOST_READ_MODELS_URL',
+  SEALPOST_LIMIT_TEMPLATE_RESTORE_DAYS: 'SEALPOST_RETENTION_DELETED_DAYS',
+};
 
 const refuseUnknown = (environment: Environment): void => {
   for (const name of Object.keys(environment)) {

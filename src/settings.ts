@@ -99,6 +99,11 @@ const named = {
     '30',
     'Age in days at which an email is archived: its key is destroyed, and with it everything personal.',
   ),
+  SEALPOST_RETENTION_DELETED_DAYS: setting(
+    'Data',
+    '30',
+    'For how many days templates, assets, webhook subscriptions and sender domains that were deleted can be restored; then they are gone.',
+  ),
   SEALPOST_WRITE_EVENTS: setting(
     'Data',
     String(WRITE_LEVEL_NEWEST),

@@ -23,7 +23,8 @@ import { storedAttachmentBytes } from './projections/attachment-usage.js';
 import { addressIndex } from './projections/address-index.js';
 import { readBatchEnds } from './projections/batches.js';
 import { feederOf, type Runners } from './projecting.js';
-import { dueFailures, livingWebhooks, removableParts, WEBHOOKS } from './projections/webhooks.js';
+import { WEBHOOKS } from './projections/webhooks.js';
+import { dueFailures, keptWebhooks, removableParts } from './projections/webhook-reads.js';
 import { deliverWebhooksWorker } from './processors/deliver-webhooks.js';
 import { removeWebhookRecordsWorker } from './processors/remove-webhook-records.js';
 import { routeWebhooksWorker } from './processors/route-webhooks.js';
@@ -59,7 +60,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     storedBytes: storedAttachmentBytes(parts),
   });
   const overflow = openOverflow();
-  const { living, due } = webhookReading(parts);
+  const { kept, due } = webhookReading(parts);
   return {
     processors: config.roles.includes('process') ? processors : [],
     projecting: config.roles.includes('project') ? [...runners.values()].map(({ worker }) => worker) : [],
@@ -72,8 +73,8 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           sealLedgerWorker({ ...parts, awayMs }),
           eraseWorker(parts),
           returnCreditsWorker({ ...parts, returnedUpTo }),
-          routeWebhooksWorker({ ...parts, livingUpTo: living }),
-          deliverWebhooksWorker({ ...parts, livingUpTo: living, due }),
+          routeWebhooksWorker({ ...parts, keptUpTo: kept }),
+          deliverWebhooksWorker({ ...parts, keptUpTo: kept, due }),
           removeWebhookRecordsWorker({ ...parts, ...deps, removable: (upTo, limit) => removableParts(parts.readModels, upTo, limit) }),
           noteLogWorker(parts),
           sweepWorker({ ...parts, ...deps, mailbox: parts.mailbox?.mailbox }),
@@ -85,15 +86,15 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
 /** What the workers of webhooks read of the read models, as they are when these have come as far as is asked. */
 const webhookReading = ({ runners, limits, readModels }: WorkerParts) => {
   const upTo = (position: number, signal: AbortSignal): Promise<void> => feederOf(runners, limits, WEBHOOKS).caughtUp(position, signal);
-  const living: Parameters<typeof routeWebhooksWorker>[0]['livingUpTo'] = async (position, signal) => {
+  const kept: Parameters<typeof routeWebhooksWorker>[0]['keptUpTo'] = async (position, signal) => {
     await upTo(position, signal);
-    return livingWebhooks(readModels);
+    return keptWebhooks(readModels);
   };
   const due: Parameters<typeof deliverWebhooksWorker>[0]['due'] = async (id, position, limit, signal) => {
     await upTo(position, signal);
     return (await dueFailures(readModels, id, limit)).map(({ sent, attempt, dueAt }) => ({ sent, attempt, dueAt }));
   };
-  return { living, due };
+  return { kept, due };
 };
 
 const composedOf = ({ metrics: { composed } }: Surroundings) => (composed === undefined ? {} : { composed });

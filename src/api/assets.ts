@@ -1,6 +1,6 @@
 /** Assets as callers see them: what makes one, and what is shown of it. */
 import { Type, type Static } from '@sinclair/typebox';
-import { closed } from './common.js';
+import { closed, DeletedAt } from './common.js';
 
 export const CreateAssetRequestSchema = Type.Object(
   {
@@ -27,6 +27,7 @@ export const AssetRecordSchema = Type.Object(
     width: pixels,
     height: pixels,
     createdAt: Type.String({ format: 'date-time' }),
+    deletedAt: DeletedAt,
   },
   closed,
 );

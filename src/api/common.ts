@@ -25,6 +25,21 @@ export const RecipientSchema = Type.Object(
 export const DeletedSchema = Type.Object({ id: Type.String(), deleted: Type.Literal(true) }, closed);
 export type Deleted = Static<typeof DeletedSchema>;
 
+export const DeleteQuerySchema = Type.Object(
+  {
+    permanently: Type.Optional(
+      Type.Boolean({
+        description: 'Nothing is left to be restored, also of what was deleted before. Default: it can be restored for 30 days',
+      }),
+    ),
+  },
+  closed,
+);
+export type DeleteQuery = Static<typeof DeleteQuerySchema>;
+
+/** Of what is listed: when it was deleted. */
+export const DeletedAt = Type.Optional(Type.String({ format: 'date-time', description: 'Of what is deleted and can be restored' }));
+
 /** The envelope of every list. `nextCursor` is null on the last page. */
 export const PageMetaSchema = Type.Object(
   {

@@ -1,7 +1,7 @@
 /** Sender domains as callers see them: their DNS records, and what was found of these. */
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/schema.js';
-import { closed, enumOf, Time } from './common.js';
+import { closed, DeletedAt, enumOf, Time } from './common.js';
 
 export const AddDomainRequestSchema = Type.Object(
   {
@@ -55,6 +55,7 @@ export const DomainRecordSchema = Type.Object(
     verifiedAt: nullable(Time),
     checkedAt: nullable(Time),
     nextCheckAt: Time,
+    deletedAt: DeletedAt,
     keysRetireAt: nullable(Type.String({ format: 'date-time', description: 'Until when the records of the keys before are needed' })),
     records: Type.Array(RecordSchema),
   },
@@ -63,3 +64,13 @@ export const DomainRecordSchema = Type.Object(
 export type DomainRecord = Static<typeof DomainRecordSchema>;
 
 export const DomainListSchema = Type.Object({ data: Type.Array(DomainRecordSchema) }, closed);
+
+export const DomainListQuerySchema = Type.Object(
+  {
+    deleted: Type.Optional(
+      Type.Boolean({ description: 'Lists instead the deleted domains that can still be restored, the last one first' }),
+    ),
+  },
+  closed,
+);
+export type DomainListQuery = Static<typeof DomainListQuerySchema>;

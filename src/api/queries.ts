@@ -108,6 +108,17 @@ export const AssetListQuerySchema = Type.Object(
   {
     ...paging,
     search: search('Part of the file name'),
+    deleted: Type.Optional(Type.Boolean({ description: 'Lists instead the deleted assets that can still be restored, without `search`' })),
+  },
+  closed,
+);
+
+export type AssetListQuery = Static<typeof AssetListQuerySchema>;
+
+export const WebhookListQuerySchema = Type.Object(
+  {
+    ...paging,
+    deleted: Type.Optional(Type.Boolean({ description: 'Lists instead the deleted subscriptions that can still be restored' })),
   },
   closed,
 );

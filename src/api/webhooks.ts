@@ -3,7 +3,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { webhookKinds } from '../domain/webhook/kinds.js';
 import { defaultLimits } from '../domain/limits.js';
 import { nullable } from '../domain/schema.js';
-import { closed, enumOf, Time } from './common.js';
+import { closed, DeletedAt, enumOf, Time } from './common.js';
 
 const Url = Type.String({
   minLength: 1,
@@ -46,6 +46,7 @@ const record = {
   ),
   createdAt: Time,
   updatedAt: Time,
+  deletedAt: DeletedAt,
 };
 export const WebhookRecordSchema = Type.Object(record, closed);
 export type WebhookRecord = Static<typeof WebhookRecordSchema>;

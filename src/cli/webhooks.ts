@@ -8,7 +8,8 @@ import { createWebhook, deleteWebhook } from '../commands/webhooks.js';
 import type { WebhookId } from '../domain/ids.js';
 import { webhookKinds, type WebhookKind } from '../domain/webhook/kinds.js';
 import type { Engine } from '../engine.js';
-import { livingWebhooks, WEBHOOKS, type WebhookDocument } from '../projections/webhooks.js';
+import { WEBHOOKS, type WebhookDocument } from '../projections/webhooks.js';
+import { keptWebhooks } from '../projections/webhook-reads.js';
 import { print, printFault } from './output.js';
 import { withTeam } from './with-engine.js';
 import { openReceiver } from './webhook-receiver.js';
@@ -43,7 +44,7 @@ export const listen = (options: ListenOptions): Promise<void> =>
       ({ secret } = created);
       if (options.json !== true) print(`Webhooks arrive on ${receiver.url} until Ctrl-C; signatures are checked.\n`);
       await stopped;
-      await deleteWebhook(engine, caller, created.id as WebhookId);
+      await deleteWebhook(engine, caller, created.id as WebhookId, { permanently: true });
     } finally {
       receiver.close();
     }
@@ -69,12 +70,12 @@ const portOf = (text: string | undefined): number => {
 
 /** Takes away what listeners left that were killed: nothing listens where they did. Out: how many subscriptions the team has. */
 const removeAbandoned = async (engine: Engine, caller: Caller): Promise<number> => {
-  const own = (await livingWebhooks(engine.readModels)).filter(({ team }) => team === caller.teamId);
+  const own = (await keptWebhooks(engine.readModels)).filter(({ team, isDeleted }) => team === caller.teamId && !isDeleted);
   let held = own.length;
   for (const { id } of own) {
     const found = (await engine.readModels.get(WEBHOOKS, id)) as WebhookDocument | undefined;
     if (found?.shown?.description !== DESCRIPTION || (await isListening(new URL(found.shown.url)))) continue;
-    await deleteWebhook(engine, caller, id);
+    await deleteWebhook(engine, caller, id, { permanently: true });
     held -= 1;
   }
   return held;

@@ -3,9 +3,10 @@ import { hash } from 'node:crypto';
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
-import { eraseStream } from './erase.js';
+import { eraseStream, type EraseDeps } from './erase.js';
 import { ownedBy, ownedState } from './owned-by.js';
-import type { Deleted } from '../api/common.js';
+import { removableBefore, restorableSince } from './restoring.js';
+import type { Deleted, DeleteQuery } from '../api/common.js';
 import { checkAssetSizes } from '../domain/asset/errors.js';
 import type { AssetUploaded } from '../domain/asset/events.js';
 import { kindOf, nameFor } from '../domain/asset/kind.js';
@@ -13,7 +14,7 @@ import type { AssetRecord } from '../api/assets.js';
 import type { AssetUsage } from '../domain/asset/state.js';
 import { assetDecider, assetNotFound, assetListing, type AssetState } from '../domain/asset/state.js';
 import { AppendUnknown, invalid } from '../domain/errors.js';
-import { startOf } from '../event-log/event-log.js';
+import { startOf, type Cause } from '../event-log/event-log.js';
 import { NO_NAME_LEFT, safeFilename } from '../domain/filename.js';
 import { nameFault } from '../shared/characters.js';
 import { assetStream, assertDefined, parseAssetId, type AssetId, type TeamId } from '../domain/ids.js';
@@ -90,12 +91,42 @@ export const uploadAsset = async (
   return assetListing(id, events.reduce(assetDecider.evolve, undefined as AssetState)!, description);
 };
 
-/** Records the deletion, then destroys the bytes and the key. Where the program dies in between, the erase worker does the rest. */
-export const deleteAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<Deleted> => {
+/** It can be restored for some days. `permanently`: its bytes are destroyed now, whether it was deleted before or not. */
+export const deleteAsset = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: AssetId,
+  { permanently = false }: DeleteQuery = {},
+): Promise<Deleted> => {
   const stream = assetStream(id);
   const cause = causeOf(deps, caller);
-  const owned = ownedBy(caller.teamId, assetNotFound);
-  await handle(deps.eventLog, stream, assetDecider, { type: 'DeleteAsset', at: cause.at }, cause, owned);
-  await eraseStream(deps, stream);
+  const guard = permanently ? leftOf(caller.teamId) : ownedBy(caller.teamId, assetNotFound);
+  await handle(deps.eventLog, stream, assetDecider, { type: permanently ? 'DeleteAsset' : 'TrashAsset', at: cause.at }, cause, guard);
+  // Where the program dies before, the erase worker does it.
+  if (permanently) await eraseStream(deps, stream);
   return { id, deleted: true };
+};
+
+/** Takes a deleted asset back. Of a living one nothing is changed. Rejects with ASSET_NOT_FOUND where the days for it are over. */
+export const restoreAsset = async (deps: CommandDeps, caller: Caller, id: AssetId): Promise<AssetRecord> => {
+  const cause = causeOf(deps, caller);
+  const command = { type: 'RestoreAsset' as const, at: cause.at, deletedSince: restorableSince(deps) };
+  const { state } = await handle(deps.eventLog, assetStream(id), assetDecider, command, cause, leftOf(caller.teamId));
+  if (state?.description === undefined) throw assetNotFound();
+  return assetListing(id, state, state.description);
+};
+
+/** The guard of what may be done with a deleted asset: what is unknown, gone or another team's is refused alike. */
+const leftOf =
+  (teamId: TeamId) =>
+  ({ state, teamId: owner }: Readonly<{ state: AssetState; teamId: string | undefined }>): void => {
+    if (state === undefined || owner !== teamId || state.isGone) throw assetNotFound();
+  };
+
+/** Removes an asset for good that was deleted so long ago that nobody can take it back. Safe to repeat. */
+export const removeAsset = async (deps: EraseDeps & Pick<CommandDeps, 'clock' | 'limits'>, id: AssetId, cause: Cause): Promise<void> => {
+  const stream = assetStream(id);
+  const command = { type: 'RemoveAsset' as const, at: cause.at, deletedSince: removableBefore(deps) };
+  const { state } = await handle(deps.eventLog, stream, assetDecider, command, cause);
+  if (state?.isGone === true) await eraseStream(deps, stream);
 };

@@ -1,25 +1,32 @@
 /** Commands on the sender domains of a team. */
 import type { Caller } from './caller.js';
-import { handle } from './command-handler.js';
+import { handle, loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
+import { eraseStream, type EraseDeps } from './erase.js';
+import { restorableSince } from './restoring.js';
 import { lookUpDomain } from './sender-domains.js';
-import type { AddDomainRequest, DomainRecord } from '../api/domains.js';
+import type { DeleteQuery } from '../api/common.js';
+import type { AddDomainRequest, DomainListQuery, DomainRecord } from '../api/domains.js';
 import { isOfSimulator } from '../domain/email/simulator.js';
 import { DomainError } from '../domain/errors.js';
-import { senderDomainsStream, type SenderDomainId } from '../domain/ids.js';
+import { assertDefined, domainKeysStream, parseSenderDomainId, senderDomainsStream, type SenderDomainId } from '../domain/ids.js';
 import { parseDomain } from '../domain/message/address.js';
 import {
   assertAddable,
   assertRotatable,
+  domainNotFound,
   domainOf,
   invalidDomain,
   isAnswered,
   senderDomainDecider,
+  trashedDomain,
   type SenderDomainCommand,
 } from '../domain/sender-domain/decider.js';
 import { dkimRecord, dmarcRecord, hasReturnPath, mxRecord, spfRecord } from '../domain/sender-domain/dns-records.js';
-import type { PrivateKeys, PublicKey } from '../domain/sender-domain/events.js';
+import type { PublicKey } from '../domain/sender-domain/events.js';
+import { domainKeysDecider } from '../domain/sender-domain/keys.js';
 import type { SenderDomain, SenderDomainsState } from '../domain/sender-domain/state.js';
+import type { Cause } from '../event-log/event-log.js';
 
 const DNS_RETRY_AFTER_S = 30;
 
@@ -32,20 +39,30 @@ export const addDomain = async (deps: CommandDeps, caller: Caller, request: AddD
   const domain = parsed.text;
   // No keys are made for a domain that is refused.
   assertAddable(await domainsOf(deps, caller), domain);
-  const id = deps.ids.uuid();
-  const state = await change(deps, caller, {
-    type: 'AddDomain',
-    at: causeOf(deps, caller).at,
-    id,
-    domain,
-    ...(await newKeys(deps, caller)),
-  });
-  return recordOf(deps, domainOf(state, id));
+  const id = assertDefined(parseSenderDomainId(deps.ids.uuid()), 'UUID');
+  const keys = await newKeys(deps, caller, id);
+  try {
+    const state = await change(deps, caller, { type: 'AddDomain', at: causeOf(deps, caller).at, id, domain, keys });
+    return recordOf(deps, domainOf(state, id));
+  } catch (fault) {
+    // The keys of a domain that certainly did not come to be are nobody's.
+    if (fault instanceof DomainError) await destroyDomainKeys(deps, id, causeOf(deps, caller));
+    throw fault;
+  }
 };
 
-export const listDomains = async (deps: CommandDeps, caller: Caller): Promise<Readonly<{ data: DomainRecord[] }>> => ({
-  data: ((await domainsOf(deps, caller))?.domains ?? []).map((domain) => recordOf(deps, domain)),
-});
+/** `deleted`: those that can still be restored, instead of the living ones. */
+export const listDomains = async (
+  deps: CommandDeps,
+  caller: Caller,
+  { deleted = false }: DomainListQuery = {},
+): Promise<Readonly<{ data: DomainRecord[] }>> => {
+  const state = await domainsOf(deps, caller);
+  if (!deleted) return { data: (state?.domains ?? []).map((domain) => recordOf(deps, domain)) };
+  const since = restorableSince(deps);
+  const trash = (state?.trash ?? []).filter(({ deletedAt }) => deletedAt >= since);
+  return { data: trash.toReversed().map((domain) => ({ ...recordOf(deps, domain), deletedAt: domain.deletedAt })) };
+};
 
 export const getDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> =>
   recordOf(deps, domainOf(await domainsOf(deps, caller), id));
@@ -66,15 +83,50 @@ export const verifyDomain = async (deps: CommandDeps, caller: Caller, id: Sender
 /** Makes new keys, which sign once their records are seen. */
 export const rotateDomainKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
   assertRotatable(domainOf(await domainsOf(deps, caller), id));
-  const state = await change(deps, caller, { type: 'RotateKeys', at: causeOf(deps, caller).at, id, ...(await newKeys(deps, caller)) });
+  const keys = await newKeys(deps, caller, id);
+  const state = await change(deps, caller, { type: 'RotateKeys', at: causeOf(deps, caller).at, id, keys });
   return recordOf(deps, domainOf(state, id));
 };
 
-/** Resolves when no process takes mail as that of the domain any more. */
-export const deleteDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<void> => {
-  domainOf(await domainsOf(deps, caller), id);
-  await change(deps, caller, { type: 'DeleteDomain', at: causeOf(deps, caller).at, id });
+/** Resolves when no process takes mail as that of the domain any more. `permanently`: its keys are destroyed now, whether it was deleted before or not. */
+export const deleteDomain = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: SenderDomainId,
+  { permanently = false }: DeleteQuery = {},
+): Promise<void> => {
+  const state = await domainsOf(deps, caller);
+  const { at } = causeOf(deps, caller);
+  if (!permanently) {
+    domainOf(state, id);
+    await change(deps, caller, { type: 'TrashDomain', at, id });
+    return deps.whenHeldEverywhere();
+  }
+  const isLiving = state?.domains.some((one) => one.id === id) === true;
+  if (!isLiving) trashedDomain(state, id);
+  // Where the program dies in between, the domain is restorable for its days, and is removed after them with its keys.
+  if (isLiving) await change(deps, caller, { type: 'TrashDomain', at, id });
   await deps.whenHeldEverywhere();
+  await destroyDomainKeys(deps, id, causeOf(deps, caller));
+  await change(deps, caller, { type: 'DeleteDomains', at, ids: [id] });
+};
+
+/** Takes a deleted domain back. It signs again when its records are seen. Rejects with DOMAIN_NOT_FOUND where the days for it are over. */
+export const restoreDomain = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<DomainRecord> => {
+  const { at } = causeOf(deps, caller);
+  const keys = await loadState(deps.eventLog, domainKeysStream(id), domainKeysDecider);
+  if (keys.state.isDestroyed) throw domainNotFound();
+  const state = await change(deps, caller, { type: 'RestoreDomain', at, id, deletedSince: restorableSince(deps) });
+  return recordOf(deps, domainOf(state, id));
+};
+
+/** Records that nothing is signed with them any more, then destroys them. Safe to repeat. */
+export const destroyDomainKeys = async (deps: EraseDeps, id: SenderDomainId, cause: Cause): Promise<void> => {
+  const stream = domainKeysStream(id);
+  // Of a domain of an older program they stand in the stream of the team.
+  if ((await deps.eventLog.last(stream)) === undefined) return;
+  await handle(deps.eventLog, stream, domainKeysDecider, { type: 'DestroyKeys', at: cause.at }, cause);
+  await eraseStream(deps, stream);
 };
 
 /** As it is now; private keys stay sealed. */
@@ -87,14 +139,14 @@ const change = async (deps: CommandDeps, caller: Caller, command: SenderDomainCo
   return state;
 };
 
-/** Selectors are random, so that those of two teams with one domain differ, and so do those of two rotations. */
-const newKeys = async (deps: CommandDeps, { teamId }: Caller): Promise<Readonly<{ keys: PublicKey[]; privateKeys: PrivateKeys }>> => {
+/** Selectors are random, so that those of two teams with one domain differ, and so do those of two rotations. The private keys are recorded first. */
+const newKeys = async (deps: CommandDeps, caller: Caller, id: SenderDomainId): Promise<PublicKey[]> => {
   const name = `sp${deps.ids.bytes(6).toString('hex')}`;
-  const made = (await deps.dkimKeys.make(teamId)).map((pair) => ({ ...pair, selector: `${name}-${pair.algorithm}` }));
-  return {
-    keys: made.map(({ selector, algorithm, publicKey }) => ({ selector, algorithm, publicKey })),
-    privateKeys: made.map(({ selector, privateKey }) => ({ selector, privateKey })),
-  };
+  const made = (await deps.dkimKeys.make(caller.teamId)).map((pair) => ({ ...pair, selector: `${name}-${pair.algorithm}` }));
+  const privateKeys = made.map(({ selector, privateKey }) => ({ selector, privateKey }));
+  const cause = causeOf(deps, caller);
+  await handle(deps.eventLog, domainKeysStream(id), domainKeysDecider, { type: 'KeepKeys', at: cause.at, privateKeys }, cause);
+  return made.map(({ selector, algorithm, publicKey }) => ({ selector, algorithm, publicKey }));
 };
 
 /** Mails have the return path for an envelope sender, so that is whose SPF receivers look at. */

@@ -2,7 +2,7 @@
 import { addCredits, getAccount } from './account.js';
 import { createApiKey, getApiKey, revokeApiKey } from './api-keys.js';
 import { authenticate } from './authenticate.js';
-import { assetContent, deleteAsset, getAsset, uploadAsset } from './assets.js';
+import { assetContent, deleteAsset, getAsset, restoreAsset, uploadAsset } from './assets.js';
 import {
   attachmentTemplateVersion,
   attachmentTemplateVersions,
@@ -22,7 +22,7 @@ import type { CommandDeps } from './deps.js';
 import { eraseAddress, getErasure } from './erasures.js';
 import { exportAddress } from './address-export.js';
 import { deleteEmail, deleteEmails, getEmail, retryEmail } from './emails.js';
-import { addDomain, deleteDomain, getDomain, listDomains, rotateDomainKeys, verifyDomain } from './domains.js';
+import { addDomain, deleteDomain, getDomain, listDomains, restoreDomain, rotateDomainKeys, verifyDomain } from './domains.js';
 import { recordFeedback } from './record-feedback.js';
 import { retryEmails } from './retry-emails.js';
 import { dryRunBulk } from './dry-run-bulk.js';
@@ -48,7 +48,7 @@ import {
   updateTemplate,
 } from './templates.js';
 import { replayWebhook, retryWebhookDelivery, webhookEvents } from './webhook-outcomes.js';
-import { createWebhook, deleteWebhook, getWebhook, rotateWebhookSecret, testWebhook, updateWebhook } from './webhooks.js';
+import { createWebhook, deleteWebhook, getWebhook, restoreWebhook, rotateWebhookSecret, testWebhook, updateWebhook } from './webhooks.js';
 import { getTracking, setTracking } from './tracking.js';
 import { createOAuthApp, deleteOAuthApp, getOAuthApp, rotateOAuthAppSecret, updateOAuthApp } from './oauth-apps.js';
 import { revokeGrant } from './oauth-grants.js';
@@ -96,6 +96,7 @@ const commands = {
   getAsset,
   assetContent,
   deleteAsset,
+  restoreAsset,
   createApiKey,
   getApiKey,
   revokeApiKey,
@@ -107,6 +108,7 @@ const commands = {
   verifyDomain,
   rotateDomainKeys,
   deleteDomain,
+  restoreDomain,
   addSuppression,
   removeSuppression,
   checkSuppression,
@@ -116,6 +118,7 @@ const commands = {
   getWebhook,
   updateWebhook,
   deleteWebhook,
+  restoreWebhook,
   rotateWebhookSecret,
   testWebhook,
   webhookEvents,

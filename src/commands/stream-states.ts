@@ -56,6 +56,7 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   team: foldedBy(evolveTeam, undefined),
   credits: creditsOf,
   senderDomains: foldedBy(evolveSenderDomains, undefined),
+  domainKeys: lastFact,
   suppression: foldedBy(suppressionDecider.evolve, suppressionDecider.initialState),
   webhook: foldedBy(webhookDecider.evolve, webhookDecider.initialState),
   webhookRoute: lastFact,

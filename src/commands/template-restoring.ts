@@ -58,7 +58,7 @@ export const restoreOf = async <Id extends string, Draft extends TemplateDraft, 
   const { template } = loaded.state;
   const slug = wanted ?? template.slug;
   if (template.deletedAt === null) return livingOf(id, loaded, slug);
-  const deletedSince = isoTime(deps.clock.now() - deps.limits.templateRestoreDays * DAY_MS);
+  const deletedSince = isoTime(deps.clock.now() - deps.limits.restoreDays * DAY_MS);
   if (template.deletedAt < deletedSince) throw kind.rules.notFound();
   const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
   const cause = causeOf(deps, caller);

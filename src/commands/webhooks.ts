@@ -1,9 +1,10 @@
 /** Commands on webhook subscriptions: made, changed, deleted, their secrets rotated, an event sent for a test. */
 import type { Caller } from './caller.js';
-import { handle, loadState } from './command-handler.js';
+import { handle, loadState, type Loaded } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { eraseStream } from './erase.js';
+import { eraseStream, type EraseDeps } from './erase.js';
 import { ownedBy } from './owned-by.js';
+import { removableBefore, restorableSince } from './restoring.js';
 import { endOutcomes } from './webhook-records.js';
 import type {
   CreatedWebhook,
@@ -14,15 +15,24 @@ import type {
   WebhookDelivery,
   WebhookRecord,
 } from '../api/webhooks.js';
-import type { Deleted } from '../api/common.js';
+import type { Deleted, DeleteQuery } from '../api/common.js';
 import { DomainError, invalid } from '../domain/errors.js';
-import { webhookIdOf, webhookStream, type WebhookId } from '../domain/ids.js';
+import { webhookIdOf, webhookStream, type TeamId, type WebhookId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { testBody } from '../domain/webhook/body.js';
 import { deliveryId, eventKey, webhookEventId } from '../domain/webhook/event-id.js';
 import type { WebhookEvent } from '../domain/webhook/events.js';
 import { formatSecret, SECRET_BYTES } from '../domain/webhook/signing.js';
-import { endpointOf, type Webhook, type WebhookCommand, webhookDecider, webhookListing, webhookNotFound } from '../domain/webhook/state.js';
+import {
+  endpointOf,
+  webhookDecider,
+  webhookListing,
+  webhookNotFound,
+  type Webhook,
+  type WebhookCommand,
+  type WebhookState,
+} from '../domain/webhook/state.js';
+import type { Cause } from '../event-log/event-log.js';
 import { attemptDelivery } from './webhook-attempt.js';
 
 /** Of one team. */
@@ -49,6 +59,11 @@ const assertUrl = (deps: CommandDeps, text: string): void => {
   if (url.username !== '' || url.password !== '') throw invalid('request body', 'url', 'must carry no user name or password');
 };
 
+const assertRoom = (held: number): void => {
+  if (held < WEBHOOKS_MAX) return;
+  throw new DomainError('WEBHOOK_LIMIT_REACHED', `A team may have ${WEBHOOKS_MAX} webhook subscriptions; delete one first.`);
+};
+
 /** `held`: how many subscriptions the team has; the route asks the read model first. */
 export const createWebhook = async (
   deps: CommandDeps,
@@ -57,9 +72,7 @@ export const createWebhook = async (
   held: number,
 ): Promise<CreatedWebhook> => {
   assertUrl(deps, url);
-  if (held >= WEBHOOKS_MAX) {
-    throw new DomainError('WEBHOOK_LIMIT_REACHED', `A team may have ${WEBHOOKS_MAX} webhook subscriptions; delete one first.`);
-  }
+  assertRoom(held);
   const id = webhookIdOf(deps.ids.bytes(16));
   const secret = formatSecret(deps.ids.bytes(SECRET_BYTES));
   const cause = causeOf(deps, caller);
@@ -96,13 +109,59 @@ export const updateWebhook = async (
   return webhookListing(id, webhook, sealed);
 };
 
-/** Records the deletion, then destroys the key of its settings; the records of its deliveries follow. The erase worker does what a crash leaves. */
-export const deleteWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<Deleted> => {
-  await change(deps, caller, id, (at) => ({ type: 'DeleteWebhook', at }));
-  await eraseStream(deps, webhookStream(id));
-  await endOutcomes(deps, id, causeOf(deps, caller));
+/** Nothing more is sent to it, and it can be restored for some days. `permanently`: it is destroyed now, whether it was deleted before or not. */
+export const deleteWebhook = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: WebhookId,
+  { permanently = false }: DeleteQuery = {},
+): Promise<Deleted> => {
+  const cause = causeOf(deps, caller);
+  if (permanently) await destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, leftOf(caller.teamId));
+  else await change(deps, caller, id, (at) => ({ type: 'TrashWebhook', at }));
   return { id, deleted: true };
 };
+
+/** `held`: how many subscriptions the team has; the route asks the read model first. Of a living one nothing is changed. */
+export const restoreWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId, held: number): Promise<WebhookRecord> => {
+  const cause = causeOf(deps, caller);
+  const command = { type: 'RestoreWebhook' as const, at: cause.at, deletedSince: restorableSince(deps) };
+  const guard = (loaded: Loaded<WebhookState>): void => {
+    leftOf(caller.teamId)(loaded);
+    if (loaded.state?.deletedAt !== null) assertRoom(held);
+  };
+  const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, guard);
+  if (state?.sealed === undefined) throw webhookNotFound();
+  return webhookListing(id, state, state.sealed);
+};
+
+/** Removes a subscription for good that was deleted so long ago that nobody can take it back. Safe to repeat. */
+export const removeWebhook = (deps: DestroyDeps & Pick<CommandDeps, 'clock' | 'limits'>, id: WebhookId, cause: Cause): Promise<void> =>
+  destroyWebhook(deps, id, { type: 'RemoveWebhook', at: cause.at, deletedSince: removableBefore(deps) }, cause, () => {});
+
+type DestroyDeps = EraseDeps & Pick<CommandDeps, 'eventLog'>;
+
+/** Records it, then destroys the key of its settings; the records of its deliveries follow. The erase worker does what a crash leaves. */
+const destroyWebhook = async (
+  deps: DestroyDeps,
+  id: WebhookId,
+  command: WebhookCommand,
+  cause: Cause,
+  guard: (loaded: Loaded<WebhookState>) => void,
+): Promise<void> => {
+  const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, guard);
+  if (state === undefined || state.deletedAt === null || state.restorable !== undefined) return;
+  await eraseStream(deps, webhookStream(id));
+  await endOutcomes(deps, id, cause);
+};
+
+/** The guard of what may be done with a deleted subscription: what is unknown, gone or another team's is refused alike. */
+const leftOf =
+  (teamId: TeamId) =>
+  ({ state, teamId: owner }: Pick<Loaded<WebhookState>, 'state' | 'teamId'>): void => {
+    const isGone = state?.deletedAt !== null && state?.restorable === undefined;
+    if (state === undefined || owner !== teamId || isGone) throw webhookNotFound();
+  };
 
 export const rotateWebhookSecret = async (
   deps: CommandDeps,

@@ -5,7 +5,7 @@ import { creditsEventSchemas, type CreditsEvent } from './credits/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
 import { erasureEventSchemas, type ErasureEvent } from './erasure/events.js';
-import { senderDomainEventSchemas, type SenderDomainEvent } from './sender-domain/events.js';
+import { domainKeysEventSchemas, senderDomainEventSchemas, type DomainKeysEvent, type SenderDomainEvent } from './sender-domain/events.js';
 import {
   oauthClientEventSchemas,
   oauthGrantEventSchemas,
@@ -48,6 +48,7 @@ export type StreamKinds = {
   team: TeamEvent;
   credits: CreditsEvent;
   senderDomains: SenderDomainEvent;
+  domainKeys: DomainKeysEvent;
   suppression: SuppressionEvent;
   webhook: WebhookEvent;
   webhookRoute: WebhookRouteEvent;
@@ -79,6 +80,7 @@ export const eventSchemas = {
   ...teamEventSchemas,
   ...creditsEventSchemas,
   ...senderDomainEventSchemas,
+  ...domainKeysEventSchemas,
   ...suppressionEventSchemas,
   ...webhookEventSchemas,
   ...webhookRouteEventSchemas,
@@ -100,6 +102,7 @@ export const erasingEvents: readonly EventType[] = [
   'BatchFannedOut',
   'BatchStopped',
   'WebhookDeleted',
+  'DomainKeysDestroyed',
   'WebhookOutcomesEnded',
   'WebhookOutcomesRemoved',
   'SuppressedAddressErased',

@@ -127,6 +127,8 @@ export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName
 export const creditsStream = (id: TeamId): StreamName => `credits-${id}` as StreamName;
 /** The sender domains of a team, all in one stream: what a send call asks of them is one state. */
 export const senderDomainsStream = (id: TeamId): StreamName => `senderDomains-${id}` as StreamName;
+/** The private keys of one sender domain. */
+export const domainKeysStream = (id: SenderDomainId): StreamName => `domainKeys-${id}` as StreamName;
 export const suppressionStream = (id: SuppressionId): StreamName => `suppression-${id}` as StreamName;
 /** The settings of a webhook subscription. */
 export const webhookStream = (id: WebhookId): StreamName => `webhook-${id}` as StreamName;

@@ -54,14 +54,14 @@ export const defaultLimits = {
   batchNameCharsMax: 255,
   /** Age at which the log of an email is archived and its key destroyed. */
   retentionDays: 30,
+  /** How long templates, assets, webhook subscriptions and sender domains that were deleted can be restored. */
+  restoreDays: 30,
 
   // Templates
   templateNameCharsMax: 255,
   templateSlugCharsMax: 100,
   templateDescriptionCharsMax: 2_000,
   templateVariablesMax: 500,
-  /** How long a deleted template can be restored. */
-  templateRestoreDays: 30,
   componentsSavedMax: 200,
   componentsExpandedMax: 500,
   nestingDepthMax: 10,
@@ -237,7 +237,6 @@ export const configurableLimits = [
   'scheduledAheadDaysMax',
   'customHeadersMax',
   'templateVariablesMax',
-  'templateRestoreDays',
   'componentsSavedMax',
   'componentsExpandedMax',
   'nestingDepthMax',

@@ -14,6 +14,7 @@ import {
   SUPPRESSIONS_FROM,
   TEMPLATE_REMOVALS_FROM,
   TRACKING_FROM,
+  TRASH_FROM,
   WEBHOOKS_FROM,
 } from '../domain/write-level.js';
 
@@ -102,6 +103,14 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   OAuthAccessTokenRevoked: PEOPLE_FROM,
   OAuthGrantEnded: PEOPLE_FROM,
   OAuthTokensCounted: PEOPLE_FROM,
+  AssetTrashed: TRASH_FROM,
+  AssetRestored: TRASH_FROM,
+  WebhookTrashed: TRASH_FROM,
+  WebhookRestored: TRASH_FROM,
+  SenderDomainTrashed: TRASH_FROM,
+  SenderDomainRestored: TRASH_FROM,
+  DomainKeysMade: TRASH_FROM,
+  DomainKeysDestroyed: TRASH_FROM,
 };
 
 /** The same for a field of `data` that there was not before. */

@@ -1,12 +1,12 @@
 /** The values that the query of a list stands for. */
-import type { EmailListQuery, PagingQuery, TemplateListQuery } from '../api/queries.js';
+import type { EmailListQuery, PagingQuery } from '../api/queries.js';
 import { parseAsOf, type AsOf } from '../domain/as-of.js';
 import { invalid } from '../domain/errors.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { parseAddress } from '../domain/message/address.js';
 import { parseMoment } from '../domain/moment.js';
 import { foldForSearch, isSearchable } from '../domain/search-text.js';
-import type { EmailFilter, Paging, SearchFilter, TemplateFilter } from '../projections/query-types.js';
+import type { EmailFilter, Paging, SearchFilter, DeletableFilter } from '../projections/query-types.js';
 
 /** The page asked for, with the defaults filled in. */
 export const pagingOf = (query: PagingQuery): Paging => ({
@@ -60,9 +60,9 @@ export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
   ...(query.metadata === undefined ? {} : { metadata: query.metadata }),
 });
 
-/** Which templates are asked for. Throws VALIDATION_ERROR where deleted ones are searched. */
-export const templateFilterOf = ({ search, deleted }: TemplateListQuery): TemplateFilter => {
+/** What is listed, living or deleted. Throws VALIDATION_ERROR where what is deleted is searched. */
+export const deletableFilterOf = ({ search, deleted }: Readonly<{ search?: string; deleted?: boolean }>): DeletableFilter => {
   if (deleted !== true) return searchOf({ search });
-  if (search !== undefined) throw invalid('query', 'search', 'cannot stand beside `deleted`: deleted templates are listed, newest first');
+  if (search !== undefined) throw invalid('query', 'search', 'cannot stand beside `deleted`: what is deleted is listed, newest first');
   return { deleted };
 };

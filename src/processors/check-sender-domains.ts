@@ -16,6 +16,8 @@ const byTimeOnly: StartedBy<'senderDomains'> = {
   SenderDomainKeysAdded: null,
   SenderDomainKeysChanged: null,
   SenderDomainKeysRetired: null,
+  SenderDomainTrashed: null,
+  SenderDomainRestored: null,
   SenderDomainDeleted: null,
 };
 

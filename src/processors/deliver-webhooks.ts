@@ -20,8 +20,8 @@ const KINDS = ['webhook', 'webhookRoute', 'webhookOutcome'];
 export type DeliverWebhooksDeps = LeaseDeps &
   CourierDeps &
   Readonly<{
-    /** Every subscription that is not deleted, as the read models know them up to that position at least. */
-    livingUpTo: (position: number, signal: AbortSignal) => Promise<readonly Readonly<{ id: WebhookId; team: string }>[]>;
+    /** Every subscription that is not gone for good, as the read models know them up to that position at least. */
+    keptUpTo: (position: number, signal: AbortSignal) => Promise<readonly Readonly<{ id: WebhookId; team: string }>[]>;
   }>;
 
 export const deliverWebhooksWorker = (deps: DeliverWebhooksDeps): Worker => ({
@@ -36,6 +36,8 @@ const news: Readonly<Partial<Record<EventType, News['of']>>> = {
   WebhookChanged: 'settings',
   WebhookSecretRotated: 'settings',
   WebhookDisabled: 'settings',
+  WebhookTrashed: 'settings',
+  WebhookRestored: 'settings',
   WebhookDeleted: 'settings',
   WebhookRetryAsked: 'asked',
   WebhookReplayAsked: 'asked',
@@ -46,15 +48,18 @@ const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => 
   const { signal } = held;
   const couriers = new Map<WebhookId, Courier>();
   const running = new Set<Promise<void>>();
+  /** A subscription may be restored while its courier still ends. */
+  const again = new Set<WebhookId>();
   const cutOff = cutOffAfter(deps, held);
   const shared = { ...deps, slots: openFairSlots(SLOTS), bodyOf: openBodies(deps) };
   const start = (id: WebhookId, team: string): void => {
-    if (couriers.has(id)) return;
+    if (couriers.has(id)) return void again.add(id);
     const courier = openCourier(shared, id, team);
     couriers.set(id, courier);
     const run = keepRunning(deps, id, courier, held, cutOff).finally(() => {
       running.delete(run);
       couriers.delete(id);
+      if (again.delete(id) && !signal.aborted) start(id, team);
     });
     running.add(run);
   };
@@ -62,11 +67,11 @@ const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => 
     const id = webhookOfStream(stream);
     const of = news[event.type];
     if (id === undefined || of === undefined) return;
-    if (event.type === 'WebhookCreated') start(id, metadata.teamId);
+    if (event.type === 'WebhookCreated' || event.type === 'WebhookRestored') start(id, metadata.teamId);
     couriers.get(id)?.wake({ of, position });
   };
   const head = await deps.eventLog.head();
-  for (const { id, team } of await deps.livingUpTo(head, signal)) start(id, team);
+  for (const { id, team } of await deps.keptUpTo(head, signal)) start(id, team);
   const only = Object.keys(news) as EventType[];
   try {
     for await (const { events } of deps.eventLog.subscribeAll(head, { kinds: KINDS, only, decrypt: [], signal })) events.forEach(tell);

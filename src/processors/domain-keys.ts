@@ -1,8 +1,10 @@
 /** The private keys of sender domains, opened by the processes that sign with them. */
+import { loadState } from '../commands/command-handler.js';
 import type { CommandDeps } from '../commands/deps.js';
 import { KeyMissing } from '../domain/errors.js';
-import { assertDefined, parseTeamId, senderDomainsStream, type StreamName } from '../domain/ids.js';
+import { assertDefined, domainKeysStream, parseSenderDomainId, parseTeamId, senderDomainsStream, type StreamName } from '../domain/ids.js';
 import type { SigningKey } from '../domain/ports/mailer.js';
+import { domainKeysDecider } from '../domain/sender-domain/keys.js';
 import { verifiedDomainOf, type SenderDomain } from '../domain/sender-domain/state.js';
 import { boundedCache } from '../shared/bounded-cache.js';
 
@@ -34,15 +36,26 @@ const openKeys = async (
   stream: StreamName,
   { id, domain, signing }: SenderDomain,
 ): Promise<readonly SigningKey[]> => {
-  const privateKeys = new Map<string, string>();
-  for (const { event } of await eventLog.load(stream)) {
-    if (event.type !== 'SenderDomainAdded' && event.type !== 'SenderDomainKeysAdded') continue;
-    if (event.data.id !== id) continue;
-    for (const { selector, privateKey } of event.sealed?.privateKeys ?? []) privateKeys.set(selector, privateKey);
-  }
+  const own = await loadState(eventLog, domainKeysStream(assertDefined(parseSenderDomainId(id), 'sender domain id')), domainKeysDecider);
+  const privateKeys = new Map(own.state.privateKeys.map(({ selector, privateKey }) => [selector, privateKey]));
+  // Those of an older program stand in the stream of the team.
+  if (signing.some(({ selector }) => !privateKeys.has(selector))) await addTeamKeys(eventLog, stream, id, privateKeys);
   return signing.map(({ selector }) => {
     const privateKey = privateKeys.get(selector);
     if (privateKey === undefined) throw new KeyMissing(stream);
     return { domain, selector, privateKey };
   });
+};
+
+const addTeamKeys = async (
+  eventLog: CommandDeps['eventLog'],
+  stream: StreamName,
+  id: string,
+  privateKeys: Map<string, string>,
+): Promise<void> => {
+  for (const { event } of await eventLog.load(stream)) {
+    if (event.type !== 'SenderDomainAdded' && event.type !== 'SenderDomainKeysAdded') continue;
+    if (event.data.id !== id) continue;
+    for (const { selector, privateKey } of event.sealed?.privateKeys ?? []) privateKeys.set(selector, privateKey);
+  }
 };

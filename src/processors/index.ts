@@ -1,6 +1,6 @@
 /** All processors. */
 import type { CommandDeps } from '../commands/deps.js';
-import { ERASURES_FROM, SUPPRESSIONS_FROM, TEMPLATE_REMOVALS_FROM } from '../domain/write-level.js';
+import { ERASURES_FROM, SUPPRESSIONS_FROM, TEMPLATE_REMOVALS_FROM, TRASH_FROM } from '../domain/write-level.js';
 import type { Codec } from '../event-log/codec.js';
 import type { Processor } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
@@ -10,6 +10,7 @@ import { deliverEmail, type DeliveryDeps } from './deliver-email.js';
 import { fanOutBatch, type FanOutDeps } from './fan-out-batch.js';
 import { noteBounces, type NoteBouncesDeps } from './note-bounces.js';
 import { settleCredits } from './settle-credits.js';
+import { removeDeletedAsset, removeDeletedDomains, removeDeletedWebhook, type RemoveDeletedDeps } from './remove-deleted.js';
 import { removeAttachmentTemplate, removeTemplate } from './remove-templates.js';
 import { archiveEmailInTime, releaseEmail } from './email-timers.js';
 
@@ -19,6 +20,7 @@ export type ProcessorPorts = DeliveryDeps &
   Pick<CommandDeps, 'credits'> &
   NoteBouncesDeps &
   EraseAddressDeps &
+  RemoveDeletedDeps &
   Readonly<{ codec: Pick<Codec, 'level'> }>;
 
 export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
@@ -34,4 +36,6 @@ export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   ...(deps.codec.level < ERASURES_FROM ? [] : [eraseAddressProcessor(deps)]),
   // Below that level it cannot be written that they are removed: their timers wait.
   ...(deps.codec.level < TEMPLATE_REMOVALS_FROM ? [] : [removeTemplate(deps), removeAttachmentTemplate(deps)]),
+  // Below that level nothing can be restored.
+  ...(deps.codec.level < TRASH_FROM ? [] : [removeDeletedAsset(deps), removeDeletedWebhook(deps), removeDeletedDomains(deps)]),
 ];

@@ -32,7 +32,7 @@ const removal =
   async (): Promise<Outcome<RemoveTemplate>> => {
     if (!mayDestroy()) return {};
     const nowMs = clock.now();
-    const deletedSince = isoTime(nowMs - limits.templateRestoreDays * DAY_MS);
+    const deletedSince = isoTime(nowMs - limits.restoreDays * DAY_MS);
     return { command: { type: 'RemoveTemplate', at: isoTime(nowMs), deletedSince } };
   };
 

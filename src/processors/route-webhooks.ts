@@ -22,7 +22,7 @@ export type RouteWebhooksDeps = LeaseDeps &
   Readonly<{
     eventLog: EventLog;
     /** Every subscription that is not deleted, as the read models know them up to that position at least. */
-    livingUpTo: (position: number, signal: AbortSignal) => Promise<readonly Readonly<{ id: WebhookId; team: string; seq: number }>[]>;
+    keptUpTo: (position: number, signal: AbortSignal) => Promise<readonly Readonly<{ id: WebhookId; team: string; seq: number }>[]>;
   }>;
 
 export const routeWebhooksWorker = (deps: RouteWebhooksDeps): Worker => ({
@@ -50,7 +50,7 @@ const route = async (deps: RouteWebhooksDeps, held: Held): Promise<void> => {
   while (!held.signal.aborted) {
     const mark = await lastMark(eventLog);
     const head = await eventLog.head();
-    const living = await deps.livingUpTo(head, held.signal);
+    const living = await deps.keptUpTo(head, held.signal);
     const oldest = living[0]?.seq;
     if (oldest === undefined) {
       await firstSubscription(deps, head, held.signal);

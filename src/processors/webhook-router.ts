@@ -21,6 +21,8 @@ const SETTINGS: readonly EventType[] = [
   'WebhookChanged',
   'WebhookDisabled',
   'WebhookBackfillAsked',
+  'WebhookTrashed',
+  'WebhookRestored',
   'WebhookDeleted',
 ] satisfies readonly WebhookEvent['type'][];
 

@@ -7,7 +7,7 @@ import { BATCH_TIMERS } from './batches.js';
 import { EMAILS } from './email-documents.js';
 import { recipientTerm } from './email-search.js';
 import type { TimerDocument } from './timers.js';
-import { webhooksOfTeam } from './webhooks.js';
+import { webhooksOfTeam } from './webhook-reads.js';
 
 /** So many are read at once. */
 const PAGE = 200;

@@ -9,7 +9,7 @@ import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import { foldForSearch } from '../domain/search-text.js';
 import { DAY_MS } from '../domain/time.js';
-import type { EmailFilter, Listed, Paging, Queries, SearchFilter, TemplateFilter } from './query-types.js';
+import type { EmailFilter, Listed, Paging, Queries, SearchFilter, DeletableFilter } from './query-types.js';
 import { addressIndex } from './address-index.js';
 import { makeAnalyticsQueries } from './analytics.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
@@ -50,30 +50,19 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   listTemplates: (teamId, filter, paging) =>
     readPage<TemplateDocument, Listed<TemplateDocument['item']>>(
       deps.readModels,
-      templatesOf(deps, TEMPLATES, teamId, filter),
+      deletableOf(deps, TEMPLATES, teamId, filter),
       paging,
-      templateItem,
+      listedItem,
     ),
   listAttachmentTemplates: (teamId, filter, paging) =>
     readPage<AttachmentTemplateDocument, Listed<AttachmentTemplateDocument['item']>>(
       deps.readModels,
-      templatesOf(deps, ATTACHMENT_TEMPLATES, teamId, filter),
+      deletableOf(deps, ATTACHMENT_TEMPLATES, teamId, filter),
       paging,
-      templateItem,
+      listedItem,
     ),
   listAssets: (teamId, filter, paging) =>
-    readPage<AssetDocument, AssetDocument['item']>(
-      deps.readModels,
-      {
-        collection: ASSETS,
-        where: { team: { eq: teamId } },
-        ...folded(filter),
-        searchTotalMax: deps.limits.listTotalMax,
-        total: () => assetTotal(deps, teamId),
-      },
-      paging,
-      ({ item }) => item,
-    ),
+    readPage<AssetDocument, Listed<AssetDocument['item']>>(deps.readModels, deletableOf(deps, ASSETS, teamId, filter), paging, listedItem),
   assetUsage: (teamId) => assetUsage(deps, teamId),
   ...makeWebhookQueries(deps),
   storedAttachmentBytes: storedAttachmentBytes(deps),
@@ -200,24 +189,20 @@ const allOf = (deps: QueryDeps, collection: string, teamId: TeamId, filter: Sear
   total: () => counted(deps, collection, { team: { eq: teamId } }),
 });
 
-const templatesOf = (deps: QueryDeps, collection: string, teamId: TeamId, filter: TemplateFilter): ListQuery => {
+const deletableOf = (deps: QueryDeps, collection: string, teamId: TeamId, filter: DeletableFilter): ListQuery => {
   if (filter.deleted === undefined) return allOf(deps, collection, teamId, filter);
-  const deletedSince = isoTime(deps.clock.now() - deps.limits.templateRestoreDays * DAY_MS);
+  const deletedSince = isoTime(deps.clock.now() - deps.limits.restoreDays * DAY_MS);
   const where = { deletedOf: { eq: teamId }, deletedAt: { gte: deletedSince } };
   const searchTotalMax = deps.limits.listTotalMax;
   return { collection, where, sortField: 'deletedAt', searchTotalMax, total: () => counted(deps, collection, where) };
 };
 
-const templateItem = <Item extends object>({ item, deletedAt }: Readonly<{ item: Item; deletedAt?: string }>): Listed<Item> =>
+/** With the moment of its deletion where it is deleted. */
+const listedItem = <Item extends object>({ item, deletedAt }: Readonly<{ item: Item; deletedAt?: string }>): Listed<Item> =>
   deletedAt === undefined ? item : { ...item, deletedAt };
 
 const assetUsage = async (deps: QueryDeps, teamId: TeamId) =>
   ((await deps.readModels.get(ASSET_USAGE, teamId)) as AssetUsageDocument | undefined)?.usage ?? { count: 0, sizeBytes: 0 };
-
-const assetTotal = async (deps: QueryDeps, teamId: TeamId): Promise<Total> => ({
-  total: (await assetUsage(deps, teamId)).count,
-  isLowerBound: false,
-});
 
 /** No daily counts tell of the statuses of recipients, so those emails are counted by index, as far as the hits of a search. */
 const totalOfRecipients = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Total> => {

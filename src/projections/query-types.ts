@@ -64,7 +64,7 @@ export type ToRetry = Readonly<{ ids: readonly EmailId[]; held: readonly EmailId
 export type SearchFilter = Readonly<{ search?: string }>;
 
 /** `deleted`: those that can still be restored, instead of the living ones; a search finds living ones only. */
-export type TemplateFilter = Readonly<{ search?: string; deleted?: true }>;
+export type DeletableFilter = Readonly<{ search?: string; deleted?: true }>;
 
 export type SuppressionFilter = Readonly<{ reason?: SuppressionReason; list?: string }>;
 
@@ -95,9 +95,9 @@ export type Queries = Readonly<{
   listBatches: (teamId: TeamId, paging: Paging) => Promise<Page<BatchListing>>;
   /** undefined where the team has no such bulk send. */
   batch: (teamId: TeamId, id: BatchId) => Promise<BatchListing | undefined>;
-  listTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<TemplateListing>>>;
-  listAttachmentTemplates: (teamId: TeamId, filter: TemplateFilter, paging: Paging) => Promise<Page<Listed<AttachmentTemplateListing>>>;
-  listAssets: (teamId: TeamId, filter: SearchFilter, paging: Paging) => Promise<Page<AssetListing>>;
+  listTemplates: (teamId: TeamId, filter: DeletableFilter, paging: Paging) => Promise<Page<Listed<TemplateListing>>>;
+  listAttachmentTemplates: (teamId: TeamId, filter: DeletableFilter, paging: Paging) => Promise<Page<Listed<AttachmentTemplateListing>>>;
+  listAssets: (teamId: TeamId, filter: DeletableFilter, paging: Paging) => Promise<Page<Listed<AssetListing>>>;
   assetUsage: (teamId: TeamId) => Promise<AssetUsage>;
   /** Bytes of attachments that the team has stored, and the position of the newest event that is counted in them. */
   storedAttachmentBytes: (teamId: TeamId) => Promise<Readonly<{ bytes: number; position: number }>>;
@@ -114,7 +114,9 @@ export type Queries = Readonly<{
   suppressionPages: (teamId: TeamId) => AsyncIterable<readonly SuppressionId[]>;
   suppressionTotal: (teamId: TeamId) => Promise<number>;
   /** Newest first. */
-  listWebhooks: (teamId: TeamId, paging: Paging) => Promise<Page<WebhookListing>>;
+  listWebhooks: (teamId: TeamId, paging: Paging, filter?: Readonly<{ deleted?: true }>) => Promise<Page<Listed<WebhookListing>>>;
+  /** Deleted subscriptions of a team that are not gone for good, the first deleted first. */
+  restorableWebhooks: (teamId: TeamId, limit: number) => Promise<readonly WebhookId[]>;
   /** Newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
   webhookDeliveries: (
     id: WebhookId,

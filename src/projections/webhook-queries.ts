@@ -6,8 +6,9 @@ import { DAY_MS } from '../domain/time.js';
 import { RECORD_DAYS } from '../domain/webhook/delivery.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
 import { readCursor, readPage, writeCursor } from './paging.js';
-import type { Queries } from './query-types.js';
-import { failedAttempts, listDeliveries, listedWebhook, WEBHOOK_ATTEMPTS, WEBHOOKS, type WebhookDocument } from './webhooks.js';
+import type { Listed, Queries } from './query-types.js';
+import { WEBHOOK_ATTEMPTS, WEBHOOKS, type WebhookDocument } from './webhooks.js';
+import { failedAttempts, listDeliveries, listedWebhook, restorableWebhooks } from './webhook-reads.js';
 
 type Deps = Readonly<{ readModels: ReadModels; clock: Clock; limits: Limits }>;
 
@@ -15,21 +16,19 @@ export const makeWebhookQueries = ({
   readModels,
   clock,
   limits,
-}: Deps): Pick<Queries, 'listWebhooks' | 'webhookDeliveries' | 'webhookFailedAttempts'> => ({
-  listWebhooks: (teamId, paging) => {
-    const where = { team: { eq: teamId } };
+}: Deps): Pick<Queries, 'listWebhooks' | 'restorableWebhooks' | 'webhookDeliveries' | 'webhookFailedAttempts'> => ({
+  listWebhooks: (teamId, paging, { deleted } = {}) => {
+    const deletedSince = isoTime(clock.now() - limits.restoreDays * DAY_MS);
+    const where = deleted === undefined ? { team: { eq: teamId } } : { deletedOf: { eq: teamId }, deletedAt: { gte: deletedSince } };
     const searchTotalMax = limits.listTotalMax;
     const total = async () => {
       const count = await readModels.count(WEBHOOKS, { where }, searchTotalMax);
       return { total: count, isLowerBound: count >= searchTotalMax };
     };
-    return readPage<WebhookDocument, WebhookListing>(
-      readModels,
-      { collection: WEBHOOKS, where, searchTotalMax, total },
-      paging,
-      listedWebhook,
-    );
+    const list = { collection: WEBHOOKS, where, searchTotalMax, total, ...(deleted === undefined ? {} : { sortField: 'deletedAt' }) };
+    return readPage<WebhookDocument, Listed<WebhookListing>>(readModels, list, paging, listedWebhook);
   },
+  restorableWebhooks: (teamId, limit) => restorableWebhooks(readModels, teamId, limit),
   webhookDeliveries: async (id, { limit, cursor }) => {
     const from = cursor === undefined ? undefined : readCursor(cursor, WEBHOOK_ATTEMPTS, 'shown');
     const since = isoTime(clock.now() - RECORD_DAYS * DAY_MS);

@@ -7,7 +7,7 @@ import { AppendUnknown } from '../../src/domain/errors.js';
 import { deleteAsset, loadAsset } from '../../src/commands/assets.js';
 import { eraseAll } from '../../src/commands/erase.js';
 import { caller, openWorld, OTHER_TEAM, stranger, TEAM, commandsOfTest } from '../support/command-world.js';
-import { T0 } from '../support/email-facts.js';
+import { DAY_MS, T0 } from '../support/email-facts.js';
 import { png, svg } from '../support/pictures.js';
 
 const empty = { count: 0, sizeBytes: 0 };
@@ -129,7 +129,7 @@ void t.test('limits: one file, all files, their number', async (t) => {
   t.equal(files.stored.size, kept, 'nothing was written');
 });
 
-void t.test('what is deleted is gone: bytes, key, name', async (t) => {
+void t.test('what is deleted permanently is gone: bytes, key, name', async (t) => {
   const { commands, files, keys, events, deps } = await openWorld();
   const [first, second] = [
     idOf(await commands.uploadAsset(caller, upload, empty)),
@@ -137,7 +137,7 @@ void t.test('what is deleted is gone: bytes, key, name', async (t) => {
   ];
   const held = keys.ids().length;
   t.equal(files.stored.size, 2, 'the same file twice is kept twice, each under its own key');
-  t.same(await commands.deleteAsset(caller, first), { id: first, deleted: true });
+  t.same(await commands.deleteAsset(caller, first, { permanently: true }), { id: first, deleted: true });
   t.equal(files.stored.size, 1);
   t.equal(keys.ids().length, held - 1);
   t.match(await events(assetStream(first)), [
@@ -158,12 +158,12 @@ void t.test(
     store.beforeAppend(() => {
       throw new Error('the disk is full');
     });
-    await t.rejects(commands.deleteAsset(caller, id), { message: 'the disk is full' });
+    await t.rejects(commands.deleteAsset(caller, id, { permanently: true }), { message: 'the disk is full' });
     t.equal(files.stored.size, 1);
     store.beforeAppend(undefined);
     t.match(await commands.getAsset(caller, id), { id });
     const dying = { ...deps, files: { ...files, delete: () => Promise.reject(new Error('died')) } };
-    await t.rejects(deleteAsset(dying, caller, id), { message: 'died' });
+    await t.rejects(deleteAsset(dying, caller, id, { permanently: true }), { message: 'died' });
     t.equal(files.stored.size, 1);
     await t.rejects(commands.assetContent(caller, id), { code: 'ASSET_NOT_FOUND' });
     await t.rejects(commands.getAsset(caller, id), { code: 'ASSET_NOT_FOUND' });
@@ -191,6 +191,29 @@ void t.test('where nobody knows whether an upload is in the log its bytes stay; 
   t.equal(files.stored.size, 1);
 });
 
+void t.test('what is deleted is seen by nobody, and comes back as it was for 30 days', async (t) => {
+  const { commands, files, deps, clock } = await openWorld();
+  const record = await commands.uploadAsset(caller, upload, empty);
+  const id = idOf(record);
+  t.same(await commands.deleteAsset(caller, id), { id, deleted: true });
+  for (const ask of [commands.getAsset, commands.assetContent, commands.deleteAsset])
+    await t.rejects(async () => void (await ask(caller, id)), { code: 'ASSET_NOT_FOUND' });
+  t.equal(await loadAsset(deps, TEAM, id), undefined);
+  await t.rejects(commands.restoreAsset(stranger, id), { code: 'ASSET_NOT_FOUND' });
+  await t.rejects(commands.deleteAsset(stranger, id, { permanently: true }), { code: 'ASSET_NOT_FOUND' });
+  await clock.advance(30 * DAY_MS);
+  t.same(await commands.restoreAsset(caller, id), record, 'at the last moment');
+  t.same(await commands.restoreAsset(caller, id), record, 'a living one stays as it is');
+  t.same((await commands.assetContent(caller, id)).bytes, png);
+  await commands.deleteAsset(caller, id);
+  await clock.advance(30 * DAY_MS + 1);
+  await t.rejects(commands.restoreAsset(caller, id), { code: 'ASSET_NOT_FOUND' });
+  t.equal(files.stored.size, 1);
+  await commands.deleteAsset(caller, id, { permanently: true });
+  t.equal(files.stored.size, 0, 'a deleted one can be destroyed too');
+  await t.rejects(commands.restoreAsset(caller, id), { code: 'ASSET_NOT_FOUND' });
+});
+
 void t.test('two deletions at once delete once', async (t) => {
   const { commands, events } = await openWorld();
   const id = idOf(await commands.uploadAsset(caller, upload, empty));
@@ -198,7 +221,7 @@ void t.test('two deletions at once delete once', async (t) => {
   t.ok(ends.some(({ status }) => status === 'fulfilled'));
   t.same(
     (await events(assetStream(id))).map(({ type }) => type),
-    ['AssetUploaded', 'AssetDeleted'],
+    ['AssetUploaded', 'AssetTrashed'],
   );
 });
 

@@ -1,10 +1,12 @@
 /** Sender domains by command: keys and records, verification, rotation, and from where a team may send. */
 import t from 'tap';
 import { makeCodec, eventVersions } from '../../src/event-log/codec.js';
-import { assertDefined, parseSenderDomainId, senderDomainsStream, type SenderDomainId } from '../../src/domain/ids.js';
+import { assertDefined, domainKeysStream, parseSenderDomainId, type SenderDomainId } from '../../src/domain/ids.js';
 import type { DomainRecord } from '../../src/api/domains.js';
+import { causeOf } from '../../src/commands/deps.js';
+import { destroyDomainKeys } from '../../src/commands/domains.js';
 import { bulk } from '../support/bulk.js';
-import { caller, openWorld, simple, stranger, TEAM, withTemplate } from '../support/command-world.js';
+import { caller, openWorld, simple, stranger, withTemplate } from '../support/command-world.js';
 import { at, DAY_MS, T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { publish } from '../support/sender-domains.js';
@@ -36,7 +38,7 @@ void t.test('a domain is added with two keys, of which the private ones are seal
   t.strictSame(await commands.listDomains(stranger), { data: [] });
   const stored = JSON.stringify(world.store.events.map(({ data, metadata }) => [String(data), String(metadata)]));
   t.notMatch(stored, /PRIVATE/);
-  const [event] = await world.events(senderDomainsStream(TEAM));
+  const [event] = await world.events(domainKeysStream(idOf(added)));
   t.match(event, { sealed: { privateKeys: [{ privateKey: /BEGIN PRIVATE KEY/ }, { privateKey: /BEGIN PRIVATE KEY/ }] } });
   await refusedWith(t, commands.addDomain(caller, { domain: 'xn--mnster-3ya.example' }), 'DOMAIN_EXISTS');
   for (const domain of [
@@ -56,7 +58,13 @@ void t.test('another team knows no domain but its own', async (t) => {
   const { commands } = await openWorld();
   const id = idOf(await commands.addDomain(caller, { domain: 'example.com' }));
   await commands.addDomain(stranger, { domain: 'example.net' });
-  for (const command of [commands.getDomain, commands.verifyDomain, commands.rotateDomainKeys, commands.deleteDomain])
+  for (const command of [
+    commands.getDomain,
+    commands.verifyDomain,
+    commands.rotateDomainKeys,
+    commands.deleteDomain,
+    commands.restoreDomain,
+  ])
     await refusedWith(t, command(stranger, id), 'DOMAIN_NOT_FOUND');
 });
 
@@ -146,4 +154,35 @@ void t.test('new keys stand beside those that sign until their records are seen'
 void t.test('below the write level of sender domains their events are refused', async (t) => {
   const { encode } = makeCodec(eventVersions, 2);
   t.throws(() => encode({ type: 'SenderDomainVerified', data: { at: T0, id: 'x' } }), { code: 'NOT_DURING_UPDATE' });
+});
+
+void t.test('a deleted domain comes back with its keys, and signs when its records are seen', async (t) => {
+  const { commands, dns, clock, keys } = await openWorld();
+  const added = await commands.addDomain(caller, { domain: 'example.com' });
+  const id = idOf(added);
+  publish(dns, added);
+  await commands.verifyDomain(caller, id);
+  await commands.deleteDomain(caller, id);
+  t.same(await commands.listDomains(caller), { data: [] });
+  t.match(await commands.listDomains(caller, { deleted: true }), { data: [{ id, domain: 'example.com', deletedAt: T0 }] });
+  t.same(await commands.listDomains(stranger, { deleted: true }), { data: [] });
+  await clock.advance(30 * DAY_MS);
+  t.match(await commands.restoreDomain(caller, id), { id, status: 'unverified', records: added.records.map(({ value }) => ({ value })) });
+  t.match(await commands.verifyDomain(caller, id), { status: 'verified' });
+  await commands.deleteDomain(caller, id);
+  await clock.advance(30 * DAY_MS + 1);
+  await refusedWith(t, commands.restoreDomain(caller, id), 'DOMAIN_NOT_FOUND');
+  t.same(await commands.listDomains(caller, { deleted: true }), { data: [] });
+  const held = keys.ids().length;
+  await commands.deleteDomain(caller, id, { permanently: true });
+  t.equal(keys.ids().length, held - 1, 'its private keys are destroyed');
+  await refusedWith(t, commands.deleteDomain(caller, id, { permanently: true }), 'DOMAIN_NOT_FOUND');
+});
+
+void t.test('a domain whose keys were destroyed before a crash is not taken back without them', async (t) => {
+  const { commands, deps } = await openWorld();
+  const id = idOf(await commands.addDomain(caller, { domain: 'example.com' }));
+  await commands.deleteDomain(caller, id);
+  await destroyDomainKeys(deps, id, causeOf(deps, caller));
+  await refusedWith(t, commands.restoreDomain(caller, id), 'DOMAIN_NOT_FOUND');
 });

@@ -426,6 +426,7 @@ const webhookCommands = (did: Did, owned: OwnedWebhook) =>
     createWebhook: (caller, request, held) => did('createWebhook', [caller, request, held], { ...webhook, secret: 'whsec_c2VjcmV0' }),
     getWebhook: (caller, id) => owned(caller, id, () => did('getWebhook', [caller, id], webhook)),
     updateWebhook: (caller, id, request) => owned(caller, id, () => did('updateWebhook', [caller, id, request], webhook)),
+    restoreWebhook: (caller, id, held) => owned(caller, id, () => did('restoreWebhook', [caller, id, held], webhook)),
     deleteWebhook: (caller, id) => owned(caller, id, () => did('deleteWebhook', [caller, id], { id, deleted: true as const })),
     rotateWebhookSecret: (caller, id, request) =>
       owned(caller, id, () =>
@@ -523,6 +524,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('rotateDomainKeys', [teamId, id], senderDomain)),
     deleteDomain: ({ teamId }, id) =>
       owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('deleteDomain', [teamId, id], undefined)),
+    restoreDomain: ({ teamId }, id) =>
+      owned(teamId === TEAM && id === SENDER_DOMAIN, 'DOMAIN_NOT_FOUND', () => did('restoreDomain', [teamId, id], senderDomain)),
     ...webhookCommands(did, (caller, id, answer) => owned(caller.teamId === TEAM && id === WEBHOOK, 'WEBHOOK_NOT_FOUND', answer)),
     sendEmail: async (caller, request, idempotency) =>
       did('sendEmail', [caller, request, idempotency], { body: sendResponse, replayed: idempotency?.key === 'seen' }),
@@ -699,6 +702,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () =>
         did('assetContent', [caller, id], { bytes: Buffer.from([0, 255, 1]), contentType: asset.contentType, filename: asset.filename }),
       ),
+    restoreAsset: (caller, id) =>
+      owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () => did('restoreAsset', [caller, id], asset)),
     deleteAsset: (caller, id) =>
       owned(caller.teamId === TEAM && id === ASSET, 'ASSET_NOT_FOUND', () =>
         did('deleteAsset', [caller, id], { id, deleted: true as const }),
@@ -814,6 +819,7 @@ const fakeQueries = (calls: Call[]): Queries => ({
     calls.push(['listWebhooks', teamId, paging]);
     return { data: [webhook], meta: { page: 1, limit: 20, total: 1, totalPages: 1, totalIsLowerBound: false, nextCursor: null } };
   },
+  restorableWebhooks: async () => [],
   webhookDeliveries: async (id, paging) => {
     calls.push(['webhookDeliveries', id, paging]);
     return { deliveries: [webhookDelivery], nextCursor: null };

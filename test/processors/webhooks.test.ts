@@ -210,7 +210,7 @@ void t.test('records are removed after 30 days: from the read models, and with t
   t.same(await world.readModels.find(WEBHOOK_FAILURES, { where: {}, limit: 10 }), []);
   const { eventLog } = world.elsewhere();
   t.equal(
-    (await compareWithRebuild(webhooksProjection, { eventLog, readModels: world.readModels })).difference,
+    (await compareWithRebuild(webhooksProjection(30 * DAY_MS), { eventLog, readModels: world.readModels })).difference,
     undefined,
     'a rebuild brings nothing back',
   );
@@ -231,7 +231,7 @@ void t.test('with a subscription the records of all its deliveries go', async (t
     await world.clock.advance(DAY_MS);
   }
   t.match(await answersKept(world), /some answer/);
-  await world.commands.deleteWebhook(caller, id);
+  await world.commands.deleteWebhook(caller, id, { permanently: true });
   await world.passes(130_000, 500);
   await world.settled();
   t.notMatch(await answersKept(world), /some answer/);

@@ -1,5 +1,6 @@
 /** The list of assets and the measure of each gallery: however the events are cut, and after keys were destroyed. */
 import t from 'tap';
+import { DAY_MS } from '../../src/domain/time.js';
 import type { AssetEvent } from '../../src/domain/asset/events.js';
 import { assertDefined, parseTeamId, type StreamName } from '../../src/domain/ids.js';
 import { defaultLimits } from '../../src/domain/limits.js';
@@ -35,9 +36,9 @@ void t.test('lists show what is there, newest first, and galleries are measured'
   const readModels = openDocuments(t);
   const queries = makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
   const [team, other] = [assertDefined(parseTeamId(TEAM_ID), 'team'), assertDefined(parseTeamId(OTHER), 'team')];
-  await projectIn(readModels, assetsProjection, []);
+  await projectIn(readModels, assetsProjection(30 * DAY_MS), []);
   t.same(await queries.assetUsage(team), { count: 0, sizeBytes: 0 });
-  await projectIn(readModels, assetsProjection, await recorded());
+  await projectIn(readModels, assetsProjection(30 * DAY_MS), await recorded());
   const page = await queries.listAssets(team, {}, { page: 1, limit: 1 });
   t.match(page, {
     data: [{ id: idOf(4), filename: 'more terms.txt', sizeBytes: 30, contentType: 'text/plain', sha256: 's', createdAt: T0 }],
@@ -56,33 +57,33 @@ void t.test('lists show what is there, newest first, and galleries are measured'
 void t.test('the documents are the same however the events are cut, and when they are rebuilt after the key is gone', async (t) => {
   const test = await story();
   const live = openDocuments(t);
-  await projectIn(live, assetsProjection, await test.recorded());
-  const expected = await documentsOf(live, assetsProjection);
+  await projectIn(live, assetsProjection(30 * DAY_MS), await test.recorded());
+  const expected = await documentsOf(live, assetsProjection(30 * DAY_MS));
   t.same(
     Object.values(expected).map((found) => found.length),
-    [2, 3],
+    [0, 2, 3],
   );
   for (const sizes of [[1], [2], [3, 1]]) {
     const readModels = openDocuments(t);
-    await projectIn(readModels, assetsProjection, await test.recorded(), { sizes, forgetful: true });
-    t.same(await documentsOf(readModels, assetsProjection), expected, `cut as ${sizes.join()}`);
+    await projectIn(readModels, assetsProjection(30 * DAY_MS), await test.recorded(), { sizes, forgetful: true });
+    t.same(await documentsOf(readModels, assetsProjection(30 * DAY_MS)), expected, `cut as ${sizes.join()}`);
   }
   await test.eventLog.destroyKey(stream(1));
   t.match((await test.recorded())[0], { event: { sealed: undefined } });
   const rebuilt = openDocuments(t);
-  await projectIn(rebuilt, assetsProjection, await test.recorded());
-  t.same(await documentsOf(rebuilt, assetsProjection), expected);
+  await projectIn(rebuilt, assetsProjection(30 * DAY_MS), await test.recorded());
+  t.same(await documentsOf(rebuilt, assetsProjection(30 * DAY_MS)), expected);
 });
 
 void t.test('a write that was torn anywhere and is made again gives the same', async (t) => {
   const recorded = await (await story()).recorded();
   const whole = openDocuments(t);
-  await projectIn(whole, assetsProjection, recorded);
-  const expected = await documentsOf(whole, assetsProjection);
+  await projectIn(whole, assetsProjection(30 * DAY_MS), recorded);
+  const expected = await documentsOf(whole, assetsProjection(30 * DAY_MS));
   for (let count = 0, all = 1; count <= all; count += 1) {
     const readModels = openDocuments(t);
-    all = await tearWrite(readModels, assetsProjection, recorded, count);
-    await projectIn(readModels, assetsProjection, recorded, { sizes: [2] });
-    t.same(await documentsOf(readModels, assetsProjection), expected, `${count} of ${all}`);
+    all = await tearWrite(readModels, assetsProjection(30 * DAY_MS), recorded, count);
+    await projectIn(readModels, assetsProjection(30 * DAY_MS), recorded, { sizes: [2] });
+    t.same(await documentsOf(readModels, assetsProjection(30 * DAY_MS)), expected, `${count} of ${all}`);
   }
 });

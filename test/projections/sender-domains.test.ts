@@ -1,5 +1,6 @@
 /** The timers of sender domains: one for each team, at its earliest look-up; the same however a write is torn. */
 import t from 'tap';
+import { DAY_MS } from '../../src/domain/time.js';
 import type { SenderDomainEvent } from '../../src/domain/sender-domain/events.js';
 import { SENDER_DOMAIN_TIMERS, SENDER_DOMAINS, senderDomainsProjection } from '../../src/projections/sender-domains.js';
 import { at, T0, TEAM_ID } from '../support/email-facts.js';
@@ -26,23 +27,23 @@ void t.test('a timer stands at the earliest look-up, and goes with the last doma
   const { append, recorded } = openLogOfTest();
   await append(stream, story);
   const whole = openDocuments(t);
-  await projectIn(whole, senderDomainsProjection, await recorded());
-  const before = await documentsOf(whole, senderDomainsProjection);
+  await projectIn(whole, senderDomainsProjection(30 * DAY_MS), await recorded());
+  const before = await documentsOf(whole, senderDomainsProjection(30 * DAY_MS));
   t.match(before[SENDER_DOMAIN_TIMERS], [{ id: TEAM_ID, kind: 'check', key: stream, dueAt: at(110), team: TEAM_ID }]);
   t.match(before[SENDER_DOMAINS], [{ id: TEAM_ID, domains: [{ status: 'verified' }, { status: 'pending' }] }]);
   t.notMatch(JSON.stringify(before), /private/);
   await append(stream, [deleted(OTHER)]);
-  await projectIn(whole, senderDomainsProjection, await recorded());
-  t.match((await documentsOf(whole, senderDomainsProjection))[SENDER_DOMAIN_TIMERS], [{ dueAt: at(200) }]);
+  await projectIn(whole, senderDomainsProjection(30 * DAY_MS), await recorded());
+  t.match((await documentsOf(whole, senderDomainsProjection(30 * DAY_MS)))[SENDER_DOMAIN_TIMERS], [{ dueAt: at(200) }]);
   await append(stream, [deleted(DOMAIN_ID)]);
   const events = await recorded();
-  await projectIn(whole, senderDomainsProjection, events);
-  const expected = await documentsOf(whole, senderDomainsProjection);
+  await projectIn(whole, senderDomainsProjection(30 * DAY_MS), events);
+  const expected = await documentsOf(whole, senderDomainsProjection(30 * DAY_MS));
   t.same(expected[SENDER_DOMAIN_TIMERS], []);
   for (const count of [1, 2]) {
     const torn = openDocuments(t);
-    await tearWrite(torn, senderDomainsProjection, events.slice(0, -1), count);
-    await projectIn(torn, senderDomainsProjection, events, { sizes: [2], forgetful: true });
-    t.strictSame(await documentsOf(torn, senderDomainsProjection), expected, `torn after ${count}`);
+    await tearWrite(torn, senderDomainsProjection(30 * DAY_MS), events.slice(0, -1), count);
+    await projectIn(torn, senderDomainsProjection(30 * DAY_MS), events, { sizes: [2], forgetful: true });
+    t.strictSame(await documentsOf(torn, senderDomainsProjection(30 * DAY_MS)), expected, `torn after ${count}`);
   }
 });

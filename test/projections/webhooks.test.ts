@@ -1,9 +1,11 @@
 /** What of the attempts to deliver to a subscription the read models have. */
 import t from 'tap';
+import { DAY_MS } from '../../src/domain/time.js';
 import type { WebhookId } from '../../src/domain/ids.js';
 import { webhookOutcomeStream } from '../../src/domain/ids.js';
 import type { WebhookOutcome, WebhookOutcomeEvent } from '../../src/domain/webhook/events.js';
-import { dueFailures, listDeliveries, webhooksProjection } from '../../src/projections/webhooks.js';
+import { webhooksProjection } from '../../src/projections/webhooks.js';
+import { dueFailures, listDeliveries } from '../../src/projections/webhook-reads.js';
 import { T0 } from '../support/email-facts.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
 
@@ -29,7 +31,7 @@ for (const sizes of [[1], [100]])
     const due = async () => (await dueFailures(readModels, id, 10)).map(({ sent, attempt }) => [sent.number, attempt]);
     const tell = async (...events: WebhookOutcomeEvent[]): Promise<void> => {
       await log.append(webhookOutcomeStream(id, 0), events);
-      await projectIn(readModels, webhooksProjection, await log.recorded(), { sizes });
+      await projectIn(readModels, webhooksProjection(30 * DAY_MS), await log.recorded(), { sizes });
     };
     await tell(attempted(outcome(0, 'failed'), outcome(1, 'success'), outcome(2, 'failed'), outcome(3, 'failed')));
     t.same(await due(), [[0, 1], [2, 1], [3, 1]]); // prettier-ignore

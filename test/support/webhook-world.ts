@@ -10,7 +10,7 @@ import { deliverWebhooksWorker } from '../../src/processors/deliver-webhooks.js'
 import { removeWebhookRecordsWorker } from '../../src/processors/remove-webhook-records.js';
 import { routeWebhooksWorker } from '../../src/processors/route-webhooks.js';
 import { makeWebhookQueries } from '../../src/projections/webhook-queries.js';
-import { dueFailures, livingWebhooks, removableParts } from '../../src/projections/webhooks.js';
+import { dueFailures, keptWebhooks, removableParts } from '../../src/projections/webhook-reads.js';
 import type { DeliveryListing } from '../../src/domain/webhook/delivery.js';
 import { caller, TEAM } from './command-world.js';
 import type { FakeClock } from './fake-clock.js';
@@ -83,15 +83,15 @@ export const openWebhookWorld = async (t: Test, options: ProcessorOptions = {}):
   const queries = makeWebhookQueries({ readModels, clock, limits: world.deps.limits });
   const living = async (position: number, signal: AbortSignal) => {
     await processing.timersCaughtUp('email', position, signal);
-    return livingWebhooks(readModels);
+    return keptWebhooks(readModels);
   };
   const workers = (worker: string): readonly Worker[] => {
     const deps = { ...processing, ...world.elsewhere(), worker, leases: world.keeper.open(), webhooks: { outbound, insecureHosts: [] } };
     return [
-      routeWebhooksWorker({ ...deps, livingUpTo: living }),
+      routeWebhooksWorker({ ...deps, keptUpTo: living }),
       deliverWebhooksWorker({
         ...deps,
-        livingUpTo: living,
+        keptUpTo: living,
         due: async (id, position, limit, signal) => {
           await processing.timersCaughtUp('email', position, signal);
           return dueFailures(readModels, id, limit);

@@ -23,7 +23,10 @@ export const assetEventSchemas = {
     }),
     sealed: Description,
   },
-  /** Its key and its bytes are destroyed right after. */
+  /** Nobody sees it any more, and for some days it can be taken back. */
+  AssetTrashed: { data: Type.Object({ at: text }) },
+  AssetRestored: { data: Type.Object({ at: text }) },
+  /** Gone for good: its key and its bytes are destroyed right after. */
   AssetDeleted: { data: Type.Object({ at: text }) },
 } as const;
 

@@ -3,23 +3,39 @@ import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
 import type { AssetDescription, AssetEvent, AssetUploaded } from './events.js';
 
-/** `description` is undefined once the key is destroyed: what is left has no name and no bytes. */
+/** `description` is undefined once the key is destroyed: what is left has no name and no bytes. `isGone`: it cannot be taken back. */
 export type Asset = Omit<AssetUploaded['data'], 'at'> &
-  Readonly<{ createdAt: string; deletedAt: string | null; description: AssetDescription | undefined }>;
+  Readonly<{ createdAt: string; deletedAt: string | null; isGone: boolean; description: AssetDescription | undefined }>;
 export type AssetState = Asset | undefined;
 
-export type AssetCommand = Readonly<{ type: 'UploadAsset'; uploaded: AssetUploaded }> | Readonly<{ type: 'DeleteAsset'; at: string }>;
+export type AssetCommand =
+  | Readonly<{ type: 'UploadAsset'; uploaded: AssetUploaded }>
+  | Readonly<{ type: 'TrashAsset'; at: string }>
+  /** What was deleted before `deletedSince` cannot be taken back. */
+  | Readonly<{ type: 'RestoreAsset'; at: string; deletedSince: string }>
+  /** For good, whether it was deleted before or not. */
+  | Readonly<{ type: 'DeleteAsset'; at: string }>
+  /** Nothing happens to an asset that lives, or that was deleted at `deletedSince` or later. */
+  | Readonly<{ type: 'RemoveAsset'; at: string; deletedSince: string }>;
 
 export const assetNotFound = (): DomainError =>
   new DomainError('ASSET_NOT_FOUND', 'There is no asset with this id. GET /api/assets lists yours.');
 
 const decide = (command: AssetCommand, asset: AssetState): readonly AssetEvent[] => {
+  if (command.type === 'UploadAsset') return asset === undefined ? [command.uploaded] : [];
+  if (asset === undefined) throw assetNotFound();
+  const { at } = command;
+  const gone: AssetEvent = { type: 'AssetDeleted', data: { at } };
   switch (command.type) {
-    case 'UploadAsset':
-      return asset === undefined ? [command.uploaded] : [];
+    case 'TrashAsset':
+      return asset.deletedAt === null ? [{ type: 'AssetTrashed', data: { at } }] : [];
+    case 'RestoreAsset':
+      if (asset.isGone || (asset.deletedAt !== null && asset.deletedAt < command.deletedSince)) throw assetNotFound();
+      return asset.deletedAt === null ? [] : [{ type: 'AssetRestored', data: { at } }];
     case 'DeleteAsset':
-      if (asset === undefined) throw assetNotFound();
-      return asset.deletedAt === null ? [{ type: 'AssetDeleted', data: { at: command.at } }] : [];
+      return asset.isGone ? [] : [gone];
+    case 'RemoveAsset':
+      return asset.isGone || asset.deletedAt === null || asset.deletedAt >= command.deletedSince ? [] : [gone];
   }
 };
 
@@ -29,10 +45,14 @@ export const assetDecider: Decider<AssetCommand, AssetEvent, AssetState> = {
     switch (event.type) {
       case 'AssetUploaded': {
         const { at, ...data } = event.data;
-        return { ...data, createdAt: at, deletedAt: null, description: event.sealed };
+        return { ...data, createdAt: at, deletedAt: null, isGone: false, description: event.sealed };
       }
-      case 'AssetDeleted':
+      case 'AssetTrashed':
         return asset && { ...asset, deletedAt: event.data.at };
+      case 'AssetRestored':
+        return asset && { ...asset, deletedAt: null };
+      case 'AssetDeleted':
+        return asset && { ...asset, deletedAt: asset.deletedAt ?? event.data.at, isGone: true };
     }
   },
   initialState: undefined,
@@ -56,7 +76,7 @@ export type AssetListing = {
 
 export const assetListing = (
   id: string,
-  { contentType, sizeBytes, width, height, createdAt }: Omit<Asset, 'description'>,
+  { contentType, sizeBytes, width, height, createdAt }: Omit<Asset, 'description' | 'isGone'>,
   { filename, sha256 }: AssetDescription,
 ): AssetListing => ({
   id,

@@ -5,16 +5,21 @@ import { defaultLimits } from '../limits.js';
 import { isoTime } from '../ports/clock.js';
 import { DAY_MS, HOUR_MS } from '../time.js';
 import type { Check, Found, PrivateKeys, PublicKey, SenderDomainEvent } from './events.js';
-import { evolveSenderDomains, foundOfKeys, type SenderDomain, type SenderDomainsState } from './state.js';
+import { evolveSenderDomains, foundOfKeys, type SenderDomain, type SenderDomainsState, type TrashedDomain } from './state.js';
 
 /** What a look-up found for one domain. */
 export type LookedUp = Omit<Check, 'nextCheckAt'>;
 
 export type SenderDomainCommand =
-  | Readonly<{ type: 'AddDomain'; at: string; id: string; domain: string; keys: PublicKey[]; privateKeys: PrivateKeys }>
+  /** The private keys stand in the stream of the domain's own already. */
+  | Readonly<{ type: 'AddDomain'; at: string; id: string; domain: string; keys: PublicKey[] }>
   | Readonly<{ type: 'RecordChecks'; at: string; checks: readonly LookedUp[] }>
-  | Readonly<{ type: 'RotateKeys'; at: string; id: string; keys: PublicKey[]; privateKeys: PrivateKeys }>
-  | Readonly<{ type: 'DeleteDomain'; at: string; id: string }>;
+  | Readonly<{ type: 'RotateKeys'; at: string; id: string; keys: PublicKey[] }>
+  | Readonly<{ type: 'TrashDomain'; at: string; id: string }>
+  /** What was deleted before `deletedSince` cannot be taken back. */
+  | Readonly<{ type: 'RestoreDomain'; at: string; id: string; deletedSince: string }>
+  /** For good, whether they were deleted before or not; those that are gone already are passed over. */
+  | Readonly<{ type: 'DeleteDomains'; at: string; ids: readonly string[] }>;
 
 /** For so long after new keys sign the records of the old ones are needed: mails that they signed may be on their way, or read again. */
 export const OVERLAP_DAYS = 7;
@@ -31,23 +36,57 @@ export const domainNotFound = (): DomainError =>
 const decide = (command: SenderDomainCommand, state: SenderDomainsState): readonly SenderDomainEvent[] => {
   switch (command.type) {
     case 'AddDomain': {
-      const { at, id, domain, keys, privateKeys } = command;
+      const { at, id, domain, keys } = command;
       assertAddable(state, domain);
-      return [
-        { type: 'SenderDomainAdded', data: { at, id, domain, keys, nextCheckAt: later(at, CHECKED_EVERY_MS) }, sealed: { privateKeys } },
-      ];
+      return [{ type: 'SenderDomainAdded', data: { at, id, domain, keys, nextCheckAt: later(at, CHECKED_EVERY_MS) }, sealed: ELSEWHERE }];
     }
     case 'RecordChecks':
       return recordChecks(command, state);
     case 'RotateKeys': {
-      const { at, id, keys, privateKeys } = command;
+      const { at, id, keys } = command;
       assertRotatable(domainOf(state, id));
-      return [{ type: 'SenderDomainKeysAdded', data: { at, id, keys }, sealed: { privateKeys } }];
+      return [{ type: 'SenderDomainKeysAdded', data: { at, id, keys }, sealed: ELSEWHERE }];
     }
-    case 'DeleteDomain':
+    case 'TrashDomain':
       domainOf(state, command.id);
-      return [{ type: 'SenderDomainDeleted', data: { at: command.at, id: command.id } }];
+      return [{ type: 'SenderDomainTrashed', data: { at: command.at, id: command.id } }];
+    case 'RestoreDomain':
+      return restore(command, state);
+    case 'DeleteDomains':
+      return [...(state?.domains ?? []), ...(state?.trash ?? [])]
+        .filter(({ id }) => command.ids.includes(id))
+        .map(({ id }): SenderDomainEvent => ({ type: 'SenderDomainDeleted', data: { at: command.at, id } }));
   }
+};
+
+/** The private keys are in no event of this stream. */
+const ELSEWHERE: Readonly<{ privateKeys: PrivateKeys }> = { privateKeys: [] };
+
+const restore = (
+  { at, id, deletedSince }: Extract<SenderDomainCommand, { type: 'RestoreDomain' }>,
+  state: SenderDomainsState,
+): readonly SenderDomainEvent[] => {
+  if (state?.domains.some((one) => one.id === id) === true) return [];
+  const trashed = trashedDomain(state, id);
+  if (trashed.deletedAt < deletedSince) throw domainNotFound();
+  assertAddable(state, trashed.domain);
+  return [{ type: 'SenderDomainRestored', data: { at, id } }];
+};
+
+/** Throws DOMAIN_NOT_FOUND. */
+export const trashedDomain = (state: SenderDomainsState, id: string): TrashedDomain => {
+  const domain = state?.trash?.find((one) => one.id === id);
+  if (domain === undefined) throw domainNotFound();
+  return domain;
+};
+
+/** How many deleted domains a team may restore; of more the oldest are gone before their time. */
+export const TRASHED_DOMAINS_MAX = 100;
+
+/** Those that cannot be restored any more: deleted before that moment, or too many. */
+export const domainsToRemove = (state: SenderDomainsState, deletedBefore: string): readonly TrashedDomain[] => {
+  const trash = state?.trash ?? [];
+  return trash.filter(({ deletedAt }, at) => deletedAt < deletedBefore || trash.length - at > TRASHED_DOMAINS_MAX);
 };
 
 /** Throws DOMAIN_NOT_FOUND. */

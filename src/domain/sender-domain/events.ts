@@ -41,9 +41,22 @@ export const senderDomainEventSchemas = {
   /** The new keys sign from now on. The records of those before are still needed until `retireAt`. */
   SenderDomainKeysChanged: { data: Type.Object({ at: text, id: text, retireAt: text }) },
   SenderDomainKeysRetired: { data: Type.Object({ at: text, id: text }) },
+  /** It signs no mail any more, and for some days it can be taken back. */
+  SenderDomainTrashed: { data: Type.Object({ at: text, id: text }) },
+  /** Its records are to be looked up at once: they may be gone. */
+  SenderDomainRestored: { data: Type.Object({ at: text, id: text }) },
+  /** Gone for good. */
   SenderDomainDeleted: { data: Type.Object({ at: text, id: text }) },
 } as const;
 
+/** The private keys of one domain alone, so that they can be destroyed with it. Of older domains they stand in the stream of the team. */
+export const domainKeysEventSchemas = {
+  DomainKeysMade: { data: Type.Object({ at: text, selectors: Type.Array(text) }), sealed: PrivateKeys },
+  /** Nothing is signed with them any more; the key that seals them is destroyed right after. */
+  DomainKeysDestroyed: { data: Type.Object({ at: text }) },
+} as const;
+
+export type DomainKeysEvent = EventsOf<typeof domainKeysEventSchemas>;
 export type SenderDomainEvent = EventsOf<typeof senderDomainEventSchemas>;
 export type PublicKey = Static<typeof StoredKey>;
 export type PrivateKeys = Static<typeof PrivateKeys>['privateKeys'];

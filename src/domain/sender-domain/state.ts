@@ -29,8 +29,11 @@ export type SenderDomain = Readonly<{
   failing: Readonly<{ days: number; last: string }> | null;
 }>;
 
-/** Of one team, in the order in which they were added. JSON, for read models keep it. */
-export type SenderDomains = Readonly<{ domains: readonly SenderDomain[] }>;
+/** One that was deleted and can be restored. */
+export type TrashedDomain = SenderDomain & Readonly<{ deletedAt: string }>;
+
+/** Of one team, in the order in which they were added; `trash`, where there is any, in that of their deletion. JSON, for read models keep it. */
+export type SenderDomains = Readonly<{ domains: readonly SenderDomain[]; trash?: readonly TrashedDomain[] }>;
 export type SenderDomainsState = SenderDomains | undefined;
 
 /** What the records of some keys are together: right where all are, wrong where one certainly is not. */
@@ -42,23 +45,55 @@ export const foundOfKeys = (keys: readonly PublicKey[], dkim: Readonly<Record<st
 };
 
 export const evolveSenderDomains = (state: SenderDomainsState, event: SenderDomainEvent): SenderDomainsState => {
-  const { domains } = state ?? { domains: [] };
+  const { domains, trash = [] } = state ?? { domains: [] };
   const { data } = event;
   switch (event.type) {
     case 'SenderDomainAdded':
-      return { domains: [...domains, addedDomain(event.data)] };
+      return stateOf([...domains, addedDomain(event.data)], trash);
     case 'SenderDomainsChecked':
-      return { domains: domains.map((domain) => afterCheck(domain, event.data)) };
+      return stateOf(
+        domains.map((domain) => afterCheck(domain, event.data)),
+        trash,
+      );
+    case 'SenderDomainTrashed': {
+      const { at: deletedAt, id } = event.data;
+      const [gone, left] = [domains.filter((one) => one.id === id), domains.filter((one) => one.id !== id)];
+      return stateOf(left, [...trash, ...gone.map((domain) => ({ ...domain, deletedAt }))]);
+    }
+    case 'SenderDomainRestored': {
+      const { at, id } = event.data;
+      const back = trash.filter((one) => one.id === id).map((domain) => restored(domain, at));
+      return stateOf([...domains, ...back], without(trash, id));
+    }
     case 'SenderDomainDeleted':
-      return { domains: domains.filter(({ id }) => id !== event.data.id) };
+      return stateOf(without(domains, event.data.id), without(trash, event.data.id));
     case 'SenderDomainVerified':
     case 'SenderDomainUnverified':
     case 'SenderDomainKeysAdded':
     case 'SenderDomainKeysChanged':
     case 'SenderDomainKeysRetired':
-      return { domains: domains.map((domain) => ('id' in data && domain.id === data.id ? afterChange(domain, event) : domain)) };
+      return stateOf(
+        domains.map((domain) => ('id' in data && domain.id === data.id ? afterChange(domain, event) : domain)),
+        trash,
+      );
   }
 };
+
+const stateOf = (domains: readonly SenderDomain[], trash: readonly TrashedDomain[]): SenderDomains => ({
+  domains,
+  ...(trash.length === 0 ? {} : { trash }),
+});
+
+const without = <Domain extends SenderDomain>(domains: readonly Domain[], id: string): readonly Domain[] =>
+  domains.filter((one) => one.id !== id);
+
+/** What its records were when it was deleted says nothing of what they are now. */
+const restored = ({ deletedAt: _deletedAt, ...domain }: TrashedDomain, at: string): SenderDomain => ({
+  ...domain,
+  status: domain.status === 'pending' ? 'pending' : 'unverified',
+  nextCheckAt: at,
+  failing: null,
+});
 
 type Added = Extract<SenderDomainEvent, { type: 'SenderDomainAdded' }>['data'];
 
@@ -116,7 +151,10 @@ const failingAfter = ({ failing }: SenderDomain, found: Found, day: string): Sen
   }
 };
 
-type Change = Exclude<SenderDomainEvent, { type: 'SenderDomainAdded' | 'SenderDomainsChecked' | 'SenderDomainDeleted' }>;
+type Change = Exclude<
+  SenderDomainEvent,
+  { type: 'SenderDomainAdded' | 'SenderDomainsChecked' | 'SenderDomainTrashed' | 'SenderDomainRestored' | 'SenderDomainDeleted' }
+>;
 
 const afterChange = (domain: SenderDomain, event: Change): SenderDomain => {
   switch (event.type) {

@@ -24,7 +24,11 @@ export const webhookEventSchemas = {
   WebhookDisabled: { data: Type.Object({ at: text, reason: oneOf(['gone', 'failing'] as const) }) },
   /** Events of those kinds that occurred since then, and before `until`, and did not go to it then, go to it now. */
   WebhookBackfillAsked: { data: Type.Object({ at: text, id: text, since: text, until: optional(text), events: Type.Array(text) }) },
-  /** Its key is destroyed right after, and that of its outcomes. */
+  /** Nothing is sent to it any more, and for some days it can be taken back. */
+  WebhookTrashed: { data: Type.Object({ at: text }) },
+  /** It goes on with what occurs from now on, enabled where it was. */
+  WebhookRestored: { data: Type.Object({ at: text }) },
+  /** Gone for good: its key is destroyed right after, and that of its outcomes. */
   WebhookDeleted: { data: Type.Object({ at: text }) },
 } as const;
 

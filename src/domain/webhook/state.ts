@@ -18,6 +18,8 @@ export type Webhook = Readonly<{
   deletedAt: string | null;
   /** The newest request for events that were missed. */
   backfill?: string;
+  /** Of a deleted one that can be taken back: whether it was enabled. */
+  restorable?: Readonly<{ enabled: boolean }>;
   sealed: Sealed | undefined;
 }>;
 export type WebhookState = Webhook | undefined;
@@ -29,7 +31,13 @@ export type WebhookCommand =
   | Readonly<{ type: 'DisableWebhook'; at: string; reason: 'gone' | 'failing' }>
   /** `doneId`: the request before, as far as it is known to be done. */
   | Readonly<{ type: 'AskBackfill'; ask: Extract<WebhookEvent, { type: 'WebhookBackfillAsked' }>['data']; doneId: string | undefined }>
-  | Readonly<{ type: 'DeleteWebhook'; at: string }>;
+  | Readonly<{ type: 'TrashWebhook'; at: string }>
+  /** What was deleted before `deletedSince` cannot be taken back. */
+  | Readonly<{ type: 'RestoreWebhook'; at: string; deletedSince: string }>
+  /** For good, whether it was deleted before or not. */
+  | Readonly<{ type: 'DeleteWebhook'; at: string }>
+  /** Nothing happens to one that lives, or that was deleted at `deletedSince` or later. */
+  | Readonly<{ type: 'RemoveWebhook'; at: string; deletedSince: string }>;
 
 export const webhookNotFound = (): DomainError =>
   new DomainError('WEBHOOK_NOT_FOUND', 'There is no webhook subscription with this id. GET /api/v1/webhook-subscriptions lists yours.');
@@ -40,10 +48,7 @@ export const replayUnderWay = (): DomainError =>
 const decide = (command: WebhookCommand, webhook: WebhookState): readonly WebhookEvent[] => {
   if (command.type === 'CreateWebhook') return webhook === undefined ? [command.created] : [];
   if (webhook === undefined) throw webhookNotFound();
-  if (webhook.deletedAt !== null) {
-    if (command.type === 'DeleteWebhook' || command.type === 'DisableWebhook') return [];
-    throw webhookNotFound();
-  }
+  if (webhook.deletedAt !== null) return decideDeleted(command, webhook);
   switch (command.type) {
     case 'ChangeWebhook': {
       const { at, events, enabled, url, description } = command;
@@ -60,8 +65,36 @@ const decide = (command: WebhookCommand, webhook: WebhookState): readonly Webhoo
     case 'AskBackfill':
       if (webhook.backfill !== command.doneId) throw replayUnderWay();
       return [{ type: 'WebhookBackfillAsked', data: command.ask }];
+    case 'TrashWebhook':
+      return [{ type: 'WebhookTrashed', data: { at: command.at } }];
     case 'DeleteWebhook':
       return [{ type: 'WebhookDeleted', data: { at: command.at } }];
+    case 'RestoreWebhook':
+    case 'RemoveWebhook':
+      return [];
+  }
+};
+
+const decideDeleted = (
+  command: Exclude<WebhookCommand, { type: 'CreateWebhook' }>,
+  { deletedAt, restorable }: Webhook,
+): readonly WebhookEvent[] => {
+  const isOlder = (since: string): boolean => deletedAt !== null && deletedAt < since;
+  switch (command.type) {
+    case 'ChangeWebhook':
+    case 'RotateSecret':
+    case 'AskBackfill':
+      throw webhookNotFound();
+    case 'DisableWebhook':
+    case 'TrashWebhook':
+      return [];
+    case 'RestoreWebhook':
+      if (restorable === undefined || isOlder(command.deletedSince)) throw webhookNotFound();
+      return [{ type: 'WebhookRestored', data: { at: command.at } }];
+    case 'DeleteWebhook':
+      return restorable === undefined ? [] : [{ type: 'WebhookDeleted', data: { at: command.at } }];
+    case 'RemoveWebhook':
+      return restorable === undefined || !isOlder(command.deletedSince) ? [] : [{ type: 'WebhookDeleted', data: { at: command.at } }];
   }
 };
 
@@ -80,6 +113,7 @@ export const evolveWebhook = (webhook: WebhookState, event: WebhookEvent): Webho
     };
   }
   if (webhook === undefined) return undefined;
+  const { restorable, ...living } = webhook;
   const next = { ...webhook, updatedAt: event.data.at };
   switch (event.type) {
     case 'WebhookChanged': {
@@ -97,8 +131,12 @@ export const evolveWebhook = (webhook: WebhookState, event: WebhookEvent): Webho
       return { ...next, enabled: false, disabledReason: event.data.reason };
     case 'WebhookBackfillAsked':
       return { ...webhook, backfill: event.data.id };
+    case 'WebhookTrashed':
+      return { ...next, enabled: false, deletedAt: event.data.at, restorable: { enabled: webhook.enabled } };
+    case 'WebhookRestored':
+      return { ...living, updatedAt: event.data.at, enabled: restorable?.enabled ?? webhook.enabled, deletedAt: null };
     case 'WebhookDeleted':
-      return { ...next, enabled: false, deletedAt: event.data.at, sealed: undefined };
+      return { ...living, updatedAt: event.data.at, enabled: false, deletedAt: webhook.deletedAt ?? event.data.at, sealed: undefined };
   }
 };
 

@@ -4,7 +4,7 @@ import { isRaster } from '../../domain/asset/kind.js';
 import { AssetRecordSchema, CreateAssetRequestSchema, type CreateAssetRequest } from '../../api/assets.js';
 import { assetNotFound } from '../../domain/asset/state.js';
 import { decodeBase64, NO_BASE64 } from '../../domain/base64.js';
-import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
+import { DeletedSchema, DeleteQuerySchema, idParams, pageOf } from '../../api/common.js';
 import { invalid } from '../../domain/errors.js';
 import { parseAssetId, type AssetId } from '../../domain/ids.js';
 import type { Upload } from '../../commands/assets.js';
@@ -14,7 +14,7 @@ import { readUpload, registerUploads, uploadSlots } from '../hooks/upload.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { createAssetExamples } from '../../api/examples.js';
 import { AssetListQuerySchema } from '../../api/queries.js';
-import { pagingOf, searchOf } from '../query-values.js';
+import { deletableFilterOf, pagingOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
@@ -88,7 +88,7 @@ const readRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      const filter = searchOf(request.query);
+      const filter = deletableFilterOf(request.query);
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       return deps.queries.listAssets(teamId, filter, pagingOf(request.query));
     },
@@ -126,21 +126,40 @@ const readRoutes = (app: App, deps: Deps): void => {
   );
 };
 
-const deleteRoute = (app: App, deps: Deps): void => {
+const deletionRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/assets/:id',
     {
       config: { access: 'templates:write', command: 'deleteAsset', unknownId },
+      preValidation: coerceQuery(DeleteQuerySchema),
       schema: {
         summary: 'Delete an asset',
-        description: 'Its bytes are gone for good; emails already accepted keep what they carry.',
+        description:
+          'Emails already accepted keep what they carry. For 30 days `POST /api/assets/{id}/restore` takes it back, and it takes room in the gallery; then its bytes are gone for good.',
         operationId: 'deleteAsset',
         tags,
         params,
+        querystring: DeleteQuerySchema,
         response: { 200: DeletedSchema },
       },
     },
-    (request) => deps.commands.deleteAsset(callerOf(request), assetIdOf(request.params.id)),
+    (request) => deps.commands.deleteAsset(callerOf(request), assetIdOf(request.params.id), request.query),
+  );
+
+  app.post(
+    '/api/assets/:id/restore',
+    {
+      config: { access: 'templates:write', command: 'restoreAsset', unknownId },
+      schema: {
+        summary: 'Restore a deleted asset',
+        description: 'Within 30 days of its deletion.',
+        operationId: 'restoreAsset',
+        tags,
+        params,
+        response: { 200: AssetRecordSchema },
+      },
+    },
+    (request) => deps.commands.restoreAsset(callerOf(request), assetIdOf(request.params.id)),
   );
 };
 
@@ -152,5 +171,5 @@ export const assetRoutes = (app: App, deps: Deps): void => {
     uploadRoute(scope, deps);
   });
   readRoutes(app, deps);
-  deleteRoute(app, deps);
+  deletionRoutes(app, deps);
 };

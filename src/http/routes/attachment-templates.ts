@@ -26,7 +26,7 @@ import {
   updateAttachmentTemplateExamples,
 } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/queries.js';
-import { pagingOf, templateFilterOf } from '../query-values.js';
+import { pagingOf, deletableFilterOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
@@ -57,7 +57,7 @@ const readRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      const filter = templateFilterOf(request.query);
+      const filter = deletableFilterOf(request.query);
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       return deps.queries.listAttachmentTemplates(teamId, filter, pagingOf(request.query));
     },

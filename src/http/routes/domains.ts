@@ -1,10 +1,11 @@
 /** Adding, verifying, rotating and deleting the sender domains of a team. */
-import { DeletedSchema, idParams } from '../../api/common.js';
-import { AddDomainRequestSchema, DomainListSchema, DomainRecordSchema } from '../../api/domains.js';
+import { DeletedSchema, DeleteQuerySchema, idParams } from '../../api/common.js';
+import { AddDomainRequestSchema, DomainListQuerySchema, DomainListSchema, DomainRecordSchema } from '../../api/domains.js';
 import { addDomainExamples } from '../../api/examples.js';
 import { parseSenderDomainId, type SenderDomainId } from '../../domain/ids.js';
 import { domainNotFound } from '../../domain/sender-domain/decider.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
+import { coerceQuery } from '../hooks/validation.js';
 
 type Deps = Pick<HttpDeps, 'commands'>;
 
@@ -32,9 +33,16 @@ const collectionRoutes = (app: App, { commands }: Deps): void => {
     '/api/domains',
     {
       config: { access, command: 'listDomains' },
-      schema: { summary: 'List sender domains', operationId: 'listDomains', tags, response: { 200: DomainListSchema } },
+      preValidation: coerceQuery(DomainListQuerySchema),
+      schema: {
+        summary: 'List sender domains',
+        operationId: 'listDomains',
+        tags,
+        querystring: DomainListQuerySchema,
+        response: { 200: DomainListSchema },
+      },
     },
-    (request) => commands.listDomains(callerOf(request)),
+    (request) => commands.listDomains(callerOf(request), request.query),
   );
 
   app.post(
@@ -73,18 +81,21 @@ const domainRoute = (app: App, { commands }: Deps): void => {
     '/api/domains/:id',
     {
       config: { access, command: 'deleteDomain', unknownId },
+      preValidation: coerceQuery(DeleteQuerySchema),
       schema: {
         summary: 'Delete a sender domain',
-        description: 'Mails that wait already leave without its signature.',
+        description:
+          'Mails that wait already leave without its signature. For 30 days `POST /api/domains/{id}/restore` takes it back; then its keys are destroyed.',
         operationId: 'deleteDomain',
         tags,
         params,
+        querystring: DeleteQuerySchema,
         response: { 200: DeletedSchema },
       },
     },
     async (request) => {
       const id = domainIdOf(request.params.id);
-      await commands.deleteDomain(callerOf(request), id);
+      await commands.deleteDomain(callerOf(request), id, request.query);
       return { id, deleted: true as const };
     },
   );
@@ -123,5 +134,21 @@ const changingRoutes = (app: App, { commands }: Deps): void => {
       },
     },
     (request) => commands.rotateDomainKeys(callerOf(request), domainIdOf(request.params.id)),
+  );
+
+  app.post(
+    '/api/domains/:id/restore',
+    {
+      config: { access, command: 'restoreDomain', unknownId },
+      schema: {
+        summary: 'Restore a deleted sender domain',
+        description: 'Within 30 days of its deletion, with the keys that it had. Its mails are signed again once its DNS records are seen.',
+        operationId: 'restoreDomain',
+        tags,
+        params,
+        response: { 200: DomainRecordSchema },
+      },
+    },
+    (request) => commands.restoreDomain(callerOf(request), domainIdOf(request.params.id)),
   );
 };

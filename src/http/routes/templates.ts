@@ -15,7 +15,7 @@ import { untilClosed } from '../hooks/until-closed.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { createTemplateExamples, importTemplateExamples, previewExamples, updateTemplateExamples } from '../../api/examples.js';
 import { TemplateListQuerySchema } from '../../api/queries.js';
-import { pagingOf, templateFilterOf } from '../query-values.js';
+import { pagingOf, deletableFilterOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
@@ -40,7 +40,7 @@ const readRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      const filter = templateFilterOf(request.query);
+      const filter = deletableFilterOf(request.query);
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       return deps.queries.listTemplates(teamId, filter, pagingOf(request.query));
     },

@@ -15,18 +15,17 @@ import {
   WebhookRecordSchema,
   WebhookRetriedSchema,
 } from '../../api/webhooks.js';
-import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
-import { PagingQuerySchema } from '../../api/queries.js';
+import { idParams, pageOf } from '../../api/common.js';
+import { WebhookListQuerySchema } from '../../api/queries.js';
 import { createWebhookExamples, replayWebhookExamples, rotateSecretExamples, updateWebhookExamples } from '../../api/examples.js';
-import { parseWebhookId, type WebhookId } from '../../domain/ids.js';
 import { readWebhookEventId } from '../../domain/webhook/event-id.js';
-import { webhookNotFound } from '../../domain/webhook/state.js';
 import { Type } from '@sinclair/typebox';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { bodyMayBeAbsent } from '../hooks/absent-body.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { pagingOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
+import { heldBy, webhookDeletionRoutes, webhookIdOf } from './webhook-deletion.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
@@ -41,17 +40,11 @@ const deliveryParams = Type.Object({
   deliveryId: Type.String({ description: 'Id of the delivery (`del_…`)' }),
 });
 
-/** A malformed id is answered as an unknown one. */
-const webhookIdOf = (text: string): WebhookId => {
-  const id = parseWebhookId(text);
-  if (id === undefined) throw webhookNotFound();
-  return id;
-};
-
 /** Registers the routes under /api/v1/webhook-subscriptions. */
 export const webhookRoutes = (app: App, deps: Deps): void => {
   collectionRoutes(app, deps);
   readRoutes(app, deps);
+  webhookDeletionRoutes(app, deps);
   changeRoutes(app, deps);
   deliveryRoutes(app, deps);
   eventRoutes(app, deps);
@@ -62,20 +55,20 @@ const collectionRoutes = (app: App, deps: Deps): void => {
     PATH,
     {
       config: { access: readable, codes: ['INVALID_CURSOR'] },
-      preValidation: coerceQuery(PagingQuerySchema),
+      preValidation: coerceQuery(WebhookListQuerySchema),
       schema: {
         summary: 'List webhook subscriptions',
         description: 'Newest first.',
         operationId: 'listWebhooks',
         tags,
-        querystring: PagingQuerySchema,
+        querystring: WebhookListQuerySchema,
         response: { 200: pageOf(WebhookRecordSchema) },
       },
     },
     async (request) => {
       const { teamId } = callerOf(request);
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
-      return deps.queries.listWebhooks(teamId, pagingOf(request.query));
+      return deps.queries.listWebhooks(teamId, pagingOf(request.query), request.query.deleted === true ? { deleted: true } : {});
     },
   );
 
@@ -94,8 +87,7 @@ const collectionRoutes = (app: App, deps: Deps): void => {
     },
     async (request, reply) => {
       const caller = callerOf(request);
-      await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
-      const held = (await deps.queries.listWebhooks(caller.teamId, { page: 1, limit: 1 })).meta.total;
+      const held = await heldBy(deps, caller.teamId);
       const created = await deps.commands.createWebhook(caller, request.body, held);
       reply.code(201);
       return created;
@@ -111,22 +103,6 @@ const readRoutes = (app: App, deps: Deps): void => {
       schema: { summary: 'Read a webhook subscription', operationId: 'getWebhook', tags, params, response: { 200: WebhookRecordSchema } },
     },
     (request) => deps.commands.getWebhook(callerOf(request), webhookIdOf(request.params.id)),
-  );
-
-  app.delete(
-    `${PATH}/:id`,
-    {
-      config: { access, command: 'deleteWebhook', unknownId },
-      schema: {
-        summary: 'Delete a webhook subscription',
-        description: 'Nothing more is posted; its URL and its secret are destroyed.',
-        operationId: 'deleteWebhook',
-        tags,
-        params,
-        response: { 200: DeletedSchema },
-      },
-    },
-    (request) => deps.commands.deleteWebhook(callerOf(request), webhookIdOf(request.params.id)),
   );
 };
 
