@@ -5,7 +5,7 @@ import { loadEnvFile } from './config.js';
 import { explain } from './cli/explain.js';
 import { addLogCommands } from './cli/log-commands.js';
 import { printFault } from './cli/output.js';
-import type { CreateKeyOptions } from './cli/keys.js';
+import type { ChangeKeyOptions, CreateKeyOptions } from './cli/keys.js';
 import type { ListParkedOptions, ReleaseParkedOptions } from './cli/parked.js';
 import type { BackupOptions } from './cli/backup.js';
 import type { RestoreOptions } from './cli/restore.js';
@@ -32,7 +32,7 @@ program
   .description('serve the API, deliver, and keep the read models')
   .action(async () => (await import('./cli/serve.js')).serve());
 
-const key = program.command('key').description('make and revoke API keys; a running server knows at once');
+const key = program.command('key').description('make, change and revoke API keys; a running server knows at once');
 key
   .command('create')
   .description('make a key and show it once')
@@ -40,8 +40,19 @@ key
   .option('--permissions <list>', 'permissions, separated by commas (default: all but emails:delete)')
   .option('--rate-limit <number>', 'requests per minute, instead of the default limits')
   .option('--expires <time>', 'ISO 8601 time after which it stops working')
+  .option('--networks <list>', 'networks that it may be used from, separated by commas: 192.0.2.0/24,2001:db8::/32')
   .option('--json', 'print the key record as JSON')
   .action(async (options: CreateKeyOptions) => (await import('./cli/keys.js')).createKey(options));
+key
+  .command('change')
+  .description('change what a key is called, where it may be used from and how often; what is left out stays')
+  .argument('<id>', 'id of the key, key_…')
+  .option('--name <name>', 'what the key is for')
+  .option('--description <text>', 'more about it')
+  .option('--rate-limit <number>', 'requests per minute; none: the default limits')
+  .option('--networks <list>', 'networks that it may be used from, separated by commas; none: from anywhere')
+  .option('--json', 'print the key record as JSON')
+  .action(async (id: string, options: ChangeKeyOptions) => (await import('./cli/keys.js')).changeKey(id, options));
 key
   .command('revoke')
   .description('revoke a key for good')

@@ -8,6 +8,13 @@ import { closed, enumOf } from './common.js';
 
 const PermissionSchema = enumOf(permissions);
 
+const networks = (bound: string) =>
+  Type.Array(Type.String({ minLength: 2, maxLength: 49 }), {
+    minItems: 1,
+    maxItems: limits.apiKeyNetworksMax,
+    description: `Networks that it may be used from, as \`192.0.2.0/24\`, \`2001:db8::/32\` or one address; without them, from anywhere. ${bound}`,
+  });
+
 export const CreateApiKeyRequestSchema = Type.Object(
   {
     name: Type.String({ pattern: NAME, minLength: 1, maxLength: limits.apiKeyNameCharsMax }),
@@ -16,6 +23,7 @@ export const CreateApiKeyRequestSchema = Type.Object(
     expiresAt: Type.Optional(
       Type.String({ format: 'date-time', description: 'ISO 8601, in the future; at most, and by default, that of the calling key' }),
     ),
+    networks: Type.Optional(networks('At most, and by default, those of the calling key')),
     rateLimit: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -28,6 +36,21 @@ export const CreateApiKeyRequestSchema = Type.Object(
   closed,
 );
 export type CreateApiKeyRequest = Static<typeof CreateApiKeyRequestSchema>;
+
+export const ChangeApiKeyRequestSchema = Type.Object(
+  {
+    name: Type.Optional(CreateApiKeyRequestSchema.properties.name),
+    description: Type.Optional(nullable(Type.String({ pattern: TEXT, maxLength: 2_000 }))),
+    networks: Type.Optional(nullable(networks('null: from anywhere'))),
+    rateLimit: Type.Optional(
+      nullable(
+        Type.Integer({ minimum: 1, maximum: limits.apiKeyRateLimitMax, description: 'Requests per minute; null: the default limits' }),
+      ),
+    ),
+  },
+  { ...closed, minProperties: 1, description: 'What is left out stays as it is' },
+);
+export type ChangeApiKeyRequest = Static<typeof ChangeApiKeyRequestSchema>;
 
 export const RevokeApiKeyQuerySchema = Type.Object(
   {
@@ -53,6 +76,8 @@ export const ApiKeyRecordSchema = Type.Object(
     lastUsedAt: nullable(Type.String({ format: 'date-time' })),
     revokedAt: nullable(Type.String({ format: 'date-time', description: 'Its own end, or that of a key that made it' })),
     madeBy: nullable(Type.String({ description: 'Id of the key that made it' })),
+    createdBy: Type.String({ description: 'Who made it: `apiKey:<id>`, `user:<id>`, `cli`, or `system` for the first key' }),
+    networks: nullable(Type.Array(Type.String(), { description: 'Networks that it may be used from; null: anywhere' })),
   },
   closed,
 );

@@ -189,6 +189,15 @@ export const createApiKeyExamples: Examples = {
     summary: 'A key that sends and reads',
     value: { name: 'shop backend', permissions: ['emails:send', 'emails:read'], rateLimit: 600 },
   },
+  fromOneNetwork: {
+    summary: 'A key that is good from the shop’s own networks alone',
+    value: { name: 'shop backend', permissions: ['emails:send'], networks: ['192.0.2.0/24', '2001:db8:17::/48'] },
+  },
+};
+
+export const changeApiKeyExamples: Examples = {
+  anotherNetwork: { summary: 'From another address from now on', value: { networks: ['203.0.113.7'] } },
+  fromAnywhere: { summary: 'From anywhere, with the default limits', value: { networks: null, rateLimit: null } },
 };
 
 const orderOf = (number: string) => ({ order: { ...orderVariables.order, number } });

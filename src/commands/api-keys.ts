@@ -4,15 +4,16 @@ import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
 import { ownedBy } from './owned-by.js';
 import { isoMoment } from './remembered.js';
-import type { ApiKeyRecord, CreateApiKeyRequest, CreatedApiKey } from '../api/api-keys.js';
+import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../api/api-keys.js';
+import { assertMayChange, grantFrom } from '../domain/api-key/grants.js';
+import { apiKeyListing } from '../domain/api-key/listing.js';
+import { readNetwork } from '../domain/api-key/networks.js';
 import {
   admitApiKey,
   admitMade,
   apiKeyDecider,
-  apiKeyListing,
   apiKeyUnknown,
   formatApiKey,
-  grantFrom,
   API_KEY_PREFIX,
   isUseWorthNoting,
   usedBeforeMs,
@@ -28,7 +29,12 @@ import { isoTime } from '../domain/ports/clock.js';
 export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
   const loaded = await loadState(deps.eventLog, apiKeyStream(id), apiKeyDecider);
   ownedBy(caller.teamId, apiKeyUnknown)(loaded);
-  return apiKeyListing(id, loaded.state!, await makersOf(deps, loaded.state!), isoTime(deps.clock.now()));
+  return recordOf(deps, id, loaded.state!, isoTime(deps.clock.now()));
+};
+
+const recordOf = async (deps: CommandDeps, id: ApiKeyId, key: ApiKey, at: string): Promise<ApiKeyRecord> => {
+  const [first] = await deps.eventLog.load(apiKeyStream(id));
+  return apiKeyListing(id, { key, createdBy: first!.metadata.actor }, await makersOf(deps, key), at);
 };
 
 /** The keys that made a key, as they are now. */
@@ -51,7 +57,49 @@ export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKey
   );
   // Whoever is told that the key is revoked may rely on it.
   await deps.whenHeldEverywhere();
-  return apiKeyListing(id, state!, await makersOf(deps, state!), cause.at);
+  return recordOf(deps, id, state!, cause.at);
+};
+
+/** Resolves when the change holds in every process. Rejects with FORBIDDEN where it gives the key more than its maker, or the calling key, may give. */
+export const changeApiKey = async (
+  deps: CommandDeps,
+  caller: Caller,
+  id: ApiKeyId,
+  { name, description, rateLimit, networks: given }: ChangeApiKeyRequest,
+): Promise<ApiKeyRecord> => {
+  const stream = apiKeyStream(id);
+  const changes = {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(rateLimit === undefined ? {} : { rateLimit }),
+    ...(given === undefined ? {} : { networks: given && networksOf(given) }),
+  };
+  const known = await loadState(deps.eventLog, stream, apiKeyDecider);
+  ownedBy(caller.teamId, apiKeyUnknown)(known);
+  const [maker] = await makersOf(deps, known.state!);
+  const cause = causeOf(deps, caller);
+  const { state, events } = await handle(
+    deps.eventLog,
+    stream,
+    apiKeyDecider,
+    { type: 'ChangeApiKey', at: cause.at, changes },
+    cause,
+    (loaded) => {
+      ownedBy(caller.teamId, apiKeyUnknown)(loaded);
+      assertMayChange(caller, maker, loaded.state!, changes);
+    },
+  );
+  // Whoever is told of the change may rely on it.
+  if (events.length > 0) await deps.whenHeldEverywhere();
+  return recordOf(deps, id, state!, cause.at);
+};
+
+/** Each once, in the form in which keys have them. Throws VALIDATION_ERROR with every one that is none. */
+const networksOf = (given: readonly string[]): readonly string[] => {
+  const read = given.map(readNetwork);
+  const faults = read.flatMap((one, index) => (one.ok ? [] : [{ field: `networks[${index}]`, message: one.reason }]));
+  if (faults.length > 0) throw new DomainError('VALIDATION_ERROR', `${faults[0]!.field} ${faults[0]!.message}.`, { errors: faults });
+  return [...new Set(read.flatMap((one) => (one.ok ? [one.network] : [])))];
 };
 
 /**
@@ -74,8 +122,8 @@ export const authenticateKey = async (deps: CommandDeps, token: string): Promise
   }
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
   if (isUseWorthNoting(key, isoMoment(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
-  const { permissions, rateLimit, expiresAt, madeBy } = key;
-  return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy };
+  const { permissions, rateLimit, expiresAt, madeBy, networks } = key;
+  return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy, networks };
 };
 
 const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {
@@ -101,7 +149,8 @@ export const createApiKey = async (
       errors: [{ field: 'expiresAt', message: `must be after ${isoTime(nowMs)}` }],
     });
   }
-  const { madeBy, ...bounds } = grantFrom(caller.key, { expiresAt, rateLimit: request.rateLimit });
+  const asked = { expiresAt, rateLimit: request.rateLimit, networks: request.networks && networksOf(request.networks) };
+  const { madeBy, networks, ...bounds } = grantFrom(caller.key, asked);
   const { id, hash } = assertDefined(readApiKey(key), 'API key');
   const cause = causeOf(deps, caller);
   const created: ApiKeyToCreate = {
@@ -115,7 +164,8 @@ export const createApiKey = async (
     end: key.slice(-4),
     separateDelete: true,
     ...(madeBy.length === 0 ? {} : { madeBy: [...madeBy] }),
+    ...(networks === null ? {} : { networks: [...networks] }),
   };
   const { state } = await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause);
-  return { ...apiKeyListing(id, state!, [], cause.at), key };
+  return { ...apiKeyListing(id, { key: state!, createdBy: caller.actor }, [], cause.at), key };
 };

@@ -1,6 +1,6 @@
 /** Who calls a command. */
 import type { AccessPermission } from '../domain/access/permissions.js';
-import type { Maker } from '../domain/api-key/state.js';
+import type { Maker } from '../domain/api-key/grants.js';
 import type { ApiKeyId, OAuthClientId, OAuthGrantId, SessionId, TeamId, UserId } from '../domain/ids.js';
 
 /** Who calls, on whose behalf, and under which request: becomes the metadata of every event that the call causes. */
@@ -33,7 +33,14 @@ type Admitted = Readonly<{
 }>;
 
 export type KeyAuthenticated = Admitted &
-  Readonly<{ kind: 'apiKey'; keyId: ApiKeyId; expiresAt: string | null; madeBy: readonly ApiKeyId[] }>;
+  Readonly<{
+    kind: 'apiKey';
+    keyId: ApiKeyId;
+    expiresAt: string | null;
+    madeBy: readonly ApiKeyId[];
+    /** null: it may come from anywhere. */
+    networks: readonly string[] | null;
+  }>;
 
 export type UserAuthenticated = Admitted & Readonly<{ kind: 'user'; userId: UserId; sessionId: SessionId }>;
 

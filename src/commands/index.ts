@@ -1,6 +1,6 @@
 /** Every command, bound once to the ports it works on: what HTTP calls. Each may reject with DomainError; nothing is written then. */
 import { addCredits, getAccount } from './account.js';
-import { createApiKey, getApiKey, revokeApiKey } from './api-keys.js';
+import { changeApiKey, createApiKey, getApiKey, revokeApiKey } from './api-keys.js';
 import { authenticate } from './authenticate.js';
 import { assetContent, deleteAsset, getAsset, restoreAsset, uploadAsset } from './assets.js';
 import {
@@ -99,6 +99,7 @@ const commands = {
   restoreAsset,
   createApiKey,
   getApiKey,
+  changeApiKey,
   revokeApiKey,
   getAccount,
   addCredits,

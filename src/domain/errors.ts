@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'API_KEY_NOT_FOUND'
   | 'API_KEY_REVOKED'
   | 'API_KEY_EXPIRED'
+  | 'API_KEY_NETWORK_NOT_ALLOWED'
   | 'FORBIDDEN'
   | 'HTTPS_REQUIRED'
   | 'NOT_FOUND'

@@ -167,6 +167,7 @@ export const defaultLimits = {
   // Keys
   apiKeyNameCharsMax: 255,
   apiKeyRateLimitMax: 10_000_000,
+  apiKeyNetworksMax: 50,
   apiKeyUsedEveryMs: 5 * 60_000,
   /** How many keys stand between a key and the operator: each of them is looked at when the key is used. */
   apiKeyMakersMax: 8,

@@ -47,6 +47,7 @@ export const current: { readonly [Type in EventType]: string } = {
   AssetRestored: 'AssetRestored.v1',
   AssetDeleted: 'AssetDeleted.v1',
   ApiKeyCreated: 'ApiKeyCreated.v1',
+  ApiKeyChanged: 'ApiKeyChanged.v1',
   ApiKeyUsed: 'ApiKeyUsed.v1',
   ApiKeyRevoked: 'ApiKeyRevoked.v1',
   TeamCreated: 'TeamCreated.v1',

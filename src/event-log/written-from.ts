@@ -6,6 +6,7 @@ import {
   CREDITS_FROM,
   ERASURES_FROM,
   HEARTBEATS_FROM,
+  KEY_BOUNDS_FROM,
   LOSSES_FROM,
   PEOPLE_FROM,
   REPORTS_FROM,
@@ -34,6 +35,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   BatchCancelled: BULK_SENDS_FROM,
   BatchStopped: BULK_SENDS_FROM,
   BatchCompleted: BULK_SENDS_FROM,
+  ApiKeyChanged: KEY_BOUNDS_FROM,
   TeamBillingChanged: CREDITS_FROM,
   CreditsGranted: CREDITS_FROM,
   CreditsBought: CREDITS_FROM,
@@ -115,6 +117,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
 
 /** The same for a field of `data` that there was not before. */
 export const fieldsFrom: { readonly [Type in EventType]?: Readonly<Record<string, number>> } = {
+  ApiKeyCreated: { networks: KEY_BOUNDS_FROM },
   EmailQueued: { tracking: TRACKING_FROM },
   EmailScheduled: { tracking: TRACKING_FROM },
   BatchQueued: { tracking: TRACKING_FROM },

@@ -1,13 +1,14 @@
 /** The list of API keys. */
 import type { ApiKeyEvent } from '../domain/api-key/events.js';
-import { apiKeyDecider, apiKeyListing, type ApiKey, type ApiKeyListing } from '../domain/api-key/state.js';
+import { apiKeyListing, type ApiKeyListing } from '../domain/api-key/listing.js';
+import { apiKeyDecider, type ApiKey } from '../domain/api-key/state.js';
 import { assertDefined, parseApiKeyId, splitStream } from '../domain/ids.js';
 import type { Document, ReadModels } from '../domain/ports/read-models.js';
 import { declareProjection, type Handler } from './projection.js';
 
 export const API_KEYS = 'apiKeys';
 
-export type ApiKeyDocument = Document & Readonly<{ team: string; deletes: 'implied' | 'named' | 'no'; key: ApiKey }>;
+export type ApiKeyDocument = Document & Readonly<{ team: string; deletes: 'implied' | 'named' | 'no'; key: ApiKey; createdBy: string }>;
 
 const deletesOf = ({ impliedDelete, permissions }: ApiKey): ApiKeyDocument['deletes'] =>
   impliedDelete ? 'implied' : permissions.includes('emails:delete') ? 'named' : 'no';
@@ -24,17 +25,18 @@ const step: Handler<ApiKeyEvent> = ({ event, stream, position, metadata }, docum
     team: before?.team ?? metadata.teamId,
     deletes: deletesOf(key),
     key,
+    createdBy: before?.createdBy ?? metadata.actor,
   };
   return [{ collection: API_KEYS, id, next: () => after }];
 };
 
 export const apiKeysProjection = declareProjection({
   name: 'apiKeys',
-  collections: [{ name: API_KEYS, version: 2, fields: ['team', 'deletes'], indexes: [['team'], ['deletes']] }],
+  collections: [{ name: API_KEYS, version: 3, fields: ['team', 'deletes'], indexes: [['team'], ['deletes']] }],
   main: API_KEYS,
   kinds: ['apiKey'],
   decrypts: [],
-  on: { ApiKeyCreated: step, ApiKeyUsed: step, ApiKeyRevoked: step },
+  on: { ApiKeyCreated: step, ApiKeyChanged: step, ApiKeyUsed: step, ApiKeyRevoked: step },
 });
 
 /** Rows of the list. A key is revoked with a maker, whose document is read where it is not on the page. */
@@ -48,10 +50,10 @@ export const listingsOf = async (
     const maker = known.has(id) ? undefined : ((await readModels.get(API_KEYS, id)) as ApiKeyDocument | undefined);
     if (maker !== undefined) known.set(id, maker.key);
   }
-  return page.map(({ id, key }) =>
+  return page.map(({ id, key, createdBy }) =>
     apiKeyListing(
       assertDefined(parseApiKeyId(id), 'API key id'),
-      key,
+      { key, createdBy },
       key.madeBy.map((maker) => known.get(maker)),
       now,
     ),

@@ -6,7 +6,7 @@ import type { WebhookListing } from '../domain/webhook/state.js';
 import type { Role } from '../domain/access/roles.js';
 import type { BatchId, EmailId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
-import type { ApiKeyListing } from '../domain/api-key/state.js';
+import type { ApiKeyListing } from '../domain/api-key/listing.js';
 import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
 import type { AttachmentTemplateListing } from '../domain/attachment-template/state.js';
 import type { SuppressionReason } from '../domain/suppression/state.js';

@@ -72,6 +72,40 @@ await t.test('key create: every option holds in the server at once', async (t) =
   t.match(shown.stdout, /^Key key_\S+ \(in words\), shown this once:\n\n {2}\S+\n/);
 });
 
+await t.test('key change: what is given is changed, in the server at once', async (t) => {
+  const made = await createKey('--name', 'elsewhere', '--networks', '192.0.2.0/24, 2001:db8::/32');
+  t.same(made.networks, ['192.0.2.0/24', '2001:db8::/32']);
+  t.match(await call(made.key, 'GET', '/api/emails'), { status: 403, body: { code: 'API_KEY_NETWORK_NOT_ALLOWED' } });
+  t.match(await run('key', 'change', made.id, '--networks', '127.0.0.0/8', '--name', 'here', '--rate-limit', '50'), {
+    code: 0,
+    stdout: /^Key key_\S+ \(here\) is changed\.\nFrom: 127\.0\.0\.0\/8\nRate limit: 50 a minute\n$/,
+  });
+  t.equal((await call(made.key, 'GET', '/api/emails')).status, 200);
+  const { code, stdout } = await run(
+    'key',
+    'change',
+    made.id,
+    '--networks',
+    'none',
+    '--rate-limit',
+    'none',
+    '--description',
+    'x',
+    '--json',
+  );
+  t.equal(code, 0);
+  t.match(JSON.parse(stdout), { id: made.id, name: 'here', description: 'x', networks: null, rateLimit: null });
+  for (const [args, sentence] of [
+    [[made.id], /give at least one of --name/],
+    [['key_x', '--name', 'x'], /key_x is not the id of a key/],
+    [['key_AAAAAAAAAAAAAAAAAAAAAA', '--name', 'x'], /There is no API key with this id/],
+    [[made.id, '--rate-limit', '0'], /--rate-limit 0 is not a whole number/],
+    [[made.id, '--networks', 'x'], /--networks: x is no network/],
+    [[made.id, '--description', 'x'.repeat(2_001)], /--description has 2001 characters/],
+  ] as const)
+    t.match(await run('key', 'change', ...args), { code: 1, stderr: sentence });
+});
+
 await t.test('key create: what is wrong is said in a sentence', async (t) => {
   for (const [args, sentence] of [
     [[], /required option '--name <name>'/],
@@ -80,6 +114,12 @@ await t.test('key create: what is wrong is said in a sentence', async (t) => {
     [['--name', 'x', '--rate-limit', 'many'], /--rate-limit many/],
     [['--name', 'x', '--rate-limit', '0x10'], /--rate-limit 0x10 is not a whole number/],
     [['--name', 'x', '--rate-limit', '99999999999'], /--rate-limit 99999999999 is not a whole number from 1 to/],
+    [
+      ['--name', 'x', '--networks', '10.0.0.1/8'],
+      /--networks: 10\.0\.0\.1\/8 names an address inside its network; the network is 10\.0\.0\.0\/8/,
+    ],
+    [['--name', 'x', '--networks', '10.0.0.0/8,'], /--networks: {2}is no network/],
+    [['--name', 'x', '--networks', Array(51).fill('10.0.0.0/8').join(',')], /--networks has 51 networks; at most 50/],
     [['--name', 'x', '--expires', 'soon'], /--expires soon is not an ISO 8601 time/],
     [['--name', 'x', '--expires', '2090'], /--expires 2090 is not an ISO 8601 time/],
     [['--name', 'x', '--expires', '2090-01-01T00:00:00'], /is not an ISO 8601 time/],

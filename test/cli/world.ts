@@ -12,6 +12,7 @@ export type KeyRecord = Readonly<{
   permissions: readonly string[];
   rateLimit: number | null;
   expiresAt: string | null;
+  networks: readonly string[] | null;
 }>;
 
 export type CliWorld = Readonly<{

@@ -55,6 +55,8 @@ void t.test('a key is shown once, admits its owner, and stands nowhere in the lo
     lastUsedAt: null,
     revokedAt: null,
     madeBy: null,
+    createdBy: 'apiKey:key_1',
+    networks: null,
   });
   t.strictSame(await commands.authenticate(key), {
     kind: 'apiKey',
@@ -64,6 +66,7 @@ void t.test('a key is shown once, admits its owner, and stands nowhere in the lo
     rateLimit: 60,
     expiresAt: '2030-05-31T22:00:00.000Z',
     madeBy: [],
+    networks: null,
   });
   t.strictSame(await commands.getApiKey(caller, idOf(made.id)), { ...record, lastUsedAt: T0 });
   await t.resolves(commands.authenticate(key, { asked: TEAM.toUpperCase(), isNeeded: true }));
@@ -151,6 +154,85 @@ void t.test('a key makes none that lasts longer or may call more often than itse
   for (let depth = 2; depth <= 8; depth += 1)
     deepest = (await commands.createApiKey(await callerWith(commands, deepest), { name: 'x', ...manages })).key;
   await refusedWith(t, commands.createApiKey(await callerWith(commands, deepest), { name: 'x', ...manages }), 'FORBIDDEN');
+});
+
+void t.test('a key lets none come from where it may not come from itself', async (t) => {
+  const { commands, events } = await openWorld();
+  const networks = ['192.0.2.0/24', '2001:DB8:0::/48', '::ffff:198.51.100.7'];
+  const maker = await commands.createApiKey(caller, { name: 'maker', ...manages, networks });
+  const kept = ['192.0.2.0/24', '2001:db8::/48', '198.51.100.7/32'];
+  t.same(maker.networks, kept, 'in one form');
+  t.match(await commands.authenticate(maker.key), { networks: kept });
+  const withKey = await callerWith(commands, maker.key);
+  t.match(await commands.createApiKey(withKey, { name: 'x', ...manages }), { networks: kept, createdBy: `apiKey:${maker.id}` });
+  t.match(await commands.createApiKey(withKey, { name: 'x', ...manages, networks: ['192.0.2.128/25', '192.0.2.1'] }), {
+    networks: ['192.0.2.128/25', '192.0.2.1/32'],
+  });
+  for (const beyond of ['192.0.0.0/16', '0.0.0.0/0', '203.0.113.1', '::/0', '2001:db8:1::/48']) {
+    const { details } = await refusedWith(
+      t,
+      commands.createApiKey(withKey, { name: 'x', ...manages, networks: ['192.0.2.1', beyond] }),
+      'FORBIDDEN',
+    );
+    t.match(details.errors, [{ field: 'networks' }], beyond);
+  }
+  const { details } = await refusedWith(
+    t,
+    commands.createApiKey(caller, { name: 'x', ...manages, networks: ['10.0.0.0/8', '10.0.0.1/8', 'x', '1.2.3.4/33'] }),
+    'VALIDATION_ERROR',
+  );
+  t.match(details.errors, [
+    { field: 'networks[1]', message: /the network is 10\.0\.0\.0\/8$/ },
+    { field: 'networks[2]', message: /is no network/ },
+    { field: 'networks[3]', message: /is no network/ },
+  ]);
+  t.equal((await commands.createApiKey(caller, { name: 'x', ...manages })).networks, null);
+  t.equal((await events(apiKeyStream(idOf(maker.id)))).length, 2, 'created and used');
+});
+
+void t.test('a key is changed in the parts given, in every process, and never beyond what made or changes it', async (t) => {
+  const { commands, elsewhere, events } = await openWorld();
+  const made = await commands.createApiKey(caller, { name: 'made', description: 'before', permissions: ['emails:send'], rateLimit: 9 });
+  const id = idOf(made.id);
+  const { key: _key, ...record } = made;
+  t.same(await commands.changeApiKey(caller, id, { name: 'after' }), { ...record, name: 'after' });
+  t.match(await commands.changeApiKey(caller, id, { description: null, networks: ['10.0.0.0/8'], rateLimit: 50 }), {
+    name: 'after',
+    description: null,
+    networks: ['10.0.0.0/8'],
+    rateLimit: 50,
+  });
+  const length = (await events(apiKeyStream(id))).length;
+  await commands.changeApiKey(caller, id, { name: 'after', networks: ['10.0.0.0/8'], rateLimit: 50, description: null });
+  t.equal((await events(apiKeyStream(id))).length, length, 'what is so already is no event');
+  t.match(await makeCommands(elsewhere()).authenticate(made.key), { networks: ['10.0.0.0/8'], rateLimit: 50 });
+  t.match(await commands.changeApiKey(caller, id, { networks: null, rateLimit: null }), { networks: null, rateLimit: null });
+  await refusedWith(t, commands.changeApiKey(stranger, id, { name: 'x' }), 'API_KEY_UNKNOWN');
+  await refusedWith(t, commands.changeApiKey(caller, id, { networks: ['10.0.0.1/8'] }), 'VALIDATION_ERROR');
+
+  const bounds = { networks: ['10.0.0.0/8'], rateLimit: 60 };
+  const manager = await commands.createApiKey(caller, { name: 'manager', ...manages, ...bounds });
+  const withKey = await callerWith(commands, manager.key);
+  const child = await commands.createApiKey(withKey, { name: 'child', ...manages, networks: ['10.1.0.0/16'], rateLimit: 5 });
+  t.match(await commands.changeApiKey(withKey, idOf(child.id), bounds), bounds, 'up to its own');
+  for (const target of [child.id, manager.id, made.id]) {
+    for (const wider of [
+      { rateLimit: 61 },
+      { rateLimit: null },
+      { networks: null },
+      { networks: ['11.0.0.0/8'] },
+      { networks: ['10.0.0.0/7'] },
+    ])
+      await refusedWith(t, commands.changeApiKey(withKey, idOf(target), wider), 'FORBIDDEN');
+  }
+  const withChild = await callerWith(commands, child.key);
+  await commands.changeApiKey(caller, idOf(manager.id), { rateLimit: 10, networks: ['10.2.0.0/16'] });
+  await refusedWith(t, commands.changeApiKey(withChild, idOf(child.id), { rateLimit: 11 }), 'FORBIDDEN');
+  await refusedWith(t, commands.changeApiKey(caller, idOf(child.id), { rateLimit: 11 }), 'FORBIDDEN');
+  t.match(await commands.changeApiKey(caller, idOf(child.id), { rateLimit: 10, networks: ['10.2.3.0/24'] }), { rateLimit: 10 });
+  const able = await commands.createApiKey(caller, { name: 'able', permissions: ['emails:read', 'api-keys:manage'] });
+  await refusedWith(t, commands.changeApiKey(withKey, idOf(able.id), { rateLimit: 1 }), 'FORBIDDEN');
+  t.match(await commands.changeApiKey(withKey, idOf(able.id), { name: 'called so' }), { name: 'called so' });
 });
 
 void t.test('revoked with what it made: every key below it is refused, one that is made at the same time too', async (t) => {

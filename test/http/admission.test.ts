@@ -336,6 +336,19 @@ void t.test('behind a trusted proxy, the address that is bounded is the callerâ€
   t.equal(remaining, 118);
 });
 
+void t.test('a key that is bound to networks is good from there alone', async (t) => {
+  const { app, deps } = await fakeServer({ settings: { trustProxy: ['10.0.0.1'] } });
+  const from = (remoteAddress: string, headers: Readonly<Record<string, string>> = {}) =>
+    codeOf(app, { url: '/api/emails', remoteAddress, headers: { ...bearer('bound'), ...headers } });
+  for (const address of ['192.0.2.1', '::ffff:192.0.2.255', '2001:db8:ffff::1']) t.same(await from(address), [200, undefined], address);
+  for (const address of ['192.0.3.1', '::ffff:192.0.1.255', '2001:db9::1', '::1', '10.0.0.1'])
+    t.same(await from(address), [403, 'API_KEY_NETWORK_NOT_ALLOWED'], address);
+  t.same(await from('10.0.0.1', { 'x-forwarded-for': '192.0.2.9' }), [200, undefined], 'behind a proxy that is trusted');
+  t.same(await from('10.0.0.2', { 'x-forwarded-for': '192.0.2.9' }), [403, 'API_KEY_NETWORK_NOT_ALLOWED'], 'not behind another');
+  const { remaining } = await deps.limiter.hit([{ bucket: 'failed:192.0.3.1', limit: 120, windowMs: 60_000 }]);
+  t.equal(remaining, 118, 'it counts against the address');
+});
+
 void t.test('a limiter that fails is a fault of ours, in the usual form', async (t) => {
   const made = fakes();
   const app = await buildServer({ ...made.deps, limiter: { ...made.deps.limiter, hit: () => Promise.reject(new Error('down')) } });

@@ -77,14 +77,15 @@ const subscribed = (token: string, isSubscribed: boolean) =>
 
 export const OTHERS_KEY_ID = assertDefined(parseApiKeyId('key_BBBBBBBBBBBBBBBBBBBBBB'), 'key');
 
-const key = (keyId: string, permissions: readonly AccessPermission[], rateLimit: number | null, teamId = TEAM): Authenticated => ({
-  kind: 'apiKey',
+const key = (keyId: string, permissions: readonly AccessPermission[], rateLimit: number | null, teamId = TEAM) => ({
+  kind: 'apiKey' as const,
   teamId,
   keyId: assertDefined(parseApiKeyId(keyId), 'key'),
   permissions,
   rateLimit,
   expiresAt: null,
   madeBy: [],
+  networks: null,
 });
 
 /** No key has them; here one stands for whoever may call a route. */
@@ -97,6 +98,7 @@ const keys: Readonly<Record<string, Authenticated | 'INVALID_API_KEY' | 'API_KEY
   three: key('key_TTTTTTTTTTTTTTTTTTTTTT', everyPermission, 3),
   powerless: key('key_PPPPPPPPPPPPPPPPPPPPPP', [], 10_000_000),
   stranger: key('key_BBBBBBBBBBBBBBBBBBBBBB', everyPermission, 10_000_000, OTHER_TEAM),
+  bound: { ...key('key_NNNNNNNNNNNNNNNNNNNNNN', everyPermission, 10_000_000), networks: ['192.0.2.0/24', '2001:db8::/32'] },
   misshapen: 'INVALID_API_KEY',
   unknown: 'API_KEY_NOT_FOUND',
   revoked: 'API_KEY_REVOKED',
@@ -269,6 +271,8 @@ const apiKey: ApiKeyRecord = {
   lastUsedAt: null,
   revokedAt: null,
   madeBy: null,
+  createdBy: 'cli',
+  networks: null,
 };
 
 export const asset: AssetRecord = {
@@ -711,6 +715,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     createApiKey: (caller, request) => did('createApiKey', [caller, request], { ...apiKey, key: 'secret' }),
     getApiKey: (caller, id) =>
       owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('getApiKey', [caller, id], apiKey)),
+    changeApiKey: (caller, id, changes) =>
+      owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('changeApiKey', [caller, id, changes], apiKey)),
     revokeApiKey: (caller, id, withMade) =>
       owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('revokeApiKey', [caller, id, withMade], apiKey)),
     ...fakeOAuthApps(did, owned, TEAM),

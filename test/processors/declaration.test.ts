@@ -27,7 +27,7 @@ const announceKey = (world: World, deps: Processing): Processor =>
     name: 'announce-key',
     kind: 'apiKey',
     decider: apiKeyDecider,
-    startedBy: { ApiKeyCreated: () => 'high', ApiKeyUsed: null, ApiKeyRevoked: null },
+    startedBy: { ApiKeyCreated: () => 'high', ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null },
     timers: [],
     deadlineMs: 1_000,
     act: async ({ state }) => {
@@ -46,7 +46,7 @@ const retireKey = (world: World, deps: Processing): Processor =>
     name: 'retire-key',
     kind: 'apiKey',
     decider: apiKeyDecider,
-    startedBy: { ApiKeyCreated: null, ApiKeyUsed: null, ApiKeyRevoked: null },
+    startedBy: { ApiKeyCreated: null, ApiKeyChanged: null, ApiKeyUsed: null, ApiKeyRevoked: null },
     timers: [{ kind: 'expiry', read: 'due' }],
     deadlineMs: 1_000,
     act: async ({ state }) => {
@@ -74,6 +74,7 @@ const expiries = declareProjection({
   decrypts: [],
   on: {
     ApiKeyCreated: setExpiry,
+    ApiKeyChanged: 'ignored',
     ApiKeyUsed: 'ignored',
     ApiKeyRevoked: ({ stream }) => [{ collection: TIMERS, id: splitStream(stream).id, next: () => undefined }],
   },

@@ -24,6 +24,18 @@ export const apiKeyEventSchemas = {
       separateDelete: Type.Optional(Type.Boolean()),
       /** The ids of the keys that made it: the maker first, then the maker's makers. Absent where no key made it, or before it was noted. */
       madeBy: Type.Optional(Type.Array(text)),
+      /** The networks that it may come from, as `192.0.2.0/24`; absent where it may come from anywhere. */
+      networks: Type.Optional(Type.Array(text)),
+    }),
+  },
+  /** What is absent stays as it was; null takes it away. */
+  ApiKeyChanged: {
+    data: Type.Object({
+      at: text,
+      name: Type.Optional(text),
+      description: Type.Optional(optionalText),
+      rateLimit: Type.Optional(nullable(Type.Integer())),
+      networks: Type.Optional(nullable(Type.Array(text))),
     }),
   },
   ApiKeyUsed: { data: Type.Object({ at: text }) },

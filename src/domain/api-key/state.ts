@@ -5,7 +5,6 @@ import { boundedCache } from '../../shared/bounded-cache.js';
 import { DomainError } from '../errors.js';
 import { assertDefined, parseApiKeyId, type ApiKeyId } from '../ids.js';
 import { defaultLimits } from '../limits.js';
-import { leastDefaultRate } from '../rate-limits.js';
 import { isoTime } from '../ports/clock.js';
 import type { ApiKeyEvent } from './events.js';
 import { isPermission, type Permission } from './permissions.js';
@@ -33,9 +32,11 @@ const idsByHash = boundedCache<string, ApiKeyId>({ entriesMax: 1_000 });
 
 type Created = Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'];
 export type ApiKeyToCreate = Created;
-export type ApiKey = Omit<Created, 'permissions' | 'madeBy' | 'separateDelete'> &
+export type ApiKey = Omit<Created, 'permissions' | 'madeBy' | 'separateDelete' | 'networks'> &
   Readonly<{
     permissions: Permission[];
+    /** null: it may come from anywhere. */
+    networks: readonly string[] | null;
     /** The maker first, then the maker's makers. */
     madeBy: readonly ApiKeyId[];
     /** It may delete emails because keys of its time with `emails:send` could. */
@@ -47,9 +48,18 @@ export type ApiKey = Omit<Created, 'permissions' | 'madeBy' | 'separateDelete'> 
   }>;
 export type ApiKeyState = ApiKey | undefined;
 
+/** What is absent stays as it is. */
+export type ApiKeyChanges = Readonly<{
+  name?: string;
+  description?: string | null;
+  rateLimit?: number | null;
+  networks?: readonly string[] | null;
+}>;
+
 export type ApiKeyCommand =
   | Readonly<{ type: 'CreateApiKey'; created: Created }>
   | Readonly<{ type: 'UseApiKey'; at: string }>
+  | Readonly<{ type: 'ChangeApiKey'; at: string; changes: ApiKeyChanges }>
   | Readonly<{ type: 'RevokeApiKey'; at: string; withMade?: boolean }>;
 
 export const apiKeyUnknown = (): DomainError =>
@@ -63,6 +73,8 @@ const decide = (command: ApiKeyCommand, key: ApiKeyState): readonly ApiKeyEvent[
       return key !== undefined && isUseWorthNoting(key, isoTime(usedBeforeMs(Date.parse(command.at))))
         ? [{ type: 'ApiKeyUsed', data: { at: command.at } }]
         : [];
+    case 'ChangeApiKey':
+      return change(command, key);
     case 'RevokeApiKey':
       if (key === undefined) throw apiKeyUnknown();
       if (command.withMade === true)
@@ -71,18 +83,32 @@ const decide = (command: ApiKeyCommand, key: ApiKeyState): readonly ApiKeyEvent[
   }
 };
 
+/** What is so already is not changed. */
+const change = ({ at, changes }: Extract<ApiKeyCommand, { type: 'ChangeApiKey' }>, key: ApiKeyState): readonly ApiKeyEvent[] => {
+  if (key === undefined) throw apiKeyUnknown();
+  const { name, description, rateLimit, networks } = changes;
+  const data = {
+    ...(name === undefined || name === key.name ? {} : { name }),
+    ...(description === undefined || description === key.description ? {} : { description }),
+    ...(rateLimit === undefined || rateLimit === key.rateLimit ? {} : { rateLimit }),
+    ...(networks === undefined || String(networks) === String(key.networks) ? {} : { networks: networks === null ? null : [...networks] }),
+  };
+  return Object.keys(data).length === 0 ? [] : [{ type: 'ApiKeyChanged', data: { at, ...data } }];
+};
+
 /** Last used is noted to a few minutes, so that a busy key does not fill the log: a use is noted where the last is of before this moment. */
 export const usedBeforeMs = (atMs: number): number => atMs - defaultLimits.apiKeyUsedEveryMs;
 
 /** In: the moment of `usedBeforeMs` (ISO time), as text like the last use, so that no call has to read a date. */
 export const isUseWorthNoting = ({ lastUsedAt }: ApiKey, usedBefore: string): boolean => lastUsedAt === null || lastUsedAt <= usedBefore;
 
-const fromCreated = ({ permissions, madeBy, separateDelete, ...data }: Created): ApiKey => {
+const fromCreated = ({ permissions, madeBy, separateDelete, networks, ...data }: Created): ApiKey => {
   const known = permissions.filter(isPermission);
   const impliedDelete = separateDelete !== true && known.includes('emails:send') && !known.includes('emails:delete');
   return {
     ...data,
     permissions: impliedDelete ? [...known, 'emails:delete'] : known,
+    networks: networks ?? null,
     madeBy: (madeBy ?? []).map((id) => assertDefined(parseApiKeyId(id), 'API key id')),
     impliedDelete,
     lastUsedAt: null,
@@ -99,6 +125,10 @@ export const apiKeyDecider: Decider<ApiKeyCommand, ApiKeyEvent, ApiKeyState> = {
         return fromCreated(event.data);
       case 'ApiKeyUsed':
         return key && { ...key, lastUsedAt: event.data.at };
+      case 'ApiKeyChanged': {
+        const { at: _at, ...changes } = event.data;
+        return key && { ...key, ...changes };
+      }
       case 'ApiKeyRevoked':
         return (
           key && {
@@ -138,89 +168,3 @@ export const admitMade = (makers: readonly (Pick<ApiKey, 'madeRevokedAt'> | unde
     throw new DomainError('API_KEY_REVOKED', `This API key was revoked at ${at}, together with the key that made it. Use another.`);
   }
 };
-
-/** What bounds the keys that a key makes. */
-export type Maker = Pick<ApiKey, 'expiresAt' | 'rateLimit' | 'madeBy'> & Readonly<{ id: ApiKeyId }>;
-
-export type Grant = Readonly<{ expiresAt: string | null; rateLimit: number | null; madeBy: readonly ApiKeyId[] }>;
-
-/**
- * In: what is asked for a new key, undefined where nothing is, and the key that makes it, undefined where the operator does.
- * Out: what it gets: never a later end or a higher limit than its maker's, and its maker's where nothing is asked for. Throws FORBIDDEN.
- */
-export const grantFrom = (
-  maker: Maker | undefined,
-  asked: Readonly<{ expiresAt: string | undefined; rateLimit: number | undefined }>,
-): Grant => {
-  if (maker === undefined) return { expiresAt: asked.expiresAt ?? null, rateLimit: asked.rateLimit ?? null, madeBy: [] };
-  const { expiresAt, rateLimit } = maker;
-  const rateMax = rateMaxOf(maker);
-  if (expiresAt !== null && asked.expiresAt !== undefined && asked.expiresAt > expiresAt) {
-    throw new DomainError('FORBIDDEN', `A key makes none that lasts longer than itself; the calling key expires at ${expiresAt}.`, {
-      errors: [{ field: 'expiresAt', message: `must not be after ${expiresAt}` }],
-    });
-  }
-  if (rateMax !== null && asked.rateLimit !== undefined && asked.rateLimit > rateMax) {
-    const bound =
-      rateLimit === null
-        ? `A key that was made by a key and has the default limits gives no rate limit above the lowest of these, ${rateMax} a minute; leave it out, or use a key of the operator.`
-        : `A key makes none with a higher rate limit than its own, which is ${rateLimit} a minute.`;
-    throw new DomainError('FORBIDDEN', bound, { errors: [{ field: 'rateLimit', message: `must be at most ${rateMax}` }] });
-  }
-  if (maker.madeBy.length >= defaultLimits.apiKeyMakersMax) {
-    throw new DomainError(
-      'FORBIDDEN',
-      `A key that was made by a key, and so on ${defaultLimits.apiKeyMakersMax} times, makes no other; use the key that made it.`,
-    );
-  }
-  return { expiresAt: asked.expiresAt ?? expiresAt, rateLimit: asked.rateLimit ?? rateLimit, madeBy: [maker.id, ...maker.madeBy] };
-};
-
-/**
- * The highest rate limit that a key may give; null where there is none. A limit of one's own replaces every default, so a key that has
- * the defaults and was itself made by a key gives none above the lowest of them. What the operator made without a limit is not bounded.
- */
-const rateMaxOf = ({ rateLimit, madeBy }: Maker): number | null => rateLimit ?? (madeBy.length === 0 ? null : leastDefaultRate);
-
-/** What is shown of a key. */
-export type ApiKeyListing = {
-  id: string;
-  name: string;
-  description: string | null;
-  permissions: Permission[];
-  rateLimit: number | null;
-  status: 'active' | 'expired' | 'revoked';
-  /** The first four characters of the random part, and the last four. */
-  start: string;
-  end: string;
-  createdAt: string;
-  expiresAt: string | null;
-  lastUsedAt: string | null;
-  revokedAt: string | null;
-  /** The key that made it. */
-  madeBy: string | null;
-};
-
-/** `makers`: the keys of its `madeBy`, as far as they are known. */
-export const apiKeyListing = (
-  id: ApiKeyId,
-  key: Omit<ApiKey, 'hash'>,
-  makers: readonly (Pick<ApiKey, 'madeRevokedAt'> | undefined)[],
-  now: string,
-): ApiKeyListing => listingOf(id, { ...key, revokedAt: key.revokedAt ?? revokedWithMaker(makers) }, now);
-
-const listingOf = (id: ApiKeyId, key: Omit<ApiKey, 'hash'>, now: string): ApiKeyListing => ({
-  id,
-  name: key.name,
-  description: key.description,
-  permissions: key.permissions,
-  rateLimit: key.rateLimit,
-  status: key.revokedAt !== null ? 'revoked' : key.expiresAt !== null && key.expiresAt <= now ? 'expired' : 'active',
-  start: key.start,
-  end: key.end,
-  createdAt: key.at,
-  expiresAt: key.expiresAt,
-  lastUsedAt: key.lastUsedAt,
-  revokedAt: key.revokedAt,
-  madeBy: key.madeBy[0] ?? null,
-});

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticated, Caller, ForTeam } from '../../commands/caller.js';
 import { isAllowed, permissionOfKey, type AccessPermission } from '../../domain/access/permissions.js';
+import { isFrom } from '../../domain/api-key/networks.js';
 import { DomainError } from '../../domain/errors.js';
 import { addressRateLimits, generalRateLimit } from '../../domain/rate-limits.js';
 import type { Admission, Window } from '../../domain/ports/limiter.js';
@@ -98,6 +99,15 @@ const acquireSlot = async (deps: Deps, reply: FastifyReply, caller: Authenticate
   else reply.raw.once('close', slot.release);
 };
 
+/** Counted as a request of nobody: who has stolen a key spends nothing of what its owner may do. */
+const checkNetwork = (request: FastifyRequest, admitted: Authenticated): void => {
+  if (admitted.kind !== 'apiKey' || admitted.networks === null || isFrom(admitted.networks, request.ip ?? '')) return;
+  throw new DomainError(
+    'API_KEY_NETWORK_NOT_ALLOWED',
+    'This API key may be used from its own networks alone, and this call comes from another. GET /api/api-keys/:id shows them to a key that manages keys.',
+  );
+};
+
 /** In: a credential that is good. Throws where it may not do this. */
 const checkPermission = (request: FastifyRequest, access: AccessPermission, rate: RatePolicy, caller: Authenticated): void => {
   if (!isAllowed(caller.permissions, access)) throw lacking(access, rate, caller);
@@ -128,8 +138,8 @@ const callerWith = (admitted: Authenticated, correlationId: string): Caller => {
   const { teamId, permissions } = admitted;
   switch (admitted.kind) {
     case 'apiKey': {
-      const { keyId: id, expiresAt, rateLimit, madeBy } = admitted;
-      return { teamId, actor: `apiKey:${id}`, permissions, correlationId, key: { id, expiresAt, rateLimit, madeBy } };
+      const { keyId: id, expiresAt, rateLimit, madeBy, networks } = admitted;
+      return { teamId, actor: `apiKey:${id}`, permissions, correlationId, key: { id, expiresAt, rateLimit, madeBy, networks } };
     }
     case 'user': {
       const { userId: id, sessionId } = admitted;
@@ -206,6 +216,7 @@ export const admission = (deps: Deps) => {
     let admitted: Authenticated;
     try {
       admitted = await deps.commands.authenticate(tokenOf(request), teamOf(request));
+      checkNetwork(request, admitted);
     } catch (error) {
       return failed(request, reply, error);
     }

@@ -30,7 +30,13 @@ const requestCodes: readonly ErrorCode[] = [
 const bodyCodes: readonly ErrorCode[] = ['TOO_MANY_LARGE_BODIES'];
 /** Of the endpoints that read what is stored, of the key itself at least. */
 const storedCodes: readonly ErrorCode[] = ['EVENT_UNREADABLE', 'EVENT_UNKNOWN', 'STORE_AWAY'];
-const keyCodes: readonly ErrorCode[] = ['UNAUTHORIZED', ...commandCodes.authenticate, 'FORBIDDEN', ...storedCodes];
+const keyCodes: readonly ErrorCode[] = [
+  'UNAUTHORIZED',
+  ...commandCodes.authenticate,
+  'API_KEY_NETWORK_NOT_ALLOWED',
+  'FORBIDDEN',
+  ...storedCodes,
+];
 
 /** Every code that an endpoint may answer, each once. */
 export const codesOfRoute = ({ access, takesBody, command, codes, unknownId }: DescribedRoute): ReadonlySet<ErrorCode> =>
@@ -56,7 +62,7 @@ const names: Readonly<Record<ErrorStatus, string>> = {
 const sentences: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is wrong',
   401: 'No good API key',
-  403: 'The key lacks the permission, or plain HTTP is used where HTTPS is required',
+  403: 'The key lacks the permission, the call comes from a network that the key may not come from, or plain HTTP is used where HTTPS is required',
   404: 'Unknown, malformed, or another team’s',
   429: 'Too many requests, or too much at once',
   500: 'A fault of the service',

@@ -1,11 +1,17 @@
 /** Making, listing and revoking API keys. The key itself is shown once, in the answer that made it. */
-import { ApiKeyRecordSchema, CreateApiKeyRequestSchema, CreatedApiKeySchema, RevokeApiKeyQuerySchema } from '../../api/api-keys.js';
+import {
+  ApiKeyRecordSchema,
+  ChangeApiKeyRequestSchema,
+  CreateApiKeyRequestSchema,
+  CreatedApiKeySchema,
+  RevokeApiKeyQuerySchema,
+} from '../../api/api-keys.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/common.js';
 import { DomainError } from '../../domain/errors.js';
 import { parseApiKeyId, type ApiKeyId } from '../../domain/ids.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { coerceQuery } from '../hooks/validation.js';
-import { createApiKeyExamples } from '../../api/examples.js';
+import { changeApiKeyExamples, createApiKeyExamples } from '../../api/examples.js';
 import { PagingQuerySchema } from '../../api/queries.js';
 import { pagingOf } from '../query-values.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
@@ -58,7 +64,7 @@ const collectionRoutes = (app: App, deps: Deps): void => {
       schema: {
         summary: 'Create an API key',
         description:
-          'A key gives no permission that it lacks, no later end and no higher rate limit than its own. Keep the answer: the key is never shown again.',
+          'A key gives no permission that it lacks, no later end, no higher rate limit and no wider networks than its own. Keep the answer: the key is never shown again.',
         operationId: 'createApiKey',
         tags,
         body: CreateApiKeyRequestSchema,
@@ -81,6 +87,24 @@ const keyRoutes = (app: App, deps: Deps): void => {
       schema: { summary: 'Read an API key', operationId: 'getApiKey', tags, params, response: { 200: ApiKeyRecordSchema } },
     },
     (request) => deps.commands.getApiKey(callerOf(request), apiKeyIdOf(request.params.id)),
+  );
+
+  app.patch(
+    '/api/api-keys/:id',
+    {
+      config: { access, command: 'changeApiKey', unknownId, examples: changeApiKeyExamples },
+      schema: {
+        summary: 'Change an API key',
+        description:
+          'Its name, description, networks and rate limit. A key gives no other, and not itself, a higher limit or wider networks than it has, nor than the key has that made that one. Permissions and expiry stay.',
+        operationId: 'changeApiKey',
+        tags,
+        params,
+        body: ChangeApiKeyRequestSchema,
+        response: { 200: ApiKeyRecordSchema },
+      },
+    },
+    (request) => deps.commands.changeApiKey(callerOf(request), apiKeyIdOf(request.params.id), request.body),
   );
 
   app.delete(

@@ -1,14 +1,8 @@
 /** API keys: their form, creation, use noted now and then, revocation, expiry. */
 import t from 'tap';
 import { createHash } from 'node:crypto';
-import {
-  admitApiKey,
-  apiKeyDecider,
-  apiKeyListing,
-  formatApiKey,
-  readApiKey,
-  type ApiKeyCommand,
-} from '../../../src/domain/api-key/state.js';
+import { admitApiKey, apiKeyDecider, formatApiKey, readApiKey, type ApiKeyCommand } from '../../../src/domain/api-key/state.js';
+import { apiKeyListing } from '../../../src/domain/api-key/listing.js';
 import type { ApiKeyEvent } from '../../../src/domain/api-key/events.js';
 import { DomainError, type ErrorCode } from '../../../src/domain/errors.js';
 import { specs } from '../../support/given.js';
@@ -60,7 +54,15 @@ void t.test('created once', async (t) => {
   const { given } = apiKey(t);
   const state = given().when({ type: 'CreateApiKey', created: data }).then(created);
   const { separateDelete: _, ...shown } = data;
-  t.strictSame(state, { ...shown, madeBy: [], impliedDelete: false, lastUsedAt: null, revokedAt: null, madeRevokedAt: null });
+  t.strictSame(state, {
+    ...shown,
+    madeBy: [],
+    networks: null,
+    impliedDelete: false,
+    lastUsedAt: null,
+    revokedAt: null,
+    madeRevokedAt: null,
+  });
   given(created)
     .when({ type: 'CreateApiKey', created: { ...data, name: 'Other' } })
     .nothing();
@@ -75,6 +77,36 @@ void t.test('its use is noted every five minutes at most', async (t) => {
   t.equal(state!.lastUsedAt, at(1));
   given(created, used(1)).when(use(300.999)).nothing();
   given(created, used(1)).when(use(301)).then(used(301));
+});
+
+void t.test('changed in what is another than it was', async (t) => {
+  const { given } = apiKey(t);
+  const change = (changes: Extract<ApiKeyCommand, { type: 'ChangeApiKey' }>['changes']): ApiKeyCommand => ({
+    type: 'ChangeApiKey',
+    at: at(9),
+    changes,
+  });
+  const changed = (of: object): ApiKeyEvent => ({ type: 'ApiKeyChanged', data: { at: at(9), ...of } });
+  given()
+    .when(change({ name: 'x' }))
+    .refused('API_KEY_UNKNOWN');
+  given(created).when(change({})).nothing();
+  given(created)
+    .when(change({ name: 'Shop', description: null, rateLimit: 60, networks: null }))
+    .nothing();
+  const state = given(created)
+    .when(change({ name: 'Other', description: null, rateLimit: null, networks: ['192.0.2.0/24'] }))
+    .then(changed({ name: 'Other', rateLimit: null, networks: ['192.0.2.0/24'] }));
+  t.match(state, { name: 'Other', description: null, rateLimit: null, networks: ['192.0.2.0/24'], permissions: ['emails:send'] });
+  given(created, changed({ networks: ['192.0.2.0/24'] }))
+    .when(change({ networks: ['192.0.2.0/24'] }))
+    .nothing();
+  given(created, changed({ networks: ['192.0.2.0/24'] }))
+    .when(change({ networks: null }))
+    .then(changed({ networks: null }));
+  given(created, changed({ networks: ['192.0.2.0/24'] }))
+    .when(change({ networks: ['192.0.2.0/25'] }))
+    .then(changed({ networks: ['192.0.2.0/25'] }));
 });
 
 void t.test('revoked once; an unknown key is not', async (t) => {
@@ -119,7 +151,7 @@ void t.test('admission: known, of the same hash in all its bits, not revoked, no
 
 void t.test('the record shows its state and never its hash', async (t) => {
   const recordOf = (events: readonly ApiKeyEvent[], now: string) =>
-    apiKeyListing(id, events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)!, [], now);
+    apiKeyListing(id, { key: events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)!, createdBy: 'cli' }, [], now);
   t.strictSame(recordOf([created, used(1)], at(2)), {
     id,
     name: 'Shop',
@@ -134,6 +166,8 @@ void t.test('the record shows its state and never its hash', async (t) => {
     lastUsedAt: at(1),
     revokedAt: null,
     madeBy: null,
+    createdBy: 'cli',
+    networks: null,
   });
   t.equal(recordOf([created], at(86_400)).status, 'expired');
   t.equal(recordOf([created, revoked], at(86_400)).status, 'revoked');
