@@ -95,15 +95,8 @@ await t.test('key change: what is given is changed, in the server at once', asyn
   );
   t.equal(code, 0);
   t.match(JSON.parse(stdout), { id: made.id, name: 'here', description: 'x', networks: null, rateLimit: null });
-  for (const [args, sentence] of [
-    [[made.id], /give at least one of --name/],
-    [['key_x', '--name', 'x'], /key_x is not the id of a key/],
-    [['key_AAAAAAAAAAAAAAAAAAAAAA', '--name', 'x'], /There is no API key with this id/],
-    [[made.id, '--rate-limit', '0'], /--rate-limit 0 is not a whole number/],
-    [[made.id, '--networks', 'x'], /--networks: x is no network/],
-    [[made.id, '--description', 'x'.repeat(2_001)], /--description has 2001 characters/],
-  ] as const)
-    t.match(await run('key', 'change', ...args), { code: 1, stderr: sentence });
+  t.match(await run('key', 'change', made.id), { code: 1, stderr: /give at least one of --name/ });
+  t.match(await run('key', 'change', made.id, '--rate-limit', '0'), { code: 1, stderr: /--rate-limit 0 is not a whole number/ });
 });
 
 await t.test('key create: what is wrong is said in a sentence', async (t) => {
