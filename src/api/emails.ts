@@ -196,10 +196,15 @@ const OmittedAttachmentSchema = Type.Object({ name: Type.String(), reason: Type.
 
 const RecipientStateSchema = Type.Object(
   {
-    email: nullable(Type.String({ description: 'null once the email is archived' })),
+    email: nullable(Type.String({ description: 'null once the email is archived, or the recipient is erased' })),
     name: nullable(Type.String()),
     role: enumOf(recipientRoles),
     status: enumOf(recipientStatuses),
+    erased: Type.Optional(
+      Type.Literal(true, {
+        description: 'There where what was held about this recipient is destroyed, and the email goes on for the others',
+      }),
+    ),
     replyCode: nullable(Type.Integer({ description: 'SMTP reply code of the last attempt' })),
     enhancedCode: nullable(Type.String({ description: 'Enhanced status code (RFC 3463)' })),
     rule: nullable(Type.String({ description: 'The rule that classified the reply' })),

@@ -5,10 +5,12 @@
 import { handle, handleFrom, loadState, type Loaded } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { eraseStream, type EraseDeps } from './erase.js';
+import { eraseRecipients } from './erase-recipients.js';
 import { suppressionIdsOf } from './suppressions.js';
 import { batchDecider } from '../domain/batch/decider.js';
 import { releaseAtOf } from '../domain/batch/state.js';
 import { emailDecider } from '../domain/email/decider.js';
+import type { EmailContent } from '../domain/email/events.js';
 import type { AddressIndex } from '../domain/erasure/address-index.js';
 import { erasureDecider, type BatchPlace, type Erasure, type ErasureCommand, type ErasureState } from '../domain/erasure/decider.js';
 import { EventUnknown, EventUnreadable, KeyMissing } from '../domain/errors.js';
@@ -29,6 +31,7 @@ import {
   type TeamId,
 } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
+import { foldForSearch } from '../domain/search-text.js';
 import { suppressionDecider } from '../domain/suppression/state.js';
 import type { Cause } from '../event-log/event-log.js';
 import { nextTurn } from '../shared/next-turn.js';
@@ -48,6 +51,8 @@ type Work = ErasureWork &
     /** Of the events in streams that others write to as well: without the fence of this work. */
     besides: Cause;
     teamId: TeamId;
+    /** undefined once the key of the erasure is gone. */
+    address: string | undefined;
   }>;
 
 /**
@@ -63,7 +68,7 @@ export const carryOutErasure = async (deps: CarryOutDeps, work: ErasureWork): Pr
   if (loaded.state === undefined) return;
   if (loaded.state.completedAt === null) {
     const { fence: _fence, ...besides } = work.cause;
-    const whole: Work = { ...work, besides, teamId: besides.teamId as TeamId };
+    const whole: Work = { ...work, besides, teamId: besides.teamId as TeamId, address: loaded.state.address };
     const waiting = await eraseEmails(deps, whole, loaded.state.openEmails);
     const searched = await search(deps, whole, { loaded, waiting });
     if (work.signal.aborted || !(await settle(deps, whole, searched))) return;
@@ -78,7 +83,7 @@ const stateOf = ({ loaded: { state } }: Searched): Erasure => assertDefined(stat
 /** Out: where the erasure stands after, and the emails found that may not be destroyed yet. */
 const search = async (deps: CarryOutDeps, work: Work, from: Searched): Promise<Searched> => {
   if (stateOf(from).isSearched) return from;
-  const { address } = stateOf(from);
+  const { address } = work;
   if (address === undefined) throw new KeyMissing(erasureStream(work.id));
   const { signal, teamId } = work;
   await deps.emailsCaughtUp(signal);
@@ -117,11 +122,17 @@ const eraseEmails = async (deps: CarryOutDeps, work: Work, ids: readonly string[
 };
 
 /** Out: false where it may not be destroyed yet. One that is not there has nothing to be destroyed. */
-const eraseEmail = async (deps: CarryOutDeps, { besides }: Work, id: EmailId): Promise<boolean> => {
+const eraseEmail = async (deps: CarryOutDeps, { besides, address }: Work, id: EmailId): Promise<boolean> => {
   const stream = emailStream(id);
   try {
     const known = await loadState(deps.eventLog, stream, emailDecider);
     if (known.state === undefined) return true;
+    if (known.version.recipientKeys !== undefined && known.state.content !== undefined) {
+      // Without its key an erasure does not tell whom it is about.
+      if (address === undefined) return false;
+      const recipients = placesOf(known.state.content, address);
+      return await eraseRecipients(deps, { stream, recipients, cause: { ...besides, at: now(deps) }, known });
+    }
     const command = { type: 'EraseEmail' as const, at: now(deps) };
     const { state } = await handleFrom(known, deps.eventLog, stream, emailDecider, command, { ...besides, at: command.at });
     if (state?.archivedAt === null) return false;
@@ -132,6 +143,12 @@ const eraseEmail = async (deps: CarryOutDeps, { besides }: Work, id: EmailId): P
     if (fault instanceof EventUnreadable || fault instanceof EventUnknown) return false;
     throw fault;
   }
+};
+
+/** Where an email has the address, compared as its index does. */
+const placesOf = ({ recipients }: EmailContent, address: string): readonly number[] => {
+  const wanted = foldForSearch(address);
+  return recipients.flatMap((recipient, place) => (recipient && foldForSearch(recipient.email) === wanted ? [place] : []));
 };
 
 /** Bulk sends whose emails are not all made go on without the address. Out: its places in those that were not known. */

@@ -6,7 +6,7 @@ import type { EmailAccepted } from '../domain/email/events.js';
 import type { Engagement } from '../domain/email/engagements.js';
 import type { Email } from '../domain/email/state.js';
 import type { RecipientRole } from '../domain/email/status.js';
-import { failedRecipientsOf } from '../domain/email/summary.js';
+import { failedRecipientsOf, isErased } from '../domain/email/summary.js';
 import { assertDefined, type EmailId } from '../domain/ids.js';
 
 /** From the queue to the host at normal load. */
@@ -65,7 +65,7 @@ export const cancelResponse = (id: EmailId, { at }: Readonly<{ at: string }>): C
 export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
   const { accepted, content } = email;
   const byRole = (role: RecipientRole) =>
-    content === undefined ? [] : content.recipients.filter((_, index) => accepted.roles[index] === role);
+    content === undefined ? [] : content.recipients.flatMap((one, index) => (one !== null && accepted.roles[index] === role ? [one] : []));
   return {
     id,
     messageId: accepted.messageId,
@@ -99,15 +99,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     archivedAt: email.archivedAt,
     createdAt: email.createdAt,
     updatedAt: email.updatedAt,
-    recipients: accepted.roles.map((role, index) => ({
-      email: content?.recipients[index]?.email ?? null,
-      name: content?.recipients[index]?.name ?? null,
-      role,
-      status: email.recipientStatuses[index]!,
-      ...email.replies[index]!,
-      openedAt: firstOf(email, 'opened', index),
-      clickedAt: firstOf(email, 'clicked', index),
-    })),
+    recipients: recipientsOf(email),
     attempts: attemptsOf(email),
     tracking: trackingOf(email),
     metadata: {
@@ -122,6 +114,18 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     },
   };
 };
+
+const recipientsOf = (email: Email): EmailRecord['recipients'] =>
+  email.accepted.roles.map((role, index) => ({
+    email: email.content?.recipients[index]?.email ?? null,
+    name: email.content?.recipients[index]?.name ?? null,
+    role,
+    status: email.recipientStatuses[index]!,
+    ...(isErased(email, index) ? { erased: true as const } : {}),
+    ...email.replies[index]!,
+    openedAt: firstOf(email, 'opened', index),
+    clickedAt: firstOf(email, 'clicked', index),
+  }));
 
 const attemptsOf = ({ attempts }: Email): EmailRecord['attempts'] =>
   attempts.map(({ attempt, startedAt, host, ended }) => ({

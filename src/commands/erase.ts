@@ -6,11 +6,13 @@ import type { CommandDeps } from './deps.js';
 import { erasingEvents } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import { lastOfLog } from './log-notes.js';
-import type { EventStore } from '../domain/ports/event-store.js';
+import type { EventStore, StoredEvent } from '../domain/ports/event-store.js';
 import type { Keys, LogMark } from '../domain/ports/keys.js';
 import { namesOf } from '../event-log/codec.js';
 import { isReadable } from '../event-log/decoding.js';
+import { recipientsErasedBy, recipientsErasedNames } from '../event-log/erased-recipients.js';
 import { readableMetadata } from '../event-log/metadata.js';
+import { allKeyIds } from '../event-log/stream-keys.js';
 
 export type EraseDeps = Pick<CommandDeps, 'eventLog' | 'files' | 'mailCopies'>;
 
@@ -28,6 +30,17 @@ export const eraseStream = async ({ eventLog, files, mailCopies }: EraseDeps, st
   await eventLog.destroyKey(stream);
 };
 
+/** Deletes the copies of the mail of an email, which name all its recipients, then destroys the keys of those alone. Safe to repeat. */
+export const eraseRecipientsOf = async (
+  { eventLog, mailCopies }: Pick<EraseDeps, 'eventLog' | 'mailCopies'>,
+  stream: StreamName,
+  recipients: readonly number[],
+): Promise<void> => {
+  for (const { event } of (await eventLog.inspect(stream)).filter(isReadable))
+    if (event.type === 'EmailQueued' || event.type === 'EmailScheduled') await mailCopies.forgetCopies(event.data.messageId);
+  await eventLog.destroyRecipientKeys(stream, recipients);
+};
+
 export type EraseAllDeps = EraseDeps &
   Readonly<{ store: Pick<EventStore, 'readAll' | 'head' | 'subscribeAll'>; keys: Pick<Keys, 'getMany'> }>;
 
@@ -41,11 +54,11 @@ export type Erasing = Readonly<{
 }>;
 
 /**
- * Looks through the log after a position (0: from the beginning) for streams that are to be erased and whose key still exists, and
- * erases them. Reads the events that say so, and the newest of all. Out: how many there were.
+ * Looks through the log after a position (0: from the beginning) for streams, and recipients of emails, that are to be erased and whose key
+ * still exists, and erases them. Reads the events that say so, and the newest of all. Out: how many there were.
  */
 export const eraseAll = async (deps: EraseAllDeps, after: number, { signal, reached }: Erasing = {}): Promise<number> => {
-  const names = namesOf(erasingEvents);
+  const names = new Set([...namesOf(erasingEvents), ...recipientsErasedNames]);
   // What is appended while it reads is read or not: the mark is where the log ended before.
   const end = await lastOfLog(deps.store);
   if (end === undefined || end.position <= after) return 0;
@@ -68,16 +81,42 @@ export const eraseAll = async (deps: EraseAllDeps, after: number, { signal, reac
   return erased;
 };
 
-const eraseThoseLeft = async (deps: EraseAllDeps, ended: readonly Readonly<{ stream: string; metadata: string }>[]): Promise<number> => {
+type Ended = Pick<StoredEvent, 'stream' | 'type' | 'data' | 'metadata'>;
+
+const partly = new Set(recipientsErasedNames);
+
+const eraseThoseLeft = async (deps: EraseAllDeps, ended: readonly Ended[]): Promise<number> => {
+  const whole = await streamsLeft(
+    deps,
+    ended.filter(({ type }) => !partly.has(type)),
+  );
+  for (const stream of whole) await eraseStream(deps, stream as StreamName);
+  const recipients = await recipientsLeft(deps, ended);
+  for (const { stream, places } of recipients) await eraseRecipientsOf(deps, stream as StreamName, places);
+  return whole.size + recipients.length;
+};
+
+const streamsLeft = async (deps: EraseAllDeps, ended: readonly Ended[]): Promise<ReadonlySet<string>> => {
   const keyIds = new Map<string, string>();
   const left = new Set<string>();
   for (const { stream, metadata } of ended) {
     const read = readableMetadata({ metadata });
-    if (read?.keyId !== undefined) keyIds.set(read.keyId, stream);
+    if (read?.keyId !== undefined) for (const id of allKeyIds(read)) keyIds.set(id, stream);
     // Another event of the stream names the key too.
     else if (read === undefined && (await deps.eventLog.existingKey(stream as StreamName)) !== undefined) left.add(stream);
   }
   for (const keyId of (await deps.keys.getMany([...keyIds.keys()])).keys()) left.add(keyIds.get(keyId)!);
-  for (const stream of left) await eraseStream(deps, stream as StreamName);
-  return left.size;
+  return left;
+};
+
+type RecipientsLeft = Readonly<{ stream: string; places: readonly number[]; keyIds: readonly string[] }>;
+
+const recipientsLeft = async (deps: EraseAllDeps, ended: readonly Ended[]): Promise<readonly RecipientsLeft[]> => {
+  const erased = ended.flatMap((event): readonly RecipientsLeft[] => {
+    const by = recipientsErasedBy(event);
+    return by === undefined ? [] : [{ stream: event.stream, places: by.recipients, keyIds: by.keyIds }];
+  });
+  if (erased.length === 0) return [];
+  const there = await deps.keys.getMany(erased.flatMap(({ keyIds }) => keyIds));
+  return erased.filter(({ keyIds }) => keyIds.some((id) => there.has(id)));
 };

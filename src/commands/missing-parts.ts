@@ -9,7 +9,9 @@ import type { Keys } from '../domain/ports/keys.js';
 import type { NotedFiles } from '../domain/ports/log-note.js';
 import { DAY_MS } from '../domain/time.js';
 import { namesOf } from '../event-log/codec.js';
+import { recipientsErasedBy } from '../event-log/erased-recipients.js';
 import { readableMetadata } from '../event-log/metadata.js';
+import { allKeyIds } from '../event-log/stream-keys.js';
 
 export type MissingDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'limits'> &
   Readonly<{ store: Pick<EventStore, 'readAll' | 'readStream'>; keys: Pick<Keys, 'getMany'>; files: Pick<NotedFiles, 'has'> }>;
@@ -25,8 +27,8 @@ export type MissingOptions = Readonly<{
 }>;
 
 export type Missing = Readonly<{
-  /** The streams whose key is missing, each once, in the order of the log, with the id of the key. */
-  keys: ReadonlyMap<StreamName, string>;
+  /** The streams of which a key is missing, each once, in the order of the log, with the ids of those keys. */
+  keys: ReadonlyMap<StreamName, readonly string[]>;
   /** The files that are missing, by their hash. */
   files: readonly string[];
 }>;
@@ -35,10 +37,10 @@ export const missingParts = async (
   deps: MissingDeps,
   { keysAfter, filesAfter, foundMax, isThorough = false }: MissingOptions,
 ): Promise<Missing> => {
-  const keys = new Map<StreamName, string>();
+  const keys = new Map<StreamName, readonly string[]>();
   const files = new Set<string>();
   for await (const { events } of deps.store.readAll(Math.min(keysAfter, filesAfter))) {
-    for (const [stream, keyId] of await streamsWithoutKey(deps, after(events, keysAfter))) keys.set(stream, keyId);
+    for (const [stream, keyIds] of await streamsWithoutKey(deps, after(events, keysAfter))) keys.set(stream, keyIds);
     for (const file of await missingFiles(deps, after(events, filesAfter), isThorough)) files.add(file);
     if (foundMax !== undefined && keys.size + files.size >= foundMax) break;
   }
@@ -51,18 +53,30 @@ const after = (events: readonly StoredEvent[], position: number): readonly Store
 const streamsWithoutKey = async (
   deps: MissingDeps,
   events: readonly StoredEvent[],
-): Promise<readonly (readonly [StreamName, string])[]> => {
-  const streams = new Map<string, StreamName>();
+): Promise<readonly (readonly [StreamName, readonly string[]])[]> => {
+  const streams = new Map<StreamName, readonly string[]>();
   for (const event of events) {
-    // A key is made with the first event of its stream.
-    const keyId = event.revision === 0 ? readableMetadata(event)?.keyId : undefined;
-    if (keyId !== undefined) streams.set(keyId, event.stream as StreamName);
+    // Keys are made with the first event of their stream.
+    const keyIds = event.revision === 0 ? allKeyIds(readableMetadata(event) ?? {}) : [];
+    if (keyIds.length > 0) streams.set(event.stream as StreamName, keyIds);
   }
   if (streams.size === 0) return [];
-  const there = await deps.keys.getMany([...streams.keys()]);
-  const without: [StreamName, string][] = [];
-  for (const [keyId, stream] of streams) if (!there.has(keyId) && !(await isErased(deps, stream))) without.push([stream, keyId]);
+  const there = await deps.keys.getMany([...streams.values()].flat());
+  const without: [StreamName, readonly string[]][] = [];
+  for (const [stream, keyIds] of streams) {
+    const absent = keyIds.filter((keyId) => !there.has(keyId));
+    const missing = absent.length === 0 ? [] : await notErased(deps, stream, absent);
+    if (missing.length > 0) without.push([stream, missing]);
+  }
   return without;
+};
+
+/** Those of the keys of which the log does not say that they are destroyed. */
+const notErased = async ({ store }: MissingDeps, stream: StreamName, keyIds: readonly string[]): Promise<readonly string[]> => {
+  const events = await store.readStream(stream);
+  if (events.some(({ type }) => erasing.has(type))) return [];
+  const erased = events.flatMap((event) => recipientsErasedBy(event)?.keyIds ?? []);
+  return keyIds.filter((keyId) => !erased.includes(keyId));
 };
 
 const erasing = namesOf(erasingEvents);

@@ -1,6 +1,7 @@
 /** Goes on without what is lost, where an operator says so, and records in the log what was given up. */
 import { handle, loadState, type Fold } from './command-handler.js';
 import { eraseAll, eraseStream } from './erase.js';
+import { eraseRecipients } from './erase-recipients.js';
 import type { CheckDeps } from './check-stores.js';
 import type { CommandDeps } from './deps.js';
 import { firstAfter, noteOfLog } from './log-notes.js';
@@ -101,27 +102,44 @@ const record = async (deps: RepairDeps, loss: Loss): Promise<void> => {
   await deps.eventLog.append(INSTANCE_STREAM, version, [{ type: 'LossAccepted', data: { at: cause.at, ...loss } }], cause);
 };
 
-/** What was deleted after this log ended stays so: its key is destroyed, and the log now says it too. */
+/** What was deleted or erased after this log ended stays so: its key is destroyed, and the log now says it too. */
 const deleteWhatHasNoKey = async (deps: RepairDeps): Promise<void> => {
   const head = await deps.store.head();
   const { keys } = await missingParts({ ...deps, files: deps.noted.files }, { keysAfter: await givenUp(deps, 'keys'), filesAfter: head });
-  for (const [stream, keyId] of keys) {
+  for (const [stream, keyIds] of keys) {
+    const destroyed: string[] = [];
     // Of a key that never was there nobody knows whether it was destroyed.
-    if (!(await deps.noted.keys.isDestroyed(keyId))) continue;
-    const cause = { ...causeOfRepair(deps), teamId: await teamOf(deps, stream) };
-    const { at } = cause;
-    switch (splitStream(stream).kind) {
-      case 'email':
-        if (await isProcessing(deps, stream)) await loseContent(deps, stream);
-        await handle(deps.eventLog, stream, emailDecider, { type: 'DeleteEmail', at }, cause);
-        await handle(deps.eventLog, stream, emailDecider, { type: 'ArchiveEmail', at, retentionMs: 0 }, cause);
-        break;
-      case 'asset':
-        await handle(deps.eventLog, stream, assetDecider, { type: 'DeleteAsset', at }, cause);
-        break;
-    }
-    await eraseStream(deps, stream);
+    for (const keyId of keyIds) if (await deps.noted.keys.isDestroyed(keyId)) destroyed.push(keyId);
+    if (destroyed.length === 0) continue;
+    const { teamId = '', recipientKeys = [] } = (await deps.eventLog.load(stream))[0]?.metadata ?? {};
+    const cause = { ...causeOfRepair(deps), teamId };
+    const recipients = recipientKeys.flatMap((keyId, place) => (destroyed.includes(keyId) ? [place] : []));
+    if (recipients.length === destroyed.length) await eraseRecipientsWithoutKey(deps, stream, { recipients, cause });
+    else await deleteStream(deps, stream, cause);
   }
+};
+
+const deleteStream = async (deps: RepairDeps, stream: StreamName, cause: Cause): Promise<void> => {
+  const { at } = cause;
+  switch (splitStream(stream).kind) {
+    case 'email':
+      if (await isProcessing(deps, stream)) await loseContent(deps, stream);
+      await handle(deps.eventLog, stream, emailDecider, { type: 'DeleteEmail', at }, cause);
+      await handle(deps.eventLog, stream, emailDecider, { type: 'ArchiveEmail', at, retentionMs: 0 }, cause);
+      break;
+    case 'asset':
+      await handle(deps.eventLog, stream, assetDecider, { type: 'DeleteAsset', at }, cause);
+      break;
+  }
+  await eraseStream(deps, stream);
+};
+
+type WithoutKey = Readonly<{ recipients: readonly number[]; cause: Cause }>;
+
+/** The others go on. */
+const eraseRecipientsWithoutKey = async (deps: RepairDeps, stream: StreamName, { recipients, cause }: WithoutKey): Promise<void> => {
+  if (await isProcessing(deps, stream)) await loseContent(deps, stream);
+  await eraseRecipients(deps, { stream, recipients, cause });
 };
 
 /** The position up to which what is missing of a store was given up. */

@@ -5,7 +5,9 @@ import type { EventStore } from '../domain/ports/event-store.js';
 import type { Keys } from '../domain/ports/keys.js';
 import type { NotedKeys } from '../domain/ports/log-note.js';
 import { namesOf } from '../event-log/codec.js';
+import { recipientsErasedBy, recipientsErasedNames } from '../event-log/erased-recipients.js';
 import { readableMetadata } from '../event-log/metadata.js';
+import { allKeyIds } from '../event-log/stream-keys.js';
 
 type DestroyDeps = Readonly<{ keys: Pick<Keys, 'destroy'> }>;
 
@@ -16,10 +18,12 @@ export const destroyAsIn = async ({ keys }: DestroyDeps, replaced: Pick<NotedKey
 
 const erasing = namesOf(erasingEvents);
 
-/** Destroys the keys of what is deleted or archived in the log that was replaced, as far as that can be read. */
+/** Destroys the keys of what is deleted or archived, and of recipients who are erased, in the log that was replaced, as far as that can be read. */
 export const destroyAsDeletedIn = async ({ keys }: DestroyDeps, replaced: Pick<EventStore, 'readAll'>): Promise<void> => {
-  for await (const { events } of replaced.readAll(0, { types: [...erasing] })) {
-    const ids = events.filter(({ type }) => erasing.has(type)).flatMap((event) => readableMetadata(event)?.keyId ?? []);
+  for await (const { events } of replaced.readAll(0, { types: [...erasing, ...recipientsErasedNames] })) {
+    const ids = events.flatMap((event) =>
+      erasing.has(event.type) ? allKeyIds(readableMetadata(event) ?? {}) : (recipientsErasedBy(event)?.keyIds ?? []),
+    );
     if (ids.length > 0) await keys.destroy(ids);
   }
 };

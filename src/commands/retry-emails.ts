@@ -87,9 +87,10 @@ const waitsFor = (domain: string): ((email: Email) => boolean) => {
   return ({ content, recipientStatuses }) =>
     content !== undefined &&
     content.recipients.some(
-      ({ email }, index) =>
+      (recipient, index) =>
+        recipient !== null &&
         (recipientStatuses[index] === 'queued' || recipientStatuses[index] === 'failed') &&
-        asciiOf(email.slice(email.lastIndexOf('@') + 1)) === wanted,
+        asciiOf(recipient.email.slice(recipient.email.lastIndexOf('@') + 1)) === wanted,
     );
 };
 

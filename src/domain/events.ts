@@ -123,6 +123,11 @@ export type EventMetadata = Readonly<{
   fence?: number;
   /** The key that seals what is personal in the stream; every event of a stream that has one names it. */
   keyId?: string;
+  /**
+   * Of an email with several recipients the keys of each, in their order, which seal what belongs to that recipient alone; every event of
+   * its stream names them. Absent where all is sealed under `keyId`.
+   */
+  recipientKeys?: readonly string[];
   /** SHA-256 of the file that holds `data` where it is too large for the event. */
   dataFile?: string;
   /** The same for the sealed part; the file is ciphertext. */

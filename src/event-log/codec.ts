@@ -3,6 +3,7 @@
  * the newest shape, and older ones are upcast on read. Structure is checked on read, business rules are not.
  */
 import { DomainError } from '../domain/errors.js';
+import { putTogether, recipientPartsOf, takenApart } from '../domain/email/recipient-parts.js';
 import type { DomainEvent, EventType } from '../domain/events.js';
 import { WRITE_LEVEL_NEWEST } from '../domain/write-level.js';
 import { assertShape, checksOf, UnknownEvent, UnreadableEvent, type Checks } from './event-checks.js';
@@ -48,12 +49,15 @@ export type Codec = Readonly<{
    * NOT_DURING_UPDATE for a type that is not written at this level.
    */
   encode: (event: DomainEvent) => Encoded;
+  /** The same, with what belongs to one recipient alone taken out of the sealed part, where anything does. */
+  encodeApart: (event: DomainEvent) => EncodedApart;
   /**
    * In: a stored name, its data as JSON text, its decrypted sealed part (undefined: there is none, or its key is destroyed), whole or
    * at least the first line of it where only the envelope is wanted: the event then has nothing else of a sealed part that has one.
+   * What stands apart is put together, with null for what there is nothing of.
    * Throws UnknownEvent for a name that is none of these versions, and UnreadableEvent for a wrong shape.
    */
-  decode: (storedType: string, data: string, sealed: string | undefined, part?: SealedPart) => DomainEvent;
+  decode: (storedType: string, data: string, sealed: string | PlainApart | undefined, part?: SealedPart) => DomainEvent;
   /** Every stored name that is read as one of those types. */
   namesOf: (types: readonly EventType[]) => ReadonlySet<string>;
   /** Whether a stored name is one of these versions. */
@@ -63,6 +67,11 @@ export type Codec = Readonly<{
 }>;
 
 type Encoded = Readonly<{ type: string; data: string; sealed: string | undefined }>;
+
+/** The plain texts of a sealed part: what belongs to all, undefined for nothing, and to one recipient alone, by its place in the email. */
+export type PlainApart = Readonly<{ shared: string | undefined; own: ReadonlyMap<number, string> }>;
+
+type EncodedApart = Encoded & Readonly<{ apart: PlainApart | undefined }>;
 
 type Reader = Readonly<{ type: EventType; upcast: (payload: Payload) => Payload }>;
 
@@ -88,7 +97,11 @@ export const makeCodec = (versions: EventVersions, level: number): Codec => {
   return {
     encode: (event) => {
       if (later.size > 0) refuseLater(later, level, event);
-      return encodeWith(written, level, event);
+      return encoded(payloadOf(written, level, event));
+    },
+    encodeApart: (event) => {
+      if (later.size > 0) refuseLater(later, level, event);
+      return encodedApart(payloadOf(written, level, event));
     },
     decode: (storedType, data, sealed, part = 'whole') => {
       const reader = Object.hasOwn(readers, storedType) ? readers[storedType] : undefined;
@@ -133,11 +146,20 @@ const notWrittenYet = (what: string, level: number): DomainError =>
       'SEALPOST_WRITE_EVENTS. When no older version runs any more, the operator takes that setting away.',
   );
 
-const encodeWith = (
+/** What is written of an event, as values. */
+type Written = Readonly<{
+  event: DomainEvent;
+  name: string;
+  data: unknown;
+  sealed: Readonly<Record<string, unknown>> | undefined;
+  checks: Checks;
+}>;
+
+const payloadOf = (
   written: ReadonlyMap<EventType, Readonly<{ name: string; downcast: (payload: Payload) => Payload }>>,
   level: number,
   event: DomainEvent,
-): Encoded => {
+): Written => {
   const checks = checksOf(event.type);
   assertShape(checks.data, event.data, event.type);
   const given = 'sealed' in event ? event.sealed : undefined;
@@ -145,12 +167,25 @@ const encodeWith = (
   const version = written.get(event.type);
   if (version === undefined) throw notWrittenYet(event.type, level);
   const payload = version.downcast === asIs ? { data: event.data, sealed: given } : version.downcast({ data: event.data, sealed: given });
-  const sealed = payload.sealed as Readonly<Record<string, unknown>> | undefined;
-  return {
-    type: version.name,
-    data: JSON.stringify(payload.data),
-    sealed: sealed === undefined ? undefined : sealedText(sealed, checks.envelope?.fields),
+  return { event, name: version.name, data: payload.data, sealed: payload.sealed as Written['sealed'], checks };
+};
+
+const encoded = ({ name, data, sealed, checks }: Written): Encoded => ({
+  type: name,
+  data: JSON.stringify(data),
+  sealed: sealed === undefined ? undefined : sealedText(sealed, checks.envelope?.fields),
+});
+
+const encodedApart = (written: Written): EncodedApart => {
+  const { event, name, data, sealed, checks } = written;
+  const parts = recipientPartsOf(event.type);
+  if (parts === undefined || sealed === undefined) return { ...encoded(written), apart: undefined };
+  const { shared, own } = takenApart(parts, data, sealed);
+  const apart: PlainApart = {
+    shared: shared && sealedText(shared, checks.envelope?.fields),
+    own: new Map([...own].map(([place, value]) => [place, JSON.stringify(value)])),
   };
+  return { type: name, data: JSON.stringify(data), sealed: undefined, apart };
 };
 
 /** JSON has no line break of its own, so a line is a part. */
@@ -162,13 +197,19 @@ const sealedText = (sealed: Readonly<Record<string, unknown>>, envelopeFields: r
   return `${JSON.stringify(envelope)}\n${JSON.stringify(rest)}`;
 };
 
-type StoredPayload = Readonly<{ storedType: string; data: string; sealed: string | undefined; part: SealedPart }>;
+type StoredPayload = Readonly<{ storedType: string; data: string; sealed: string | PlainApart | undefined; part: SealedPart }>;
 
 const decodeWith = ({ type, upcast }: Reader, { storedType, data, sealed, part }: StoredPayload): DomainEvent => {
   const checks = checksOf(type);
+  const values = parse(data, storedType);
   const payload = upcast({
-    data: parse(data, storedType),
-    sealed: sealed === undefined ? undefined : parseSealed(sealed, storedType, checks, part),
+    data: values,
+    sealed:
+      typeof sealed === 'object'
+        ? parseApart(sealed, { type, storedType, values, checks, part })
+        : sealed === undefined
+          ? undefined
+          : parseSealed(sealed, storedType, checks, part),
   });
   assertShape(checks.data, payload.data, storedType);
   if (checks.sealed === undefined) return { type, data: payload.data } as DomainEvent;
@@ -183,6 +224,22 @@ const parseSealed = (text: string, storedType: string, { envelope }: Checks, par
   const lineEnd = text.indexOf('\n');
   const first = parse(lineEnd < 0 ? text : text.slice(0, lineEnd), what);
   return part === 'envelope' || lineEnd < 0 ? first : { ...(first as object), ...(parse(text.slice(lineEnd + 1), what) as object) };
+};
+
+type Apart = Readonly<{ type: EventType; storedType: string; values: unknown; checks: Checks; part: SealedPart }>;
+
+const parseApart = ({ shared, own }: PlainApart, { type, storedType, values, checks, part }: Apart): unknown => {
+  const parts = recipientPartsOf(type);
+  if (parts === undefined) throw new UnreadableEvent(`${storedType} (sealed): nothing of it belongs to one recipient alone`);
+  const what = `${storedType} (sealed)`;
+  const parsed = new Map([...own].map(([place, text]) => [place, parse(text, what)]));
+  const common = shared === undefined ? undefined : (parseSealed(shared, storedType, checks, part) as Readonly<Record<string, unknown>>);
+  try {
+    return putTogether(parts, values, { shared: common, own: parsed });
+  } catch (cause) {
+    assertShape(checks.data, values, storedType);
+    throw new UnreadableEvent(`${what}: its parts do not fit its data`, { cause });
+  }
 };
 
 /** What this program reads, and writes where no other level is set. */

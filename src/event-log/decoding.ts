@@ -1,9 +1,11 @@
 /** From stored events to events of the domain: decrypts what is sealed where its key lives, fetches what lies in files, and decodes. */
-import { UnknownEvent, UnreadableEvent, type Codec, type SealedPart } from './codec.js';
+import { UnknownEvent, UnreadableEvent, type Codec, type PlainApart, type SealedPart } from './codec.js';
 import { assertTimes } from './event-times.js';
 import { decodeMetadata, isCertainlyMetadata, readableMetadata } from './metadata.js';
-import { openSealed } from './sealed-part.js';
+import { openApart, openSealed } from './sealed-part.js';
+import { allKeyIds, ownIn, type StreamKeys } from './stream-keys.js';
 import { FileDamaged, type EventPlace } from '../domain/errors.js';
+import { recipientPartsOf } from '../domain/email/recipient-parts.js';
 import { erasingEvents, type DomainEvent, type EventMetadata, type Recorded } from '../domain/events.js';
 import type { StoredEvent } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
@@ -47,18 +49,19 @@ export const decodeAll = async (
   const sealers = new Set<string>();
   const metadatas = stored.map((event, at) => (decoded[at] === undefined ? readableMetadata(event) : undefined));
   metadatas.forEach((metadata, at) => {
-    if (metadata !== undefined && isSealed(stored[at]!, metadata, wanted)) sealers.add(metadata.keyId!);
+    if (metadata !== undefined && isSealed(stored[at]!, metadata, wanted)) for (const id of allKeyIds(metadata)) sealers.add(id);
   });
   const keys = sealers.size === 0 ? new Map<string, SealingKey>() : await ports.keys.getMany([...sealers]);
   for (const [at, event] of stored.entries()) {
     if (decoded[at] !== undefined) continue;
     const metadata = metadatas[at];
     const key = metadata !== undefined && isSealed(event, metadata, wanted) ? keys.get(metadata.keyId!) : undefined;
+    const own = ownIn(keys, metadata?.recipientKeys);
     // Awaited only where a file is read: a rebuild decodes hundreds of thousands of events.
     decoded[at] =
       metadata?.sealedFile === undefined && metadata?.dataFile === undefined
-        ? readable(event, () => decodeParts(ports.codec, wanted, { event, metadata, key, data: event.data, sealed: event.sealed }))
-        : await decodeFromFiles(ports, wanted, event, metadata, key);
+        ? readable(event, () => decodeParts(ports.codec, wanted, { event, metadata, key, own, data: event.data, sealed: event.sealed }))
+        : await decodeFromFiles(ports, wanted, event, { metadata, key, own });
   }
   return decoded as readonly (Recorded | Unreadable)[];
 };
@@ -104,6 +107,7 @@ type Parts = Readonly<{
   event: StoredEvent;
   metadata: EventMetadata | undefined;
   key: SealingKey | undefined;
+  own: StreamKeys['own'];
   data: string;
   sealed: Uint8Array | undefined;
 }>;
@@ -112,26 +116,37 @@ const decodeParts = (codec: Codec, wanted: Wanted, parts: Parts): Recorded =>
   recordedFrom(codec, wanted, parts, plainOf(codec, wanted, parts));
 
 /** The plain text of the sealed part, undefined where there is none or its key is gone. */
-const plainOf = (codec: Codec, { part }: Wanted, { event, metadata, key, sealed }: Parts): string | undefined => {
+const plainOf = (codec: Codec, { part }: Wanted, { event, metadata, key, own, sealed }: Parts): string | PlainApart | undefined => {
   // Said before anything else of it is looked at: a newer program may have written that otherwise too.
   if (!codec.knows(event.type)) throw new UnknownEvent(event.type);
   if (metadata === undefined) decodeMetadata(event.metadata);
-  return sealed && key && openSealed(key, sealed, event, part);
+  if (sealed === undefined || key === undefined) return undefined;
+  return metadata?.recipientKeys === undefined
+    ? openSealed(key, sealed, event, part)
+    : openApart({ shared: key, own }, sealed, event, part);
 };
 
 const recordedFrom = (
   codec: Codec,
   { part, mayBeGone }: Wanted,
-  { event, metadata, key, data, sealed }: Parts,
-  plain: string | undefined,
+  { event, metadata, key, own, data, sealed }: Parts,
+  plain: string | PlainApart | undefined,
 ): Recorded => {
   const domainEvent = decodeTimed(codec, event.type, data, plain, part);
   if (key !== undefined && sealed === undefined && 'sealed' in domainEvent && !mayBeGone(event))
     throw new UnreadableEvent(`${event.type}: its sealed part is missing, though its key is there`);
+  if (typeof plain === 'object' && isCutOut(domainEvent, plain, own) && !mayBeGone(event))
+    throw new UnreadableEvent(`${event.type}: what belongs to one of its recipients is missing, though the key of that is there`);
   return recordedOf(event, metadata!, domainEvent);
 };
 
-const decodeTimed = (codec: Codec, type: string, data: string, sealed: string | undefined, part: SealedPart): DomainEvent => {
+/** Of a recipient whose key is there nothing may be missing. */
+const isCutOut = (event: DomainEvent, plain: PlainApart, own: StreamKeys['own']): boolean =>
+  recipientPartsOf(event.type)!
+    .placesOf(event.data as never)
+    .some((place) => !plain.own.has(place) && own(place) !== undefined);
+
+const decodeTimed = (codec: Codec, type: string, data: string, sealed: string | PlainApart | undefined, part: SealedPart): DomainEvent => {
   const event = codec.decode(type, data, sealed, part);
   assertTimes(event);
   return event;
@@ -141,14 +156,13 @@ const decodeFromFiles = async (
   { files, codec }: ReadingPorts,
   wanted: Wanted,
   event: StoredEvent,
-  metadata: EventMetadata,
-  key: SealingKey | undefined,
+  { metadata, key, own }: Readonly<{ metadata: EventMetadata }> & Pick<Parts, 'key' | 'own'>,
 ): Promise<Recorded | Unreadable> => {
   const { dataFile, sealedFile } = metadata;
   try {
     const data = dataFile === undefined ? event.data : (await soundFile(files, dataFile))?.toString();
     const sealed = key === undefined || sealedFile === undefined ? event.sealed : await soundFile(files, sealedFile);
-    const parts = { event, metadata, key, data: data ?? '', sealed };
+    const parts = { event, metadata, key, own, data: data ?? '', sealed };
     if (data === undefined) throw new UnreadableEvent(`its file ${dataFile} is missing`);
     if (key !== undefined && sealedFile !== undefined && sealed === undefined && !wanted.mayBeGone(event))
       throw new UnreadableEvent(`its file ${sealedFile} is missing`);

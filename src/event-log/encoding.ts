@@ -1,17 +1,18 @@
-/** From events of the domain to events as they are stored: encoded, sealed under the stream's own key, chained, and in files where they are large. */
-import type { Codec } from './codec.js';
+/** From events of the domain to events as they are stored: encoded, sealed under the keys of their stream, chained, and in files where they are large. */
+import type { Codec, PlainApart } from './codec.js';
 import { chainHash } from './hash-chain.js';
 import { encodeMetadata } from './metadata.js';
-import { sealPart } from './sealed-part.js';
+import { sealApart, sealPart, type KeysApart } from './sealed-part.js';
+import { keysOfStream, recipientKeyCount } from './stream-keys.js';
 import type { StreamVersion } from './stream-version.js';
+import { putTogether, recipientPartsOf, takenApart } from '../domain/email/recipient-parts.js';
 import type { DomainEvent, EventMetadata } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
-import type { MaybePromise } from '../domain/maybe-promise.js';
-import type { EventToStore } from '../domain/ports/event-store.js';
+import type { EventToStore, StoredEvent } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Ids } from '../domain/ports/ids.js';
-import type { Keys, SealingKey } from '../domain/ports/keys.js';
+import type { Keys } from '../domain/ports/keys.js';
 import { nextTurn } from '../shared/next-turn.js';
 
 export type EncodingPorts = Readonly<{ keys: Keys; files: Files; ids: Ids; limits: Limits; codec: Codec }>;
@@ -36,20 +37,6 @@ export const firstCause = (cause: Cause | EachCause): Cause => (isEach(cause) ? 
 
 export type Encoded = Readonly<{ event: DomainEvent; toStore: EventToStore; metadata: EventMetadata }>;
 
-/**
- * The key must be durable before the event that needs it; a key without an event harms nobody. It is made with the first event
- * of a stream and never anew: what comes after its destruction is written without its sealed part, for a second key could not
- * open what the first has sealed.
- */
-const keyFor = (
-  keys: Keys,
-  { revision, keyId }: StreamVersion,
-): MaybePromise<Readonly<{ id: string | undefined; key: SealingKey | undefined }>> =>
-  revision < 0 && keyId === undefined ? keys.create() : existingKey(keys, keyId).then((key) => ({ id: keyId, key }));
-
-export const existingKey = async (keys: Keys, id: string | undefined): Promise<SealingKey | undefined> =>
-  id === undefined ? undefined : (await keys.getMany([id])).get(id);
-
 export const encodeAll = async (
   ports: EncodingPorts,
   stream: StreamName,
@@ -57,22 +44,26 @@ export const encodeAll = async (
   events: readonly DomainEvent[],
   cause: Cause | EachCause,
 ): Promise<readonly Encoded[]> => {
-  const encoded = events.map(ports.codec.encode);
-  const found = encoded.some(({ sealed }) => sealed !== undefined) ? keyFor(ports.keys, version) : { id: version.keyId, key: undefined };
-  const { id: keyId, key } = found instanceof Promise ? await found : found;
+  const recipients = recipientKeyCount(version, events[0], ports.codec.level);
+  const encoded: readonly Plain[] = events.map(recipients > 0 ? ports.codec.encodeApart : ports.codec.encode);
+  const isPersonal = encoded.some(({ sealed, apart }) => sealed !== undefined || apart !== undefined);
+  const found = keysOfStream(ports.keys, version, recipients, isPersonal);
+  const { id: keyId, key, recipientKeys, own } = found instanceof Promise ? await found : found;
   const result: Encoded[] = [];
   let previous = version.hash;
-  for (const [index, { type, data, sealed }] of encoded.entries()) {
+  for (const [index, { type, data, sealed, apart }] of encoded.entries()) {
     const eventId = ports.ids.uuid();
-    const isLarge = sealed !== undefined && sealed.length > ports.limits.eventPayloadInlineBytesMax;
-    const plain = isLarge ? await bytesInTurn(sealed) : sealed;
-    const ciphertext = plain === undefined ? undefined : key && sealPart(key, plain, { stream, eventId }, ports.codec.level);
+    const text = apart === undefined ? sealed : apart.shared;
+    const isLarge = text !== undefined && text.length > ports.limits.eventPayloadInlineBytesMax;
+    const plain = isLarge ? await bytesInTurn(text) : text;
+    const place = { stream, eventId };
+    const ciphertext = key && ciphertextOf({ shared: key, own }, { plain, apart }, place, ports.codec.level);
     if (isLarge) await nextTurn();
     // Awaited only where it is: nearly every event is small.
     const parts = isSmallEnough(ports.limits, data, ciphertext)
       ? { data, sealed: ciphertext, files: undefined }
       : await outsource(ports, data, ciphertext);
-    const metadata = metadataOf(eventId, isEach(cause) ? cause[index]! : cause, keyId, parts.files);
+    const metadata = metadataOf(eventId, isEach(cause) ? cause[index]! : cause, { keyId, recipientKeys }, parts.files);
     const metadataText = encodeMetadata(metadata);
     const hash = chainHash(previous, stream, version.revision + 1 + index, {
       type,
@@ -81,11 +72,35 @@ export const encodeAll = async (
       sealed: parts.sealed,
     });
     const given = events[index]!;
-    const event = sealed !== undefined && key === undefined ? ({ ...given, sealed: undefined } as DomainEvent) : given;
+    const isSealed = sealed !== undefined || apart !== undefined;
+    const event = !isSealed ? given : key === undefined ? withSealed(given, undefined) : asReadable(given, apart, own);
     result.push({ event, toStore: { eventId, type, data: parts.data, metadata: metadataText, sealed: parts.sealed, hash }, metadata });
     previous = hash;
   }
   return result;
+};
+
+const ciphertextOf = (
+  keys: KeysApart,
+  { plain, apart }: Readonly<{ plain: string | Uint8Array | undefined; apart: PlainApart | undefined }>,
+  place: Pick<StoredEvent, 'stream' | 'eventId'>,
+  level: number,
+): Uint8Array | undefined => {
+  if (apart !== undefined) return sealApart(keys, { shared: plain, own: apart.own }, place);
+  return plain === undefined ? undefined : sealPart(keys.shared, plain, place, level);
+};
+
+type Plain = ReturnType<Codec['encode']> & Readonly<{ apart?: PlainApart | undefined }>;
+
+const withSealed = (event: DomainEvent, sealed: unknown): DomainEvent => ({ ...event, sealed }) as DomainEvent;
+
+/** The event as those will read it who come after: without what belongs to recipients who have no key any more. */
+const asReadable = (event: DomainEvent, apart: PlainApart | undefined, own: (place: number) => unknown): DomainEvent => {
+  const parts = recipientPartsOf(event.type);
+  if (apart === undefined || parts === undefined || [...apart.own.keys()].every((place) => own(place) !== undefined)) return event;
+  const given = takenApart(parts, event.data, (event as Readonly<{ sealed: Readonly<Record<string, unknown>> }>).sealed);
+  const kept = new Map([...given.own].filter(([place]) => own(place) !== undefined));
+  return withSealed(event, putTogether(parts, event.data, { shared: given.shared, own: kept }));
 };
 
 /** A large text is encoded in one turn of the event loop and sealed in the next. */
@@ -98,13 +113,16 @@ const bytesInTurn = async (text: string): Promise<Buffer> => {
 
 type PayloadFiles = Pick<EventMetadata, 'dataFile' | 'sealedFile'>;
 
-const metadataOf = (eventId: string, cause: Cause, keyId: string | undefined, files: PayloadFiles | undefined): EventMetadata => {
+type KeyNames = Readonly<{ keyId: string | undefined; recipientKeys: readonly string[] | undefined }>;
+
+const metadataOf = (eventId: string, cause: Cause, { keyId, recipientKeys }: KeyNames, files: PayloadFiles | undefined): EventMetadata => {
   const { at: occurredAt, teamId, actor, correlationId, causationId, fence } = cause;
   const metadata =
     keyId === undefined
       ? { eventId, teamId, occurredAt, actor, correlationId, causationId }
       : { eventId, teamId, occurredAt, actor, correlationId, causationId, keyId };
-  return files === undefined && fence === undefined ? metadata : { ...metadata, ...files, ...(fence === undefined ? {} : { fence }) };
+  if (files === undefined && fence === undefined && recipientKeys === undefined) return metadata;
+  return { ...metadata, ...(recipientKeys && { recipientKeys }), ...files, ...(fence === undefined ? {} : { fence }) };
 };
 
 const isSmallEnough = ({ eventPayloadInlineBytesMax: max }: Limits, data: string, sealed: Uint8Array | undefined): boolean =>

@@ -6,11 +6,12 @@ import { appendForCertain } from './appending.js';
 import { codec as newestCodec, type Codec } from './codec.js';
 import { openDecodedCache, type DecodedCache } from './decoded-cache.js';
 import { decodeAll, isReadable, isUnknown, isUnreadable, type Unreadable } from './decoding.js';
-import { encodeAll, existingKey, firstCause, type Cause, type EachCause, type Encoded } from './encoding.js';
+import { encodeAll, firstCause, type Cause, type EachCause, type Encoded } from './encoding.js';
 import { readableMetadata } from './metadata.js';
+import { allKeyIds, existingKey } from './stream-keys.js';
 import type { StreamVersion } from './stream-version.js';
 import { EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/errors.js';
-import type { DomainEvent, EventType, Recorded } from '../domain/events.js';
+import type { DomainEvent, EventMetadata, EventType, Recorded } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
@@ -57,8 +58,10 @@ export type EventLog = Readonly<{
   newKey: () => MaybePromise<NewKey>;
   /** The key of a stream where it still exists, found by any of its events that can be read. */
   existingKey: (stream: StreamName) => Promise<SealingKey | undefined>;
-  /** Destroys the stream's key and forgets what was opened with it. */
+  /** Destroys the stream's key, and those of its recipients, and forgets what was opened with them. */
   destroyKey: (stream: StreamName) => Promise<void>;
+  /** Destroys the keys of the recipients at those places alone. Safe to repeat. */
+  destroyRecipientKeys: (stream: StreamName, places: readonly number[]) => Promise<void>;
 }>;
 
 /**
@@ -118,8 +121,10 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
       if (readers.subscribers() > 0 && cache.forgotten() === forgotten) keepWritten(cache, stream, encoded);
       ports.onAppended?.(stream, teamId, done.position);
       const last = encoded.at(-1)!;
-      const after = { revision: done.revision, hash: last.toStore.hash, keyId: last.metadata.keyId, position: done.position };
-      return fence === undefined ? after : { ...after, fence };
+      const { keyId, recipientKeys } = last.metadata;
+      const after = { revision: done.revision, hash: last.toStore.hash, keyId, position: done.position };
+      if (fence === undefined && recipientKeys === undefined) return after;
+      return { ...after, ...(recipientKeys && { recipientKeys }), ...(fence === undefined ? {} : { fence }) };
     },
     last: async (stream) => {
       const stored = await store.readLast(stream);
@@ -135,25 +140,33 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
     },
     head: store.head,
     newKey: keys.create,
-    existingKey: async (stream) => existingKey(keys, await keyIdOf(store, stream)),
+    existingKey: async (stream) => existingKey(keys, (await keyNamesOf(store, stream)).keyId),
     destroyKey: async (stream) => {
-      const id = await keyIdOf(store, stream);
-      if (id !== undefined) await keys.destroy([id]);
+      const ids = allKeyIds(await keyNamesOf(store, stream));
+      if (ids.length > 0) await keys.destroy(ids);
+      cache.forget(stream);
+    },
+    destroyRecipientKeys: async (stream, places) => {
+      const { recipientKeys = [] } = await keyNamesOf(store, stream);
+      const ids = places.flatMap((place) => recipientKeys[place] ?? []);
+      if (ids.length > 0) await keys.destroy(ids);
       cache.forget(stream);
     },
   };
 };
 
-/** Every event of a stream that has a key names it, so any one whose metadata can be read tells. */
-const keyIdOf = async (store: EventStore, stream: StreamName): Promise<string | undefined> => {
+type KeyNames = Pick<EventMetadata, 'keyId' | 'recipientKeys'>;
+
+/** Every event of a stream that has keys names them, so any one whose metadata can be read tells. */
+const keyNamesOf = async (store: EventStore, stream: StreamName): Promise<KeyNames> => {
   const last = await store.readLast(stream);
   const metadata = last && readableMetadata(last);
-  if (last === undefined || metadata !== undefined) return metadata?.keyId;
+  if (last === undefined || metadata !== undefined) return metadata ?? {};
   for (const event of await store.readStream(stream)) {
-    const keyId = readableMetadata(event)?.keyId;
-    if (keyId !== undefined) return keyId;
+    const readable = readableMetadata(event);
+    if (readable?.keyId !== undefined) return readable;
   }
-  return undefined;
+  return {};
 };
 
 /** Throws for the first event that is missing, damaged or unknown: what was decided on without it would be decided wrongly. */

@@ -17,7 +17,9 @@ export const decodeMetadata = (text: string): EventMetadata => {
     const given = metadata[name];
     if (given !== undefined && typeof given !== 'string') throw new UnreadableEvent(`${name} of the metadata is no text`);
   }
-  const { fence } = metadata;
+  const { fence, recipientKeys } = metadata;
+  if (recipientKeys !== undefined && !(Array.isArray(recipientKeys) && recipientKeys.every((id) => typeof id === 'string')))
+    throw new UnreadableEvent('recipientKeys of the metadata are no texts');
   if (fence !== undefined && typeof fence !== 'number') throw new UnreadableEvent('fence of the metadata is no number');
   return metadata as EventMetadata;
 };
@@ -41,7 +43,7 @@ const parse = (text: string): unknown => {
 
 /** As `encodeMetadata` writes it, where no text needs an escape. */
 const AS_WRITTEN =
-  /^\{"eventId":"[^"\\\0-\x1f]*","teamId":"[^"\\\0-\x1f]*","occurredAt":"[^"\\\0-\x1f]*","actor":"[^"\\\0-\x1f]*","correlationId":"[^"\\\0-\x1f]*","causationId":"[^"\\\0-\x1f]*"(?:,"keyId":"[^"\\\0-\x1f]*")?(?:,"fence":\d+)?\}$/;
+  /^\{"eventId":"[^"\\\0-\x1f]*","teamId":"[^"\\\0-\x1f]*","occurredAt":"[^"\\\0-\x1f]*","actor":"[^"\\\0-\x1f]*","correlationId":"[^"\\\0-\x1f]*","causationId":"[^"\\\0-\x1f]*"(?:,"keyId":"[^"\\\0-\x1f]*")?(?:,"recipientKeys":\[(?:"[^"\\\0-\x1f]*",)*"[^"\\\0-\x1f]*"\])?(?:,"fence":\d+)?\}$/;
 
 /** True where the text can certainly be decoded and names no file: looked at in far less time than it takes to parse it. */
 export const isCertainlyMetadata = (text: string): boolean => AS_WRITTEN.test(text);

@@ -20,6 +20,7 @@ export const current: { readonly [Type in EventType]: string } = {
   EmailCancelled: 'EmailCancelled.v1',
   RecipientsSuppressed: 'RecipientsSuppressed.v1',
   EmailBouncesNoted: 'EmailBouncesNoted.v1',
+  RecipientsErased: 'RecipientsErased.v1',
   EmailOpened: 'EmailOpened.v1',
   EmailClicked: 'EmailClicked.v1',
   EmailDeleted: 'EmailDeleted.v1',

@@ -49,6 +49,8 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       EmailCancelled: null,
       // It goes on for the others.
       RecipientsSuppressed: ({ data }) => data.priority,
+      // One that was being made is made anew without them.
+      RecipientsErased: ({ data }) => data.priority,
       EmailBouncesNoted: null,
       EmailOpened: null,
       EmailClicked: null,
@@ -64,8 +66,10 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
     deadlineMs: deps.limits.deliveryDeadlineMs,
     attempts: {
       underWay: (email) => attemptUnderWay(email)?.worker,
-      assertPossible: (stream, { content, accepted }) => {
-        if (content === undefined) throw new KeyMissing(stream);
+      assertPossible: (stream, email) => {
+        const { content, accepted } = email;
+        const isAddressed = (recipient: number): boolean => (content?.recipients[recipient] ?? null) !== null;
+        if (content === undefined || !pendingRecipients(email).every(isAddressed)) throw new KeyMissing(stream);
         if (accepted.unsubscribeList !== undefined) linkBaseOf(deps);
       },
       begin: (attempt, email) => ({ type: 'AttemptDelivery', host: hostFor(mailer, email), ...attempt }),

@@ -91,7 +91,9 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
     ...parts?.rendering,
   });
   const addresses = (role: 'to' | 'cc') =>
-    content.recipients.flatMap(({ email: address, name }, index) => (accepted.roles[index] === role ? [{ address, name }] : []));
+    content.recipients.flatMap((recipient, index) =>
+      recipient !== null && accepted.roles[index] === role ? [{ address: recipient.email, name: recipient.name }] : [],
+    );
   const beganMs = deps.composed === undefined ? 0 : deps.clock.monotonic();
   const headers = Object.entries(content.headers).map(([name, value]) => ({ name, value }));
   const raw = composeMessage({

@@ -29,6 +29,7 @@ const byTimeOnly: StartedBy<'email'> = {
   EmailCancelled: null,
   RecipientsSuppressed: null,
   EmailBouncesNoted: null,
+  RecipientsErased: null,
   EmailOpened: null,
   EmailClicked: null,
   EmailDeleted: null,

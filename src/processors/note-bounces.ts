@@ -35,6 +35,7 @@ export const noteBounces = (deps: NoteBouncesDeps): Processor =>
       EmailCancelled: null,
       RecipientsSuppressed: null,
       EmailBouncesNoted: null,
+      RecipientsErased: null,
       EmailOpened: null,
       EmailClicked: null,
       EmailDeleted: null,

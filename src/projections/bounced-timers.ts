@@ -39,6 +39,7 @@ export const bounceSteps = (
     case 'EmailRetried':
     case 'EmailCancelled':
     case 'RecipientsSuppressed':
+    case 'RecipientsErased':
     case 'CopyAnswered':
     case 'EmailOpened':
     case 'EmailClicked':

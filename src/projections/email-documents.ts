@@ -4,6 +4,7 @@ import type { EndedBefore } from '../domain/email/milestones.js';
 import type { EmailStatus } from '../domain/email/status.js';
 import type { EmailSummary } from '../domain/email/summary.js';
 import type { Document } from '../domain/ports/read-models.js';
+import type { RecipientText } from './email-search.js';
 import { backlogsOf, timersOf } from '../domain/timers.js';
 
 export const EMAILS = 'emails';
@@ -43,6 +44,8 @@ export type EmailDocument = Document &
     text?: string;
     /** Its recipients, tags and metadata as terms; absent once archived. */
     terms?: string[];
+    /** Of an email with several recipients: what of the text is whose; absent once archived. */
+    recipientTexts?: RecipientText[];
   }>;
 
 /** One day of one team: how many emails there are, by `status|templateId`; the `seq` of each of its emails lies from `first` to `last`. */

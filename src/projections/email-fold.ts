@@ -9,7 +9,8 @@ import type { Document } from '../domain/ports/read-models.js';
 import { senderDueAt } from '../domain/timers.js';
 import { dayOf } from '../domain/days.js';
 import { countsId, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
-import { emailTerms, emailText, withSubject } from './email-search.js';
+import { withSubject } from './email-search.js';
+import { eraseRecipients, removeErased, setSearched } from './email-texts.js';
 import { attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
 import { emailOfBatchSteps } from './batches.js';
 import type { Handler, Handlers, Step } from './projection.js';
@@ -60,6 +61,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived';
     const freed = isErased ? usageSteps(email, recorded, -1) : [];
     if (isErased) removeErased(email, event.type);
+    if (event.type === 'RecipientsErased') eraseRecipients(email, event.data.recipients);
     const steps = countSteps(email, cell, endsForFree(email.summary, event, email.endedBefore !== undefined) ? -1 : 0);
     for (const step of countedSteps(email, recorded, reached)) steps.push(step);
     for (const step of freed) steps.push(step);
@@ -97,6 +99,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     CopyAnswered: progress,
     RecipientsSuppressed: progress,
     EmailBouncesNoted: progress,
+    RecipientsErased: progress,
     EmailOpened: progress,
     EmailClicked: progress,
     EmailDeleted: progress,
@@ -132,8 +135,7 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
   if (event.data.tags.length > 0) email.tags = [...new Set(event.data.tags)];
   if (envelope !== undefined) {
     email.subject = envelope.subject;
-    email.text = emailText(envelope);
-    email.terms = emailTerms(envelope, event.data.tags);
+    setSearched(email, envelope, event.data.tags);
   }
   return email;
 };
@@ -151,16 +153,6 @@ const reschedule = (email: EmailDraft, { event: { data, sealed }, position }: Re
   if (bytes === undefined || until === undefined) return [];
   email.attachmentBytes = { ...bytes, temporaryUntil: until };
   return [attachmentUsageMoved({ team: email.owner, bytes, until, at: data.at, position })];
-};
-
-/** Takes out what is personal, and what is not kept any more. */
-const removeErased = (email: EmailDraft, by: 'EmailDeleted' | 'EmailArchived'): void => {
-  delete email.subject;
-  delete email.text;
-  delete email.terms;
-  delete email.attachmentBytes;
-  delete email.tags;
-  if (by === 'EmailDeleted') delete email.team;
 };
 
 /** Brings the email to where it stands after the event. Out: what it reaches by that. */

@@ -2,17 +2,57 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import type { EmailEnvelope } from '../domain/email/events.js';
 import { defaultLimits as limits } from '../domain/limits.js';
+import type { Recipient } from '../domain/recipient.js';
 import { foldForSearch } from '../domain/search-text.js';
 
 /** Folded, line by line. An international domain stands there in both its forms. */
 export const emailText = ({ subject, recipients }: EmailEnvelope): string => {
   let text = foldForSearch(subject);
-  for (const { email, name } of recipients) {
-    text += `\n${foldForSearch(name === undefined ? email : `${email} ${name}`)}`;
-    const other = inOtherForm(email);
-    if (other !== undefined) text += `\n${foldForSearch(other)}`;
-  }
+  for (const recipient of recipients) if (recipient !== null) text += `\n${linesOf(recipient)}`;
   return text;
+};
+
+/** In the form in which terms have it, the address begins the first line. */
+const linesOf = ({ email, name }: Recipient): string => {
+  const address = foldForSearch(email);
+  const line = name === undefined ? address : `${address} ${foldForSearch(name)}`;
+  const other = inOtherForm(email);
+  return other === undefined ? line : `${line}\n${foldForSearch(other)}`;
+};
+
+/** What of the text belongs to a recipient: how many lines, and how many characters of the first are the address. */
+export type RecipientText = readonly [lines: number, addressChars: number];
+
+const NOTHING: RecipientText = [0, 0];
+
+export const recipientTexts = ({ recipients }: EmailEnvelope): RecipientText[] =>
+  recipients.map((recipient) =>
+    recipient === null ? NOTHING : [inOtherForm(recipient.email) === undefined ? 1 : 2, foldForSearch(recipient.email).length],
+  );
+
+type Searched = Readonly<{ text: string; terms: readonly string[]; texts: readonly RecipientText[] }>;
+
+/** What is left of it without those recipients: what it would be if they had no address from the beginning. */
+export const withoutRecipients = ({ text, terms, texts }: Searched, erased: readonly number[]): Searched => {
+  const [subject = '', ...lines] = text.split('\n');
+  const before = new Set<string>();
+  const kept = new Set<string>();
+  const left = [subject];
+  let from = 0;
+  for (const [index, [count, addressChars]] of texts.entries()) {
+    const own = lines.slice(from, (from += count));
+    if (own[0] === undefined) continue;
+    const term = recipientTerm(own[0].slice(0, addressChars));
+    before.add(term);
+    if (erased.includes(index)) continue;
+    kept.add(term);
+    left.push(...own);
+  }
+  return {
+    text: left.join('\n'),
+    terms: [...kept, ...terms.slice(before.size)],
+    texts: texts.map((one, index) => (erased.includes(index) ? NOTHING : one)),
+  };
 };
 
 /** The same text where the email has another subject. */
@@ -32,7 +72,7 @@ const inOtherForm = (email: string): string | undefined => {
 /** Of the metadata the first keys are found, each by itself and with its value where that is a text, a number or a truth value. */
 export const emailTerms = ({ recipients, metadata = {} }: EmailEnvelope, tags: readonly string[]): string[] => {
   const terms = new Set<string>();
-  for (const { email } of recipients) terms.add(recipientTerm(email));
+  for (const recipient of recipients) if (recipient !== null) terms.add(recipientTerm(recipient.email));
   for (const tag of tags) terms.add(tagTerm(tag));
   let keys = 0;
   for (const [key, value] of Object.entries(metadata)) {

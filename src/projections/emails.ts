@@ -25,7 +25,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
       ...summariesSpecs,
       {
         name: EMAILS,
-        version: 7,
+        version: 8,
         fields: ['team', 'status', 'templateId', 'mixed', 'recipientStatuses', 'createdAt'],
         indexes: [
           ['team', 'createdAt'],

@@ -138,6 +138,7 @@ const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
   EmailCancelled: 'all',
   RecipientsSuppressed: 'all',
   CopyAnswered: 'nothing',
+  RecipientsErased: 'all',
   EmailBouncesNoted: 'nothing',
   EmailOpened: 'all',
   EmailClicked: 'all',

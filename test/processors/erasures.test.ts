@@ -10,10 +10,14 @@ import {
   batchStream,
   emailIdInBatch,
   emailStream,
+  parseEmailId,
   parseErasureId,
   type EmailId,
   type erasureStream,
 } from '../../src/domain/ids.js';
+import { RECIPIENT_KEYS_FROM } from '../../src/domain/write-level.js';
+import { eventVersions, makeCodec } from '../../src/event-log/codec.js';
+import { openEventLog, startOf } from '../../src/event-log/event-log.js';
 import { causeOfWork } from '../../src/processors/deps.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { addressIndex } from '../../src/projections/address-index.js';
@@ -90,9 +94,12 @@ void t.test('what was sent and what still waits is destroyed, nothing leaves, an
   const done = await erase(world);
   t.match(done, { status: 'completed', emails: 3, suppressed: false, bulkSends: [], waiting: null });
   t.same(new Set(done.emailIds), new Set([sent, later, both]));
+  const goesOn = await world.commands.getEmail(caller, both);
+  t.match(goesOn, { archived: false, subject: String, recipients: [{ email: ann }, { email: null, name: null, erased: true }] });
+  t.notMatch(JSON.stringify(goesOn), /gone/i);
   t.same(typesOf(done.events), ['ErasureRequested', 'ErasureFound', 'ErasureCompleted']);
   t.notMatch(JSON.stringify(done), /gone/i);
-  for (const id of [sent, later, both]) {
+  for (const id of [sent, later]) {
     const record = await world.commands.getEmail(caller, id);
     t.match(record, { archived: true, subject: null });
     t.notMatch(JSON.stringify(record), /gone|ann@/i);
@@ -350,4 +357,168 @@ void t.test('of an email to several the export tells where its own reader was, a
   t.notMatch(JSON.stringify(held), '192.0.2.7');
   t.match(await erase(world), { status: 'completed', emails: 1 });
   t.same(await toldBy(world, '192.0.2.8'), []);
+});
+
+const several = (...others: readonly string[]) => to(ann, gone, ...others);
+const recipientsOf = async (world: ProcessorWorld, id: EmailId) =>
+  (await world.commands.getEmail(caller, id)).recipients.map(({ email, status, erased }) => `${email} ${status}${erased ? ' erased' : ''}`);
+
+void t.test('of an email to several that waits the others get it, and nothing names whoever is erased', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  await world.settled();
+  const keysBefore = world.keys.ids();
+  const id = await world.send({ ...several('bob@example.org'), scheduledAt: at(3_600) });
+  t.equal(world.keys.ids().length, keysBefore.length + 4);
+  t.match(await erase(world), { status: 'completed', emails: 1, emailIds: [id] });
+  t.same(await recipientsOf(world, id), [`${ann} queued`, 'null cancelled erased', 'bob@example.org queued']);
+  t.match(await erase(world), { status: 'completed', emails: 0 }, 'and it is found no more');
+  await world.clock.advance(3_700_000);
+  await world.reaches(id, 'sent');
+  t.equal(world.mailer.sent.length, 1);
+  const { envelope, raw } = world.mailer.sent[0]!;
+  t.same(envelope.to, [ann, 'bob@example.org']);
+  t.notMatch(raw.toString(), /gone/i);
+  t.same(await toldBy(world, gone), []);
+  t.match(await exported(world, ann), [{ type: 'address' }, { id, recipients: [{ email: ann }], content: null }]);
+  t.notMatch(JSON.stringify(await exported(world, ann)), /gone/i);
+  t.match(await erase(world, ann), { status: 'completed', emails: 1 });
+  t.same(await recipientsOf(world, id), ['null sent erased', 'null cancelled erased', 'bob@example.org sent']);
+  t.match(await world.commands.getEmail(caller, id), { archived: false, subject: String });
+  t.match(await erase(world, 'bob@example.org'), { status: 'completed', emails: 1 });
+  t.match(await world.commands.getEmail(caller, id), { archived: true, subject: null, status: 'sent' }, 'with the last it goes whole');
+  t.same(
+    world.keys.ids().filter((key) => !keysBefore.includes(key)),
+    [],
+    'and leaves no key',
+  );
+});
+
+void t.test('as copies: the others get theirs, and a deferred copy of whoever is erased does not leave', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  const tracking = { opens: true, clicks: true };
+  world.mailer.next.push(answers('accepted'), answers('deferred'), answers('deferred'));
+  const id = await world.send({ ...several('bob@example.org'), tracking });
+  await world.reaches(id, 'queued');
+  await until(() => world.mailer.sent.length === 3, 'each was tried');
+  t.match(await erase(world), { status: 'completed', emails: 1 });
+  t.same(await recipientsOf(world, id), [`${ann} sent`, 'null cancelled erased', 'bob@example.org queued']);
+  await world.clock.advance(3_700_000);
+  await world.reaches(id, 'sent');
+  const [, , , last, ...more] = world.mailer.sent;
+  t.same([last!.envelope.to, more.length], [['bob@example.org'], 0]);
+  t.notMatch(last!.raw.toString(), /gone/i);
+  t.same(await recipientsOf(world, id), [`${ann} sent`, 'null cancelled erased', 'bob@example.org sent']);
+  t.same(await toldBy(world, gone), []);
+});
+
+void t.test('a mail that is being made in that moment is made anew without whoever is erased', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send(several());
+  await world.settled();
+  let isMaking = (): void => {};
+  const making = new Promise<void>((resolve) => (isMaking = resolve));
+  let goOn = (): void => {};
+  const wait = new Promise<void>((resolve) => (goOn = resolve));
+  let times = 0;
+  const turnFor = async (): Promise<void> => {
+    times += 1;
+    if (times > 1) return;
+    isMaking();
+    await wait;
+  };
+  world.run(workersOf(world.processing, makeProcessors({ ...world.processing, turnFor })));
+  await making;
+  t.match(await erase(world), { status: 'completed', emails: 1 });
+  goOn();
+  await world.reaches(id, 'sent');
+  t.equal(world.mailer.sent.length, 1);
+  t.same(world.mailer.sent[0]!.envelope.to, [ann]);
+  t.notMatch(world.mailer.sent[0]!.raw.toString(), /gone/i);
+});
+
+void t.test('an email to several that is in a dialogue is waited for, and then goes on for the others', async (t) => {
+  const world = await openProcessorWorld(t);
+  all(world);
+  let end: (() => void) | undefined;
+  world.mailer.next.push(async (message) => {
+    await new Promise<void>((resolve) => (end = resolve));
+    return answers('accepted')(message);
+  });
+  const id = await world.send(several());
+  await until(() => end !== undefined, 'the dialogue is under way');
+  const pending = await erase(world);
+  t.match(pending, { status: 'pending', waiting: { emailIds: [id] } });
+  end!();
+  await world.reaches(id, 'sent');
+  await completed(world, pending);
+  t.same(await recipientsOf(world, id), [`${ann} sent`, 'null sent erased']);
+  t.same(await toldBy(world, gone), []);
+});
+
+void t.test('an older email to several, which has one key, goes whole', async (t) => {
+  const world = await openProcessorWorld(t);
+  const { store, keys, deps, clock } = world;
+  const { files, ids, limits } = deps;
+  const older = openEventLog({ store, keys, files, ids, clock, limits, codec: makeCodec(eventVersions, RECIPIENT_KEYS_FROM - 1) });
+  const [accepted] = await world.events(emailStream(await world.send({ ...several(), scheduledAt: at(3_600) })));
+  const id = assertDefined(parseEmailId(ids.uuid()), 'email id');
+  const cause = { teamId: TEAM, actor: 'test', correlationId: 'request-1', causationId: 'request-1', at: at(0) };
+  await older.append(emailStream(id), startOf(emailStream(id)), [accepted!], cause);
+  all(world);
+  await world.settled();
+  t.match(await erase(world), { status: 'completed', emails: 2 });
+  t.match(await world.commands.getEmail(caller, id), {
+    archived: true,
+    status: 'cancelled',
+    recipients: [{ email: null }, { email: null }],
+  });
+  t.same(await toldBy(world, gone), []);
+  t.equal((await toldBy(world, ann)).length, 1, 'the other goes on');
+});
+
+void t.test('with several recipients too, what is cut off anywhere is gone on with', async (t) => {
+  const world = await openProcessorWorld(t);
+  const ids: EmailId[] = [];
+  for (let count = 0; count < 12; count += 1) ids.push(await world.send(several(`other${count}@example.org`)));
+  await world.settled();
+  void world.commands.eraseAddress(caller, { email: gone }).catch(() => {});
+  await until(() => world.store.events.some(({ stream }) => stream.startsWith('erasure-')), 'it is asked for');
+  const stream = world.store.events.find((event) => event.stream.startsWith('erasure-'))!.stream as ReturnType<typeof erasureStream>;
+  const id = assertDefined(parseErasureId(stream.slice('erasure-'.length)), 'erasure id');
+  const cause = () => causeOfWork(world.processing, 'erase-address', { teamId: TEAM, correlationId: 'request-1', causationId: 'x' });
+  for (let left = 3, runs = 1; ; left += 5, runs += 1) {
+    let calls = 0;
+    const counted = async <Done>(act: () => Promise<Done>): Promise<Done> => {
+      calls += 1;
+      if (calls > left) throw new Error('killed');
+      return act();
+    };
+    const { eventLog: log } = world.deps;
+    const eventLog: typeof log = {
+      ...log,
+      destroyRecipientKeys: (...args) => counted(() => log.destroyRecipientKeys(...args)),
+      append: (...args) => counted(() => log.append(...args)),
+    };
+    const work = { id, cause: cause(), signal: new AbortController().signal };
+    const ended = await carryOutErasure({ ...world.processing, eventLog, addressIndex: inTens(world) }, work).then(
+      () => true,
+      () => false,
+    );
+    const recorded = (await world.events(stream)).flatMap((event) => (event.type === 'ErasureFound' ? event.data.emails : []));
+    for (const email of ids) {
+      const [first, ...later] = await world.events(emailStream(email));
+      const isDestroyed = first?.type === 'EmailQueued' && first.sealed?.recipients[1] === null;
+      const isSaid = later.filter(({ type }) => type === 'RecipientsErased').length;
+      if (isDestroyed && (isSaid !== 1 || !recorded.includes(email))) t.fail(`${email} was destroyed and not recorded, or twice`);
+    }
+    await world.settled();
+    if (!ended) continue;
+    t.ok(runs > 3, `${runs} runs`);
+    break;
+  }
+  t.match(await world.commands.getErasure(caller, id), { status: 'completed', emails: 12 });
+  t.same(await toldBy(world, gone), []);
+  t.equal((await toldBy(world, ann)).length, 12);
 });

@@ -237,17 +237,18 @@ const statusesOf = ({ recipients, results }: typeof given): readonly RecipientSt
 
 const matches = (mail: Mail, { search, recipient, tag, metadataKey, metadata = {}, recipientStatus, status }: EmailFilter): boolean => {
   const one = whole(mail);
+  const recipients = one.recipients.flatMap((recipient) => recipient ?? []);
   const lines = [
     one.subject,
-    ...one.recipients.map(({ email, name }) => (name === undefined ? email : `${email} ${name}`)),
-    ...one.recipients.map(({ email }) => inUnicode(email)),
+    ...recipients.map(({ email, name }) => (name === undefined ? email : `${email} ${name}`)),
+    ...recipients.map(({ email }) => inUnicode(email)),
   ].map(foldForSearch);
   const wanted = search === undefined ? undefined : foldForSearch(search);
   const has = (key: string): boolean => Object.hasOwn(one.metadata, key);
   return (
     one.team === TEAM_ID &&
     (wanted === undefined || (isSearchable(wanted) && lines.some((line) => line.includes(wanted)))) &&
-    (recipient === undefined || one.recipients.some(({ email }) => email.toLowerCase() === recipient.toLowerCase())) &&
+    (recipient === undefined || recipients.some(({ email }) => email.toLowerCase() === recipient.toLowerCase())) &&
     (tag === undefined || one.tags.includes(tag)) &&
     (metadataKey === undefined || has(metadataKey)) &&
     Object.entries(metadata).every(([key, value]) => has(key) && one.metadata[key] !== null && String(one.metadata[key]) === value) &&

@@ -19,6 +19,7 @@ import {
   attempted,
   bounced,
   cancelled,
+  content,
   DAY_MS,
   deferred,
   EMAIL_ID,
@@ -102,6 +103,11 @@ void t.test('an accepted email: every field of its document', async (t) => {
       'tag:order',
       'key:"customer"',
       'value:["customer","4"]',
+    ],
+    recipientTexts: [
+      [1, 15],
+      [1, 15],
+      [1, 15],
     ],
     summary: {
       status: 'queued',
@@ -502,4 +508,51 @@ void t.test('a rebuild after the keys are destroyed knows nothing personal, and 
   t.match(after[EMAILS], [{ subject: undefined, text: undefined, status: 'queued' }]);
   t.strictSame(after[EMAIL_COUNTS], before[EMAIL_COUNTS]);
   t.same(progress, [await eventLog.head()]);
+});
+
+void t.test('erased recipients are found no more, and a rebuild without their keys gives the same', async (t) => {
+  const erased: EmailEvent = { type: 'RecipientsErased', data: { at: at(5), recipients: [1, 2], priority: 'normal' } };
+  const recipients = [
+    { email: 'Ann@bücher.example', name: 'Ann' },
+    { email: 'bob@xn--bcher-kva.example', name: 'Bob\nBobson ﬁ' },
+    { email: 'bob@XN--BCHER-KVA.example' },
+    { email: 'dan@example.org' },
+    { email: 'BOB@xn--bcher-kva.example' },
+  ];
+  const roles = recipients.map(() => 'to' as const);
+  const first = { ...queued, data: { ...accepted, roles }, sealed: { ...content, recipients } } as EmailEvent;
+  for (const later of [[], [attempted(1, at(6))], [{ type: 'EmailCancelled', data: { at: at(6) } } as EmailEvent]]) {
+    const { append, recorded, eventLog } = openLogOfTest();
+    await append(stream, [first, attempted(1, at(1)), deferred(1, at(2), at(900), [0, 'accepted'], [3, 'deferred'])]);
+    await append(stream, [erased, ...later]);
+    const readModels = openDocuments(t);
+    await projectIn(readModels, projection, await recorded(), { sizes: [2] });
+    const before = await documentsOf(readModels, projection);
+    const [email] = before[EMAILS] as EmailDocument[];
+    t.equal(
+      email!.text,
+      'order 17\nann@bücher.example ann\nann@xn--bcher-kva.example\ndan@example.org\nbob@xn--bcher-kva.example\nbob@bücher.example',
+    );
+    t.same(email!.terms?.slice(0, 4), [
+      'recipient:ann@bücher.example',
+      'recipient:dan@example.org',
+      'recipient:bob@xn--bcher-kva.example',
+      'tag:order',
+    ]);
+    await eventLog.destroyRecipientKeys(stream as Parameters<typeof eventLog.destroyKey>[0], [1, 2]);
+    const { difference } = await compareWithRebuild(projection, { eventLog, readModels });
+    t.equal(difference, undefined);
+    await rebuildProjection(projection, { eventLog, readModels });
+    t.strictSame(await documentsOf(readModels, projection), before);
+  }
+});
+
+void t.test('a key of a recipient that is lost leaves the rest of the document', async (t) => {
+  const { append, recorded, eventLog } = openLogOfTest();
+  await append(stream, [queued]);
+  await eventLog.destroyRecipientKeys(stream as Parameters<typeof eventLog.destroyKey>[0], [0, 1, 2]);
+  const readModels = openDocuments(t);
+  await projectIn(readModels, projection, await recorded());
+  const { [EMAILS]: found } = await documentsOf(readModels, projection);
+  t.match(found, [{ text: 'order 17', terms: ['tag:order', 'key:"customer"', 'value:["customer","4"]'] }]);
 });

@@ -29,6 +29,7 @@ const kinds = fc.oneof(
       'HoldEmail',
       'PushEmail',
       'RecordReport',
+      'EraseRecipients',
     ),
   },
   {
@@ -91,7 +92,7 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
       return {
         type: kind,
         at: at(now),
-        recipients: content.recipients.map(({ email: address }, index) => reported(address, draw[index]!)),
+        recipients: content.recipients.map((recipient, index) => reported(recipient!.email, draw[index]!)),
       };
     case 'RecordComplaint':
       return { type: kind, at: at(now), feedbackType: 'abuse', addresses: flag ? [content.recipients[0]!.email] : [] };
@@ -130,6 +131,7 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
       return { type: kind, at: at(now), idempotencyKey: undefined, fingerprint: undefined };
     case 'SuppressRecipients':
     case 'NoteBounces':
+    case 'EraseRecipients':
       return { type: kind, at: at(now), recipients: draw.flatMap((result, index) => (result === 'deferred' ? [] : [index])) };
     case 'RecordEngagement':
       return {

@@ -58,8 +58,7 @@ export const openPersonalTable = (database: Database, spec: CollectionSpec, eras
     add,
     change: (seq, before, after) => {
       if (before.text === after.text && before.rest === after.rest) return;
-      if (!isSomething(after)) return erase(seq);
-      overwrite(seq);
+      erase(seq);
       add(seq, after);
     },
     erase,

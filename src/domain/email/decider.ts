@@ -9,6 +9,7 @@ import { evolveEmail, openAttempt, type Email, type EmailState } from './state.j
 import { recordComplaint, recordReport, type ReportCommand } from './reports.js';
 import { hasIt, type ATTACHMENT_DAMAGED } from './status.js';
 import { heardOfSimulated } from './simulator.js';
+import { eraseRecipients } from './erasing.js';
 import { cancel, emailNotFound, erase, remove, reschedule, retry } from './requests.js';
 import { noteBounces, suppressRecipients } from './suppressing.js';
 import { archiveDueAt } from './timers.js';
@@ -79,6 +80,8 @@ export type EmailCommand =
   | Readonly<{ type: 'DeleteEmail'; at: string }>
   /** What is personal of it is to be destroyed before its time; where it has not left it does not leave. Nothing happens while a dialogue is under way. */
   | Readonly<{ type: 'EraseEmail'; at: string }>
+  /** The same of these recipients alone, by their place in the email. */
+  | Readonly<{ type: 'EraseRecipients'; at: string; recipients: readonly number[] }>
   | Readonly<{ type: 'ArchiveEmail'; at: string; retentionMs: number }>;
 
 const none: readonly EmailEvent[] = [];
@@ -131,6 +134,8 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return remove(command, email);
     case 'EraseEmail':
       return erase(command, email);
+    case 'EraseRecipients':
+      return eraseRecipients(command, email);
     case 'ArchiveEmail':
       return mayBeArchived(email, command.at, command.retentionMs) ? [{ type: 'EmailArchived', data: { at: command.at } }] : none;
   }

@@ -2,6 +2,7 @@
 import type { EmailEvent } from './events.js';
 import type { Engagement } from './engagements.js';
 import type { Email } from './state.js';
+import { isErased } from './summary.js';
 
 /** `link` and `url` are there for a click alone. */
 export type EngagementCommand = Readonly<{
@@ -55,10 +56,10 @@ export const timesToRecord = (email: Email, asked: Asked, isMachine: boolean): n
   return events < EACH_UP_TO ? 1 : 10 ** (events - EACH_UP_TO + 1);
 };
 
-/** Of an email that is archived or deleted nothing is recorded: what is personal of it is gone. */
+/** Of an email that is archived or deleted, and of a recipient who is erased, nothing is recorded: what is personal of it is gone. */
 const isRecorded = (email: Email, { recipient, link }: Asked): boolean => {
   const { accepted, archivedAt, deletedAt } = email;
-  if (archivedAt !== null || deletedAt !== null || accepted.roles[recipient] === undefined) return false;
+  if (archivedAt !== null || deletedAt !== null || accepted.roles[recipient] === undefined || isErased(email, recipient)) return false;
   return link === undefined ? accepted.tracking?.opens === true : accepted.tracking?.clicks === true;
 };
 

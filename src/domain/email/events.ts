@@ -60,8 +60,8 @@ const accepted = {
 
 const envelope = {
   from: StoredRecipient,
-  /** One for each role of `roles`. */
-  recipients: Type.Array(StoredRecipient),
+  /** One for each role of `roles`; null once the key of that recipient is destroyed. */
+  recipients: Type.Array(nullable(StoredRecipient)),
   replyTo: optional(text),
   /** As rendered at acceptance. */
   subject: text,
@@ -116,8 +116,8 @@ const outcome = {
     }),
   ),
 };
-/** The replies in words, in the order of `outcomes`. */
-const Replies = Type.Object({ replies: Type.Array(text) });
+/** The replies in words, in the order of `outcomes`; null once the key of that recipient is destroyed. */
+const Replies = Type.Object({ replies: Type.Array(nullable(text)) });
 
 /**
  * One recipient, by the place in `roles`, has asked for the picture or a link. `times`: how often since the event before for the same thing,
@@ -208,6 +208,8 @@ export const emailEventSchemas = {
   RecipientsSuppressed: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }) },
   /** The addresses of these recipients, whose hosts have refused them for good, were given to the suppression list. */
   EmailBouncesNoted: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()) }) },
+  /** What is personal of these recipients, by their place in `roles`, is to be destroyed; the email goes on for the others. The priority is said again. */
+  RecipientsErased: { data: Type.Object({ at: text, recipients: Type.Array(Type.Integer()), priority: storedPriority }) },
   EmailOpened: { data: Type.Object(engagement), sealed: Type.Object(visitor) },
   /** `link`: its place among the tracked links of the mail. */
   EmailClicked: { data: Type.Object({ ...engagement, link: Type.Integer() }), sealed: Type.Object({ ...visitor, url: text }) },

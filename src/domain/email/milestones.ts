@@ -79,6 +79,8 @@ export const reachedBy = (event: EmailProgress, before: StoodAt, now: EmailSumma
       return CANCELLED;
     case 'RecipientsSuppressed':
       return suppressedBy(at, before, now, ended);
+    case 'RecipientsErased':
+      return before.status === now.status ? NOTHING : suppressedBy(at, before, now, ended);
     case 'EmailOpened':
       return before.openedAt === undefined && now.openedAt !== undefined ? OPENED : NOTHING;
     case 'EmailClicked':

@@ -89,10 +89,12 @@ export const recordComplaint = ({ at, feedbackType, addresses }: Of<'RecordCompl
 /** The whole address in lower case: hosts that tell them apart by their case are not known to exist. */
 const folded = (address: string): string => address.trim().toLowerCase();
 
-const addressesOf = ({ content }: Email): readonly string[] => (content?.recipients ?? []).map(({ email }) => folded(email));
+/** null for those who are erased. */
+const addressesOf = ({ content }: Email): readonly (string | null)[] =>
+  (content?.recipients ?? []).map((recipient) => recipient && folded(recipient.email));
 
 /** A mail to one recipient that was forwarded fails under an address that we have never seen. */
-const placeOf = (addressed: readonly string[], addresses: readonly string[]): number | undefined => {
+const placeOf = (addressed: readonly (string | null)[], addresses: readonly string[]): number | undefined => {
   for (const address of addresses) {
     const index = addressed.indexOf(folded(address));
     if (index >= 0) return index;

@@ -4,6 +4,7 @@ import type { Of } from './decider.js';
 import type { EmailEvent } from './events.js';
 import type { Email } from './state.js';
 import { hasIt } from './status.js';
+import { isErased } from './summary.js';
 
 export const emailNotFound = (): DomainError =>
   new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id. Ids are answered by POST /api/emails/send.');
@@ -106,8 +107,11 @@ export const retry = ({ at, idempotencyKey, fingerprint }: Of<'RetryEmail'>, ema
 };
 
 /** It goes to the recipients with status `failed` alone: those who have it do not get it twice, and a bounced or suppressed address stays so. */
-const isRetryable = ({ status, recipientStatuses }: Email): boolean =>
-  (status === 'failed' || status === 'sent' || status === 'delivered') && recipientStatuses.includes('failed');
+const isRetryable = (email: Email): boolean => {
+  const { status, recipientStatuses } = email;
+  const hasFailed = recipientStatuses.some((recipient, place) => recipient === 'failed' && !isErased(email, place));
+  return hasFailed && (status === 'failed' || status === 'sent' || status === 'delivered');
+};
 
 export const remove = ({ at }: Of<'DeleteEmail'>, email: Email): readonly EmailEvent[] => {
   if (email.deletedAt !== null) throw emailNotFound();

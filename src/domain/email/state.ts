@@ -34,6 +34,8 @@ export type AttemptState = Readonly<{
     outcome: 'sent' | 'deferred' | 'bounced' | 'failed' | 'interrupted';
     replyCode: number | null;
     reply: string | null;
+    /** The recipient whose reply that is; absent where there is none. */
+    replyOf?: number;
     nextAttemptAt: string | null;
   }> | null;
 }>;
@@ -142,6 +144,8 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
     }
     case 'RecipientsSuppressed':
       return suppress(email, event.data.at);
+    case 'RecipientsErased':
+      return eraseRecipients(email, event.data.recipients);
     case 'EmailBouncesNoted':
       email.bouncesNoted = [...(email.bouncesNoted ?? []), ...event.data.recipients];
       return email;
@@ -226,6 +230,7 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
     outcome,
     replyCode: outcomes[shown]?.replyCode ?? null,
     reply: event.sealed?.replies[shown] ?? null,
+    ...(outcomes[shown] === undefined ? {} : { replyOf: outcomes[shown].recipient }),
     nextAttemptAt: event.type === 'EmailDeferred' ? event.data.nextAttemptAt : null,
   };
   delete email.pushedFrom;
@@ -238,12 +243,33 @@ const endAttempt = (email: Draft<Email>, event: DeliveryOutcomeEvent, outcome: '
 /** What an archived email keeps is the same whether its key was there during the fold or not. */
 const dropPersonal = (email: Draft<Email>): Email => {
   email.content = undefined;
+  return dropOf(email, () => true);
+};
+
+/** The same of these recipients alone. Where nobody waits any more for that, the email has ended. */
+const eraseRecipients = (email: Draft<Email>, recipients: readonly number[]): Email => {
+  const isOne = (recipient: number): boolean => recipients.includes(recipient);
+  if (email.content !== undefined) {
+    const kept = email.content.recipients.map((recipient, index) => (isOne(index) ? null : recipient));
+    email.content = { ...email.content, recipients: kept };
+  }
+  email.failureReason ??= reasonOf(email);
+  return dropOf(email, isOne);
+};
+
+/** Why it has failed that has ended because those who still waited are erased. */
+const reasonOf = ({ status }: Email): string | null => (status === 'failed' ? 'refused' : status === 'bounced' ? 'bounced' : null);
+
+const dropOf = (email: Draft<Email>, isOne: (recipient: number) => boolean): Email => {
   if (email.engagements !== undefined)
-    email.engagements = email.engagements.map((engagement) => ({ ...engagement, url: null, userAgent: null, ipAddress: null }));
-  email.replies = email.replies.map((reply) => ({ ...reply, reply: null }));
-  if (email.copies !== undefined) email.copies = email.copies.map((copy) => ({ ...copy, text: '' }));
-  email.attempts = email.attempts.map((attempt) =>
-    attempt.ended === null ? attempt : { ...attempt, ended: { ...attempt.ended, reply: null } },
-  );
+    email.engagements = email.engagements.map((engagement) =>
+      isOne(engagement.recipient) ? { ...engagement, url: null, userAgent: null, ipAddress: null } : engagement,
+    );
+  email.replies = email.replies.map((reply, index) => (isOne(index) ? { ...reply, reply: null } : reply));
+  if (email.copies !== undefined) email.copies = email.copies.map((copy) => (isOne(copy.recipient) ? { ...copy, text: '' } : copy));
+  email.attempts = email.attempts.map((attempt) => {
+    const { ended } = attempt;
+    return ended?.replyOf === undefined || !isOne(ended.replyOf) ? attempt : { ...attempt, ended: { ...ended, reply: null } };
+  });
   return email;
 };

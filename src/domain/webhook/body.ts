@@ -90,11 +90,12 @@ const emailData = (
   if (first === undefined || last === undefined || (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled')) return undefined;
   if (first.sealed === undefined) return undefined;
   const { recipients, metadata } = first.sealed;
+  if (recipient !== undefined && recipients[recipient] === null) return undefined;
   const { templateId, messageId, tags, batch } = first.data;
   return {
     emailLogId: id,
     recipient: recipients[recipient ?? 0]?.email ?? null,
-    ...(recipient === undefined ? { recipients: recipients.map(({ email }) => email) } : {}),
+    ...(recipient === undefined ? { recipients: recipients.map((one) => one?.email ?? null) } : {}),
     subject: subjectOf(first, events),
     status: statuses[kind as WebhookKind] ?? kind.slice(kind.indexOf('.') + 1),
     templateId,
@@ -139,6 +140,7 @@ const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
       return { clickedAt: event.data.at, url: event.sealed?.url ?? null, ...visitDetails(event) };
     case 'CopyAnswered':
     case 'EmailBouncesNoted':
+    case 'RecipientsErased':
     case 'EmailReleased':
     case 'DeliveryAttempted':
     case 'EmailDeleted':

@@ -72,6 +72,7 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<Suppression
   RecipientsSuppressed: ({ data }) => data.recipients.map((recipient) => ({ kind: 'email.suppressed', recipient })),
   CopyAnswered: 'silent',
   EmailBouncesNoted: 'silent',
+  RecipientsErased: 'silent',
   EmailOpened: ({ data }) => [{ kind: 'email.opened', recipient: data.recipient }],
   EmailClicked: ({ data }) => [{ kind: 'email.clicked', recipient: data.recipient }],
   EmailDeleted: 'silent',

@@ -6,7 +6,8 @@ import type { EmailEvent } from '../../../src/domain/email/events.js';
 import type { EmailStatus } from '../../../src/domain/email/status.js';
 import { openAttempt, type Email, type EmailState } from '../../../src/domain/email/state.js';
 import { emailTimer } from '../../../src/domain/email/timers.js';
-import { decodeEvent, encodeEvent } from '../../../src/event-log/codec.js';
+import { putTogether, recipientPartsOf, takenApart } from '../../../src/domain/email/recipient-parts.js';
+import { codec, decodeEvent, encodeEvent } from '../../../src/event-log/codec.js';
 import { at, RETENTION_MS } from '../../support/email-facts.js';
 import { play, story } from '../../support/email-stories.js';
 
@@ -64,7 +65,8 @@ const assertSound = (email: Email): void => {
     check(isRetried && wasSent ? some('sent', 'delivered') : wasSent === isSent, 'sentAt tells that it was sent');
     check(isRetried && wasDelivered ? some('delivered') : wasDelivered === (status === 'delivered'), 'deliveredAt: that it was delivered');
   }
-  const isAll = each.every((one) => one === 'suppressed');
+  // Of an email that nobody has cancelled those are cancelled who are erased.
+  const isAll = each.every((one) => one === 'suppressed' || (one === 'cancelled' && status !== 'cancelled'));
   check(!isAll || status === 'failed', 'an email to suppressed addresses alone has failed');
   check((email.failureReason === 'suppressed') === (status === 'failed' && isAll), 'and says so, and no other does');
   check((email.failureReason !== null) === (status === 'failed' || status === 'bounced'), 'a reason stands exactly with a failure');
@@ -122,4 +124,53 @@ void t.test('with its key destroyed a history folds to the same summary, and onc
     { numRuns: 500 },
   );
   t.ok(events > 1_000, `${events} events were folded`);
+});
+
+void t.test('with the keys of erased recipients destroyed a history folds to the very same state', async (t) => {
+  let erased = 0;
+  fc.assert(
+    fc.property(story, (told) => {
+      const history = play(told);
+      const gone = new Set(history.flatMap((event) => (event.type === 'RecipientsErased' ? event.data.recipients : [])));
+      if (gone.size > 0) erased += 1;
+      const left = history.map((event): EmailEvent => {
+        const parts = recipientPartsOf(event.type);
+        if (parts === undefined || !('sealed' in event) || event.sealed === undefined) return event;
+        const { shared, own } = takenApart(parts, event.data, event.sealed);
+        const kept = new Map([...own].filter(([place]) => !gone.has(place)));
+        return { ...event, sealed: putTogether(parts, event.data, { shared, own: kept }) } as EmailEvent;
+      });
+      const [before, after] = [history, left].map((events) => events.reduce(emailDecider.evolve, undefined as EmailState));
+      check(JSON.stringify(sorted(before)) === JSON.stringify(sorted(after)), 'the states differ');
+      for (const place of gone) check(!JSON.stringify(before).includes(`r${place}@example.org`), 'the address is still told');
+    }),
+    { numRuns: 1_500 },
+  );
+  t.ok(erased > 100, `${erased} histories had erased recipients`);
+});
+
+/** With the fields of objects in their order by name. */
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => field !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, field]) => [name, sorted(field)]),
+  );
+};
+
+void t.test('every history is the same after it was taken apart by recipients', async (t) => {
+  fc.assert(
+    fc.property(story, (told) => {
+      const events = play(told);
+      const read = events.map((event) => {
+        const { type, data, sealed, apart } = codec.encodeApart(event);
+        return codec.decode(type, data, apart ?? sealed) as EmailEvent;
+      });
+      t.strictSame(read, events);
+    }),
+    { numRuns: 50 },
+  );
 });

@@ -134,8 +134,24 @@ void t.test('what reports say later has the fields of the contract', async (t) =
   });
   const kind = 'email.complained';
   t.match(read({ ...entry, kind }, complained(1)), { recipient, status: 'complained', complainedAt: AT, feedbackType: 'abuse' });
-  const recipients = queued.sealed!.recipients.map(({ email }) => email);
+  const recipients = queued.sealed!.recipients.map((one) => one!.email);
   t.match(read({ stream: STREAM, at: AT, kind }, complained()), { recipient: null, recipients, status: 'complained' });
+});
+
+void t.test('of a recipient who is erased no body is left; of the others, and of the whole email, it tells nothing of them', async (t) => {
+  const sealed = { ...queued.sealed!, recipients: queued.sealed!.recipients.map((one, place) => (place === 1 ? null : one)) };
+  const first = { ...queued, sealed };
+  const history = [first, sent];
+  for (const [recipient, is] of [
+    [0, true],
+    [1, false],
+    [2, true],
+  ] as const)
+    t.equal(bodyOf({ stream: STREAM, at: AT, kind: 'email.delivered', recipient }, history) !== undefined, is);
+  const whole = JSON.parse(bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [first])!) as { data: unknown };
+  const [one, , other] = queued.sealed!.recipients.map((recipient) => recipient!.email);
+  t.match(whole.data, { recipients: [one, null, other], subject: queued.sealed!.subject });
+  t.same(noticesOfEvent({ type: 'RecipientsErased', data: { at: AT, recipients: [1], priority: 'normal' } }), []);
 });
 
 void t.test('a body has 256 KB at most, and says what was left out', async (t) => {

@@ -1,0 +1,64 @@
+/** The keys of a stream: its own and, of an email with several recipients, one for each of them. */
+import type { StreamVersion } from './stream-version.js';
+import { recipientCountOf } from '../domain/email/recipient-parts.js';
+import type { DomainEvent, EventMetadata } from '../domain/events.js';
+import type { MaybePromise } from '../domain/maybe-promise.js';
+import type { Keys, SealingKey } from '../domain/ports/keys.js';
+import { RECIPIENT_KEYS_FROM } from '../domain/write-level.js';
+
+export type StreamKeys = Readonly<{
+  id: string | undefined;
+  key: SealingKey | undefined;
+  recipientKeys: readonly string[] | undefined;
+  /** The key of the recipient at that place; undefined where it is destroyed, or there is none. */
+  own: (place: number) => SealingKey | undefined;
+}>;
+
+/** How many recipients have keys of their own. In: where the stream ends, the first event that is to be appended to it, and the write level. */
+export const recipientKeyCount = ({ revision, recipientKeys }: StreamVersion, first: DomainEvent | undefined, level: number): number => {
+  if (revision >= 0) return recipientKeys?.length ?? 0;
+  const recipients = recipientCountOf(first);
+  return recipients > 1 && level >= RECIPIENT_KEYS_FROM ? recipients : 0;
+};
+
+const none = (): undefined => undefined;
+
+export const existingKey = async (keys: Pick<Keys, 'getMany'>, id: string | undefined): Promise<SealingKey | undefined> =>
+  id === undefined ? undefined : (await keys.getMany([id])).get(id);
+
+/**
+ * A key must be durable before the event that needs it; a key without an event harms nobody. Keys are made with the first event
+ * of a stream and never anew: what comes after their destruction is written without its sealed part, for a second key could not
+ * open what the first has sealed. `recipients`: as many as have keys of their own. `isPersonal`: whether anything is to be sealed.
+ */
+export const keysOfStream = (keys: Keys, version: StreamVersion, recipients: number, isPersonal: boolean): MaybePromise<StreamKeys> => {
+  const { revision, keyId, recipientKeys } = version;
+  if (!isPersonal) return { id: keyId, key: undefined, recipientKeys, own: none };
+  if (recipients > 0) return recipientKeys === undefined ? begin(keys, keyId, recipients) : goOn(keys, keyId, recipientKeys);
+  if (revision >= 0 || keyId !== undefined) return existingKey(keys, keyId).then((key) => ({ id: keyId, key, recipientKeys, own: none }));
+  const made = keys.create();
+  const asFound = ({ id, key }: Awaited<typeof made>): StreamKeys => ({ id, key, recipientKeys, own: none });
+  return made instanceof Promise ? made.then(asFound) : asFound(made);
+};
+
+/** `keyId`: of the key that was made before for files that belong to the stream. */
+const begin = async (keys: Keys, keyId: string | undefined, recipients: number): Promise<StreamKeys> => {
+  const shared = keyId === undefined ? await keys.create() : { id: keyId, key: await existingKey(keys, keyId) };
+  const made = await Promise.all(Array.from({ length: recipients }, () => keys.create()));
+  return { ...shared, recipientKeys: made.map(({ id }) => id), own: (place) => made[place]?.key };
+};
+
+const goOn = async (keys: Keys, id: string | undefined, recipientKeys: readonly string[]): Promise<StreamKeys> => {
+  const found = await keys.getMany(id === undefined ? recipientKeys : [id, ...recipientKeys]);
+  return { id, key: id === undefined ? undefined : found.get(id), recipientKeys, own: ownIn(found, recipientKeys) };
+};
+
+/** Finds the key of a recipient among those that are there. */
+export const ownIn =
+  (found: ReadonlyMap<string, SealingKey>, recipientKeys: readonly string[] | undefined): StreamKeys['own'] =>
+  (place) =>
+    found.get(recipientKeys?.[place] ?? '');
+
+/** The ids of all keys of the stream of an event. */
+export const allKeyIds = ({ keyId, recipientKeys = [] }: Pick<EventMetadata, 'keyId' | 'recipientKeys'>): readonly string[] =>
+  keyId === undefined ? recipientKeys : [keyId, ...recipientKeys];
