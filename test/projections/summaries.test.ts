@@ -252,17 +252,26 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
     };
     let [open, isOut] = [0, false];
     const stand = one.story.roles.map(() => 'waiting');
+    const erased = new Set<number>();
     for (const { type, data } of eventsOf(one)) {
       if ('outcomes' in data)
         for (const { recipient, result } of data.outcomes)
           stand[recipient] = result !== 'deferred' ? result : type === 'EmailDeferred' ? 'waiting' : 'refused';
-      if (type === 'EmailRetried') stand.forEach((each, index) => (stand[index] = each === 'refused' ? 'waiting' : each));
+      if (type === 'EmailRetried')
+        stand.forEach((each, index) => (stand[index] = each === 'refused' && !erased.has(index) ? 'waiting' : each));
       if (type === 'EmailCancelled') stand.forEach((each, index) => (stand[index] = each === 'waiting' ? 'cancelled' : each));
-      if (type === 'RecipientsSuppressed') {
-        for (const index of data.recipients) stand[index] = 'suppressed';
-        if (!stand.includes('waiting')) {
+      const waited = stand.includes('waiting');
+      if (type === 'RecipientsErased')
+        for (const index of data.recipients) {
+          erased.add(index);
+          if (stand[index] === 'waiting') stand[index] = 'cancelled';
+        }
+      if (type === 'RecipientsSuppressed') for (const index of data.recipients) stand[index] = 'suppressed';
+      if (type === 'RecipientsSuppressed' || (type === 'RecipientsErased' && waited)) {
+        const isNobody = stand.every((each) => each === 'suppressed' || each === 'cancelled');
+        // One that is left to nobody because they are erased is cancelled next.
+        if (!stand.includes('waiting') && !(isNobody && type === 'RecipientsErased')) {
           open = 0;
-          const isNobody = stand.every((each) => each === 'suppressed');
           isOut = stand.includes('accepted');
           if (isOut || stand.includes('complained')) count('sent', data.at);
           else if (isNobody && !reached.has('failed')) count('suppressed', data.at);
@@ -298,7 +307,11 @@ const recount = (stories: readonly Told[]): Record<string, Record<string, number
       if (type === 'EmailDelivered') for (const index of data.recipients) if (got.get(index) === 'sent') got.set(index, 'delivered');
       const places = [...got.values()];
       if (
-        (type === 'EmailSent' || type === 'EmailDelivered' || type === 'RecipientsSuppressed' || (isOut && isReport(type))) &&
+        (type === 'EmailSent' ||
+          type === 'EmailDelivered' ||
+          type === 'RecipientsSuppressed' ||
+          (type === 'RecipientsErased' && waited) ||
+          (isOut && isReport(type))) &&
         open === 0 &&
         places.includes('delivered') &&
         !places.includes('sent')
