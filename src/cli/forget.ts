@@ -1,4 +1,4 @@
-/** `sealpost forget`: erases again what the log says is deleted or archived; an older backup of the keys still has its keys. */
+/** `sealpost forget`: erases again what the log says is deleted, archived or erased; an older backup of the keys still has its keys. */
 import { eraseAll } from '../commands/erase.js';
 import { print, progressBar } from './output.js';
 import { withEngine } from './with-engine.js';
@@ -8,5 +8,5 @@ export const forget = (): Promise<void> =>
     const bar = progressBar('log       ', await engine.eventLog.head());
     const erased = await eraseAll(engine, 0, { reached: ({ position }) => bar.update(position) });
     bar.stop();
-    print(`${erased} keys of what is deleted or archived were still there; they are destroyed now`);
+    print(`${erased} keys of what is deleted, archived or erased were still there; they are destroyed now`);
   });

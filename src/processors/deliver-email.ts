@@ -1,6 +1,6 @@
 /** Delivers an email by SMTP; its state says what is to be sent and to whom. */
 import { linkBaseOf } from '../commands/unsubscribe-links.js';
-import { leavesAsCopies } from '../domain/email/copies.js';
+import { leavesAsCopies, pendingRecipients } from '../domain/email/copies.js';
 import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
 import { attemptUnderWay, type EmailState } from '../domain/email/state.js';
 import { KeyMissing } from '../domain/errors.js';

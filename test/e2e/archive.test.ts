@@ -280,7 +280,9 @@ await t.test('an address is erased: emails sent and waiting, a bulk send that wa
   const scheduledAt = new Date(clock.now() + DAY_MS).toISOString();
   const sent = await app.send(alone);
   const later = await app.send({ ...alone, scheduledAt });
-  const several = await app.send({ ...alone, cc: [{ email: 'somebody@private.example' }] });
+  const shared = 'Montevideo';
+  const several = await app.send({ ...personal(shared), cc: [{ email, name: `${mark} Näme` }] });
+  const others = await app.send({ ...personal(shared), bcc: [{ email }], scheduledAt });
   const kept = await app.send(personal('Bratislava'));
   for (const { id } of [sent, several, kept]) await app.whenStatus(id, 'delivered');
   const suppressed = await app.call('POST', '/api/suppressions', { email });
@@ -296,7 +298,8 @@ await t.test('an address is erased: emails sent and waiting, a bulk send that wa
   t.equal(batch.status, 201);
   await app.whenCaughtUp();
   t.ok(traces(dataDir, mark).length > 0, 'before, it is found in the read models and in the mailbox');
-  t.equal(await total(app, `recipient=${email}`), 3);
+  t.equal(await total(app, `recipient=${email}`), 4);
+  t.equal(await total(app, `search=${mark}`), 4);
   await app.stop();
   const [keysFile, backup] = [join(dataDir, 'keys.db'), join(dataDir, 'keys.backup')];
   copyFileSync(keysFile, backup);
@@ -307,13 +310,21 @@ await t.test('an address is erased: emails sent and waiting, a bulk send that wa
   await advanceUntil(clock, 50, 'it is answered', () => asked !== undefined);
   const { status, body: receipt } = asked!;
   t.equal(status, 200);
-  t.match(receipt, { status: 'pending', emails: 3, bulkSends: [batch.body.batchId], waiting: { bulkSends: [batch.body.batchId] } });
-  t.same(new Set(receipt.emailIds), new Set([sent.id, later.id, several.id]));
+  t.match(receipt, { status: 'pending', emails: 4, bulkSends: [batch.body.batchId], waiting: { bulkSends: [batch.body.batchId] } });
+  t.same(new Set(receipt.emailIds), new Set([sent.id, later.id, several.id, others.id]));
   t.notMatch(JSON.stringify(receipt), mark);
-  for (const { id } of [sent, later, several])
+  for (const { id } of [sent, later])
     t.equal(await again.engine.eventLog.existingKey(streamOf(id)), undefined, 'the key is gone when the answer is there');
   await again.whenCaughtUp();
   t.equal(await total(again, `recipient=${email}`), 0);
+  t.equal(await total(again, `search=${mark}`), 0);
+  t.equal(await total(again, `search=${shared}`), 2, 'the others are found');
+  t.match(await again.email(several.id), {
+    archived: false,
+    subject: `${shared} subject of mine`,
+    recipients: [{ email: `${shared}-to@private.example` }, { email: null, name: null, status: 'delivered', erased: true }, {}],
+  });
+  t.match((await again.email(others.id)).recipients, [{ status: 'queued' }, { status: 'queued' }, { email: null, status: 'cancelled' }]);
   t.match(await again.email(kept.id), { archived: false });
   await eventually('nothing of it is left in any file', () => traces(dataDir, mark).length === 0).catch(() => {});
   t.same(traces(dataDir, mark), [], 'nothing of it is left in any file in clear');
@@ -323,6 +334,13 @@ await t.test('an address is erased: emails sent and waiting, a bulk send that wa
   await advanceUntil(clock, 1_000, 'the bulk send holds it no more', async () => (await erasure()).status === 'completed');
   t.match(await erasure(), { suppressed: true, waiting: null });
   t.match(await again.call('GET', `/api/suppressions/check?email=${email}`), { body: { suppressed: true, suppression: { email: null } } });
+  await clock.advance(DAY_MS);
+  await again.whenStatus(others.id, 'delivered');
+  t.same(
+    (await again.email(others.id)).recipients.map(({ status }) => status),
+    ['delivered', 'delivered', 'cancelled'],
+  );
+  await again.whenCaughtUp();
   await again.stop();
   t.same(traces(dataDir, mark), [], 'nor after the stop');
   t.match(await runCommand(['verify'], { SEALPOST_DATA_DIR: dataDir }), { code: 0 });
@@ -330,11 +348,12 @@ await t.test('an address is erased: emails sent and waiting, a bulk send that wa
   copyFileSync(backup, keysFile);
   t.match(
     await runCommand(['forget'], { SEALPOST_DATA_DIR: dataDir }),
-    { code: 0, stdout: /^5 keys .* destroyed now/m },
+    { code: 0, stdout: /^6 keys .* destroyed now/m },
     'an older copy of the keys',
   );
   const told = await runCommand(['replay', '--all', '--json'], { SEALPOST_DATA_DIR: dataDir });
   t.equal(told.code, 0);
   t.notMatch(told.stdout, mark);
   t.match(told.stdout, 'Bratislava');
+  t.match(told.stdout, `${shared}-to@private.example`);
 });

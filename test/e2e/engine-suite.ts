@@ -170,16 +170,34 @@ const erasesByAddress = async (t: Test, http: Started): Promise<void> => {
   for (let count = 0; count < 5; count += 1) ids.push((await http.send({ to: [{ email }] })).id);
   for (const id of ids) await http.whenStatus(id, 'sent');
   const last = await http.send({ to: [{ email }], scheduledAt: new Date(Date.now() + 3_600_000).toISOString() });
+  const other = 'greta@stage.example';
+  const both = await http.send({
+    to: [
+      { email: other, name: 'Greta' },
+      { email, name: 'Hedy' },
+    ],
+  });
+  await http.whenStatus(both.id, 'sent');
   const given = await http.call('POST', '/api/privacy/export', { email });
-  t.equal(given.text.trim().split('\n').length, 1 + ids.length + 1);
+  t.equal(given.text.trim().split('\n').length, 1 + ids.length + 2);
   const { status, body } = await http.call<ErasureReceipt>('POST', '/api/privacy/erase', { email: email.toUpperCase() });
-  t.match({ status, body }, { status: 200, body: { status: 'completed', emails: 6, waiting: null } });
-  t.same(body.emailIds.toSorted(), [...ids, last.id].sort());
+  t.match({ status, body }, { status: 200, body: { status: 'completed', emails: 7, waiting: null } });
+  t.same(body.emailIds.toSorted(), [...ids, last.id, both.id].sort());
   for (const id of body.emailIds) {
     const events = await http.engine.eventLog.load(emailStream(assertDefined(parseEmailId(id), 'email id')));
     t.notMatch(JSON.stringify(events), 'lamarr', 'its key is destroyed');
   }
+  t.match(await http.email(both.id), {
+    archived: false,
+    subject: String,
+    recipients: [
+      { email: other, name: 'Greta' },
+      { email: null, name: null, status: 'sent', erased: true },
+    ],
+  });
   await eventually('it is found no more', async () => (await listed(http, `recipient=${email}`, 0)) === 0, WITHIN_MS);
+  t.equal(await listed(http, 'search=lamarr', 0), 0);
+  t.equal(await listed(http, `recipient=${other}`, 0), 1, 'and the other is');
 };
 
 const listsAndErases = async (t: Test, { command }: World, http: Started): Promise<void> => {

@@ -10,6 +10,7 @@ t.setTimeout(170_000);
 
 const EMAILS = 260;
 const email = 'often.killed@private.example';
+const other = 'goes.on@private.example';
 
 type Serving = Readonly<{ server: ServerProcess; call: <Body>(method: string, path: string, body?: unknown) => Promise<Body> }>;
 
@@ -19,7 +20,12 @@ await t.test('an erasure goes on after each kill, to its end', async (t) => {
   const app = await startTestApp({ dataDir });
   const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
   for (let sent = 0; sent < EMAILS; sent += 20)
-    await Promise.all(Array.from({ length: 20 }, () => app.send({ to: [{ email }], scheduledAt })));
+    await Promise.all(
+      // Every second goes to another, too, and is to go on to them.
+      Array.from({ length: 20 }, (_, index) =>
+        app.send({ to: index % 2 === 0 ? [{ email }] : [{ email: other }, { email }], scheduledAt }),
+      ),
+    );
   await app.stop();
   const headers = { authorization: `Bearer ${app.key}`, 'content-type': 'application/json' };
   const serve = async (): Promise<Serving> => {
@@ -36,14 +42,15 @@ await t.test('an erasure goes on after each kill, to its end', async (t) => {
     };
   };
   let { server, call } = await serve();
-  const found = async () => (await call<{ meta: { total: number } }>('GET', `/api/emails?recipient=${email}`)).meta.total;
+  const found = async (recipient = email) =>
+    (await call<{ meta: { total: number } }>('GET', `/api/emails?recipient=${recipient}&status=scheduled`)).meta.total;
   await eventually('all are found', async () => (await found()) === EMAILS, 30_000);
 
   const answer = call<ErasureReceipt>('POST', '/api/privacy/erase', { email }).catch(() => undefined);
   const replayed = () => runCommand(['replay', '--all', '--json'], settings);
   let kills = 0;
   for (const archived of [1, 150]) {
-    await eventually(`${archived} are archived`, async () => (await found()) <= EMAILS - archived, 60_000);
+    await eventually(`${archived} are erased`, async () => (await found()) <= EMAILS - archived, 60_000);
     await server.end('SIGKILL');
     kills += 1;
     ({ server, call } = await serve());
@@ -57,9 +64,12 @@ await t.test('an erasure goes on after each kill, to its end', async (t) => {
   const { emails, emailIds } = await receipt();
   t.equal(new Set(emailIds).size, EMAILS);
   t.equal(emails, EMAILS, 'each was recorded once');
+  t.equal(await found(other), EMAILS / 2, 'those to others still wait');
   t.match(await server.end('SIGTERM'), { code: 0 });
   const { stdout, code } = await replayed();
   t.equal(code, 0);
   t.notMatch(stdout, 'often.killed');
+  t.equal(stdout.split(`"email":"${other}"`).length - 1, EMAILS / 2);
+  t.equal(stdout.split('"type":"RecipientsErased"').length - 1, EMAILS / 2, 'each is erased once');
   t.match(await runCommand(['verify'], settings), { code: 0 });
 });

@@ -14,8 +14,10 @@ t.setTimeout(120_000);
 
 const SENT = 12;
 
-/** An instance that has sent, delivered and deleted; stopped. */
-const instance = async (t: Test): Promise<Readonly<{ dataDir: string; ids: readonly string[]; deleted: string }>> => {
+const erased = 'erased@example.com';
+
+/** An instance that has sent, delivered, deleted, and erased a recipient of an email to two; stopped. */
+const instance = async (t: Test): Promise<Readonly<{ dataDir: string; ids: readonly string[]; deleted: string; both: string }>> => {
   const dataDir = temporaryDirectory(t);
   const app = await startTestApp({ dataDir, settings: { SEALPOST_LIMIT_LEDGER_SEAL_EVERY_MS: '50' } });
   const ids: string[] = [];
@@ -23,8 +25,11 @@ const instance = async (t: Test): Promise<Readonly<{ dataDir: string; ids: reado
   for (const id of ids) await app.whenStatus(id, 'delivered');
   const deleted = ids.pop()!;
   await app.call('DELETE', `/api/emails/${deleted}`);
+  const { id: both } = await app.send({ to: [{ email: 'ada@example.com' }, { email: erased }] });
+  await app.whenStatus(both, 'delivered');
+  t.match(await app.call('POST', '/api/privacy/erase', { email: erased }), { body: { status: 'completed', emails: 1 } });
   await app.stop();
-  return { dataDir, ids, deleted };
+  return { dataDir, ids, deleted, both };
 };
 
 /** Settings that keep keys and files where they are and take another log and other read models. */
@@ -48,7 +53,7 @@ const otherLog = (t: Test, dataDir: string): Readonly<{ file: string; settings: 
 const silent: MigrationProgress = { keys: () => {}, files: () => {}, copied: () => {}, verified: () => {} };
 
 await t.test('An instance goes on in its new stores as if it had always been there', async (t) => {
-  const { dataDir, ids, deleted } = await instance(t);
+  const { dataDir, ids, deleted, both } = await instance(t);
   const { settings, config } = otherLog(t, dataDir);
   const told: number[] = [];
   const progress = { ...silent, copied: (events: number) => told.push(events) };
@@ -60,11 +65,14 @@ await t.test('An instance goes on in its new stores as if it had always been the
   t.teardown(() => app.stop());
   for (const id of ids) t.match(await app.email(id), { status: 'delivered', recipients: [{ email: 'ada@example.com' }] });
   t.equal((await app.call('GET', `/api/emails/${deleted}`)).status, 404, 'what was deleted stays so');
+  t.match(await app.email(both), { recipients: [{ email: 'ada@example.com' }, { email: null, erased: true }] }, 'and who was erased');
   const { id } = await app.send();
   await app.whenStatus(id, 'delivered');
   await app.whenCaughtUp();
   const listed = await app.call<{ meta: { total: number } }>('GET', '/api/emails?limit=1');
-  t.equal(listed.body.meta.total, ids.length + 1);
+  t.equal(listed.body.meta.total, ids.length + 2);
+  const found = (recipient: string) => app.call<{ meta: { total: number } }>('GET', `/api/emails?recipient=${recipient}`);
+  t.equal((await found(erased)).body.meta.total, 0);
   const { finding, seals } = await verifyLog(app.engine.store, undefined);
   t.equal(finding, undefined, 'chain and seals, the old and the new');
   t.ok(seals > moved.seals);

@@ -1,7 +1,7 @@
 /** An older and a newer program on one store: the newer writes for both until it is told not to, and then goes on where the older stops. */
 import t from 'tap';
 import { current, makeCodec, type Codec, type EventVersions } from '../../src/event-log/codec.js';
-import { WRITE_LEVEL_NEWEST } from '../../src/domain/write-level.js';
+import { RECIPIENT_KEYS_FROM, WRITE_LEVEL_NEWEST } from '../../src/domain/write-level.js';
 import { advanceUntil, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
@@ -91,6 +91,27 @@ await t.test('a start after a newer program says which event it cannot read, and
   t.match(await healthOf(older), { status: 'degraded', log: { unknownEvent: { type: 'EmailDelivered.v2' } } });
   const next = await older.send();
   await older.whenStatus(next.id, 'delivered', SECOND_MS);
+});
+
+await t.test('an email to several that an older program is to read has one key, and goes whole', async (t) => {
+  const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
+  const to = [{ email: 'ann@example.com' }, { email: 'gone@example.com' }];
+  const before = await startTestApp({ dataDir, clock, settings: { SEALPOST_WRITE_EVENTS: `${RECIPIENT_KEYS_FROM - 1}` } });
+  const { id } = await before.send({ to });
+  await before.whenStatus(id, 'delivered', SECOND_MS);
+  const refused = await before.call('POST', '/api/privacy/erase', { email: 'gone@example.com' });
+  t.match(refused, { status: 400, body: { code: 'NOT_DURING_UPDATE' } });
+  await before.stop();
+  const app = await startTestApp({ dataDir, clock });
+  t.teardown(app.stop);
+  const { id: later } = await app.send({ to });
+  await app.whenStatus(later, 'delivered', SECOND_MS);
+  let done: unknown;
+  void app.call('POST', '/api/privacy/erase', { email: 'gone@example.com' }).then(({ body }) => (done = body));
+  await advanceUntil(clock, 50, 'it is answered', () => done !== undefined);
+  t.match(done, { status: 'completed', emails: 2 });
+  t.match(await app.email(id), { archived: true, recipients: [{ email: null }, { email: null }] });
+  t.match(await app.email(later), { archived: false, recipients: [{ email: 'ann@example.com' }, { email: null, erased: true }] });
 });
 
 await t.test('what the older could not read is refused while it runs, and undone where it was begun', async (t) => {

@@ -30,7 +30,7 @@ const erasureRoutes = (app: App, { commands }: Deps): void => {
       schema: {
         summary: 'Erase an address',
         description:
-          'Destroys what is personal of every email with that recipient, and cancels those that have not left; those that it has several recipients of go whole. An address that is suppressed stays suppressed, by its HMAC alone. Where something has to wait the answer is `pending` and says for what; it is done as soon as it can be. An unknown address is answered the same, with nothing in it.',
+          'Destroys what is personal of every email with that recipient, and cancels those that have not left; those with several recipients go on for the others. An address that is suppressed stays suppressed, by its HMAC alone. Where something has to wait the answer is `pending` and says for what; it is done as soon as it can be. An unknown address is answered the same, with nothing in it.',
         operationId: 'eraseAddress',
         tags,
         body: AddressRequestSchema,
