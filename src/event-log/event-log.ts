@@ -11,12 +11,12 @@ import { readableMetadata } from './metadata.js';
 import { allKeyIds, existingKey } from './stream-keys.js';
 import type { StreamVersion } from './stream-version.js';
 import { EventUnknown, EventUnreadable, LeaseSuperseded } from '../domain/errors.js';
-import type { DomainEvent, EventMetadata, EventType, Recorded } from '../domain/events.js';
+import { erasingEvents, type DomainEvent, type EventMetadata, type EventType, type Recorded } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { Clock } from '../domain/ports/clock.js';
-import type { EventBatch, EventStore, Position, ReadAllOptions } from '../domain/ports/event-store.js';
+import type { EventBatch, EventStore, Position, ReadAllOptions, StoredEvent } from '../domain/ports/event-store.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Ids } from '../domain/ports/ids.js';
 import type { Keys, NewKey, SealingKey } from '../domain/ports/keys.js';
@@ -100,13 +100,14 @@ export const openEventLog = (given: EventLogPorts): EventLog => {
   const { store, keys } = ports;
   const cache = openDecodedCache();
   const note = unreadableNotes(ports.onUnreadable);
-  const readers = batchReaders(ports, cache, note);
-  const inspect = async (stream: StreamName) => decodeAll(ports, cache, await store.readStream(stream));
+  const decode = decoderOf(ports, cache);
+  const readers = batchReaders(decode, ports.codec, note);
+  const inspect = async (stream: StreamName) => decode(await store.readStream(stream));
   return {
     load: async (stream, fromRevision = 0, decrypt) => {
       const stored = await store.readStream(stream, fromRevision);
       const types = decrypt && ports.codec.namesOf(decrypt);
-      return stored.length === 0 ? [] : decodeStream(await decodeAll(ports, cache, stored, types), fromRevision, note);
+      return stored.length === 0 ? [] : decodeStream(await decode(stored, types), fromRevision, note);
     },
     inspect,
     append: async (stream, version, events, cause) => {
@@ -198,8 +199,19 @@ const keepWritten = (cache: DecodedCache, stream: string, encoded: readonly Enco
   }
 };
 
+type Decode = (stored: readonly StoredEvent[], types?: ReadonlySet<string>) => ReturnType<typeof decodeAll>;
+
+/** Where the log says that something personal of a stream is destroyed, by whatever process, it is not read from memory either. */
+const decoderOf = (ports: Ports, cache: DecodedCache): Decode => {
+  const erasing = ports.codec.namesOf([...erasingEvents, 'RecipientsErased']);
+  return (stored, types) => {
+    for (const { type, stream } of stored) if (erasing.has(type)) cache.forget(stream);
+    return decodeAll(ports, cache, stored, types);
+  };
+};
+
 /** Readers of the whole log, and how many of them follow it. */
-const batchReaders = (ports: Ports, cache: DecodedCache, note: Note) => {
+const batchReaders = (decode: Decode, codec: Codec, note: Note) => {
   let subscribers = 0;
 
   async function* decoded(
@@ -207,9 +219,9 @@ const batchReaders = (ports: Ports, cache: DecodedCache, note: Note) => {
     decrypt: readonly EventType[] | undefined,
     unknown: ReadOptions['unknown'],
   ): AsyncGenerator<RecordedBatch> {
-    const types = decrypt === undefined ? undefined : ports.codec.namesOf(decrypt);
+    const types = decrypt === undefined ? undefined : codec.namesOf(decrypt);
     for await (const { events, position } of batches) {
-      const all = events.length === 0 ? [] : await decodeAll(ports, cache, events, types);
+      const all = events.length === 0 ? [] : await decode(events, types);
       if (all.every(isReadable)) yield { events: all, unreadable: [], position };
       else yield* withUnreadable(all, position, note, unknown);
     }

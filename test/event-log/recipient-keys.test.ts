@@ -231,3 +231,18 @@ void t.test('what is sealed apart is, byte for byte, what is in the golden file'
   }
   matchesGolden(t, 'events-apart/pieces.json', `${JSON.stringify(told, undefined, 2)}\n`);
 });
+
+void t.test('what another process has erased is not told from memory', async (t) => {
+  const { open } = world();
+  const [writer, eraser] = [open(), open()];
+  void (async () => {
+    for await (const { events } of writer.subscribeAll(0, { signal: new AbortController().signal }))
+      if (events.length === 0) throw new Error('an empty batch');
+  })();
+  const tail = await writer.append(stream, startOf(stream), history, cause);
+  t.strictSame(eventsOf(await writer.load(stream)), history);
+  const erased: EmailEvent = { type: 'RecipientsErased', data: { at: T0, recipients: [1], priority: 'normal' } };
+  await eraser.append(stream, tail, [erased], cause);
+  await eraser.destroyRecipientKeys(stream, [1]);
+  t.strictSame(eventsOf(await writer.load(stream)), [...without(history, [1]), erased]);
+});
