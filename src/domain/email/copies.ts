@@ -1,6 +1,7 @@
 /** Emails that leave as one copy for each recipient: what is known of copies while the attempt that sends them is under way. */
 import type { RecipientOutcome } from '../ports/mailer.js';
 import type { EmailEvent } from './events.js';
+import { withoutOthers } from './quoting.js';
 import type { Email } from './state.js';
 
 /** What became of one recipient, by its place in the email. */
@@ -26,7 +27,7 @@ export const withCopies = ({ copies }: Pick<Email, 'copies'>, outcomes: readonly
 type Answer = Readonly<{ attempt: number; at: string; host: string; durationMs: number; outcomes: readonly PlacedOutcome[] }>;
 
 /** The data and the sealed part of an event that tells of outcomes. */
-export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer) => ({
+export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer, email: Pick<Email, 'content'>) => ({
   data: {
     attempt,
     at,
@@ -37,14 +38,14 @@ export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer
       return simulated === undefined ? outcome : { ...outcome, simulated };
     }),
   },
-  sealed: { replies: outcomes.map(({ text }) => text) },
+  sealed: { replies: outcomes.map(({ recipient, text }) => withoutOthers(email, recipient, text)) },
 });
 
 /** A copy that is deferred is tried again in any case, so nothing is said of it before the attempt ends. */
 export const answerCopy = (answer: Answer, email: Email): readonly EmailEvent[] => {
   const pending = pendingRecipients(email);
   const outcomes = answer.outcomes.filter(({ recipient, result }) => result !== 'deferred' && pending.includes(recipient));
-  return outcomes.length === 0 ? [] : [{ type: 'CopyAnswered', ...toldOutcomes({ ...answer, outcomes }) }];
+  return outcomes.length === 0 ? [] : [{ type: 'CopyAnswered', ...toldOutcomes({ ...answer, outcomes }, email) }];
 };
 
 /** The copies that have an answer, after that event. */

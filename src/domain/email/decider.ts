@@ -226,7 +226,7 @@ const heldUntilOf = ({ at, waitForHostMs }: Of<'RecordOutcome'>, email: Email): 
 const record = (command: Of<'RecordOutcome'>, email: Email): readonly EmailEvent[] => {
   const { at, final, schedule } = command;
   const outcomes = withCopies(email, command.outcomes);
-  const { data, sealed } = toldOutcomes({ ...command, outcomes });
+  const { data, sealed } = toldOutcomes({ ...command, outcomes }, email);
   const taken = outcomes.filter(({ result, simulated }) => result === 'accepted' && simulated === undefined);
   const arrived: readonly EmailEvent[] = [
     ...(final && taken.length > 0
@@ -268,7 +268,7 @@ const giveUp = (
     email,
     pendingRecipients(email).map((recipient) => ({ ...refused, recipient })),
   );
-  const { data, sealed } = toldOutcomes({ attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes });
+  const { data, sealed } = toldOutcomes({ attempt: number, at, host: openAttempt(email)?.host ?? '', durationMs: 0, outcomes }, email);
   // An email has failed only when nobody got it.
   return someGotThrough(email) || outcomes.some(({ result }) => result === 'accepted')
     ? [{ type: 'EmailSent', data, sealed }, ...heardOfSimulated(email, outcomes, at)]

@@ -1,6 +1,7 @@
 /** What is heard of an email after the host has taken it: delivery reports and complaints. */
 import { DomainError } from '../errors.js';
 import type { EmailEvent } from './events.js';
+import { withoutOthers } from './quoting.js';
 import type { Email } from './state.js';
 import { simulationOf } from './simulator.js';
 import { hasIt, type BounceType } from './status.js';
@@ -48,11 +49,11 @@ export const recordReport = ({ at, recipients }: Of<'RecordReport'>, email: Emai
   const arrived = [...delivered].filter((index) => !failed.has(index));
   const events: EmailEvent[] = [];
   if (arrived.length > 0) events.push({ type: 'EmailDelivered', data: { at, recipients: arrived } });
-  if (failed.size > 0) events.push(bounceReported(at, failed));
+  if (failed.size > 0) events.push(bounceReported(at, failed, email));
   return events;
 };
 
-const bounceReported = (at: string, failed: ReadonlyMap<number, ReportedRecipient>): EmailEvent => ({
+const bounceReported = (at: string, failed: ReadonlyMap<number, ReportedRecipient>, email: Email): EmailEvent => ({
   type: 'EmailBounceReported',
   data: {
     at,
@@ -63,7 +64,7 @@ const bounceReported = (at: string, failed: ReadonlyMap<number, ReportedRecipien
       enhancedCode,
     })),
   },
-  sealed: { replies: [...failed.values()].map(({ text }) => text) },
+  sealed: { replies: [...failed].map(([recipient, { text }]) => withoutOthers(email, recipient, text)) },
 });
 
 export const recordComplaint = ({ at, feedbackType, addresses }: Of<'RecordComplaint'>, email: Email): readonly EmailEvent[] => {

@@ -220,3 +220,40 @@ void t.test('nothing is recorded any more of whoever is erased', async (t) => {
     .nothing();
   t.equal(emailDecider.decide(report('ann@example.org'), fold(...left)).length, 1);
 });
+
+void t.test('a reply to one recipient does not keep the address of another, which would outlive its erasure', async (t) => {
+  const text = '550 <BOB@example.org>, ann@example.org, xbob@example.org, bob@example.org.uk: refused; bob@example.org';
+  const kept = '550 <…>, ann@example.org, xbob@example.org, …: refused; …';
+  const outcome = { recipient: 0, result: 'bounced', replyCode: 550, enhancedCode: null, rule: 'x', text } as const;
+  const record: EmailCommand = {
+    type: 'RecordOutcome',
+    attempt: 1,
+    at: at(2),
+    host: HOST,
+    durationMs: 1,
+    outcomes: [outcome],
+    final: false,
+    schedule: { delaysMs: [] },
+  };
+  const told = (history: readonly EmailEvent[], command: EmailCommand) => emailDecider.decide(command, fold(...history));
+  t.match(told([queued, attempted(1, at(1))], record), [
+    { sealed: { replies: [kept.replace('…: refused', 'bob@example.org.uk: refused')] } },
+  ]);
+  const alone = { ...queuedFor('to'), sealed: { ...content, recipients: content.recipients.slice(0, 1) } } as EmailEvent;
+  t.match(told([alone, attempted(1, at(1))], record), [{ sealed: { replies: [text] } }]);
+  const report: EmailCommand = {
+    type: 'RecordReport',
+    at: at(60),
+    recipients: [
+      {
+        addresses: ['ann@example.org'],
+        action: 'failed',
+        bounceType: 'hard',
+        bounceSubType: 'x',
+        enhancedCode: null,
+        text: 'ann@example.org and bob@example.org',
+      },
+    ],
+  };
+  t.match(told([queued, attempted(1, at(1)), all], report), [{ sealed: { replies: ['ann@example.org and …'] } }]);
+});
