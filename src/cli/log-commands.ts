@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { EventsOptions } from './events.js';
 import type { ReplayOptions } from './replay.js';
 import type { ShowOptions } from './show.js';
+import type { TimelineOptions } from './timeline.js';
 
 export const addLogCommands = (program: Command): void => {
   program
@@ -20,6 +21,13 @@ export const addLogCommands = (program: Command): void => {
     .argument('<stream>', 'a stream such as email-<id>, batch-<id> or team-<id>, or the id of an email')
     .option('--as-of <moment>', 'an ISO 8601 time with a zone, a date (its end in UTC), or the id of one of its events')
     .action(async (stream: string, options: ShowOptions) => (await import('./show.js')).show(stream, options));
+
+  program
+    .command('timeline')
+    .description('print what happened to an email, from the call to the answers of webhook endpoints')
+    .argument('<id>', 'id of the email')
+    .option('--json', 'one JSON object a line')
+    .action(async (id: string, options: TimelineOptions) => (await import('./timeline.js')).timeline(id, options));
 
   program
     .command('events')

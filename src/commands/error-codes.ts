@@ -124,6 +124,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   batchResults: ['BATCH_NOT_FOUND'],
   recipientsOfFile: ['VALIDATION_ERROR'],
   getEmail: ['EMAIL_NOT_FOUND', 'VALIDATION_ERROR'],
+  emailTrace: ['EMAIL_NOT_FOUND'],
   retryEmail: ['EMAIL_NOT_FOUND', 'EMAIL_NOT_RETRYABLE', 'EMAIL_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', ...write],
   retryEmails: write,
   rescheduleEmail: ['EMAIL_NOT_FOUND', 'EMAIL_NOT_SCHEDULED', 'SUBJECT_EMPTY', 'BODY_EMPTY', 'NOT_DURING_UPDATE', ...renderEmail, ...write],

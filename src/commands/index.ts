@@ -19,6 +19,7 @@ import {
 import { cancelEmail, rescheduleEmail } from './calling-back.js';
 import { bindAll, type Bound } from './bound.js';
 import type { CommandDeps } from './deps.js';
+import { emailTrace } from './email-timeline.js';
 import { eraseAddress, getErasure } from './erasures.js';
 import { exportAddress } from './address-export.js';
 import { deleteEmail, deleteEmails, getEmail, retryEmail } from './emails.js';
@@ -64,6 +65,7 @@ const commands = {
   batchResults,
   recipientsOfFile,
   getEmail,
+  emailTrace,
   retryEmail,
   retryEmails,
   rescheduleEmail,

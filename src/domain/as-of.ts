@@ -30,7 +30,7 @@ export const eventsAsOf = (recorded: readonly Recorded[], asOf: AsOf): readonly 
 const erasing: ReadonlySet<EventType> = new Set(erasingEvents);
 
 /** The fact stands before the key is destroyed: what is personal of the events before it is left out from then on. */
-const withoutErased = (recorded: readonly Recorded[]): readonly Recorded[] => {
+export const withoutErased = (recorded: readonly Recorded[]): readonly Recorded[] => {
   const last = recorded.findLastIndex(({ event }) => erasing.has(event.type));
   return recorded.map((one, index) => (index > last || !('sealed' in one.event) ? one : withoutSealed(one)));
 };

@@ -30,6 +30,7 @@ import { creditsRoutes } from './routes/credits.js';
 import { domainRoutes } from './routes/domains.js';
 import { feedbackRoutes } from './routes/feedback.js';
 import { emailRoutes } from './routes/emails.js';
+import { emailTimelineRoute } from './routes/email-timeline.js';
 import { queueRoutes } from './routes/queue.js';
 import { healthRoutes } from './routes/health.js';
 import { landingRoutes } from './routes/landing.js';
@@ -160,6 +161,7 @@ const watchRoutes = (app: App): (() => readonly RegisteredRoute[]) => {
 
 const registerRoutes = (app: App, deps: HttpDeps): void => {
   emailRoutes(app, deps);
+  emailTimelineRoute(app, deps);
   queueRoutes(app, deps);
   bulkRoutes(app, deps);
   templateRoutes(app, deps);

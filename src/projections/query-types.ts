@@ -2,6 +2,7 @@
 import type { AddressIndex } from '../domain/erasure/address-index.js';
 import type { BatchListing } from '../domain/batch/listing.js';
 import type { DeliveryListing } from '../domain/webhook/delivery.js';
+import type { WebhookCause, WebhookTrail } from '../domain/webhook/trail.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
 import type { Role } from '../domain/access/roles.js';
 import type { BatchId, EmailId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/ids.js';
@@ -124,6 +125,8 @@ export type Queries = Readonly<{
   ) => Promise<{ deliveries: DeliveryListing[]; nextCursor: string | null }>;
   /** How many attempts of that delivery have failed; undefined where the last one did not. */
   webhookFailedAttempts: (id: WebhookId, number: number) => Promise<number | undefined>;
+  /** The attempts to deliver what subscriptions of the team may have heard of those events. */
+  webhookTrail: (teamId: TeamId, told: readonly WebhookCause[]) => Promise<WebhookTrail>;
   /** Of the days from the first to the last those on which emails were accepted, in order. */
   usedByDay: (teamId: TeamId, first: string, last: string) => Promise<readonly UsedOfDay[]>;
   /** Waits, at most `withinMs`, until the read models hold what this process wrote for that team before the call. */

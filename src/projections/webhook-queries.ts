@@ -7,6 +7,7 @@ import { RECORD_DAYS } from '../domain/webhook/delivery.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
 import { readCursor, readPage, writeCursor } from './paging.js';
 import type { Listed, Queries } from './query-types.js';
+import { webhookTrail } from './webhook-trail.js';
 import { WEBHOOK_ATTEMPTS, WEBHOOKS, type WebhookDocument } from './webhooks.js';
 import { failedAttempts, listDeliveries, listedWebhook, restorableWebhooks } from './webhook-reads.js';
 
@@ -16,7 +17,7 @@ export const makeWebhookQueries = ({
   readModels,
   clock,
   limits,
-}: Deps): Pick<Queries, 'listWebhooks' | 'restorableWebhooks' | 'webhookDeliveries' | 'webhookFailedAttempts'> => ({
+}: Deps): Pick<Queries, 'listWebhooks' | 'restorableWebhooks' | 'webhookDeliveries' | 'webhookFailedAttempts' | 'webhookTrail'> => ({
   listWebhooks: (teamId, paging, { deleted } = {}) => {
     const deletedSince = isoTime(clock.now() - limits.restoreDays * DAY_MS);
     const where = deleted === undefined ? { team: { eq: teamId } } : { deletedOf: { eq: teamId }, deletedAt: { gte: deletedSince } };
@@ -37,5 +38,6 @@ export const makeWebhookQueries = ({
     const shown = next && { id: '', position: next.seq, ...next };
     return { deliveries, nextCursor: shown === undefined ? null : writeCursor(shown, WEBHOOK_ATTEMPTS, 'shown') };
   },
+  webhookTrail: (teamId, told) => webhookTrail(readModels, teamId, told),
   webhookFailedAttempts: (id, number) => failedAttempts(readModels, id, number),
 });

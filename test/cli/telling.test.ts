@@ -55,6 +55,30 @@ await t.test('show: what a stream adds up to, now and at a moment of the past', 
   t.notMatch(JSON.stringify(destroyed), /shown@example/);
 });
 
+await t.test('timeline: a line for each event, as a table and as JSON', async (t) => {
+  const { body } = await call(firstKey, 'POST', '/api/emails/send', sendBody({ to: [{ email: 'traced@example.com' }] }));
+  const id = String(body['id']);
+  await eventually('it is delivered', async () => (await call(firstKey, 'GET', `/api/emails/${id}`)).body['status'] === 'delivered');
+  const { code, stdout } = await run('timeline', id);
+  t.equal(code, 0);
+  const lines = stdout.trimEnd().split('\n');
+  t.match(lines[0], /^TIME +SINCE +KIND +TOOK +TO +WHAT +BY +CAUSE +ID$/);
+  const column = lines[0]!.indexOf('KIND');
+  t.same(
+    lines.slice(1).map((line) => /^\w+/.exec(line.slice(column))?.[0]),
+    ['EmailQueued', 'DeliveryAttempted', 'EmailSent', 'EmailDelivered'],
+  );
+  t.match(lines[1], /apiKey:key_\S+ +request /);
+  t.match(lines[3], / ms +traced@example\.com +accepted 250/);
+  const told = (await run('timeline', `email-${id}`, '--json')).stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+  t.same(told, (await call(firstKey, 'GET', `/api/emails/${id}/timeline`)).body['data']);
+  t.match(await run('timeline', 'nonsense'), { code: 1, stderr: /nonsense is not the id of an email/ });
+  t.match(await run('timeline', '99999999-9999-4999-8999-999999999999'), { code: 1, stderr: /no email with this id/ });
+});
+
 await t.test('replay: a stream, all, from a position, as text and as JSON', async (t) => {
   const { body } = await call(firstKey, 'POST', '/api/emails/send', sendBody({ to: [{ email: 'replayed@example.com' }] }));
   const id = String(body['id']);

@@ -9,6 +9,7 @@ import type { ApiKeyRecord } from '../../src/api/api-keys.js';
 import { readRecipientFile } from '../../src/commands/recipient-file.js';
 import type { BatchResult } from '../../src/api/bulk-results.js';
 import { permissions as allPermissions } from '../../src/domain/api-key/permissions.js';
+import type { Placed } from '../../src/domain/email/timeline.js';
 import type { EmailListItem, EmailRecord } from '../../src/api/emails.js';
 import type { PageMeta } from '../../src/api/common.js';
 import { DomainError } from '../../src/domain/errors.js';
@@ -114,6 +115,23 @@ export const sendResponse = {
   queuedAt: NOW,
   estimatedDeliveryAt: NOW,
 };
+
+export const tracePlaced: readonly Placed[] = [10, 20, 30].map((position) => ({
+  position,
+  index: 0,
+  entry: {
+    id: `event-${position}`,
+    kind: 'EmailQueued',
+    stream: `email-${EMAIL}`,
+    at: new Date(Date.parse(NOW) + position).toISOString(),
+    actor: 'apiKey:key_1',
+    cause: { kind: 'request', id: 'request-1' },
+    requestId: 'request-1',
+    durationMs: null,
+    recipients: [{ place: 0, role: 'to', email: null }],
+    details: { attempt: 1, isLast: false, nothing: null },
+  },
+}));
 
 export const emailRecord: EmailRecord = {
   id: EMAIL,
@@ -552,6 +570,10 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
         did('getEmail', [caller, id, ...(asOf === undefined ? [] : [asOf])], emailRecord),
       ),
+    emailTrace: (caller, id) =>
+      owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
+        did('emailTrace', [caller, id], { placed: tracePlaced, told: [] }),
+      ),
     retryEmail: (caller, id, idempotency) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
         did('retryEmail', [caller, id, idempotency], {
@@ -829,6 +851,10 @@ const fakeQueries = (calls: Call[]): Queries => ({
   webhookDeliveries: async (id, paging) => {
     calls.push(['webhookDeliveries', id, paging]);
     return { deliveries: [webhookDelivery], nextCursor: null };
+  },
+  webhookTrail: async (teamId, told) => {
+    calls.push(['webhookTrail', teamId, told]);
+    return { attempts: [], isComplete: true };
   },
   webhookFailedAttempts: async () => 1,
   listOAuthApps: async (teamId, paging) => {

@@ -352,6 +352,29 @@ void t.test('an email as of: a time, a date or the id of an event, and nothing e
   t.equal(calls.length, before);
 });
 
+void t.test('the timeline of an email: in pages, with an address of its own', async (t) => {
+  const { app } = await fakeServer();
+  t.teardown(() => app.close());
+  const get = (path: string) => app.inject({ url: `/api/emails/${path}`, headers: bearer('unlimited') });
+  const whole = (await get(`${EMAIL}/timeline`)).json<{ data: { id: string; sinceMs: number | null }[]; meta: unknown }>();
+  t.same(
+    whole.data.map(({ id, sinceMs }) => [id, sinceMs]),
+    [
+      ['event-10', null],
+      ['event-20', 10],
+      ['event-30', 10],
+    ],
+  );
+  t.same(whole.meta, { limit: 20, total: 3, nextCursor: null, webhooksComplete: true });
+  const first = (await get(`${EMAIL}/timeline?limit=2`)).json<{ data: unknown[]; meta: { nextCursor: string } }>();
+  const rest = (await get(`${EMAIL}/timeline?limit=2&cursor=${first.meta.nextCursor}`)).json<{ data: unknown[] }>();
+  t.same([...first.data, ...rest.data], whole.data);
+  t.match((await get(`${EMAIL}/timeline?cursor=nonsense`)).json(), { statusCode: 400, code: 'INVALID_CURSOR' });
+  t.match((await get(`${EMAIL}/timeline?limit=101`)).json(), { statusCode: 400, errors: [{ field: 'limit' }] });
+  for (const id of ['nonsense', '99999999-9999-4999-8999-999999999999'])
+    t.match((await get(`${id}/timeline`)).json(), { statusCode: 404, code: 'EMAIL_NOT_FOUND' }, id);
+});
+
 void t.test('an endpoint that takes no query refuses every parameter, before the body is looked at', async (t) => {
   const { app, calls } = await fakeServer();
   t.teardown(() => app.close());

@@ -36,7 +36,7 @@ import { asOfOf, emailFilterOf, momentOf, pagingOf } from '../query-values.js';
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
 /** A malformed id is answered as an unknown one. */
-const emailIdOf = (text: string): EmailId => {
+export const emailIdOf = (text: string): EmailId => {
   const id = parseEmailId(text);
   if (id === undefined) throw new DomainError('EMAIL_NOT_FOUND', 'There is no email with this id.');
   return id;

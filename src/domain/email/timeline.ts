@@ -1,0 +1,158 @@
+/** What happened to one email, told event by event: from the call that made it to the answers of webhook endpoints. */
+import type { EmailContent } from './events.js';
+import type { RecipientRole } from './status.js';
+import { DomainError } from '../errors.js';
+import type { Recorded } from '../events.js';
+
+type Plain = string | number | boolean | null;
+
+/** `email`: null once it is destroyed. The rest is there where the event says it of this recipient. */
+export type TimelineRecipient = {
+  place: number;
+  role: RecipientRole;
+  email: string | null;
+  result?: string;
+  replyCode?: number | null;
+  enhancedCode?: string | null;
+  reply?: string;
+};
+
+export type TimelineEntry = {
+  /** Of the event of the log; of an attempt of a webhook that of the delivery and the number of the attempt. */
+  id: string;
+  kind: string;
+  stream: string;
+  at: string;
+  actor: string;
+  cause: { kind: 'request' | 'event'; id: string };
+  requestId: string;
+  durationMs: number | null;
+  recipients: TimelineRecipient[];
+  details: Record<string, Plain>;
+};
+
+/** Where an entry stands in the log: what is recorded later stands behind, so that a page stays in its place. */
+export type Placed = Readonly<{ position: number; index: number; entry: TimelineEntry }>;
+
+/** What of an email its recipients are known by; the addresses are absent once its key is destroyed. */
+export type Readers = Readonly<{ roles: readonly RecipientRole[]; content: Pick<EmailContent, 'recipients'> | undefined }>;
+
+export const readersOf = ({ roles, content }: Readers, places: readonly number[]): TimelineRecipient[] =>
+  places.flatMap((place) => {
+    const role = roles[place];
+    return role === undefined ? [] : [{ place, role, email: content?.recipients[place]?.email ?? null }];
+  });
+
+/** Said elsewhere in the entry, or for no eyes: HMACs, and the keys of callers. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['at', 'recipient', 'durationMs', 'fingerprint', 'idempotencyKey', 'address']);
+
+const plainParts = (data: object): Record<string, Plain> =>
+  Object.fromEntries(
+    Object.entries(data).filter((entry): entry is [string, Plain] => {
+      const [name, value] = entry as [string, unknown];
+      return !LEFT_OUT.has(name) && (value === null || ['string', 'number', 'boolean'].includes(typeof value));
+    }),
+  );
+
+/** In: an event of the email, or of another stream that tells of it (`of`: the recipients that it is about). */
+export const entryOf = ({ event, stream, position, metadata }: Recorded, email: Readers, of: readonly number[] = []): Placed => {
+  const { eventId, occurredAt, actor, correlationId, causationId } = metadata;
+  const sealed = 'sealed' in event ? event.sealed : undefined;
+  // What an email says is in its record; here stands what was told of it later.
+  const isContent = event.type === 'EmailQueued' || event.type === 'EmailScheduled' || stream.startsWith('batch-');
+  const told = sealed === undefined || isContent ? {} : plainParts(sealed);
+  const entry: TimelineEntry = {
+    id: eventId,
+    kind: event.type,
+    stream,
+    at: occurredAt,
+    actor,
+    cause: { kind: causationId === correlationId ? 'request' : 'event', id: causationId },
+    requestId: correlationId,
+    durationMs: 'durationMs' in event.data ? event.data.durationMs : null,
+    recipients: of.length > 0 ? readersOf(email, of) : recipientsIn(event.data, sealed, email),
+    details: { ...plainParts(event.data), ...chargedIn(event.data), ...told },
+  };
+  return { position, index: 0, entry };
+};
+
+/** What was reserved for the email stands in its first event. */
+const chargedIn = (data: object): Record<string, Plain> => {
+  const charged = 'charged' in data && typeof data.charged === 'object' && data.charged !== null ? data.charged : undefined;
+  if (charged === undefined) return {};
+  const { reference, month, emails, attachments } = charged as Readonly<Record<string, Plain>>;
+  return { chargedTo: reference!, chargedMonth: month!, chargedEmails: emails!, chargedAttachments: attachments! };
+};
+
+/** The events of an email name its recipients in four ways. */
+const recipientsIn = (data: object, sealed: object | undefined, email: Readers): TimelineRecipient[] => {
+  const replies = sealed !== undefined && 'replies' in sealed ? (sealed.replies as readonly (string | undefined)[]) : [];
+  if ('outcomes' in data) return toldOf(data.outcomes as readonly Told[], replies, email);
+  if ('bounces' in data) return toldOf(data.bounces as readonly Told[], replies, email);
+  if ('recipients' in data && Array.isArray(data.recipients)) return readersOf(email, data.recipients as readonly number[]);
+  return 'recipient' in data && typeof data.recipient === 'number' ? readersOf(email, [data.recipient]) : [];
+};
+
+type Told = Readonly<{ recipient: number; result?: string; bounceType?: string; replyCode?: number | null; enhancedCode: string | null }>;
+
+const toldOf = (told: readonly Told[], replies: readonly (string | undefined)[], email: Readers): TimelineRecipient[] =>
+  told.flatMap(({ recipient, result, bounceType, replyCode, enhancedCode }, index) => {
+    const [reader] = readersOf(email, [recipient]);
+    const reply = replies[index];
+    return reader === undefined
+      ? []
+      : [
+          {
+            ...reader,
+            result: result ?? `${bounceType} bounce`,
+            replyCode: replyCode ?? null,
+            enhancedCode,
+            ...(reply === undefined ? {} : { reply }),
+          },
+        ];
+  });
+
+/** `sinceMs`: since the entry before; null of the first. */
+export type TimelinePage = {
+  data: (TimelineEntry & { sinceMs: number | null })[];
+  meta: { limit: number; total: number; nextCursor: string | null };
+};
+
+/** In: the entries in any order. Throws INVALID_CURSOR where the cursor is not one of these pages. */
+export const timelinePage = (
+  placed: readonly Placed[],
+  { limit, cursor }: Readonly<{ limit: number; cursor: string | undefined }>,
+): TimelinePage => {
+  const ordered = placed.toSorted(byPlace);
+  const after = cursor === undefined ? undefined : readCursor(cursor);
+  const from = after === undefined ? 0 : ordered.findLastIndex((one) => byPlace(one, after) <= 0) + 1;
+  const shown = ordered.slice(from, from + limit);
+  const last = shown.at(-1);
+  const sinceOf = (index: number): number | null => {
+    const before = ordered[index - 1];
+    return before === undefined ? null : Math.max(0, Date.parse(ordered[index]!.entry.at) - Date.parse(before.entry.at));
+  };
+  return {
+    data: shown.map(({ entry }, index) => ({ ...entry, sinceMs: sinceOf(from + index) })),
+    meta: {
+      limit,
+      total: ordered.length,
+      nextCursor: last !== undefined && from + limit < ordered.length ? writeCursor(last) : null,
+    },
+  };
+};
+
+type Place = Pick<Placed, 'position' | 'index'>;
+
+const byPlace = (one: Place, other: Place): number => one.position - other.position || one.index - other.index;
+
+const writeCursor = ({ position, index }: Place): string => Buffer.from(`timeline ${position} ${index}`).toString('base64url');
+
+const CURSOR = /^timeline (\d{1,15}) (\d{1,9})$/;
+
+const readCursor = (cursor: string): Place => {
+  const [, position, index] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
+  if (position === undefined)
+    throw new DomainError('INVALID_CURSOR', 'The cursor is not one that this list answered; begin again without it.');
+  return { position: Number(position), index: Number(index) };
+};
