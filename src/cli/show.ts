@@ -38,7 +38,10 @@ const asOfOf = (text: string | undefined): AsOf | undefined => {
   return asOf;
 };
 
-/** What signs or lets in is for no screen. */
+/** JSON has no maps; what signs or lets in is for no screen. */
 const SECRET: ReadonlySet<string> = new Set(['secret', 'earlierSecret', 'hash']);
 
-const withoutSecrets = (name: string, value: unknown): unknown => (SECRET.has(name) && typeof value === 'string' ? '(not shown)' : value);
+const withoutSecrets = (name: string, value: unknown): unknown => {
+  if (value instanceof Map) return Object.fromEntries(value as ReadonlyMap<string, unknown>);
+  return SECRET.has(name) && typeof value === 'string' ? '(not shown)' : value;
+};

@@ -3,6 +3,7 @@ import type { Caller, KeyAuthenticated } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
 import { ownedBy } from './owned-by.js';
+import { idsOfKind, withPlace, type Place } from './plan-places.js';
 import { isoMoment } from './remembered.js';
 import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../api/api-keys.js';
 import { assertMayChange, grantFrom } from '../domain/api-key/grants.js';
@@ -16,6 +17,7 @@ import {
   formatApiKey,
   API_KEY_PREFIX,
   isUseWorthNoting,
+  revokedWithMaker,
   usedBeforeMs,
   readApiKey,
   type ApiKey,
@@ -131,6 +133,20 @@ const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: stri
   await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'UseApiKey', at }, cause);
 };
 
+/** The place of a key within the plan of its team. */
+const placeOf = (deps: CommandDeps, { teamId }: Caller, id: ApiKeyId): Place => ({
+  resource: 'apiKeys',
+  key: id,
+  standingOf: async (key) => {
+    const { state } = await loadState(deps.eventLog, apiKeyStream(key as ApiKeyId), apiKeyDecider);
+    if (state === undefined) return 'absent';
+    const isRevoked = state.revokedAt !== null || revokedWithMaker(await makersOf(deps, state)) !== null;
+    const isOver = state.expiresAt !== null && state.expiresAt <= isoTime(deps.clock.now());
+    return isRevoked || isOver ? 'gone' : 'living';
+  },
+  all: idsOfKind(deps, teamId, 'apiKey', 'ApiKeyCreated'),
+});
+
 /** `key` is given where it was chosen before. */
 export const createApiKey = async (
   deps: CommandDeps,
@@ -166,6 +182,8 @@ export const createApiKey = async (
     ...(madeBy.length === 0 ? {} : { madeBy: [...madeBy] }),
     ...(networks === null ? {} : { networks: [...networks] }),
   };
-  const { state } = await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause);
+  const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
+    handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause),
+  );
   return { ...apiKeyListing(id, { key: state!, createdBy: caller.actor }, [], cause.at), key };
 };

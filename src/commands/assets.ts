@@ -5,6 +5,7 @@ import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
 import { eraseStream, type EraseDeps } from './erase.js';
 import { ownedBy, ownedState } from './owned-by.js';
+import { withStorage } from './plan-places.js';
 import { removableBefore, restorableSince } from './restoring.js';
 import type { Deleted, DeleteQuery } from '../api/common.js';
 import { checkAssetSizes } from '../domain/asset/errors.js';
@@ -76,6 +77,23 @@ export const uploadAsset = async (
   const description = { filename: nameFor(named, contentType, deps.limits.filenameCharsMax), sha256: hash('sha256', bytes) };
 
   const id = assertDefined(parseAssetId(deps.ids.uuid()), 'UUID');
+  const stored = { sizeBytes: usage.sizeBytes, position: usage.position ?? 0 };
+  const toStore = { id, sizeBytes: bytes.byteLength, stored, positionOf: (key: string) => positionOf(deps, key as AssetId) };
+  return withStorage(deps, caller, toStore, () => store(deps, caller, { id, bytes, contentType, size, description }));
+};
+
+const positionOf = async ({ eventLog }: CommandDeps, id: AssetId): Promise<number | undefined> =>
+  (await eventLog.load(assetStream(id), 0, []))[0]?.position;
+
+type ToStore = Readonly<{
+  id: AssetId;
+  bytes: Buffer;
+  contentType: string;
+  size: ReturnType<typeof kindOf>['size'];
+  description: NonNullable<AssetUploaded['sealed']>;
+}>;
+
+const store = async (deps: CommandDeps, caller: Caller, { id, bytes, contentType, size, description }: ToStore): Promise<AssetRecord> => {
   const cause = causeOf(deps, caller);
   const { id: keyId, key } = await deps.eventLog.newKey();
   const file = await deps.files.put(key.seal(bytes, CONTEXT));

@@ -50,6 +50,7 @@ const takeSlug: Codes = ['VALIDATION_ERROR', 'TEMPLATE_SLUG_TAKEN', ...write];
 
 /** Checking and saving a template of an email, or of an attachment. */
 const saveTemplate: Codes = [
+  'PLAN_LIMIT_EXCEEDED',
   'TEMPLATE_INVALID',
   'ERR_EMAIL_001',
   'ERR_LIMIT_008',
@@ -60,6 +61,7 @@ const saveTemplate: Codes = [
   ...takeSlug,
 ];
 const saveAttachmentTemplate: Codes = [
+  'PLAN_LIMIT_EXCEEDED',
   'TEMPLATE_INVALID',
   'ERR_LIMIT_001',
   'ERR_LIMIT_004',
@@ -140,7 +142,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   templateVersions: find,
   templateVersion: [...find, 'TEMPLATE_VERSION_NOT_FOUND'],
   restoreTemplateVersion: [...change, 'TEMPLATE_VERSION_NOT_FOUND'],
-  restoreTemplate: [...find, ...takeSlug, 'NOT_DURING_UPDATE'],
+  restoreTemplate: [...find, ...takeSlug, 'NOT_DURING_UPDATE', 'PLAN_LIMIT_EXCEEDED'],
   previewTemplate: [...find, ...findVersion, ...renderEmail, ...makeApart],
   createAttachmentTemplate: saveAttachmentTemplate,
   importAttachmentTemplate: saveAttachmentTemplate,
@@ -151,14 +153,14 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   attachmentTemplateVersions: find,
   attachmentTemplateVersion: [...find, 'TEMPLATE_VERSION_NOT_FOUND'],
   restoreAttachmentTemplateVersion: [...change, 'TEMPLATE_VERSION_NOT_FOUND'],
-  restoreAttachmentTemplate: [...find, ...takeSlug, 'NOT_DURING_UPDATE'],
+  restoreAttachmentTemplate: [...find, ...takeSlug, 'NOT_DURING_UPDATE', 'PLAN_LIMIT_EXCEEDED'],
   previewAttachmentTemplate: [...find, ...findVersion, ...makeDocument],
-  uploadAsset: ['VALIDATION_ERROR', 'ASSET_TYPE_NOT_ALLOWED', 'ASSET_TOO_LARGE', 'STORAGE_LIMIT_EXCEEDED', ...write],
+  uploadAsset: ['VALIDATION_ERROR', 'PLAN_LIMIT_EXCEEDED', 'ASSET_TYPE_NOT_ALLOWED', 'ASSET_TOO_LARGE', 'STORAGE_LIMIT_EXCEEDED', ...write],
   getAsset: ['ASSET_NOT_FOUND'],
   assetContent: ['ASSET_NOT_FOUND'],
   deleteAsset: ['ASSET_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
   restoreAsset: ['ASSET_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
-  createApiKey: ['VALIDATION_ERROR', 'FORBIDDEN', 'NOT_DURING_UPDATE', ...write],
+  createApiKey: ['VALIDATION_ERROR', 'FORBIDDEN', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
   getApiKey: ['API_KEY_UNKNOWN'],
   changeApiKey: ['API_KEY_UNKNOWN', 'VALIDATION_ERROR', 'FORBIDDEN', 'NOT_DURING_UPDATE', ...write],
   revokeApiKey: ['API_KEY_UNKNOWN', ...write],
@@ -179,7 +181,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   getTracking: [],
   setTracking: ['VALIDATION_ERROR', 'PUBLIC_URL_REQUIRED', 'NOT_DURING_UPDATE', ...write],
   importSuppressions: ['VALIDATION_ERROR', 'NOT_DURING_UPDATE', ...write],
-  createWebhook: ['VALIDATION_ERROR', 'WEBHOOK_LIMIT_REACHED', 'NOT_DURING_UPDATE', ...write],
+  createWebhook: ['VALIDATION_ERROR', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
   getWebhook: ['WEBHOOK_NOT_FOUND'],
   updateWebhook: ['WEBHOOK_NOT_FOUND', 'VALIDATION_ERROR', ...write],
   deleteWebhook: ['WEBHOOK_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],

@@ -55,6 +55,7 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   apiKey: foldedBy(apiKeyDecider.evolve, apiKeyDecider.initialState),
   team: foldedBy(evolveTeam, undefined),
   credits: creditsOf,
+  planUse: lastFact,
   senderDomains: foldedBy(evolveSenderDomains, undefined),
   domainKeys: lastFact,
   suppression: foldedBy(suppressionDecider.evolve, suppressionDecider.initialState),

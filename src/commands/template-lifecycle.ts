@@ -2,8 +2,9 @@
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState, type Loaded } from './command-handler.js';
+import { idsOfKind, withPlace, type Place, type Standing } from './plan-places.js';
 import { claimSlug, confirmSlug, releaseSlug, slugTaken, type SlugWish } from './template-slugs.js';
-import { assertDefined, type StreamName, type TeamId } from '../domain/ids.js';
+import { assertDefined, splitStream, type StreamName, type TeamId } from '../domain/ids.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import type { TemplateDraft } from '../domain/template/events.js';
 import type { TemplateDecider, TemplateOf, TemplateRules, TemplateStateOf } from '../domain/template/lifecycle.js';
@@ -112,8 +113,37 @@ export const knownOf = <Id, Draft extends TemplateDraft, Shown>(
   { state, version }: Pick<Loaded<TemplateStateOf<Draft, Shown>>, 'state' | 'version'>,
 ): Known<Id, TemplateOf<Draft, Shown>> => ({ id, template: assertDefined(state.template, 'template'), revision: version.revision });
 
+/** The place of a template within the plan of its team. */
+export const placeOf = <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  { teamId }: Caller,
+  id: Id,
+): Place => {
+  const isEmail = splitStream(kind.stream(id)).kind === 'template';
+  const standingOf = async (key: string): Promise<Standing> => {
+    const { state } = await loadState(deps.eventLog, kind.stream(key as Id), kind.decider);
+    if (state.template === undefined) return 'absent';
+    return state.template.deletedAt === null ? 'living' : 'gone';
+  };
+  return {
+    resource: isEmail ? 'emailTemplates' : 'attachmentTemplates',
+    key: id,
+    standingOf,
+    all: idsOfKind(deps, teamId, isEmail ? 'template' : 'attachmentTemplate', 'TemplateCreated'),
+  };
+};
+
 /** In: a checked draft and an id that no template has. Out: the template. Throws TEMPLATE_SLUG_TAKEN. */
-export const createOf = async <Id extends string, Draft extends TemplateDraft, Shown>(
+export const createOf = <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  { id, ...parts }: NewTemplate<Id, Draft>,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> =>
+  withPlace(deps, caller, placeOf(kind, deps, caller, id), () => createIn(kind, deps, caller, { id, ...parts }));
+
+const createIn = async <Id extends string, Draft extends TemplateDraft, Shown>(
   kind: TemplateKindOf<Id, Draft, Shown>,
   deps: CommandDeps,
   caller: Caller,

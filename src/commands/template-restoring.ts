@@ -2,7 +2,18 @@
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, type Loaded } from './command-handler.js';
-import { changeOf, draftOf, knownOf, mustFindOf, wishOf, type Expects, type Known, type TemplateKindOf } from './template-lifecycle.js';
+import { withPlace } from './plan-places.js';
+import {
+  changeOf,
+  draftOf,
+  knownOf,
+  mustFindOf,
+  placeOf,
+  wishOf,
+  type Expects,
+  type Known,
+  type TemplateKindOf,
+} from './template-lifecycle.js';
 import { claimSlug, confirmSlug, releaseSlug, slugTaken } from './template-slugs.js';
 import { invalid } from '../domain/errors.js';
 import type { TemplateDraft } from '../domain/template/events.js';
@@ -60,6 +71,15 @@ export const restoreOf = async <Id extends string, Draft extends TemplateDraft, 
   if (template.deletedAt === null) return livingOf(id, loaded, slug);
   const deletedSince = isoTime(deps.clock.now() - deps.limits.restoreDays * DAY_MS);
   if (template.deletedAt < deletedSince) throw kind.rules.notFound();
+  return withPlace(deps, caller, placeOf(kind, deps, caller, id), () => restoreIn(kind, deps, caller, { id, slug, deletedSince }));
+};
+
+const restoreIn = async <Id extends string, Draft extends TemplateDraft, Shown>(
+  kind: TemplateKindOf<Id, Draft, Shown>,
+  deps: CommandDeps,
+  caller: Caller,
+  { id, slug, deletedSince }: Readonly<{ id: Id; slug: string; deletedSince: string }>,
+): Promise<Known<Id, TemplateOf<Draft, Shown>>> => {
   const claim = await claimSlug(deps, caller, wishOf(kind, deps, caller, { id, slug }));
   const cause = causeOf(deps, caller);
   const command = { type: 'RestoreTemplate' as const, at: cause.at, slug, deletedSince };

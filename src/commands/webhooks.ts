@@ -4,6 +4,7 @@ import { handle, loadState, type Loaded } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { eraseStream, type EraseDeps } from './erase.js';
 import { ownedBy } from './owned-by.js';
+import { idsOfKind, withPlace, type Place } from './plan-places.js';
 import { removableBefore, restorableSince } from './restoring.js';
 import { endOutcomes } from './webhook-records.js';
 import type {
@@ -81,9 +82,23 @@ export const createWebhook = async (
     data: { at: cause.at, events: [...events], enabled },
     sealed: { url, secret, ...(description === undefined ? {} : { description }) },
   } satisfies WebhookEvent;
-  const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, { type: 'CreateWebhook', created }, cause);
+  const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
+    handle(deps.eventLog, webhookStream(id), webhookDecider, { type: 'CreateWebhook', created }, cause),
+  );
   return { ...webhookListing(id, state!, state!.sealed!), secret };
 };
+
+/** The place of a subscription within the plan of its team. */
+const placeOf = (deps: CommandDeps, { teamId }: Caller, id: WebhookId): Place => ({
+  resource: 'webhookSubscriptions',
+  key: id,
+  standingOf: async (key) => {
+    const { state } = await loadState(deps.eventLog, webhookStream(key as WebhookId), webhookDecider);
+    if (state === undefined) return 'absent';
+    return state.deletedAt === null ? 'living' : 'gone';
+  },
+  all: idsOfKind(deps, teamId, 'webhook', 'WebhookCreated'),
+});
 
 export const getWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<WebhookRecord> => {
   const webhook = await openWebhook(deps, caller, id);

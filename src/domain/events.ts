@@ -5,6 +5,7 @@ import { creditsEventSchemas, type CreditsEvent } from './credits/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
 import { emailEventSchemas, type EmailEvent } from './email/events.js';
 import { erasureEventSchemas, type ErasureEvent } from './erasure/events.js';
+import { planUseEventSchemas, type PlanUseEvent } from './plan-use/events.js';
 import { domainKeysEventSchemas, senderDomainEventSchemas, type DomainKeysEvent, type SenderDomainEvent } from './sender-domain/events.js';
 import {
   oauthClientEventSchemas,
@@ -47,6 +48,7 @@ export type StreamKinds = {
   apiKey: ApiKeyEvent;
   team: TeamEvent;
   credits: CreditsEvent;
+  planUse: PlanUseEvent;
   senderDomains: SenderDomainEvent;
   domainKeys: DomainKeysEvent;
   suppression: SuppressionEvent;
@@ -79,6 +81,7 @@ export const eventSchemas = {
   ...apiKeyEventSchemas,
   ...teamEventSchemas,
   ...creditsEventSchemas,
+  ...planUseEventSchemas,
   ...senderDomainEventSchemas,
   ...domainKeysEventSchemas,
   ...suppressionEventSchemas,

@@ -87,6 +87,7 @@ export const current: { readonly [Type in EventType]: string } = {
   QuotaThresholdReached: 'QuotaThresholdReached.v1',
   ReservationsSettled: 'ReservationsSettled.v1',
   CreditsCarried: 'CreditsCarried.v1',
+  PlacesTaken: 'PlacesTaken.v1',
   SenderDomainAdded: 'SenderDomainAdded.v1',
   SenderDomainsChecked: 'SenderDomainsChecked.v1',
   SenderDomainVerified: 'SenderDomainVerified.v1',

@@ -47,6 +47,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   QuotaThresholdReached: CREDITS_FROM,
   ReservationsSettled: CREDITS_FROM,
   CreditsCarried: CREDITS_FROM,
+  PlacesTaken: CREDITS_FROM,
   SenderDomainAdded: SENDER_DOMAINS_FROM,
   SenderDomainsChecked: SENDER_DOMAINS_FROM,
   SenderDomainVerified: SENDER_DOMAINS_FROM,

@@ -95,6 +95,7 @@ export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   QUEUE_FULL: 429,
   QUOTA_EXCEEDED: 429,
   TEAM_NOT_METERED: 400,
+  PLAN_LIMIT_EXCEEDED: 403,
   SENDER_NOT_ALLOWED: 400,
   PUBLIC_URL_REQUIRED: 400,
   DOMAIN_NOT_FOUND: 404,

@@ -3,6 +3,7 @@ import type { OAuthAppListing } from '../domain/oauth/app.js';
 import { listedOAuthApp, OAUTH_APPS, type OAuthAppDocument } from './oauth-apps.js';
 import { listedGrants, OAUTH_GRANTS, type OAuthGrantDocument } from './oauth-grants.js';
 import { dayOf } from '../domain/days.js';
+import type { AssetUsage } from '../domain/asset/state.js';
 import { assertDefined, parseEmailId, type TeamId, type UserId } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
@@ -201,8 +202,10 @@ const deletableOf = (deps: QueryDeps, collection: string, teamId: TeamId, filter
 const listedItem = <Item extends object>({ item, deletedAt }: Readonly<{ item: Item; deletedAt?: string }>): Listed<Item> =>
   deletedAt === undefined ? item : { ...item, deletedAt };
 
-const assetUsage = async (deps: QueryDeps, teamId: TeamId) =>
-  ((await deps.readModels.get(ASSET_USAGE, teamId)) as AssetUsageDocument | undefined)?.usage ?? { count: 0, sizeBytes: 0 };
+const assetUsage = async (deps: QueryDeps, teamId: TeamId): Promise<AssetUsage> => {
+  const found = (await deps.readModels.get(ASSET_USAGE, teamId)) as AssetUsageDocument | undefined;
+  return found === undefined ? { count: 0, sizeBytes: 0 } : { ...found.usage, position: found.position };
+};
 
 /** No daily counts tell of the statuses of recipients, so those emails are counted by index, as far as the hits of a search. */
 const totalOfRecipients = async (deps: QueryDeps, teamId: TeamId, filter: EmailFilter): Promise<Total> => {

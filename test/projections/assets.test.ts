@@ -50,8 +50,8 @@ void t.test('lists show what is there, newest first, and galleries are measured'
   });
   t.match(await queries.listAssets(team, { search: 'TERMS' }, { page: 1, limit: 20 }), { data: [{ id: idOf(4) }], meta: { total: 1 } });
   t.match(await queries.listAssets(other, { search: 'terms' }, { page: 1, limit: 20 }), { data: [], meta: { total: 0 } });
-  t.same(await queries.assetUsage(team), { count: 2, sizeBytes: 50 });
-  t.same(await queries.assetUsage(other), { count: 1, sizeBytes: 5 });
+  t.same(await queries.assetUsage(team), { count: 2, sizeBytes: 50, position: 5 });
+  t.same(await queries.assetUsage(other), { count: 1, sizeBytes: 5, position: 3 });
 });
 
 void t.test('the documents are the same however the events are cut, and when they are rebuilt after the key is gone', async (t) => {

@@ -59,7 +59,8 @@ export const assetDecider: Decider<AssetCommand, AssetEvent, AssetState> = {
 };
 
 /** What a team's gallery holds. */
-export type AssetUsage = Readonly<{ count: number; sizeBytes: number }>;
+/** `position`: of the newest event that is counted; absent for none. */
+export type AssetUsage = Readonly<{ count: number; sizeBytes: number; position?: number }>;
 
 /** What is shown of an asset. */
 export type AssetListing = {

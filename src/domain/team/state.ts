@@ -15,6 +15,8 @@ export type Team = Readonly<{
   billing: Billing;
   plan?: PlanName;
   emailsPerMonth?: number;
+  /** Since when it is billed as it is; absent where it is billed as it was made. */
+  billedSince?: string;
   settings: TeamSettings;
   createdAt: string;
   /** Absent as long as the team has never suppressed an address. */
@@ -54,7 +56,8 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
       if (team === undefined) return undefined;
       const { billing, plan, emailsPerMonth } = event.data;
       const { plan: _plan, emailsPerMonth: _quota, ...others } = team;
-      return { ...others, billing, ...(plan === null ? {} : { plan }), ...(emailsPerMonth === null ? {} : { emailsPerMonth }) };
+      const terms = { billing, ...(plan === null ? {} : { plan }), ...(emailsPerMonth === null ? {} : { emailsPerMonth }) };
+      return { ...others, ...terms, billedSince: event.data.at };
     }
     case 'TeamSuppressionsBegan':
       return team && { ...team, hasSuppressions: true, ...listsWith(team.suppressionLists, event.data.list) };
