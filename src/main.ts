@@ -88,6 +88,11 @@ team
   .option('--emails-per-month <number>', 'what was agreed in place of the quota of the plan; plan takes it away')
   .action(async (options: BillingOptions) => (await import('./cli/credits.js')).setBilling(options));
 
+team
+  .command('reactivate')
+  .description('let the API keys of the team work again, which are disabled after 12 months without use')
+  .action(async () => (await import('./cli/teams.js')).reactivateTeam());
+
 const credits = program.command('credits').description('credits of the team');
 credits
   .command('balance')

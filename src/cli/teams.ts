@@ -1,4 +1,5 @@
 /** `sealpost team …`: shows and changes what the team's mails say of its company. */
+import { reactivate } from '../commands/activity.js';
 import { changeTeam, type TeamChanges } from '../commands/teams.js';
 import { changeTracking } from '../commands/tracking.js';
 import { teamStream } from '../domain/ids.js';
@@ -39,6 +40,14 @@ export const teamTracking = (options: TrackingOptions): Promise<void> =>
     const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
     const wanted = { opens: asked.opens ?? now.opens, clicks: asked.clicks ?? now.clicks };
     print(JSON.stringify(await changeTracking(engine, teamId, wanted, cause)));
+  });
+
+/** A running server knows at once. */
+export const reactivateTeam = (): Promise<void> =>
+  withTeam(async (engine, teamId) => {
+    const cause = { teamId, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    const were = await reactivate(engine, teamId, cause);
+    print(were ? 'The API keys of the team work again.' : 'The API keys of the team are not disabled.');
   });
 
 const isOn = (option: string, text: string | undefined): boolean | undefined => {

@@ -1,6 +1,7 @@
 /** Commands on API keys, and whether a key is good. */
 import type { Caller, KeyAuthenticated } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
+import { noteActivity } from './activity.js';
 import { handle, loadState } from './command-handler.js';
 import { ownedBy } from './owned-by.js';
 import { idsOfKind, withPlace, type Place } from './plan-places.js';
@@ -24,8 +25,9 @@ import {
   type ApiKeyState,
   type ApiKeyToCreate,
 } from '../domain/api-key/state.js';
+import { admitActive } from '../domain/activity/state.js';
 import { DomainError } from '../domain/errors.js';
-import { apiKeyStream, assertDefined, parseTeamId, type ApiKeyId, type TeamId } from '../domain/ids.js';
+import { activityStream, apiKeyStream, assertDefined, parseTeamId, type ApiKeyId, type TeamId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 
 export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
@@ -105,7 +107,7 @@ const networksOf = (given: readonly string[]): readonly string[] => {
 };
 
 /**
- * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED.
+ * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED, API_KEY_DISABLED.
  * A key that another process revoked is refused within the bound of the state cache; that process answers no sooner.
  */
 export const authenticateKey = async (deps: CommandDeps, token: string): Promise<KeyAuthenticated> => {
@@ -123,6 +125,8 @@ export const authenticateKey = async (deps: CommandDeps, token: string): Promise
     admitMade([(maker instanceof Promise ? await maker : maker).state]);
   }
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
+  const activity = deps.activity(activityStream(team));
+  admitActive((activity instanceof Promise ? await activity : activity).state);
   if (isUseWorthNoting(key, isoMoment(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
   const { permissions, rateLimit, expiresAt, madeBy, networks } = key;
   return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy, networks };
@@ -131,6 +135,7 @@ export const authenticateKey = async (deps: CommandDeps, token: string): Promise
 const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {
   const cause = { teamId, actor: `apiKey:${id}`, correlationId: id, causationId: id, at };
   await handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'UseApiKey', at }, cause);
+  await noteActivity(deps, teamId, cause);
 };
 
 /** The place of a key within the plan of its team. */

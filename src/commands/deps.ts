@@ -12,6 +12,7 @@ import { openHasSuppressions, type HasSuppressions } from './suppression-check.j
 import { openStateCache } from './state-cache.js';
 import type { SendBulkResponse } from '../api/bulk.js';
 import type { SendEmailResponse } from '../api/emails.js';
+import { activityDecider, type ActivityState } from '../domain/activity/state.js';
 import { attachmentTemplateDecider, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
 import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
 import type { Cause, EventLog } from '../event-log/event-log.js';
@@ -87,6 +88,8 @@ export type CommandDeps = CommandPorts &
     oauthGrant: Load<GrantState>;
     /** The tokens in use of one person, or of one app that acts for itself. */
     oauthTokens: Load<TokenList>;
+    /** Whether the account of a team is in use; nothing of one that was never metered. */
+    activity: Load<ActivityState>;
     /** Of a team; without private keys. */
     senderDomains: Load<SenderDomainsState>;
     /** The send calls under way in this process that carry an Idempotency-Key, by the id of their email. */
@@ -128,6 +131,7 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     oauthApp: states.loader(oauthAppDecider, STATES_MAX),
     oauthGrant: states.loader(grantDecider, STATES_MAX),
     oauthTokens: states.loader({ evolve: evolveTokenList, initialState: emptyTokenList }, STATES_MAX),
+    activity: states.loader(activityDecider, STATES_MAX, { absent: true }),
     senderDomains: states.loader(senderDomainDecider, STATES_MAX, { absent: true, decrypt: [] }),
     joinSends: joinedCalls(),
     joinBulkSends: joinedCalls(),

@@ -82,6 +82,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'API_KEY_NOT_FOUND',
     'API_KEY_REVOKED',
     'API_KEY_EXPIRED',
+    'API_KEY_DISABLED',
     'INVALID_TOKEN',
     'TOKEN_EXPIRED',
     'TEAM_NOT_FOUND',

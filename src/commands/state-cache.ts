@@ -45,6 +45,7 @@ export type Kept = Readonly<{ absent?: true; decrypt?: readonly EventType[] }>;
 const KINDS = [
   'apiKey',
   'team',
+  'activity',
   'template',
   'attachmentTemplate',
   'templateSlug',

@@ -1,5 +1,6 @@
 /** What any stream of the log adds up to, now or at a moment of the past, for those who look into it. */
 import { emailRecord } from './email-answers.js';
+import { evolveActivity } from '../domain/activity/state.js';
 import { apiKeyDecider } from '../domain/api-key/state.js';
 import { eventsAsOf, type AsOf } from '../domain/as-of.js';
 import { assetDecider } from '../domain/asset/state.js';
@@ -56,6 +57,7 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   team: foldedBy(evolveTeam, undefined),
   credits: creditsOf,
   planUse: lastFact,
+  activity: foldedBy(evolveActivity, undefined),
   senderDomains: foldedBy(evolveSenderDomains, undefined),
   domainKeys: lastFact,
   suppression: foldedBy(suppressionDecider.evolve, suppressionDecider.initialState),

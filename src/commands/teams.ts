@@ -1,4 +1,5 @@
 /** Commands on a team's settings: its default sender, what the company constants of templates say, and how it is billed. */
+import { noteBilling } from './activity.js';
 import { requireAddress } from './check-request.js';
 import type { CommandDeps } from './deps.js';
 import { handle } from './command-handler.js';
@@ -61,7 +62,11 @@ const noPlan = (): DomainError => {
 export const changeBilling = async (deps: CommandDeps, teamId: TeamId, changes: BillingChanges, cause: Cause): Promise<Team> => {
   const { state, events } = await handle(deps.eventLog, teamStream(teamId), billingDecider, { at: cause.at, changes }, cause);
   // Another process may bill as before for as long as its states are fresh.
-  if (events.length > 0) await deps.whenHeldEverywhere();
+  if (events.length > 0) {
+    await deps.whenHeldEverywhere();
+    // From here on it counts how long nobody uses the account, or not any more.
+    await noteBilling(deps, teamId, state!.billing !== 'unmetered', cause);
+  }
   if (state!.billing === 'credits') await deps.credits.change(teamId, { type: 'OpenAccount', at: cause.at }, cause);
   return state!;
 };

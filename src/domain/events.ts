@@ -1,4 +1,5 @@
 /** Every event of the program, and the schemas of all. */
+import { activityEventSchemas, type ActivityEvent } from './activity/events.js';
 import { assetEventSchemas, type AssetEvent } from './asset/events.js';
 import { batchEventSchemas, type BatchEvent } from './batch/events.js';
 import { creditsEventSchemas, type CreditsEvent } from './credits/events.js';
@@ -49,6 +50,7 @@ export type StreamKinds = {
   team: TeamEvent;
   credits: CreditsEvent;
   planUse: PlanUseEvent;
+  activity: ActivityEvent;
   senderDomains: SenderDomainEvent;
   domainKeys: DomainKeysEvent;
   suppression: SuppressionEvent;
@@ -82,6 +84,7 @@ export const eventSchemas = {
   ...teamEventSchemas,
   ...creditsEventSchemas,
   ...planUseEventSchemas,
+  ...activityEventSchemas,
   ...senderDomainEventSchemas,
   ...domainKeysEventSchemas,
   ...suppressionEventSchemas,

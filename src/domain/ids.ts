@@ -125,6 +125,8 @@ export const apiKeyStream = (id: ApiKeyId): StreamName => `apiKey-${id}` as Stre
 export const teamStream = (id: TeamId): StreamName => `team-${id}` as StreamName;
 /** The credits of a team. */
 export const creditsStream = (id: TeamId): StreamName => `credits-${id}` as StreamName;
+/** Whether the account of a metered team is in use. */
+export const activityStream = (id: TeamId): StreamName => `activity-${id}` as StreamName;
 /** What a team holds of one thing that its plan limits. */
 export const planUseStream = (id: TeamId, resource: string): StreamName => `planUse-${id}.${resource}` as StreamName;
 /** The sender domains of a team, all in one stream: what a send call asks of them is one state. */

@@ -29,6 +29,7 @@ export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   API_KEY_NOT_FOUND: 401,
   API_KEY_REVOKED: 401,
   API_KEY_EXPIRED: 401,
+  API_KEY_DISABLED: 401,
   API_KEY_NETWORK_NOT_ALLOWED: 403,
   FORBIDDEN: 403,
   HTTPS_REQUIRED: 403,

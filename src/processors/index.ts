@@ -9,6 +9,7 @@ import { eraseAddressProcessor, type EraseAddressDeps } from './erase-address.js
 import { deliverEmail, type DeliveryDeps } from './deliver-email.js';
 import { fanOutBatch, type FanOutDeps } from './fan-out-batch.js';
 import { noteBounces, type NoteBouncesDeps } from './note-bounces.js';
+import { endInactive } from './end-inactive.js';
 import { settleCredits } from './settle-credits.js';
 import { removeDeletedAsset, removeDeletedDomains, removeDeletedWebhook, type RemoveDeletedDeps } from './remove-deleted.js';
 import { removeAttachmentTemplate, removeTemplate } from './remove-templates.js';
@@ -17,7 +18,7 @@ import { archiveEmailInTime, releaseEmail } from './email-timers.js';
 export type ProcessorPorts = DeliveryDeps &
   FanOutDeps &
   Pick<ProcessorDeps, 'mayDestroy'> &
-  Pick<CommandDeps, 'credits'> &
+  Pick<CommandDeps, 'credits' | 'team'> &
   NoteBouncesDeps &
   EraseAddressDeps &
   RemoveDeletedDeps &
@@ -29,6 +30,7 @@ export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   archiveEmailInTime(deps),
   fanOutBatch(deps),
   settleCredits(deps),
+  endInactive(deps),
   checkSenderDomains(deps),
   // Below that level no address is suppressed: the refusals wait.
   ...(deps.codec.level < SUPPRESSIONS_FROM ? [] : [noteBounces(deps)]),

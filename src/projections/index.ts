@@ -1,5 +1,6 @@
 /** All projections. */
 import type { Limits } from '../domain/limits.js';
+import { activityProjection } from './activity.js';
 import { apiKeysProjection } from './api-keys.js';
 import { assetsProjection } from './assets.js';
 import { creditsProjection } from './credits.js';
@@ -22,6 +23,7 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   assetsProjection(limits.restoreDays * DAY_MS),
   apiKeysProjection,
   creditsProjection,
+  activityProjection,
   senderDomainsProjection(limits.restoreDays * DAY_MS),
   suppressionsProjection,
   webhooksProjection(limits.restoreDays * DAY_MS),
