@@ -49,7 +49,7 @@ const asked = [
   'domain/email/summary.ts',
   'domain/asset/state.ts',
   'domain/template/lifecycle.ts',
-  'event-log/codec.ts',
+  'event-log/stored-names.ts',
   'projections/email-fold.ts',
   'projections/assets.ts',
   'projections/templates.ts',
