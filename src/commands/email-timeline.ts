@@ -66,7 +66,9 @@ const suppressions = async (deps: CommandDeps, teamId: TeamId, id: EmailId, emai
   if (team?.hasSuppressions !== true) return [];
   const list = email.accepted.unsubscribeList;
   const found = await Promise.all(
-    recipients.map(async ({ email: address }, place) => {
+    recipients.map(async (_, place) => {
+      const address = recipients[place]?.email;
+      if (address === undefined) return [];
       const ids = [suppressionIdOf(deps, teamId, address), ...(list === undefined ? [] : [suppressionIdOf(deps, teamId, address, list)])];
       const streams = await Promise.all(ids.map((one) => deps.eventLog.load(suppressionStream(one))));
       return streams.flat().flatMap((event) => (isOfEmail(event, id) ? [{ event, place }] : []));

@@ -86,7 +86,7 @@ const chargedIn = (data: object): Record<string, Plain> => {
 
 /** The events of an email name its recipients in four ways. */
 const recipientsIn = (data: object, sealed: object | undefined, email: Readers): TimelineRecipient[] => {
-  const replies = sealed !== undefined && 'replies' in sealed ? (sealed.replies as readonly (string | undefined)[]) : [];
+  const replies = sealed !== undefined && 'replies' in sealed ? (sealed.replies as readonly Reply[]) : [];
   if ('outcomes' in data) return toldOf(data.outcomes as readonly Told[], replies, email);
   if ('bounces' in data) return toldOf(data.bounces as readonly Told[], replies, email);
   if ('recipients' in data && Array.isArray(data.recipients)) return readersOf(email, data.recipients as readonly number[]);
@@ -95,7 +95,9 @@ const recipientsIn = (data: object, sealed: object | undefined, email: Readers):
 
 type Told = Readonly<{ recipient: number; result?: string; bounceType?: string; replyCode?: number | null; enhancedCode: string | null }>;
 
-const toldOf = (told: readonly Told[], replies: readonly (string | undefined)[], email: Readers): TimelineRecipient[] =>
+type Reply = string | null | undefined;
+
+const toldOf = (told: readonly Told[], replies: readonly Reply[], email: Readers): TimelineRecipient[] =>
   told.flatMap(({ recipient, result, bounceType, replyCode, enhancedCode }, index) => {
     const [reader] = readersOf(email, [recipient]);
     const reply = replies[index];
@@ -107,7 +109,7 @@ const toldOf = (told: readonly Told[], replies: readonly (string | undefined)[],
             result: result ?? `${bounceType} bounce`,
             replyCode: replyCode ?? null,
             enhancedCode,
-            ...(reply === undefined ? {} : { reply }),
+            ...(reply === undefined || reply === null ? {} : { reply }),
           },
         ];
   });
