@@ -121,7 +121,17 @@ export const relayAndTimers = (deps: Processing): Worker => {
 export const timersAndTheirWork = (deps: Processing): Worker => workersOf(deps, makeProcessors(deps), ['relay', DELIVER_EMAIL]);
 
 /** The projections that keep timers, or that work depends on. */
-const WITH_TIMERS = ['emails', 'credits', 'activity', 'templates', 'attachmentTemplates', 'assets', 'senderDomains', 'erasures', 'webhooks'];
+const WITH_TIMERS = [
+  'emails',
+  'credits',
+  'activity',
+  'templates',
+  'attachmentTemplates',
+  'assets',
+  'senderDomains',
+  'erasures',
+  'webhooks',
+];
 
 export type ProcessorOptions = Readonly<{
   final?: boolean;
