@@ -65,6 +65,7 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   webhookRoute: lastFact,
   webhookOutcome: lastFact,
   webhookRouter: lastFact,
+  webhookSlots: lastFact,
   erasure: foldedBy(erasureDecider.evolve, erasureDecider.initialState),
   oauthClient: foldedBy(oauthAppDecider.evolve, oauthAppDecider.initialState),
   oauthGrant: foldedBy(grantDecider.evolve, grantDecider.initialState),

@@ -7,6 +7,7 @@ import { ownedBy } from './owned-by.js';
 import { idsOfKind, withPlace, type Place } from './plan-places.js';
 import { removableBefore, restorableSince } from './restoring.js';
 import { endOutcomes } from './webhook-records.js';
+import { freeSlot, takeSlot } from './webhook-slots.js';
 import type {
   CreatedWebhook,
   CreateWebhookRequest,
@@ -17,13 +18,14 @@ import type {
   WebhookRecord,
 } from '../api/webhooks.js';
 import type { Deleted, DeleteQuery } from '../api/common.js';
-import { DomainError, invalid } from '../domain/errors.js';
+import { invalid } from '../domain/errors.js';
 import { webhookIdOf, webhookStream, type TeamId, type WebhookId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { testBody } from '../domain/webhook/body.js';
 import { deliveryId, eventKey, webhookEventId } from '../domain/webhook/event-id.js';
 import type { WebhookEvent } from '../domain/webhook/events.js';
 import { formatSecret, SECRET_BYTES } from '../domain/webhook/signing.js';
+import { webhookLimitReached, WEBHOOKS_MAX } from '../domain/webhook/slots.js';
 import {
   endpointOf,
   webhookDecider,
@@ -36,8 +38,6 @@ import {
 import type { Cause } from '../event-log/event-log.js';
 import { attemptDelivery } from './webhook-attempt.js';
 
-/** Of one team. */
-export const WEBHOOKS_MAX = 25;
 const HOUR_MS = 3_600_000;
 const OVERLAP_HOURS = 24;
 
@@ -61,8 +61,7 @@ const assertUrl = (deps: CommandDeps, text: string): void => {
 };
 
 const assertRoom = (held: number): void => {
-  if (held < WEBHOOKS_MAX) return;
-  throw new DomainError('WEBHOOK_LIMIT_REACHED', `A team may have ${WEBHOOKS_MAX} webhook subscriptions; delete one first.`);
+  if (held >= WEBHOOKS_MAX) throw webhookLimitReached();
 };
 
 /** `held`: how many subscriptions the team has; the route asks the read model first. */
@@ -82,9 +81,10 @@ export const createWebhook = async (
     data: { at: cause.at, events: [...events], enabled },
     sealed: { url, secret, ...(description === undefined ? {} : { description }) },
   } satisfies WebhookEvent;
-  const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
-    handle(deps.eventLog, webhookStream(id), webhookDecider, { type: 'CreateWebhook', created }, cause),
-  );
+  const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), async () => {
+    await takeSlot(deps, caller.teamId, id, cause);
+    return handle(deps.eventLog, webhookStream(id), webhookDecider, { type: 'CreateWebhook', created }, cause);
+  });
   return { ...webhookListing(id, state!, state!.sealed!), secret };
 };
 
@@ -134,6 +134,7 @@ export const deleteWebhook = async (
   const cause = causeOf(deps, caller);
   if (permanently) await destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, leftOf(caller.teamId));
   else await change(deps, caller, id, (at) => ({ type: 'TrashWebhook', at }));
+  await freeSlot(deps, caller.teamId, id, cause);
   return { id, deleted: true };
 };
 
@@ -145,6 +146,8 @@ export const restoreWebhook = async (deps: CommandDeps, caller: Caller, id: Webh
     leftOf(caller.teamId)(loaded);
     if (loaded.state?.deletedAt !== null) assertRoom(held);
   };
+  guard(await loadState(deps.eventLog, webhookStream(id), webhookDecider));
+  await takeSlot(deps, caller.teamId, id, cause);
   const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, guard);
   if (state?.sealed === undefined) throw webhookNotFound();
   return webhookListing(id, state, state.sealed);
@@ -156,7 +159,7 @@ export const removeWebhook = (deps: DestroyDeps & Pick<CommandDeps, 'clock' | 'l
 
 type DestroyDeps = EraseDeps & Pick<CommandDeps, 'eventLog'>;
 
-/** Records it, then destroys the key of its settings; the records of its deliveries follow. The erase worker does what a crash leaves. */
+/** Records it, then destroys the key of its settings; the records of its deliveries follow. What a crash leaves the erase worker does. */
 const destroyWebhook = async (
   deps: DestroyDeps,
   id: WebhookId,

@@ -30,10 +30,12 @@ import {
   webhookOutcomeEventSchemas,
   webhookRouteEventSchemas,
   webhookRouterEventSchemas,
+  webhookSlotsEventSchemas,
   type WebhookEvent,
   type WebhookOutcomeEvent,
   type WebhookRouteEvent,
   type WebhookRouterEvent,
+  type WebhookSlotsEvent,
 } from './webhook/events.js';
 import { templateEventSchemas, templateSlugEventSchemas, type TemplateEvent, type TemplateSlugEvent } from './template/events.js';
 
@@ -58,6 +60,7 @@ export type StreamKinds = {
   webhookRoute: WebhookRouteEvent;
   webhookOutcome: WebhookOutcomeEvent;
   webhookRouter: WebhookRouterEvent;
+  webhookSlots: WebhookSlotsEvent;
   erasure: ErasureEvent;
   oauthClient: OAuthClientEvent;
   oauthGrant: OAuthGrantEvent;
@@ -92,6 +95,7 @@ export const eventSchemas = {
   ...webhookRouteEventSchemas,
   ...webhookOutcomeEventSchemas,
   ...webhookRouterEventSchemas,
+  ...webhookSlotsEventSchemas,
   ...erasureEventSchemas,
   ...oauthClientEventSchemas,
   ...oauthGrantEventSchemas,

@@ -141,6 +141,7 @@ export const webhookRouteStream = (id: WebhookId, part: number): StreamName => `
 /** What came of the attempts to send them: a part of bounded length and age, by its number. */
 export const webhookOutcomeStream = (id: WebhookId, part: number): StreamName => `webhookOutcome-${id}.${part}` as StreamName;
 /** Holds how far the log has been looked at for all subscriptions. */
+export const webhookSlotsStream = (team: TeamId): StreamName => `webhookSlots-${team}` as StreamName;
 export const WEBHOOK_ROUTER_STREAM = 'webhookRouter' as StreamName;
 /** In: a stream of those. Out: the subscription that it belongs to. */
 export const webhookOfStream = (stream: string): WebhookId | undefined => parseWebhookId(splitStream(stream).id.split('.', 1)[0]!);

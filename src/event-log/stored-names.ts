@@ -123,6 +123,7 @@ export const current: { readonly [Type in EventType]: string } = {
   WebhookOutcomesEnded: 'WebhookOutcomesEnded.v1',
   WebhookOutcomesRemoved: 'WebhookOutcomesRemoved.v1',
   WebhookRoutesReached: 'WebhookRoutesReached.v1',
+  WebhookSlotsChanged: 'WebhookSlotsChanged.v1',
   SuppressedAddressErased: 'SuppressedAddressErased.v1',
   ErasureRequested: 'ErasureRequested.v1',
   ErasureFound: 'ErasureFound.v1',

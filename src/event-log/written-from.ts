@@ -85,6 +85,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   WebhookOutcomesEnded: WEBHOOKS_FROM,
   WebhookOutcomesRemoved: WEBHOOKS_FROM,
   WebhookRoutesReached: WEBHOOKS_FROM,
+  WebhookSlotsChanged: WEBHOOKS_FROM,
   BatchRecipientsErased: ERASURES_FROM,
   SuppressedAddressErased: ERASURES_FROM,
   ErasureRequested: ERASURES_FROM,

@@ -1,7 +1,8 @@
 /** Erases at the start, and every minute, what the log says is deleted or archived and whose key still exists. */
 import { eraseAll, type EraseAllDeps } from '../commands/erase.js';
-import type { Keys } from '../domain/ports/keys.js';
+import type { Keys, LogMark } from '../domain/ports/keys.js';
 import type { Worker } from '../domain/ports/worker.js';
+import { endOutcomesOfDeleted } from '../commands/webhook-records.js';
 import { underLease, type LeaseDeps } from './lease.js';
 
 const ERASE_EVERY_MS = 60_000;
@@ -15,7 +16,15 @@ export const eraseWorker = (deps: EraseWorkerDeps): Worker => ({
     underLease(deps, 'erase', stop, async ({ signal }) => {
       while (!signal.aborted) {
         const mark = await deps.keys.mark();
-        const erased = await eraseAll(deps, mark?.position ?? 0, { signal, reached: (next) => deps.keys.setMark(next) });
+        let after = mark?.position ?? 0;
+        const reached = async (next: LogMark): Promise<void> => {
+          await endOutcomesOfDeleted(deps, after, next.position, signal);
+          // What is not looked at whole is looked at again.
+          if (signal.aborted) return;
+          after = next.position;
+          await deps.keys.setMark(next);
+        };
+        const erased = await eraseAll(deps, after, { signal, reached });
         if (erased > 0) deps.logger.warn({ erased }, 'keys of deleted or archived streams were still there and are destroyed now');
         await deps.clock.sleep(ERASE_EVERY_MS, signal);
       }

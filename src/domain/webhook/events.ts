@@ -133,6 +133,12 @@ export const webhookRouterEventSchemas = {
   WebhookRoutesReached: { data: Type.Object({ at: text, stream: text, revision: count }) },
 } as const;
 
+export const webhookSlotsEventSchemas = {
+  /** The subscriptions of a team, and since when each has its place. */
+  WebhookSlotsChanged: { data: Type.Object({ at: text, held: Type.Array(Type.Object({ id: text, at: text })) }) },
+} as const;
+
+export type WebhookSlotsEvent = EventsOf<typeof webhookSlotsEventSchemas>;
 export type WebhookEvent = EventsOf<typeof webhookEventSchemas>;
 export type WebhookRouteEvent = EventsOf<typeof webhookRouteEventSchemas>;
 export type WebhookOutcomeEvent = EventsOf<typeof webhookOutcomeEventSchemas>;
