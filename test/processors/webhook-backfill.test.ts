@@ -63,7 +63,7 @@ void t.test('what occurred while it was disabled goes to it, with ids that stay 
   const before = [...world.posts];
   await world.commands.replayWebhook(caller, id, { since });
   await passesUntil(world, () => idsOf(world.posts.slice(before.length)).length === all.length);
-  await world.passes(5_000);
+  await world.passes(8_000);
   const again = world.posts.slice(before.length);
   t.same(idsOf(again), idsOf(before), 'all of them again, with the ids that they have');
   t.equal(again.length, all.length, 'each once');
@@ -80,7 +80,7 @@ void t.test('what occurs meanwhile is not kept waiting by what was missed', asyn
   await world.passes(4_000);
   t.ok(world.posts.length < 700, 'under way');
   const live = await world.accept();
-  await world.passes(5_000);
+  await world.passes(8_000);
   t.ok(world.posts.some((post) => emailIn(post) === live), 'within seconds'); // prettier-ignore
   t.ok(world.posts.length < 1_003, 'and before the rest');
   await passesUntil(world, () => idsOf(world.posts).length === 1_004);
@@ -105,7 +105,7 @@ void t.test('processes that die in the middle of it go on where it was', async (
     first = world.start(`worker-${kill + 1}`);
   }
   await passesUntil(world, () => idsOf(world.posts).length === 903);
-  await world.passes(5_000);
+  await world.passes(8_000);
   assertChain(t, world.posts, [...sent, ...missed]);
 });
 
@@ -126,15 +126,15 @@ void t.test('kinds that it asks for later, no more than the window, and nothing 
   await world.commands.updateWebhook(caller, id, { events: ['email.queued', 'email.delivered'] });
   await world.passes(1_000);
   await world.commands.replayWebhook(caller, id, { since, until, events: ['email.delivered'] });
-  await world.passes(5_000);
+  await world.passes(8_000);
   t.equal(world.posts.length, 0);
   await world.commands.replayWebhook(caller, id, { since, until });
   await passesUntil(world, () => world.posts.length >= 2);
-  await world.passes(5_000);
+  await world.passes(8_000);
   t.same(world.posts.map(emailIn).sort(), [...wanted].sort());
   await world.commands.replayWebhook(caller, id, { since: isoTime(world.clock.now() - 60 * DAY_MS), events: ['email.queued'] });
   await passesUntil(world, () => idsOf(world.posts).length === 4);
-  await world.passes(5_000);
+  await world.passes(8_000);
   assertChain(t, world.posts, [...wanted, early, late]);
   t.notOk(world.posts.some((post) => emailIn(post) === old)); // prettier-ignore
 });
