@@ -1,7 +1,7 @@
 /** Webhook subscriptions that are deleted: for some days they can be taken back. */
 import { DeletedSchema, DeleteQuerySchema, idParams } from '../../api/common.js';
 import { WebhookRecordSchema } from '../../api/webhooks.js';
-import { WEBHOOKS_MAX } from '../../commands/webhooks.js';
+import { WEBHOOKS_MAX } from '../../domain/webhook/slots.js';
 import { parseWebhookId, type TeamId, type WebhookId } from '../../domain/ids.js';
 import { webhookNotFound } from '../../domain/webhook/state.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
