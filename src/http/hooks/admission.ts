@@ -1,5 +1,5 @@
 /** Decides, before a body is read, whether a request is let in: transport, credential, rate, permission; the cheapest checks first. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { Authenticated, Caller, ForTeam } from '../../commands/caller.js';
 import { isAllowed, permissionOfKey, type AccessPermission } from '../../domain/access/permissions.js';
 import { isFrom } from '../../domain/api-key/networks.js';
@@ -199,12 +199,9 @@ export const admission = (deps: Deps) => {
     throw error;
   };
 
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    setCommonHeaders(request, reply, tls);
-    const { access, rate, mailbox, forReaders } = request.routeOptions.config;
-    const fault = transportFault(request, deps, access);
+  const admit = async (request: FastifyRequest, reply: FastifyReply, fault: DomainError | undefined): Promise<void> => {
+    const { access, rate, mailbox } = request.routeOptions.config;
     if (fault !== undefined) return failed(request, reply, fault);
-    if (forReaders === true) return;
     if (access === 'public' || (mailbox === true && cookie?.admits(request) === true)) {
       return count(
         deps,
@@ -226,5 +223,13 @@ export const admission = (deps: Deps) => {
     enforce(hit instanceof Promise ? await hit : hit, reply, () => limitInWords(rate, admitted));
     checkPermission(request, access, rate, admitted);
     if (needsSlot(rate, admitted)) await acquireSlot(deps, reply, admitted);
+  };
+
+  return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    setCommonHeaders(request, reply, tls);
+    const { access, forReaders } = request.routeOptions.config;
+    const fault = transportFault(request, deps, access);
+    if (fault === undefined && forReaders === true) return done();
+    admit(request, reply, fault).then(() => done(), done);
   };
 };
