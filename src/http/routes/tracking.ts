@@ -65,7 +65,7 @@ const answer = (reply: FastifyReply, status: number, headers: Readonly<Record<st
   const all = { ...reply.getHeaders(), ...headers, 'content-length': latin1.length } as OutgoingHttpHeaders;
   reply.hijack();
   reply.raw.writeHead(status, all);
-  reply.raw.end(latin1, 'latin1');
+  reply.raw.end(reply.request.method === 'HEAD' ? '' : latin1, 'latin1');
 };
 
 const leadNowhere = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
