@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { openFirstKeyFile } from './adapters/keys/first-key-file.js';
 import { showFirstKey } from './commands/first-start.js';
+import { showFirstUserToken } from './commands/first-user.js';
 import { makeCommands } from './commands/index.js';
 import { openOAuth } from './commands/oauth.js';
 import { openEngagementRecorder, type EngagementRecorder } from './commands/record-engagement.js';
@@ -45,6 +46,8 @@ export type App = Readonly<{
   engine: Engine;
   /** Makes and shows the key of the first team, where nobody has seen one yet. To be called when the service listens. */
   showFirstKey: (show: (key: string) => void) => Promise<void>;
+  /** Shows the token that the first user needs, as long as there is none; it stays in a file of the data directory until then. */
+  showFirstUserToken: (show: (token: string) => void) => Promise<void>;
   /** The token of the link that opens the built-in mailbox, where mail goes there. */
   mailboxToken: string | undefined;
   /** Where the figures are answered; undefined: nowhere. */
@@ -88,8 +91,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const surroundings = await openSurroundings(config, options, { ...engine, leases, metrics });
   forgetCopies = surroundings.mailbox?.mailbox.forgetCopies ?? forgetCopies;
   const projecting = await openProjecting(config, engine, leasing);
-  const { runners } = projecting;
-  const cutOff = cutOffOfAll();
+  const [{ runners }, cutOff] = [projecting, cutOffOfAll()];
 
   const [stuck, supervisor] = [openStuckWork(), makeSupervisor(engine)];
   const [serving, recorder] = [openServing(leasing, engine.followStates), openEngagementRecorder(engine)];
@@ -117,6 +119,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     server,
     engine,
     showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
+    showFirstUserToken: (show) => showFirstUserToken(engine, openFirstKeyFile(join(config.dataDir, 'first-user-token')), show),
     mailboxToken: surroundings.mailboxToken,
     metricsPort: metrics.port(),
     inboundSmtpPort: surroundings.inboundSmtpPort,

@@ -9,6 +9,7 @@ import { limitSetting, settings, withoutSecrets, type SettingName } from './sett
 import { configurableLimits, defaultLimits, type Limits } from './domain/limits.js';
 import { WRITE_LEVEL_FIRST, WRITE_LEVEL_NEWEST } from './domain/write-level.js';
 import { nearest } from './shared/edit-distance.js';
+import { registrations, type Registration } from './domain/user/registration.js';
 import { isLoopback, readDnsServers, readLinkBase, readPublicUrl, readRelayHeaders, readSpf } from './mail-settings.js';
 import { codeOf, integer, oneOf, readBoolean, readFile, secret, unreadable } from './setting-values.js';
 import { roles, type Role } from './roles.js';
@@ -24,6 +25,10 @@ export type Config = Readonly<{
   publicUrl: string;
   /** What links in mails begin with; undefined where mails leave this machine and no such address is set. */
   linkBase: string | undefined;
+  /** Who may become a user. */
+  registration: Registration;
+  /** Nobody but this machine is to reach the service: no address for others is set, and no proxy. */
+  isOnLoopback: boolean;
   dataDir: string;
   roles: readonly Role[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -68,8 +73,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
   };
   const withDefault = (name: SettingName): string => text(name) ?? settings[name]?.default ?? '';
 
-  const host = withDefault('HOST');
-  const port = integer('PORT', withDefault('PORT'), 0, 65_535);
+  const [host, port] = [withDefault('HOST'), integer('PORT', withDefault('PORT'), 0, 65_535)];
   const dataDir = resolve(withDefault('SEALPOST_DATA_DIR'));
   const tls = readTls(text('SEALPOST_TLS_CERT'), text('SEALPOST_TLS_KEY'));
   const trustProxy = readProxies(text('SEALPOST_TRUST_PROXY'));
@@ -96,6 +100,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     host,
     publicUrl,
     linkBase: readLinkBase(publicUrl, text('SEALPOST_PUBLIC_URL') !== undefined || smtp.url === undefined),
+    ...readPeople(text, withDefault('SEALPOST_REGISTRATION'), host, trustProxy),
     dataDir,
     roles: chosenRoles,
     logLevel: oneOf('SEALPOST_LOG_LEVEL', withDefault('SEALPOST_LOG_LEVEL'), ['debug', 'info', 'warn', 'error', 'silent']),
@@ -120,6 +125,16 @@ export const readConfig = (environment: Environment = process.env): Config => {
     limits: readLimits(withDefault),
   };
 };
+
+const readPeople = (
+  text: (name: SettingName) => string | undefined,
+  registration: string,
+  host: string,
+  trustProxy: Config['trustProxy'],
+): Pick<Config, 'registration' | 'isOnLoopback'> => ({
+  registration: oneOf('SEALPOST_REGISTRATION', registration, registrations),
+  isOnLoopback: isLoopback(host) && text('SEALPOST_PUBLIC_URL') === undefined && trustProxy === false,
+});
 
 /** Settings of a file `.env` in the working directory, with or without a byte order mark; those of the real environment win. Throws ConfigError where it, or a line of it, cannot be read. */
 export const loadEnvFile = (): void => {

@@ -8,6 +8,9 @@ import { signatureMediaTypes } from './adapters/media-types/signatures.js';
 import { outboundHttpWhenNeeded, outboundPostWhenNeeded } from './adapters/outbound-http/when-needed.js';
 import { reportReaderWhenNeeded } from './adapters/feedback/when-needed.js';
 import { openReturnPath } from './domain/email/return-path.js';
+import { joseAccessTokens } from './adapters/access-tokens/jose.js';
+import { argon2Passwords } from './adapters/passwords/argon2.js';
+import { otpauthSecondFactors } from './adapters/second-factor/otpauth.js';
 import { openRenderer } from './adapters/render/email/renderer.js';
 import { openGenerator } from './adapters/render/workers/generator.js';
 import { makeCommandDeps, type CommandDeps, type CommandPorts } from './commands/deps.js';
@@ -76,6 +79,15 @@ const linksOf = ({ linkBase }: Config, codec: Codec): Pick<CommandPorts, 'linkBa
   ...(codec.level < COPIES_FROM ? { withoutCopies: true } : {}),
 });
 
+const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandPorts['people'] => ({
+  passwords: argon2Passwords(),
+  accessTokens: joseAccessTokens(),
+  secondFactors: otpauthSecondFactors(),
+  publicUrl,
+  registration,
+  isOnLoopback,
+});
+
 /** In: the settings; a clock and a log of the caller's where given. Rejects where a store cannot be opened. */
 export const openEngine = async (config: Config, options: EngineOptions = {}): Promise<Engine> => {
   const clock = options.clock ?? systemClock();
@@ -85,8 +97,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
   const { files } = stores;
   const { onAppended, codec = makeCodec(eventVersions, config.writeEvents) } = options;
   const { wrapStore = same, wrapKeys = same, wrapRenderer = same, wrapGenerator = same } = options;
-  const store = wrapStore(stores.store);
-  const keys = wrapKeys(stores.keys);
+  const [store, keys] = [wrapStore(stores.store), wrapKeys(stores.keys)];
   const renderer = wrapRenderer(openRenderer({ limits }));
   const generator = wrapGenerator(openDocuments(config, { clock, logger }));
   const outbound = outboundHttpWhenNeeded();
@@ -119,6 +130,7 @@ export const openEngine = async (config: Config, options: EngineOptions = {}): P
       mediaTypes: signatureMediaTypes(),
       dns: openResolver({ servers: config.dnsServers }),
       dkimKeys: systemDkimKeys(),
+      people: peopleOf(config),
       spfMechanisms: config.spfMechanisms,
       ...feedbackOf(config, keys),
       ...linksOf(config, codec),

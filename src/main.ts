@@ -60,6 +60,12 @@ key
   .option('--with-made', 'and with it every key that it made')
   .action(async (id: string, options: { withMade?: boolean }) => (await import('./cli/keys.js')).revokeKey(id, options));
 
+const user = program.command('user').description('people who sign in');
+user
+  .command('first-token')
+  .description('print the token by which the first user registers, who owns the first team')
+  .action(async () => (await import('./cli/users.js')).showFirstToken());
+
 const team = program.command('team').description("show and change the team's sender and company");
 team
   .command('show')

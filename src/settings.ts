@@ -41,6 +41,11 @@ const named = {
     'Proxies whose X-Forwarded-* headers are believed: addresses or networks, separated by commas, or true for all.',
     '10.0.0.0/8',
   ),
+  SEALPOST_REGISTRATION: setting(
+    'Serving',
+    'invited',
+    'Who may become a user beside the first: open (everybody who verifies an address), invited (who was invited into a team) or closed (nobody).',
+  ),
   SEALPOST_ROLES: setting(
     'Serving',
     'http,process,project',

@@ -1,5 +1,6 @@
 /** What a start does before anything is served or sent: the stores are checked, a first start is finished, the notes are written. */
 import { assertStoresAgree, type CheckDeps } from './commands/check-stores.js';
+import { lacksAccountTemplates, makeAccountTemplates } from './commands/account-templates.js';
 import { firstStart, firstTeam } from './commands/first-start.js';
 import { noteLog } from './commands/log-notes.js';
 import type { PendingFirstKey } from './domain/ports/first-key.js';
@@ -9,7 +10,7 @@ import { assertMayServe } from './running.js';
 import { underLease, type LeaseDeps } from './processors/lease.js';
 import { makeProjections } from './projections/index.js';
 import { checkpointsOf } from './projections/rebuild.js';
-import { samples } from './samples/index.js';
+import { accountSamples, samples } from './samples/index.js';
 
 /** The stores of an engine, as the check of them wants them. */
 export const checkable = (engine: Engine): CheckDeps => ({
@@ -29,6 +30,7 @@ export const begin = async (config: Config, engine: Engine, leasing: LeaseDeps, 
     await assertMayServe(config, leasing.leases);
     await assertWholeEngine(engine);
     await firstStartOnce(engine, leasing, pendingKey);
+    await accountTemplatesOnce(engine, leasing);
     await noteOrWarn(engine);
   } catch (fault) {
     await leasing.leases.close();
@@ -41,6 +43,13 @@ export const begin = async (config: Config, engine: Engine, leasing: LeaseDeps, 
 const firstStartOnce = async (engine: Engine, leasing: LeaseDeps, pendingKey: PendingFirstKey | undefined): Promise<void> => {
   if ((await firstTeam(engine)) !== undefined) return;
   await underLease(leasing, 'first-start', new AbortController().signal, () => firstStart(engine, samples, pendingKey));
+};
+
+/** An instance of before, or one whose owner deleted them, has none. */
+const accountTemplatesOnce = async (engine: Engine, leasing: LeaseDeps): Promise<void> => {
+  if (!(await lacksAccountTemplates(engine, accountSamples))) return;
+  const make = () => makeAccountTemplates(engine, accountSamples);
+  await underLease(leasing, 'account-templates', new AbortController().signal, make);
 };
 
 /** A disk that is full refuses sends and no start: the note-log worker tries again. */

@@ -26,6 +26,8 @@ await t.test('the defaults', async (t) => {
     host: '127.0.0.1',
     publicUrl: 'http://127.0.0.1:3000',
     linkBase: 'http://127.0.0.1:3000',
+    registration: 'invited',
+    isOnLoopback: true,
     dataDir: data,
     roles: ['http', 'process', 'project'],
     logLevel: 'info',

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Json, JsonObject } from '../src/domain/json.js';
 import { isJsonObject } from '../src/domain/json.js';
 import type { VariableDefinition } from '../src/domain/template/schema.js';
-import { sampleAttachments, sampleTemplates } from '../src/samples/index.js';
+import { accountTemplates, sampleAttachments, sampleTemplates } from '../src/samples/index.js';
 import { expandTemplate } from './support/documents.js';
 import { holesOf } from './support/prose.js';
 import { renderTemplate } from './support/rendering.js';
@@ -45,7 +45,7 @@ const textsOf = (value: unknown): readonly string[] => {
 };
 
 void t.test('emails', async (t) => {
-  for (const template of sampleTemplates) {
+  for (const template of [...sampleTemplates, ...accountTemplates]) {
     const { slug, exampleVariables, subject, variables, schema } = template;
     const paths: readonly Path[] = [[], ...optionalOf(variables)];
     t.ok(slug !== 'order-confirmation' || paths.length > 5, 'the order confirmation has variables that may be left out');

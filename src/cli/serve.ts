@@ -18,6 +18,7 @@ export const serve = async (): Promise<void> => {
   print('');
   try {
     await app.showFirstKey((key) => showKey(base, key, link));
+    await app.showFirstUserToken((token) => print(`\nNobody owns the first team yet. Who registers with this token does:\n\n  ${token}\n`));
   } catch (fault) {
     await app.stop();
     throw fault;

@@ -49,4 +49,9 @@ export type AppAuthenticated = Admitted &
   Readonly<{ kind: 'app'; clientId: OAuthClientId; grantId: OAuthGrantId; userId: UserId | undefined }>;
 
 /** For which team a credential is used: by its id as it was given, undefined where the call names none; `isNeeded`: not where the call belongs to no team. */
-export type ForTeam = Readonly<{ asked: string | undefined; isNeeded: boolean }>;
+export type ForTeam = Readonly<{
+  asked: string | undefined;
+  isNeeded: boolean;
+  /** The teams of a person, as far as they are known: where there is one alone, a call that names none is for it. */
+  teamsOf?: (userId: UserId) => Promise<readonly TeamId[]>;
+}>;

@@ -10,6 +10,7 @@ import type { Answer } from './idempotency.js';
 import { joinedCalls, type JoinedCalls } from './joined-calls.js';
 import { openHasSuppressions, type HasSuppressions } from './suppression-check.js';
 import { openStateCache } from './state-cache.js';
+import { partiesOf, type KnownToken } from './token-parties.js';
 import type { SendBulkResponse } from '../api/bulk.js';
 import type { SendEmailResponse } from '../api/emails.js';
 import { activityDecider, type ActivityState } from '../domain/activity/state.js';
@@ -31,6 +32,7 @@ import type { Keys } from '../domain/ports/keys.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
 import type { MediaTypes } from '../domain/ports/media-types.js';
 import type { OutboundHttp } from '../domain/ports/outbound-http.js';
+import type { TokenParties } from '../domain/ports/access-tokens.js';
 import type { Renderer } from '../domain/ports/renderer.js';
 import { oauthAppDecider, type OAuthAppState } from '../domain/oauth/app.js';
 import { grantDecider, type GrantState } from '../domain/oauth/grant.js';
@@ -38,6 +40,11 @@ import { emptyTokenList, evolveTokenList, type TokenList } from '../domain/oauth
 import { senderDomainDecider } from '../domain/sender-domain/decider.js';
 import type { SenderDomainsState } from '../domain/sender-domain/state.js';
 import type { WebhookPorts } from './webhook-attempt.js';
+import type { PeoplePorts } from './people.js';
+import { sessionDecider, type SessionState } from '../domain/session/state.js';
+import { evolveTokenKey, type TokenKeyState } from '../domain/token-keys/state.js';
+import { evolveUser, type UserState } from '../domain/user/state.js';
+import { boundedCache, type BoundedCache } from '../shared/bounded-cache.js';
 import { evolveTeam, type TeamState } from '../domain/team/state.js';
 import { evolveSlug, type SlugState } from '../domain/template/lifecycle.js';
 import { templateDecider, type TemplateState } from '../domain/template/state.js';
@@ -54,6 +61,7 @@ export type CommandPorts = Readonly<{
   mediaTypes: MediaTypes;
   dns: Dns;
   dkimKeys: DkimKeys;
+  people: PeoplePorts;
   /** What of SPF lets the relay send mail of the teams. */
   spfMechanisms: string;
   /** What links in mails begin with, as `https://mail.example.com`; absent where no address is known under which others reach this service. */
@@ -90,6 +98,14 @@ export type CommandDeps = CommandPorts &
     oauthTokens: Load<TokenList>;
     /** Whether the account of a team is in use; nothing of one that was never metered. */
     activity: Load<ActivityState>;
+    /** A person, without anything personal. */
+    user: Load<UserState>;
+    /** Without from where it is used. */
+    session: Load<SessionState>;
+    tokenKey: Load<TokenKeyState>;
+    /** Access tokens whose signature was checked, until they are not used for long. */
+    knownTokens: BoundedCache<string, KnownToken>;
+    tokenParties: TokenParties;
     /** Of a team; without private keys. */
     senderDomains: Load<SenderDomainsState>;
     /** The send calls under way in this process that carry an Idempotency-Key, by the id of their email. */
@@ -107,6 +123,8 @@ export type CommandDeps = CommandPorts &
   }>;
 
 const STATES_MAX = 1_000;
+/** Of the periods of now, before and after. */
+const TOKEN_KEYS_MAX = 8;
 
 export type StatePorts = Readonly<{
   store: Pick<EventStore, 'head' | 'subscribeAll'>;
@@ -132,6 +150,11 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     oauthGrant: states.loader(grantDecider, STATES_MAX),
     oauthTokens: states.loader({ evolve: evolveTokenList, initialState: emptyTokenList }, STATES_MAX),
     activity: states.loader(activityDecider, STATES_MAX, { absent: true }),
+    user: states.loader({ evolve: evolveUser, initialState: undefined as UserState }, STATES_MAX * 10, { decrypt: [] }),
+    session: states.loader(sessionDecider, STATES_MAX * 10, { decrypt: [] }),
+    tokenKey: states.loader({ evolve: evolveTokenKey, initialState: undefined as TokenKeyState }, TOKEN_KEYS_MAX),
+    knownTokens: boundedCache({ entriesMax: ports.limits.accessTokensKept }),
+    tokenParties: partiesOf(ports),
     senderDomains: states.loader(senderDomainDecider, STATES_MAX, { absent: true, decrypt: [] }),
     joinSends: joinedCalls(),
     joinBulkSends: joinedCalls(),

@@ -3,6 +3,11 @@ import { addCredits, getAccount } from './account.js';
 import { changeApiKey, createApiKey, getApiKey, revokeApiKey } from './api-keys.js';
 import { authenticate } from './authenticate.js';
 import { assetContent, deleteAsset, getAsset, restoreAsset, uploadAsset } from './assets.js';
+import { readJsonWebKeys } from './access-tokens.js';
+import { getOwnUser, getUser, updateOwnUser } from './users.js';
+import { loginBucketOf } from './login-attempts.js';
+import { register } from './registering.js';
+import { login, logout, refresh } from './sessions.js';
 import {
   attachmentTemplateVersion,
   attachmentTemplateVersions,
@@ -57,6 +62,15 @@ import { previewTemplate } from './template-preview.js';
 
 const commands = {
   authenticate,
+  readJsonWebKeys,
+  loginBucketOf,
+  register,
+  login,
+  refresh,
+  logout,
+  getOwnUser,
+  updateOwnUser,
+  getUser,
   sendEmail,
   sendBulk,
   dryRunBulk,

@@ -54,6 +54,9 @@ const KINDS = [
   'oauthClient',
   'oauthGrant',
   'oauthTokens',
+  'user',
+  'session',
+  'tokenKeys',
 ] as const;
 const kinds: ReadonlySet<string> = new Set(KINDS);
 

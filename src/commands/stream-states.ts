@@ -15,10 +15,13 @@ import { evolveSenderDomains } from '../domain/sender-domain/state.js';
 import { oauthAppDecider } from '../domain/oauth/app.js';
 import { grantDecider } from '../domain/oauth/grant.js';
 import { emptyTokenList, evolveTokenList } from '../domain/oauth/token-list.js';
+import { sessionDecider } from '../domain/session/state.js';
 import { suppressionDecider } from '../domain/suppression/state.js';
 import { evolveInstance, evolveTeam } from '../domain/team/state.js';
 import { evolveSlug } from '../domain/template/lifecycle.js';
 import { templateDecider } from '../domain/template/state.js';
+import { evolveTokenKey, type TokenKeyState } from '../domain/token-keys/state.js';
+import { evolveUser, evolveUserAddress, type UserState } from '../domain/user/state.js';
 import { webhookDecider } from '../domain/webhook/state.js';
 import type { EventLog } from '../event-log/event-log.js';
 
@@ -40,6 +43,15 @@ const creditsOf: Fold<'credits'> = (events) => {
   for (const event of events) advanceCredits(state, event);
   return { balance: balanceOf(state.sums), ...state.sums, open: Object.fromEntries(state.open) };
 };
+
+/** Who looks into the log signs in as nobody. */
+const withoutSecrets = (user: UserState): unknown =>
+  user && {
+    ...user,
+    passwordHash: undefined,
+    preparedSecret: undefined,
+    secondFactor: user.secondFactor && { step: user.secondFactor.step },
+  };
 
 /** A new kind of stream does not compile until it says here what its events add up to. */
 const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
@@ -70,6 +82,13 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   oauthClient: foldedBy(oauthAppDecider.evolve, oauthAppDecider.initialState),
   oauthGrant: foldedBy(grantDecider.evolve, grantDecider.initialState),
   oauthTokens: foldedBy(evolveTokenList, emptyTokenList),
+  user: (events) => withoutSecrets(foldedBy(evolveUser, undefined as UserState)(events)),
+  userAddress: foldedBy(evolveUserAddress, undefined),
+  session: foldedBy(sessionDecider.evolve, sessionDecider.initialState),
+  tokenKeys: (events) => {
+    const key = foldedBy(evolveTokenKey, undefined as TokenKeyState)(events);
+    return key && { ...key, privateKey: undefined };
+  },
   instance: foldedBy(evolveInstance, undefined),
   ledger: lastFact,
 };

@@ -24,6 +24,9 @@ import {
   type LedgerEvent,
   type TeamEvent,
 } from './team/events.js';
+import { sessionEventSchemas, type SessionEvent } from './session/events.js';
+import { tokenKeyEventSchemas, type TokenKeyEvent } from './token-keys/events.js';
+import { userAddressEventSchemas, userEventSchemas, type UserAddressEvent, type UserEvent } from './user/events.js';
 import { suppressionEventSchemas, type SuppressionEvent } from './suppression/events.js';
 import {
   webhookEventSchemas,
@@ -65,6 +68,10 @@ export type StreamKinds = {
   oauthClient: OAuthClientEvent;
   oauthGrant: OAuthGrantEvent;
   oauthTokens: OAuthTokensEvent;
+  user: UserEvent;
+  userAddress: UserAddressEvent;
+  session: SessionEvent;
+  tokenKeys: TokenKeyEvent;
   instance: InstanceEvent;
   ledger: LedgerEvent;
 };
@@ -100,6 +107,10 @@ export const eventSchemas = {
   ...oauthClientEventSchemas,
   ...oauthGrantEventSchemas,
   ...oauthTokensEventSchemas,
+  ...userEventSchemas,
+  ...userAddressEventSchemas,
+  ...sessionEventSchemas,
+  ...tokenKeyEventSchemas,
   ...instanceEventSchemas,
   ...ledgerEventSchemas,
 } as const;
@@ -117,6 +128,9 @@ export const erasingEvents: readonly EventType[] = [
   'WebhookOutcomesRemoved',
   'SuppressedAddressErased',
   'ErasureCompleted',
+  'UserErased',
+  'SessionEnded',
+  'TokenKeyRetired',
 ];
 
 /** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */

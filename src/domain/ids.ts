@@ -55,6 +55,9 @@ export const webhookIdOf = (bytes: Buffer): WebhookId => `wh_${bytes.toString('b
 const SESSION_ID = /^ses_[A-Za-z0-9_-]{22}$/;
 export const parseSessionId = (text: string): SessionId | undefined => (SESSION_ID.test(text) ? (text as SessionId) : undefined);
 
+/** In: 16 random bytes. */
+export const sessionIdOf = (bytes: Buffer): SessionId => `ses_${bytes.toString('base64url')}` as SessionId;
+
 const OAUTH_CLIENT_ID = /^app_[A-Za-z0-9_-]{22}$/;
 export const parseOAuthClientId = (text: string): OAuthClientId | undefined =>
   OAUTH_CLIENT_ID.test(text) ? (text as OAuthClientId) : undefined;
@@ -97,6 +100,9 @@ export const batchIdOfFingerprint = (hmac: string): BatchId => customUuid(Buffer
 /** In: an HMAC (hex) of team and address. Out: the id under which the team has that address suppressed or not. */
 export const suppressionIdOfFingerprint = (hmac: string): SuppressionId =>
   customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as SuppressionId;
+
+/** In: an HMAC (hex) of an address that somebody signs in by. Out: the id under which it is known whose it is. */
+export const userAddressIdOfFingerprint = (hmac: string): string => customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80);
 
 /** The email of a bulk send for the recipient at that place: made again it has the same id. */
 export const emailIdInBatch = (batch: BatchId, index: number): EmailId => uuidV5('email of batch', batch, String(index)) as EmailId;
@@ -145,6 +151,13 @@ export const webhookSlotsStream = (team: TeamId): StreamName => `webhookSlots-${
 export const WEBHOOK_ROUTER_STREAM = 'webhookRouter' as StreamName;
 /** In: a stream of those. Out: the subscription that it belongs to. */
 export const webhookOfStream = (stream: string): WebhookId | undefined => parseWebhookId(splitStream(stream).id.split('.', 1)[0]!);
+/** A person who signs in. */
+export const userStream = (id: UserId): StreamName => `user-${id}` as StreamName;
+/** In: an id made of an HMAC of the address. The stream holds whose it is. */
+export const userAddressStream = (addressId: string): StreamName => `userAddress-${addressId}` as StreamName;
+export const sessionStream = (id: SessionId): StreamName => `session-${id}` as StreamName;
+/** The key that signs access tokens in the period of that number. */
+export const tokenKeysStream = (period: number): StreamName => `tokenKeys-${period}` as StreamName;
 export const erasureStream = (id: ErasureId): StreamName => `erasure-${id}` as StreamName;
 /** One app. */
 export const oauthClientStream = (id: OAuthClientId): StreamName => `oauthClient-${id}` as StreamName;

@@ -1,4 +1,5 @@
 /** The one table of every bound, with its default. Units stand last in the names. */
+import { peopleLimits } from './people-limits.js';
 import { defaultExpressionLimits } from './rendering/expression/limits.js';
 
 export const defaultLimits = {
@@ -19,6 +20,8 @@ export const defaultLimits = {
   jsonDepthMax: 64,
   requestIdCharsMax: 128,
   idempotencyKeyCharsMax: 255,
+
+  ...peopleLimits,
 
   // One email
   recipientsMax: 50,

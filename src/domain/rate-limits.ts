@@ -39,6 +39,28 @@ export const generalRateLimit = {
 /** Whoever may do that many of any request a minute has no more than the defaults give. */
 export const leastDefaultRate = Math.min(generalRateLimit.perMinute, ...Object.values(rateLimits));
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Attempts to sign in or to register, good and bad ones alike: of one address from one network, of one network, of one address. */
+export const loginLimits = {
+  ofBoth: [
+    { limit: 5, windowMs: MINUTE_MS },
+    { limit: 12, windowMs: 10 * MINUTE_MS },
+    { limit: 24, windowMs: HOUR_MS },
+    { limit: 60, windowMs: DAY_MS },
+  ],
+  ofNetwork: [
+    { limit: 60, windowMs: MINUTE_MS },
+    { limit: 600, windowMs: HOUR_MS },
+  ],
+  ofAccount: [
+    { limit: 200, windowMs: HOUR_MS },
+    { limit: 1_000, windowMs: DAY_MS },
+  ],
+} as const;
+
 /** Requests per minute of one remote address where no API key tells who calls. */
 export const addressRateLimits = {
   /** Pages, health and the API description. */

@@ -24,6 +24,8 @@ import { ajvOptions, boundFormats, validationError } from './hooks/validation.js
 import { analyticsRoutes } from './routes/analytics.js';
 import { apiKeyRoutes } from './routes/api-keys.js';
 import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
+import { authRoutes } from './routes/auth.js';
+import { userRoutes } from './routes/users.js';
 import { assetRoutes } from './routes/assets.js';
 import { bulkRoutes } from './routes/bulk.js';
 import { creditsRoutes } from './routes/credits.js';
@@ -169,6 +171,8 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   attachmentTemplateRoutes(app, deps);
   assetRoutes(app, deps);
   apiKeyRoutes(app, deps);
+  authRoutes(app, deps);
+  userRoutes(app, deps);
   suppressionRoutes(app, deps);
   privacyRoutes(app, deps);
   creditsRoutes(app, deps);

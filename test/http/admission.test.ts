@@ -30,10 +30,13 @@ import {
   SUPPRESSION,
   bodyOf,
   queryOf,
+  USER,
   WEBHOOK,
   WEBHOOK_DELIVERY,
 } from './fakes.js';
 import { OAUTH_APP, OAUTH_GRANT, OTHERS_OAUTH_APP, OTHERS_OAUTH_GRANT } from './oauth-fakes.js';
+
+const OTHERS_USER = '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b22';
 
 const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/emails')) return mine ? EMAIL : OTHERS_EMAIL;
@@ -45,6 +48,7 @@ const idsOf = (path: string, mine: boolean): string => {
   if (path.includes('/grants')) return mine ? OAUTH_GRANT : OTHERS_OAUTH_GRANT;
   if (path.startsWith('/api/oauth-apps')) return mine ? OAUTH_APP : OTHERS_OAUTH_APP;
   if (path.startsWith('/api/privacy')) return mine ? ERASURE : OTHERS_ERASURE;
+  if (path.startsWith('/api/users')) return mine ? USER : OTHERS_USER;
   return 'welcome';
 };
 
@@ -64,6 +68,9 @@ const requestTo = (route: RegisteredRoute, token?: string, mine = true): InjectO
 
 /** The permission by which an API key may call the route. */
 const neededBy = ({ access }: RegisteredRoute): string => (access === 'public' ? access : permissionOfKey(access));
+
+/** What is called before anybody is known. */
+const isEntrance = (path: string): boolean => /^\/api\/auth\/(?:register|login|refresh)$/.test(path);
 
 const codeOf = async (app: App, options: InjectOptions): Promise<readonly [number, string | undefined]> => {
   const response = await app.inject(options);
@@ -99,11 +106,14 @@ void t.test('every route with a key: 401 without, 403 without the permission, 40
   }
 });
 
-void t.test('paths that begin with /api or /mailbox are never public, pages never need a key', async (t) => {
-  const { app } = await fakeServer({ mailbox: fakeMailbox() });
-  for (const { method, path, access } of routesOf(app))
-    t.equal(access === 'public', !/^\/(?:api\/|mailbox)/.test(path), `${method} ${path}`);
-});
+void t.test(
+  'paths that begin with /api or /mailbox are never public but those by which people come in, pages never need a key',
+  async (t) => {
+    const { app } = await fakeServer({ mailbox: fakeMailbox() });
+    for (const { method, path, access } of routesOf(app))
+      t.equal(access === 'public', isEntrance(path) || !/^\/(?:api\/|mailbox)/.test(path), `${method} ${path}`);
+  },
+);
 
 void t.test('a route that declares no permission stops the build', async (t) => {
   const { deps } = fakes();

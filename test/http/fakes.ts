@@ -21,7 +21,9 @@ import {
   parseAssetId,
   parseBatchId,
   parseEmailId,
+  parseSessionId,
   parseTeamId,
+  parseUserId,
 } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks.js';
@@ -70,6 +72,9 @@ const erasure = {
   waiting: null,
   events: [{ id: EMAIL, type: 'ErasureCompleted', at: NOW }],
 };
+
+export const USER = assertDefined(parseUserId('0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21'), 'user id');
+export const SESSION = assertDefined(parseSessionId('ses_AAAAAAAAAAAAAAAAAAAAAA'), 'session id');
 
 const suppression = { id: SUPPRESSION, email: 'gone@example.com', list: null, reason: 'manual' as const, emailId: null, createdAt: NOW };
 /** Every link is good but one. */
@@ -469,6 +474,30 @@ const webhookCommands = (did: Did, owned: OwnedWebhook) =>
       ),
   }) satisfies Partial<Commands>;
 
+const userRecord = { id: USER, email: 'ada@example.com', name: 'Ada', emailVerified: true, secondFactor: false, createdAt: NOW };
+const tokens = { accessToken: 'eyJ', refreshToken: 'sealpost_rt_', expiresIn: 900, tokenType: 'Bearer' as const, sessionId: SESSION };
+
+let attempts = 0;
+
+/** What people do to their own account. */
+const personalCommands = (did: Did) =>
+  ({
+    readJsonWebKeys: async () => ({ keys: [] }),
+    // The attempts of tests are counted apart.
+    loginBucketOf: async (email) => `${email} ${attempts++}`,
+    register: (request, requestId) =>
+      did('register', [request, requestId], { email: request.email, emailVerified: false, message: 'A mail goes there.' }),
+    login: ({ email, code }) => did('login', [email, code], { ...tokens, user: userRecord }),
+    refresh: (token) => did('refresh', [token], tokens),
+    logout: (caller) => did('logout', [caller], undefined),
+    getOwnUser: (caller) => did('getOwnUser', [caller], userRecord),
+    updateOwnUser: (caller, request) => did('updateOwnUser', [caller, request], { ...userRecord, ...request }),
+    getUser: async (caller, id) => {
+      if (caller.teamId !== TEAM || id !== USER) throw new DomainError('USER_NOT_FOUND', 'unknown');
+      return did('getUser', [caller, id], { id, email: 'ada@example.com', name: 'Ada' });
+    },
+  }) satisfies Partial<Commands>;
+
 const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
   const did = async <T>(name: string, args: readonly unknown[], answer: T): Promise<T> => {
     calls.push([name, ...args]);
@@ -505,6 +534,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
         throw new DomainError('TEAM_NOT_FOUND', 'of another team');
       return found;
     },
+    ...personalCommands(did),
     getAccount: async ({ teamId }) =>
       did('getAccount', [teamId], {
         billing: 'plan' as const,

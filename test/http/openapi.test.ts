@@ -14,6 +14,7 @@ import {
   KEY_ID,
   SENDER_DOMAIN,
   ERASURE,
+  USER,
   SUPPRESSION,
   WEBHOOK,
   WEBHOOK_DELIVERY,
@@ -166,9 +167,11 @@ const urlOf = (path: string): string =>
                     ? ERASURE
                     : path.includes('/grants')
                       ? OAUTH_GRANT
-                      : path.startsWith('/api/oauth-apps')
-                        ? OAUTH_APP
-                        : 'welcome',
+                      : path.startsWith('/api/users')
+                        ? USER
+                        : path.startsWith('/api/oauth-apps')
+                          ? OAUTH_APP
+                          : 'welcome',
     )
     .replace(':deliveryId', WEBHOOK_DELIVERY);
 

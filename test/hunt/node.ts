@@ -26,6 +26,7 @@ import { sweepWorker } from '../../src/processors/sweep.js';
 import { makeRunner, type Runner } from '../../src/projections/runner.js';
 import { openServing } from '../../src/serving.js';
 import { makeSupervisor } from '../../src/supervisor.js';
+import { peopleOfTest } from '../support/people.js';
 import { openDistantBus } from '../support/distant/bus.js';
 import { openDistantEventStore } from '../support/distant/event-store.js';
 import { openDistantFiles } from '../support/distant/files.js';
@@ -107,6 +108,7 @@ export const openNode = (world: World, name: string): Node => {
     mediaTypes: { ofBytes: nobody } as never,
     dns: { txt: async () => ({ kind: 'failed' }), mx: async () => ({ kind: 'failed' }) },
     dkimKeys: { make: async () => [] },
+    people: peopleOfTest(),
     spfMechanisms: 'mx',
     linkBase: 'https://mail.example.com',
     clock,

@@ -22,6 +22,7 @@ import type { CreateTemplateRequest, TemplateRecord } from '../../src/api/templa
 import { T0 } from './email-facts.js';
 import { fakeClock, type FakeClock } from './fake-clock.js';
 import { countingIds, type MemoryEventStore, type MemoryFiles, type MemoryKeys } from './memory-ports.js';
+import { peopleOfTest } from './people.js';
 import { openStoresOfTest } from './ports-of-tests.js';
 
 export const TEAM = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team id');
@@ -92,6 +93,7 @@ export const openWorld = async (limits: Partial<Limits> = {}, servesAlone = asyn
       mediaTypes: signatureMediaTypes(),
       dns: { txt: async (name) => dns.get(name) ?? { kind: 'none' }, mx: async () => ({ kind: 'none' }) },
       dkimKeys: systemDkimKeys(),
+      people: peopleOfTest(),
       spfMechanisms: 'mx',
       linkBase: LINK_BASE,
       clock,

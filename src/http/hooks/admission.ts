@@ -12,7 +12,7 @@ import { mailboxCookie } from './mailbox-cookie.js';
 import { isRepeated } from './raw-headers.js';
 import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress, type RatePolicy } from './rate-policy.js';
 
-type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands' | 'mailbox'>;
+type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'limiter' | 'commands' | 'queries' | 'mailbox'>;
 
 /** What is wrong with the request whatever it asks for; undefined where nothing is. */
 const transportFault = (request: FastifyRequest, deps: Deps, access: Access | undefined): DomainError | undefined => {
@@ -161,11 +161,15 @@ const callerWith = (admitted: Authenticated, correlationId: string): Caller => {
 };
 
 /** The team that a call is for: the one in its path, else the one in its header. */
-const teamOf = (request: FastifyRequest): ForTeam => {
+const teamOf = (request: FastifyRequest, { queries }: Pick<Deps, 'queries'>): ForTeam => {
   const { withoutTeam } = request.routeOptions.config;
   const { teamId } = request.params as Readonly<{ teamId?: string }>;
   const header = request.headers['x-team-id'];
-  return { asked: teamId ?? (typeof header === 'string' ? header : undefined), isNeeded: withoutTeam !== true };
+  return {
+    asked: teamId ?? (typeof header === 'string' ? header : undefined),
+    isNeeded: withoutTeam !== true,
+    teamsOf: queries.teamsOfUser,
+  };
 };
 
 /** The headers of every answer, whatever becomes of the request. */
@@ -212,7 +216,7 @@ export const admission = (deps: Deps) => {
     }
     let admitted: Authenticated;
     try {
-      admitted = await deps.commands.authenticate(tokenOf(request), teamOf(request));
+      admitted = await deps.commands.authenticate(tokenOf(request), teamOf(request, deps));
       checkNetwork(request, admitted);
     } catch (error) {
       return failed(request, reply, error);

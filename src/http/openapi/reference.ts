@@ -22,6 +22,8 @@ const tags = [
   { name: 'Feedback', description: 'Bounces and complaints of mails that have left' },
   { name: 'Analytics', description: 'What became of emails, day by day.' },
   { name: 'API keys', description: 'Who may call.' },
+  { name: 'Signing in', description: 'How people come in and go.' },
+  { name: 'Users', description: 'People: oneself, and those of one’s teams.' },
   {
     name: 'Mailbox',
     description:

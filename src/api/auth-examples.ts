@@ -1,0 +1,21 @@
+/** Example bodies of what people do, for the API description. */
+import type { LoginRequest, RefreshRequest, RegisterRequest, UpdateUserRequest } from './auth.js';
+
+const email = 'ada@example.com';
+const password = 'a pelican in the rain';
+
+export const authExamples = {
+  register: {
+    invited: { summary: 'Somebody who needs no token', value: { email, password, name: 'Ada Example' } satisfies RegisterRequest },
+  },
+  login: {
+    password: { summary: 'With a password alone', value: { email, password } satisfies LoginRequest },
+  },
+  refresh: {
+    token: {
+      summary: 'The token of the last answer',
+      value: { refreshToken: `sealpost_rt_${'A'.repeat(87)}` } satisfies RefreshRequest,
+    },
+  },
+  updateUser: { name: { summary: 'Another name', value: { name: 'Ada E.' } satisfies UpdateUserRequest } },
+};

@@ -1,0 +1,109 @@
+/** Signing in, and people as they are shown. */
+import { Type, type Static } from '@sinclair/typebox';
+import { defaultLimits as limits } from '../domain/limits.js';
+import { nullable } from '../domain/schema.js';
+import { NAME } from '../shared/characters.js';
+import { closed, Time } from './common.js';
+
+const Email = Type.String({ minLength: 1, maxLength: 512, description: 'Email address; letter case makes no difference' });
+const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.userNameCharsMax });
+/** What is given as a password; whether it may be chosen is checked apart. */
+const Password = Type.String({ minLength: 1, maxLength: limits.passwordCharsMax });
+const NewPassword = Type.String({
+  minLength: 1,
+  maxLength: limits.passwordCharsMax,
+  description: `At least ${limits.passwordCharsMin} characters, and none of the passwords that are tried first`,
+});
+const Code = Type.String({ minLength: 6, maxLength: 32, description: 'Six digits of the app, or a recovery code' });
+const Token = Type.String({ minLength: 1, maxLength: 256 });
+
+export const RegisterRequestSchema = Type.Object(
+  {
+    email: Email,
+    password: NewPassword,
+    name: Name,
+    token: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: 'For the first user: what the terminal showed at the start. Else: that of the invitation',
+      }),
+    ),
+  },
+  closed,
+);
+export type RegisterRequest = Static<typeof RegisterRequestSchema>;
+
+export const RegisteredSchema = Type.Object(
+  {
+    email: Type.String(),
+    emailVerified: Type.Boolean({ description: 'False: a mail with a link went to the address, and who follows it can sign in' }),
+    message: Type.String(),
+  },
+  closed,
+);
+export type Registered = Static<typeof RegisteredSchema>;
+
+export const LoginRequestSchema = Type.Object({ email: Email, password: Password, code: Type.Optional(Code) }, closed);
+export type LoginRequest = Static<typeof LoginRequestSchema>;
+
+export const RefreshRequestSchema = Type.Object({ refreshToken: Token }, closed);
+export type RefreshRequest = Static<typeof RefreshRequestSchema>;
+
+export const UserRecordSchema = Type.Object(
+  {
+    id: Type.String(),
+    email: nullable(Type.String()),
+    name: nullable(Type.String()),
+    emailVerified: Type.Boolean(),
+    secondFactor: Type.Boolean({ description: 'Whether a code is asked for at each sign-in' }),
+    createdAt: Time,
+  },
+  closed,
+);
+export type UserRecord = Static<typeof UserRecordSchema>;
+
+const tokens = {
+  accessToken: Type.String({ description: 'A JWT; send it as `Authorization: Bearer …`' }),
+  refreshToken: Type.String({ description: 'Good once: the answer of POST /api/auth/refresh holds the next one' }),
+  expiresIn: Type.Integer({ description: 'Seconds until the access token expires' }),
+  tokenType: Type.Literal('Bearer'),
+  sessionId: Type.String(),
+};
+
+export const TokensSchema = Type.Object(tokens, closed);
+export type Tokens = Omit<Static<typeof TokensSchema>, 'sessionId'>;
+
+export const SignedInSchema = Type.Object({ ...tokens, user: UserRecordSchema }, closed);
+export type SignedIn = Static<typeof SignedInSchema>;
+
+export const UpdateUserRequestSchema = Type.Object({ name: Type.Optional(Name) }, closed);
+export type UpdateUserRequest = Static<typeof UpdateUserRequestSchema>;
+
+/** What people of the same team see of each other. */
+export const ColleagueSchema = Type.Object({ id: Type.String(), email: nullable(Type.String()), name: nullable(Type.String()) }, closed);
+export type Colleague = Static<typeof ColleagueSchema>;
+
+/** RFC 7517, with keys of RFC 8037. */
+export const JsonWebKeysSchema = Type.Object(
+  {
+    keys: Type.Array(
+      Type.Object(
+        {
+          kty: Type.Literal('OKP'),
+          crv: Type.Literal('Ed25519'),
+          alg: Type.Literal('EdDSA'),
+          use: Type.Literal('sig'),
+          kid: Type.String(),
+          x: Type.String(),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type JsonWebKeys = Static<typeof JsonWebKeysSchema>;
+
+export const DoneSchema = Type.Object({ message: Type.String() }, closed);
+export type Done = Static<typeof DoneSchema>;

@@ -1,0 +1,42 @@
+/** Mails of the service to people about their account, from templates that the first team may edit. */
+import type { CommandDeps } from './deps.js';
+import { firstTeam, systemCaller } from './first-start.js';
+import { sendEmail } from './send-email.js';
+import { DomainError } from '../domain/errors.js';
+import type { JsonObject } from '../domain/json.js';
+import type { Recipient } from '../domain/recipient.js';
+import type { Cause } from '../event-log/event-log.js';
+
+/** Each has a template with the slug `account-<kind>`. */
+export const accountMailKinds = [
+  'verify-address',
+  'address-in-use',
+  'reset-password',
+  'change-address',
+  'address-changed',
+  'invitation',
+] as const;
+export type AccountMailKind = (typeof accountMailKinds)[number];
+
+export type AccountMail = Readonly<{ kind: AccountMailKind; to: Recipient; variables: JsonObject }>;
+
+/** Sent in the name of the first team, at no charge. Rejects as a send call does. */
+export const sendAccountMail = async (deps: CommandDeps, { kind, to, variables }: AccountMail, cause: Cause): Promise<void> => {
+  const teamId = await firstTeam(deps);
+  if (teamId === undefined) throw new Error('there is no first team, which sends the mails of accounts');
+  const caller = systemCaller(teamId, 'system', cause.correlationId);
+  await sendEmail(deps, caller, {
+    templateId: `account-${kind}`,
+    to: [to],
+    variables,
+    tracking: { opens: false, clicks: false },
+    priority: 'high',
+  });
+};
+
+/** What links of such mails begin with. Throws PUBLIC_URL_REQUIRED. */
+export const accountLink = ({ linkBase }: Pick<CommandDeps, 'linkBase'>, page: string, token: string): string => {
+  if (linkBase === undefined)
+    throw new DomainError('PUBLIC_URL_REQUIRED', 'Mails to people need the address of this service: set SEALPOST_PUBLIC_URL.');
+  return `${linkBase}/account/${page}?token=${token}`;
+};

@@ -1,0 +1,16 @@
+/** What the commands on people are made of. */
+import type { AccessTokens } from '../domain/ports/access-tokens.js';
+import type { Passwords } from '../domain/ports/passwords.js';
+import type { SecondFactors } from '../domain/ports/second-factor.js';
+import type { Registration } from '../domain/user/registration.js';
+
+export type PeoplePorts = Readonly<{
+  passwords: Passwords;
+  accessTokens: AccessTokens;
+  secondFactors: SecondFactors;
+  /** Who gives the tokens, as they say it. */
+  publicUrl: string;
+  registration: Registration;
+  /** Nobody but this machine reaches the service: the first user needs no token. */
+  isOnLoopback: boolean;
+}>;

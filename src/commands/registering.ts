@@ -1,0 +1,140 @@
+/** Becoming a user: the first of an instance, one who was invited, or anybody where that is wanted. */
+import { timingSafeEqual } from 'node:crypto';
+import { accountLink, sendAccountMail } from './account-mails.js';
+import { handle } from './command-handler.js';
+import type { CommandDeps } from './deps.js';
+import { firstTeam } from './first-start.js';
+import { personalCause } from './sessions.js';
+import { addressTaken, claimAddress, confirmAddress, ownerOf, releaseAddress, signInAddress, userFold } from './user-addresses.js';
+import type { Registered, RegisterRequest } from '../api/auth.js';
+import { DomainError } from '../domain/errors.js';
+import { assertDefined, parseUserId, teamStream, userStream, type TeamId, type UserId } from '../domain/ids.js';
+import type { Keys } from '../domain/ports/keys.js';
+import type { TeamEvent } from '../domain/team/events.js';
+import { evolveTeam, type TeamState } from '../domain/team/state.js';
+import { makeLink } from '../domain/user/links.js';
+import { assertPassword, normalPassword } from '../domain/user/password.js';
+import type { UserEvent } from '../domain/user/events.js';
+import type { UserState } from '../domain/user/state.js';
+import { isoMoment } from './remembered.js';
+import { startOf, type Cause } from '../event-log/event-log.js';
+
+/** Every process of the instance knows it, and nobody without the master key. It is good until the first team has had a member. */
+export const firstUserToken = (keys: Pick<Keys, 'fingerprint'>): string =>
+  `sealpost_first_${keys.fingerprint('first user', '').slice(0, 48)}`;
+
+const isSame = (given: string, expected: string): boolean =>
+  given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+
+/** The first team as long as nobody was ever in it; whoever comes then owns it. */
+export const teamWithoutOwner = async (deps: CommandDeps): Promise<TeamId | undefined> => {
+  const teamId = await firstTeam(deps);
+  if (teamId === undefined) return undefined;
+  const { state } = await deps.team(teamStream(teamId));
+  return state !== undefined && state.members === undefined ? teamId : undefined;
+};
+
+const closed = (why: string): DomainError => new DomainError('REGISTRATION_CLOSED', why);
+
+/**
+ * Rejects with VALIDATION_ERROR, ERR_EMAIL_001, REGISTRATION_CLOSED, ADDRESS_TAKEN (only to who proved to be meant), PUBLIC_URL_REQUIRED.
+ * Where everybody may register, an address that is taken is answered as one that is not: its owner is told by mail.
+ */
+export const register = async (deps: CommandDeps, request: RegisterRequest, requestId: string): Promise<Registered> => {
+  assertPassword('password', request.password, deps.people.passwords.isCommon);
+  const { email } = signInAddress(deps, request.email);
+  const first = await teamWithoutOwner(deps);
+  if (first !== undefined) return registerFirst(deps, { ...request, email }, first, requestId);
+  if (deps.people.registration !== 'open')
+    throw closed('Nobody registers here without an invitation. Ask an owner or admin of a team for one.');
+  return registerUnverified(deps, { ...request, email }, requestId);
+};
+
+const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId: TeamId, requestId: string): Promise<Registered> => {
+  const { token } = request;
+  const isMeant = token === undefined ? deps.people.isOnLoopback : isSame(token, firstUserToken(deps.keys));
+  if (!isMeant) {
+    throw closed(
+      'The first user owns the first team, and needs the token that `sealpost serve` showed at its start (`sealpost user first-token` shows it again): send it as `token`.',
+    );
+  }
+  const userId = await makeUser(deps, request, { isVerified: true, requestId });
+  const cause = personalCause(deps, userId, requestId);
+  const events: readonly TeamEvent[] = [{ type: 'MemberAdded', data: { at: cause.at, userId, role: 'owner' } }];
+  const decide = (_: null, team: TeamState) => {
+    if (team?.members !== undefined) throw closed('Somebody else became the first user just now.');
+    return events;
+  };
+  try {
+    await handle(deps.eventLog, teamStream(teamId), { decide, evolve: evolveTeam, initialState: undefined }, null, { ...cause, teamId });
+  } catch (fault) {
+    await removeUser(deps, userId, request.email, cause);
+    throw fault;
+  }
+  return { email: request.email, emailVerified: true, message: 'You own the first team. Sign in by POST /api/auth/login.' };
+};
+
+const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, requestId: string): Promise<Registered> => {
+  const { email, addressId } = signInAddress(deps, request.email);
+  const page = accountLink(deps, 'verify', '');
+  const answer = { email, emailVerified: false, message: 'A mail with a link goes to this address. Follow it, then sign in.' };
+  const owner = await ownerOf(deps, addressId);
+  const passwordHash = await deps.people.passwords.hash(normalPassword(request.password));
+  const at = isoMoment(deps.clock.now());
+  const cause = { ...personalCause(deps, assertDefined(parseUserId(deps.ids.uuid()), 'user id'), requestId), at };
+  try {
+    if (owner !== undefined) throw addressTaken();
+    const userId = await makeUser(deps, request, { isVerified: false, requestId, passwordHash });
+    const token = await makeVerifyLink(deps, userId, personalCause(deps, userId, requestId));
+    const variables = { name: request.name, url: `${page}${token}`, hoursValid: deps.limits.verifyLinkMs / 3_600_000 };
+    await sendAccountMail(deps, { kind: 'verify-address', to: { email }, variables }, cause);
+  } catch (fault) {
+    if (!(fault instanceof DomainError) || fault.code !== 'ADDRESS_TAKEN') throw fault;
+    await sendAccountMail(deps, { kind: 'address-in-use', to: { email }, variables: {} }, cause);
+  }
+  return answer;
+};
+
+/** A link by which the address is verified; the one before it ends. */
+export const makeVerifyLink = async (deps: CommandDeps, userId: UserId, cause: Cause): Promise<string> => {
+  const { token, hash } = makeLink(userId, deps.ids.bytes(32));
+  const expiresAt = isoMoment(Date.parse(cause.at) + deps.limits.verifyLinkMs);
+  const made: UserEvent = { type: 'UserLinkMade', data: { at: cause.at, use: 'verify', hash, expiresAt } };
+  const decide = (_: null, user: UserState) => (user === undefined || user.isErased ? [] : [made]);
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  return token;
+};
+
+type Making = Readonly<{ isVerified: boolean; requestId: string; passwordHash?: string }>;
+
+/** Rejects with ADDRESS_TAKEN, having made nobody. */
+export const makeUser = async (
+  deps: CommandDeps,
+  { email: given, password, name }: Pick<RegisterRequest, 'email' | 'password' | 'name'>,
+  { isVerified, requestId, ...known }: Making,
+): Promise<UserId> => {
+  const { email, addressId } = signInAddress(deps, given);
+  const passwordHash = known.passwordHash ?? (await deps.people.passwords.hash(normalPassword(password)));
+  const userId = assertDefined(parseUserId(deps.ids.uuid()), 'user id');
+  const cause = personalCause(deps, userId, requestId);
+  await claimAddress(deps, addressId, userId, cause);
+  const stream = userStream(userId);
+  await deps.eventLog.append(
+    stream,
+    startOf(stream),
+    [{ type: 'UserRegistered', data: { at: cause.at, addressId, isVerified }, sealed: { email, name, passwordHash } }],
+    cause,
+  );
+  if (await confirmAddress(deps, addressId, userId, cause)) return userId;
+  await removeUser(deps, userId, email, cause);
+  throw addressTaken();
+};
+
+/** Somebody who came to be and was not to. */
+const removeUser = async (deps: CommandDeps, userId: UserId, email: string, cause: Cause): Promise<void> => {
+  const decide = (_: null, user: UserState): readonly UserEvent[] =>
+    user === undefined || user.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  await deps.eventLog.destroyKey(userStream(userId));
+  await releaseAddress(deps, signInAddress(deps, email).addressId, userId, cause);
+};

@@ -1,0 +1,149 @@
+/** What the events of a person add up to, and who has an address. */
+import type { Role } from '../access/roles.js';
+import { DomainError } from '../errors.js';
+import type { TeamId } from '../ids.js';
+import type { EndReason } from '../session/state.js';
+import type { UserAddressEvent, UserEvent } from './events.js';
+
+/** What a link in a mail carries, as it is kept. */
+export type Link = Readonly<{ hash: string; expiresAt: string }>;
+
+export type SecondFactor = Readonly<{
+  /** undefined once the key of the person is destroyed, as all that is personal below. */
+  secret: string | undefined;
+  recoveryHashes: readonly string[];
+  usedRecovery: ReadonlySet<number>;
+  /** No code of this step or of one before is taken. */
+  step: number;
+}>;
+
+export type User = Readonly<{
+  addressId: string;
+  isVerified: boolean;
+  email: string | undefined;
+  name: string | undefined;
+  passwordHash: string | undefined;
+  registeredAt: string;
+  /** How often all sessions were ended. A session of an earlier epoch has ended, but the one that was kept. */
+  epoch: number;
+  keptSession: string | undefined;
+  /** Why they were ended last. */
+  endedBy: Extract<EndReason, 'password' | 'revoked' | 'erased'> | undefined;
+  links: Readonly<Partial<Record<'verify' | 'reset', Link>>>;
+  nextAddress: (Link & Readonly<{ addressId: string; email: string | undefined }>) | undefined;
+  preparedSecret: string | undefined;
+  secondFactor: SecondFactor | undefined;
+  isErased: boolean;
+}>;
+
+export type UserState = User | undefined;
+
+export const userNotFound = (): DomainError =>
+  new DomainError('USER_NOT_FOUND', 'There is no user with this id in a team of yours. GET /api/teams lists your teams.');
+
+const ended = (user: User, endedBy: NonNullable<User['endedBy']>, keptSession?: string): User => ({
+  ...user,
+  epoch: user.epoch + 1,
+  keptSession,
+  endedBy,
+});
+
+const without = (links: User['links'], use: 'verify' | 'reset'): User['links'] => {
+  const { [use]: _, ...others } = links;
+  return others;
+};
+
+export const evolveUser = (user: UserState, event: UserEvent): UserState => {
+  if (event.type === 'UserRegistered') {
+    return {
+      addressId: event.data.addressId,
+      isVerified: event.data.isVerified,
+      email: event.sealed?.email,
+      name: event.sealed?.name,
+      passwordHash: event.sealed?.passwordHash,
+      registeredAt: event.data.at,
+      epoch: 0,
+      keptSession: undefined,
+      endedBy: undefined,
+      links: {},
+      nextAddress: undefined,
+      preparedSecret: undefined,
+      secondFactor: undefined,
+      isErased: false,
+    };
+  }
+  return user && evolveKnown(user, event);
+};
+
+const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegistered' }>): User => {
+  switch (event.type) {
+    case 'UserLinkMade': {
+      const { use, hash, expiresAt } = event.data;
+      return { ...user, links: { ...user.links, [use]: { hash, expiresAt } } };
+    }
+    case 'UserAddressVerified':
+      return { ...user, isVerified: true, links: without(user.links, 'verify') };
+    case 'UserAddressChangeAsked': {
+      const { hash, expiresAt, addressId } = event.data;
+      return { ...user, nextAddress: { hash, expiresAt, addressId, email: event.sealed?.email } };
+    }
+    case 'UserAddressChanged':
+      // A link that went to the address of before opens nothing any more.
+      return {
+        ...user,
+        addressId: event.data.addressId,
+        email: event.sealed?.email,
+        isVerified: true,
+        nextAddress: undefined,
+        links: {},
+      };
+    case 'UserProfileChanged':
+      return { ...user, name: event.sealed?.name };
+    case 'UserPasswordChanged': {
+      const changed = { ...user, passwordHash: event.sealed?.passwordHash };
+      if (event.data.reason === 'rehashed') return changed;
+      return ended({ ...changed, links: without(user.links, 'reset') }, 'password', event.data.keptSession);
+    }
+    case 'UserSessionsEnded':
+      return ended(user, 'revoked', event.data.keptSession);
+    case 'SecondFactorPrepared':
+      return { ...user, preparedSecret: event.sealed?.secret };
+    case 'SecondFactorConfirmed': {
+      const { secret, recoveryHashes = [] } = event.sealed ?? {};
+      const secondFactor = { secret, recoveryHashes, usedRecovery: new Set<number>(), step: event.data.step };
+      return { ...user, preparedSecret: undefined, secondFactor };
+    }
+    case 'SecondFactorUsed':
+      return withFactor(user, (factor) => ({ ...factor, step: Math.max(factor.step, event.data.step) }));
+    case 'RecoveryCodeUsed':
+      return withFactor(user, (factor) => ({ ...factor, usedRecovery: new Set(factor.usedRecovery).add(event.data.index) }));
+    case 'SecondFactorRemoved':
+      return { ...user, preparedSecret: undefined, secondFactor: undefined };
+    case 'UserErased':
+      return { ...ended(user, 'erased'), ...nothingPersonal, links: {}, nextAddress: undefined, secondFactor: undefined, isErased: true };
+  }
+};
+
+const nothingPersonal = { email: undefined, name: undefined, passwordHash: undefined, preparedSecret: undefined } as const;
+
+const withFactor = (user: User, change: (factor: SecondFactor) => SecondFactor): User =>
+  user.secondFactor === undefined ? user : { ...user, secondFactor: change(user.secondFactor) };
+
+/** Whether a session that began under that epoch is still one. */
+export const holdsSession = (user: User, sessionId: string, epoch: number): boolean =>
+  !user.isErased && (epoch === user.epoch || (epoch === user.epoch - 1 && user.keptSession === sessionId));
+
+/** The id of the person who has an address; undefined where nobody has. */
+export type UserAddressState = string | undefined;
+
+export const evolveUserAddress = (owner: UserAddressState, event: UserAddressEvent): UserAddressState => {
+  switch (event.type) {
+    case 'UserAddressClaimed':
+      return event.data.userId;
+    case 'UserAddressReleased':
+      return owner === event.data.userId ? undefined : owner;
+  }
+};
+
+/** A team that a person is in. */
+export type Membership = Readonly<{ teamId: TeamId; role: Role }>;

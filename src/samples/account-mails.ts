@@ -1,0 +1,148 @@
+/** Mails about accounts, which the service itself sends: the first team may edit them, and one that it deletes is made again at the next start. */
+import type { JsonObject } from '../domain/json.js';
+import type { Component, VariableDefinition } from '../domain/template/schema.js';
+import { brandHeader, footerWith, type SampleTemplate } from './sample.js';
+
+type Mail = Readonly<{
+  kind: string;
+  name: string;
+  description: string;
+  subject: string;
+  title: string;
+  /** HTML of what stands before the button, and after it. */
+  intro: string;
+  button?: string;
+  outro: string;
+  variables: readonly VariableDefinition[];
+  exampleVariables: JsonObject;
+}>;
+
+const url: VariableDefinition = { name: 'url', type: 'string', required: true, description: 'Where the button leads' };
+const named: VariableDefinition = { name: 'name', type: 'string', description: 'The name of the person', defaultValue: '' };
+const hours: VariableDefinition = { name: 'hoursValid', type: 'number', required: true, description: 'Lifetime of the link in hours' };
+
+const rich = (id: string, content: string, props?: Component['props']): Component => ({
+  id,
+  type: 'rich-text',
+  content,
+  ...(props === undefined ? {} : { props }),
+});
+
+const SMALL = { fontSize: 14, color: '#6b7280' } as const;
+
+const templateOf = ({ kind, title, intro, button, outro, variables, ...said }: Mail): SampleTemplate => ({
+  slug: `account-${kind}`,
+  name: said.name,
+  description: said.description,
+  subject: said.subject,
+  variables: [...variables],
+  schema: {
+    sections: [
+      brandHeader,
+      {
+        id: 'main',
+        type: 'main',
+        components: [
+          rich('title', `<h1>${title}</h1>`),
+          rich('intro', intro),
+          ...(button === undefined
+            ? []
+            : [
+                { id: 'follow', type: 'button', content: button, props: { href: '{{url}}', fullWidth: true } } satisfies Component,
+                rich('address', '<p>If the button does nothing, open this address: {{url}}</p>', SMALL),
+              ]),
+          rich('outro', outro, SMALL),
+        ],
+      },
+      footerWith(),
+    ],
+  },
+  exampleVariables: said.exampleVariables,
+});
+
+const example = 'https://mail.example.com/account/verify?token=Zk3v9Qm';
+
+const mails: readonly Mail[] = [
+  {
+    kind: 'verify-address',
+    name: 'Account: verify the address',
+    description: 'To somebody who registered: the link by which the address is verified.',
+    subject: 'Verify your address for {{__COMPANY_NAME__}}',
+    title: 'Verify your address',
+    intro: '<p>Welcome, {{name}}. Follow this link to verify your address; after that you can sign in.</p>',
+    button: 'Verify the address',
+    outro:
+      '<p>The link is valid for {{hoursValid}} hours. If you did not register, ignore this mail: without the link nothing happens.</p>',
+    variables: [named, url, hours],
+    exampleVariables: { name: 'Ada', url: example, hoursValid: 24 },
+  },
+  {
+    kind: 'address-in-use',
+    name: 'Account: the address is in use',
+    description: 'To a user with whose address somebody tried to register again.',
+    subject: 'You have an account at {{__COMPANY_NAME__}} already',
+    title: 'You have an account already',
+    intro:
+      '<p>Somebody, perhaps you, tried to register with this address. It is that of your account: sign in with your password, or ask for another one.</p>',
+    outro: '<p>If it was not you, there is nothing to do: nothing was changed.</p>',
+    variables: [],
+    exampleVariables: {},
+  },
+  {
+    kind: 'reset-password',
+    name: 'Account: choose another password',
+    description: 'To a user who forgot the password: the link by which another is chosen.',
+    subject: 'Choose another password for {{__COMPANY_NAME__}}',
+    title: 'Choose another password',
+    intro: '<p>Hello {{name}}, follow this link to choose another password.</p>',
+    button: 'Choose a password',
+    outro:
+      '<p>The link is valid for {{hoursValid}} hours, once. If you did not ask for it, ignore this mail: your password stays as it is.</p>',
+    variables: [named, url, hours],
+    exampleVariables: { name: 'Ada', url: example, hoursValid: 1 },
+  },
+  {
+    kind: 'change-address',
+    name: 'Account: confirm the new address',
+    description: 'To the new address of a user: the link by which it becomes theirs.',
+    subject: 'Confirm your new address for {{__COMPANY_NAME__}}',
+    title: 'Confirm your new address',
+    intro: '<p>Hello {{name}}, follow this link to sign in by this address from now on.</p>',
+    button: 'Confirm the address',
+    outro:
+      '<p>The link is valid for {{hoursValid}} hours. If you did not ask for it, ignore this mail: nothing happens without the link.</p>',
+    variables: [named, url, hours],
+    exampleVariables: { name: 'Ada', url: example, hoursValid: 24 },
+  },
+  {
+    kind: 'address-changed',
+    name: 'Account: the address was changed',
+    description: 'To the address that a user had before.',
+    subject: 'Your address at {{__COMPANY_NAME__}} was changed',
+    title: 'Your address was changed',
+    intro: '<p>Hello {{name}}, your account is signed in to by another address from now on, and no longer by this one.</p>',
+    outro: '<p>If this was not you, ask whoever runs {{__COMPANY_NAME__}} for help at once.</p>',
+    variables: [named],
+    exampleVariables: { name: 'Ada' },
+  },
+  {
+    kind: 'invitation',
+    name: 'Account: invitation into a team',
+    description: 'To somebody who is invited into a team: the link by which they accept.',
+    subject: '{{inviter}} invites you to {{team}}',
+    title: 'You are invited to {{team}}',
+    intro: '<p>{{inviter}} invites you to join the team {{team}} with the role {{role}}.</p>',
+    button: 'See the invitation',
+    outro: '<p>The invitation is valid for {{daysValid}} days. If you do not know what this is about, ignore this mail.</p>',
+    variables: [
+      url,
+      { name: 'team', type: 'string', required: true, description: 'The name of the team' },
+      { name: 'inviter', type: 'string', required: true, description: 'Who invites' },
+      { name: 'role', type: 'string', required: true, description: 'The role in the team' },
+      { name: 'daysValid', type: 'number', required: true, description: 'Lifetime of the invitation in days' },
+    ],
+    exampleVariables: { url: example, team: 'Shop', inviter: 'Ada Example', role: 'member', daysValid: 7 },
+  },
+];
+
+export const accountTemplates: readonly SampleTemplate[] = mails.map(templateOf);
