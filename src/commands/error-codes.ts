@@ -216,7 +216,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   getWebhook: ['WEBHOOK_NOT_FOUND'],
   updateWebhook: ['WEBHOOK_NOT_FOUND', 'VALIDATION_ERROR', ...write],
   deleteWebhook: ['WEBHOOK_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
-  restoreWebhook: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_LIMIT_REACHED', 'NOT_DURING_UPDATE', ...write],
+  restoreWebhook: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_LIMIT_REACHED', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
   rotateWebhookSecret: ['WEBHOOK_NOT_FOUND', ...write],
   testWebhook: ['WEBHOOK_NOT_FOUND'],
   webhookEvents: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_EVENT_NOT_FOUND'],

@@ -146,9 +146,15 @@ export const restoreWebhook = async (deps: CommandDeps, caller: Caller, id: Webh
     leftOf(caller.teamId)(loaded);
     if (loaded.state?.deletedAt !== null) assertRoom(held);
   };
-  guard(await loadState(deps.eventLog, webhookStream(id), webhookDecider));
-  await takeSlot(deps, caller.teamId, id, cause);
-  const { state } = await handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, guard);
+  const before = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
+  guard(before);
+  const restore = async () => {
+    await takeSlot(deps, caller.teamId, id, cause);
+    return handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, guard);
+  };
+  // A living one takes no place of the plan.
+  const isDeleted = before.state?.deletedAt !== null;
+  const { state } = await (isDeleted ? withPlace(deps, caller, placeOf(deps, caller, id), restore) : restore());
   if (state?.sealed === undefined) throw webhookNotFound();
   return webhookListing(id, state, state.sealed);
 };

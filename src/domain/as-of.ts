@@ -1,4 +1,5 @@
 /** A moment of the past to read a stream at: a time, or an event of the stream. */
+import { putTogether, recipientPartsOf, takenApart } from './email/recipient-parts.js';
 import { erasingEvents, type DomainEvent, type EventType, type Recorded } from './events.js';
 import { parseMoment } from './moment.js';
 
@@ -29,14 +30,29 @@ export const eventsAsOf = (recorded: readonly Recorded[], asOf: AsOf): readonly 
 
 const erasing: ReadonlySet<EventType> = new Set(erasingEvents);
 
-/** The fact stands before the key is destroyed: what is personal of the events before it is left out from then on. */
+/**
+ * The fact stands before the key is destroyed: what is personal of the events before it is left out from then on, and of an email to several
+ * what belongs to those of its recipients who are erased.
+ */
 export const withoutErased = (recorded: readonly Recorded[]): readonly Recorded[] => {
   const last = recorded.findLastIndex(({ event }) => erasing.has(event.type));
-  return recorded.map((one, index) => (index > last || !('sealed' in one.event) ? one : withoutSealed(one)));
+  const places = new Set(recorded.flatMap(({ event }) => (event.type === 'RecipientsErased' ? event.data.recipients : [])));
+  return recorded.map((one, index) => {
+    const sealed = 'sealed' in one.event ? one.event.sealed : undefined;
+    if (sealed === undefined) return one;
+    return index <= last ? withSealed(one, undefined) : places.size === 0 ? one : withSealed(one, withoutPlaces(one.event, sealed, places));
+  });
 };
 
-const withoutSealed = ({ event, stream, revision, position, hash, metadata }: Recorded): Recorded => ({
-  event: { ...event, sealed: undefined } as DomainEvent,
+const withoutPlaces = (event: DomainEvent, sealed: object, places: ReadonlySet<number>): object | undefined => {
+  const parts = recipientPartsOf(event.type);
+  if (parts === undefined) return sealed;
+  const { shared, own } = takenApart(parts, event.data, sealed as Readonly<Record<string, unknown>>);
+  return putTogether(parts, event.data, { shared, own: new Map([...own].filter(([place]) => !places.has(place))) });
+};
+
+const withSealed = ({ event, stream, revision, position, hash, metadata }: Recorded, sealed: object | undefined): Recorded => ({
+  event: { ...event, sealed } as DomainEvent,
   stream,
   revision,
   position,

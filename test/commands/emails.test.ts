@@ -4,6 +4,7 @@ import { archiveEmail } from '../../src/commands/emails.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { makeCommands } from '../../src/commands/index.js';
 import { handle } from '../../src/commands/command-handler.js';
+import { versionOf } from '../../src/event-log/event-log.js';
 import { parseAsOf } from '../../src/domain/as-of.js';
 import { emailDecider, type EmailCommand } from '../../src/domain/email/decider.js';
 import type { EmailAccepted } from '../../src/domain/email/events.js';
@@ -243,6 +244,23 @@ void t.test('what was destroyed stays destroyed in what is read of the past, fro
   });
   await world.commands.deleteEmail(caller, id);
   await refusedWith(t, world.commands.getEmail(caller, id, asOf), 'EMAIL_NOT_FOUND');
+});
+
+void t.test('of a recipient who is erased nothing is read of the past either, from the fact on', async (t) => {
+  const world = await withTemplate();
+  const id = await send(world, { to: [{ email: 'ann@example.org' }, { email: 'bob@example.org', name: 'Bob' }] });
+  const [first] = await world.deps.eventLog.load(emailStream(id));
+  const asOf = parseAsOf(first!.metadata.eventId)!;
+  t.match(await world.commands.getEmail(caller, id, asOf), { recipients: [{ email: 'ann@example.org' }, { email: 'bob@example.org' }] });
+  const { event } = (await world.deps.eventLog.load(emailStream(id))).at(-1)!;
+  const priority = event.type === 'EmailQueued' ? event.data.priority : 'normal';
+  const erased = { type: 'RecipientsErased' as const, data: { at: new Date(world.clock.now()).toISOString(), recipients: [1], priority } };
+  await world.deps.eventLog.append(emailStream(id), versionOf(first!), [erased], causeOf(world.deps, caller));
+  const past = await world.commands.getEmail(caller, id, asOf);
+  t.match(past, { subject: 'Hello Ann', recipients: [{ email: 'ann@example.org' }, { email: null, name: null }] });
+  t.notMatch(JSON.stringify(past), /bob/i);
+  const { placed } = await world.commands.emailTrace(caller, id);
+  t.notMatch(JSON.stringify(placed), /bob@/);
 });
 
 void t.test('an email of another team is as unknown as none, on every command', async (t) => {

@@ -67,8 +67,12 @@ void t.test('a place comes back with what is revoked, expired, deleted or never 
   const one = await commands.createWebhook(caller, hook, 0);
   await commands.createWebhook(caller, hook, 0);
   await commands.deleteWebhook(caller, one.id as never);
-  await commands.createWebhook(caller, hook, 0);
+  const third = await commands.createWebhook(caller, hook, 0);
   await refusedWith(t, commands.createWebhook(caller, hook, 0), 'PLAN_LIMIT_EXCEEDED');
+  await refusedWith(t, commands.restoreWebhook(caller, one.id as never, 0), 'PLAN_LIMIT_EXCEEDED');
+  await commands.deleteWebhook(caller, third.id as never);
+  await commands.restoreWebhook(caller, one.id as never, 0);
+  await refusedWith(t, commands.restoreWebhook(caller, third.id as never, 0), 'PLAN_LIMIT_EXCEEDED');
 
   const slugs = ['a', 'b', 'c', 'd', 'e'];
   for (const slug of slugs) await commands.createTemplate(caller, template(slug));
