@@ -4,6 +4,7 @@
  */
 import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { randomUUID } from 'node:crypto';
+import { MongoClient } from 'mongodb';
 import type { Test } from 'tap';
 import { systemClock } from '../../src/adapters/clock/system.js';
 import { emailStream, assertDefined, parseEmailId } from '../../src/domain/ids.js';
@@ -164,7 +165,7 @@ const simulates = async (t: Test, { sink, taken }: World, http: Started): Promis
 };
 
 /** Whichever process carries it out: what holds the address is found, also what was sent through another one just before. */
-const erasesByAddress = async (t: Test, http: Started): Promise<void> => {
+const erasesByAddress = async (t: Test, { engine }: World, http: Started): Promise<void> => {
   const email = 'hedy.lamarr@stage.example';
   const ids: string[] = [];
   for (let count = 0; count < 5; count += 1) ids.push((await http.send({ to: [{ email }] })).id);
@@ -197,7 +198,27 @@ const erasesByAddress = async (t: Test, http: Started): Promise<void> => {
   });
   await eventually('it is found no more', async () => (await listed(http, `recipient=${email}`, 0)) === 0, WITHIN_MS);
   t.equal(await listed(http, 'search=lamarr', 0), 0);
+  const { SEALPOST_READ_MODELS_URL: url = '' } = engine.stores as Readonly<Record<string, string>>;
+  if (url.startsWith('mongodb:')) t.same(await collectionsWith(url, 'lamarr'), [], 'no document of the database has it');
   t.equal(await listed(http, `recipient=${other}`, 0), 1, 'and the other is');
+};
+
+/** The collections of the database that have the word in a document, whatever its field. */
+const collectionsWith = async (url: string, word: string): Promise<readonly string[]> => {
+  const client = await new MongoClient(url).connect();
+  try {
+    const found: string[] = [];
+    let documents = 0;
+    for (const { name } of await client.db().listCollections().toArray())
+      for (const document of await client.db().collection(name).find().toArray()) {
+        documents += 1;
+        if (JSON.stringify(document).toLowerCase().includes(word)) found.push(name);
+      }
+    if (documents === 0) throw new Error(`${url} holds nothing`);
+    return found;
+  } finally {
+    await client.close();
+  }
 };
 
 const listsAndErases = async (t: Test, { command }: World, http: Started): Promise<void> => {
@@ -334,7 +355,7 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
   await t.test('who is refused for good is written to no more', (t) => suppresses(t, world, http));
   await t.test('what is for the simulator goes its way, and no further', (t) => simulates(t, world, http));
   await t.test('what is sent is found; what is deleted is erased', (t) => listsAndErases(t, world, http));
-  await t.test('an address is given out and erased', (t) => erasesByAddress(t, http));
+  await t.test('an address is given out and erased', (t) => erasesByAddress(t, world, http));
   await t.test('a metered team gets what it has room for, from several processes', (t) => chargesExactly(t, world, http));
   await t.test('a key that is revoked opens nothing any more, in no process', (t) => revokesEverywhere(t, world, http));
   await t.test('what has grown old is archived', (t) => archives(t, old, http, delivering));
