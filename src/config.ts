@@ -12,6 +12,7 @@ import { nearest } from './shared/edit-distance.js';
 import { registrations, type Registration } from './domain/user/registration.js';
 import { isLoopback, readDnsServers, readLinkBase, readPublicUrl, readRelayHeaders, readSpf } from './mail-settings.js';
 import { codeOf, integer, oneOf, readBoolean, readFile, secret, unreadable } from './setting-values.js';
+import { readRetention } from './retention-settings.js';
 import { roles, type Role } from './roles.js';
 import { readTraces, type TraceSettings } from './trace-settings.js';
 import { insecureHosts } from './webhook-settings.js';
@@ -188,8 +189,7 @@ const readLimits = (withDefault: (name: SettingName) => string): Limits => ({
       integer(limitSetting(name), withDefault(limitSetting(name)), limitsMin[name] ?? 1, Number.MAX_SAFE_INTEGER),
     ]),
   ),
-  retentionDays: integer('SEALPOST_RETENTION_DAYS', withDefault('SEALPOST_RETENTION_DAYS'), 1, 3_650),
-  restoreDays: integer('SEALPOST_RETENTION_DELETED_DAYS', withDefault('SEALPOST_RETENTION_DELETED_DAYS'), 1, 3_650),
+  ...readRetention(withDefault),
 });
 
 const PREFIX = 'SEALPOST_';

@@ -109,6 +109,13 @@ const named = {
     '30',
     'For how many days templates, assets, webhook subscriptions and sender domains that were deleted can be restored; then they are gone.',
   ),
+  SEALPOST_RETENTION_WEBHOOK_DAYS: setting('Data', '30', 'For how many days the records of webhook deliveries are kept; at least 1.'),
+  SEALPOST_RETENTION_GENERATED_FILE_DAYS: setting(
+    'Data',
+    '7',
+    'For how many days generated PDF and Excel files are kept, counted from when their email is due; no longer than SEALPOST_RETENTION_DAYS.',
+  ),
+  SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: setting('Data', '24', 'After how many hours files are removed whose writing was cut off.'),
   SEALPOST_WRITE_EVENTS: setting(
     'Data',
     String(WRITE_LEVEL_NEWEST),

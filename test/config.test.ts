@@ -94,6 +94,12 @@ await t.test('single settings', async (t) => {
   t.equal(readConfig({ SEALPOST_FILES_URL: 'dir:/var/files' }).urls.files, 'dir:/var/files');
   t.same(readConfig({ SEALPOST_RETRY_DELAYS: '1, 2,3' }).retryDelaysMs, [1_000, 2_000, 3_000]);
   t.equal(readConfig({ SEALPOST_RETENTION_DAYS: '7' }).limits.retentionDays, 7);
+  t.match(readConfig({ SEALPOST_RETENTION_DAYS: '3' }).limits, { retentionDays: 3, generatedFileDays: 7 }, 'a default contradicts nobody');
+  t.match(
+    readConfig({ SEALPOST_RETENTION_WEBHOOK_DAYS: '8', SEALPOST_RETENTION_DELETED_DAYS: '9', SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: '5' })
+      .limits,
+    { webhookRecordDays: 8, restoreDays: 9, temporaryFileHours: 5 },
+  );
   t.equal(readConfig({ SEALPOST_LIMIT_RECIPIENTS_MAX: '5' }).limits.recipientsMax, 5);
   t.same(readConfig({ SEALPOST_SMTP_URL: 'smtp://mail.example.com', SEALPOST_SMTP_FINAL: 'true', SEALPOST_SMTP_CONNECTIONS: '3' }).smtp, {
     url: 'smtp://mail.example.com',
@@ -198,6 +204,10 @@ await t.test('each fault stops the start with a sentence that names the setting'
     [{ SEALPOST_LOG_LEVEL: 'loud' }, /^SEALPOST_LOG_LEVEL=loud is none of debug/],
     [{ SEALPOST_REQUIRE_HTTPS: 'yes' }, /^SEALPOST_REQUIRE_HTTPS=yes is none of true, false/],
     [{ SEALPOST_RETENTION_DAYS: '0' }, /^SEALPOST_RETENTION_DAYS=0/],
+    [{ SEALPOST_RETENTION_DELETED_DAYS: '0' }, /^SEALPOST_RETENTION_DELETED_DAYS=0/],
+    [{ SEALPOST_RETENTION_TEMPORARY_FILE_HOURS: '0' }, /^SEALPOST_RETENTION_TEMPORARY_FILE_HOURS=0/],
+    [{ SEALPOST_RETENTION_DAYS: '5', SEALPOST_RETENTION_GENERATED_FILE_DAYS: '6' }, /^SEALPOST_RETENTION_GENERATED_FILE_DAYS=6 is longer/],
+    [{ SEALPOST_LIMIT_TEMPLATE_RESTORE_DAYS: '9' }, /is now called SEALPOST_RETENTION_DELETED_DAYS/],
     [{ SEALPOST_LIMIT_RECIPIENTS_MAX: '0' }, /^SEALPOST_LIMIT_RECIPIENTS_MAX=0/],
     [{ SEALPOST_RETRY_DELAYS: '60,soon' }, /^SEALPOST_RETRY_DELAYS=soon/],
     [{ SEALPOST_RETRY_DELAYS: '60,,60' }, /^SEALPOST_RETRY_DELAYS=/],

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { EventsOptions } from './events.js';
 import type { ReplayOptions } from './replay.js';
+import type { RetentionOptions } from './retention.js';
 import type { ShowOptions } from './show.js';
 import type { TimelineOptions } from './timeline.js';
 
@@ -36,6 +37,13 @@ export const addLogCommands = (program: Command): void => {
     .description('list every event that is damaged, without its file, or of a newer version of sealpost; exits with 2 where there is one')
     .option('--json', 'one JSON object a line')
     .action(async (options: EventsOptions) => (await import('./events.js')).listUnreadable(options));
+
+  program
+    .command('retention')
+    .description('print how long what is kept; changes nothing')
+    .option('--dry-run', 'print what would go now, since when it is due, and when the next will be')
+    .option('--json', 'as JSON')
+    .action(async (options: RetentionOptions) => (await import('./retention.js')).retention(options));
 
   program
     .command('verify')

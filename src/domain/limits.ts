@@ -59,6 +59,8 @@ export const defaultLimits = {
   retentionDays: 30,
   /** How long templates, assets, webhook subscriptions and sender domains that were deleted can be restored. */
   restoreDays: 30,
+  /** How long records of webhook deliveries are kept. */
+  webhookRecordDays: 30,
 
   // Templates
   templateNameCharsMax: 255,
@@ -102,7 +104,7 @@ export const defaultLimits = {
   // Documents
   /** How long a generated document is kept, counted from when its email is due. */
   generatedFileDays: 7,
-  /** How long a file is kept that stands for nothing lasting: a preview, an upload that is not finished. */
+  /** How long a file is kept that stands for nothing lasting: one whose writing was cut off. */
   temporaryFileHours: 24,
   pdfPagesMax: 30,
   pdfImagesMax: 50,

@@ -5,7 +5,6 @@ import { isoTime } from '../domain/ports/clock.js';
 import type { WebhookId } from '../domain/ids.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { DAY_MS } from '../domain/time.js';
-import { RECORD_DAYS } from '../domain/webhook/delivery.js';
 import type { ProcessorDeps } from './deps.js';
 import { underLease, type Held, type LeaseDeps } from './lease.js';
 
@@ -17,7 +16,7 @@ export type Removable = Readonly<{ webhook: WebhookId; part: number; team: strin
 
 export type RemoveWebhookRecordsDeps = LeaseDeps &
   EraseDeps &
-  Pick<ProcessorDeps, 'mayDestroy'> &
+  Pick<ProcessorDeps, 'mayDestroy' | 'limits'> &
   Readonly<{
     /** Parts whose last fact is as old as that or older, and those that end all; the oldest first. */
     removable: (upTo: string, limit: number) => Promise<readonly Removable[]>;
@@ -36,8 +35,8 @@ export const removeWebhookRecordsWorker = (deps: RemoveWebhookRecordsDeps): Work
 
 /** What cannot be read stays, and is told of; it keeps no other. */
 const removeOnce = async (deps: RemoveWebhookRecordsDeps, held: Held): Promise<void> => {
-  const { clock, logger } = deps;
-  const found = await deps.removable(isoTime(clock.now() - RECORD_DAYS * DAY_MS), PARTS_PER_LOOK);
+  const { clock, limits, logger } = deps;
+  const found = await deps.removable(isoTime(clock.now() - limits.webhookRecordDays * DAY_MS), PARTS_PER_LOOK);
   for (const removable of found) {
     if (held.signal.aborted) return;
     try {

@@ -2,7 +2,7 @@
 import { isoTime } from '../domain/ports/clock.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Mailbox } from '../domain/ports/mailbox.js';
-import { DAY_MS } from '../domain/time.js';
+import { DAY_MS, HOUR_MS } from '../domain/time.js';
 import type { Worker } from '../domain/ports/worker.js';
 import type { Limits } from '../domain/limits.js';
 import type { EmailTimerKind } from '../domain/email/timers.js';
@@ -52,7 +52,8 @@ const sweepOnce = async (deps: SweepDeps, signal: AbortSignal): Promise<void> =>
   const oldest = await oldestDueAt(deps, signal);
   if (signal.aborted) return;
   // Files are kept for days after their email was due: those of one that is late are not old yet.
-  const swept = await files.sweep(oldest === undefined || oldest > now ? now : oldest);
+  const abandonedBefore = isoTime(nowMs - limits.temporaryFileHours * HOUR_MS);
+  const swept = await files.sweep(oldest === undefined || oldest > now ? now : oldest, { abandonedBefore });
   const mails = (await mailbox?.forgetBefore(isoTime(nowMs - limits.retentionDays * DAY_MS))) ?? 0;
   if (swept + mails > 0) logger.info({ files: swept, mails }, 'swept');
 };

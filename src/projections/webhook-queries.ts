@@ -3,7 +3,6 @@ import type { Limits } from '../domain/limits.js';
 import { isoTime, type Clock } from '../domain/ports/clock.js';
 import type { ReadModels } from '../domain/ports/read-models.js';
 import { DAY_MS } from '../domain/time.js';
-import { RECORD_DAYS } from '../domain/webhook/delivery.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
 import { readCursor, readPage, writeCursor } from './paging.js';
 import type { Listed, Queries } from './query-types.js';
@@ -32,7 +31,7 @@ export const makeWebhookQueries = ({
   restorableWebhooks: (teamId, limit) => restorableWebhooks(readModels, teamId, limit),
   webhookDeliveries: async (id, { limit, cursor }) => {
     const from = cursor === undefined ? undefined : readCursor(cursor, WEBHOOK_ATTEMPTS, 'shown');
-    const since = isoTime(clock.now() - RECORD_DAYS * DAY_MS);
+    const since = isoTime(clock.now() - limits.webhookRecordDays * DAY_MS);
     const after = from && { seq: from.seq, shown: Number(from.value) };
     const { deliveries, next } = await listDeliveries(readModels, id, since, { limit, cursor: after });
     const shown = next && { id: '', position: next.seq, ...next };

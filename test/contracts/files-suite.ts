@@ -51,7 +51,12 @@ export const filesSuite = (t: Test, harness: FilesHarness): void => {
       await put('never'),
     ];
     t.equal(await files.sweep('2025-12-31T23:59:59.999Z'), 0);
+    t.equal(await files.expired('2025-12-31T23:59:59.999Z'), 0);
+    t.equal(await files.expired('2026-01-01T10:00:00.000Z'), 1);
+    t.equal(await files.expired('2026-01-02T00:00:00.000Z'), 2);
+    t.equal(await files.expired('2030-01-01T00:00:00.000Z'), 3, 'nothing is deleted by counting');
     t.equal(await files.sweep('2026-01-01T10:00:00.000Z'), 1, 'at the very time');
+    t.equal(await files.expired('2026-01-01T10:00:00.000Z'), 0);
     t.equal(await files.get(early), undefined);
     t.ok(await files.get(sameDay));
     t.equal(await files.sweep('2026-01-02T00:00:00.000Z'), 1, 'the day before is looked at too');

@@ -191,6 +191,7 @@ export const memoryFiles = (): MemoryFiles => {
     },
     get: async (hash) => stored.get(hash),
     delete: async (hash) => void stored.delete(hash),
+    expired: async (now) => [...expiry].filter(([, at]) => at <= now).length,
     sweep: async (now) => {
       const due = [...expiry].filter(([, at]) => at <= now);
       for (const [hash] of due) {

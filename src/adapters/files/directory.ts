@@ -69,17 +69,32 @@ export const openDirectoryFiles = ({ directory }: Readonly<{ directory: string }
     },
     get: async (hash) => readChecked(path(hash), hash),
     delete: (hash) => alone(hash, () => deleteFile(hash)),
-    sweep: async (now) => {
+    expired: (now) => countExpired(directory, isoTimeOf(now)),
+    sweep: async (now, { abandonedBefore } = {}) => {
       const limit = isoTimeOf(now);
       let deleted = 0;
-      for (const day of (await entries(join(directory, 'expiring'))).filter((name) => DAY.test(name) && name <= limit.slice(0, 10))) {
-        const hashes = (await entries(join(directory, 'expiring', day))).filter(isHash);
-        for (const hash of hashes) if (await alone(hash, () => sweepOne(hash, day, limit))) deleted += 1;
-      }
-      await clearAbandoned(join(directory, 'tmp'), Date.parse(limit) - abandonedAfterMs);
+      for await (const { hash, day } of notedUntil(directory, limit)) if (await alone(hash, () => sweepOne(hash, day, limit))) deleted += 1;
+      const abandonedMs = abandonedBefore === undefined ? Date.parse(limit) - abandonedAfterMs : Date.parse(isoTimeOf(abandonedBefore));
+      await clearAbandoned(join(directory, 'tmp'), abandonedMs);
       return deleted;
     },
   };
+};
+
+/** The notes of the days up to that time. */
+async function* notedUntil(directory: string, limit: string): AsyncGenerator<Readonly<{ hash: string; day: string }>> {
+  for (const day of (await entries(join(directory, 'expiring'))).filter((name) => DAY.test(name) && name <= limit.slice(0, 10)))
+    for (const hash of (await entries(join(directory, 'expiring', day))).filter(isHash)) yield { hash, day };
+}
+
+const countExpired = async (directory: string, limit: string): Promise<number> => {
+  const { path, until } = pathsIn(directory);
+  const due = new Set<string>();
+  for await (const { hash } of notedUntil(directory, limit)) {
+    const expiresAt = await readText(until(hash));
+    if (expiresAt !== undefined && expiresAt <= limit && (await exists(path(hash)))) due.add(hash);
+  }
+  return due.size;
 };
 
 /** Where the file of a hash stands below the directory. */

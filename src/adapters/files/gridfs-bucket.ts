@@ -30,18 +30,16 @@ export const removeUploads = async ({ files, chunks }: Bucket, ids: readonly Obj
   await files.deleteMany({ _id: { $in: among } }, durableWrites);
 };
 
-/** Chunks without a row that are older were left by a crash. */
-const abandonedAfterMs = 24 * 60 * 60 * 1000;
 const uploadsAtOnce = 500;
 const BEFORE_ALL = '0'.repeat(24);
 
 type SweptRow = { _id: string; upTo: ObjectId };
 
-/** Looks at the uploads that were begun since the last look and more than a day ago: their ids rise with time. */
-export const removeAbandoned = async ({ db, driver }: Mongo, bucket: Bucket, now: Date): Promise<void> => {
+/** Looks at the uploads that were begun since the last look and before that time: their ids rise with time. */
+export const removeAbandoned = async ({ db, driver }: Mongo, bucket: Bucket, before: Date): Promise<void> => {
   const state = db.collection<SweptRow>(stateCollection);
   const from = (await state.findOne({ _id: 'swept' }))?.upTo ?? driver.ObjectId.createFromHexString(BEFORE_ALL);
-  const to = driver.ObjectId.createFromTime(Math.max(0, Math.floor((now.getTime() - abandonedAfterMs) / 1000)));
+  const to = driver.ObjectId.createFromTime(Math.max(0, Math.floor(before.getTime() / 1000)));
   if (to.toHexString() <= from.toHexString()) return;
   let seen = new Map<string, ObjectId>();
   const removeOrphans = async (): Promise<void> => {

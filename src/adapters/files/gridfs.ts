@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto';
 import { FileDamaged } from '../../domain/errors.js';
 import type { Files } from '../../domain/ports/files.js';
 import type { NotedFiles } from '../../domain/ports/log-note.js';
+import { DAY_MS } from '../../domain/time.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { openMongo, tellingAway, type Collection, type Mongo, type ObjectId } from '../mongodb/client.js';
 import { durableWrites, mongoLogNote } from '../mongodb/log-note.js';
@@ -55,10 +56,16 @@ export const openMongoFiles = async (server: ServerOptions): Promise<Files & Rea
       checkHash(hash);
       await removeUploads(bucket, await idsOf(bucket.files, { filename: hash }));
     },
-    sweep: async (now) => {
+    expired: async (now) =>
+      (await bucket.files.distinct('filename', { 'metadata.expiresAt': { $gt: REMOVED, $lte: new Date(isoTimeOf(now)) } })).length,
+    sweep: async (now, { abandonedBefore } = {}) => {
       const limit = new Date(isoTimeOf(now));
       const deleted = await sweepExpired(bucket, limit);
-      await removeAbandoned(mongo, bucket, limit);
+      await removeAbandoned(
+        mongo,
+        bucket,
+        abandonedBefore === undefined ? new Date(limit.getTime() - DAY_MS) : new Date(isoTimeOf(abandonedBefore)),
+      );
       return deleted;
     },
     close: mongo.close,

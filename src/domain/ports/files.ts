@@ -6,6 +6,11 @@ export type Files = Readonly<{
   /** The bytes, checked against their hash, or undefined where they are gone. Rejects with FileDamaged where they are others, or unreadable. */
   get: (hash: string) => Promise<Buffer | undefined>;
   delete: (hash: string) => Promise<void>;
-  /** Deletes every file whose `expiresAt` is at or before `now` (ISO time); answers how many. A file put again without expiry stays. */
-  sweep: (now: string) => Promise<number>;
+  /**
+   * Deletes every file whose `expiresAt` is at or before `now` (ISO time); answers how many. A file put again without expiry stays. What is
+   * left of writing that a crash has cut off goes too where it is older than `abandonedBefore` (default: a day).
+   */
+  sweep: (now: string, options?: Readonly<{ abandonedBefore?: string }>) => Promise<number>;
+  /** How many files a sweep at that time would delete. */
+  expired: (now: string) => Promise<number>;
 }>;

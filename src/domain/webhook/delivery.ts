@@ -2,9 +2,6 @@
 import { deliveryId, webhookEventId } from './event-id.js';
 import type { WebhookOutcome } from './events.js';
 
-/** How long records of deliveries are kept. */
-export const RECORD_DAYS = 30;
-
 /** What is shown of one attempt to deliver an event. `nextRetryAt` stands only where it is tried again by itself. */
 export type DeliveryListing = {
   id: string;

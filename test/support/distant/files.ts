@@ -7,6 +7,7 @@ export type FileServer = Readonly<{
   stored: Map<string, Buffer>;
   put: (hash: string, bytes: Buffer, expiresAt: string | undefined) => void;
   delete: (hash: string) => void;
+  expired: (now: string) => number;
   sweep: (now: string) => number;
 }>;
 
@@ -25,6 +26,7 @@ export const fileServer = (): FileServer => {
       stored.delete(hash);
       expiry.delete(hash);
     },
+    expired: (now) => [...expiry].filter(([, at]) => at <= now).length,
     sweep: (now) => {
       const due = [...expiry].filter(([, at]) => at <= now);
       for (const [hash] of due) {
@@ -46,6 +48,10 @@ export const openDistantFiles = (server: FileServer, network: Network): Files =>
   },
   get: async (hash) => ask(network, 'files.get', () => server.stored.get(checked(hash))),
   delete: async (hash) => ask(network, 'files.delete', () => server.delete(checked(hash))),
+  expired: async (now) => {
+    const due = instant(now);
+    return ask(network, 'files.expired', () => server.expired(due));
+  },
   sweep: async (now) => {
     const due = instant(now);
     return ask(network, 'files.sweep', () => server.sweep(due));

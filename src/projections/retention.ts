@@ -1,0 +1,110 @@
+/** What has outlived its time and waits for the worker of its line, as the read models and the files tell it. */
+import { priorities } from '../domain/ports/bus.js';
+import { isoTime } from '../domain/ports/clock.js';
+import type { Files } from '../domain/ports/files.js';
+import type { Query, ReadModels } from '../domain/ports/read-models.js';
+import type { Limits } from '../domain/limits.js';
+import { DAY_MS } from '../domain/time.js';
+import { timersOf } from '../domain/timers.js';
+import type { TimerDocument } from './timers.js';
+import { WEBHOOKS, type WebhookPartDocument } from './webhooks.js';
+
+/** `due`: how many would go now; `oldest`: when the first of them was due. `next`: when the next one will be; both null where there is none. */
+export type RetentionLine = Readonly<{
+  name: string;
+  what: string;
+  period: string;
+  setting: string | null;
+  due: number;
+  oldest: string | null;
+  next: string | null;
+}>;
+
+export type RetentionDeps = Readonly<{
+  readModels: Pick<ReadModels, 'find' | 'count'>;
+  files: Pick<Files, 'expired'>;
+  limits: Limits;
+}>;
+
+type Due = Pick<RetentionLine, 'due' | 'oldest' | 'next'>;
+
+const days = (count: number): string => (count === 1 ? '1 day' : `${count} days`);
+const hours = (count: number): string => (count === 1 ? '1 hour' : `${count} hours`);
+
+/** Deleted things of each kind, by the kind of their stream. */
+const DELETED = {
+  template: 'deleted email templates',
+  attachmentTemplate: 'deleted attachment templates',
+  asset: 'deleted assets',
+  webhook: 'deleted webhook subscriptions',
+  senderDomains: 'teams with deleted sender domains',
+} as const;
+
+type TableLine = Pick<RetentionLine, 'name' | 'what' | 'period' | 'setting'>;
+
+/** The table in force. */
+export const retentionTable = (limits: Limits): readonly TableLine[] => {
+  const line = (name: string, what: string, period: string, setting: string | null): TableLine => ({ name, what, period, setting });
+  return [
+    line('emails', 'logs of emails and attachments', days(limits.retentionDays), 'SEALPOST_RETENTION_DAYS'),
+    line('webhookRecords', 'records of webhook deliveries, in parts', days(limits.webhookRecordDays), 'SEALPOST_RETENTION_WEBHOOK_DAYS'),
+    line('files', 'generated files', `${days(limits.generatedFileDays)} after the email was due`, 'SEALPOST_RETENTION_GENERATED_FILE_DAYS'),
+    ...Object.entries(DELETED).map(([kind, what]) =>
+      line(`deleted.${kind}`, what, days(limits.restoreDays), 'SEALPOST_RETENTION_DELETED_DAYS'),
+    ),
+    line('temporaryFiles', 'files whose writing was cut off', hours(limits.temporaryFileHours), 'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS'),
+    line('deletedEmails', 'logs of emails that were deleted', 'none', null),
+    line('summaries', 'daily summaries', 'for ever', null),
+  ];
+};
+
+/** Nothing is changed. In: the moment for which it is asked. Of what is never due, for it goes at once or stays, there are no lines. */
+export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Promise<readonly RetentionLine[]> => {
+  const now = isoTime(nowMs);
+  const due = new Map<string, Due>([
+    ['emails', await dueTimers(deps, 'email', 'archive', now)],
+    ['webhookRecords', await dueParts(deps, nowMs)],
+    ['files', { due: await deps.files.expired(now), oldest: null, next: null }],
+  ]);
+  for (const kind of Object.keys(DELETED) as (keyof typeof DELETED)[])
+    due.set(`deleted.${kind}`, await dueTimers(deps, kind, 'removal', now));
+  return retentionTable(deps.limits).flatMap((line) => {
+    const found = due.get(line.name);
+    return found === undefined ? [] : [{ ...line, ...found }];
+  });
+};
+
+type Kind = 'email' | keyof typeof DELETED;
+
+const dueTimers = async ({ readModels }: RetentionDeps, kind: Kind, timer: string, now: string): Promise<Due> => {
+  const collection = timersOf(kind);
+  const least = (times: readonly (string | undefined)[]): string | null => times.filter((time) => time !== undefined).sort()[0] ?? null;
+  const ofEach = <T>(dueAt: Query['where'][string], read: (where: Query['where']) => Promise<T>): Promise<T[]> =>
+    Promise.all(priorities.map((priority) => read({ kind: { eq: timer }, priority: { eq: priority }, dueAt })));
+  const first = async (where: Query['where']): Promise<string | undefined> => {
+    const found = await readModels.find(collection, { where, sort: { field: 'dueAt', direction: 'asc' }, limit: 1 });
+    return (found as readonly TimerDocument[])[0]?.dueAt;
+  };
+  const counts = await ofEach({ lte: now }, (where) => readModels.count(collection, { where }, Number.MAX_SAFE_INTEGER));
+  return {
+    due: counts.reduce((sum, count) => sum + count, 0),
+    oldest: least(await ofEach({ lte: now }, first)),
+    next: least(await ofEach({ gte: behind(now) }, first)),
+  };
+};
+
+/** Times are texts of one form: behind every other of that millisecond. */
+const behind = (time: string): string => `${time.slice(0, -1)}~`;
+
+/** A part may go when its last fact is old enough; one whose subscription is gone may go at once, and has no time. */
+const dueParts = async ({ readModels, limits }: RetentionDeps, nowMs: number): Promise<Due> => {
+  const keptMs = limits.webhookRecordDays * DAY_MS;
+  const upTo = isoTime(nowMs - keptMs);
+  const first = async (removeAfter: Query['where'][string]): Promise<string | null> => {
+    const query: Query = { where: { removeAfter }, sort: { field: 'removeAfter', direction: 'asc' }, limit: 1 };
+    const [found] = (await readModels.find(WEBHOOKS, query)) as readonly WebhookPartDocument[];
+    return found === undefined ? null : isoTime(Date.parse(found.removeAfter) + keptMs);
+  };
+  const due = await readModels.count(WEBHOOKS, { where: { removeAfter: { lte: upTo } } }, Number.MAX_SAFE_INTEGER);
+  return { due, oldest: await first({ gte: '1', lte: upTo }), next: await first({ gte: behind(upTo) }) };
+};
