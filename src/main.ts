@@ -41,6 +41,7 @@ key
   .option('--rate-limit <number>', 'requests per minute, instead of the default limits')
   .option('--expires <time>', 'ISO 8601 time after which it stops working')
   .option('--networks <list>', 'networks that it may be used from, separated by commas: 192.0.2.0/24,2001:db8::/32')
+  .option('--test', 'a test key: nothing leaves of what it sends')
   .option('--json', 'print the key record as JSON')
   .action(async (options: CreateKeyOptions) => (await import('./cli/keys.js')).createKey(options));
 key

@@ -23,6 +23,9 @@ export const CreateApiKeyRequestSchema = Type.Object(
     expiresAt: Type.Optional(
       Type.String({ format: 'date-time', description: 'ISO 8601, in the future; at most, and by default, that of the calling key' }),
     ),
+    test: Type.Optional(
+      Type.Boolean({ description: 'A test key: nothing leaves of what it sends; a test key makes only such, by default too' }),
+    ),
     networks: Type.Optional(networks('At most, and by default, those of the calling key')),
     rateLimit: Type.Optional(
       Type.Integer({
@@ -78,6 +81,7 @@ export const ApiKeyRecordSchema = Type.Object(
     madeBy: nullable(Type.String({ description: 'Id of the key that made it' })),
     createdBy: Type.String({ description: 'Who made it: `apiKey:<id>`, `user:<id>`, `cli`, or `system` for the first key' }),
     networks: nullable(Type.Array(Type.String(), { description: 'Networks that it may be used from; null: anywhere' })),
+    test: Type.Boolean({ description: 'Nothing leaves of what it sends' }),
   },
   closed,
 );

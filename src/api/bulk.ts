@@ -167,6 +167,7 @@ export const BatchStatusSchema = Type.Object(
     completedAt: nullable(Time),
     cancelledAt: nullable(Time),
     estimatedCompletionAt: nullable(Type.String({ format: 'date-time', description: 'null once it has ended' })),
+    test: Type.Boolean({ description: 'Sent with a test key: nothing of it leaves, and it counts and costs nothing' }),
   },
   closed,
 );

@@ -212,7 +212,9 @@ const RecipientStateSchema = Type.Object(
     bounceType: Type.Optional(enumOf(bounceTypes)),
     bounceSubType: Type.Optional(Type.String({ description: 'These are there where a report has told of it later' })),
     reportedAt: Type.Optional(Time),
-    simulated: Type.Optional(Type.Literal(true, { description: 'No host was asked: the address is one of the simulator' })),
+    simulated: Type.Optional(
+      Type.Literal(true, { description: 'No host was asked: it was sent with a test key, or the address is one of the simulator' }),
+    ),
     openedAt,
     clickedAt,
   },
@@ -224,6 +226,8 @@ const Recipients = Type.Array(RecipientSchema);
 const failedRecipients = Type.Integer({
   description: 'How many recipients did not get it: `failed` or `bounced`; a retry sends to those with status `failed`',
 });
+
+const test = Type.Boolean({ description: 'Sent with a test key: nothing of it has left, and it counts and costs nothing' });
 
 /** The whole log record of one email (GET single). */
 export const EmailRecordSchema = Type.Object(
@@ -244,6 +248,7 @@ export const EmailRecordSchema = Type.Object(
     failedRecipients,
     attachmentCount: Type.Integer(),
     batchId: nullable(Type.String({ format: 'uuid', description: 'The bulk send that it belongs to' })),
+    test,
     retryCount: Type.Integer(),
     failureReason: nullable(Type.String()),
     scheduledAt: nullable(Time),
@@ -293,6 +298,7 @@ export const EmailListItemSchema = Type.Object(
     createdAt: Time,
     sentAt: nullable(Time),
     deliveredAt: nullable(Time),
+    test,
   },
   closed,
 );

@@ -189,6 +189,10 @@ export const createApiKeyExamples: Examples = {
     summary: 'A key that sends and reads',
     value: { name: 'shop backend', permissions: ['emails:send', 'emails:read'], rateLimit: 600 },
   },
+  test: {
+    summary: 'A test key: nothing leaves of what it sends',
+    value: { name: 'staging', permissions: ['emails:send', 'emails:read'], test: true },
+  },
   fromOneNetwork: {
     summary: 'A key that is good from the shop’s own networks alone',
     value: { name: 'shop backend', permissions: ['emails:send'], networks: ['192.0.2.0/24', '2001:db8:17::/48'] },

@@ -53,6 +53,7 @@ export const EmailListQuerySchema = Type.Object(
     recipientStatus: Type.Optional(
       enumOf(recipientStatuses, 'A recipient has this status, whatever that of the email is; `failed` and `bounced` did not get it'),
     ),
+    test: Type.Optional(Type.Boolean({ description: 'Sent with a test key, or not; without it, all' })),
     tag: Type.Optional(Type.String({ minLength: 1, maxLength: limits.tagCharsMax, description: 'One of its tags, whole' })),
     metadataKey: Type.Optional(
       Type.String({

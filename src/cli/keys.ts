@@ -16,6 +16,7 @@ export type CreateKeyOptions = Readonly<{
   rateLimit?: string;
   expires?: string;
   networks?: string;
+  test?: boolean;
   json?: boolean;
 }>;
 export type ChangeKeyOptions = Readonly<{ name?: string; description?: string; rateLimit?: string; networks?: string; json?: boolean }>;
@@ -34,6 +35,7 @@ export const createKey = (options: CreateKeyOptions): Promise<void> =>
       ...(rateLimit === undefined ? {} : { rateLimit }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
       ...(networks === undefined ? {} : { networks }),
+      ...(options.test === true ? { test: true } : {}),
     });
     if (options.json === true) return print(JSON.stringify(created));
     print(`Key ${created.id} (${created.name}), shown this once:\n\n  ${created.key}\n`);

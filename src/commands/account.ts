@@ -2,6 +2,7 @@
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import type { QuotaStatus } from './credits.js';
+import { assertNoTestKey } from './test-keys.js';
 import type { AddCreditsRequest, AddedCredits } from '../api/credits.js';
 import { CURRENCY, priceOf } from '../domain/credits/prices.js';
 import type { PlanName } from '../domain/credits/plans.js';
@@ -19,6 +20,7 @@ export const getAccount = async (deps: CommandDeps, { teamId }: Pick<Caller, 'te
 
 /** Grants credits, or records blocks that were paid elsewhere. Rejects with VALIDATION_ERROR and TEAM_NOT_METERED. */
 export const addCredits = async (deps: CommandDeps, caller: Caller, request: AddCreditsRequest): Promise<AddedCredits> => {
+  assertNoTestKey(caller, 'adds no credits');
   const { credits, blocks, note } = request;
   const cause = causeOf(deps, caller);
   const common = { at: cause.at, ...(note === undefined ? {} : { note }) };

@@ -2,10 +2,11 @@
 import type { Caller, KeyAuthenticated } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { noteActivity } from './activity.js';
-import { handle, loadState } from './command-handler.js';
+import { handle, loadState, type Loaded } from './command-handler.js';
 import { ownedBy } from './owned-by.js';
 import { idsOfKind, withPlace, type Place } from './plan-places.js';
 import { isoMoment } from './remembered.js';
+import { assertNoTestKey } from './test-keys.js';
 import type { ApiKeyRecord, ChangeApiKeyRequest, CreateApiKeyRequest, CreatedApiKey } from '../api/api-keys.js';
 import { assertMayChange, grantFrom } from '../domain/api-key/grants.js';
 import { apiKeyListing } from '../domain/api-key/listing.js';
@@ -17,6 +18,8 @@ import {
   apiKeyUnknown,
   formatApiKey,
   API_KEY_PREFIX,
+  TEST_KEY_PREFIX,
+  endsOf,
   isUseWorthNoting,
   revokedWithMaker,
   usedBeforeMs,
@@ -48,6 +51,11 @@ const makersOf = async (deps: CommandDeps, { madeBy }: ApiKey): Promise<readonly
   return makers;
 };
 
+const assertChangeable = (caller: Caller, loaded: Loaded<ApiKeyState>): void => {
+  ownedBy(caller.teamId, apiKeyUnknown)(loaded);
+  if (!loaded.state!.test) assertNoTestKey(caller, 'changes and revokes test keys alone');
+};
+
 /** `withMade`: all keys that this one made, and those that they made, are revoked with it, those under way included. */
 export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId, withMade = false): Promise<ApiKeyRecord> => {
   const cause = causeOf(deps, caller);
@@ -57,7 +65,7 @@ export const revokeApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKey
     apiKeyDecider,
     { type: 'RevokeApiKey', at: cause.at, withMade },
     cause,
-    ownedBy(caller.teamId, apiKeyUnknown),
+    (loaded) => assertChangeable(caller, loaded),
   );
   // Whoever is told that the key is revoked may rely on it.
   await deps.whenHeldEverywhere();
@@ -89,7 +97,7 @@ export const changeApiKey = async (
     { type: 'ChangeApiKey', at: cause.at, changes },
     cause,
     (loaded) => {
-      ownedBy(caller.teamId, apiKeyUnknown)(loaded);
+      assertChangeable(caller, loaded);
       assertMayChange(caller, maker, loaded.state!, changes);
     },
   );
@@ -113,7 +121,10 @@ const networksOf = (given: readonly string[]): readonly string[] => {
 export const authenticateKey = async (deps: CommandDeps, token: string): Promise<KeyAuthenticated> => {
   const read = readApiKey(token);
   if (read === undefined) {
-    throw new DomainError('INVALID_API_KEY', `The bearer token is no API key: it must be ${API_KEY_PREFIX} followed by 43 characters.`);
+    throw new DomainError(
+      'INVALID_API_KEY',
+      `The bearer token is no API key: it must be ${API_KEY_PREFIX}, or ${TEST_KEY_PREFIX}, followed by 43 characters.`,
+    );
   }
   const known = deps.apiKey(apiKeyStream(read.id));
   const { state, teamId } = known instanceof Promise ? await known : known;
@@ -128,8 +139,8 @@ export const authenticateKey = async (deps: CommandDeps, token: string): Promise
   const activity = deps.activity(activityStream(team));
   admitActive((activity instanceof Promise ? await activity : activity).state);
   if (isUseWorthNoting(key, isoMoment(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
-  const { permissions, rateLimit, expiresAt, madeBy, networks } = key;
-  return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy, networks };
+  const { permissions, rateLimit, expiresAt, madeBy, networks, test } = key;
+  return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy, networks, test };
 };
 
 const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {
@@ -152,12 +163,12 @@ const placeOf = (deps: CommandDeps, { teamId }: Caller, id: ApiKeyId): Place => 
   all: idsOfKind(deps, teamId, 'apiKey', 'ApiKeyCreated'),
 });
 
-/** `key` is given where it was chosen before. */
+/** `chosen`: the key, where it was chosen before. */
 export const createApiKey = async (
   deps: CommandDeps,
   caller: Caller,
   request: CreateApiKeyRequest,
-  key = formatApiKey(deps.ids.bytes(32)),
+  chosen?: string,
 ): Promise<CreatedApiKey> => {
   const missing = request.permissions.filter((permission) => !caller.permissions.includes(permission));
   if (missing.length > 0) {
@@ -170,8 +181,10 @@ export const createApiKey = async (
       errors: [{ field: 'expiresAt', message: `must be after ${isoTime(nowMs)}` }],
     });
   }
-  const asked = { expiresAt, rateLimit: request.rateLimit, networks: request.networks && networksOf(request.networks) };
-  const { madeBy, networks, ...bounds } = grantFrom(caller.key, asked);
+  const { rateLimit } = request;
+  const asked = { expiresAt, rateLimit, networks: request.networks && networksOf(request.networks), test: request.test };
+  const { madeBy, networks, test, ...bounds } = grantFrom(caller.key, asked);
+  const key = chosen ?? formatApiKey(deps.ids.bytes(32), test);
   const { id, hash } = assertDefined(readApiKey(key), 'API key');
   const cause = causeOf(deps, caller);
   const created: ApiKeyToCreate = {
@@ -181,11 +194,11 @@ export const createApiKey = async (
     permissions: request.permissions,
     ...bounds,
     hash,
-    start: key.slice(API_KEY_PREFIX.length, API_KEY_PREFIX.length + 4),
-    end: key.slice(-4),
+    ...endsOf(key),
     separateDelete: true,
     ...(madeBy.length === 0 ? {} : { madeBy: [...madeBy] }),
     ...(networks === null ? {} : { networks: [...networks] }),
+    ...(test ? { test } : {}),
   };
   const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
     handle(deps.eventLog, apiKeyStream(id), apiKeyDecider, { type: 'CreateApiKey', created }, cause),

@@ -79,6 +79,7 @@ export const orderOf = ({ id, teamId, batch, content }: OpenBatch, index: number
     charged: accepted.charged && { ...accepted.charged, reference: batchStream(id), ...costAt(content, index) },
     batch: { id, index },
     tracking: accepted.tracking,
+    test: accepted.test,
     waitMs: 0,
   };
 };

@@ -235,6 +235,7 @@ export const getBatch = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>
     startedAt: batch.startedAt,
     cancelledAt: batch.cancelled?.at ?? null,
     completedAt: batch.completedAt,
+    test: accepted.test === true,
   };
   return batchListing(figures, { clock: deps.clock, waitMs: (emails) => deps.backlog.waitMs(caller.teamId, emails) });
 };

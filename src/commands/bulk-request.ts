@@ -9,6 +9,7 @@ import { templateOf } from './send-email.js';
 import { pinnedPart, pinnedTracking } from './tracking.js';
 import { assertMaySend } from './sender-domains.js';
 import { assertSimulatable } from './simulating.js';
+import { testPart } from './test-keys.js';
 import { isoMoment } from './remembered.js';
 import type { BulkAttachment, BulkRecipient, SendBulkRequest } from '../api/bulk.js';
 import type { OutputFormat } from '../domain/attachment-template/schema.js';
@@ -53,9 +54,10 @@ type Read = Readonly<{
  */
 export const prepareBulk = async (
   deps: CommandDeps,
-  { teamId }: Pick<Caller, 'teamId'>,
+  caller: Pick<Caller, 'teamId' | 'key'>,
   request: SendBulkRequest,
 ): Promise<PreparedBulk> => {
+  const { teamId } = caller;
   const nowMs = deps.clock.now();
   const { limits } = deps;
   const common = checkCommon(deps, request, nowMs);
@@ -90,6 +92,7 @@ export const prepareBulk = async (
     })),
     documentCount: attachments,
     ...pinnedPart(pinnedTracking(deps, request.tracking, templateTracking, team.tracking)),
+    ...testPart(caller),
   };
   const content: BatchContent = {
     from,

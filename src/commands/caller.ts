@@ -40,6 +40,8 @@ export type KeyAuthenticated = Admitted &
     madeBy: readonly ApiKeyId[];
     /** null: it may come from anywhere. */
     networks: readonly string[] | null;
+    /** Nothing leaves of what it sends. */
+    test: boolean;
   }>;
 
 export type UserAuthenticated = Admitted & Readonly<{ kind: 'user'; userId: UserId; sessionId: SessionId }>;

@@ -17,7 +17,7 @@ import { causeOf, type CommandDeps } from './deps.js';
 import { cancelResponse, rescheduleResponse } from './email-answers.js';
 import type { Answer, Idempotency } from './idempotency.js';
 import { handleKeyed } from './keyed-command.js';
-import { ownedBy } from './owned-by.js';
+import { changeableBy } from './test-keys.js';
 import { refuseEmpty } from './email-making.js';
 import { compiledTemplate } from './templates.js';
 
@@ -31,7 +31,7 @@ export const rescheduleEmail = async (
   const cause = causeOf(deps, caller);
   const scheduledAt = checkSchedule(request.scheduledAt, Date.parse(cause.at), deps.limits);
   const stream = emailStream(id);
-  const guard = ownedBy(caller.teamId, emailNotFound);
+  const guard = changeableBy(caller, emailNotFound);
   const loaded = await loadState(deps.eventLog, stream, emailDecider);
   guard(loaded);
   const until = temporaryUntil(Date.parse(scheduledAt), deps.limits);
@@ -97,7 +97,7 @@ export const cancelEmail = async (
     earlier: ({ cancellation }, key) => (cancellation?.idempotencyKey === key ? cancellation : undefined),
     idempotency,
     cause,
-    guard: ownedBy(caller.teamId, emailNotFound),
+    guard: changeableBy(caller, emailNotFound),
   });
   const cancellation = assertDefined(state.cancellation, 'cancellation');
   return { body: cancelResponse(id, cancellation), replayed };

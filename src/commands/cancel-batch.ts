@@ -6,7 +6,7 @@ import { loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import type { Answer, Idempotency } from './idempotency.js';
 import { handleKeyed } from './keyed-command.js';
-import { ownedBy } from './owned-by.js';
+import { changeableBy } from './test-keys.js';
 import type { CancelBatchResponse } from '../api/bulk.js';
 import { batchDecider, batchNotFound } from '../domain/batch/decider.js';
 import { assertDefined, batchStream, type BatchId } from '../domain/ids.js';
@@ -23,7 +23,7 @@ export const cancelBatch = async (
   idempotency?: Idempotency,
 ): Promise<Answer<CancelBatchResponse>> => {
   const cause = causeOf(deps, caller);
-  const guard = ownedBy(caller.teamId, batchNotFound);
+  const guard = changeableBy(caller, batchNotFound);
   await completeEnded(deps, id, guard, cause);
   const { replayed } = await handleKeyed(deps, batchStream(id), batchDecider, {
     command: (key) => ({ type: 'CancelBatch' as const, at: cause.at, ...key }),
@@ -37,7 +37,7 @@ export const cancelBatch = async (
 };
 
 /** Where all emails have come to an end the bulk send is completed, though nobody may have said so yet: it cannot be cancelled any more. */
-const completeEnded = async (deps: CommandDeps, id: BatchId, guard: ReturnType<typeof ownedBy>, cause: Cause): Promise<void> => {
+const completeEnded = async (deps: CommandDeps, id: BatchId, guard: ReturnType<typeof changeableBy>, cause: Cause): Promise<void> => {
   const loaded = await loadState(deps.eventLog, batchStream(id), batchDecider);
   guard(loaded);
   const batch = assertDefined(loaded.state, 'batch');

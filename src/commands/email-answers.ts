@@ -83,6 +83,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     failedRecipients: failedRecipientsOf(email),
     attachmentCount: accepted.attachmentCount,
     batchId: accepted.batch?.id ?? null,
+    test: accepted.test === true,
     retryCount: email.retries.length,
     failureReason: email.failureReason,
     scheduledAt: email.scheduledAt,
@@ -94,8 +95,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     openedAt: email.openedAt ?? null,
     clickedAt: email.clickedAt ?? null,
     cancelledAt: email.cancelledAt ?? null,
-    ...(email.complainedAt === undefined ? {} : { complainedAt: email.complainedAt }),
-    ...(email.feedbackType === undefined ? {} : { feedbackType: email.feedbackType }),
+    ...complaintOf(email),
     archivedAt: email.archivedAt,
     createdAt: email.createdAt,
     updatedAt: email.updatedAt,
@@ -126,6 +126,11 @@ const recipientsOf = (email: Email): EmailRecord['recipients'] =>
     openedAt: firstOf(email, 'opened', index),
     clickedAt: firstOf(email, 'clicked', index),
   }));
+
+const complaintOf = ({ complainedAt, feedbackType }: Email): Pick<EmailRecord, 'complainedAt' | 'feedbackType'> => ({
+  ...(complainedAt === undefined ? {} : { complainedAt }),
+  ...(feedbackType === undefined ? {} : { feedbackType }),
+});
 
 const attemptsOf = ({ attempts }: Email): EmailRecord['attempts'] =>
   attempts.map(({ attempt, startedAt, host, ended }) => ({

@@ -60,6 +60,8 @@ export type EmailOrder = Readonly<{
   batch?: NonNullable<EmailAccepted['data']['batch']>;
   /** What was reserved for it before; of an email by itself that is known when it is made. */
   charged?: Charged | undefined;
+  /** Sent with a test key. */
+  test?: true | undefined;
   /** How long it is likely to wait for its turn. */
   waitMs: number;
 }>;
@@ -143,7 +145,7 @@ const acceptedOf = (
   attachments: EmailContent['attachments'],
   { attachmentBytes, generated }: Kept,
 ): EmailAccepted['data'] => {
-  const { id, from, template, fingerprint, batch, charged, tracking, waitMs } = order;
+  const { id, from, template, fingerprint, batch, charged, tracking, test, waitMs } = order;
   const accepted: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
     templateId: template.id,
@@ -164,6 +166,7 @@ const acceptedOf = (
   if (batch !== undefined) accepted.batch = batch;
   if (charged !== undefined) accepted.charged = charged;
   if (tracking !== undefined) accepted.tracking = tracking;
+  if (test !== undefined) accepted.test = test;
   if (waitMs > TYPICAL_DELIVERY_MS) accepted.expectedWaitMs = waitMs;
   return accepted;
 };

@@ -1,11 +1,12 @@
 /** Commands on emails that are there: read, retry, delete, archive. */
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
-import { emptyLoaded, foldOnto, handle } from './command-handler.js';
+import { emptyLoaded, foldOnto, handle, loadState } from './command-handler.js';
 import { eraseStream, type EraseDeps } from './erase.js';
 import type { Answer, Idempotency } from './idempotency.js';
 import { handleKeyed } from './keyed-command.js';
-import { ownedBy } from './owned-by.js';
+import { ownedBy, ownedState } from './owned-by.js';
+import { changeableBy, isTest } from './test-keys.js';
 import { emailDecider } from '../domain/email/decider.js';
 import { emailNotFound } from '../domain/email/requests.js';
 import { emailRecord, retryResponse } from './email-answers.js';
@@ -45,6 +46,7 @@ export const deleteEmails = async (
   const counts = { deleted: 0, notFound: 0, inProgress: 0 };
   let damaged: EventUnreadable | EventUnknown | undefined;
   const distinct = [...new Set(ids)];
+  if (isTest(caller)) await assertAllOfTests(deps, caller, distinct);
   // Side by side they share commits, and the one that clears destroyed keys out of the file.
   for (let from = 0; from < distinct.length; from += DELETED_AT_ONCE) {
     const ends = await Promise.all(distinct.slice(from, from + DELETED_AT_ONCE).map((id) => tryDelete(deps, caller, id)));
@@ -56,6 +58,14 @@ export const deleteEmails = async (
   // All others are deleted by then, and a request that is sent again finds them so.
   if (damaged !== undefined) throw damaged;
   return counts;
+};
+
+/** Before any is deleted. What is not there is no email of anybody. */
+const assertAllOfTests = async (deps: CommandDeps, caller: Caller, ids: readonly EmailId[]): Promise<void> => {
+  for (const id of ids) {
+    const loaded = await loadState(deps.eventLog, emailStream(id), emailDecider);
+    if (ownedState(caller.teamId, loaded) !== undefined) changeableBy(caller, emailNotFound)(loaded);
+  }
 };
 
 const DELETED_AT_ONCE = 64;
@@ -87,7 +97,7 @@ export const retryEmail = async (
     earlier,
     idempotency,
     cause,
-    guard: ownedBy(caller.teamId, emailNotFound),
+    guard: changeableBy(caller, emailNotFound),
   });
   const retry = (idempotencyKey === undefined ? undefined : earlier(state, idempotencyKey)) ?? state.retries.at(-1)!;
   return { body: retryResponse(id, retry), replayed };
@@ -101,7 +111,7 @@ export const deleteEmail = async (deps: CommandDeps, caller: Caller, id: EmailId
     emailDecider,
     { type: 'DeleteEmail', at: cause.at },
     cause,
-    ownedBy(caller.teamId, emailNotFound),
+    changeableBy(caller, emailNotFound),
   );
   await archiveEmail(deps, id, cause);
   return { id, deleted: true };

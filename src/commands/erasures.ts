@@ -5,6 +5,7 @@ import { emptyLoaded, foldOnto, handle, type Loaded } from './command-handler.js
 import { causeOf, type CommandDeps } from './deps.js';
 import { ownedBy } from './owned-by.js';
 import { suppressionIdOf } from './suppression-check.js';
+import { assertNoTestKey } from './test-keys.js';
 import type { AddressRequest, ErasureReceipt } from '../api/privacy.js';
 import { erasureDecider, erasureNotFound, type ErasureState } from '../domain/erasure/decider.js';
 import type { Recorded } from '../domain/events.js';
@@ -19,6 +20,7 @@ const LOOK_EVERY_MS = 50;
  * this call. Rejects with ERR_EMAIL_001 and NOT_DURING_UPDATE.
  */
 export const eraseAddress = async (deps: CommandDeps, caller: Caller, { email }: AddressRequest): Promise<ErasureReceipt> => {
+  assertNoTestKey(caller, 'erases nothing, for what is erased is real');
   const address = requireAddress(email, 'email');
   const id = assertDefined(parseErasureId(deps.ids.uuid()), 'erasure id');
   const cause = causeOf(deps, caller);

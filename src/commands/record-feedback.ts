@@ -13,6 +13,7 @@ import { isoMoment } from './remembered.js';
 import type { Caller } from './caller.js';
 import { handleFrom, loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
+import { assertNoTestKey } from './test-keys.js';
 
 /** What reads reports and return paths; there where a return path domain is set. */
 export type Feedback = Readonly<{ returnPath: ReturnPath; at: ReturnPathDomain; reader: ReportReader }>;
@@ -24,6 +25,7 @@ export type GivenReport = Readonly<{ raw: Uint8Array; recipient: string | undefi
 
 /** Rejects with FEEDBACK_NOT_SET_UP, FEEDBACK_NOT_OURS, EMAIL_NOT_FOUND, and EMAIL_IN_PROGRESS for a report that is too early. */
 export const recordFeedback = async (deps: CommandDeps, caller: Caller, { raw, recipient }: GivenReport): Promise<FeedbackResponse> => {
+  assertNoTestKey(caller, 'reports nothing, for no host has had mail of it');
   const { returnPath, reader } = feedbackOf(deps);
   const report = await reader.read(raw);
   const id = firstOf(returnPath, recipient === undefined ? report.senders : [recipient]);

@@ -4,6 +4,7 @@ import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { handle, loadState } from './command-handler.js';
 import { ownedBy } from './owned-by.js';
+import { isTest } from './test-keys.js';
 import type { RetryEmailsResponse } from '../api/emails.js';
 import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
 import { emailNotFound } from '../domain/email/requests.js';
@@ -33,12 +34,13 @@ export const retryEmails = async (
   { status, ids, held, domain }: EmailsToRetry,
 ): Promise<Omit<RetryEmailsResponse, 'nextCursor'>> => {
   const goesTo = domain === undefined ? () => true : waitsFor(domain);
-  const retry = (id: EmailId): Promise<boolean> => tryRetry(deps, caller, id, (email) => email.status === status && goesTo(email));
+  const retry = (id: EmailId): Promise<boolean> =>
+    tryRetry(deps, caller, id, (email) => email.status === status && goesTo(email) && (!isTest(caller) || email.accepted.test === true));
   const retried = await countOf(ids, retry);
   const waiting: EmailId[] = [];
   await countOf(held, async (id) => {
     const { state, teamId } = await loadState(deps.eventLog, emailStream(id), emailDecider);
-    const waits = teamId === caller.teamId && state?.heldUntil !== undefined && goesTo(state);
+    const waits = teamId === caller.teamId && state?.heldUntil !== undefined && goesTo(state) && !isTest(caller);
     if (waits) waiting.push(id);
     return waits;
   });

@@ -15,6 +15,7 @@ import {
   SENDER_DOMAINS_FROM,
   SUPPRESSIONS_FROM,
   TEMPLATE_REMOVALS_FROM,
+  TEST_KEYS_FROM,
   TRACKING_FROM,
   TRASH_FROM,
   WEBHOOKS_FROM,
@@ -148,9 +149,9 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
 
 /** The same for a field of `data` that there was not before. */
 export const fieldsFrom: { readonly [Type in EventType]?: Readonly<Record<string, number>> } = {
-  ApiKeyCreated: { networks: KEY_BOUNDS_FROM },
-  EmailQueued: { tracking: TRACKING_FROM },
-  EmailScheduled: { tracking: TRACKING_FROM },
-  BatchQueued: { tracking: TRACKING_FROM },
-  BatchScheduled: { tracking: TRACKING_FROM },
+  ApiKeyCreated: { networks: KEY_BOUNDS_FROM, test: TEST_KEYS_FROM },
+  EmailQueued: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
+  EmailScheduled: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
+  BatchQueued: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
+  BatchScheduled: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
 };

@@ -31,6 +31,7 @@ export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   API_KEY_EXPIRED: 401,
   API_KEY_DISABLED: 401,
   API_KEY_NETWORK_NOT_ALLOWED: 403,
+  TEST_KEY_NOT_ALLOWED: 403,
   FORBIDDEN: 403,
   HTTPS_REQUIRED: 403,
   NOT_FOUND: 404,

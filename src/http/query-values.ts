@@ -55,6 +55,7 @@ export const emailFilterOf = (query: EmailListQuery): EmailFilter => ({
   ...searchOf(query),
   ...(query.recipient === undefined ? {} : { recipient: recipientOf(query.recipient) }),
   ...(query.recipientStatus === undefined ? {} : { recipientStatus: query.recipientStatus }),
+  ...(query.test === undefined ? {} : { test: query.test }),
   ...(query.tag === undefined ? {} : { tag: query.tag }),
   ...(query.metadataKey === undefined ? {} : { metadataKey: query.metadataKey }),
   ...(query.metadata === undefined ? {} : { metadata: query.metadata }),

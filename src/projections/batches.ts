@@ -13,7 +13,7 @@ export const BATCH_TIMERS = timersOf('batch');
 
 export const batchesSpec: CollectionSpec = {
   name: BATCHES,
-  version: 1,
+  version: 2,
   fields: ['team', 'status', 'createdAt'],
   indexes: [['team', 'createdAt']],
 };
@@ -117,6 +117,7 @@ const begin: Handler<BatchAccepted> = ({ event, stream, position, metadata: { te
     stoppedAt: null,
     completedAt: null,
     updatedAt: at,
+    test: event.data.test === true,
   };
   return batchSteps(id, () => batch);
 };

@@ -30,6 +30,8 @@ export type EmailDocument = Document &
     mixed: 0 | 1;
     recipientStatuses?: string;
     summary: EmailSummary;
+    /** 1: sent with a test key. */
+    test: 0 | 1;
     /** The id of the bulk send that it belongs to; absent where it was sent by itself. */
     batch?: string;
     /** What its attachments take, as long as they are kept with it; absent where it has none. */
@@ -48,7 +50,7 @@ export type EmailDocument = Document &
     recipientTexts?: RecipientText[];
   }>;
 
-/** One day of one team: how many emails there are, by `status|templateId`; the `seq` of each of its emails lies from `first` to `last`. */
+/** One day of one team: how many emails there are, by `status|templateId`, of test keys by `status|templateId|test`; the `seq` of each of its emails lies from `first` to `last`. */
 export type EmailCountsDocument = Document &
   Readonly<{
     team: string;
@@ -56,7 +58,7 @@ export type EmailCountsDocument = Document &
     first: number;
     last: number;
     cells: Readonly<Record<string, number>>;
-    /** Emails that were accepted and not cancelled, whatever became of them since, and the documents that were made for them. */
+    /** Emails that were accepted and not cancelled, without those of test keys, whatever became of them since, and the documents that were made for them. */
     emails: number;
     documents: number;
   }>;
@@ -74,6 +76,7 @@ export type EmailListing = {
   createdAt: string;
   sentAt: string | null;
   deliveredAt: string | null;
+  test: boolean;
 };
 
 export const countsId = (team: string, day: string): string => `${team}:${day}`;

@@ -8,7 +8,15 @@ import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
 import { senderDueAt } from '../domain/timers.js';
 import { dayOf } from '../domain/days.js';
-import { countsId, EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument } from './email-documents.js';
+import {
+  countsId,
+  EMAIL_BACKLOGS,
+  EMAIL_COUNTS,
+  EMAIL_TIMERS,
+  EMAILS,
+  type EmailCountsDocument,
+  type EmailDocument,
+} from './email-documents.js';
 import { withSubject } from './email-search.js';
 import { eraseRecipients, removeErased, setSearched } from './email-texts.js';
 import { attachmentUsageMoved, attachmentUsageSteps } from './attachment-usage.js';
@@ -22,18 +30,7 @@ import { summarySteps } from './summaries.js';
 
 /** A document that its unit of work may change; fields are only ever taken out of it, so that equal documents are equal texts. */
 type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };
-type CountsDraft = {
-  id: string;
-  seq: number;
-  position: number;
-  team: string;
-  day: string;
-  first: number;
-  last: number;
-  cells: Record<string, number>;
-  emails: number;
-  documents: number;
-};
+type CountsDraft = Draft<EmailCountsDocument> & { cells: Record<string, number> };
 
 const beginning =
   (retentionMs: number): Handler<EmailAccepted> =>
@@ -124,6 +121,7 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
     templateName,
     priority,
     createdAt,
+    test: event.data.test === true ? 1 : 0,
     ...recipientStatusesOf(summary.status, summary.recipientStatuses),
     summary: summary as Draft<EmailSummary>,
     team: teamId,
@@ -172,10 +170,10 @@ const noteEnd = (email: EmailDraft): void => {
 };
 
 const countedSteps = (
-  { owner: team, templateId, tags = [] }: EmailDraft,
+  { owner: team, templateId, test, tags = [] }: EmailDraft,
   { event: { data }, position }: Recorded<EmailAccepted | EmailProgress>,
   reached: Reached,
-): readonly Step[] => summarySteps({ team, at: data.at, position, templateId, tags }, reached);
+): readonly Step[] => (test === 1 ? [] : summarySteps({ team, at: data.at, position, templateId, tags }, reached));
 
 /** The timer is made of the email's state alone, so nothing of the former one is read. */
 const timerStep = (email: EmailDraft, retentionMs: number): Step => ({
@@ -216,14 +214,15 @@ const usageSteps = (
 ): readonly Step[] => attachmentUsageSteps({ team, bytes, sign, at: data.at, position });
 
 /** Where an email counts: under its status of now and its template, as long as lists show it. */
-const cellOf = ({ team, status, templateId }: EmailDocument): string | undefined =>
-  team === undefined ? undefined : `${status}|${templateId}`;
+const cellOf = ({ team, status, templateId, test }: EmailDocument): string | undefined =>
+  team === undefined ? undefined : test === 1 ? `${status}|${templateId}|test` : `${status}|${templateId}`;
 
-/** `used`: by how many the emails of its day become more. */
+/** `used`: by how many the emails of its day become more; those of test keys use nothing. */
 const countSteps = (email: EmailDraft, from: string | undefined, used: 1 | 0 | -1): Step[] => {
   const to = cellOf(email);
   if (from === to && used === 0) return [];
   const { owner: team, seq, position, documents = 0 } = email;
+  const counted = email.test === 1 ? 0 : used;
   const day = dayOf(email.createdAt);
   const id = countsId(team, day);
   const next = (document: Document | undefined): CountsDraft => {
@@ -232,8 +231,8 @@ const countSteps = (email: EmailDraft, from: string | undefined, used: 1 | 0 | -
     counts.last = Math.max(counts.last, seq);
     if (from !== undefined) add(counts.cells, from, -1);
     if (to !== undefined) add(counts.cells, to, 1);
-    counts.emails += used;
-    counts.documents += used * documents;
+    counts.emails += counted;
+    counts.documents += counted * documents;
     return counts;
   };
   return [{ collection: EMAIL_COUNTS, id, next }];

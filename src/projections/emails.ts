@@ -25,14 +25,15 @@ export const emailsProjection = (retentionMs: number): Projection =>
       ...summariesSpecs,
       {
         name: EMAILS,
-        version: 8,
-        fields: ['team', 'status', 'templateId', 'mixed', 'recipientStatuses', 'createdAt'],
+        version: 9,
+        fields: ['team', 'status', 'templateId', 'mixed', 'test', 'recipientStatuses', 'createdAt'],
         indexes: [
           ['team', 'createdAt'],
           ['team', 'status', 'createdAt'],
           ['team', 'templateId', 'createdAt'],
           ['team', 'status', 'templateId', 'createdAt'],
           ['team', 'mixed', 'createdAt'],
+          ['team', 'test', 'createdAt'],
         ],
         search: { field: 'text', within: 'team', terms: 'terms' },
         personal: ['subject', 'text'],
@@ -45,7 +46,16 @@ export const emailsProjection = (retentionMs: number): Projection =>
     on: { ...emailHandlers(retentionMs), ...batchHandlers },
   });
 
-export const emailListItem = ({ id, status, templateId, templateName, subject, createdAt, summary }: EmailDocument): EmailListing => ({
+export const emailListItem = ({
+  id,
+  status,
+  templateId,
+  templateName,
+  subject,
+  createdAt,
+  summary,
+  test,
+}: EmailDocument): EmailListing => ({
   id,
   status,
   archived: summary.archivedAt !== null,
@@ -57,4 +67,5 @@ export const emailListItem = ({ id, status, templateId, templateName, subject, c
   createdAt,
   sentAt: summary.sentAt,
   deliveredAt: summary.deliveredAt,
+  test: test === 1,
 });

@@ -154,10 +154,11 @@ const folded = ({ search }: SearchFilter): SearchFilter => (search === undefined
 
 type Filters = Pick<Query, 'where'> & Partial<Pick<ListQuery, 'anyOf'>>;
 
-const whereOf = (teamId: TeamId, { status, templateId, startDate, endDate }: EmailFilter): Query['where'] => ({
+const whereOf = (teamId: TeamId, { status, templateId, test, startDate, endDate }: EmailFilter): Query['where'] => ({
   team: { eq: teamId },
   ...(status === undefined ? {} : { status: { eq: status } }),
   ...(templateId === undefined ? {} : { templateId: { eq: templateId } }),
+  ...(test === undefined ? {} : { test: { eq: test ? 1 : 0 } }),
   ...(startDate === undefined && endDate === undefined
     ? {}
     : { createdAt: { ...(startDate === undefined ? {} : { gte: startDate }), ...(endDate === undefined ? {} : { lte: endDate }) } }),
@@ -272,11 +273,12 @@ const daysBetween = async (deps: QueryDeps, teamId: TeamId, first: string | unde
     limit: DAYS_MAX,
   })) as readonly EmailCountsDocument[];
 
-const matching = ({ cells }: EmailCountsDocument, { status, templateId }: EmailFilter): number => {
+const matching = ({ cells }: EmailCountsDocument, { status, templateId, test }: EmailFilter): number => {
   let sum = 0;
   for (const [cell, count] of Object.entries(cells)) {
-    const [cellStatus, cellTemplate] = cell.split('|');
-    if ((status === undefined || cellStatus === status) && (templateId === undefined || cellTemplate === templateId)) sum += count;
+    const [cellStatus, cellTemplate, cellTest] = cell.split('|');
+    const isOf = (status === undefined || cellStatus === status) && (templateId === undefined || cellTemplate === templateId);
+    if (isOf && (test === undefined || test === (cellTest !== undefined))) sum += count;
   }
   return sum;
 };

@@ -53,10 +53,12 @@ export type EmailFilter = Readonly<{
   metadata?: Readonly<Record<string, string>>;
   /** A recipient has this status. */
   recipientStatus?: RecipientStatus;
+  /** Sent with a test key, or not. */
+  test?: boolean;
 }>;
 
 /** Which emails are to be pushed on by hand: those that wait, or those that have failed. */
-export type RetryFilter = Pick<EmailFilter, 'templateId' | 'startDate' | 'endDate'> & Readonly<{ status: 'queued' | 'failed' }>;
+export type RetryFilter = Pick<EmailFilter, 'templateId' | 'startDate' | 'endDate' | 'test'> & Readonly<{ status: 'queued' | 'failed' }>;
 
 /** Of one page of a team's emails: those that wait for a time or have failed, and those that wait for the relay. */
 export type ToRetry = Readonly<{ ids: readonly EmailId[]; held: readonly EmailId[]; nextCursor: string | null }>;

@@ -41,6 +41,7 @@ await t.test('key create: every option holds in the server at once', async (t) =
 
   const narrow = await createKey('--name', 'narrow', '--permissions', 'emails:read, templates:read', '--rate-limit', '3');
   t.same(narrow.permissions, ['emails:read', 'templates:read']);
+  t.match((await createKey('--name', 'staging', '--test')).key, /^sealpost_test_sk_/);
   t.match(await call(narrow.key, 'POST', '/api/emails/send', sendBody()), { status: 403, body: { code: 'FORBIDDEN' } });
   const second = await call(narrow.key, 'GET', '/api/emails');
   t.equal(second.headers.get('x-ratelimit-limit'), '3');

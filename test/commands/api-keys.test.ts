@@ -57,6 +57,7 @@ void t.test('a key is shown once, admits its owner, and stands nowhere in the lo
     madeBy: null,
     createdBy: 'apiKey:key_1',
     networks: null,
+    test: false,
   });
   t.strictSame(await commands.authenticate(key), {
     kind: 'apiKey',
@@ -67,6 +68,7 @@ void t.test('a key is shown once, admits its owner, and stands nowhere in the lo
     expiresAt: '2030-05-31T22:00:00.000Z',
     madeBy: [],
     networks: null,
+    test: false,
   });
   t.strictSame(await commands.getApiKey(caller, idOf(made.id)), { ...record, lastUsedAt: T0 });
   await t.resolves(commands.authenticate(key, { asked: TEAM.toUpperCase(), isNeeded: true }));
@@ -188,6 +190,33 @@ void t.test('a key lets none come from where it may not come from itself', async
   ]);
   t.equal((await commands.createApiKey(caller, { name: 'x', ...manages })).networks, null);
   t.equal((await events(apiKeyStream(idOf(maker.id)))).length, 2, 'created and used');
+});
+
+void t.test('a test key says so in its form, makes only such, and leaves live keys alone', async (t) => {
+  const { commands, store } = await openWorld();
+  const made = await commands.createApiKey(caller, { name: 'staging', ...manages, test: true });
+  t.match(made.key, /^sealpost_test_sk_[A-Za-z0-9_-]{43}$/);
+  t.match(made, { test: true, start: made.key.slice(17, 21), end: made.key.slice(-4) });
+  t.match(await commands.authenticate(made.key), { test: true, keyId: made.id });
+  await refusedWith(t, commands.authenticate(made.key.replace('_test_', '_')), 'API_KEY_NOT_FOUND');
+  const withKey = await callerWith(commands, made.key);
+  for (const test of [undefined, true]) {
+    const child = await commands.createApiKey(withKey, { name: 'x', ...manages, ...(test === undefined ? {} : { test }) });
+    t.match(child, { test: true, key: /^sealpost_test_sk_/, madeBy: made.id });
+  }
+  const live = await commands.createApiKey(caller, { name: 'live', permissions: ['emails:send'] });
+  t.equal(live.test, false);
+  const before = store.events.length;
+  const { details } = await refusedWith(t, commands.createApiKey(withKey, { name: 'x', ...manages, test: false }), 'FORBIDDEN');
+  t.match(details.errors, [{ field: 'test' }]);
+  await refusedWith(t, commands.revokeApiKey(withKey, idOf(live.id)), 'TEST_KEY_NOT_ALLOWED');
+  await refusedWith(t, commands.changeApiKey(withKey, idOf(live.id), { name: 'x' }), 'TEST_KEY_NOT_ALLOWED');
+  t.equal(store.events.length, before);
+  t.match(await commands.getApiKey(withKey, idOf(live.id)), { name: 'live' });
+  t.match(await commands.changeApiKey(withKey, idOf(made.id), { name: 'called so' }), { name: 'called so', test: true });
+  const withLive = await callerWith(commands, (await commands.createApiKey(caller, { name: 'live', ...manages })).key);
+  t.match(await commands.createApiKey(withLive, { name: 'x', permissions: ['emails:send'], test: true }), { test: true });
+  t.match(await commands.revokeApiKey(withKey, idOf(made.id)), { status: 'revoked' });
 });
 
 void t.test('a key is changed in the parts given, in every process, and never beyond what made or changes it', async (t) => {

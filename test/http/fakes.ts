@@ -92,6 +92,7 @@ const key = (keyId: string, permissions: readonly AccessPermission[], rateLimit:
   expiresAt: null,
   madeBy: [],
   networks: null,
+  test: false,
 });
 
 /** No key has them; here one stands for whoever may call a route. */
@@ -155,6 +156,7 @@ export const emailRecord: EmailRecord = {
   failedRecipients: 0,
   attachmentCount: 0,
   batchId: null,
+  test: false,
   retryCount: 0,
   failureReason: null,
   scheduledAt: null,
@@ -234,6 +236,7 @@ const listItem: EmailListItem = {
   createdAt: NOW,
   sentAt: null,
   deliveredAt: null,
+  test: false,
 };
 
 const template: TemplateRecord = {
@@ -296,6 +299,7 @@ const apiKey: ApiKeyRecord = {
   madeBy: null,
   createdBy: 'cli',
   networks: null,
+  test: false,
 };
 
 export const asset: AssetRecord = {
@@ -390,6 +394,7 @@ const batchListing = {
   completedAt: null,
   cancelledAt: null,
   estimatedCompletionAt: NOW,
+  test: false,
 };
 const cancelAnswer = {
   batchId: BATCH,

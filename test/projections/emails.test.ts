@@ -95,6 +95,7 @@ void t.test('an accepted email: every field of its document', async (t) => {
     subject: 'Order 17',
     tags: ['order'],
     mixed: 0,
+    test: 0,
     text: 'order 17\nann@example.org ann\nbob@example.org\ncyd@example.org',
     terms: [
       'recipient:ann@example.org',

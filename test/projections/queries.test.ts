@@ -100,6 +100,7 @@ void t.test('a row of the list has every field', async (t) => {
       createdAt: T0,
       sentAt: T0,
       deliveredAt: null,
+      test: false,
     },
   ]);
 });

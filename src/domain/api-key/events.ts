@@ -26,6 +26,8 @@ export const apiKeyEventSchemas = {
       madeBy: Type.Optional(Type.Array(text)),
       /** The networks that it may come from, as `192.0.2.0/24`; absent where it may come from anywhere. */
       networks: Type.Optional(Type.Array(text)),
+      /** Nothing leaves of what it sends. Absent in all others. */
+      test: Type.Optional(Type.Literal(true)),
     }),
   },
   /** What is absent stays as it was; null takes it away. */

@@ -7,12 +7,13 @@ import { outside } from './networks.js';
 import type { ApiKey, ApiKeyChanges } from './state.js';
 
 /** What bounds the keys that a key makes. */
-export type Maker = Pick<ApiKey, 'expiresAt' | 'rateLimit' | 'madeBy' | 'networks'> & Readonly<{ id: ApiKeyId }>;
+export type Maker = Pick<ApiKey, 'expiresAt' | 'rateLimit' | 'madeBy' | 'networks' | 'test'> & Readonly<{ id: ApiKeyId }>;
 
 export type Grant = Readonly<{
   expiresAt: string | null;
   rateLimit: number | null;
   networks: readonly string[] | null;
+  test: boolean;
   madeBy: readonly ApiKeyId[];
 }>;
 
@@ -21,6 +22,7 @@ export type Asked = Readonly<{
   expiresAt: string | undefined;
   rateLimit: number | undefined;
   networks: readonly string[] | undefined;
+  test: boolean | undefined;
 }>;
 
 /**
@@ -28,14 +30,18 @@ export type Asked = Readonly<{
  * Out: what it gets: never a later end or a higher limit than its maker's, and its maker's where nothing is asked for. Throws FORBIDDEN.
  */
 export const grantFrom = (maker: Maker | undefined, asked: Asked): Grant => {
-  if (maker === undefined)
-    return { expiresAt: asked.expiresAt ?? null, rateLimit: asked.rateLimit ?? null, networks: asked.networks ?? null, madeBy: [] };
+  if (maker === undefined) {
+    const { expiresAt = null, rateLimit = null, networks = null, test = false } = asked;
+    return { expiresAt, rateLimit, networks, test, madeBy: [] };
+  }
   const { expiresAt, rateLimit, networks } = maker;
   if (expiresAt !== null && asked.expiresAt !== undefined && asked.expiresAt > expiresAt) {
     throw new DomainError('FORBIDDEN', `A key makes none that lasts longer than itself; the calling key expires at ${expiresAt}.`, {
       errors: [{ field: 'expiresAt', message: `must not be after ${expiresAt}` }],
     });
   }
+  if (maker.test && asked.test === false)
+    throw new DomainError('FORBIDDEN', 'A test key makes only test keys.', { errors: [{ field: 'test', message: 'must be true' }] });
   if (asked.rateLimit !== undefined) assertRateWithin(maker, asked.rateLimit);
   if (asked.networks !== undefined) assertNetworksWithin(maker, asked.networks);
   if (maker.madeBy.length >= defaultLimits.apiKeyMakersMax) {
@@ -48,6 +54,7 @@ export const grantFrom = (maker: Maker | undefined, asked: Asked): Grant => {
     expiresAt: asked.expiresAt ?? expiresAt,
     rateLimit: asked.rateLimit ?? rateLimit,
     networks: asked.networks ?? networks,
+    test: maker.test || asked.test === true,
     madeBy: [maker.id, ...maker.madeBy],
   };
 };

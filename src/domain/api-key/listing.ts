@@ -23,6 +23,7 @@ export type ApiKeyListing = {
   /** Who made it, as the log has it. */
   createdBy: string;
   networks: string[] | null;
+  test: boolean;
 };
 
 /** `createdBy`: the actor of its first event. */
@@ -52,4 +53,5 @@ const listingOf = (id: ApiKeyId, { key, createdBy }: Listed, now: string): ApiKe
   madeBy: key.madeBy[0] ?? null,
   createdBy,
   networks: key.networks && [...key.networks],
+  test: key.test,
 });

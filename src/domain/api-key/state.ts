@@ -9,12 +9,21 @@ import { isoTime } from '../ports/clock.js';
 import type { ApiKeyEvent } from './events.js';
 import { isPermission, type Permission } from './permissions.js';
 
-/** `<prefix>_sk_<random>`: 256 random bits in base64url. */
+/** `<prefix>_sk_<random>`: 256 random bits in base64url; a test key says so before them. */
 export const API_KEY_PREFIX = 'sealpost_sk_';
-const FORMAT = /^sealpost_sk_[A-Za-z0-9_-]{43}$/;
+export const TEST_KEY_PREFIX = 'sealpost_test_sk_';
+const RANDOM_CHARS = 43;
+const FORMAT = new RegExp(`^(?:${API_KEY_PREFIX}|${TEST_KEY_PREFIX})[A-Za-z0-9_-]{${RANDOM_CHARS}}$`);
 
 /** In: 32 random bytes. Out: the key as its owner sees it, once. */
-export const formatApiKey = (random: Buffer): string => `${API_KEY_PREFIX}${random.toString('base64url')}`;
+export const formatApiKey = (random: Buffer, isTest = false): string =>
+  `${isTest ? TEST_KEY_PREFIX : API_KEY_PREFIX}${random.toString('base64url')}`;
+
+/** The first four characters of the random part, and the last four. */
+export const endsOf = (key: string): Readonly<{ start: string; end: string }> => ({
+  start: key.slice(-RANDOM_CHARS, 4 - RANDOM_CHARS),
+  end: key.slice(-4),
+});
 
 /** In: a bearer token. Out: its SHA-256 (hex) and the id that follows from it, or undefined where it is no key of ours by form. */
 export const readApiKey = (token: string): { id: ApiKeyId; hash: string } | undefined => {
@@ -32,11 +41,13 @@ const idsByHash = boundedCache<string, ApiKeyId>({ entriesMax: 1_000 });
 
 type Created = Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data'];
 export type ApiKeyToCreate = Created;
-export type ApiKey = Omit<Created, 'permissions' | 'madeBy' | 'separateDelete' | 'networks'> &
+export type ApiKey = Omit<Created, 'permissions' | 'madeBy' | 'separateDelete' | 'networks' | 'test'> &
   Readonly<{
     permissions: Permission[];
     /** null: it may come from anywhere. */
     networks: readonly string[] | null;
+    /** Nothing leaves of what it sends. */
+    test: boolean;
     /** The maker first, then the maker's makers. */
     madeBy: readonly ApiKeyId[];
     /** It may delete emails because keys of its time with `emails:send` could. */
@@ -102,13 +113,14 @@ export const usedBeforeMs = (atMs: number): number => atMs - defaultLimits.apiKe
 /** In: the moment of `usedBeforeMs` (ISO time), as text like the last use, so that no call has to read a date. */
 export const isUseWorthNoting = ({ lastUsedAt }: ApiKey, usedBefore: string): boolean => lastUsedAt === null || lastUsedAt <= usedBefore;
 
-const fromCreated = ({ permissions, madeBy, separateDelete, networks, ...data }: Created): ApiKey => {
+const fromCreated = ({ permissions, madeBy, separateDelete, networks, test, ...data }: Created): ApiKey => {
   const known = permissions.filter(isPermission);
   const impliedDelete = separateDelete !== true && known.includes('emails:send') && !known.includes('emails:delete');
   return {
     ...data,
     permissions: impliedDelete ? [...known, 'emails:delete'] : known,
     networks: networks ?? null,
+    test: test === true,
     madeBy: (madeBy ?? []).map((id) => assertDefined(parseApiKeyId(id), 'API key id')),
     impliedDelete,
     lastUsedAt: null,

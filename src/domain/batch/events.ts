@@ -40,6 +40,8 @@ const accepted = {
   expectedWaitMs: optional(count),
   /** As each of its emails has it. */
   tracking: optional(Type.Object({ ...StoredTracking.properties, url: text })),
+  /** Sent with a test key: nothing of it leaves, and it costs and counts nothing. Absent from all others. */
+  test: optional(Type.Literal(true)),
 };
 
 const Override = Type.Object({

@@ -21,6 +21,8 @@ export type BatchFigures = Readonly<{
   startedAt: string | null;
   cancelledAt: string | null;
   completedAt: string | null;
+  /** Sent with a test key. */
+  test: boolean;
 }>;
 
 export const statusCount = ({ counts }: Pick<BatchFigures, 'counts'>, ...statuses: readonly EmailStatus[]): number =>
@@ -78,6 +80,7 @@ export type BatchListing = BatchCounts & {
   completedAt: string | null;
   cancelledAt: string | null;
   estimatedCompletionAt: string | null;
+  test: boolean;
 };
 
 type Reckoning = Readonly<{ clock: Pick<Clock, 'now'>; waitMs?: (emails: number) => number }>;
@@ -109,5 +112,6 @@ export const batchListing = (batch: BatchFigures, { clock, waitMs = () => 0 }: R
     completedAt: batch.completedAt,
     cancelledAt: batch.cancelledAt,
     estimatedCompletionAt: hasEnded ? null : isoTime(fromMs + waitMs(open)),
+    test: batch.test,
   };
 };

@@ -56,6 +56,8 @@ const accepted = {
   expectedWaitMs: optional(Type.Integer()),
   /** What is recorded of its readers, and the address of the service that its links lead to; absent where nothing is. */
   tracking: optional(Type.Object({ ...StoredTracking.properties, url: text })),
+  /** Sent with a test key: nothing of it leaves, and it costs and counts nothing. Absent from all others. */
+  test: optional(Type.Literal(true)),
 };
 
 const envelope = {

@@ -23,17 +23,18 @@ const simulationOfAddress = (address: string): Simulation => {
   return simulations.find((simulation) => simulation === name) ?? 'bounce';
 };
 
-type Addressed = Pick<Email, 'content'>;
+type Addressed = Pick<Email, 'accepted' | 'content'>;
 
-/** `recipient`: its place in the email. undefined where it is written to, or its address is destroyed. */
-export const simulationOf = ({ content }: Addressed, recipient: number): Simulation | undefined => {
+/** `recipient`: its place in the email. undefined where it is written to, or its address is destroyed. Of a test key all are simulated. */
+export const simulationOf = ({ accepted, content }: Addressed, recipient: number): Simulation | undefined => {
   const address = content?.recipients[recipient]?.email;
-  return address !== undefined && isSimulatorAddress(address) ? simulationOfAddress(address) : undefined;
+  if (address !== undefined && isSimulatorAddress(address)) return simulationOfAddress(address);
+  return accepted.test === true ? 'success' : undefined;
 };
 
 /** The recipients that wait for an attempt: those that are written to, and those that are not. */
 export const pendingParts = (
-  email: Pick<Email, 'content' | 'recipientStatuses' | 'copies'>,
+  email: Addressed & Pick<Email, 'recipientStatuses' | 'copies'>,
 ): Readonly<{ real: readonly number[]; simulated: readonly number[] }> => {
   const [real, simulated]: [number[], number[]] = [[], []];
   for (const recipient of pendingRecipients(email)) (simulationOf(email, recipient) === undefined ? real : simulated).push(recipient);
@@ -59,7 +60,7 @@ const BOUNCED = simulated(
 );
 
 /** What becomes of it in the attempt that is made now. */
-export const simulatedOutcome = (email: Pick<Email, 'content' | 'replies'>, recipient: number): SimulatedOutcome => {
+export const simulatedOutcome = (email: Addressed & Pick<Email, 'replies'>, recipient: number): SimulatedOutcome => {
   switch (simulationOf(email, recipient)) {
     case 'bounce':
       return BOUNCED;

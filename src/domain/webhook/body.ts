@@ -91,7 +91,7 @@ const emailData = (
   if (first.sealed === undefined) return undefined;
   const { recipients, metadata } = first.sealed;
   if (recipient !== undefined && recipients[recipient] === null) return undefined;
-  const { templateId, messageId, tags, batch } = first.data;
+  const { templateId, messageId, tags, batch, test } = first.data;
   return {
     emailLogId: id,
     recipient: recipients[recipient ?? 0]?.email ?? null,
@@ -101,6 +101,7 @@ const emailData = (
     templateId,
     messageId,
     ...(batch === undefined ? {} : { batchId: batch.id }),
+    ...(test === undefined ? {} : { test }),
     ...(tags.length === 0 ? {} : { tags }),
     ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
     ...detailsOf(last, recipient),
@@ -192,8 +193,15 @@ const batchData = (id: string, kind: string, events: readonly BatchEvent[]): Dat
   const batch = events.reduce(evolveBatch, undefined as BatchState);
   const last = events.at(-1);
   if (batch === undefined || last === undefined) return undefined;
-  const { name, templateId, total } = batch.accepted;
-  const common = { batchId: id, batchName: name ?? null, status: kind.slice(kind.indexOf('.') + 1), templateId, totalEmails: total };
+  const { name, templateId, total, test } = batch.accepted;
+  const common = {
+    batchId: id,
+    batchName: name ?? null,
+    status: kind.slice(kind.indexOf('.') + 1),
+    templateId,
+    totalEmails: total,
+    ...(test === undefined ? {} : { test }),
+  };
   if (last.type !== 'BatchCompleted') return { ...common, cancelledAt: last.data.at };
   const { at, sent, failed, cancelled } = last.data;
   return { ...common, sent, failed, cancelled, completedAt: at };

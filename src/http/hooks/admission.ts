@@ -138,8 +138,9 @@ const callerWith = (admitted: Authenticated, correlationId: string): Caller => {
   const { teamId, permissions } = admitted;
   switch (admitted.kind) {
     case 'apiKey': {
-      const { keyId: id, expiresAt, rateLimit, madeBy, networks } = admitted;
-      return { teamId, actor: `apiKey:${id}`, permissions, correlationId, key: { id, expiresAt, rateLimit, madeBy, networks } };
+      const { keyId: id, expiresAt, rateLimit, madeBy, networks, test } = admitted;
+      const key = { id, expiresAt, rateLimit, madeBy, networks, test };
+      return { teamId, actor: `apiKey:${id}`, permissions, correlationId, key };
     }
     case 'user': {
       const { userId: id, sessionId } = admitted;

@@ -58,6 +58,7 @@ void t.test('created once', async (t) => {
     ...shown,
     madeBy: [],
     networks: null,
+    test: false,
     impliedDelete: false,
     lastUsedAt: null,
     revokedAt: null,
@@ -168,6 +169,7 @@ void t.test('the record shows its state and never its hash', async (t) => {
     madeBy: null,
     createdBy: 'cli',
     networks: null,
+    test: false,
   });
   t.equal(recordOf([created], at(86_400)).status, 'expired');
   t.equal(recordOf([created, revoked], at(86_400)).status, 'revoked');
