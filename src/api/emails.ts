@@ -1,12 +1,13 @@
 /** What a send call carries, and what it answers: one schema each for check, type and API description. */
 import { Type, type Static } from '@sinclair/typebox';
 import { outputFormats } from '../domain/attachment-template/schema.js';
-import { bounceTypes, emailStatuses, recipientRoles, recipientStatuses } from '../domain/email/status.js';
+import { emailStatuses } from '../domain/email/status.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { priorities } from '../domain/ports/bus.js';
 import { nullable } from '../domain/schema.js';
 import { closed, enumOf, RecipientSchema, Time } from './common.js';
 import { AttemptRecordSchema } from './attempts.js';
+import { RecipientStateSchema } from './recipient-state.js';
 import { clickedAt, openedAt, trackingField, TrackingRecordSchema } from './tracking.js';
 
 /** The four kinds of attachment, by the field that makes each: exactly one of them is given. */
@@ -193,33 +194,6 @@ export type BulkDeleteResponse = Static<typeof BulkDeleteResponseSchema>;
 const AttachmentRecordSchema = Type.Object({ filename: Type.String(), contentType: Type.String(), sizeBytes: Type.Integer() }, closed);
 
 const OmittedAttachmentSchema = Type.Object({ name: Type.String(), reason: Type.String() }, closed);
-
-const RecipientStateSchema = Type.Object(
-  {
-    email: nullable(Type.String({ description: 'null once the email is archived, or the recipient is erased' })),
-    name: nullable(Type.String()),
-    role: enumOf(recipientRoles),
-    status: enumOf(recipientStatuses),
-    erased: Type.Optional(
-      Type.Literal(true, {
-        description: 'There where what was held about this recipient is destroyed, and the email goes on for the others',
-      }),
-    ),
-    replyCode: nullable(Type.Integer({ description: 'SMTP reply code of the last attempt' })),
-    enhancedCode: nullable(Type.String({ description: 'Enhanced status code (RFC 3463)' })),
-    rule: nullable(Type.String({ description: 'The rule that classified the reply' })),
-    reply: nullable(Type.String({ description: 'The reply in words; null once archived' })),
-    bounceType: Type.Optional(enumOf(bounceTypes)),
-    bounceSubType: Type.Optional(Type.String({ description: 'These are there where a report has told of it later' })),
-    reportedAt: Type.Optional(Time),
-    simulated: Type.Optional(
-      Type.Literal(true, { description: 'No host was asked: it was sent with a test key, or the address is one of the simulator' }),
-    ),
-    openedAt,
-    clickedAt,
-  },
-  closed,
-);
 
 const Recipients = Type.Array(RecipientSchema);
 
