@@ -92,6 +92,11 @@ export const AsOfQuerySchema = Type.Object(
   closed,
 );
 
+export const TeamListQuerySchema = Type.Object(
+  { ...paging, deleted: Type.Optional(Type.Boolean({ description: 'Lists instead the deleted teams that can still be restored' })) },
+  closed,
+);
+
 export const TemplateListQuerySchema = Type.Object(
   {
     ...paging,

@@ -30,7 +30,7 @@ import {
 } from '../domain/api-key/state.js';
 import { admitActive } from '../domain/activity/state.js';
 import { DomainError } from '../domain/errors.js';
-import { activityStream, apiKeyStream, assertDefined, parseTeamId, type ApiKeyId, type TeamId } from '../domain/ids.js';
+import { activityStream, apiKeyStream, assertDefined, parseTeamId, teamStream, type ApiKeyId, type TeamId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 
 export const getApiKey = async (deps: CommandDeps, caller: Caller, id: ApiKeyId): Promise<ApiKeyRecord> => {
@@ -115,7 +115,7 @@ const networksOf = (given: readonly string[]): readonly string[] => {
 };
 
 /**
- * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED, API_KEY_DISABLED.
+ * In: the bearer token. Rejects with INVALID_API_KEY (format), API_KEY_NOT_FOUND, API_KEY_REVOKED, API_KEY_EXPIRED, TEAM_DELETED, API_KEY_DISABLED.
  * A key that another process revoked is refused within the bound of the state cache; that process answers no sooner.
  */
 export const authenticateKey = async (deps: CommandDeps, token: string): Promise<KeyAuthenticated> => {
@@ -136,12 +136,20 @@ export const authenticateKey = async (deps: CommandDeps, token: string): Promise
     admitMade([(maker instanceof Promise ? await maker : maker).state]);
   }
   const team = assertDefined(teamId === undefined ? undefined : parseTeamId(teamId), 'team id');
+  const ofTeam = deps.team(teamStream(team));
+  if ((ofTeam instanceof Promise ? await ofTeam : ofTeam).state?.deletedAt !== undefined) throw teamDeleted();
   const activity = deps.activity(activityStream(team));
   admitActive((activity instanceof Promise ? await activity : activity).state);
   if (isUseWorthNoting(key, isoMoment(usedBeforeMs(nowMs)))) await noteUse(deps, read.id, team, at);
   const { permissions, rateLimit, expiresAt, madeBy, networks, test } = key;
   return { kind: 'apiKey', teamId: team, keyId: read.id, permissions, rateLimit, expiresAt, madeBy, networks, test };
 };
+
+const teamDeleted = (): DomainError =>
+  new DomainError(
+    'TEAM_DELETED',
+    'The team of this API key is deleted. An owner restores it by POST /api/teams/:teamId/restore, for 30 days.',
+  );
 
 const noteUse = async (deps: CommandDeps, id: ApiKeyId, teamId: TeamId, at: string): Promise<void> => {
   const cause = { teamId, actor: `apiKey:${id}`, correlationId: id, causationId: id, at };

@@ -28,8 +28,10 @@ export const authenticateApp = async (deps: CommandDeps, token: string, team: Fo
 /** What was granted, as far as the person may do it themselves at this moment. Rejects with INVALID_TOKEN where they are not in the team any more. */
 const permissionsNow = async (deps: CommandDeps, { teamId, grant, scopes }: OpenAccessToken): Promise<readonly AccessPermission[]> => {
   const granted = permissionsOfScopes(scopes);
+  const { state: team } = await deps.team(teamStream(teamId));
+  if (team?.deletedAt !== undefined) throw new DomainError('INVALID_TOKEN', 'The team that this access token is good for is deleted.');
   if (grant.userId === undefined) return granted;
-  const role = (await deps.team(teamStream(teamId))).state?.members?.get(grant.userId)?.role;
+  const role = team?.members?.get(grant.userId)?.role;
   if (role === undefined) {
     throw new DomainError('INVALID_TOKEN', 'The person who granted this access token is not in the team any more.');
   }

@@ -38,7 +38,7 @@ const placeOf = async (
   const loaded = deps.team(teamStream(teamId));
   const { state } = loaded instanceof Promise ? await loaded : loaded;
   const member = state?.members?.get(userId);
-  if (state === undefined || member === undefined) throw teamNotFound();
+  if (state === undefined || state.deletedAt !== undefined || member === undefined) throw teamNotFound();
   if (state.requiresSecondFactor === true && !session.secondFactor) throw secondFactorRequired();
   return { teamId, permissions: permissionsOfRole[member.role] };
 };

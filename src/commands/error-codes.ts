@@ -76,6 +76,12 @@ const saveAttachmentTemplate: Codes = [
 const find: Codes = ['TEMPLATE_NOT_FOUND'];
 const change: Codes = [...find, ...write, 'REVISION_MISMATCH'];
 
+/** Mails of the service itself are made of templates that its first team may change. */
+const sendMail: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_ALLOWED', ...findVersion, ...renderEmail];
+
+/** Changing a team by somebody whose role may have changed meanwhile. */
+const changeTeam: Codes = ['TEAM_NOT_FOUND', 'FORBIDDEN', 'NOT_DURING_UPDATE', ...write];
+
 export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   authenticate: [
     'INVALID_API_KEY',
@@ -83,6 +89,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'API_KEY_REVOKED',
     'API_KEY_EXPIRED',
     'API_KEY_DISABLED',
+    'TEAM_DELETED',
     'INVALID_TOKEN',
     'TOKEN_EXPIRED',
     'SESSION_ENDED',
@@ -204,6 +211,29 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   getApiKey: ['API_KEY_UNKNOWN'],
   changeApiKey: ['TEST_KEY_NOT_ALLOWED', 'API_KEY_UNKNOWN', 'VALIDATION_ERROR', 'FORBIDDEN', 'NOT_DURING_UPDATE', ...write],
   revokeApiKey: ['TEST_KEY_NOT_ALLOWED', 'API_KEY_UNKNOWN', ...write],
+  createTeam: ['ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
+  getTeam: ['TEAM_NOT_FOUND'],
+  updateTeam: ['ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_NOT_FOUND', 'NOT_DURING_UPDATE', ...write],
+  deleteTeam: ['FIRST_TEAM', ...changeTeam],
+  restoreTeam: changeTeam,
+  listMembers: [],
+  changeMember: ['MEMBER_NOT_FOUND', 'LAST_OWNER', ...changeTeam],
+  removeMember: ['MEMBER_NOT_FOUND', 'LAST_OWNER', ...changeTeam],
+  leaveTeam: ['LAST_OWNER', ...changeTeam],
+  transferOwnership: ['MEMBER_NOT_FOUND', ...changeTeam],
+  inviteMember: [
+    'ERR_EMAIL_001',
+    'ALREADY_MEMBER',
+    'MEMBER_LIMIT_EXCEEDED',
+    'INVITATION_LIMIT_EXCEEDED',
+    'PUBLIC_URL_REQUIRED',
+    ...changeTeam,
+    ...sendMail,
+  ],
+  listInvitations: [],
+  revokeInvitation: ['INVITATION_NOT_FOUND', ...changeTeam],
+  resendInvitation: ['INVITATION_NOT_FOUND', 'PUBLIC_URL_REQUIRED', ...changeTeam, ...sendMail],
+  acceptInvitation: ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED', 'INVITATION_NOT_YOURS', 'USER_NOT_FOUND', ...changeTeam],
   getAccount: [],
   recordFeedback: [
     'TEST_KEY_NOT_ALLOWED',

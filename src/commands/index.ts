@@ -58,6 +58,9 @@ import { createWebhook, deleteWebhook, getWebhook, restoreWebhook, rotateWebhook
 import { getTracking, setTracking } from './tracking.js';
 import { createOAuthApp, deleteOAuthApp, getOAuthApp, rotateOAuthAppSecret, updateOAuthApp } from './oauth-apps.js';
 import { revokeGrant } from './oauth-grants.js';
+import { createTeam, deleteTeam, getTeam, restoreTeam, updateTeam } from './team-lifecycle.js';
+import { changeMember, leaveTeam, listMembers, removeMember, transferOwnership } from './team-members.js';
+import { acceptInvitation, inviteMember, listInvitations, resendInvitation, revokeInvitation } from './invitations.js';
 import { previewTemplate } from './template-preview.js';
 
 const commands = {
@@ -156,6 +159,21 @@ const commands = {
   rotateOAuthAppSecret,
   deleteOAuthApp,
   revokeGrant,
+  createTeam,
+  getTeam,
+  updateTeam,
+  deleteTeam,
+  restoreTeam,
+  listMembers,
+  changeMember,
+  removeMember,
+  leaveTeam,
+  transferOwnership,
+  inviteMember,
+  listInvitations,
+  revokeInvitation,
+  resendInvitation,
+  acceptInvitation,
 } as const;
 
 export type Commands = Bound<typeof commands>;

@@ -11,6 +11,7 @@ import { evolveEmail } from '../domain/email/state.js';
 import { erasureDecider } from '../domain/erasure/decider.js';
 import type { EventOfKind, Recorded, StreamKind } from '../domain/events.js';
 import { splitStream, type EmailId, type StreamName } from '../domain/ids.js';
+import { invitationDecider } from '../domain/invitation/state.js';
 import { evolveSenderDomains } from '../domain/sender-domain/state.js';
 import { oauthAppDecider } from '../domain/oauth/app.js';
 import { grantDecider } from '../domain/oauth/grant.js';
@@ -67,6 +68,7 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   asset: foldedBy(assetDecider.evolve, assetDecider.initialState),
   apiKey: foldedBy(apiKeyDecider.evolve, apiKeyDecider.initialState),
   team: foldedBy(evolveTeam, undefined),
+  invitation: foldedBy(invitationDecider.evolve, invitationDecider.initialState),
   credits: creditsOf,
   planUse: lastFact,
   activity: foldedBy(evolveActivity, undefined),

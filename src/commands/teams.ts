@@ -8,35 +8,21 @@ import type { Decider } from '../domain/decider.js';
 import { DomainError, type FieldError } from '../domain/errors.js';
 import type { Cause } from '../event-log/event-log.js';
 import { teamStream, type TeamId } from '../domain/ids.js';
-import type { Company } from '../domain/ports/renderer.js';
 import type { TeamEvent, TeamSettings } from '../domain/team/events.js';
+import { teamDecider, type TeamChanges } from '../domain/team/lifecycle.js';
 import { evolveTeam, type Billing, type Team, type TeamState } from '../domain/team/state.js';
-import type { Recipient } from '../domain/recipient.js';
-
-export type TeamChanges = Readonly<{ name?: string; defaultFrom?: Recipient; company?: Partial<Company> }>;
-
-const decider: Decider<Readonly<{ at: string; changes: TeamChanges }>, TeamEvent, TeamState> = {
-  decide: ({ at, changes }, team) => {
-    if (team === undefined) throw new Error('the team does not exist');
-    const settings: TeamSettings = {
-      name: changes.name ?? team.settings.name,
-      defaultFrom: changes.defaultFrom ?? team.settings.defaultFrom,
-      company: { ...team.settings.company, ...changes.company },
-    };
-    return JSON.stringify(settings) === JSON.stringify(team.settings) ? [] : [{ type: 'TeamSettingsChanged', data: { at, settings } }];
-  },
-  evolve: evolveTeam,
-  initialState: undefined,
-};
 
 /** Out: the settings after the change. Throws ERR_EMAIL_001 for a sender that is no address. */
 export const changeTeam = async (deps: CommandDeps, teamId: TeamId, changes: TeamChanges, cause: Cause): Promise<TeamSettings> => {
   const { defaultFrom } = changes;
   const checked =
     defaultFrom === undefined ? changes : { ...changes, defaultFrom: { ...defaultFrom, email: requireAddress(defaultFrom.email, 'from') } };
-  const { state } = await handle(deps.eventLog, teamStream(teamId), decider, { at: cause.at, changes: checked }, cause);
+  const command = { type: 'ChangeTeam' as const, at: cause.at, by: 'operator' as const, changes: checked };
+  const { state } = await handle(deps.eventLog, teamStream(teamId), teamDecider, command, cause);
   return state!.settings;
 };
+
+export type { TeamChanges };
 
 /** `plan` and `emailsPerMonth`: null takes what there is away; absent leaves it. */
 export type BillingChanges = Readonly<{ billing?: Billing; plan?: PlanName | null; emailsPerMonth?: number | null }>;

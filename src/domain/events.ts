@@ -16,6 +16,7 @@ import {
   type OAuthGrantEvent,
   type OAuthTokensEvent,
 } from './oauth/events.js';
+import { invitationEventSchemas, type InvitationEvent } from './invitation/events.js';
 import {
   instanceEventSchemas,
   ledgerEventSchemas,
@@ -68,6 +69,7 @@ export type StreamKinds = {
   oauthClient: OAuthClientEvent;
   oauthGrant: OAuthGrantEvent;
   oauthTokens: OAuthTokensEvent;
+  invitation: InvitationEvent;
   user: UserEvent;
   userAddress: UserAddressEvent;
   session: SessionEvent;
@@ -107,6 +109,7 @@ export const eventSchemas = {
   ...oauthClientEventSchemas,
   ...oauthGrantEventSchemas,
   ...oauthTokensEventSchemas,
+  ...invitationEventSchemas,
   ...userEventSchemas,
   ...userAddressEventSchemas,
   ...sessionEventSchemas,
@@ -128,6 +131,7 @@ export const erasingEvents: readonly EventType[] = [
   'WebhookOutcomesRemoved',
   'SuppressedAddressErased',
   'ErasureCompleted',
+  'InvitationClosed',
   'UserErased',
   'SessionEnded',
   'TokenKeyRetired',

@@ -158,6 +158,8 @@ export const userAddressStream = (addressId: string): StreamName => `userAddress
 export const sessionStream = (id: SessionId): StreamName => `session-${id}` as StreamName;
 /** The key that signs access tokens in the period of that number. */
 export const tokenKeysStream = (period: number): StreamName => `tokenKeys-${period}` as StreamName;
+/** To which address an invitation goes. */
+export const invitationStream = (id: InvitationId): StreamName => `invitation-${id}` as StreamName;
 export const erasureStream = (id: ErasureId): StreamName => `erasure-${id}` as StreamName;
 /** One app. */
 export const oauthClientStream = (id: OAuthClientId): StreamName => `oauthClient-${id}` as StreamName;

@@ -7,6 +7,7 @@ import { KeyMissing } from '../domain/errors.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { openTrackingTokens } from '../domain/tracking/tokens.js';
 import { HOUR_MS } from '../domain/time.js';
+import { withdrawalOf } from './deleted-team.js';
 import type { Made, Processor } from './declaration.js';
 import { outcomeOfUnsendable } from './delivery-outcomes.js';
 import { hostFor, needsNoHost, partsOf, senderOf, type Part } from './delivery-parts.js';
@@ -126,6 +127,9 @@ const pauseBeforeNext = (deliveries: number): number => Math.min(PUT_BACK_MS * 2
 const begin = async (deps: Delivering, context: Context, attempt: Attempt, parts: readonly Part[]) => {
   const { state: email, teamId } = context;
   await deps.turnFor(email.accepted.priority);
+  const withdrawal = withdrawalOf(deps, teamId, email);
+  attempt.suppressing = withdrawal instanceof Promise ? await withdrawal : withdrawal;
+  if (attempt.suppressing !== undefined) return undefined;
   const suppression = suppressionOf(deps, teamId, email);
   attempt.suppressing = suppression instanceof Promise ? await suppression : suppression;
   if (attempt.suppressing !== undefined) return undefined;

@@ -6,65 +6,8 @@ import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domai
 import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/server.js';
 import { addressBucket } from '../../src/shared/address-bucket.js';
 import type { App } from '../../src/http/context.js';
-import {
-  ASSET,
-  BATCH,
-  bearer,
-  OTHER_TEAM,
-  TEAM,
-  EMAIL,
-  fakeMailbox,
-  fakes,
-  fakeServer,
-  KEY_ID,
-  OTHERS_ASSET,
-  OTHERS_EMAIL,
-  OTHERS_KEY_ID,
-  OTHERS_SENDER_DOMAIN,
-  SENDER_DOMAIN,
-  OTHERS_SUPPRESSION,
-  OTHERS_WEBHOOK,
-  ERASURE,
-  OTHERS_ERASURE,
-  sendBody,
-  SUPPRESSION,
-  bodyOf,
-  queryOf,
-  USER,
-  WEBHOOK,
-  WEBHOOK_DELIVERY,
-} from './fakes.js';
-import { OAUTH_APP, OAUTH_GRANT, OTHERS_OAUTH_APP, OTHERS_OAUTH_GRANT } from './oauth-fakes.js';
-
-const OTHERS_USER = '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b22';
-
-const idsOf = (path: string, mine: boolean): string => {
-  if (path.startsWith('/api/emails')) return mine ? EMAIL : OTHERS_EMAIL;
-  if (path.startsWith('/api/assets')) return mine ? ASSET : OTHERS_ASSET;
-  if (path.startsWith('/api/api-keys')) return mine ? KEY_ID : OTHERS_KEY_ID;
-  if (path.startsWith('/api/domains')) return mine ? SENDER_DOMAIN : OTHERS_SENDER_DOMAIN;
-  if (path.startsWith('/api/suppressions')) return mine ? SUPPRESSION : OTHERS_SUPPRESSION;
-  if (path.startsWith('/api/v1/webhook-subscriptions')) return mine ? WEBHOOK : OTHERS_WEBHOOK;
-  if (path.includes('/grants')) return mine ? OAUTH_GRANT : OTHERS_OAUTH_GRANT;
-  if (path.startsWith('/api/oauth-apps')) return mine ? OAUTH_APP : OTHERS_OAUTH_APP;
-  if (path.startsWith('/api/privacy')) return mine ? ERASURE : OTHERS_ERASURE;
-  if (path.startsWith('/api/users')) return mine ? USER : OTHERS_USER;
-  return 'welcome';
-};
-
-/** A request to the route with a body that its schema takes: one of its own examples. */
-const requestTo = (route: RegisteredRoute, token?: string, mine = true): InjectOptions => {
-  const [example] = Object.values(route.examples ?? {});
-  return {
-    method: route.method as 'GET',
-    url:
-      route.path
-        .replace(':batchId', mine ? BATCH : EMAIL)
-        .replace(':id', idsOf(route.path, mine))
-        .replace(':deliveryId', WEBHOOK_DELIVERY) + queryOf(route.path),
-    ...bodyOf(route, example?.value, token === undefined ? {} : bearer(token)),
-  };
-};
+import { bearer, OTHER_TEAM, TEAM, fakeMailbox, fakes, fakeServer, sendBody } from './fakes.js';
+import { requestTo } from './request-to.js';
 
 /** The permission by which an API key may call the route. */
 const neededBy = ({ access }: RegisteredRoute): string => (access === 'public' ? access : permissionOfKey(access));
@@ -97,7 +40,7 @@ void t.test('every route with a key: 401 without, 403 without the permission, 40
     const fine = await app.inject(requestTo(route, 'unlimited'));
     t.ok(fine.statusCode === 200 || fine.statusCode === 201, `${name}: ${fine.statusCode} ${fine.body.slice(0, 200)}`);
     calls.length = 0;
-    if (!/:(id|batchId)/.test(route.path)) continue;
+    if (!/:(id|batchId|teamId)/.test(route.path)) continue;
     const others = await codeOf(app, requestTo(route, 'unlimited', false));
     const strangers = await codeOf(app, requestTo(route, 'stranger'));
     if (!route.path.startsWith('/api/templates')) t.same(others, [404, route.unknownId], `${name}: an id of another team`);

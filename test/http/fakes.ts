@@ -2,12 +2,15 @@
 import type { DomainRecord } from '../../src/api/domains.js';
 import { peoplePermissions, type AccessPermission } from '../../src/domain/access/permissions.js';
 import { fakeOAuth, fakeOAuthApps, oauthApp } from './oauth-fakes.js';
-import type { Authenticated } from '../../src/commands/caller.js';
+import type { Authenticated, ForTeam } from '../../src/commands/caller.js';
 import type { Commands } from '../../src/commands/index.js';
 import type { AssetRecord } from '../../src/api/assets.js';
 import type { ApiKeyRecord } from '../../src/api/api-keys.js';
 import { readRecipientFile } from '../../src/commands/recipient-file.js';
 import type { BatchResult } from '../../src/api/bulk-results.js';
+import type { Permission } from '../../src/domain/api-key/permissions.js';
+import { permissionsOfRole, personPermissions, type Role } from '../../src/domain/access/roles.js';
+import { permissionsOfScopes, type Scope } from '../../src/domain/access/scopes.js';
 import { permissions as allPermissions } from '../../src/domain/api-key/permissions.js';
 import type { Placed } from '../../src/domain/email/timeline.js';
 import type { EmailListItem, EmailRecord } from '../../src/api/emails.js';
@@ -15,6 +18,9 @@ import type { PageMeta } from '../../src/api/common.js';
 import { DomainError } from '../../src/domain/errors.js';
 import {
   assertDefined,
+  NO_TEAM,
+  parseOAuthClientId,
+  parseOAuthGrantId,
   parseApiKeyId,
   parseErasureId,
   parseSuppressionId,
@@ -24,6 +30,7 @@ import {
   parseSessionId,
   parseTeamId,
   parseUserId,
+  type TeamId,
 } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import type { BodyChecks, BodyToCheck } from '../../src/domain/ports/body-checks.js';
@@ -34,6 +41,9 @@ import type { HealthReason } from '../../src/domain/readiness.js';
 import type { LogHealth, WorkerHealth } from '../../src/domain/ports/worker.js';
 import type { AttachmentTemplateRecord } from '../../src/api/attachment-templates.js';
 import type { TemplateRecord } from '../../src/api/templates.js';
+import type { InvitationRecord } from '../../src/api/invitations.js';
+import type { MemberRecord, TeamRecord } from '../../src/api/teams.js';
+import { emptyCompany } from '../../src/domain/team/state.js';
 import { makeAnalyticsQueries } from '../../src/projections/analytics.js';
 import type { AnalyticsQueries } from '../../src/projections/analytics-types.js';
 import type { Queries } from '../../src/projections/query-types.js';
@@ -110,6 +120,38 @@ const keys: Readonly<Record<string, Authenticated | 'INVALID_API_KEY' | 'API_KEY
   unknown: 'API_KEY_NOT_FOUND',
   revoked: 'API_KEY_REVOKED',
   expired: 'API_KEY_EXPIRED',
+};
+
+/** The person of a token such as `role=admin`, who is in no team where they have none: what they are let in for. */
+const personIn = (role: Role | undefined, own: TeamId, { asked, isNeeded }: ForTeam): Authenticated => {
+  const person = { kind: 'user' as const, userId: USER, sessionId: SESSION, rateLimit: 10_000_000 };
+  if (!isNeeded) return { ...person, teamId: NO_TEAM, permissions: personPermissions };
+  if (asked === undefined && role === undefined) throw new DomainError('TEAM_REQUIRED', 'in no team');
+  if (role === undefined || (asked ?? own) !== own) throw new DomainError('TEAM_NOT_FOUND', 'of another team');
+  return { ...person, teamId: own, permissions: permissionsOfRole[role] };
+};
+
+/** A credential of exactly what its name says: `role=viewer`, `key=emails:send`, `scope=profile:read`, each also `…@other` for the other team; or `nobody`. */
+const credentialOf = (token: string, team: ForTeam = { asked: undefined, isNeeded: true }): Authenticated | undefined => {
+  const [what = '', where] = token.split('@');
+  const [kind, value = ''] = what.split('=');
+  const teamId = where === 'other' ? OTHER_TEAM : TEAM;
+  switch (kind) {
+    case 'nobody':
+      return personIn(undefined, teamId, team);
+    case 'role':
+      return personIn(value as Role, teamId, team);
+    case 'key':
+      return key('key_CCCCCCCCCCCCCCCCCCCCCC', [value as Permission], 10_000_000, teamId);
+    case 'scope': {
+      const clientId = assertDefined(parseOAuthClientId('app_AAAAAAAAAAAAAAAAAAAAAA'), 'app id');
+      const grantId = assertDefined(parseOAuthGrantId('grant_AAAAAAAAAAAAAAAAAAAAAA'), 'grant id');
+      const permissions = permissionsOfScopes([value as Scope]);
+      return { kind: 'app', teamId: team.isNeeded ? teamId : NO_TEAM, clientId, grantId, userId: USER, permissions, rateLimit: 10_000_000 };
+    }
+    default:
+      return undefined;
+  }
 };
 
 export const sendResponse = {
@@ -498,10 +540,68 @@ const personalCommands = (did: Did) =>
     getOwnUser: (caller) => did('getOwnUser', [caller], userRecord),
     updateOwnUser: (caller, request) => did('updateOwnUser', [caller, request], { ...userRecord, ...request }),
     getUser: async (caller, id) => {
-      if (caller.teamId !== TEAM || id !== USER) throw new DomainError('USER_NOT_FOUND', 'unknown');
+      if (caller.teamId === OTHER_TEAM || id !== USER) throw new DomainError('USER_NOT_FOUND', 'unknown');
       return did('getUser', [caller, id], { id, email: 'ada@example.com', name: 'Ada' });
     },
   }) satisfies Partial<Commands>;
+
+export const OTHERS_USER = assertDefined(parseUserId('0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b22'), 'user id');
+
+const teamRecord: TeamRecord = {
+  id: TEAM,
+  name: 'Shop',
+  role: 'owner',
+  defaultFrom: { email: 'shop@example.com' },
+  company: { ...emptyCompany },
+  requiresSecondFactor: false,
+  billing: 'unmetered',
+  plan: null,
+  memberCount: 1,
+  createdAt: NOW,
+};
+export const INVITATION = '9c0ffee0-0000-4000-8000-00000000000d';
+export const OTHERS_INVITATION = '9c0ffee0-0000-4000-8000-00000000000e';
+const invitation: InvitationRecord = {
+  id: INVITATION,
+  email: 'bea@example.com',
+  role: 'member',
+  invitedBy: USER,
+  invitedAt: NOW,
+  expiresAt: NOW,
+};
+const member: MemberRecord = { userId: USER, name: 'Ada', email: 'ada@example.com', role: 'owner', since: NOW, secondFactor: false };
+
+/** What is done with teams and their members. */
+const teamCommands = (did: Did) => {
+  const ofMember = async <T>(id: string, answer: () => Promise<T>): Promise<T> => {
+    if (id === OTHERS_USER) throw new DomainError('MEMBER_NOT_FOUND', 'unknown');
+    return answer();
+  };
+  const ofInvitation = async <T>(id: string, answer: () => Promise<T>): Promise<T> => {
+    if (id !== INVITATION) throw new DomainError('INVITATION_NOT_FOUND', 'unknown');
+    return answer();
+  };
+  return {
+    createTeam: (caller, request, teams) => did('createTeam', [caller, request, teams], teamRecord),
+    getTeam: (caller) => did('getTeam', [caller], teamRecord),
+    updateTeam: (caller, request) => did('updateTeam', [caller, request], teamRecord),
+    deleteTeam: (caller) => did('deleteTeam', [caller], undefined),
+    restoreTeam: async (caller, id) => {
+      if (id !== TEAM) throw new DomainError('TEAM_NOT_FOUND', 'unknown');
+      return did('restoreTeam', [caller, id], teamRecord);
+    },
+    listMembers: (caller) => did('listMembers', [caller], { data: [member] }),
+    changeMember: (caller, id, role) => ofMember(id, () => did('changeMember', [caller, id, role], { ...member, role })),
+    removeMember: (caller, id) => ofMember(id, () => did('removeMember', [caller, id], undefined)),
+    leaveTeam: (caller) => did('leaveTeam', [caller], undefined),
+    transferOwnership: (caller, to) => did('transferOwnership', [caller, to], { data: [member] }),
+    listInvitations: (caller) => did('listInvitations', [caller], { data: [invitation] }),
+    inviteMember: (caller, request) => did('inviteMember', [caller, request], { ...invitation, ...request }),
+    revokeInvitation: (caller, id) => ofInvitation(id, () => did('revokeInvitation', [caller, id], undefined)),
+    resendInvitation: (caller, id) => ofInvitation(id, () => did('resendInvitation', [caller, id], invitation)),
+    acceptInvitation: (caller, token) => did('acceptInvitation', [caller, token], TEAM),
+  } satisfies Partial<Commands>;
+};
 
 const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
   const did = async <T>(name: string, args: readonly unknown[], answer: T): Promise<T> => {
@@ -532,7 +632,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     teamId === TEAM && [TEMPLATE_ID, 'welcome', 'order-confirmation'].includes(reference);
   return {
     authenticate: async (token, team) => {
-      const found = keys[token];
+      const found = keys[token] ?? credentialOf(token, team);
       if (found === undefined) throw new DomainError('INVALID_API_KEY', 'not a key');
       if (typeof found === 'string') throw new DomainError(found, 'no good key');
       if (team?.asked !== undefined && team.asked.toLowerCase() !== found.teamId)
@@ -540,6 +640,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       return found;
     },
     ...personalCommands(did),
+    ...teamCommands(did),
     getAccount: async ({ teamId }) =>
       did('getAccount', [teamId], {
         billing: 'plan' as const,

@@ -2,7 +2,7 @@
 import type { OAuthAppRecord } from '../../src/api/oauth.js';
 import type { Commands } from '../../src/commands/index.js';
 import type { OAuth } from '../../src/commands/oauth.js';
-import type { TeamId } from '../../src/domain/ids.js';
+import { NO_TEAM, type TeamId } from '../../src/domain/ids.js';
 
 export const OAUTH_APP = 'app_AAAAAAAAAAAAAAAAAAAAAA';
 export const OAUTH_GRANT = 'grant_AAAAAAAAAAAAAAAAAAAAAA';
@@ -40,7 +40,7 @@ export const fakeOAuthApps = (did: Did, owned: Owned, team: TeamId) => {
     deleteOAuthApp: (caller, id) =>
       owned(isKnown(caller.teamId, id), 'OAUTH_APP_NOT_FOUND', () => did('deleteOAuthApp', [caller, id], { id, deleted: true as const })),
     revokeGrant: (caller, id) =>
-      owned(isKnown(caller.teamId, OAUTH_APP) && id === OAUTH_GRANT, 'OAUTH_GRANT_NOT_FOUND', () =>
+      owned((caller.teamId === NO_TEAM || isKnown(caller.teamId, OAUTH_APP)) && id === OAUTH_GRANT, 'OAUTH_GRANT_NOT_FOUND', () =>
         did('revokeGrant', [caller, id], { id, deleted: true as const }),
       ),
   } satisfies Partial<Commands>;

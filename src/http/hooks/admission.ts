@@ -166,11 +166,8 @@ const teamOf = (request: FastifyRequest, { queries }: Pick<Deps, 'queries'>): Fo
   const { withoutTeam } = request.routeOptions.config;
   const { teamId } = request.params as Readonly<{ teamId?: string }>;
   const header = request.headers['x-team-id'];
-  return {
-    asked: teamId ?? (typeof header === 'string' ? header : undefined),
-    isNeeded: withoutTeam !== true,
-    teamsOf: queries.teamsOfUser,
-  };
+  const asked = teamId ?? (typeof header === 'string' ? header : undefined);
+  return withoutTeam === true ? { asked: undefined, isNeeded: false } : { asked, isNeeded: true, teamsOf: queries.teamsOfUser };
 };
 
 /** The headers of every answer, whatever becomes of the request. */

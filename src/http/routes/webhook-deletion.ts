@@ -12,7 +12,7 @@ type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
 
 const PATH = '/api/v1/webhook-subscriptions';
 const tags = ['Webhooks'];
-const access = 'webhooks:manage';
+const access = 'webhooks:write';
 const unknownId = 'WEBHOOK_NOT_FOUND';
 const params = idParams('Id of the subscription (`wh_…`)');
 /** More than are restorable at any time, but for what is deleted at the same moment. */

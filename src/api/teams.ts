@@ -1,0 +1,121 @@
+/** Teams and their members as people see them. */
+import { Type, type Static } from '@sinclair/typebox';
+import { roles } from '../domain/access/roles.js';
+import { planNames } from '../domain/credits/plans.js';
+import { defaultLimits as limits } from '../domain/limits.js';
+import { nullable } from '../domain/schema.js';
+import { NAME } from '../shared/characters.js';
+import { closed, enumOf, RecipientSchema, Time } from './common.js';
+
+const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.teamNameCharsMax });
+const CompanyField = Type.String({ pattern: NAME, maxLength: limits.companyFieldCharsMax });
+
+const CompanySchema = Type.Object(
+  {
+    name: CompanyField,
+    legalName: CompanyField,
+    email: CompanyField,
+    phone: CompanyField,
+    website: CompanyField,
+    addressLine1: CompanyField,
+    city: CompanyField,
+    state: CompanyField,
+    postalCode: CompanyField,
+    country: CompanyField,
+  },
+  { ...closed, description: 'What the company constants of templates say; empty where not set' },
+);
+
+export const RoleSchema = enumOf(
+  roles,
+  '`owner`: everything; `admin`: members, keys, templates; `member`: templates and sending; `viewer`: reading',
+);
+
+const DefaultFromSchema = Type.Composite([RecipientSchema], {
+  ...closed,
+  description: 'The sender where neither the call nor the template names one',
+});
+
+export const CreateTeamRequestSchema = Type.Object({ name: Name, defaultFrom: DefaultFromSchema }, closed);
+export type CreateTeamRequest = Static<typeof CreateTeamRequestSchema>;
+
+export const UpdateTeamRequestSchema = Type.Object(
+  {
+    name: Type.Optional(Name),
+    defaultFrom: Type.Optional(DefaultFromSchema),
+    company: Type.Optional(Type.Partial(CompanySchema, closed)),
+    requiresSecondFactor: Type.Optional(Type.Boolean({ description: 'Lets people in with a second factor alone' })),
+  },
+  { ...closed, minProperties: 1 },
+);
+export type UpdateTeamRequest = Static<typeof UpdateTeamRequestSchema>;
+
+export const TeamRecordSchema = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    role: nullable(RoleSchema),
+    defaultFrom: Type.Object({ email: Type.String(), name: Type.Optional(Type.String()) }, closed),
+    company: Type.Object(Object.fromEntries(Object.keys(CompanySchema.properties).map((field) => [field, Type.String()])), closed),
+    requiresSecondFactor: Type.Boolean(),
+    billing: enumOf(['credits', 'plan', 'unmetered']),
+    plan: nullable(enumOf(planNames)),
+    memberCount: Type.Integer(),
+    createdAt: Time,
+  },
+  closed,
+);
+export type TeamRecord = Static<typeof TeamRecordSchema>;
+
+export const TeamListItemSchema = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    role: RoleSchema,
+    memberCount: Type.Integer(),
+    createdAt: Time,
+    deletedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Of a deleted one; it can be restored for 30 days' })),
+  },
+  closed,
+);
+
+export const MemberRecordSchema = Type.Object(
+  {
+    userId: Type.String(),
+    name: nullable(Type.String()),
+    email: nullable(Type.String()),
+    role: RoleSchema,
+    since: Time,
+    secondFactor: Type.Boolean({ description: 'Whether they sign in with a second factor' }),
+  },
+  closed,
+);
+export type MemberRecord = Static<typeof MemberRecordSchema>;
+export const MemberListSchema = Type.Object({ data: Type.Array(MemberRecordSchema) }, closed);
+
+export const ChangeMemberRequestSchema = Type.Object({ role: RoleSchema }, closed);
+export const TransferOwnershipRequestSchema = Type.Object({ userId: Type.String({ minLength: 1, maxLength: 64 }) }, closed);
+
+export const teamParams = Type.Object({ teamId: Type.String({ description: 'Id of the team' }) });
+export const memberParams = Type.Object({
+  teamId: Type.String({ description: 'Id of the team' }),
+  userId: Type.String({ description: 'Id of the member' }),
+});
+
+export const createTeamExamples = {
+  team: {
+    summary: 'A second shop',
+    value: { name: 'Market', defaultFrom: { email: 'market@example.com', name: 'Market' } } satisfies CreateTeamRequest,
+  },
+};
+export const updateTeamExamples = {
+  company: {
+    summary: 'Another name, and where the company is',
+    value: { name: 'Bazaar', company: { city: 'Lisbon' } } satisfies UpdateTeamRequest,
+  },
+  secondFactor: { summary: 'Nobody without a second factor', value: { requiresSecondFactor: true } satisfies UpdateTeamRequest },
+};
+export const changeMemberExamples = { role: { summary: 'From now on an admin', value: { role: 'admin' as const } } };
+export const transferOwnershipExamples = {
+  transfer: { summary: 'To another member', value: { userId: '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21' } },
+};

@@ -1,0 +1,126 @@
+/** Who may call what: every endpoint with every kind of credential, as a table says that was written from the contract by hand. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import type { InjectOptions } from 'fastify';
+import { roles } from '../../src/domain/access/roles.js';
+import { scopes } from '../../src/domain/access/scopes.js';
+import { permissions } from '../../src/domain/api-key/permissions.js';
+import { routesOf, type RegisteredRoute } from '../../src/http/server.js';
+import { permissionsPage } from '../support/permissions-page.js';
+import { bearer, fakeServer } from './fakes.js';
+import { requestTo } from './request-to.js';
+
+t.setTimeout(170_000);
+
+const read = (file: string): string => readFileSync(fileURLToPath(new URL(`../../../${file}`, import.meta.url)), 'utf8');
+
+type Line = Readonly<{ roles: readonly string[]; keys: readonly string[]; scopes: readonly string[] }>;
+
+const listOf = (cell = ''): readonly string[] => (cell.trim() === '-' ? [] : cell.trim().split(/\s+/));
+
+const golden = new Map<string, Line>();
+for (const line of read('test/golden/permissions.txt').split('\n')) {
+  if (line === '' || line.startsWith('#')) continue;
+  const [endpoint = '', ofRoles, keys, ofScopes] = line.split(' | ');
+  if (golden.has(endpoint)) throw new Error(`${endpoint} stands twice in the table`);
+  golden.set(endpoint, { roles: listOf(ofRoles), keys: listOf(keys), scopes: listOf(ofScopes) });
+}
+
+const nameOf = ({ method, path }: RegisteredRoute): string => `${method} ${path}`;
+
+/** It belongs to no team: a person calls it in whichever team. */
+const isPersonal = (path: string): boolean =>
+  /^\/api\/(?:users|auth|invitations)(?:\/|$)|^\/api\/teams$|\/restore$/.test(path) &&
+  !/^\/api\/(?:templates|assets|domains|v1)/.test(path);
+
+type Expected = readonly [token: string | undefined, ...ends: (readonly [number, string?])[]];
+
+const FORBIDDEN = [403, 'FORBIDDEN'] as const;
+const FINE = [[200], [201]] as const;
+
+/** What each credential gets on the things of its own team. */
+const expectationsOf = (path: string, line: Line): readonly Expected[] => {
+  const allow = (token: string, isAllowed: boolean): Expected => (isAllowed ? [token, ...FINE] : [token, FORBIDDEN]);
+  return [
+    [undefined, [401, 'UNAUTHORIZED']],
+    ...roles.map((role) => allow(`role=${role}`, line.roles.includes(role))),
+    ...permissions.map((permission) => allow(`key=${permission}`, line.keys.includes(permission))),
+    ...scopes.map((scope) => allow(`scope=${scope}`, line.scopes.includes(scope))),
+    ...(isPersonal(path) ? [] : ([['nobody', [404, 'TEAM_NOT_FOUND'], [400, 'TEAM_REQUIRED']]] as const)),
+  ];
+};
+
+void t.test('each endpoint lets in whom the table names, and nobody else', async (t) => {
+  const { app, calls } = await fakeServer();
+  const routes = routesOf(app).filter(({ access }) => access !== 'public');
+  t.strictSame(routes.map(nameOf).sort(), [...golden.keys()].sort(), 'every endpoint stands in the table, and no other');
+  const ask = async (options: InjectOptions): Promise<readonly [number, string?]> => {
+    const answer = await app.inject(options);
+    if (answer.statusCode < 400) return [answer.statusCode];
+    return [answer.statusCode, answer.json<{ code: string }>().code];
+  };
+  for (const [index, route] of routes.entries()) {
+    const line = golden.get(nameOf(route));
+    if (line === undefined) continue;
+    // Calls that are refused are counted by address.
+    const remoteAddress = `192.0.2.${index + 1}`;
+    const wrong: string[] = [];
+    for (const [token, ...ends] of expectationsOf(route.path, line)) {
+      calls.length = 0;
+      const got = await ask({ ...requestTo(route, token), remoteAddress });
+      const isRight = ends.some((end) => end[0] === got[0] && end[1] === got[1]);
+      if (!isRight) wrong.push(`${token ?? 'no credential'}: ${got.join(' ')} instead of ${ends.map((end) => end.join(' ')).join(' or ')}`);
+      if (got[0] >= 400 && calls.length > 0)
+        wrong.push(`${token ?? 'no credential'}: refused, and yet ${String(calls[0]?.[0])} was called`);
+    }
+    t.strictSame(wrong, [], nameOf(route));
+  }
+});
+
+void t.test('whoever may call an endpoint gets 404 for a thing of another team', async (t) => {
+  const { app } = await fakeServer();
+  const withId = routesOf(app).filter(({ access, path }) => access !== 'public' && /:(?:id|batchId|teamId|userId)/.test(path));
+  for (const [index, route] of withId.entries()) {
+    const line = golden.get(nameOf(route));
+    if (line === undefined || nameOf(route) === 'GET /api/users/me') continue;
+    const tokens = [
+      ...line.roles.map((role) => `role=${role}`),
+      ...line.keys.map((key) => `key=${key}`),
+      ...line.scopes.map((scope) => `scope=${scope}`),
+    ];
+    // A slug names a template in each team: what is foreign is asked for by another team then.
+    const isSlug = route.path.startsWith('/api/templates');
+    const ends: unknown[] = [];
+    for (const token of tokens) {
+      const answer = await app.inject({
+        ...requestTo(route, isSlug ? `${token}@other` : token, isSlug),
+        remoteAddress: `192.0.2.${index + 1}`,
+      });
+      ends.push([token, answer.statusCode, answer.json<{ code: string }>().code]);
+    }
+    t.strictSame(
+      ends,
+      tokens.map((token) => [token, 404, route.unknownId]),
+      nameOf(route),
+    );
+  }
+});
+
+void t.test('a team in the path, or in the header, is the caller’s own', async (t) => {
+  const { app } = await fakeServer();
+  for (const token of ['role=owner', 'nobody'])
+    for (const path of ['/api/teams/:teamId', '/api/teams/:teamId/members']) {
+      const url = path.replace(':teamId', '22222222-2222-4222-8222-222222222222');
+      t.match((await app.inject({ url, headers: bearer(token) })).json(), { statusCode: 404, code: 'TEAM_NOT_FOUND' });
+    }
+  const asked = { ...bearer('role=viewer'), 'x-team-id': '22222222-2222-4222-8222-222222222222' };
+  t.match((await app.inject({ url: '/api/emails', headers: asked })).json(), { statusCode: 404, code: 'TEAM_NOT_FOUND' });
+});
+
+void t.test('the page of permissions is printed from the routes', async (t) => {
+  const { app } = await fakeServer();
+  const page = permissionsPage(routesOf(app));
+  const file = read('docs/permissions.md');
+  t.equal(file, page, 'docs/permissions.md is not what the routes say: run `node build/test/support/print-permissions.js`');
+});
