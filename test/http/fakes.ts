@@ -134,7 +134,7 @@ const personIn = (role: Role | undefined, own: TeamId, { asked, isNeeded }: ForT
 /** A credential of exactly what its name says: `role=viewer`, `key=emails:send`, `scope=profile:read`, each also `…@other` for the other team; or `nobody`. */
 const credentialOf = (token: string, team: ForTeam = { asked: undefined, isNeeded: true }): Authenticated | undefined => {
   const [what = '', where] = token.split('@');
-  const [kind, value = ''] = what.split('=');
+  const [kind = '', value = ''] = what.split('=');
   const teamId = where === 'other' ? OTHER_TEAM : TEAM;
   switch (kind) {
     case 'nobody':
