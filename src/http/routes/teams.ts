@@ -75,7 +75,8 @@ const collectionRoutes = (app: App, { commands, queries }: Deps): void => {
     },
     async (request, reply) => {
       const caller = callerOf(request);
-      const team = await commands.createTeam(caller, request.body, await queries.teamsOfUser(personOf(caller)));
+      const teams = caller.user === undefined ? [] : await queries.teamsOfUser(caller.user.id);
+      const team = await commands.createTeam(caller, request.body, teams);
       // Their list, and what is asked without a team, is read from there.
       await queries.awaitOwnWrites(teamIdOf(team.id), OWN_WRITES_WAIT_MS);
       reply.code(201);
