@@ -12,6 +12,8 @@ import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { addMember, signedIn } from '../support/people.js';
 
+t.setTimeout(170_000);
+
 const asPerson = (userId: UserId, role: Role, teamId: TeamId = TEAM): Caller => ({
   teamId,
   actor: `user:${userId}`,
