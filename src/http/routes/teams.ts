@@ -119,8 +119,7 @@ const endRoutes = (app: App, { commands, queries }: Deps): void => {
       config: { access: 'team:delete', command: 'deleteTeam', unknownId },
       schema: {
         summary: 'Delete a team',
-        description:
-          'Nobody is let in for it any more, and its mails that are due are cancelled. It can be restored for 30 days; then all that is sealed of it is destroyed.',
+        description: 'Nobody is let in for it any more, and its mails that are due are cancelled. It can be restored for 30 days.',
         operationId: 'deleteTeam',
         tags,
         params: teamParams,
