@@ -24,6 +24,8 @@ import {
   fakeMailbox,
   fakeServer,
   queryOf,
+  INVITATION,
+  TEAM,
 } from './fakes.js';
 import { OAUTH_APP, OAUTH_GRANT } from './oauth-fakes.js';
 
@@ -148,6 +150,8 @@ const namedCodes = (document: JsonObject, operation: JsonObject): ReadonlyMap<st
 const urlOf = (path: string): string =>
   path
     .replace(':version', '1')
+    .replace(':teamId', TEAM)
+    .replace(':userId', USER)
     .replace(':batchId', BATCH)
     .replace(
       ':id',
@@ -165,13 +169,15 @@ const urlOf = (path: string): string =>
                   ? WEBHOOK
                   : path.startsWith('/api/privacy')
                     ? ERASURE
-                    : path.includes('/grants')
-                      ? OAUTH_GRANT
-                      : path.startsWith('/api/users')
-                        ? USER
-                        : path.startsWith('/api/oauth-apps')
-                          ? OAUTH_APP
-                          : 'welcome',
+                    : path.includes('/invitations')
+                      ? INVITATION
+                      : path.includes('/grants')
+                        ? OAUTH_GRANT
+                        : path.startsWith('/api/users')
+                          ? USER
+                          : path.startsWith('/api/oauth-apps')
+                            ? OAUTH_APP
+                            : 'welcome',
     )
     .replace(':deliveryId', WEBHOOK_DELIVERY);
 

@@ -23,6 +23,7 @@ const tags = [
   { name: 'Analytics', description: 'What became of emails, day by day.' },
   { name: 'API keys', description: 'Who may call.' },
   { name: 'Signing in', description: 'How people come in and go.' },
+  { name: 'Teams', description: 'Teams, their members with roles, and invitations.' },
   { name: 'Users', description: 'People: oneself, and those of one’s teams.' },
   {
     name: 'Mailbox',
