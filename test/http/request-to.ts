@@ -52,6 +52,7 @@ export const requestTo = (route: RegisteredRoute, token?: string, mine = true): 
     method: route.method as 'GET',
     url:
       route.path
+        .replace(':version', '1')
         .replace(':batchId', mine ? BATCH : EMAIL)
         .replace(':id', idsOf(route.path, mine))
         .replace(':deliveryId', WEBHOOK_DELIVERY)
@@ -60,3 +61,6 @@ export const requestTo = (route: RegisteredRoute, token?: string, mine = true): 
     ...bodyOf(route, example?.value, token === undefined ? {} : bearer(token)),
   };
 };
+
+/** A token that may call the route: what is about the person who calls needs one. */
+export const credentialFor = ({ access }: RegisteredRoute): string => (access.startsWith('profile:') ? 'role=owner' : 'unlimited');
