@@ -17,6 +17,7 @@ const pages = [
   'docs/analytics.md',
   'docs/bounces.md',
   'docs/api-keys.md',
+  'docs/oauth.md',
 ];
 
 const lacking = lackingPrograms(t);

@@ -78,6 +78,8 @@ void t.test('the document', async (t) => {
       'GET /t/c/{token}',
       // Described by RFC 8414 itself.
       'GET /.well-known/oauth-authorization-server',
+      'GET /oauth/authorize',
+      'POST /oauth/authorize',
       'POST /oauth/token',
       'POST /oauth/revoke',
       'POST /oauth/introspect',

@@ -134,7 +134,8 @@ const lacking = (access: AccessPermission, { endpoint }: RatePolicy, { kind }: A
   }
 };
 
-const callerWith = (admitted: Authenticated, correlationId: string): Caller => {
+/** The caller of commands that a good credential makes. */
+export const callerWith = (admitted: Authenticated, correlationId: string): Caller => {
   const { teamId, permissions } = admitted;
   switch (admitted.kind) {
     case 'apiKey': {

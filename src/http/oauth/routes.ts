@@ -3,20 +3,22 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { KnownApp } from '../../commands/oauth-clients.js';
 import { scopes } from '../../domain/access/scopes.js';
 import type { App, HttpDeps } from '../context.js';
+import { authorizeRoutes } from './authorize.js';
 import { basicCredentials } from './basic.js';
 import { fieldsOf, readForms } from './form.js';
 import { exchange } from './token-endpoint.js';
 
-type Deps = Pick<HttpDeps, 'oauth' | 'settings'>;
+type Deps = Pick<HttpDeps, 'oauth' | 'settings' | 'commands' | 'queries' | 'limiter'>;
 
 const config = { access: 'public' } as const;
 const schema = { hide: true };
 
-/** Registers /oauth/token, /oauth/revoke, /oauth/introspect and the metadata. */
+/** Registers /oauth/authorize, /oauth/token, /oauth/revoke, /oauth/introspect and the metadata. */
 export const oauthRoutes = (app: App, deps: Deps): void => {
   app.get('/.well-known/oauth-authorization-server', { config, schema }, (_request, reply) =>
     reply.send(metadata(deps.settings.publicUrl)),
   );
+  authorizeRoutes(app, deps);
   // In a scope of its own: of these calls no other takes forms.
   app.register(async (scope: App) => {
     readForms(scope);
