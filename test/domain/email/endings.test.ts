@@ -237,6 +237,7 @@ void t.test('the record of an archived email keeps what statistics may know and 
     messageId: accepted.messageId,
     status: 'sent',
     archived: true,
+    test: false,
     emailTemplateName: 'Order confirmation',
     templateId: accepted.templateId,
     templateVersion: 2,
