@@ -2,7 +2,7 @@
 import { handle } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { activityDecider, isUseWorthNoting } from '../domain/activity/state.js';
-import { activityStream, teamStream, type TeamId } from '../domain/ids.js';
+import { activityStream, teamStream, type TeamId, type UserId } from '../domain/ids.js';
 import type { Cause } from '../event-log/event-log.js';
 
 type Deps = Pick<CommandDeps, 'eventLog' | 'team' | 'activity'>;
@@ -34,6 +34,20 @@ export const noteLogin = async (
 ): Promise<void> => {
   if (isOwner) await reactivate(deps, teamId, cause);
   await noteActivity(deps, teamId, cause);
+};
+
+/** A person has logged in: of the teams that are named, in those of which they are a member. */
+export const noteLogins = async (
+  deps: Deps & Pick<CommandDeps, 'whenHeldEverywhere'>,
+  userId: UserId,
+  teams: readonly TeamId[],
+  cause: Omit<Cause, 'teamId'>,
+): Promise<void> => {
+  for (const teamId of teams) {
+    const { state } = await deps.team(teamStream(teamId));
+    const role = state?.deletedAt === undefined ? state?.members?.get(userId)?.role : undefined;
+    if (role !== undefined) await noteLogin(deps, { teamId, isOwner: role === 'owner' }, { ...cause, teamId });
+  }
 };
 
 /** The team is metered from now on, or is not any more. */

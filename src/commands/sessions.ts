@@ -1,4 +1,5 @@
 /** Sessions of people: begun by a sign-in, kept alive by refresh tokens of which each is good once, and ended. */
+import { noteLogins } from './activity.js';
 import { makeAccessToken } from './access-tokens.js';
 import type { Caller } from './caller.js';
 import { handle, loadState } from './command-handler.js';
@@ -18,6 +19,7 @@ import {
   userStream,
   uuidV5,
   type SessionId,
+  type TeamId,
   type UserId,
 } from '../domain/ids.js';
 import { makeRefreshToken, readRefreshToken } from '../domain/session/refresh-token.js';
@@ -42,9 +44,14 @@ export const personalCause = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, 
 
 /**
  * An address that nobody has is answered as a wrong password, and takes as long. Rejects with INVALID_CREDENTIALS; where the password is
- * right, with ADDRESS_NOT_VERIFIED, CODE_REQUIRED or INVALID_CODE.
+ * right, with ADDRESS_NOT_VERIFIED, CODE_REQUIRED or INVALID_CODE. `teamsOf`: the teams of a person, as far as they are known.
  */
-export const login = async (deps: CommandDeps, { email, password, code }: Credentials, from: CalledFrom): Promise<SignedIn> => {
+export const login = async (
+  deps: CommandDeps,
+  { email, password, code }: Credentials,
+  from: CalledFrom,
+  teamsOf?: (userId: UserId) => Promise<readonly TeamId[]>,
+): Promise<SignedIn> => {
   const { addressId } = signInAddress(deps, email);
   // Of an address that nobody has a stream is read too.
   const userId = (await ownerOf(deps, addressId)) ?? assertDefined(parseUserId(uuidV5('nobody', addressId)), 'user id');
@@ -60,7 +67,9 @@ export const login = async (deps: CommandDeps, { email, password, code }: Creden
   const cause = personalCause(deps, userId, from.requestId);
   if (user.secondFactor !== undefined) await assertSecondFactor(deps, userId, code, cause);
   await rehash(deps, userId, user, password, cause);
-  return startSession(deps, { userId, user, secondFactor: user.secondFactor !== undefined }, from);
+  const session = await startSession(deps, { userId, user, secondFactor: user.secondFactor !== undefined }, from);
+  if (teamsOf !== undefined) await noteLogins(deps, userId, await teamsOf(userId), cause);
+  return session;
 };
 
 /** Parameters grow with the years; a password can be hashed anew only while it is known. */

@@ -3,10 +3,23 @@ import t from 'tap';
 import { Buffer } from 'node:buffer';
 import { exportJWK, generateKeyPair, SignJWT, decodeJwt, decodeProtectedHeader, importJWK } from 'jose';
 import { DomainError } from '../../src/domain/errors.js';
-import { assertDefined, parseSessionId, sessionStream, tokenKeysStream, userStream, NO_TEAM } from '../../src/domain/ids.js';
+import {
+  activityStream,
+  assertDefined,
+  parseSessionId,
+  sessionStream,
+  tokenKeysStream,
+  userStream,
+  NO_TEAM,
+} from '../../src/domain/ids.js';
 import { makeRefreshToken } from '../../src/domain/session/refresh-token.js';
 import { TOKEN_KEY_PERIOD_MS, tokenKeyPeriod } from '../../src/domain/token-keys/state.js';
-import { openWorld, TEAM, OTHER_TEAM, type World } from '../support/command-world.js';
+import { handle } from '../../src/commands/command-handler.js';
+import { activityDecider } from '../../src/domain/activity/state.js';
+import { isoTime } from '../../src/domain/ports/clock.js';
+import { changeBilling } from '../../src/commands/teams.js';
+import { T0 } from '../support/email-facts.js';
+import { caller, openWorld, TEAM, OTHER_TEAM, type World } from '../support/command-world.js';
 import { addMember, from, PASSWORD, signedIn } from '../support/people.js';
 
 const codeOf = async (work: Promise<unknown>): Promise<string> =>
@@ -233,4 +246,33 @@ void t.test('processes that need the first key at once sign by one', async (t) =
   t.equal(new Set(tokens.map(({ accessToken }) => decodeProtectedHeader(accessToken).kid)).size, 1);
   for (const { accessToken } of tokens) t.equal(await admitted(world, accessToken), 'fine');
   t.equal((await world.events(userStream(ada.userId))).length, 1);
+});
+
+void t.test('a login counts as use of the account, and that of an owner lets its keys work again', async (t) => {
+  const world = await openWorld();
+  const cause = { teamId: TEAM, actor: 'cli', correlationId: 'test', causationId: 'test', at: T0 };
+  await changeBilling(world.deps, TEAM, { billing: 'credits' }, cause);
+  const { key } = await world.commands.createApiKey(caller, { name: 'Shop', permissions: ['emails:read'] });
+  await signedIn(world.deps, { email: 'owner@example.com', teamId: TEAM, role: 'owner' });
+  await signedIn(world.deps, { email: 'admin@example.com', teamId: TEAM, role: 'admin' });
+  const login = (email: string, teams: readonly (typeof TEAM)[]) =>
+    world.commands.login({ email, password: PASSWORD }, from, async () => teams);
+  const days = (count: number) => world.clock.advance(count * 86_400_000);
+  const endYear = async () => {
+    const at = isoTime(world.clock.now());
+    await handle(world.deps.eventLog, activityStream(TEAM), activityDecider, { type: 'Disable', at }, { ...cause, at });
+  };
+  await days(300);
+  await login('admin@example.com', [TEAM]);
+  await days(300);
+  await endYear();
+  t.equal(await codeOf(world.commands.authenticate(key)), 'fine', 'the login was within the year');
+  await days(400);
+  await endYear();
+  t.equal(await codeOf(world.commands.authenticate(key)), 'API_KEY_DISABLED');
+  await login('admin@example.com', [TEAM]);
+  await login('owner@example.com', [OTHER_TEAM]);
+  t.equal(await codeOf(world.commands.authenticate(key)), 'API_KEY_DISABLED', 'neither an admin nor the owner of another team');
+  await login('owner@example.com', [OTHER_TEAM, TEAM]);
+  t.equal(await codeOf(world.commands.authenticate(key)), 'fine');
 });

@@ -79,7 +79,11 @@ const signIn = async (deps: Deps, request: FastifyRequest, reply: FastifyReply, 
   let signedIn: SignedIn;
   try {
     await countLogin(deps, request, email);
-    signedIn = await deps.commands.login({ email, password, ...(code === '' ? {} : { code }) }, calledFrom(request));
+    signedIn = await deps.commands.login(
+      { email, password, ...(code === '' ? {} : { code }) },
+      calledFrom(request),
+      deps.queries.teamsOfUser,
+    );
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
     const needsCode = code !== '' || fault.code === 'CODE_REQUIRED' || fault.code === 'INVALID_CODE';

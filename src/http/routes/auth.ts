@@ -14,7 +14,7 @@ import type { CalledFrom } from '../../commands/sessions.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { countLogin } from '../hooks/login-pauses.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'limiter'>;
+type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'queries'>;
 
 const tags = ['Signing in'];
 const access = 'public';
@@ -93,7 +93,7 @@ const sessionRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       await countLogin(deps, request, request.body.email);
-      return deps.commands.login(request.body, calledFrom(request));
+      return deps.commands.login(request.body, calledFrom(request), deps.queries.teamsOfUser);
     },
   );
 
