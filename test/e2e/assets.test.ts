@@ -36,7 +36,7 @@ void t.test('upload, list, limit, restart, delete', async (t) => {
   t.match(await upload('third.png'), { status: 400, body: { code: 'STORAGE_LIMIT_EXCEEDED' } }, 'the measure is kept');
 
   const before = filesIn(join(dataDir, 'files')).length;
-  t.same((await app.call('DELETE', `/api/assets/${first.body.id}`)).body, { id: first.body.id, deleted: true });
+  t.same((await app.call('DELETE', `/api/assets/${first.body.id}?permanently=true`)).body, { id: first.body.id, deleted: true });
   t.equal(filesIn(join(dataDir, 'files')).length, before - 1);
   t.same(await names(), ['second.png']);
   t.equal((await app.call('GET', `/api/assets/${first.body.id}`)).status, 404);
