@@ -4,7 +4,7 @@ import type { Collection, Db, Filter } from '../mongodb/client.js';
 import { carryOutAll, type Change, type Rest } from './mongodb-changes.js';
 import { documentChangesOf, fieldFaultsOf, fieldOf, wholeOf, wholeParts, type Stored, type StoredCollection } from './mongodb-documents.js';
 import { openFinder, type Finder } from './mongodb-finder.js';
-import { gramsExpected, knownRows, rowChangesOf, type KnownRows, type Row, type Rows } from './mongodb-search-rows.js';
+import { gramsExpected, knownRows, markOf, rowChangesOf, type KnownRows, type Row, type Rows } from './mongodb-search-rows.js';
 
 export type Generation = Readonly<{
   number: number;
@@ -122,8 +122,7 @@ const send = async ({ spec, documents, rows, known }: Opened, sent: Sent): Promi
     known.clear();
     throw error;
   }
-  const { field } = spec.search;
-  for (const { id, seq, [field]: text } of sent.put) known.set(id, typeof text === 'string' ? seq : false);
+  for (const document of sent.put) known.set(document.id, markOf(document, spec));
   for (const { id } of sent.remove) known.set(id, false);
 };
 
@@ -136,7 +135,7 @@ const getMany = async ({ spec, documents, known }: Opened, ids: readonly string[
       const document = wholeOf(stored, spec);
       if (document === undefined) continue;
       found.set(stored._id, document);
-      known.set(stored._id, stored.text === undefined ? false : document.seq);
+      known.set(stored._id, markOf(document, spec));
     }
   }
   return found;

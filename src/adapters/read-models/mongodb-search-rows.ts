@@ -3,6 +3,7 @@
  * changes takes its row along only where these change. A row only says where to look: the text itself stands in the document. Rows are
  * written before their documents, so a document with a text has its row.
  */
+import { hash } from 'node:crypto';
 import type { CollectionSpec, Document, Removal } from '../../domain/ports/read-models.js';
 import type { Collection } from '../mongodb/client.js';
 import { changing, type Change, type Rest } from './mongodb-changes.js';
@@ -12,22 +13,22 @@ import { gramsOf } from './mongodb-grams.js';
 export type Row = Rest & { seq?: number; grams?: number[] };
 export type Rows = Collection<Row>;
 
-/** What is known of the rows at the server; undefined where nothing is, false where there is none, else its `seq`. */
+/** What is known of the rows at the server; undefined where nothing is, false where there is none, else what `markOf` makes of its document. */
 export type KnownRows = Readonly<{
-  get: (id: string) => number | false | undefined;
-  set: (id: string, seq: number | false) => void;
+  get: (id: string) => string | false | undefined;
+  set: (id: string, mark: string | false) => void;
   clear: () => void;
 }>;
 
 const knownMax = 16_384;
 
 export const knownRows = (): KnownRows => {
-  const rows = new Map<string, number | false>();
+  const rows = new Map<string, string | false>();
   return {
     get: (id) => rows.get(id),
-    set: (id, seq) => {
+    set: (id, mark) => {
       rows.delete(id);
-      rows.set(id, seq);
+      rows.set(id, mark);
       if (rows.size > knownMax) for (const oldest of rows.keys()) return void rows.delete(oldest);
     },
     clear: () => rows.clear(),
@@ -36,18 +37,22 @@ export const knownRows = (): KnownRows => {
 
 export type RowWrites = Readonly<{ put: readonly Document[]; remove: readonly Removal[]; goneAt: Date }>;
 
-/**
- * `isAlone`: nobody else writes these collections, so what is not known is not there. A personal text that is written does not change.
- */
+/** The same for two documents exactly where their rows are; false where a document has none. */
+export const markOf = (document: Document, { search }: CollectionSpec): string | false => {
+  const text = search === undefined ? undefined : document[search.field];
+  if (search === undefined || typeof text !== 'string') return false;
+  const terms = search.terms === undefined ? undefined : document[search.terms];
+  return hash('sha256', JSON.stringify([document.seq, document[search.within], text, terms ?? []]), 'base64');
+};
+
+/** `isAlone`: nobody else writes these collections, so what is not known is not there. */
 export const rowChangesOf = (
   spec: CollectionSpec,
   { put, remove, goneAt }: RowWrites,
   known: KnownRows,
   isAlone: boolean,
 ): Change<Row>[] => {
-  const { search, personal = [] } = spec;
-  if (search === undefined) return [];
-  const isConstant = personal.includes(search.field);
+  if (spec.search === undefined) return [];
   const mayBe = (id: string): boolean => (known.get(id) ?? (isAlone ? false : undefined)) !== false;
   const changes: Change<Row>[] = [];
   const remain = ({ id, position }: Removal): void => {
@@ -55,28 +60,22 @@ export const rowChangesOf = (
   };
   for (const document of put) {
     const { id, seq, position } = document;
-    const grams = rowGramsOf(document, spec, isConstant && known.get(id) === seq);
+    const mark = markOf(document, spec);
+    if (mark !== false && known.get(id) === mark) continue;
+    const grams = gramsExpected(document, spec);
     if (grams === undefined) remain(document);
-    else if (grams !== 'written') changes.push(changing(id, position, { position, seq, grams }));
+    else changes.push(changing(id, position, { position, seq, grams: [...grams] }));
   }
   for (const removal of remove) remain(removal);
   return changes;
 };
 
-/** The numbers of a document; undefined where it has no text. */
-const rowGramsOf = (document: Document, spec: CollectionSpec, isWritten: boolean): number[] | 'written' | undefined => {
-  const { search } = spec;
+/** What the row of a document must hold; undefined where it has no text. */
+export const gramsExpected = (document: Document, { search }: CollectionSpec): readonly number[] | undefined => {
   const text = search === undefined ? undefined : document[search.field];
   if (search === undefined || typeof text !== 'string') return undefined;
-  if (isWritten) return 'written';
   const tenant = document[search.within];
   if (typeof tenant !== 'string' && typeof tenant !== 'number') return undefined;
   const terms = search.terms === undefined ? undefined : document[search.terms];
   return gramsOf(tenant, text, (terms ?? []) as readonly string[]);
-};
-
-/** What the row of a document that is at hand must hold. */
-export const gramsExpected = (document: Document, spec: CollectionSpec): readonly number[] | undefined => {
-  const grams = rowGramsOf(document, spec, false);
-  return grams === 'written' ? undefined : grams;
 };

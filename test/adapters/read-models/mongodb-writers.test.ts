@@ -224,6 +224,28 @@ void t.test('a document that is put without what is personal keeps nothing of it
   }
 });
 
+void t.test('a document whose personal text loses a part is found by nothing of that part, whoever wrote it', async (t) => {
+  const place = await placeOf(t);
+  if (place === undefined) return;
+  const spec = { ...emailsSpec, personal: ['subject', 'text'] };
+  const [one, two] = [await place.open(), await place.open()];
+  const [first, second] = [await one.projection('emails', [spec]), await two.projection('emails', [spec])];
+  const both = { text: 'for anna\nfor bea', terms: ['recipient:anna', 'recipient:bea'] };
+  const left = { text: 'for bea', terms: ['recipient:bea'] };
+  await put(first, [anEmail(1, both), anEmail(2, both), anEmail(3, left), anEmail(4, both)]);
+  await put(first, [anEmail(1, left)]);
+  // Without having read it before, and after.
+  await put(second, [anEmail(2, left)]);
+  await second.getMany('emails', ['id-0004']);
+  await put(second, [anEmail(4, left)]);
+  const rows = await place.db
+    .collection<{ _id: string; grams: number[] }>('rm.emails.1.emails.search')
+    .find({}, { sort: { _id: 1 } })
+    .toArray();
+  const expected = rows[2]!.grams;
+  for (const { _id, grams } of rows) t.strictSame(grams, expected, _id);
+});
+
 void t.test('any JSON comes back as it was put', async (t) => {
   const place = await placeOf(t);
   if (place === undefined) return;
