@@ -224,26 +224,25 @@ void t.test('a document that is put without what is personal keeps nothing of it
   }
 });
 
-void t.test('a document whose personal text loses a part is found by nothing of that part, whoever wrote it', async (t) => {
+void t.test('a document whose personal text loses a part is found by nothing of that part', async (t) => {
   const place = await placeOf(t);
   if (place === undefined) return;
-  const spec = { ...emailsSpec, personal: ['subject', 'text'] };
-  const [one, two] = [await place.open(), await place.open()];
-  const [first, second] = [await one.projection('emails', [spec]), await two.projection('emails', [spec])];
+  const store = await (await place.open()).projection('emails', [{ ...emailsSpec, personal: ['subject', 'text'] }]);
   const both = { text: 'for anna\nfor bea', terms: ['recipient:anna', 'recipient:bea'] };
   const left = { text: 'for bea', terms: ['recipient:bea'] };
-  await put(first, [anEmail(1, both), anEmail(2, both), anEmail(3, left), anEmail(4, both)]);
-  await put(first, [anEmail(1, left)]);
-  // Without having read it before, and after.
-  await put(second, [anEmail(2, left)]);
-  await second.getMany('emails', ['id-0004']);
-  await put(second, [anEmail(4, left)]);
-  const rows = await place.db
-    .collection<{ _id: string; grams: number[] }>('rm.emails.1.emails.search')
-    .find({}, { sort: { _id: 1 } })
-    .toArray();
-  const expected = rows[2]!.grams;
-  for (const { _id, grams } of rows) t.strictSame(grams, expected, _id);
+  const { generation } = await store.checkpoint();
+  // As a runner goes on: what it has written or read it does not ask for again.
+  const write = (position: number, documents: readonly Document[]): Promise<void> => {
+    const put = documents.map((document) => ({ ...document, position }));
+    return store.write([{ collection: 'emails', put, remove: [] }], { position: position - 1, generation }, position);
+  };
+  await write(1, [anEmail(1, both), anEmail(2, both), anEmail(3, left)]);
+  await write(2, [anEmail(1, left)]);
+  await store.getMany('emails', ['id-0002']);
+  await write(3, [anEmail(2, left)]);
+  const search = place.db.collection<{ _id: string; grams: number[] }>('rm.emails.1.emails.search');
+  const rows = await search.find({}, { sort: { _id: 1 } }).toArray();
+  for (const { _id, grams } of rows) t.strictSame(grams, rows[2]!.grams, _id);
 });
 
 void t.test('any JSON comes back as it was put', async (t) => {
