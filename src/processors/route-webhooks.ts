@@ -21,9 +21,11 @@ const MARK_EVERY_MS = 60_000;
 export type RouteWebhooksDeps = LeaseDeps &
   Readonly<{
     eventLog: EventLog;
-    /** Every subscription that is not deleted, as the read models know them up to that position at least. */
-    keptUpTo: (position: number, signal: AbortSignal) => Promise<readonly Readonly<{ id: WebhookId; team: string; seq: number }>[]>;
+    /** Every subscription that is not gone for good, as the read models know them up to that position at least, the oldest first. */
+    keptUpTo: (position: number, signal: AbortSignal) => Promise<readonly Kept[]>;
   }>;
+
+type Kept = Readonly<{ id: WebhookId; team: string; seq: number; isDeleted: boolean }>;
 
 export const routeWebhooksWorker = (deps: RouteWebhooksDeps): Worker => ({
   name: NAME,
@@ -39,9 +41,14 @@ const lastMark = async (eventLog: EventLog): Promise<Mark> => {
   return { version: versionOf(recorded), position: await positionOf(eventLog, (recorded.event as WebhookRouterEvent).data) };
 };
 
-/** Where nobody subscribes nothing is read but the settings of subscriptions. */
+/** Where nobody subscribes nothing is read but which subscriptions begin, or begin again. */
 const firstSubscription = async ({ eventLog }: RouteWebhooksDeps, after: number, signal: AbortSignal): Promise<void> => {
-  for await (const { events } of eventLog.subscribeAll(after, { kinds: ['webhook'], only: ['WebhookCreated'], decrypt: [], signal }))
+  for await (const { events } of eventLog.subscribeAll(after, {
+    kinds: ['webhook'],
+    only: ['WebhookCreated', 'WebhookRestored'],
+    decrypt: [],
+    signal,
+  }))
     if (events.length > 0) return;
 };
 
@@ -50,21 +57,29 @@ const route = async (deps: RouteWebhooksDeps, held: Held): Promise<void> => {
   while (!held.signal.aborted) {
     const mark = await lastMark(eventLog);
     const head = await eventLog.head();
-    const living = await deps.keptUpTo(head, held.signal);
-    const oldest = living[0]?.seq;
+    const kept = await deps.keptUpTo(head, held.signal);
+    const oldest = kept.find(({ isDeleted }) => !isDeleted)?.seq;
     if (oldest === undefined) {
       await firstSubscription(deps, head, held.signal);
       continue;
     }
     const start = Math.max(mark.position, oldest);
     const router = openRouter(deps);
-    for (const { id, team, seq } of living) if (seq <= start) await router.add(id, team, start);
-    await follow(deps, held, router, { ...mark, position: start });
+    for (const { id, team, seq } of kept) if (seq <= start) await router.add(id, team, start);
+    await follow(deps, held, router, { ...mark, position: start, head });
   }
 };
 
-/** Reads and appends side by side until nobody subscribes: what is found waits for others no longer than the time of gathering. */
-const follow = async (deps: RouteWebhooksDeps, { fence, signal, lost }: Held, router: Router, mark: Mark): Promise<void> => {
+/**
+ * Reads and appends side by side until nobody subscribes: what is found waits for others no longer than the time of gathering. Up to `head`,
+ * where somebody does, it reads in any case.
+ */
+const follow = async (
+  deps: RouteWebhooksDeps,
+  { fence, signal, lost }: Held,
+  router: Router,
+  mark: Mark & Readonly<{ head: number }>,
+): Promise<void> => {
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   let reached: Reached | undefined;
@@ -96,7 +111,7 @@ const follow = async (deps: RouteWebhooksDeps, { fence, signal, lost }: Held, ro
   for (const work of [flushing, lookingBack]) work.catch(() => failed.abort());
   const { kinds, types } = ROUTED;
   try {
-    for await (const { events, unreadable } of deps.eventLog.subscribeAll(mark.position, {
+    for await (const { events, unreadable, position } of deps.eventLog.subscribeAll(mark.position, {
       kinds,
       only: types,
       decrypt: [],
@@ -112,7 +127,7 @@ const follow = async (deps: RouteWebhooksDeps, { fence, signal, lost }: Held, ro
         if (splitStream(recorded.stream).kind !== 'webhook') reached = recorded;
         if (router.pending() >= PENDING_MAX) await flush();
       }
-      if (router.subscriptions() === 0) break;
+      if (router.subscriptions() === 0 && position >= mark.head) break;
     }
   } finally {
     failed.abort();
