@@ -96,19 +96,14 @@ const follow = async (
       markedMs = nowMs;
       if (reached === upTo) reached = undefined;
     }));
-  const flushing = (async () => {
+  const again = async (work: () => Promise<void>): Promise<void> => {
     while (!either.aborted) {
       await deps.clock.sleep(GATHER_MS, either);
-      await flush();
+      await work();
     }
-  })();
-  const lookingBack = (async () => {
-    while (!either.aborted) {
-      await deps.clock.sleep(GATHER_MS, either);
-      await router.lookBack(either);
-    }
-  })();
-  for (const work of [flushing, lookingBack]) work.catch(() => failed.abort());
+  };
+  const beside = [again(() => flush()), again(() => router.lookBack(either))];
+  for (const work of beside) work.catch(() => failed.abort());
   const { kinds, types } = ROUTED;
   try {
     for await (const { events, unreadable, position } of deps.eventLog.subscribeAll(mark.position, {
@@ -131,7 +126,7 @@ const follow = async (
     }
   } finally {
     failed.abort();
-    await Promise.all([flushing, lookingBack]);
+    await Promise.all(beside);
     if (!lost.aborted) await flush(true);
   }
 };

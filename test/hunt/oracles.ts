@@ -6,7 +6,8 @@ import { splitStream } from '../../src/domain/ids.js';
 import type { StoredEvent } from '../../src/domain/ports/event-store.js';
 import { decodeEvent } from '../../src/event-log/codec.js';
 import { decodeMetadata } from '../../src/event-log/metadata.js';
-import { openSealed } from '../../src/event-log/sealed-part.js';
+import { openApart, openSealed } from '../../src/event-log/sealed-part.js';
+import { allKeyIds, ownIn } from '../../src/event-log/stream-keys.js';
 import { verifyLog } from '../../src/event-log/verification.js';
 import { compareWithRebuild } from '../../src/projections/rebuild.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
@@ -21,7 +22,8 @@ import { limits, projections, type World } from './world.js';
 
 export type Finding = Readonly<{ oracle: string; message: string }>;
 
-type KnownEmail = Readonly<{ id: string; email: Email; correlationId: string; keyId: string | undefined }>;
+/** `keyIds`: of the email itself, and of each of its recipients where there are several. */
+type KnownEmail = Readonly<{ id: string; email: Email; correlationId: string; keyIds: readonly string[] }>;
 
 /** Every email of the log, folded; what is sealed only where it is asked for. */
 export const emailsOf = (world: World, opens = false): readonly KnownEmail[] => {
@@ -30,8 +32,9 @@ export const emailsOf = (world: World, opens = false): readonly KnownEmail[] => 
     const stored = world.events.stream(stream);
     let email: EmailState;
     for (const event of stored) email = emailDecider.evolve(email, decoded(world, event, opens));
-    const { correlationId, keyId } = decodeMetadata(stored[0]!.metadata);
-    if (email !== undefined) known.push({ id: splitStream(stream).id, email, correlationId, keyId });
+    const metadata = decodeMetadata(stored[0]!.metadata);
+    const { correlationId } = metadata;
+    if (email !== undefined) known.push({ id: splitStream(stream).id, email, correlationId, keyIds: allKeyIds(metadata) });
   }
   return known;
 };
@@ -39,9 +42,14 @@ export const emailsOf = (world: World, opens = false): readonly KnownEmail[] => 
 const decoded = ({ keys }: World, stored: StoredEvent, opens: boolean): EmailEvent => {
   const { type, data, sealed, metadata } = stored;
   if (!opens || sealed === undefined) return decodeEvent(type, data, undefined) as EmailEvent;
-  const { keyId } = decodeMetadata(metadata);
-  const key = keyId === undefined ? undefined : keys.keys.get(keyId);
-  return decodeEvent(type, data, key && openSealed(key, sealed, stored, 'whole')) as EmailEvent;
+  const { keyId, recipientKeys } = decodeMetadata(metadata);
+  const shared = keyId === undefined ? undefined : keys.keys.get(keyId);
+  if (shared === undefined) return decodeEvent(type, data, undefined) as EmailEvent;
+  const plain =
+    recipientKeys === undefined
+      ? openSealed(shared, sealed, stored, 'whole')
+      : openApart({ shared, own: ownIn(keys.keys, recipientKeys) }, sealed, stored, 'whole');
+  return decodeEvent(type, data, plain) as EmailEvent;
 };
 
 const isDone = ({ status, deletedAt, archivedAt }: Email): boolean =>
@@ -65,8 +73,8 @@ export const isAtRest = (world: World): boolean =>
   emailsOf(world).every((known) => isDone(known.email) && !hasLeftover(world, known));
 
 /** It is archived, and its key is still to be destroyed: that comes after the fact. */
-const hasLeftover = ({ keys }: World, { email, keyId }: KnownEmail): boolean =>
-  email.archivedAt !== null && keyId !== undefined && keys.keys.has(keyId);
+const hasLeftover = ({ keys }: World, { email, keyIds }: KnownEmail): boolean =>
+  email.archivedAt !== null && keyIds.some((id) => keys.keys.has(id));
 
 export const findings = async (
   world: World,
@@ -137,13 +145,13 @@ const sinkFindings = ({ sink }: World, emails: readonly KnownEmail[]): Finding[]
 
 const emailFindings = (world: World, known: KnownEmail, hasGrown: boolean): Finding[] => {
   const { files, keys } = world;
-  const { id, email, keyId } = known;
+  const { id, email, keyIds } = known;
   const found: Finding[] = [];
   if (!isDone(email))
     found.push({ oracle: 'stuck', message: `${id} is ${email.status}, deleted ${email.deletedAt}, archived ${email.archivedAt}` });
   if (hasGrown && email.archivedAt === null) found.push({ oracle: 'stuck', message: `${id} is not archived after the time of retention` });
   if (hasLeftover(world, known)) found.push({ oracle: 'key', message: `${id} is archived, but its key is there` });
-  if (email.archivedAt === null && keyId !== undefined && !keys.keys.has(keyId))
+  if (email.archivedAt === null && !keyIds.every((key) => keys.keys.has(key)))
     found.push({ oracle: 'key', message: `${id} is not archived, but its key is gone` });
   for (const { file } of email.content?.attachments ?? []) {
     if (!files.stored.has(file)) found.push({ oracle: 'attachment', message: `${id}: an attachment is gone` });

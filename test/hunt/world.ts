@@ -23,7 +23,7 @@ export const START_MS = Date.parse('2030-01-01T12:00:00.000Z');
 export const limits: Limits = { ...defaultLimits, lanes: 4 };
 
 /** What no history touches is projected where it has timers, which are read. */
-export const projections = makeProjections(limits).filter(({ name }) => name !== 'assets');
+export const projections = makeProjections(limits);
 
 export const callerOf = (correlationId: string): Caller => ({ teamId: TEAM, actor: 'apiKey:key_1', permissions, correlationId });
 
