@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { CreatedWebhook } from '../src/api/webhooks.js';
 import { machineWithDisk } from './support/machine.js';
 import { orderRequest } from './support/orders.js';
 import { compareMeasures } from './support/pairs.js';
@@ -29,7 +30,13 @@ const QUIET_MS = 400;
 const QUIET_CPU_US = 10_000;
 const DEADLINE_MS = 120_000;
 
-type World = Readonly<{ service: Service; sink: Sink; endpoint: CountingEndpoint; subscriptions: Subscriptions }>;
+type World = Readonly<{
+  service: Service;
+  sink: Sink;
+  endpoint: CountingEndpoint;
+  subscriptions: Subscriptions;
+  made: readonly CreatedWebhook[];
+}>;
 
 /** Nothing is left to be done: what was sent is recorded and projected. */
 const quiet = async ({ service }: World): Promise<void> => {
@@ -44,7 +51,8 @@ const quiet = async ({ service }: World): Promise<void> => {
 /** Out: µs of CPU for so many emails from the call to the relay, and to so many subscriptions. Work that follows is counted in. */
 const sendBlock = async (world: World, emails: number, hearing: number): Promise<number> => {
   const { service, sink, endpoint, subscriptions } = world;
-  const made = await subscriptions.make(endpoint.url, hearing);
+  const made = world.made.slice(0, hearing);
+  await subscriptions.enable(made, true);
   await quiet(world);
   const [mails, posts, cpuUs] = [sink.mails(), endpoint.posts(), service.program.cpuUs()];
   await service.accept(emails, orderRequest);
@@ -53,7 +61,7 @@ const sendBlock = async (world: World, emails: number, hearing: number): Promise
   await quiet(world);
   const used = service.program.cpuUs() - cpuUs;
   if (hearing > 0) samplesOf(endpoint, made);
-  await subscriptions.remove(made);
+  await subscriptions.enable(made, false);
   return used;
 };
 
@@ -84,14 +92,15 @@ const startLimit = async (directory: string, endpoint: CountingEndpoint, samples
 };
 
 const measure = async (world: World, directory: string) => {
-  const { service, endpoint, subscriptions } = world;
+  const { service, endpoint, subscriptions, made } = world;
+  await subscriptions.enable(made, false);
   await sendBlock(world, WARM_UP, 0);
-  const made = await subscriptions.make(endpoint.url, SUBSCRIPTIONS);
+  await subscriptions.enable(made, true);
   await quiet(world);
   await service.accept(WARM_UP_TOLD, orderRequest);
   await endpoint.got(WARM_UP_TOLD * SUBSCRIPTIONS);
   const samples = samplesOf(endpoint, made);
-  await subscriptions.remove(made);
+  await subscriptions.enable(made, false);
   const limit = await startLimit(directory, endpoint, samples);
   try {
     const posts = EMAILS * SUBSCRIPTIONS;
@@ -122,10 +131,9 @@ await withDirectory(async (directory) => {
   const env = { SEALPOST_SMTP_URL: `smtp://127.0.0.1:${sink.port}`, SEALPOST_WEBHOOK_INSECURE_HOSTS: '127.0.0.1' };
   const service = await startService({ directory: join(directory, 'service'), env });
   try {
-    const { webhook, subscribed, bodyBytes } = await measure(
-      { service, sink, endpoint, subscriptions: await openSubscriptions(service) },
-      directory,
-    );
+    const subscriptions = await openSubscriptions(service);
+    const made = await subscriptions.make(endpoint.url, SUBSCRIPTIONS);
+    const { webhook, subscribed, bodyBytes } = await measure({ service, sink, endpoint, subscriptions, made }, directory);
     await service.stop();
     report({
       name: 'webhooks',

@@ -73,7 +73,8 @@ export const startEndpoint = async (): Promise<CountingEndpoint> => {
 export type Subscriptions = Readonly<{
   /** Each is posted to under a path of its own: `/0`, `/1`, … */
   make: (url: string, count: number) => Promise<readonly CreatedWebhook[]>;
-  remove: (made: readonly CreatedWebhook[]) => Promise<void>;
+  /** What is disabled hears of nothing, and none is left behind as a deleted one would be. */
+  enable: (made: readonly CreatedWebhook[], enabled: boolean) => Promise<void>;
 }>;
 
 /** With a key that no rate limit holds up. */
@@ -96,8 +97,8 @@ export const openSubscriptions = async ({ port, firstKey }: Service): Promise<Su
         made.push(await call<CreatedWebhook>(key, 'POST', PATH, { url: `${url}/${at}`, events: ['email.sent'] }));
       return made;
     },
-    remove: async (made) => {
-      for (const { id } of made) await call(key, 'DELETE', `${PATH}/${id}`);
+    enable: async (made, enabled) => {
+      for (const { id } of made) await call(key, 'PATCH', `${PATH}/${id}`, { enabled });
     },
   };
 };

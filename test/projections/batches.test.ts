@@ -224,5 +224,6 @@ void t.test('what is shown of a batch', async (t) => {
     completedAt: null,
     cancelledAt: null,
     estimatedCompletionAt: at(4),
+    test: false,
   });
 });
