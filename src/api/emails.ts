@@ -223,6 +223,11 @@ export const EmailRecordSchema = Type.Object(
     attachmentCount: Type.Integer(),
     batchId: nullable(Type.String({ format: 'uuid', description: 'The bulk send that it belongs to' })),
     test,
+    confidential: Type.Optional(
+      Type.Literal(true, {
+        description: 'A mail of the service about an account: its variables and attachments are shown to nobody, and it costs nothing',
+      }),
+    ),
     retryCount: Type.Integer(),
     failureReason: nullable(Type.String()),
     scheduledAt: nullable(Time),

@@ -30,10 +30,14 @@ export const replay = (stream: string | undefined, options: ReplayOptions): Prom
   });
 
 const DESTROYED = 'destroyed';
+/** Of mails whose links let somebody in. */
+const NOT_SHOWN = '(not shown)';
 
 const sealedPart = ({ event }: Recorded): unknown => {
   if (!('sealed' in eventSchemas[event.type])) return undefined;
-  return 'sealed' in event && event.sealed !== undefined ? event.sealed : DESTROYED;
+  if (!('sealed' in event) || event.sealed === undefined) return DESTROYED;
+  if (!('confidential' in event.data) || event.data.confidential !== true) return event.sealed;
+  return { ...event.sealed, variables: NOT_SHOWN, attachments: NOT_SHOWN };
 };
 
 const showJson = (recorded: Recorded): void => {

@@ -1,7 +1,7 @@
 /** Mails of the service to people about their account, from templates that the first team may edit. */
 import type { CommandDeps } from './deps.js';
 import { firstTeam, systemCaller } from './first-start.js';
-import { sendEmail } from './send-email.js';
+import { sendConfidential } from './send-email.js';
 import { DomainError } from '../domain/errors.js';
 import type { JsonObject } from '../domain/json.js';
 import type { Recipient } from '../domain/recipient.js';
@@ -20,12 +20,12 @@ export type AccountMailKind = (typeof accountMailKinds)[number];
 
 export type AccountMail = Readonly<{ kind: AccountMailKind; to: Recipient; variables: JsonObject }>;
 
-/** Sent in the name of the first team, at no charge. Rejects as a send call does. */
+/** Sent in the name of the first team, which neither pays for it nor sees what it says. Rejects as a send call does. */
 export const sendAccountMail = async (deps: CommandDeps, { kind, to, variables }: AccountMail, cause: Cause): Promise<void> => {
   const teamId = await firstTeam(deps);
   if (teamId === undefined) throw new Error('there is no first team, which sends the mails of accounts');
   const caller = systemCaller(teamId, 'system', cause.correlationId);
-  await sendEmail(deps, caller, {
+  await sendConfidential(deps, caller, {
     templateId: `account-${kind}`,
     to: [to],
     variables,

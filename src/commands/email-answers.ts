@@ -84,6 +84,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     attachmentCount: accepted.attachmentCount,
     batchId: accepted.batch?.id ?? null,
     test: accepted.test === true,
+    ...(accepted.confidential === undefined ? {} : { confidential: accepted.confidential }),
     retryCount: email.retries.length,
     failureReason: email.failureReason,
     scheduledAt: email.scheduledAt,
@@ -104,14 +105,22 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     tracking: trackingOf(email),
     metadata: {
       recipients: { to: byRole('to'), cc: byRole('cc'), bcc: byRole('bcc') },
-      variables: content?.variables ?? {},
-      attachments:
-        content?.attachments.flatMap(({ filename, contentType, sizeBytes, ofTemplate }) =>
-          ofTemplate ? [] : [{ filename, contentType, sizeBytes }],
-        ) ?? [],
-      omittedAttachments: content?.omitted ?? [],
-      custom: content?.metadata ?? {},
+      ...saidBy(email),
     },
+  };
+};
+
+/** What was given to be sent; nothing of it where that lets somebody in. */
+const saidBy = ({ accepted, content }: Email): Omit<EmailRecord['metadata'], 'recipients'> => {
+  const shown = accepted.confidential === true ? undefined : content;
+  return {
+    variables: shown?.variables ?? {},
+    attachments:
+      shown?.attachments.flatMap(({ filename, contentType, sizeBytes, ofTemplate }) =>
+        ofTemplate ? [] : [{ filename, contentType, sizeBytes }],
+      ) ?? [],
+    omittedAttachments: shown?.omitted ?? [],
+    custom: shown?.metadata ?? {},
   };
 };
 

@@ -62,6 +62,8 @@ export type EmailOrder = Readonly<{
   charged?: Charged | undefined;
   /** Sent with a test key. */
   test?: true | undefined;
+  /** What it says is shown to nobody but its recipients. */
+  confidential?: true | undefined;
   /** How long it is likely to wait for its turn. */
   waitMs: number;
 }>;
@@ -145,7 +147,7 @@ const acceptedOf = (
   attachments: EmailContent['attachments'],
   { attachmentBytes, generated }: Kept,
 ): EmailAccepted['data'] => {
-  const { id, from, template, fingerprint, batch, charged, tracking, test, waitMs } = order;
+  const { id, from, template, fingerprint, batch, charged, tracking, test, confidential, waitMs } = order;
   const accepted: EmailAccepted['data'] = {
     messageId: `<${id}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
     templateId: template.id,
@@ -167,6 +169,7 @@ const acceptedOf = (
   if (charged !== undefined) accepted.charged = charged;
   if (tracking !== undefined) accepted.tracking = tracking;
   if (test !== undefined) accepted.test = test;
+  if (confidential !== undefined) accepted.confidential = confidential;
   if (waitMs > TYPICAL_DELIVERY_MS) accepted.expectedWaitMs = waitMs;
   return accepted;
 };

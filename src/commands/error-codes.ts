@@ -165,6 +165,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   recipientsOfFile: ['VALIDATION_ERROR'],
   getEmail: ['EMAIL_NOT_FOUND', 'VALIDATION_ERROR'],
   emailTrace: ['EMAIL_NOT_FOUND'],
+  isConfidentialMail: [],
   retryEmail: ['TEST_KEY_NOT_ALLOWED', 'EMAIL_NOT_FOUND', 'EMAIL_NOT_RETRYABLE', 'EMAIL_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', ...write],
   retryEmails: write,
   rescheduleEmail: [

@@ -22,6 +22,7 @@ import {
   updateAttachmentTemplate,
 } from './attachment-templates.js';
 import { cancelEmail, rescheduleEmail } from './calling-back.js';
+import { isConfidentialMail } from './confidential.js';
 import { bindAll, type Bound } from './bound.js';
 import type { CommandDeps } from './deps.js';
 import { emailTrace } from './email-timeline.js';
@@ -83,6 +84,7 @@ const commands = {
   recipientsOfFile,
   getEmail,
   emailTrace,
+  isConfidentialMail,
   retryEmail,
   retryEmails,
   rescheduleEmail,

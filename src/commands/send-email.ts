@@ -43,7 +43,7 @@ const ENDPOINT = 'POST /api/emails/send';
 
 const NOBODY: readonly number[] = [];
 
-type Asked = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined }>;
+type Asked = Readonly<{ request: SendEmailRequest; storedBytes: StoredBytes | undefined; confidential?: true }>;
 
 /** Resolves when the email is durable. Rejects with the codes of its checks, having written nothing. */
 export const sendEmail = async (
@@ -73,6 +73,12 @@ export const sendEmail = async (
     }
   });
   return joined ? { ...answer, replayed: true } : answer;
+};
+
+/** The same of a mail of the service itself that lets somebody in: what it says is shown to nobody but its recipients, and it costs nothing. */
+export const sendConfidential = async (deps: CommandDeps, caller: Caller, request: SendEmailRequest): Promise<void> => {
+  const id = assertDefined(parseEmailId(deps.ids.uuid()), 'UUID');
+  await accept(deps, caller, id, { request, storedBytes: undefined, confidential: true });
 };
 
 const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Asked, fingerprint?: string): Promise<SendEmailResponse> => {
@@ -130,7 +136,7 @@ const prepare = async (
   deps: CommandDeps,
   caller: Caller,
   id: EmailId,
-  { request, storedBytes }: Asked,
+  { request, storedBytes, confidential }: Asked,
   fingerprint: string | undefined,
 ): Promise<MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>> => {
   const nowMs = deps.clock.now();
@@ -161,12 +167,14 @@ const prepare = async (
     tracking: pinnedTracking(deps, request.tracking, template.tracking, team.tracking),
     fingerprint,
     ...testPart(caller),
+    confidential,
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
   };
   const suppressed =
     team.hasSuppressions === true ? await suppressedPlaces(deps, caller.teamId, checked.recipients, template.unsubscribeList) : NOBODY;
   // One that nobody is sent costs nothing.
-  const isMetered = !isTest(caller) && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
+  const isFree = isTest(caller) || confidential === true;
+  const isMetered = !isFree && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
   if (isMetered && given.length > 0) await assertAffordable(deps, caller, given);
   return { ...(await makeEmail(deps, order, storedBytes)), isMetered, suppressed };
 };

@@ -153,8 +153,8 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
 /** The same for a field of `data` that there was not before. */
 export const fieldsFrom: { readonly [Type in EventType]?: Readonly<Record<string, number>> } = {
   ApiKeyCreated: { networks: KEY_BOUNDS_FROM, test: TEST_KEYS_FROM },
-  EmailQueued: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
-  EmailScheduled: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
+  EmailQueued: { confidential: PEOPLE_FROM, test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
+  EmailScheduled: { confidential: PEOPLE_FROM, test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
   BatchQueued: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
   BatchScheduled: { test: TEST_KEYS_FROM, tracking: TRACKING_FROM },
 };

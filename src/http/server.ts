@@ -193,7 +193,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   oauthAppRoutes(app, deps);
   oauthGrantRoutes(app, deps);
   oauthRoutes(app, deps);
-  if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, mailbox: deps.mailbox });
+  if (deps.mailbox !== undefined) mailboxRoutes(app, { settings: deps.settings, commands: deps.commands, mailbox: deps.mailbox });
 };
 
 /**

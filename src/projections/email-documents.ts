@@ -32,6 +32,8 @@ export type EmailDocument = Document &
     summary: EmailSummary;
     /** 1: sent with a test key. */
     test: 0 | 1;
+    /** 1: a mail of the service itself, which counts in lists alone; absent from all others. */
+    confidential?: 1;
     /** The id of the bulk send that it belongs to; absent where it was sent by itself. */
     batch?: string;
     /** What its attachments take, as long as they are kept with it; absent where it has none. */
@@ -58,7 +60,7 @@ export type EmailCountsDocument = Document &
     first: number;
     last: number;
     cells: Readonly<Record<string, number>>;
-    /** Emails that were accepted and not cancelled, without those of test keys, whatever became of them since, and the documents that were made for them. */
+    /** Emails that were accepted and not cancelled, without those of test keys and of the service itself, whatever became of them since, and the documents that were made for them. */
     emails: number;
     documents: number;
   }>;

@@ -126,7 +126,8 @@ const accepted = ({ event, stream, position, metadata: { teamId, actor } }: Reco
     summary: summary as Draft<EmailSummary>,
     team: teamId,
   };
-  const { batch, attachmentBytes, generated } = event.data;
+  const { batch, attachmentBytes, generated, confidential } = event.data;
+  if (confidential === true) email.confidential = 1;
   if (batch !== undefined) email.batch = batch.id;
   if (attachmentBytes !== undefined) email.attachmentBytes = attachmentBytes;
   if (generated !== undefined) email.documents = generated.pdf + generated.excel;
@@ -170,10 +171,10 @@ const noteEnd = (email: EmailDraft): void => {
 };
 
 const countedSteps = (
-  { owner: team, templateId, test, tags = [] }: EmailDraft,
+  { owner: team, templateId, test, confidential, tags = [] }: EmailDraft,
   { event: { data }, position }: Recorded<EmailAccepted | EmailProgress>,
   reached: Reached,
-): readonly Step[] => (test === 1 ? [] : summarySteps({ team, at: data.at, position, templateId, tags }, reached));
+): readonly Step[] => (test === 1 || confidential === 1 ? [] : summarySteps({ team, at: data.at, position, templateId, tags }, reached));
 
 /** The timer is made of the email's state alone, so nothing of the former one is read. */
 const timerStep = (email: EmailDraft, retentionMs: number): Step => ({
@@ -217,12 +218,12 @@ const usageSteps = (
 const cellOf = ({ team, status, templateId, test }: EmailDocument): string | undefined =>
   team === undefined ? undefined : test === 1 ? `${status}|${templateId}|test` : `${status}|${templateId}`;
 
-/** `used`: by how many the emails of its day become more; those of test keys use nothing. */
+/** `used`: by how many the emails of its day become more; those of test keys and of the service itself use nothing. */
 const countSteps = (email: EmailDraft, from: string | undefined, used: 1 | 0 | -1): Step[] => {
   const to = cellOf(email);
   if (from === to && used === 0) return [];
   const { owner: team, seq, position, documents = 0 } = email;
-  const counted = email.test === 1 ? 0 : used;
+  const counted = email.test === 1 || email.confidential === 1 ? 0 : used;
   const day = dayOf(email.createdAt);
   const id = countsId(team, day);
   const next = (document: Document | undefined): CountsDraft => {

@@ -706,6 +706,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
         did('getEmail', [caller, id, ...(asOf === undefined ? [] : [asOf])], emailRecord),
       ),
+    isConfidentialMail: async (messageId) => messageId === CONFIDENTIAL_MESSAGE_ID,
     emailTrace: (caller, id) =>
       owned(caller.teamId === TEAM && id === EMAIL, 'EMAIL_NOT_FOUND', () =>
         did('emailTrace', [caller, id], { placed: tracePlaced, told: [] }),
@@ -1043,8 +1044,11 @@ export const MAILBOX_TOKEN = 'x7Qm-token-of-the-mailbox_000000';
 /** What a browser sends that has opened the link of the mailbox. */
 export const opened = { cookie: `other=1; sealpost_mailbox_3000=${MAILBOX_TOKEN}` };
 
-export const fakeMailbox = (): Mailbox => {
-  let messages: MailboxMessage[] = [mailMessage];
+/** Of a mail that is shown to nobody but who opens the mailbox by its link. */
+export const CONFIDENTIAL_MESSAGE_ID = '<confidential@example.com>';
+
+export const fakeMailbox = (held: readonly MailboxMessage[] = [mailMessage]): Mailbox => {
+  let messages: MailboxMessage[] = [...held];
   const find = (id: string): MailboxMessage | undefined => messages.find((message) => message.id === id);
   return {
     list: async ({ page, limit }) => ({ entries: messages.slice((page - 1) * limit, page * limit), total: messages.length }),

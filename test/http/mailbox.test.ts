@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
 import type { App } from '../../src/http/context.js';
-import { bearer, fakeMailbox, fakeServer, MAILBOX_TOKEN, mailMessage, opened, RAW } from './fakes.js';
+import { bearer, CONFIDENTIAL_MESSAGE_ID, fakeMailbox, fakeServer, MAILBOX_TOKEN, mailMessage, opened, RAW } from './fakes.js';
 
 /** Asks as a browser that has opened the link. */
 const asking = (app: App) => async (request: string | InjectOptions) => {
@@ -149,6 +149,20 @@ void t.test('without the link or a key nothing of it is shown, wherever the requ
   t.match(person.headers, { 'content-type': /^text\/html/, 'content-security-policy': /default-src 'none'/, 'www-authenticate': /Bearer/ });
   t.match(person.body, 'npx sealpost mailbox');
   t.match((await app.inject('/')).body, /href="\/mailbox"/);
+});
+
+void t.test('what lets somebody in is shown to whoever has the link, and to no key', async (t) => {
+  const confidential = { ...mailMessage, headers: [...mailMessage.headers, { name: 'Message-Id', value: CONFIDENTIAL_MESSAGE_ID }] };
+  const { app } = await fakeServer({ mailbox: fakeMailbox([confidential]) });
+  t.teardown(() => app.close());
+  const byKey = (url: string) => app.inject({ url, headers: bearer('unlimited') });
+  t.match((await byKey('/mailbox/messages/m1')).json(), { id: 'm1', subject: 'Ordér', html: null, text: null, attachments: [] });
+  for (const part of ['raw', 'html', 'attachments/0']) {
+    const answer = await byKey(`/mailbox/messages/m1/${part}`);
+    t.match(answer.json(), { statusCode: 404, code: 'NOT_FOUND', message: /by its link/ }, part);
+    t.equal((await asking(app)(`/mailbox/messages/m1/${part}`)).statusCode, 200, `${part} by the link`);
+  }
+  t.same((await asking(app)('/mailbox/messages/m1')).json(), confidential);
 });
 
 void t.test('only the page itself, or no page, empties it', async (t) => {

@@ -58,6 +58,8 @@ const accepted = {
   tracking: optional(Type.Object({ ...StoredTracking.properties, url: text })),
   /** Sent with a test key: nothing of it leaves, and it costs and counts nothing. Absent from all others. */
   test: optional(Type.Literal(true)),
+  /** What it says lets somebody in: it is shown to nobody but its recipients. It is the service's own, so it costs and counts nothing. Absent from all others. */
+  confidential: optional(Type.Literal(true)),
 };
 
 const envelope = {

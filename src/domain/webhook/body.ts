@@ -91,7 +91,7 @@ const emailData = (
   if (first.sealed === undefined) return undefined;
   const { recipients, metadata } = first.sealed;
   if (recipient !== undefined && recipients[recipient] === null) return undefined;
-  const { templateId, messageId, tags, batch, test } = first.data;
+  const { templateId, messageId, tags, batch, test, confidential } = first.data;
   return {
     emailLogId: id,
     recipient: recipients[recipient ?? 0]?.email ?? null,
@@ -103,7 +103,7 @@ const emailData = (
     ...(batch === undefined ? {} : { batchId: batch.id }),
     ...(test === undefined ? {} : { test }),
     ...(tags.length === 0 ? {} : { tags }),
-    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+    ...(Object.keys(metadata).length === 0 || confidential === true ? {} : { metadata }),
     ...detailsOf(last, recipient),
   };
 };

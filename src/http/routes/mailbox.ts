@@ -22,6 +22,7 @@ import { disposition } from '../hooks/disposition.js';
 import { firstMailCurl } from '../first-mail.js';
 import { MAIL_CSP, mailHtml } from '../hooks/mail-html.js';
 import { MAILBOX_PATH, mailboxCookie, ownPageOnly } from '../hooks/mailbox-cookie.js';
+import type { Commands } from '../../commands/index.js';
 import { coerceQuery } from '../hooks/validation.js';
 
 const PAGE_CSP =
@@ -35,9 +36,33 @@ const params = idParams('Id of the message');
 
 const missing = (): DomainError => new DomainError('NOT_FOUND', 'There is no such message in the mailbox.');
 
+/** Who opened the mailbox by its link runs the service, and sees every mail whole. */
+const isByLink = ({ caller }: Pick<FastifyRequest, 'caller'>): boolean => caller === null;
+
+const notShown = (): DomainError =>
+  new DomainError(
+    'NOT_FOUND',
+    'What this mail says lets somebody in. It is shown to whoever opens the mailbox by its link, and to no key.',
+  );
+
 const messageOf = async (mailbox: Mailbox, id: string): Promise<MailboxMessage> => {
   const message = await mailbox.get(id);
   if (message === undefined) throw missing();
+  return message;
+};
+
+type Reading = Readonly<{ mails: Mailbox; isConfidentialMail: Commands['isConfidentialMail'] }>;
+
+const isHidden = async ({ isConfidentialMail }: Reading, request: FastifyRequest, { headers }: MailboxMessage): Promise<boolean> => {
+  if (isByLink(request)) return false;
+  for (const { name, value } of headers) if (name.toLowerCase() === 'message-id' && (await isConfidentialMail(value))) return true;
+  return false;
+};
+
+/** Throws NOT_FOUND where the caller may not see what the mail says. */
+const openMessage = async (reading: Reading, request: FastifyRequest, id: string): Promise<MailboxMessage> => {
+  const message = await messageOf(reading.mails, id);
+  if (await isHidden(reading, request, message)) throw notShown();
   return message;
 };
 
@@ -86,7 +111,7 @@ const listRoutes = (app: App, mailbox: Mailbox): void => {
   );
 };
 
-const messageRoutes = (app: App, mailbox: Mailbox): void => {
+const messageRoutes = (app: App, reading: Reading): void => {
   app.get(
     '/mailbox/messages/:id',
     {
@@ -100,7 +125,9 @@ const messageRoutes = (app: App, mailbox: Mailbox): void => {
       },
     },
     async (request) => {
-      const { to, cc, envelope, headers, attachments, ...rest } = await messageOf(mailbox, request.params.id);
+      const message = await messageOf(reading.mails, request.params.id);
+      const shown = (await isHidden(reading, request, message)) ? { ...message, html: null, text: null, attachments: [] } : message;
+      const { to, cc, envelope, headers, attachments, ...rest } = shown;
       return {
         ...rest,
         to: [...to],
@@ -113,7 +140,8 @@ const messageRoutes = (app: App, mailbox: Mailbox): void => {
   );
 };
 
-const fileRoutes = (app: App, mailbox: Mailbox): void => {
+const fileRoutes = (app: App, reading: Reading): void => {
+  const { mails: mailbox } = reading;
   app.get(
     '/mailbox/messages/:id/raw',
     {
@@ -121,6 +149,7 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
       schema: { summary: 'The mail as it came, byte for byte', operationId: 'getMailboxSource', tags, params },
     },
     async (request, reply) => {
+      await openMessage(reading, request, request.params.id);
       const raw = await mailbox.raw(request.params.id);
       if (raw === undefined) throw missing();
       return sendFile(reply, 'message/rfc822', raw, FILE_CSP);
@@ -135,6 +164,7 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
     },
     async (request, reply) => {
       const { id, index } = request.params;
+      await openMessage(reading, request, id);
       const found = /^\d{1,4}$/.test(index) ? await mailbox.attachment(id, Number(index)) : undefined;
       if (found === undefined) throw missing();
       const { contentType, filename } = found.attachment;
@@ -144,7 +174,7 @@ const fileRoutes = (app: App, mailbox: Mailbox): void => {
   );
 };
 
-type MailboxDeps = Pick<HttpDeps, 'settings'> & Readonly<{ mailbox: NonNullable<HttpDeps['mailbox']> }>;
+type MailboxDeps = Pick<HttpDeps, 'settings' | 'commands'> & Readonly<{ mailbox: NonNullable<HttpDeps['mailbox']> }>;
 
 /** The page, and the link that opens it: the token goes into a cookie and out of the address. */
 const linkRoute = (app: App, { settings, mailbox: { token } }: MailboxDeps): void => {
@@ -157,7 +187,7 @@ const linkRoute = (app: App, { settings, mailbox: { token } }: MailboxDeps): voi
   });
 };
 
-const pageRoutes = (app: App, mailbox: Mailbox): void => {
+const pageRoutes = (app: App, reading: Reading): void => {
   const hidden = { hide: true } as const;
   app.get('/mailbox/app.css', { config, schema: hidden }, (_request, reply) =>
     sendFile(reply, 'text/css; charset=utf-8', mailboxStyle, FILE_CSP),
@@ -172,8 +202,8 @@ const pageRoutes = (app: App, mailbox: Mailbox): void => {
       schema: { ...hidden, params, querystring: MailboxHtmlQuerySchema },
     },
     async (request, reply) => {
-      const message = await messageOf(mailbox, request.params.id);
-      return sendFile(reply, 'text/html; charset=utf-8', await mailHtml(mailbox, message, request.query.scheme === 'dark'), MAIL_CSP);
+      const message = await openMessage(reading, request, request.params.id);
+      return sendFile(reply, 'text/html; charset=utf-8', await mailHtml(reading.mails, message, request.query.scheme === 'dark'), MAIL_CSP);
     },
   );
 };
@@ -188,13 +218,14 @@ const closedForPeople = (error: FastifyError, request: FastifyRequest, reply: Fa
 /** Registers everything under /mailbox. */
 export const mailboxRoutes = (app: App, deps: MailboxDeps): void => {
   const { mails } = deps.mailbox;
+  const reading: Reading = { mails, isConfidentialMail: deps.commands.isConfidentialMail };
   void app.register(async (scope) => {
     scope.addHook('onRequest', ownPageOnly(deps.settings));
     scope.setErrorHandler(closedForPeople);
     listRoutes(scope, mails);
-    messageRoutes(scope, mails);
-    fileRoutes(scope, mails);
+    messageRoutes(scope, reading);
+    fileRoutes(scope, reading);
     linkRoute(scope, deps);
-    pageRoutes(scope, mails);
+    pageRoutes(scope, reading);
   });
 };

@@ -155,7 +155,13 @@ void t.test('of a recipient who is erased no body is left; of the others, and of
 });
 
 void t.test('a body has 256 KB at most, and says what was left out', async (t) => {
-  const large = { ...queued, sealed: { ...queued.sealed!, metadata: { note: 'x'.repeat(WEBHOOK_BODY_BYTES_MAX) } } };
+  const { confidential: _, ...data } = queued.data;
+  const large = { ...queued, data, sealed: { ...queued.sealed!, metadata: { note: 'x'.repeat(WEBHOOK_BODY_BYTES_MAX) } } };
+  const confidential = { ...large, data: { ...data, confidential: true as const } };
+  t.notOk(
+    bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [confidential])!.includes('metadata'),
+    'of a mail that lets somebody in',
+  );
   const body = bodyOf({ stream: STREAM, at: AT, kind: 'email.queued' }, [large])!;
   t.ok(Buffer.byteLength(body) <= WEBHOOK_BODY_BYTES_MAX);
   t.same((JSON.parse(body) as { data: { truncated: unknown } }).data.truncated, ['metadata']);
