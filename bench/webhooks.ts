@@ -22,10 +22,12 @@ const SUBSCRIBED_TARGET = 1.25;
 const PAIRS = 8;
 /** A subscription gets 100 events a second at most: with so many, those of one block are posted in some seconds. */
 const SUBSCRIPTIONS = 20;
-const CONNECTIONS = 8;
+const PER_SECOND = 100;
 const WARM_UP = 6_000;
 const WARM_UP_TOLD = 500;
 const EMAILS = 400;
+/** Longer than a block takes with one subscription at its pace: what is done by the clock costs a block with none as much. */
+const BLOCK_MS_MIN = 7_000;
 const QUIET_MS = 400;
 const QUIET_CPU_US = 10_000;
 const DEADLINE_MS = 120_000;
@@ -55,9 +57,11 @@ const sendBlock = async (world: World, emails: number, hearing: number): Promise
   await subscriptions.enable(made, true);
   await quiet(world);
   const [mails, posts, cpuUs] = [sink.mails(), endpoint.posts(), service.program.cpuUs()];
+  const longEnough = wait(BLOCK_MS_MIN);
   await service.accept(emails, orderRequest);
   await sink.took(mails + emails);
   await endpoint.got(posts + emails * hearing);
+  await longEnough;
   await quiet(world);
   const used = service.program.cpuUs() - cpuUs;
   if (hearing > 0) samplesOf(endpoint, made);
@@ -72,7 +76,7 @@ const startLimit = async (directory: string, endpoint: CountingEndpoint, samples
   writeFileSync(file, JSON.stringify(samples));
   const program = startProgram({
     command: process.execPath,
-    args: [limitProgram, `${endpoint.url}/limit`, file, String(CONNECTIONS)],
+    args: [limitProgram, `${endpoint.url}/limit`, file, String(SUBSCRIPTIONS), String(PER_SECOND)],
     side: 'system',
   });
   await program.saw(/ready/);

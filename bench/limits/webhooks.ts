@@ -1,13 +1,18 @@
-/** The least that any program must do to post webhooks: sign a body that is ready, and post it with undici. */
+/**
+ * The least that any program must do to post webhooks: sign a body that is ready, and post it with undici, at the pace that each endpoint
+ * may be posted to.
+ */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { WebhookSample } from '../support/webhooks.js';
 
-const [url = '', file = '', connections = ''] = process.argv.slice(2);
+const [url = '', file = '', endpoints = '', perSecond = ''] = process.argv.slice(2);
 const samples = JSON.parse(readFileSync(file, 'utf8')) as readonly WebhookSample[];
-const dispatcher = new Agent({ connections: Number(connections), pipelining: 1 });
+const AT_ONCE = 8;
+const dispatcher = new Agent({ connections: Number(endpoints) * AT_ONCE, pipelining: 1 });
 
 /** Keys are made once for each secret: an HMAC with a text makes its key anew. */
 const keys = new Map<string, Readonly<{ contract: KeyObject; standard: KeyObject }>>();
@@ -48,9 +53,14 @@ console.log('ready');
 for await (const line of createInterface({ input: process.stdin })) {
   const count = Number(line);
   let begun = 0;
-  const sender = async (): Promise<void> => {
-    for (let at = begun++; at < count; at = begun++) await post(samples[at % samples.length]!);
+  const everyMs = (AT_ONCE * 1_000) / Number(perSecond);
+  const sendTo = async (_endpoint: unknown, index: number): Promise<void> => {
+    for (let atMs = performance.now() + (everyMs * index) / Number(endpoints); begun < count; atMs += everyMs) {
+      await wait(Math.max(0, atMs - performance.now()));
+      const some = Array.from({ length: Math.min(AT_ONCE, count - begun) }, () => begun++);
+      await Promise.all(some.map((at) => post(samples[at % samples.length]!)));
+    }
   };
-  await Promise.all(Array.from({ length: Number(connections) }, sender));
+  await Promise.all(Array.from({ length: Number(endpoints) }, sendTo));
   console.log(`posted ${count}`);
 }

@@ -10,6 +10,8 @@ export type LoadOptions = Readonly<{
   requests: number;
   /** The bytes of the n-th request, head and body; see `httpRequest`. */
   request: (n: number) => Buffer;
+  /** Default: as fast as they are answered. */
+  perSecondMax?: number;
 }>;
 
 export type LoadResult = Readonly<{
@@ -58,7 +60,7 @@ export const percentile = (latenciesMs: Float64Array, share: number): number =>
 
 /** Sends all requests and resolves with what came back; rejects where a connection fails or an answer cannot be read. */
 export const load = async (options: LoadOptions): Promise<LoadResult> => {
-  const { host = '127.0.0.1', port, connections, requests, request } = options;
+  const { host = '127.0.0.1', port, connections, requests, request, perSecondMax = Infinity } = options;
   const statuses: Record<string, number> = {};
   const latenciesMs = new Float64Array(requests);
   let lastFault: string | undefined;
@@ -73,6 +75,7 @@ export const load = async (options: LoadOptions): Promise<LoadResult> => {
     }),
   );
 
+  const begunAt = performance.now();
   const drive = (socket: Socket): Promise<void> =>
     new Promise((resolve, reject) => {
       let waiting: Buffer = Buffer.alloc(0);
@@ -83,9 +86,15 @@ export const load = async (options: LoadOptions): Promise<LoadResult> => {
           resolve();
           return;
         }
-        startedAt = performance.now();
-        socket.write(request(sent));
+        const n = sent;
         sent += 1;
+        const begin = (): void => {
+          startedAt = performance.now();
+          socket.write(request(n));
+        };
+        const earlyMs = (n * 1_000) / perSecondMax - (performance.now() - begunAt);
+        if (earlyMs > 0) setTimeout(begin, earlyMs);
+        else begin();
       };
       const note = (reply: Reply): void => {
         latenciesMs[answered] = performance.now() - startedAt;
@@ -112,8 +121,7 @@ export const load = async (options: LoadOptions): Promise<LoadResult> => {
       next();
     });
 
-  const startedAt = performance.now();
   await Promise.all(sockets.map(drive));
-  const durationMs = performance.now() - startedAt;
+  const durationMs = performance.now() - begunAt;
   return { statuses, durationMs, latenciesMs: latenciesMs.subarray(0, answered).sort(), lastFault };
 };
