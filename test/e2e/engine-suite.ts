@@ -13,6 +13,7 @@ import { DAY_MS } from '../../src/domain/time.js';
 import { confirmTimeOfDay } from '../../src/time-of-day.js';
 import { sendBody, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { afterwards, hearsOfReaders, tellsOfAll } from './engine-afterwards.js';
 import { openEngineOfTest, type EngineName, type EngineOfTest } from '../support/engines.js';
 import type { FakeClock } from '../support/fake-clock.js';
 import { runCommand, startServer, type ServerProcess } from '../support/server-process.js';
@@ -41,7 +42,13 @@ const openWorld = async (t: Test, engine: EngineOfTest): Promise<World> => {
   const sink = await openSmtpScript();
   t.teardown(() => sink.close());
   const delivery = { SEALPOST_SMTP_URL: `${sink.url}?tls=off`, SEALPOST_RETRY_DELAYS: '1,1,1,1,1,1' };
-  const settings = (role: string) => ({ ...engine.ofProcess(), ...delivery, SEALPOST_ROLES: role, SEALPOST_LOG_LEVEL: 'silent' });
+  const settings = (role: string) => ({
+    ...engine.ofProcess(),
+    ...delivery,
+    ...afterwards,
+    SEALPOST_ROLES: role,
+    SEALPOST_LOG_LEVEL: 'silent',
+  });
   return {
     engine,
     sink,
@@ -355,6 +362,15 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
   await t.test('who is refused for good is written to no more', (t) => suppresses(t, world, http));
   await t.test('what is for the simulator goes its way, and no further', (t) => simulates(t, world, http));
   await t.test('what is sent is found; what is deleted is erased', (t) => listsAndErases(t, world, http));
+  await t.test('what readers do is recorded and counted', async (t) => {
+    const now = systemClock();
+    const later = await world.start('http', { ...now, now: () => now.now() + 60_000 });
+    await hearsOfReaders(t, world.sink, http, later);
+    await later.stop();
+  });
+  await t.test('subscribers hear of all, whichever process posts it', (t) =>
+    tellsOfAll(t, http, engine.delivering > 1 ? () => world.spawn('process') : undefined),
+  );
   await t.test('an address is given out and erased', (t) => erasesByAddress(t, world, http));
   await t.test('a metered team gets what it has room for, from several processes', (t) => chargesExactly(t, world, http));
   await t.test('a key that is revoked opens nothing any more, in no process', (t) => revokesEverywhere(t, world, http));

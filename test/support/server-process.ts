@@ -3,6 +3,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './wait.js';
 
+/** On a machine that does much else beside, a process takes long to start. */
+const PRINTED_WITHIN_MS = 60_000;
+
 export const mainFile = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 export type Settings = Readonly<Record<string, string>>;
@@ -100,7 +103,7 @@ export const startServer = (settings: Settings, preload?: string, servesAtMostMs
     failed(new Error(`serve ended (${code ?? signal}) before it listened:\n${stdout}\n${stderr}`)),
   );
   const printed = (pattern: RegExp): Promise<RegExpExecArray> =>
-    eventually(`serve prints ${pattern}`, () => pattern.exec(output) ?? undefined);
+    eventually(`serve prints ${pattern}`, () => pattern.exec(output) ?? undefined, PRINTED_WITHIN_MS);
   return {
     pid: child.pid ?? -1,
     listening,
