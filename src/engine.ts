@@ -11,6 +11,7 @@ import { openReturnPath } from './domain/email/return-path.js';
 import { joseAccessTokens } from './adapters/access-tokens/jose.js';
 import { argon2Passwords } from './adapters/passwords/argon2.js';
 import { otpauthSecondFactors } from './adapters/second-factor/otpauth.js';
+import { qrCodePng } from './adapters/render/qr-png.js';
 import { openRenderer } from './adapters/render/email/renderer.js';
 import { openGenerator } from './adapters/render/workers/generator.js';
 import { makeCommandDeps, type CommandDeps, type CommandPorts } from './commands/deps.js';
@@ -83,6 +84,7 @@ const peopleOf = ({ publicUrl, registration, isOnLoopback }: Config): CommandPor
   passwords: argon2Passwords(),
   accessTokens: joseAccessTokens(),
   secondFactors: otpauthSecondFactors(),
+  drawCode: qrCodePng,
   publicUrl,
   registration,
   isOnLoopback,

@@ -66,6 +66,11 @@ user
   .command('first-token')
   .description('print the token by which the first user registers, who owns the first team')
   .action(async () => (await import('./cli/users.js')).showFirstToken());
+user
+  .command('erase')
+  .description('erase a user: out of all teams, sessions and grants ended, address, name and password destroyed')
+  .argument('<who>', 'address or id of the user')
+  .action(async (who: string) => (await import('./cli/users.js')).erase(who));
 
 const team = program.command('team').description("show and change the team's sender and company");
 team

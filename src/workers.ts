@@ -9,6 +9,7 @@ import type { Engine } from './engine.js';
 import type { Processor } from './processors/declaration.js';
 import type { ProcessorDeps } from './processors/deps.js';
 import { dueWorkWorker } from './processors/due-work.js';
+import { endSessionsWorker } from './processors/end-sessions.js';
 import { eraseWorker } from './processors/erase.js';
 import { makeProcessors } from './processors/index.js';
 import type { LeaseDeps } from './processors/lease.js';
@@ -28,6 +29,7 @@ import { dueFailures, keptWebhooks, removableParts } from './projections/webhook
 import { deliverWebhooksWorker } from './processors/deliver-webhooks.js';
 import { removeWebhookRecordsWorker } from './processors/remove-webhook-records.js';
 import { routeWebhooksWorker } from './processors/route-webhooks.js';
+import { unusedSessions } from './projections/sessions.js';
 import { returnedUpTo } from './projections/credits.js';
 import type { Surroundings } from './surroundings.js';
 
@@ -72,6 +74,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           ...processors.map(({ worker }) => worker(deps)),
           sealLedgerWorker({ ...parts, awayMs }),
           eraseWorker(parts),
+          endSessionsWorker({ ...parts, ...deps, unused: (upTo, limit) => unusedSessions(parts.readModels, upTo, limit) }),
           returnCreditsWorker({ ...parts, returnedUpTo }),
           routeWebhooksWorker({ ...parts, keptUpTo: kept }),
           deliverWebhooksWorker({ ...parts, keptUpTo: kept, due }),

@@ -10,6 +10,7 @@ export const authExamples = {
   },
   login: {
     password: { summary: 'With a password alone', value: { email, password } satisfies LoginRequest },
+    browser: { summary: 'For a page in a browser', value: { email, password, session: 'cookie' } satisfies LoginRequest },
   },
   refresh: {
     token: {

@@ -3,7 +3,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { nullable } from '../domain/schema.js';
 import { NAME } from '../shared/characters.js';
-import { closed, Time } from './common.js';
+import { closed, enumOf, Time } from './common.js';
 
 const Email = Type.String({ minLength: 1, maxLength: 512, description: 'Email address; letter case makes no difference' });
 const Name = Type.String({ pattern: NAME, minLength: 1, maxLength: limits.userNameCharsMax });
@@ -15,7 +15,6 @@ const NewPassword = Type.String({
   description: `At least ${limits.passwordCharsMin} characters, and none of the passwords that are tried first`,
 });
 const Code = Type.String({ minLength: 6, maxLength: 32, description: 'Six digits of the app, or a recovery code' });
-const Token = Type.String({ minLength: 1, maxLength: 256 });
 
 export const RegisterRequestSchema = Type.Object(
   {
@@ -44,10 +43,23 @@ export const RegisteredSchema = Type.Object(
 );
 export type Registered = Static<typeof RegisteredSchema>;
 
-export const LoginRequestSchema = Type.Object({ email: Email, password: Password, code: Type.Optional(Code) }, closed);
+export const LoginRequestSchema = Type.Object(
+  {
+    email: Email,
+    password: Password,
+    code: Type.Optional(Code),
+    session: Type.Optional(
+      enumOf(['tokens', 'cookie'], '`cookie`: for a page in a browser, which gets no tokens to keep but cookies; default: tokens'),
+    ),
+  },
+  closed,
+);
 export type LoginRequest = Static<typeof LoginRequestSchema>;
 
-export const RefreshRequestSchema = Type.Object({ refreshToken: Token }, closed);
+export const RefreshRequestSchema = Type.Object(
+  { refreshToken: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Default: that of the cookie' })) },
+  closed,
+);
 export type RefreshRequest = Static<typeof RefreshRequestSchema>;
 
 export const UserRecordSchema = Type.Object(
@@ -71,11 +83,25 @@ const tokens = {
   sessionId: Type.String(),
 };
 
-export const TokensSchema = Type.Object(tokens, closed);
-export type Tokens = Omit<Static<typeof TokensSchema>, 'sessionId'>;
+/** Given by a sign-in and by each refresh. */
+export type Tokens = { accessToken: string; refreshToken: string; expiresIn: number; tokenType: 'Bearer' };
+export type SignedIn = Tokens & { sessionId: string; user: UserRecord };
 
-export const SignedInSchema = Type.Object({ ...tokens, user: UserRecordSchema }, closed);
-export type SignedIn = Static<typeof SignedInSchema>;
+/** A page in a browser gets no tokens in the answer: they are in cookies that it cannot read. */
+const given = {
+  expiresIn: tokens.expiresIn,
+  sessionId: tokens.sessionId,
+  accessToken: Type.Optional(tokens.accessToken),
+  refreshToken: Type.Optional(tokens.refreshToken),
+  tokenType: Type.Optional(tokens.tokenType),
+  csrfToken: Type.Optional(
+    Type.String({
+      description: 'In place of the tokens where they are in cookies: goes in the header `X-CSRF-Token` of what changes something',
+    }),
+  ),
+};
+export const GivenTokensSchema = Type.Object(given, closed);
+export const GivenSessionSchema = Type.Object({ ...given, user: UserRecordSchema }, closed);
 
 export const UpdateUserRequestSchema = Type.Object({ name: Type.Optional(Name) }, closed);
 export type UpdateUserRequest = Static<typeof UpdateUserRequestSchema>;

@@ -1,5 +1,23 @@
 /** `sealpost user …`: what the operator does about people. */
+import type { CommandDeps } from '../commands/deps.js';
+import { eraseUser, type PersonTraces } from '../commands/erase-user.js';
+import { ownerOf, signInAddress } from '../commands/user-addresses.js';
 import { firstUserToken, teamWithoutOwner } from '../commands/registering.js';
+import type { EventType } from '../domain/events.js';
+import {
+  assertDefined,
+  NO_TEAM,
+  parseOAuthGrantId,
+  parseSessionId,
+  parseTeamId,
+  parseUserId,
+  splitStream,
+  type OAuthGrantId,
+  type SessionId,
+  type TeamId,
+  type UserId,
+} from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
 import { print } from './output.js';
 import { withTeam } from './with-engine.js';
 
@@ -8,3 +26,28 @@ export const showFirstToken = (): Promise<void> =>
     if ((await teamWithoutOwner(engine)) === undefined) throw new Error('the first team has had an owner; others are invited into it');
     print(firstUserToken(engine.keys));
   });
+
+/** Beside a running server too, which knows at once; and once more where it was broken off. */
+export const erase = (who: string): Promise<void> =>
+  withTeam(async (engine) => {
+    const id = parseUserId(who) ?? (await ownerOf(engine, signInAddress(engine, who).addressId));
+    if (id === undefined) throw new Error(`${who} is neither the address nor the id of a user`);
+    const cause = { teamId: NO_TEAM, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(engine.clock.now()) };
+    await eraseUser(engine, id, (userId) => tracesInLog(engine, userId), cause);
+    print(`The user ${id} is erased: out of all teams, with all sessions, and nothing personal is left in the log.`);
+  });
+
+const TRACES: readonly EventType[] = ['MemberAdded', 'SessionStarted', 'OAuthGrantGiven'];
+
+/** Read from the log itself: the read models may be behind where no service runs. */
+const tracesInLog = async ({ eventLog }: Pick<CommandDeps, 'eventLog'>, userId: UserId): Promise<PersonTraces> => {
+  const [teams, sessions, grants] = [new Set<TeamId>(), new Set<SessionId>(), new Set<OAuthGrantId>()];
+  for await (const { events } of eventLog.readAll(0, { types: TRACES, decrypt: [] }))
+    for (const { event, stream } of events) {
+      const { id } = splitStream(stream);
+      if (event.type === 'MemberAdded' && event.data.userId === userId) teams.add(assertDefined(parseTeamId(id), 'team id'));
+      if (event.type === 'SessionStarted' && event.data.userId === userId) sessions.add(assertDefined(parseSessionId(id), 'session id'));
+      if (event.type === 'OAuthGrantGiven' && event.data.userId === userId) grants.add(assertDefined(parseOAuthGrantId(id), 'grant id'));
+    }
+  return { teams: [...teams], sessions: [...sessions], grants: [...grants] };
+};

@@ -2,12 +2,13 @@
 import type { AppAuthenticated, ForTeam } from './caller.js';
 import type { CommandDeps } from './deps.js';
 import { readAccessToken, type OpenAccessToken } from './oauth-tokens.js';
+import { secondFactorRequired } from './authenticate-user.js';
 import { teamNotFound } from './team-access.js';
 import { permissionsOfRole } from '../domain/access/roles.js';
 import type { AccessPermission } from '../domain/access/permissions.js';
 import { permissionsOfScopes } from '../domain/access/scopes.js';
 import { DomainError } from '../domain/errors.js';
-import { NO_TEAM, teamStream } from '../domain/ids.js';
+import { NO_TEAM, teamStream, userStream } from '../domain/ids.js';
 
 /** Rejects with INVALID_TOKEN, TOKEN_EXPIRED, or TEAM_NOT_FOUND where the token is good for another team. */
 export const authenticateApp = async (deps: CommandDeps, token: string, team: ForTeam): Promise<AppAuthenticated> => {
@@ -35,5 +36,8 @@ const permissionsNow = async (deps: CommandDeps, { teamId, grant, scopes }: Open
   if (role === undefined) {
     throw new DomainError('INVALID_TOKEN', 'The person who granted this access token is not in the team any more.');
   }
+  // Else an app would be the way in for who has none.
+  if (team?.requiresSecondFactor === true && (await deps.user(userStream(grant.userId))).state?.secondFactor === undefined)
+    throw secondFactorRequired();
   return granted.filter((permission) => permissionsOfRole[role].includes(permission));
 };

@@ -6,7 +6,7 @@ import { teamNotFound } from './team-access.js';
 import { personPermissions, permissionsOfRole } from '../domain/access/roles.js';
 import { DomainError } from '../domain/errors.js';
 import { NO_TEAM, parseTeamId, sessionStream, teamStream, userStream, type UserId } from '../domain/ids.js';
-import { invalidToken, sessionEnded, type Session } from '../domain/session/state.js';
+import { invalidToken, sessionEnded } from '../domain/session/state.js';
 import { holdsSession } from '../domain/user/state.js';
 
 /**
@@ -21,14 +21,15 @@ export const authenticateUser = async (deps: CommandDeps, token: string, team: F
   if (session === undefined || user === undefined || session.userId !== userId) throw invalidToken();
   if (session.ended !== undefined) throw sessionEnded(session.ended);
   if (!holdsSession(user, sessionId, session.epoch)) throw sessionEnded(user.endedBy ?? 'revoked');
-  return { kind: 'user', userId, sessionId, rateLimit: null, ...(await placeOf(deps, userId, session, team)) };
+  // What was given of a factor that is taken away since counts for nothing.
+  const gaveFactor = session.secondFactor && user.secondFactor !== undefined;
+  return { kind: 'user', userId, sessionId, rateLimit: null, ...(await placeOf(deps, { userId, gaveFactor }, team)) };
 };
 
 /** The team that a person calls for, and what they may do there. */
 const placeOf = async (
   deps: CommandDeps,
-  userId: UserId,
-  session: Session,
+  { userId, gaveFactor }: Readonly<{ userId: UserId; gaveFactor: boolean }>,
   team: ForTeam,
 ): Promise<Pick<UserAuthenticated, 'teamId' | 'permissions'>> => {
   const asked = team.asked ?? (team.isNeeded ? await onlyTeam(userId, team) : undefined);
@@ -39,11 +40,11 @@ const placeOf = async (
   const { state } = loaded instanceof Promise ? await loaded : loaded;
   const member = state?.members?.get(userId);
   if (state === undefined || state.deletedAt !== undefined || member === undefined) throw teamNotFound();
-  if (state.requiresSecondFactor === true && !session.secondFactor) throw secondFactorRequired();
+  if (state.requiresSecondFactor === true && !gaveFactor) throw secondFactorRequired();
   return { teamId, permissions: permissionsOfRole[member.role] };
 };
 
-const secondFactorRequired = (): DomainError =>
+export const secondFactorRequired = (): DomainError =>
   new DomainError(
     'SECOND_FACTOR_REQUIRED',
     'This team lets nobody in without a second factor: set one up by POST /api/auth/totp/prepare, or sign in with its code.',

@@ -3,12 +3,10 @@
  * does not compile, and the commands of the tests may reject with nothing else.
  */
 import type { Commands } from './index.js';
+import { ownAccountCodes, write } from './own-account-codes.js';
 import type { ErrorCode } from '../domain/errors.js';
 
 type Codes = readonly ErrorCode[];
-
-/** Others may have changed the same stream, each time faster; a server may stop to answer while it is told to write. */
-const write: Codes = ['CONFLICT', 'OUTCOME_UNKNOWN'];
 
 /** Filling in and laying out a mail. */
 const renderEmail: Codes = [
@@ -121,6 +119,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   ],
   refresh: ['INVALID_TOKEN', 'SESSION_ENDED', ...write],
   logout: write,
+  ...ownAccountCodes,
   getOwnUser: ['USER_NOT_FOUND'],
   updateOwnUser: ['USER_NOT_FOUND', ...write],
   getUser: ['USER_NOT_FOUND'],

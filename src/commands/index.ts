@@ -8,6 +8,11 @@ import { getOwnUser, getUser, updateOwnUser } from './users.js';
 import { loginBucketOf } from './login-attempts.js';
 import { register } from './registering.js';
 import { login, logout, refresh } from './sessions.js';
+import { csrfTokenOf, ownLoginBucket, sessionOfRefreshToken } from './oneself.js';
+import { eraseOwnUser } from './erase-user.js';
+import { changePassword } from './own-password.js';
+import { readSessions, revokeOtherSessions, revokeSession } from './own-sessions.js';
+import { confirmSecondFactor, prepareSecondFactor, removeSecondFactor, renewRecoveryCodes } from './own-second-factor.js';
 import {
   attachmentTemplateVersion,
   attachmentTemplateVersions,
@@ -72,6 +77,18 @@ const commands = {
   login,
   refresh,
   logout,
+  ownLoginBucket,
+  csrfTokenOf,
+  sessionOfRefreshToken,
+  prepareSecondFactor,
+  confirmSecondFactor,
+  removeSecondFactor,
+  renewRecoveryCodes,
+  changePassword,
+  readSessions,
+  revokeSession,
+  revokeOtherSessions,
+  eraseOwnUser,
   getOwnUser,
   updateOwnUser,
   getUser,

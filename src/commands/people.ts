@@ -8,6 +8,8 @@ export type PeoplePorts = Readonly<{
   passwords: Passwords;
   accessTokens: AccessTokens;
   secondFactors: SecondFactors;
+  /** A text as a QR code (PNG), which the camera of a telephone reads. */
+  drawCode: (text: string) => Buffer;
   /** Who gives the tokens, as they say it. */
   publicUrl: string;
   registration: Registration;

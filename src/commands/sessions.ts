@@ -65,9 +65,9 @@ export const login = async (
       'Follow the link in the mail that went to this address; POST /api/auth/verify/resend sends another.',
     );
   const cause = personalCause(deps, userId, from.requestId);
-  if (user.secondFactor !== undefined) await assertSecondFactor(deps, userId, code, cause);
+  const secondFactor = user.secondFactor !== undefined && (await assertSecondFactor(deps, userId, code, cause));
   await rehash(deps, userId, user, password, cause);
-  const session = await startSession(deps, { userId, user, secondFactor: user.secondFactor !== undefined }, from);
+  const session = await startSession(deps, { userId, user, secondFactor }, from);
   if (teamsOf !== undefined) await noteLogins(deps, userId, await teamsOf(userId), cause);
   return session;
 };
@@ -145,10 +145,15 @@ const assertHeld = async (deps: CommandDeps, { userId, sessionId, session }: Hel
 };
 
 /** From its end on the tokens of the session are refused here; in other processes within the bound of the state cache. Safe to repeat. */
-export const endSession = async (deps: CommandDeps, sessionId: SessionId, reason: EndReason, cause: Cause): Promise<void> => {
+export const endSession = async (
+  { eventLog }: Pick<CommandDeps, 'eventLog'>,
+  sessionId: SessionId,
+  reason: EndReason,
+  cause: Cause,
+): Promise<void> => {
   const stream = sessionStream(sessionId);
-  await handle(deps.eventLog, stream, sessionDecider, { type: 'EndSession', at: cause.at, reason }, cause);
-  await deps.eventLog.destroyKey(stream);
+  const { state } = await handle(eventLog, stream, sessionDecider, { type: 'EndSession', at: cause.at, reason }, cause);
+  if (state?.ended !== undefined) await eventLog.destroyKey(stream);
 };
 
 /** Ends the session that calls. */

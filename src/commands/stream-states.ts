@@ -50,7 +50,7 @@ const withoutSecrets = (user: UserState): unknown =>
   user && {
     ...user,
     passwordHash: undefined,
-    preparedSecret: undefined,
+    prepared: user.prepared && { at: user.prepared.at },
     secondFactor: user.secondFactor && { step: user.secondFactor.step },
   };
 

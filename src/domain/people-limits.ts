@@ -16,4 +16,6 @@ export const peopleLimits = {
   verifyLinkMs: 24 * 3_600_000,
   resetLinkMs: 3_600_000,
   recoveryCodes: 10,
+  /** A second factor that was prepared is confirmed within that time. */
+  secondFactorPreparedMs: 3_600_000,
 } as const;

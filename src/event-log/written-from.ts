@@ -138,6 +138,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   SecondFactorConfirmed: PEOPLE_FROM,
   SecondFactorUsed: PEOPLE_FROM,
   RecoveryCodeUsed: PEOPLE_FROM,
+  RecoveryCodesRenewed: PEOPLE_FROM,
   SecondFactorRemoved: PEOPLE_FROM,
   UserErased: PEOPLE_FROM,
   UserAddressClaimed: PEOPLE_FROM,

@@ -25,6 +25,8 @@ import { analyticsRoutes } from './routes/analytics.js';
 import { apiKeyRoutes } from './routes/api-keys.js';
 import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
 import { authRoutes } from './routes/auth.js';
+import { ownAccountRoutes } from './routes/own-account.js';
+import { sessionRoutes } from './routes/sessions.js';
 import { userRoutes } from './routes/users.js';
 import { assetRoutes } from './routes/assets.js';
 import { bulkRoutes } from './routes/bulk.js';
@@ -175,6 +177,8 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   assetRoutes(app, deps);
   apiKeyRoutes(app, deps);
   authRoutes(app, deps);
+  ownAccountRoutes(app, deps);
+  sessionRoutes(app, deps);
   userRoutes(app, deps);
   suppressionRoutes(app, deps);
   privacyRoutes(app, deps);

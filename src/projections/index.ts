@@ -9,6 +9,7 @@ import { erasuresProjection } from './erasures.js';
 import { oauthAppsProjection } from './oauth-apps.js';
 import { oauthGrantsProjection } from './oauth-grants.js';
 import { senderDomainsProjection } from './sender-domains.js';
+import { sessionsProjection } from './sessions.js';
 import { teamsProjection } from './teams.js';
 import type { Projection } from './projection.js';
 import { suppressionsProjection } from './suppressions.js';
@@ -31,4 +32,5 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   teamsProjection,
   oauthAppsProjection,
   oauthGrantsProjection,
+  sessionsProjection,
 ];

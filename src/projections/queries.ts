@@ -25,10 +25,15 @@ import { emailsToRetry } from './emails-to-retry.js';
 import { queueStats } from './queue-stats.js';
 import { makeWebhookQueries } from './webhook-queries.js';
 import { counted, readPage, searchOf, type ListQuery, type Total } from './paging.js';
+import { listSessions, sessionsOfUser } from './sessions.js';
 import { listSuppressions, SUPPRESSIONS, suppressionPages } from './suppressions.js';
 import { makeTeamQueries } from './teams.js';
+import { tracesOfUser } from './user-traces.js';
 import { withRecipientStatus } from './recipient-statuses.js';
 import { ATTACHMENT_TEMPLATES, TEMPLATES, type AttachmentTemplateDocument, type TemplateDocument } from './templates.js';
+
+/** So many sessions of a person are ended by one call; what is left ends when it is used, or expires. */
+const SESSIONS_AT_ONCE = 500;
 
 export type QueryDeps = Readonly<{
   readModels: ReadModels;
@@ -72,6 +77,9 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   listOAuthApps: (teamId, paging) =>
     readPage<OAuthAppDocument, OAuthAppListing>(deps.readModels, allOf(deps, OAUTH_APPS, teamId), paging, listedOAuthApp),
   listGrants: (userId, paging) => listGrants(deps, userId, paging),
+  listSessions: (userId, paging) => listSessions(deps, userId, paging),
+  sessionsOfUser: (userId) => sessionsOfUser(deps, userId, SESSIONS_AT_ONCE),
+  tracesOfUser: (userId) => tracesOfUser(deps, userId),
   listSuppressions: (teamId, filter, paging) => listSuppressions(deps, teamId, filter, paging),
   suppressionPages: (teamId) => suppressionPages(deps, teamId),
   suppressionTotal: async (teamId) => (await counted(deps, SUPPRESSIONS, { team: { eq: teamId } }, Number.MAX_SAFE_INTEGER)).total,

@@ -5,7 +5,7 @@ import type { DeliveryListing } from '../domain/webhook/delivery.js';
 import type { WebhookCause, WebhookTrail } from '../domain/webhook/trail.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
 import type { Role } from '../domain/access/roles.js';
-import type { BatchId, EmailId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/ids.js';
+import type { BatchId, EmailId, OAuthGrantId, SessionId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
 import type { ApiKeyListing } from '../domain/api-key/listing.js';
 import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
@@ -80,6 +80,9 @@ export type UsedOfDay = Readonly<{ day: string; emails: number; documents: numbe
 /** A team as its member finds it in a list. `deletedAt`: where it is deleted. */
 export type TeamListing = { id: string; name: string; role: Role; memberCount: number; createdAt: string; deletedAt?: string };
 
+/** Where a person is known, deleted teams among them: as far as the read models have it. */
+export type UserTraces = Readonly<{ teams: readonly TeamId[]; sessions: readonly SessionId[]; grants: readonly OAuthGrantId[] }>;
+
 export type TeamQueries = Readonly<{
   /** The living teams of a person, as far as the read models have them. */
   teamsOfUser: (userId: UserId) => Promise<readonly TeamId[]>;
@@ -111,6 +114,11 @@ export type Queries = Readonly<{
   listOAuthApps: (teamId: TeamId, paging: Paging) => Promise<Page<OAuthAppListing>>;
   /** What that person has granted, the newest first; nobody has granted nothing. */
   listGrants: (userId: UserId | undefined, paging: Paging) => Promise<Page<OAuthGrantListing>>;
+  /** The sessions of a person that have not ended by themselves, the newest first; nobody has none. */
+  listSessions: (userId: UserId | undefined, paging: Paging) => Promise<Page<SessionId>>;
+  /** Some of them, the oldest first. */
+  sessionsOfUser: (userId: UserId) => Promise<readonly SessionId[]>;
+  tracesOfUser: (userId: UserId) => Promise<UserTraces>;
   /** Newest first. */
   listSuppressions: (teamId: TeamId, filter: SuppressionFilter, paging: Paging) => Promise<Page<SuppressionId>>;
   /** All suppressions of a team, the oldest first, read as they are asked for; and how many there are. */

@@ -6,7 +6,7 @@ import type { CreatedOAuthApp } from '../../src/api/oauth.js';
 import type { SignedIn } from '../../src/api/auth.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
-import { PASSWORD } from '../support/people.js';
+import { codeAt, PASSWORD } from '../support/people.js';
 
 t.setTimeout(120_000);
 
@@ -156,4 +156,38 @@ void t.test('a person says no, or is not who they say they are', async (t) => {
     url: `/oauth/authorize?${new URLSearchParams(params).toString()}&redirect_uri=https://evil.example/`,
   });
   t.strictSame([twice.statusCode, twice.headers.location], [400, undefined], 'a parameter given twice');
+});
+
+void t.test('in a team that asks for a second factor nobody lets an app in without one, and no app acts for who has none', async (t) => {
+  const { app, ofAda, client, params, post } = await open(t);
+  let networks = 0;
+  /** Each from a network of its own: attempts are counted by it. */
+  const signIn = (more: Form = {}) =>
+    app.server.inject({
+      method: 'POST',
+      url: '/oauth/authorize',
+      remoteAddress: `198.51.100.${(networks += 1)}`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams({ ...params, ...ada, ...more }).toString(),
+    });
+  const consent = await signIn();
+  const decision = { ...params, team: field(consent.body, 'team'), decision: 'allow' };
+  const allow = (page: LightMyRequestResponse) => post('/oauth/authorize', { ...decision, access_token: field(page.body, 'access_token') });
+  const back = new URL(String((await allow(consent)).headers.location)).searchParams;
+  const exchange = { grant_type: 'authorization_code', code: String(back.get('code')), redirect_uri: redirectUri, code_verifier: verifier };
+  const tokens = await post('/oauth/token', { ...exchange, client_id: client.id, client_secret: String(client.clientSecret) });
+  const ofApp = { authorization: `Bearer ${tokens.json<{ access_token: string }>().access_token}` };
+  t.equal((await app.call('GET', '/api/emails', undefined, ofApp)).status, 200);
+  await app.call('PATCH', `/api/teams/${decision.team}`, { requiresSecondFactor: true }, ofAda);
+  const required = { status: 403, body: { code: 'SECOND_FACTOR_REQUIRED' } };
+  t.match(await app.call('GET', '/api/emails', undefined, ofApp), required, 'what was granted before');
+  const refused = await allow(await signIn());
+  t.strictSame([refused.statusCode, refused.headers.location], [401, undefined]);
+  t.match(refused.body, /second factor/);
+  const { secret } = (await app.call<{ secret: string }>('POST', '/api/auth/totp/prepare', { password: PASSWORD }, ofAda)).body;
+  const code = codeAt(secret, Date.now());
+  const { recoveryCodes } = (await app.call<{ recoveryCodes: string[] }>('POST', '/api/auth/totp/confirm', { code }, ofAda)).body;
+  t.equal((await app.call('GET', '/api/emails', undefined, ofApp)).status, 200, 'the person has one now');
+  t.match((await signIn()).body, /Code of your second factor/);
+  t.equal((await allow(await signIn({ code: recoveryCodes[0]! }))).statusCode, 303);
 });

@@ -42,6 +42,7 @@ import type { LogHealth, WorkerHealth } from '../../src/domain/ports/worker.js';
 import type { AttachmentTemplateRecord } from '../../src/api/attachment-templates.js';
 import type { TemplateRecord } from '../../src/api/templates.js';
 import type { InvitationRecord } from '../../src/api/invitations.js';
+import type { SessionRecord } from '../../src/api/own-account.js';
 import type { MemberRecord, TeamRecord } from '../../src/api/teams.js';
 import { emptyCompany } from '../../src/domain/team/state.js';
 import { makeAnalyticsQueries } from '../../src/projections/analytics.js';
@@ -84,6 +85,7 @@ const erasure = {
 };
 
 export const USER = assertDefined(parseUserId('0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21'), 'user id');
+export const OTHERS_SESSION = 'ses_BBBBBBBBBBBBBBBBBBBBBA';
 export const SESSION = assertDefined(parseSessionId('ses_AAAAAAAAAAAAAAAAAAAAAA'), 'session id');
 
 const suppression = { id: SUPPRESSION, email: 'gone@example.com', list: null, reason: 'manual' as const, emailId: null, createdAt: NOW };
@@ -524,6 +526,17 @@ const webhookCommands = (did: Did, owned: OwnedWebhook) =>
 const userRecord = { id: USER, email: 'ada@example.com', name: 'Ada', emailVerified: true, secondFactor: false, createdAt: NOW };
 const tokens = { accessToken: 'eyJ', refreshToken: 'sealpost_rt_', expiresIn: 900, tokenType: 'Bearer' as const, sessionId: SESSION };
 
+const sessionRecord: SessionRecord = {
+  id: SESSION,
+  current: true,
+  startedAt: NOW,
+  lastUsedAt: NOW,
+  expiresAt: NOW,
+  secondFactor: false,
+  ipAddress: '192.0.2.7',
+  userAgent: null,
+};
+
 let attempts = 0;
 
 /** What people do to their own account. */
@@ -537,6 +550,26 @@ const personalCommands = (did: Did) =>
     login: ({ email, code }) => did('login', [email, code], { ...tokens, user: userRecord }),
     refresh: (token) => did('refresh', [token], tokens),
     logout: (caller) => did('logout', [caller], undefined),
+    csrfTokenOf: async (sessionId) => `csrf of ${sessionId}`,
+    sessionOfRefreshToken: async () => SESSION,
+    ownLoginBucket: async () => `own ${attempts++}`,
+    prepareSecondFactor: (caller, request) =>
+      did('prepareSecondFactor', [caller, request], {
+        secret: 'JBSWY3DPEHPK3PXP',
+        url: 'otpauth://totp/x',
+        qrCode: 'data:image/png;base64,',
+      }),
+    confirmSecondFactor: (caller, request) => did('confirmSecondFactor', [caller, request], { recoveryCodes: ['abcd-efgh-jkmn-pqrs'] }),
+    removeSecondFactor: (caller, request) => did('removeSecondFactor', [caller, request], undefined),
+    renewRecoveryCodes: (caller, request) => did('renewRecoveryCodes', [caller, request], { recoveryCodes: ['abcd-efgh-jkmn-pqrs'] }),
+    changePassword: (caller, request) => did('changePassword', [caller, request], undefined),
+    readSessions: (caller, ids) => did('readSessions', [caller, ids], [sessionRecord]),
+    revokeSession: async (caller, id) => {
+      if (caller.teamId === OTHER_TEAM || id !== SESSION) throw new DomainError('SESSION_NOT_FOUND', 'unknown');
+      return did('revokeSession', [caller, id], { id, deleted: true as const });
+    },
+    eraseOwnUser: (caller, request) => did('eraseOwnUser', [caller, request], undefined),
+    revokeOtherSessions: (caller) => did('revokeOtherSessions', [caller], undefined),
     getOwnUser: (caller) => did('getOwnUser', [caller], userRecord),
     updateOwnUser: (caller, request) => did('updateOwnUser', [caller, request], { ...userRecord, ...request }),
     getUser: async (caller, id) => {
@@ -999,6 +1032,9 @@ const fakeQueries = (calls: Call[]): Queries => ({
     return { data: [oauthApp], meta };
   },
   listGrants: async () => ({ data: [], meta }),
+  listSessions: async () => ({ data: [SESSION], meta }),
+  sessionsOfUser: async () => [SESSION],
+  tracesOfUser: async () => ({ teams: [TEAM], sessions: [SESSION], grants: [] }),
   listApiKeys: async (teamId, paging) => {
     calls.push(['listApiKeys', teamId, paging]);
     return { data: [apiKey], meta };

@@ -21,7 +21,9 @@ import {
   SUPPRESSION,
   bodyOf,
   queryOf,
+  OTHERS_SESSION,
   OTHERS_USER,
+  SESSION,
   USER,
   INVITATION,
   OTHERS_INVITATION,
@@ -38,6 +40,7 @@ const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/suppressions')) return mine ? SUPPRESSION : OTHERS_SUPPRESSION;
   if (path.startsWith('/api/v1/webhook-subscriptions')) return mine ? WEBHOOK : OTHERS_WEBHOOK;
   if (path.startsWith('/api/privacy')) return mine ? ERASURE : OTHERS_ERASURE;
+  if (path.includes('/sessions')) return mine ? SESSION : OTHERS_SESSION;
   if (path.includes('/grants')) return mine ? OAUTH_GRANT : OTHERS_OAUTH_GRANT;
   if (path.startsWith('/api/oauth-apps')) return mine ? OAUTH_APP : OTHERS_OAUTH_APP;
   if (path.includes('/invitations')) return mine ? INVITATION : OTHERS_INVITATION;

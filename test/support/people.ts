@@ -1,15 +1,19 @@
 /** People in tests: ports of their commands, and somebody who is signed in. */
+import { Secret, TOTP } from 'otpauth';
 import { argon2Passwords } from '../../src/adapters/passwords/argon2.js';
 import { joseAccessTokens } from '../../src/adapters/access-tokens/jose.js';
 import { otpauthSecondFactors } from '../../src/adapters/second-factor/otpauth.js';
+import { qrCodePng } from '../../src/adapters/render/qr-png.js';
 import { handle } from '../../src/commands/command-handler.js';
+import type { Caller } from '../../src/commands/caller.js';
 import type { CommandDeps } from '../../src/commands/deps.js';
+import { confirmSecondFactor, prepareSecondFactor } from '../../src/commands/own-second-factor.js';
 import type { PeoplePorts } from '../../src/commands/people.js';
 import { makeUser } from '../../src/commands/registering.js';
 import { login } from '../../src/commands/sessions.js';
+import { personPermissions, type Role } from '../../src/domain/access/roles.js';
 import type { SignedIn } from '../../src/api/auth.js';
-import type { Role } from '../../src/domain/access/roles.js';
-import { teamStream, type TeamId, type UserId } from '../../src/domain/ids.js';
+import { assertDefined, NO_TEAM, parseSessionId, teamStream, type TeamId, type UserId } from '../../src/domain/ids.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
 import type { TeamEvent } from '../../src/domain/team/events.js';
 import { evolveTeam } from '../../src/domain/team/state.js';
@@ -20,6 +24,7 @@ export const peopleOfTest = (more: Partial<PeoplePorts> = {}): PeoplePorts => ({
   passwords: argon2Passwords(),
   accessTokens: joseAccessTokens(),
   secondFactors: otpauthSecondFactors(),
+  drawCode: qrCodePng,
   publicUrl: 'https://mail.example.com',
   registration: 'open',
   isOnLoopback: false,
@@ -48,4 +53,27 @@ export const addMember = async (deps: CommandDeps, teamId: TeamId, userId: UserI
   const events: readonly TeamEvent[] = [{ type: 'MemberAdded', data: { at, userId, role } }];
   const cause = { teamId, actor: 'cli', correlationId: 'test', causationId: 'test', at };
   await handle(deps.eventLog, teamStream(teamId), { decide: () => events, evolve: evolveTeam, initialState: undefined }, null, cause);
+};
+
+/** Somebody who calls with their own session, in no team. */
+export const callerOf = ({ userId, sessionId }: Pick<Person, 'userId' | 'sessionId'>): Caller => ({
+  teamId: NO_TEAM,
+  actor: `user:${userId}`,
+  permissions: personPermissions,
+  correlationId: 'request-2',
+  user: { id: userId, sessionId: assertDefined(parseSessionId(sessionId), 'session id') },
+});
+
+/** What the app of that secret shows at that moment. */
+export const codeAt = (secret: string, atMs: number): string =>
+  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: atMs });
+
+/** Sets up a second factor; the code of this moment is used up by it. */
+export const withSecondFactor = async (
+  deps: CommandDeps,
+  person: Pick<Person, 'userId' | 'sessionId'>,
+): Promise<Readonly<{ secret: string; recoveryCodes: readonly string[] }>> => {
+  const { secret } = await prepareSecondFactor(deps, callerOf(person), { password: PASSWORD });
+  const { recoveryCodes } = await confirmSecondFactor(deps, callerOf(person), { code: codeAt(secret, deps.clock.now()) });
+  return { secret, recoveryCodes };
 };

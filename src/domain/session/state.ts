@@ -65,6 +65,8 @@ const decide = (command: SessionCommand, session: SessionState): readonly Sessio
     case 'GiveSecondFactor':
       return session.ended !== undefined || session.secondFactor ? none : [{ type: 'SessionSecondFactorGiven', data: { at } }];
     case 'EndSession':
+      // One that was refreshed meanwhile goes on.
+      if (command.reason === 'expired' && session.expiresAt > at) return none;
       return session.ended === undefined ? [{ type: 'SessionEnded', data: { at, reason: command.reason } }] : none;
   }
 };

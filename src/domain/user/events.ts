@@ -36,6 +36,8 @@ export const userEventSchemas = {
   /** No code of that step or of one before is taken again. */
   SecondFactorUsed: { data: Type.Object({ at: text, step: Type.Integer() }) },
   RecoveryCodeUsed: { data: Type.Object({ at: text, index: Type.Integer() }) },
+  /** In place of those of before, used or not. */
+  RecoveryCodesRenewed: { data: Type.Object({ at: text }), sealed: Type.Object({ recoveryHashes: Type.Array(text) }) },
   SecondFactorRemoved: { data: Type.Object({ at: text }) },
   /** Nothing personal is left; nobody signs in as this person again. */
   UserErased: { data: Type.Object({ at: text }) },

@@ -26,12 +26,14 @@ export type User = Readonly<{
   registeredAt: string;
   /** How often all sessions were ended. A session of an earlier epoch has ended, but the one that was kept. */
   epoch: number;
+  /** It had not ended when all others were. */
   keptSession: string | undefined;
   /** Why they were ended last. */
   endedBy: Extract<EndReason, 'password' | 'revoked' | 'erased'> | undefined;
   links: Readonly<Partial<Record<'verify' | 'reset', Link>>>;
   nextAddress: (Link & Readonly<{ addressId: string; email: string | undefined }>) | undefined;
-  preparedSecret: string | undefined;
+  /** A second factor that is not asked for yet. */
+  prepared: Readonly<{ secret: string | undefined; at: string }> | undefined;
   secondFactor: SecondFactor | undefined;
   isErased: boolean;
 }>;
@@ -67,7 +69,7 @@ export const evolveUser = (user: UserState, event: UserEvent): UserState => {
       endedBy: undefined,
       links: {},
       nextAddress: undefined,
-      preparedSecret: undefined,
+      prepared: undefined,
       secondFactor: undefined,
       isErased: false,
     };
@@ -107,31 +109,35 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
     case 'UserSessionsEnded':
       return ended(user, 'revoked', event.data.keptSession);
     case 'SecondFactorPrepared':
-      return { ...user, preparedSecret: event.sealed?.secret };
+      return { ...user, prepared: { secret: event.sealed?.secret, at: event.data.at } };
     case 'SecondFactorConfirmed': {
       const { secret, recoveryHashes = [] } = event.sealed ?? {};
       const secondFactor = { secret, recoveryHashes, usedRecovery: new Set<number>(), step: event.data.step };
-      return { ...user, preparedSecret: undefined, secondFactor };
+      return { ...user, prepared: undefined, secondFactor };
     }
     case 'SecondFactorUsed':
       return withFactor(user, (factor) => ({ ...factor, step: Math.max(factor.step, event.data.step) }));
     case 'RecoveryCodeUsed':
       return withFactor(user, (factor) => ({ ...factor, usedRecovery: new Set(factor.usedRecovery).add(event.data.index) }));
+    case 'RecoveryCodesRenewed': {
+      const { recoveryHashes = [] } = event.sealed ?? {};
+      return withFactor(user, (factor) => ({ ...factor, recoveryHashes, usedRecovery: new Set<number>() }));
+    }
     case 'SecondFactorRemoved':
-      return { ...user, preparedSecret: undefined, secondFactor: undefined };
+      return { ...user, prepared: undefined, secondFactor: undefined };
     case 'UserErased':
       return { ...ended(user, 'erased'), ...nothingPersonal, links: {}, nextAddress: undefined, secondFactor: undefined, isErased: true };
   }
 };
 
-const nothingPersonal = { email: undefined, name: undefined, passwordHash: undefined, preparedSecret: undefined } as const;
+const nothingPersonal = { email: undefined, name: undefined, passwordHash: undefined, prepared: undefined } as const;
 
 const withFactor = (user: User, change: (factor: SecondFactor) => SecondFactor): User =>
   user.secondFactor === undefined ? user : { ...user, secondFactor: change(user.secondFactor) };
 
-/** Whether a session that began under that epoch is still one. */
+/** Whether a session that began under that epoch is still one. One that was kept may have begun under any before. */
 export const holdsSession = (user: User, sessionId: string, epoch: number): boolean =>
-  !user.isErased && (epoch === user.epoch || (epoch === user.epoch - 1 && user.keptSession === sessionId));
+  !user.isErased && (epoch === user.epoch || user.keptSession === sessionId);
 
 /** The id of the person who has an address; undefined where nobody has. */
 export type UserAddressState = string | undefined;

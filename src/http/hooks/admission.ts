@@ -8,6 +8,7 @@ import { addressRateLimits, generalRateLimit } from '../../domain/rate-limits.js
 import type { Admission, Window } from '../../domain/ports/limiter.js';
 import type { Access, HttpDeps } from '../context.js';
 import { pathOf } from '../errors.js';
+import { accessCookie, assertMeant, isReading } from './session-cookies.js';
 import { mailboxCookie } from './mailbox-cookie.js';
 import { isRepeated } from './raw-headers.js';
 import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress, type RatePolicy } from './rate-policy.js';
@@ -215,7 +216,9 @@ export const admission = (deps: Deps) => {
     }
     let admitted: Authenticated;
     try {
-      admitted = await deps.commands.authenticate(tokenOf(request), teamOf(request, deps));
+      const ofBrowser = accessCookie(request);
+      admitted = await deps.commands.authenticate(ofBrowser ?? tokenOf(request), teamOf(request, deps));
+      if (ofBrowser !== undefined && admitted.kind === 'user' && !isReading(request)) await assertMeant(request, admitted.sessionId, deps);
       checkNetwork(request, admitted);
     } catch (error) {
       return failed(request, reply, error);

@@ -8,7 +8,8 @@ import { DomainError } from '../../domain/errors.js';
 import { loginLimits } from '../../domain/rate-limits.js';
 import type { Window } from '../../domain/ports/limiter.js';
 import { addressBucket } from '../../shared/address-bucket.js';
-import type { HttpDeps } from '../context.js';
+import type { Caller } from '../../commands/caller.js';
+import { callerOf, type HttpDeps } from '../context.js';
 
 type Deps = Pick<HttpDeps, 'limiter' | 'commands'>;
 type Bounds = readonly Readonly<{ limit: number; windowMs: number }>[];
@@ -16,9 +17,20 @@ type Bounds = readonly Readonly<{ limit: number; windowMs: number }>[];
 const windowsOf = (bucket: string, bounds: Bounds): readonly Window[] =>
   bounds.map(({ limit, windowMs }) => ({ bucket: `${bucket}:${windowMs}`, limit, windowMs }));
 
+type Asked = Pick<FastifyRequest, 'ip'>;
+
 /** Counts an attempt, good or bad, before anything of it is checked. Rejects with LOGIN_PAUSED and ERR_EMAIL_001. */
-export const countLogin = async ({ limiter, commands }: Deps, request: Pick<FastifyRequest, 'ip'>, email: string): Promise<void> => {
-  const account = await commands.loginBucketOf(email);
+export const countLogin = async (deps: Deps, request: Asked, email: string): Promise<void> =>
+  countAttempt(deps, request, await deps.commands.loginBucketOf(email));
+
+/**
+ * The same where a person who is signed in shows again who they are: whoever has their session tries no more passwords and codes than
+ * whoever has not. Rejects with LOGIN_PAUSED.
+ */
+export const countOwnAttempt = async (deps: Deps, request: Asked & Readonly<{ caller: Caller | null }>): Promise<void> =>
+  countAttempt(deps, request, await deps.commands.ownLoginBucket(callerOf(request)));
+
+const countAttempt = async ({ limiter }: Deps, request: Asked, account: string): Promise<void> => {
   const network = addressBucket(request.ip ?? '');
   const { ofBoth, ofNetwork, ofAccount } = loginLimits;
   const { admitted, retryAfterS } = await limiter.hit([
@@ -30,8 +42,6 @@ export const countLogin = async ({ limiter, commands }: Deps, request: Pick<Fast
   throw new DomainError(
     'LOGIN_PAUSED',
     `Too many attempts to sign in. Try again in ${retryAfterS} second${retryAfterS === 1 ? '' : 's'}.`,
-    {
-      retryAfterS,
-    },
+    { retryAfterS },
   );
 };

@@ -3,6 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { DomainError } from '../../domain/errors.js';
 import type { HttpDeps } from '../context.js';
+import { cookieOf, isSameOrigin } from './cookies.js';
 
 /** The page of the mailbox; its link is this address with the token in the query. */
 export const MAILBOX_PATH = '/mailbox';
@@ -38,21 +39,6 @@ export const mailboxCookie = (token: string, port: number): MailboxCookie => {
 };
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
-
-/** The value of a cookie in the header `Cookie` (RFC 6265, section 4.2). */
-const cookieOf = (header: string | undefined, name: string): string | undefined =>
-  header
-    ?.split(';')
-    .map((pair) => pair.trim())
-    .find((pair) => pair.startsWith(`${name}=`))
-    ?.slice(name.length + 1);
-
-const isSameOrigin = (request: FastifyRequest, publicOrigin: string): boolean => {
-  const site = request.headers['sec-fetch-site'];
-  const { origin, host = '' } = request.headers;
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
-  return origin === undefined || origin === `http://${host}` || origin === `https://${host}` || origin === publicOrigin;
-};
 
 /**
  * The hook of every mailbox route: a write must come from the page itself or from no page. `SameSite` alone does not see

@@ -34,6 +34,7 @@ const keyCodes: readonly ErrorCode[] = [
   'UNAUTHORIZED',
   ...commandCodes.authenticate,
   'API_KEY_NETWORK_NOT_ALLOWED',
+  'CSRF_REJECTED',
   'FORBIDDEN',
   ...storedCodes,
 ];
@@ -62,7 +63,7 @@ const names: Readonly<Record<ErrorStatus, string>> = {
 const sentences: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is wrong',
   401: 'No good API key',
-  403: 'The key lacks the permission, the call comes from a network that the key may not come from, or plain HTTP is used where HTTPS is required',
+  403: 'The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required',
   404: 'Unknown, malformed, or another team’s',
   429: 'Too many requests, or too much at once',
   500: 'A fault of the service',

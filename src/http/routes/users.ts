@@ -1,12 +1,16 @@
 /** People: oneself, and those of one's teams. */
 import { authExamples } from '../../api/auth-examples.js';
-import { ColleagueSchema, UpdateUserRequestSchema, UserRecordSchema } from '../../api/auth.js';
+import { EraseOwnUserRequestSchema } from '../../api/own-account.js';
+import { ownAccountExamples } from '../../api/own-account-examples.js';
+import { ColleagueSchema, DoneSchema, UpdateUserRequestSchema, UserRecordSchema } from '../../api/auth.js';
 import { idParams } from '../../api/common.js';
 import { parseUserId, type UserId } from '../../domain/ids.js';
 import { userNotFound } from '../../domain/user/state.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
+import { countOwnAttempt } from '../hooks/login-pauses.js';
+import { accessCookie, clearSessionCookies } from '../hooks/session-cookies.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
+type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'positions' | 'queries'>;
 
 const tags = ['Users'];
 const withoutTeam = true;
@@ -44,6 +48,7 @@ export const userRoutes = (app: App, deps: Deps): void => {
     (request) => deps.commands.updateOwnUser(callerOf(request), request.body),
   );
 
+  eraseRoute(app, deps);
   app.get(
     '/api/users/:id',
     {
@@ -57,5 +62,42 @@ export const userRoutes = (app: App, deps: Deps): void => {
       },
     },
     (request) => deps.commands.getUser(callerOf(request), userIdOf(request.params.id), deps.queries.teamsOfUser),
+  );
+};
+
+/** So long the read models are waited for: what they do not know is not ended by it. */
+const CAUGHT_UP_WITHIN_MS = 10_000;
+
+const eraseRoute = (app: App, deps: Deps): void => {
+  const { commands, positions, queries } = deps;
+  app.delete(
+    '/api/users/me',
+    {
+      config: {
+        access: 'profile:write',
+        withoutTeam,
+        command: 'eraseOwnUser',
+        codes: ['LOGIN_PAUSED'],
+        examples: ownAccountExamples.erase,
+      },
+      schema: {
+        summary: 'Erase yourself',
+        description:
+          'You leave all teams, your sessions and what you granted to apps end, and your address, name and password are destroyed. API keys that you made go on. Refused while you are the only owner of a team.',
+        operationId: 'eraseOwnUser',
+        tags,
+        body: EraseOwnUserRequestSchema,
+        response: { 200: DoneSchema },
+      },
+    },
+    async (request, reply) => {
+      await countOwnAttempt(deps, request);
+      await commands.eraseOwnUser(callerOf(request), request.body, async (userId) => {
+        await positions.reached(await positions.head(), CAUGHT_UP_WITHIN_MS);
+        return queries.tracesOfUser(userId);
+      });
+      if (accessCookie(request) !== undefined) clearSessionCookies(reply);
+      return { message: 'You are erased.' };
+    },
   );
 };
