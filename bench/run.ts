@@ -6,6 +6,7 @@ import { UNDECIDED } from './support/results.js';
 
 const benchmarks = {
   accept: 'accepting an email durably, against the least that any program must do (some 4 minutes)',
+  'sign-in': 'a call with an access token, the first and the next ones, against one with an API key (some 30 seconds)',
   'end-to-end': 'an email from the call to the relay, against the pool of nodemailer (some 8 minutes)',
   expression: 'evaluating a calculated variable (some seconds)',
   components: 'rendering an email with every component, against the same by hand (some seconds)',

@@ -1,0 +1,140 @@
+/**
+ * What it costs to be let in by an access token: the same call with an API key, with a token that this process sees for the first time,
+ * of a session and a person that it has not read yet, and with the token of the call before. CPU of a whole call, in one process.
+ */
+import { startApp, type App } from '../src/app.js';
+import { makeAccessToken } from '../src/commands/access-tokens.js';
+import { createApiKey } from '../src/commands/api-keys.js';
+import { firstTeam, systemCaller } from '../src/commands/first-start.js';
+import { loadState } from '../src/commands/command-handler.js';
+import { personalCause } from '../src/commands/sessions.js';
+import { readConfig } from '../src/config.js';
+import {
+  assertDefined,
+  parseUserId,
+  sessionIdOf,
+  sessionStream,
+  teamStream,
+  userStream,
+  type TeamId,
+  type UserId,
+} from '../src/domain/ids.js';
+import { defaultLimits } from '../src/domain/limits.js';
+import { isoTime } from '../src/domain/ports/clock.js';
+import type { TeamEvent } from '../src/domain/team/events.js';
+import { evolveTeam, type TeamState } from '../src/domain/team/state.js';
+import type { Engine } from '../src/engine.js';
+import { startOf } from '../src/event-log/event-log.js';
+import { machineWithDisk } from './support/machine.js';
+import { interval, median, seeded } from './support/pairs.js';
+import { report, type Figure } from './support/results.js';
+import { withDirectory } from './support/scratch.js';
+
+const FIRST_TARGET_US = 300;
+const NEXT_TARGET_US = 60;
+const ROUNDS = 12;
+const WARM_UP_ROUNDS = 3;
+/** As many calls a round: each person makes one of the first kind, and one of the next. */
+const CALLS = 250;
+const SELF_LOW = 0.93;
+const SELF_HIGH = 1.07;
+
+type Person = Readonly<{ userId: UserId; token: string }>;
+
+const personOf = async (engine: Engine): Promise<Person> => {
+  const userId = assertDefined(parseUserId(engine.ids.uuid()), 'user id');
+  const sessionId = sessionIdOf(engine.ids.bytes(16));
+  const cause = personalCause(engine, userId, 'bench');
+  const { at } = cause;
+  const [ofUser, ofSession] = [userStream(userId), sessionStream(sessionId)];
+  const registered = { at, addressId: engine.ids.uuid(), isVerified: true };
+  const sealed = { email: `${userId}@example.com`, name: 'Ada Example', passwordHash: 'none' };
+  await engine.eventLog.append(ofUser, startOf(ofUser), [{ type: 'UserRegistered', data: registered, sealed }], cause);
+  const expiresAt = isoTime(Date.parse(at) + defaultLimits.sessionUnusedMs);
+  const started = { at, userId, epoch: 0, hash: '0'.repeat(64), expiresAt, secondFactor: false };
+  const from = { ipAddress: '192.0.2.7', userAgent: 'bench' };
+  await engine.eventLog.append(ofSession, startOf(ofSession), [{ type: 'SessionStarted', data: started, sealed: from }], cause);
+  return { userId, token: await makeAccessToken(engine, userId, sessionId) };
+};
+
+/** People who are in the team and signed in; this process has read none of them. */
+const makePeople = async (engine: Engine, teamId: TeamId, count: number): Promise<readonly Person[]> => {
+  const people = await Promise.all(Array.from({ length: count }, () => personOf(engine)));
+  const at = isoTime(engine.clock.now());
+  const stream = teamStream(teamId);
+  const { version } = await loadState(engine.eventLog, stream, { evolve: evolveTeam, initialState: undefined as TeamState });
+  const events = people.map(({ userId }): TeamEvent => ({ type: 'MemberAdded', data: { at, userId, role: 'member' } }));
+  await engine.eventLog.append(stream, version, events, { teamId, actor: 'cli', correlationId: 'bench', causationId: 'bench', at });
+  return people;
+};
+
+/** Calls one after the other, each with the credential of its number. Out: µs of CPU a call. */
+const cpuOf = async ({ server }: App, teamId: TeamId, credentialOf: (n: number) => string): Promise<number> => {
+  const start = process.cpuUsage();
+  for (let n = 0; n < CALLS; n += 1) {
+    const headers = { authorization: `Bearer ${credentialOf(n)}`, 'x-team-id': teamId };
+    const { statusCode, body } = await server.inject({ url: '/api/templates/sign-in-code', headers });
+    if (statusCode !== 200) throw new Error(`the call was answered ${statusCode} ${body}`);
+  }
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / CALLS;
+};
+
+type Round = Readonly<{ key: number; again: number; first: number; next: number }>;
+
+/** The key before and after the tokens in turn, so that what the machine does meanwhile is told from what the token costs. */
+const round = async (app: App, teamId: TeamId, key: string, at: number): Promise<Round> => {
+  const people = await makePeople(app.engine, teamId, CALLS);
+  // The state of the team, which has new members, is read for none of the calls that are measured.
+  await cpuOf(app, teamId, () => key);
+  const ofKey = () => cpuOf(app, teamId, () => key);
+  const ofToken = () => cpuOf(app, teamId, (n) => people[n]!.token);
+  if (at % 2 === 0) return { key: await ofKey(), first: await ofToken(), again: await ofKey(), next: await ofToken() };
+  const first = await ofToken();
+  return { first, key: await ofKey(), next: await ofToken(), again: await ofKey() };
+};
+
+const measure = async (directory: string): Promise<readonly Round[]> => {
+  const app = await startApp(readConfig({ PORT: '0', SEALPOST_DATA_DIR: directory, SEALPOST_LOG_LEVEL: 'silent', SEALPOST_ROLES: 'http' }));
+  try {
+    const teamId = assertDefined(await firstTeam(app.engine), 'team');
+    const caller = systemCaller(teamId, 'system', 'bench');
+    const request = { name: 'bench', permissions: ['templates:read' as const], rateLimit: defaultLimits.apiKeyRateLimitMax };
+    const { key } = await createApiKey(app.engine, caller, request);
+    for (let at = 0; at < WARM_UP_ROUNDS; at += 1) await round(app, teamId, key, at);
+    const rounds: Round[] = [];
+    for (let at = 0; at < ROUNDS; at += 1) rounds.push(await round(app, teamId, key, at));
+    return rounds;
+  } finally {
+    await app.stop();
+  }
+};
+
+const figuresOf = (rounds: readonly Round[]): readonly Figure[] => {
+  const random = seeded(1);
+  const self = interval(
+    rounds.map(({ key, again }) => again / key),
+    random,
+  );
+  const counts = self.low >= SELF_LOW && self.high <= SELF_HIGH;
+  const more = (what: string, of: (measured: Round) => number, atMost: number): Figure => {
+    const {
+      median: value,
+      low,
+      high,
+    } = interval(
+      rounds.map((measured) => of(measured) - (measured.key + measured.again) / 2),
+      random,
+    );
+    return { what, value, low, high, unit: 'µs', target: { atMost }, counts };
+  };
+  return [
+    { what: 'a call with an API key', value: median(rounds.map(({ key, again }) => (key + again) / 2)), unit: 'µs' },
+    { what: 'a call with the key / the same again', value: self.median, low: self.low, high: self.high, unit: '' },
+    more('more: the first call with an access token', ({ first }) => first, FIRST_TARGET_US),
+    more('more: each next call with it', ({ next }) => next, NEXT_TARGET_US),
+  ];
+};
+
+const rounds = await withDirectory(measure);
+report({ name: 'sign-in', figures: figuresOf(rounds), machine: machineWithDisk(), details: { rounds, calls: CALLS } });
