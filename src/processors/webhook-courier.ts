@@ -72,7 +72,9 @@ export const openCourier = (given: CourierDeps & Shared, id: WebhookId, team: st
       }
       run.bell.ring();
     },
-    run: async (signal, cutOff, fence) => {
+    run: async (signal, cutOffOfAll, fence) => {
+      // Each listener that is added walks the list of the signal's others: a signal that all couriers share would have one for each post.
+      const cutOff = AbortSignal.any([cutOffOfAll]);
       const recorder = openRecorder(deps, id, team, fence);
       await recorder.load();
       const queues = openQueues(deps, id, recorder);
