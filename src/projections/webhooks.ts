@@ -50,7 +50,9 @@ const settingsStep: Handler<WebhookEvent> = ({ event, stream, position, metadata
   if (after === undefined || event.type === 'WebhookDeleted') return [{ collection: WEBHOOKS, id, document: undefined }];
   const { sealed, ...webhook } = after;
   const { deletedAt } = webhook;
-  const shown = sealed && { url: sealed.url, ...(sealed.description === undefined ? {} : { description: sealed.description }) };
+  const shownNow = sealed && { url: sealed.url, ...(sealed.description === undefined ? {} : { description: sealed.description }) };
+  // Secrets are not decrypted here, and nothing that is shown changes with one.
+  const shown = event.type === 'WebhookSecretRotated' ? before?.shown : shownNow;
   const { teamId } = metadata;
   const next: WebhookDocument = {
     id,
@@ -176,7 +178,7 @@ export const webhooksProjection = (restoreMs: number): Projection => {
       { name: WEBHOOK_FAILURES, version: 1, fields: ['webhook', 'dueAt'], indexes: [['webhook', 'dueAt']] },
       {
         name: WEBHOOKS,
-        version: 2,
+        version: 3,
         fields: ['team', 'deletedOf', 'deletedAt', 'removeAfter'],
         indexes: [['team'], ['deletedOf', 'deletedAt'], ['removeAfter']],
         personal: ['shown'],

@@ -2,9 +2,9 @@
 import t from 'tap';
 import { DAY_MS } from '../../src/domain/time.js';
 import type { WebhookId } from '../../src/domain/ids.js';
-import { webhookOutcomeStream } from '../../src/domain/ids.js';
+import { webhookOutcomeStream, webhookStream } from '../../src/domain/ids.js';
 import type { WebhookOutcome, WebhookOutcomeEvent } from '../../src/domain/webhook/events.js';
-import { webhooksProjection } from '../../src/projections/webhooks.js';
+import { webhooksProjection, WEBHOOKS, type WebhookDocument } from '../../src/projections/webhooks.js';
 import { dueFailures, listDeliveries } from '../../src/projections/webhook-reads.js';
 import { T0 } from '../support/email-facts.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
@@ -40,3 +40,30 @@ for (const sizes of [[1], [100]])
     const { deliveries } = await listDeliveries(readModels, id, T0, { limit: 100, cursor: undefined });
     t.equal(deliveries.length, 7);
   });
+
+void t.test('a secret that is rotated leaves what lists show as it is, wherever the event was written', async (t) => {
+  const log = openLogOfTest();
+  const readModels = openDocuments(t);
+  const url = 'https://shop.example/hooks';
+  await log.append(webhookStream(id), [
+    {
+      type: 'WebhookCreated',
+      data: { at: T0, events: ['email.sent'], enabled: true },
+      sealed: { url, description: 'Shop', secret: 'whsec_1' },
+    },
+    { type: 'WebhookSecretRotated', data: { at: T0, overlapUntil: later }, sealed: { secret: 'whsec_2' } },
+    { type: 'WebhookChanged', data: { at: T0, enabled: false }, sealed: {} },
+  ]);
+  const projection = webhooksProjection(30 * DAY_MS);
+  const { decrypts } = projection;
+  // Another process has nothing at hand but what the projection asks for.
+  const recorded = (await log.recorded()).map((one) =>
+    decrypts?.includes(one.event.type) === true
+      ? one
+      : { ...one, event: { type: one.event.type, data: one.event.data } as typeof one.event },
+  );
+  await projectIn(readModels, projection, recorded, { sizes: [1] });
+  const document = (await readModels.get(WEBHOOKS, id)) as WebhookDocument;
+  t.same(document.shown, { url, description: 'Shop' });
+  t.same([document.webhook?.overlapUntil, document.webhook?.enabled], [later, false]);
+});
