@@ -1,4 +1,5 @@
 /** Sends what goes to each subscription: one courier for each, so that an endpoint that is slow or dead delays no other. */
+import { setMaxListeners } from 'node:events';
 import { openBodies } from '../commands/webhook-bodies.js';
 import type { WebhookId } from '../domain/ids.js';
 import { webhookOfStream } from '../domain/ids.js';
@@ -45,18 +46,21 @@ const news: Readonly<Partial<Record<EventType, News['of']>>> = {
 };
 
 const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => {
-  const { signal } = held;
+  const deaf = new AbortController();
+  const signal = AbortSignal.any([held.signal, deaf.signal]);
+  setMaxListeners(0, signal);
+  const working: Held = { ...held, signal };
   const couriers = new Map<WebhookId, Courier>();
   const running = new Set<Promise<void>>();
   /** A subscription may be restored while its courier still ends. */
   const again = new Set<WebhookId>();
-  const cutOff = cutOffAfter(deps, held);
+  const cutOff = cutOffAfter(deps, working);
   const shared = { ...deps, slots: openFairSlots(SLOTS), bodyOf: openBodies(deps) };
   const start = (id: WebhookId, team: string): void => {
     if (couriers.has(id)) return void again.add(id);
     const courier = openCourier(shared, id, team);
     couriers.set(id, courier);
-    const run = keepRunning(deps, id, courier, held, cutOff).finally(() => {
+    const run = keepRunning(deps, id, courier, working, cutOff).finally(() => {
       running.delete(run);
       couriers.delete(id);
       if (again.delete(id) && !signal.aborted) start(id, team);
@@ -76,6 +80,8 @@ const deliver = async (deps: DeliverWebhooksDeps, held: Held): Promise<void> => 
   try {
     for await (const { events } of deps.eventLog.subscribeAll(head, { kinds: KINDS, only, decrypt: [], signal })) events.forEach(tell);
   } finally {
+    // Nobody wakes the couriers any more: they end, so that the work begins anew and reads what they were not told of.
+    deaf.abort();
     await Promise.all(running);
   }
 };

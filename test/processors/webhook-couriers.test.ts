@@ -1,0 +1,57 @@
+/** Who sends webhooks, while the log, the clock and the endpoints do as the test says: how fast, what is written down when, and when it begins anew. */
+import t from 'tap';
+import type { OutboundPost } from '../../src/domain/ports/outbound-http.js';
+import { deliverWebhooksWorker } from '../../src/processors/deliver-webhooks.js';
+import { dueFailures, keptWebhooks } from '../../src/projections/webhook-reads.js';
+import { openWebhookWorld, type WebhookWorld } from '../support/webhook-world.js';
+
+const nowhere: OutboundPost = {
+  post: async () => ({ status: 200, retryAfter: undefined, body: '' }),
+  forget: () => {},
+  close: async () => {},
+};
+
+const depsOf = (world: WebhookWorld) => {
+  const { processing, readModels, keeper } = world;
+  const caughtUp = (position: number, signal: AbortSignal): Promise<void> => processing.timersCaughtUp('email', position, signal);
+  return {
+    ...processing,
+    ...world.elsewhere(),
+    worker: 'worker-1',
+    leases: keeper.open(),
+    webhooks: { outbound: nowhere, insecureHosts: [] },
+    keptUpTo: async (position: number, signal: AbortSignal) => {
+      await caughtUp(position, signal);
+      return keptWebhooks(readModels);
+    },
+    due: async (id: Parameters<typeof dueFailures>[1], position: number, limit: number, signal: AbortSignal) => {
+      await caughtUp(position, signal);
+      return dueFailures(readModels, id, limit);
+    },
+  };
+};
+
+void t.test('where the log tells of nothing more the work ends, so that it begins anew', async (t) => {
+  const world = await openWebhookWorld(t);
+  await world.subscribe('/idle');
+  const deps = depsOf(world);
+  let breakOff = (): void => {};
+  const broken = new Promise<void>((resolve) => (breakOff = resolve));
+  const eventLog: typeof deps.eventLog = {
+    ...deps.eventLog,
+    subscribeAll: async function* (after, options) {
+      if (options.kinds?.includes('webhookRoute') !== true) return yield* deps.eventLog.subscribeAll(after, options);
+      await broken;
+      throw new Error('the subscription broke off');
+    },
+  };
+  let ended: unknown;
+  const { done, stop } = world.run(deliverWebhooksWorker({ ...deps, eventLog }));
+  done.catch((fault: unknown) => (ended = fault));
+  await world.passes(1_000);
+  t.equal(ended, undefined);
+  breakOff();
+  await world.passes(5_000);
+  t.match(ended, { message: 'the subscription broke off' });
+  await stop().catch(() => {});
+});
