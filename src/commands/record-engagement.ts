@@ -2,6 +2,7 @@
 import { emptyLoaded, foldOnto, handleFrom } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { isoMoment } from './remembered.js';
+import { isTeamDeleted } from './team-access.js';
 import { emailDecider } from '../domain/email/decider.js';
 import { timesToRecord, type EngagementCommand } from '../domain/email/engagement.js';
 import type { EmailEvent } from '../domain/email/events.js';
@@ -34,7 +35,7 @@ export type EngagementRecorder = Readonly<{
   waiting: () => number;
 }>;
 
-type Deps = Pick<CommandDeps, 'eventLog'> & Readonly<{ clock: Clock; logger: Logger }>;
+type Deps = Pick<CommandDeps, 'eventLog' | 'team'> & Readonly<{ clock: Clock; logger: Logger }>;
 
 /** What is known of one recipient and the picture, or one link, and one machine or none: as much as is looked at without the log. */
 type Entry = {
@@ -182,6 +183,8 @@ const record = async (deps: Deps, { seen, atMs, machine }: Entry, times: number)
     await deps.eventLog.load(stream, 0, []),
   );
   if (known.state === undefined || known.teamId === undefined) return undefined;
+  // A deleted team learns nothing more of anybody; one that is restored does again.
+  if (await isTeamDeleted(deps, known.teamId)) return 1;
   const command: EngagementCommand = {
     type: 'RecordEngagement',
     at: isoMoment(atMs),

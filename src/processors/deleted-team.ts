@@ -1,9 +1,9 @@
 /** Whether the team of an email is deleted by now: asked when a connection is there, before the attempt begins. */
 import type { CommandDeps } from '../commands/deps.js';
+import { deletedAtOf } from '../commands/team-access.js';
 import type { EmailCommand } from '../domain/email/decider.js';
 import type { Email } from '../domain/email/state.js';
 import { hasIt } from '../domain/email/status.js';
-import { assertDefined, parseTeamId, teamStream } from '../domain/ids.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
 import { isoTime } from '../domain/ports/clock.js';
 
@@ -15,10 +15,10 @@ export const withdrawalOf = (
   teamId: string,
   email: Email,
 ): MaybePromise<Withdraw | undefined> => {
-  const loaded = deps.team(teamStream(assertDefined(parseTeamId(teamId), 'team id')));
+  const deleted = deletedAtOf(deps, teamId);
   const decide = (deletedAt: string | undefined): Withdraw | undefined =>
     deletedAt === undefined || email.recipientStatuses.some(hasIt)
       ? undefined
       : { type: 'WithdrawEmail', at: isoTime(deps.clock.now()), cancelledAt: deletedAt };
-  return loaded instanceof Promise ? loaded.then(({ state }) => decide(state?.deletedAt)) : decide(loaded.state?.deletedAt);
+  return deleted instanceof Promise ? deleted.then(decide) : decide(deleted);
 };

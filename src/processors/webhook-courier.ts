@@ -2,6 +2,7 @@
 import { attemptDelivery, type Tried } from '../commands/webhook-attempt.js';
 import type { ReadBody } from '../commands/webhook-bodies.js';
 import { loadState } from '../commands/command-handler.js';
+import { isTeamDeleted } from '../commands/team-access.js';
 import { webhookStream, type WebhookId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { webhookEventId } from '../domain/webhook/event-id.js';
@@ -55,10 +56,10 @@ type Run = {
 
 /** What all couriers share: connections and bodies. */
 export type Shared = Readonly<{ slots: PostSlots; bodyOf: ReadBody }>;
-type CourierOf = CourierDeps & Shared & Readonly<{ id: WebhookId; team: string }>;
+type CourierOf = CourierDeps & Shared & Readonly<{ id: WebhookId; teamId: string }>;
 
-export const openCourier = (given: CourierDeps & Shared, id: WebhookId, team: string): Courier => {
-  const deps: CourierOf = { ...given, id, team };
+export const openCourier = (given: CourierDeps & Shared, id: WebhookId, teamId: string): Courier => {
+  const deps: CourierOf = { ...given, id, teamId };
   let run: Run | undefined;
   const pace = openPace(deps.clock);
   return {
@@ -75,7 +76,7 @@ export const openCourier = (given: CourierDeps & Shared, id: WebhookId, team: st
     run: async (signal, cutOffOfAll, fence) => {
       // Each listener that is added walks the list of the signal's others: a signal that all couriers share would have one for each post.
       const cutOff = AbortSignal.any([cutOffOfAll]);
-      const recorder = openRecorder(deps, id, team, fence);
+      const recorder = openRecorder(deps, id, teamId, fence);
       await recorder.load();
       const queues = openQueues(deps, id, recorder);
       const bell = openBell(deps.clock);
@@ -122,7 +123,8 @@ const send = async (deps: CourierOf, run: Run, pace: Pace, signal: AbortSignal, 
       run.startNext = undefined;
       await refresh(deps, run);
       if (run.webhook === undefined || run.webhook.deletedAt !== null) return;
-      if (!run.webhook.enabled) {
+      // What waits for a deleted team is sent where that is restored.
+      if (!run.webhook.enabled || (await isTeamDeleted(deps, deps.teamId))) {
         await bell.wait(LOOK_MS, signal);
         continue;
       }
@@ -195,6 +197,13 @@ const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void
     .then(
       (tried) => {
         if (tried === undefined) return;
+        if (tried === 'kept') {
+          queues.putBack(work);
+          // Nothing else is started before the team is asked for again.
+          run.isChanged = true;
+          bell.ring();
+          return;
+        }
         run.isHanging = tried.statusCode === undefined && tried.responseMs >= HANGING_MS;
         recorder.ended({ work, tried });
         run.ended.ring();
@@ -216,23 +225,24 @@ const start = (deps: CourierOf, run: Run, work: Work, cutOff: AbortSignal): void
     });
 };
 
-/** Out: undefined where nothing can be said of it: the subscription is deleted, or the program stops. */
+/** Out: undefined where nothing can be said of it: the subscription is deleted, or the program stops; 'kept' where the team is deleted. */
 const tryOnce = async (
   deps: CourierOf,
   endpoint: Endpoint | undefined,
   sent: SentEvent,
   cutOff: AbortSignal,
-): Promise<Tried | undefined> => {
+): Promise<Tried | 'kept' | undefined> => {
   if (endpoint === undefined) return undefined;
+  if (await isTeamDeleted(deps, deps.teamId)) return 'kept';
   const body = await deps.bodyOf(sent);
   if (body === undefined) return { result: 'failed', attemptedAt: isoTime(deps.clock.now()), responseMs: 0, error: ERASED, answer: null };
   const post = { id: webhookEventId(sent.number, sent.key), previousId: sent.previous, kind: sent.kind, body };
-  if ((await deps.slots.acquire(deps.team, cutOff)) !== 'acquired') return undefined;
+  if ((await deps.slots.acquire(deps.teamId, cutOff)) !== 'acquired') return undefined;
   try {
     const tried = await attemptDelivery(deps, deps.id, endpoint, post, cutOff);
     return cutOff.aborted ? undefined : tried;
   } finally {
-    deps.slots.release(deps.team);
+    deps.slots.release(deps.teamId);
   }
 };
 

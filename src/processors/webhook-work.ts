@@ -9,7 +9,7 @@ import type { SentEvent } from '../domain/webhook/events.js';
 /** How many posts are under way at once, of all teams: none has them all. */
 export type PostSlots = Pick<FairSlots, 'acquire' | 'release'>;
 
-export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'webhooks'> &
+export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'webhooks' | 'team'> &
   Readonly<{
     logger: Logger;
     /** Failed deliveries in the order in which they are due, as the read models know them up to that position at least. */

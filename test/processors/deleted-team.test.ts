@@ -4,12 +4,13 @@ import { handle } from '../../src/commands/command-handler.js';
 import { emailStream, teamStream } from '../../src/domain/ids.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
 import { HOUR_MS } from '../../src/domain/time.js';
+import { versionOf } from '../../src/event-log/event-log.js';
 import { teamDecider, type TeamCommand } from '../../src/domain/team/lifecycle.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { causeOf } from '../../src/commands/deps.js';
 import { emailDecider } from '../../src/domain/email/decider.js';
 import { caller, TEAM } from '../support/command-world.js';
-import { deliverEmailWorker, openProcessorWorld, workersOf, type ProcessorWorld } from '../support/processor-world.js';
+import { deliverEmailWorker, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 
 const apply = (world: ProcessorWorld, command: TeamCommand) =>
   handle(world.deps.eventLog, teamStream(TEAM), teamDecider, command, {
@@ -47,4 +48,21 @@ void t.test('a mail that is scheduled leaves where its team is restored by then'
   await world.publish(id);
   await world.reaches(id, 'sent');
   t.equal(world.mailer.sent.length, 1);
+});
+
+void t.test('a mail whose dialogue was broken off does not leave again, and does not hang', async (t) => {
+  const world = await openProcessorWorld(t);
+  const id = await world.send();
+  const stream = emailStream(id);
+  const at = now(world);
+  const attempted = { attempt: 1, at, host: 'h', worker: 'gone', deadlineAt: isoTime(world.clock.now() + 60_000) };
+  const last = (await world.deps.eventLog.load(stream)).at(-1)!;
+  await world.deps.eventLog.append(stream, versionOf(last), [{ type: 'DeliveryAttempted', data: attempted }], causeOf(world.deps, caller));
+  await apply(world, { type: 'DeleteTeam', at, by: 'operator', firstTeam: false });
+  all(world);
+  await until(async () => {
+    await world.clock.advance(10_000);
+    return (await world.commands.getEmail(caller, id)).status === 'cancelled';
+  }, 'it is cancelled');
+  t.equal(world.mailer.sent.length, 0);
 });

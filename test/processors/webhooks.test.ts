@@ -1,11 +1,14 @@
 /** Webhooks as they are sent over days and deaths: no endpoint delays another, none is given up too soon, and nothing is lost. */
 import t, { type Test } from 'tap';
-import { webhookOutcomeStream, webhookStream } from '../../src/domain/ids.js';
+import { handle } from '../../src/commands/command-handler.js';
+import { causeOf } from '../../src/commands/deps.js';
+import { teamStream, webhookOutcomeStream, webhookStream } from '../../src/domain/ids.js';
+import { teamDecider, type TeamCommand } from '../../src/domain/team/lifecycle.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
 import { DAY_MS } from '../../src/domain/time.js';
 import { compareWithRebuild } from '../../src/projections/rebuild.js';
 import { webhooksProjection, WEBHOOK_ATTEMPTS, WEBHOOK_FAILURES, WEBHOOKS } from '../../src/projections/webhooks.js';
-import { caller } from '../support/command-world.js';
+import { caller, TEAM } from '../support/command-world.js';
 import { answering, openWebhookWorld, type Post, type WebhookWorld } from '../support/webhook-world.js';
 
 const to = (posts: readonly Post[], path: string): readonly Post[] => posts.filter((post) => post.path === path);
@@ -257,4 +260,51 @@ void t.test('deliveries are shown in pages, the newest first, and none is left o
   } while (cursor !== undefined);
   t.equal(seen.length, 21);
   t.same(new Set(seen), new Set(world.posts.map((post) => post.id)));
+});
+
+void t.test('while its team is deleted nothing is posted, and where it is restored what waited is sent', async (t) => {
+  const world = await openWebhookWorld(t);
+  const [first, failing] = [await world.subscribe('/a'), await world.subscribe('/b')];
+  world.endpoint('/b', answering(500));
+  world.start('worker-1');
+  await acceptMany(world, 20);
+  await world.passes(3_000);
+  t.equal(to(world.posts, '/a').length, 20);
+  const apply = (command: TeamCommand) =>
+    handle(world.deps.eventLog, teamStream(TEAM), teamDecider, command, causeOf(world.deps, { ...caller, actor: 'cli' }));
+  await apply({ type: 'DeleteTeam', at: isoTime(world.clock.now()), by: 'operator', firstTeam: false });
+  await acceptMany(world, 3);
+  const posted = world.posts.length;
+  await world.passes(180_000, 1_000);
+  t.equal(world.posts.length, posted, 'neither what is new nor what is due again');
+  await apply({ type: 'RestoreTeam', at: isoTime(world.clock.now()), by: 'operator', deletedSince: isoTime(0) });
+  world.endpoint('/b', answering(200));
+  await world.passes(20_000, 500);
+  assertWhole(t, to(world.posts, '/a'), 23);
+  await world.passes(600_000, 2_000);
+  assertWhole(t, to(world.posts, '/b'), 23);
+  for (const id of [first, failing]) t.ok((await world.deliveries(id)).slice(0, 3).every(({ status }) => status === 'success'));
+});
+
+void t.test('what is under way when its team is deleted is kept', async (t) => {
+  const world = await openWebhookWorld(t);
+  await world.subscribe('/slow');
+  world.endpoint('/slow', async (post, signal) => {
+    await world.clock.sleep(1_000, signal);
+    return answering(200)(post, signal);
+  });
+  world.start('worker-1');
+  await acceptMany(world, 40);
+  await world.passes(1_500);
+  await handle(
+    world.deps.eventLog,
+    teamStream(TEAM),
+    teamDecider,
+    { type: 'DeleteTeam', at: isoTime(world.clock.now()), by: 'operator', firstTeam: false },
+    causeOf(world.deps, { ...caller, actor: 'cli' }),
+  );
+  const posted = world.posts.length;
+  t.ok(posted > 0 && posted < 40);
+  await world.passes(60_000, 500);
+  t.equal(world.posts.length, posted, 'none begins any more');
 });

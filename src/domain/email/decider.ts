@@ -5,7 +5,7 @@ import { answerCopy, pendingRecipients, toldOutcomes, withCopies, type PlacedOut
 import { isoTime } from '../ports/clock.js';
 import type { EmailAccepted, EmailContent, EmailEvent } from './events.js';
 import { recordEngagement, type EngagementCommand } from './engagement.js';
-import { evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
+import { attemptUnderWay, evolveEmail, openAttempt, type Email, type EmailState } from './state.js';
 import { recordComplaint, recordReport, type ReportCommand } from './reports.js';
 import { hasIt, type ATTACHMENT_DAMAGED } from './status.js';
 import { heardOfSimulated } from './simulator.js';
@@ -164,10 +164,17 @@ const attempt = (command: Of<'AttemptDelivery'>, email: Email): readonly EmailEv
 
 /** One that was retried since by hand is on its way again by the will of its sender. */
 const withdraw = ({ at, cancelledAt }: Of<'WithdrawEmail'>, email: Email): readonly EmailEvent[] => {
-  const hasLeft = (email.status !== 'queued' && email.status !== 'scheduled') || someGotThrough(email);
+  const isWaiting = email.status === 'queued' || email.status === 'scheduled' || isBrokenOff(email, at);
+  const hasLeft = !isWaiting || someGotThrough(email);
   const isRetried = email.retries.some((retry) => retry.at > cancelledAt);
   if (hasLeft || isRetried || email.deletedAt !== null) return none;
   return [{ type: 'EmailCancelled', data: { at } }];
+};
+
+/** The dialogue of its attempt cannot be under way any more, and nobody knows how it ended. */
+const isBrokenOff = (email: Email, at: string): boolean => {
+  const open = attemptUnderWay(email);
+  return open !== undefined && open.deadlineAt <= at;
 };
 
 const push = ({ at }: Of<'PushEmail'>, email: Email): readonly EmailEvent[] => {
