@@ -1,10 +1,13 @@
 /** Admission of a call by its credential. */
+import { noteActivity } from './activity.js';
 import { authenticateKey } from './api-keys.js';
 import { authenticateApp } from './authenticate-app.js';
 import { authenticateUser } from './authenticate-user.js';
-import type { Authenticated, ForTeam } from './caller.js';
+import type { AppAuthenticated, Authenticated, ForTeam, UserAuthenticated } from './caller.js';
 import type { CommandDeps } from './deps.js';
+import { isoMoment } from './remembered.js';
 import { teamNotFound } from './team-access.js';
+import { NO_TEAM } from '../domain/ids.js';
 import { isTokenOfKind } from '../domain/oauth/tokens.js';
 
 /** A call that names no team, on a route that needs one. */
@@ -18,9 +21,19 @@ const JWT = 'eyJ';
  * TEAM_NOT_FOUND where it is good and is none of that team.
  */
 export const authenticate = async (deps: CommandDeps, token: string, team = ANY_TEAM): Promise<Authenticated> => {
-  if (isTokenOfKind('access', token)) return authenticateApp(deps, token, team);
-  if (token.startsWith(JWT)) return authenticateUser(deps, token, team);
+  if (isTokenOfKind('access', token)) return inUse(deps, await authenticateApp(deps, token, team));
+  if (token.startsWith(JWT)) return inUse(deps, await authenticateUser(deps, token, team));
   const key = await authenticateKey(deps, token);
   if (team.asked !== undefined && team.asked.toLowerCase() !== key.teamId) throw teamNotFound();
   return key;
+};
+
+/** What a person or an app does for a team is use of its account; that of keys is noted with the use of the key itself. */
+const inUse = async <By extends UserAuthenticated | AppAuthenticated>(deps: CommandDeps, admitted: By): Promise<By> => {
+  const { teamId } = admitted;
+  if (teamId === NO_TEAM) return admitted;
+  const [actor, by] =
+    admitted.kind === 'user' ? [`user:${admitted.userId}`, admitted.sessionId] : [`grant:${admitted.grantId}`, admitted.grantId];
+  await noteActivity(deps, teamId, { teamId, actor, correlationId: by, causationId: by, at: isoMoment(deps.clock.now()) });
+  return admitted;
 };

@@ -7,9 +7,11 @@ import { changeBilling } from '../../src/commands/teams.js';
 import { activityStream, creditsStream } from '../../src/domain/ids.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
 import type { Cause } from '../../src/event-log/event-log.js';
+import { login } from '../../src/commands/sessions.js';
 import { DAY_MS } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { caller, TEAM } from '../support/command-world.js';
+import { from, PASSWORD, signedIn } from '../support/people.js';
 import { openProcessorWorld, timersAndTheirWork, until, type ProcessorOptions, type ProcessorWorld } from '../support/processor-world.js';
 
 const causeNow = (world: ProcessorWorld): Cause => ({
@@ -132,4 +134,22 @@ void t.test('while the clock is not to be believed nothing is disabled', async (
   t.same(await told(world), ['AccountUsed']);
   t.equal(await left(world), 1_000);
   await worker.stop();
+});
+
+void t.test('what people and apps do keeps it in use as keys do, and does not bring it back', async (t) => {
+  const world = await open(t);
+  const { accessToken, userId } = await signedIn(world.deps, { teamId: TEAM, role: 'member' });
+  const asked = { asked: TEAM, isNeeded: true };
+  const noted = async (): Promise<number> => (await told(world)).filter((type) => type === 'AccountUsed').length;
+  const before = await noted();
+  t.ok(await world.commands.authenticate(accessToken, asked));
+  t.equal(await noted(), before, 'within the day of the first');
+  // Access tokens end sooner than a day: each day has its own.
+  await days(world, 2);
+  const { accessToken: later } = await login(world.deps, { email: 'ada@example.com', password: PASSWORD }, from);
+  for (let call = 0; call < 5; call += 1) await world.commands.authenticate(later, asked);
+  t.equal(await noted(), before + 1, 'once a day');
+  t.match((await world.deps.eventLog.load(activityStream(TEAM))).at(-1)?.metadata, { actor: `user:${userId}`, teamId: TEAM });
+  t.ok(await world.commands.authenticate(later, { asked: undefined, isNeeded: false }));
+  t.equal(await noted(), before + 1, 'what belongs to no team is use of none');
 });
