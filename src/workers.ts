@@ -13,6 +13,7 @@ import { endSessionsWorker } from './processors/end-sessions.js';
 import { eraseWorker } from './processors/erase.js';
 import { makeProcessors } from './processors/index.js';
 import type { LeaseDeps } from './processors/lease.js';
+import { lookAfterTeamsWorker } from './processors/look-after-teams.js';
 import { noteLogWorker } from './processors/note-log.js';
 import { openOverflow } from './processors/overflow.js';
 import { relayWorker } from './processors/relay.js';
@@ -31,6 +32,8 @@ import { removeWebhookRecordsWorker } from './processors/remove-webhook-records.
 import { routeWebhooksWorker } from './processors/route-webhooks.js';
 import { unusedSessions } from './projections/sessions.js';
 import { returnedUpTo } from './projections/credits.js';
+import { teamsToLapse, teamsToRemove } from './projections/teams.js';
+import { PEOPLE_FROM } from './domain/write-level.js';
 import type { Surroundings } from './surroundings.js';
 
 export type WorkerParts = Engine &
@@ -79,12 +82,18 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           routeWebhooksWorker({ ...parts, keptUpTo: kept }),
           deliverWebhooksWorker({ ...parts, keptUpTo: kept, due }),
           removeWebhookRecordsWorker({ ...parts, ...deps, removable: (upTo, limit) => removableParts(parts.readModels, upTo, limit) }),
+          ...(parts.codec.level < PEOPLE_FROM ? [] : [lookAfterTeamsWorker({ ...parts, mayDestroy, ...teamReading(parts) })]),
           noteLogWorker(parts),
           sweepWorker({ ...parts, ...deps, mailbox: parts.mailbox?.mailbox }),
         ]
       : [],
   };
 };
+
+const teamReading = ({ readModels }: WorkerParts) => ({
+  toRemove: (deletedUpTo: string, limit: number) => teamsToRemove(readModels, deletedUpTo, limit),
+  toLapse: (upTo: string, limit: number) => teamsToLapse(readModels, upTo, limit),
+});
 
 /** What the workers of webhooks read of the read models, as they are when these have come as far as is asked. */
 const webhookReading = ({ runners, limits, readModels }: WorkerParts) => {

@@ -148,3 +148,9 @@ export const removeAsset = async (deps: EraseDeps & Pick<CommandDeps, 'clock' | 
   const { state } = await handle(deps.eventLog, stream, assetDecider, command, cause);
   if (state?.isGone === true) await eraseStream(deps, stream);
 };
+
+/** The same of one that lives or not, whenever that was: its team is gone. */
+export const removeAssetNow = async (deps: EraseDeps, id: AssetId, cause: Cause): Promise<void> => {
+  await handle(deps.eventLog, assetStream(id), assetDecider, { type: 'DeleteAsset', at: cause.at }, cause);
+  await eraseStream(deps, assetStream(id));
+};

@@ -24,7 +24,12 @@ export type Place = Readonly<{
   standingOf: (key: string) => Promise<Standing>;
   /** The ids of all things of the team that may count; asked where nobody has taken places since the team is billed so. */
   all: () => Promise<readonly string[]>;
+  /** What no team has more of, on whichever plan. */
+  cap?: Bound;
 }>;
+
+/** `refused`: in: what it would come to. */
+export type Bound = Readonly<{ maximum: number; refused: (actual: number) => DomainError }>;
 
 /** What a refusal may be answered with beside those of the thing itself. */
 export const placeCodes: readonly ErrorCode[] = ['PLAN_LIMIT_EXCEEDED', 'CONFLICT'];
@@ -51,10 +56,20 @@ export const idsOfKind =
 /** Makes a thing where the plan of the team has a place for it. Rejects with PLAN_LIMIT_EXCEEDED, and as `make` does. */
 export const withPlace = async <Made>(deps: Deps, caller: Caller, place: Place, make: () => Promise<Made>): Promise<Made> => {
   const team = await teamOf(deps, caller.teamId);
-  const limit = planLimitOf(team, place.resource);
-  if (limit === undefined) return make();
-  const ledger = openPlaces(deps, caller, place.resource, sinceOf(team));
-  await takePlace(ledger, place, limit);
+  const bound = boundOf(planLimitOf(team, place.resource), place.cap);
+  if (bound === undefined) return make();
+  return inPlace(openPlaces(deps, caller, place.resource, sinceOf(team)), place, bound, make);
+};
+
+/** The lower one; where both are the same, that of the plan. */
+export const boundOf = (limit: PlanLimit | undefined, cap: Bound | undefined): Bound | undefined =>
+  limit === undefined || (cap !== undefined && cap.maximum < limit.maximum)
+    ? cap
+    : { maximum: limit.maximum, refused: (actual) => planLimitExceeded(limit, actual) };
+
+/** Makes a thing in a place of that stream. */
+export const inPlace = async <Made>(ledger: Places, place: Taking, bound: Bound, make: () => Promise<Made>): Promise<Made> => {
+  await takePlace(ledger, place, bound);
   try {
     return await make();
   } catch (fault) {
@@ -63,6 +78,9 @@ export const withPlace = async <Made>(deps: Deps, caller: Caller, place: Place, 
     throw fault;
   }
 };
+
+/** `isAllAsked`: what counts is asked each time, for others than those who took places may count too. */
+export type Taking = Omit<Place, 'resource' | 'cap'> & Readonly<{ isAllAsked?: true }>;
 
 export const teamOf = async ({ team }: Pick<Deps, 'team'>, teamId: TeamId): Promise<Team> => {
   const { state } = await team(teamStream(teamId));
@@ -83,7 +101,7 @@ export type Places = Readonly<{
   keep: (version: StreamVersion, held: readonly Held[]) => Promise<boolean>;
 }>;
 
-export const openPlaces = (deps: Deps, caller: Caller, resource: PlanResource, since: string): Places => {
+export const openPlaces = (deps: Deps, caller: Caller, resource: string, since: string): Places => {
   const stream = planUseStream(caller.teamId, resource);
   const cause = causeOf(deps, caller);
   return {
@@ -116,17 +134,24 @@ export const decidePlaces = async (decide: () => Promise<boolean>): Promise<void
   throw new DomainError('CONFLICT', 'Others make the same kind of thing at the same time, and each time they were faster. Try again.');
 };
 
-const takePlace = (places: Places, place: Place, limit: PlanLimit): Promise<void> =>
+const takePlace = (places: Places, place: Taking, bound: Bound): Promise<void> =>
   decidePlaces(async () => {
     const { held, version } = await places.read();
-    if (held?.some(({ key }) => key === place.key) === true) return true;
     const own: Held = { key: place.key, amount: 1, at: places.cause.at };
-    if (held !== undefined && held.length < limit.maximum) return places.keep(version, [...held, own]);
-    const known = held ?? (await place.all()).map((key) => ({ key, amount: 1, at: places.cause.at }));
-    const standing = await livingOf(places, known, place.standingOf);
-    if (standing.length >= limit.maximum) throw planLimitExceeded(limit, standing.length + 1);
+    const isAllAsked = held === undefined || place.isAllAsked === true;
+    if (!isAllAsked && held.some(({ key }) => key === place.key)) return true;
+    if (!isAllAsked && held.length < bound.maximum) return places.keep(version, [...held, own]);
+    const known = isAllAsked ? await withAll(places, held ?? [], place) : held;
+    const others = known.filter(({ key }) => key !== place.key);
+    const standing = await livingOf(places, others, place.standingOf);
+    if (standing.length >= bound.maximum) throw bound.refused(standing.length + 1);
     return places.keep(version, [...standing, own]);
   });
+
+const withAll = async ({ cause }: Places, held: readonly Held[], place: Taking): Promise<readonly Held[]> => {
+  const known = new Set(held.map(({ key }) => key));
+  return [...held, ...(await place.all()).filter((key) => !known.has(key)).map((key) => ({ key, amount: 1, at: cause.at }))];
+};
 
 /** Those whose thing is there, or may still come to be. */
 const livingOf = async ({ nowMs }: Places, held: readonly Held[], standingOf: Place['standingOf']): Promise<readonly Held[]> => {

@@ -7,7 +7,6 @@ import { ownedBy } from './owned-by.js';
 import { idsOfKind, withPlace, type Place } from './plan-places.js';
 import { removableBefore, restorableSince } from './restoring.js';
 import { endOutcomes } from './webhook-records.js';
-import { freeSlot, takeSlot } from './webhook-slots.js';
 import type {
   CreatedWebhook,
   CreateWebhookRequest,
@@ -81,14 +80,13 @@ export const createWebhook = async (
     data: { at: cause.at, events: [...events], enabled },
     sealed: { url, secret, ...(description === undefined ? {} : { description }) },
   } satisfies WebhookEvent;
-  const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), async () => {
-    await takeSlot(deps, caller.teamId, id, cause);
-    return handle(deps.eventLog, webhookStream(id), webhookDecider, { type: 'CreateWebhook', created }, cause);
-  });
+  const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
+    handle(deps.eventLog, webhookStream(id), webhookDecider, { type: 'CreateWebhook', created }, cause),
+  );
   return { ...webhookListing(id, state!, state!.sealed!), secret };
 };
 
-/** The place of a subscription within the plan of its team. */
+/** The place of a subscription within the plan of its team, and within what any team may have. */
 const placeOf = (deps: CommandDeps, { teamId }: Caller, id: WebhookId): Place => ({
   resource: 'webhookSubscriptions',
   key: id,
@@ -98,6 +96,7 @@ const placeOf = (deps: CommandDeps, { teamId }: Caller, id: WebhookId): Place =>
     return state.deletedAt === null ? 'living' : 'gone';
   },
   all: idsOfKind(deps, teamId, 'webhook', 'WebhookCreated'),
+  cap: { maximum: WEBHOOKS_MAX, refused: webhookLimitReached },
 });
 
 export const getWebhook = async (deps: CommandDeps, caller: Caller, id: WebhookId): Promise<WebhookRecord> => {
@@ -134,7 +133,6 @@ export const deleteWebhook = async (
   const cause = causeOf(deps, caller);
   if (permanently) await destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, leftOf(caller.teamId));
   else await change(deps, caller, id, (at) => ({ type: 'TrashWebhook', at }));
-  await freeSlot(deps, caller.teamId, id, cause);
   return { id, deleted: true };
 };
 
@@ -148,10 +146,7 @@ export const restoreWebhook = async (deps: CommandDeps, caller: Caller, id: Webh
   };
   const before = await loadState(deps.eventLog, webhookStream(id), webhookDecider);
   guard(before);
-  const restore = async () => {
-    await takeSlot(deps, caller.teamId, id, cause);
-    return handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, guard);
-  };
+  const restore = () => handle(deps.eventLog, webhookStream(id), webhookDecider, command, cause, guard);
   // A living one takes no place of the plan.
   const isDeleted = before.state?.deletedAt !== null;
   const { state } = await (isDeleted ? withPlace(deps, caller, placeOf(deps, caller, id), restore) : restore());
@@ -162,6 +157,10 @@ export const restoreWebhook = async (deps: CommandDeps, caller: Caller, id: Webh
 /** Removes a subscription for good that was deleted so long ago that nobody can take it back. Safe to repeat. */
 export const removeWebhook = (deps: DestroyDeps & Pick<CommandDeps, 'clock' | 'limits'>, id: WebhookId, cause: Cause): Promise<void> =>
   destroyWebhook(deps, id, { type: 'RemoveWebhook', at: cause.at, deletedSince: removableBefore(deps) }, cause, () => {});
+
+/** The same of one that lives or not, whenever that was: its team is gone. */
+export const endWebhook = (deps: DestroyDeps, id: WebhookId, cause: Cause): Promise<void> =>
+  destroyWebhook(deps, id, { type: 'DeleteWebhook', at: cause.at }, cause, () => {});
 
 type DestroyDeps = EraseDeps & Pick<CommandDeps, 'eventLog'>;
 

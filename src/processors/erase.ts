@@ -2,6 +2,7 @@
 import { eraseAll, type EraseAllDeps } from '../commands/erase.js';
 import type { Keys, LogMark } from '../domain/ports/keys.js';
 import type { Worker } from '../domain/ports/worker.js';
+import { eraseRestOfRemovedTeams } from '../commands/team-removal.js';
 import { endOutcomesOfDeleted } from '../commands/webhook-records.js';
 import { underLease, type LeaseDeps } from './lease.js';
 
@@ -19,6 +20,7 @@ export const eraseWorker = (deps: EraseWorkerDeps): Worker => ({
         let after = mark?.position ?? 0;
         const reached = async (next: LogMark): Promise<void> => {
           await endOutcomesOfDeleted(deps, after, next.position, signal);
+          await eraseRestOfRemovedTeams(deps, after, next.position, signal);
           // What is not looked at whole is looked at again.
           if (signal.aborted) return;
           after = next.position;

@@ -4,8 +4,10 @@ import { isoTime } from '../domain/ports/clock.js';
 import type { Files } from '../domain/ports/files.js';
 import type { Query, ReadModels } from '../domain/ports/read-models.js';
 import type { Limits } from '../domain/limits.js';
+import { CLOCKS_APART_MS } from '../domain/restoring.js';
 import { DAY_MS } from '../domain/time.js';
 import { timersOf } from '../domain/timers.js';
+import { TEAMS, type TeamDocument } from './teams.js';
 import type { TimerDocument } from './timers.js';
 import { WEBHOOKS, type WebhookPartDocument } from './webhooks.js';
 
@@ -52,6 +54,8 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
     ...Object.entries(DELETED).map(([kind, what]) =>
       line(`deleted.${kind}`, what, days(limits.restoreDays), 'SEALPOST_RETENTION_DELETED_DAYS'),
     ),
+    line('deleted.team', 'deleted teams with all they have', days(limits.teamRestoreDays), null),
+    line('invitations', 'teams with invitations that nobody accepted', days(limits.invitationDays), null),
     line('temporaryFiles', 'files whose writing was cut off', hours(limits.temporaryFileHours), 'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS'),
     line('deletedEmails', 'logs of emails that were deleted', 'none', null),
     line('summaries', 'daily summaries', 'for ever', null),
@@ -68,6 +72,8 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
   ]);
   for (const kind of Object.keys(DELETED) as (keyof typeof DELETED)[])
     due.set(`deleted.${kind}`, await dueTimers(deps, kind, 'removal', now));
+  due.set('deleted.team', await dueTeams(deps, 'deletedAt', nowMs, deps.limits.teamRestoreDays * DAY_MS + CLOCKS_APART_MS));
+  due.set('invitations', await dueTeams(deps, 'lapsesAt', nowMs, 0));
   return retentionTable(deps.limits).flatMap((line) => {
     const found = due.get(line.name);
     return found === undefined ? [] : [{ ...line, ...found }];
@@ -107,4 +113,16 @@ const dueParts = async ({ readModels, limits }: RetentionDeps, nowMs: number): P
   };
   const due = await readModels.count(WEBHOOKS, { where: { removeAfter: { lte: upTo } } }, Number.MAX_SAFE_INTEGER);
   return { due, oldest: await first({ gte: '1', lte: upTo }), next: await first({ gte: behind(upTo) }) };
+};
+
+/** By a time of theirs, which they outlive by `keptMs`. */
+const dueTeams = async ({ readModels }: RetentionDeps, field: 'deletedAt' | 'lapsesAt', nowMs: number, keptMs: number): Promise<Due> => {
+  const upTo = isoTime(nowMs - keptMs);
+  const first = async (range: Query['where'][string]): Promise<string | null> => {
+    const found = await readModels.find(TEAMS, { where: { [field]: range }, sort: { field, direction: 'asc' }, limit: 1 });
+    const time = (found as readonly TeamDocument[])[0]?.[field];
+    return time === undefined ? null : isoTime(Date.parse(time) + keptMs);
+  };
+  const due = await readModels.count(TEAMS, { where: { [field]: { lte: upTo } } }, Number.MAX_SAFE_INTEGER);
+  return { due, oldest: await first({ lte: upTo }), next: await first({ gte: behind(upTo) }) };
 };

@@ -14,15 +14,31 @@ export const MEMBERSHIPS = 'memberships';
 /** `seq`: the position of the event by which the person joined. */
 type Members = Readonly<Record<string, Readonly<{ role: Role; since: string; seq: number }>>>;
 
-/** `deletedAt`: absent of one that lives, and of one of which nothing sealed is left. */
-export type TeamDocument = Document & Readonly<{ name: string; createdAt: string; members: Members; deletedAt?: string; isErased?: true }>;
+/** When each open invitation ends, by its id. */
+type Invited = Readonly<Record<string, string>>;
+
+/** `deletedAt`: absent of one that lives. `lapsesAt`: when the first of its invitations ends; absent where none is open. */
+export type TeamDocument = Document &
+  Readonly<{ name: string; createdAt: string; members: Members; invited: Invited; deletedAt?: string; lapsesAt?: string }>;
 
 /** `user` is absent where the team is deleted, and `deletedFor` where it lives: each list finds its own by one field. */
 export type MembershipDocument = Document & Readonly<{ user?: string; deletedFor?: string; team: string; role: Role; since: string }>;
 
 const membershipId = (team: string, user: string): string => `${user}@${team}`;
 
-/** The team after the event; undefined where that is not of its document. */
+const inviting = (team: TeamDocument, invited: Invited): TeamDocument => {
+  const { lapsesAt: _lapsesAt, ...others } = team;
+  const [first] = Object.values(invited).toSorted();
+  return { ...others, invited, ...(first === undefined ? {} : { lapsesAt: first }) };
+};
+
+const withoutInvitation = (team: TeamDocument, id: string | undefined): TeamDocument => {
+  if (id === undefined || team.invited[id] === undefined) return team;
+  const { [id]: _ended, ...invited } = team.invited;
+  return inviting(team, invited);
+};
+
+/** The team after the event; undefined where it is forgotten, or its document is not there any more. */
 const after = (
   { event, stream, position }: Parameters<Handler<TeamEvent>>[0],
   before: TeamDocument | undefined,
@@ -30,7 +46,7 @@ const after = (
   const { id } = splitStream(stream);
   if (event.type === 'TeamCreated') {
     const { at, settings } = event.data;
-    return { id, seq: position, position, name: settings.name, createdAt: at, members: {} };
+    return { id, seq: position, position, name: settings.name, createdAt: at, members: {}, invited: {} };
   }
   if (before === undefined) return undefined;
   const same = { ...before, position };
@@ -38,8 +54,9 @@ const after = (
     case 'TeamSettingsChanged':
       return { ...same, name: event.data.settings.name };
     case 'MemberAdded': {
-      const { userId, role, at } = event.data;
-      return { ...same, members: { ...before.members, [userId]: { role, since: at, seq: position } } };
+      const { userId, role, at, invitationId } = event.data;
+      const members = { ...before.members, [userId]: { role, since: at, seq: position } };
+      return withoutInvitation({ ...same, members }, invitationId);
     }
     case 'MemberRoleChanged': {
       const { userId, role } = event.data;
@@ -52,19 +69,22 @@ const after = (
     }
     case 'TeamDeleted':
       return { ...same, deletedAt: event.data.at };
-    case 'TeamRestored':
-    case 'TeamErased': {
+    case 'TeamRestored': {
       const { deletedAt: _deletedAt, ...others } = same;
-      return event.type === 'TeamErased' ? { ...others, isErased: true } : others;
+      return others;
     }
+    case 'TeamErased':
+      return undefined;
+    case 'MemberInvited':
+    case 'InvitationRenewed':
+      return inviting(same, { ...same.invited, [event.data.invitationId]: event.data.expiresAt });
+    case 'InvitationWithdrawn':
+      return withoutInvitation(same, event.data.invitationId);
     case 'TeamBillingChanged':
     case 'TeamTrackingChanged':
     case 'TeamSuppressionsBegan':
     case 'TeamSecurityChanged':
     case 'TeamRemoved':
-    case 'MemberInvited':
-    case 'InvitationRenewed':
-    case 'InvitationWithdrawn':
       return same;
   }
 };
@@ -78,8 +98,8 @@ const membershipSteps = (event: TeamEvent, before: TeamDocument | undefined, tea
       return [membershipStep(team, event.data.userId)];
     case 'TeamDeleted':
     case 'TeamRestored':
-    case 'TeamErased':
       return Object.keys(before?.members ?? {}).map((user) => membershipStep(team, user));
+    case 'TeamErased':
     case 'TeamCreated':
     case 'TeamSettingsChanged':
     case 'TeamBillingChanged':
@@ -97,28 +117,33 @@ const membershipSteps = (event: TeamEvent, before: TeamDocument | undefined, tea
 const membershipStep = (team: TeamDocument, user: string): Step => {
   const id = membershipId(team.id, user);
   const member = team.members[user];
-  const isGone = member === undefined || team.isErased === true;
   const who = team.deletedAt === undefined ? { user } : { deletedFor: user };
   const { position } = team;
   return {
     collection: MEMBERSHIPS,
     id,
-    document: isGone ? undefined : ({ id, position, ...who, team: team.id, ...member } as MembershipDocument),
+    document: member === undefined ? undefined : ({ id, position, ...who, team: team.id, ...member } as MembershipDocument),
   };
 };
 
 const step: Handler<TeamEvent> = (recorded, document) => {
   const before = document as TeamDocument | undefined;
   const team = after(recorded, before);
-  if (team === undefined) return [];
+  if (team === undefined) return before === undefined ? [] : forgotten(before);
   return [...membershipSteps(recorded.event, before, team), { collection: TEAMS, id: team.id, next: () => team }];
 };
+
+/** Nothing of the team is left, nor who was in it. */
+const forgotten = ({ id, members }: TeamDocument): readonly Step[] => [
+  ...Object.keys(members).map((user): Step => ({ collection: MEMBERSHIPS, id: membershipId(id, user), document: undefined })),
+  { collection: TEAMS, id, next: () => undefined },
+];
 
 export const teamsProjection = declareProjection({
   name: 'teams',
   collections: [
     { name: MEMBERSHIPS, version: 1, fields: ['user', 'deletedFor'], indexes: [['user'], ['deletedFor']] },
-    { name: TEAMS, version: 1, fields: ['deletedAt'], indexes: [['deletedAt']] },
+    { name: TEAMS, version: 2, fields: ['deletedAt', 'lapsesAt'], indexes: [['deletedAt'], ['lapsesAt']] },
   ],
   main: TEAMS,
   kinds: ['team'],
@@ -174,13 +199,15 @@ const listingOf = ({ role }: MembershipDocument, team: TeamDocument | undefined)
   return [deletedAt === undefined ? listing : { ...listing, deletedAt }];
 };
 
-/** Teams that were deleted at that moment or before and of which something sealed is left, those first deleted first. */
-export const teamsToRemove = async (
-  readModels: Pick<ReadModels, 'find'>,
-  deletedUpTo: string,
-  limit: number,
-): Promise<readonly TeamId[]> => {
-  const where = { deletedAt: { lte: deletedUpTo } };
-  const found = await readModels.find(TEAMS, { where, sort: { field: 'deletedAt', direction: 'asc' }, limit });
-  return found.map(({ id }) => assertDefined(parseTeamId(id), 'team id'));
-};
+/** Teams by a time of theirs, up to a moment, the earliest first. */
+const teamsBy =
+  (field: 'deletedAt' | 'lapsesAt') =>
+  async (readModels: Pick<ReadModels, 'find'>, upTo: string, limit: number): Promise<readonly TeamId[]> => {
+    const found = await readModels.find(TEAMS, { where: { [field]: { lte: upTo } }, sort: { field, direction: 'asc' }, limit });
+    return found.map(({ id }) => assertDefined(parseTeamId(id), 'team id'));
+  };
+
+/** Teams that were deleted at that moment or before and of which something is left. */
+export const teamsToRemove = teamsBy('deletedAt');
+/** Teams with open invitations that have ended by that moment. */
+export const teamsToLapse = teamsBy('lapsesAt');

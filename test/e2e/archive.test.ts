@@ -1,5 +1,5 @@
 /** Thirty days on, or at once on deletion: what is personal of an email is nowhere in the data directory any more. */
-import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { versionOf } from '../../src/event-log/event-log.js';
@@ -12,6 +12,7 @@ import { filesIn } from '../support/files.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
 import { runCommand } from '../support/server-process.js';
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';
+import { traces } from '../support/traces.js';
 import { eventually } from '../support/wait.js';
 import { DAY_MS } from '../../src/domain/time.js';
 
@@ -33,28 +34,6 @@ const personal = (mark: string) => ({
   ],
   tags: ['receipt'],
 });
-
-/** The forms in which a word may stand in a file: as it is, with capitals folded as a search index does, and in base64 at each offset. */
-const formsOf = (mark: string): readonly Buffer[] => {
-  const inBase64 = [0, 1, 2].map((shift) =>
-    Buffer.from('x'.repeat(shift) + mark)
-      .toString('base64')
-      .slice(shift === 0 ? 0 : 4, -4),
-  );
-  return [mark, mark.toLowerCase(), ...inBase64].map((text) => Buffer.from(text));
-};
-
-/** The files of the directory, each with every form of the mark that stands in it. */
-const traces = (directory: string, mark: string): readonly string[] =>
-  readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .flatMap((entry) => {
-      const file = join(entry.parentPath, entry.name);
-      const bytes = readFileSync(file);
-      return formsOf(mark)
-        .filter((form) => bytes.includes(form))
-        .map((form) => `${file.slice(directory.length)}: ${form.toString()}`);
-    });
 
 const start = async (t: Test, dataDir: string, clock: FakeClock, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> => {
   const app = await startTestApp({ dataDir, clock, settings });

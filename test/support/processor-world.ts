@@ -131,6 +131,7 @@ const WITH_TIMERS = [
   'senderDomains',
   'erasures',
   'webhooks',
+  'teams',
 ];
 
 export type ProcessorOptions = Readonly<{

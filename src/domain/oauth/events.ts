@@ -45,10 +45,13 @@ export const oauthGrantEventSchemas = {
   OAuthAccessTokenRevoked: { data: Type.Object({ at: text, number: Type.Integer() }) },
   /**
    * `code-reused`, `refresh-token-reused`: somebody else may have it. `by-person`: on the page of their grants. `by-app`: RFC 7009.
-   * `too-many`: a newer grant took its place.
+   * `too-many`: a newer grant took its place. `team-removed`: the team that it was for is gone.
    */
   OAuthGrantEnded: {
-    data: Type.Object({ at: text, reason: oneOf(['code-reused', 'refresh-token-reused', 'by-person', 'by-app', 'too-many']) }),
+    data: Type.Object({
+      at: text,
+      reason: oneOf(['code-reused', 'refresh-token-reused', 'by-person', 'by-app', 'too-many', 'team-removed']),
+    }),
   },
 } as const;
 

@@ -133,6 +133,7 @@ export const webhookRouterEventSchemas = {
   WebhookRoutesReached: { data: Type.Object({ at: text, stream: text, revision: count }) },
 } as const;
 
+/** Of former programs: places are taken in the stream of the team's plan now. */
 export const webhookSlotsEventSchemas = {
   /** The subscriptions of a team, and since when each has its place. */
   WebhookSlotsChanged: { data: Type.Object({ at: text, held: Type.Array(Type.Object({ id: text, at: text })) }) },
