@@ -61,6 +61,7 @@ export const TeamRecordSchema = Type.Object(
     billing: enumOf(['credits', 'plan', 'unmetered']),
     plan: nullable(enumOf(planNames)),
     memberCount: Type.Integer(),
+    revision: Type.Integer({ description: 'Of its settings, for `If-Match`' }),
     createdAt: Time,
   },
   closed,

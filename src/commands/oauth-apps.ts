@@ -18,6 +18,7 @@ import { redirectUriFault } from '../domain/oauth/redirect-uri.js';
 import { clientIdOf, formatSecret, hashOf } from '../domain/oauth/tokens.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { ownedBy } from './owned-by.js';
+import { idsOfKind, withPlace, type Place } from './plan-places.js';
 
 const HOUR_MS = 3_600_000;
 const OVERLAP_HOURS = 24;
@@ -42,9 +43,23 @@ export const createOAuthApp = async (deps: CommandDeps, caller: Caller, request:
   const cause = causeOf(deps, caller);
   const secretHash = clientSecret === null ? null : hashOf(clientSecret);
   const registered = { at: cause.at, kind, secretHash, name, description, homepage, redirectUris, scopes };
-  const { state } = await handle(deps.eventLog, oauthClientStream(id), oauthAppDecider, { type: 'RegisterApp', registered }, cause);
+  const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
+    handle(deps.eventLog, oauthClientStream(id), oauthAppDecider, { type: 'RegisterApp', registered }, cause),
+  );
   return { ...oauthAppListing(id, state!), clientSecret };
 };
+
+/** The place of an app within the plan of its team. */
+const placeOf = (deps: CommandDeps, { teamId }: Caller, id: OAuthClientId): Place => ({
+  resource: 'oauthApps',
+  key: id,
+  standingOf: async (key) => {
+    const { state } = await loadState(deps.eventLog, oauthClientStream(key as OAuthClientId), oauthAppDecider);
+    if (state === undefined) return 'absent';
+    return state.deletedAt === null ? 'living' : 'gone';
+  },
+  all: idsOfKind(deps, teamId, 'oauthClient', 'OAuthAppRegistered'),
+});
 
 /** The app where it is that team's and is not deleted; throws OAUTH_APP_NOT_FOUND. */
 const owned = async (deps: CommandDeps, { teamId }: Caller, id: OAuthClientId): Promise<OAuthApp> => {

@@ -1,22 +1,25 @@
 /** Commands on a team itself: made, read, changed, deleted, restored. */
 import type { Caller } from './caller.js';
 import { requireAddress } from './check-request.js';
-import { handle } from './command-handler.js';
+import { handle, loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { firstTeam } from './first-start.js';
+import { boundOf, inPlace, openPlaces, type Bound, type Standing } from './plan-places.js';
 import { byOf } from './team-members.js';
+import { requireRevision, type ExpectedRevisions } from './template-expectations.js';
 import { teamNotFound } from './team-access.js';
 import type { CreateTeamRequest, TeamRecord, UpdateTeamRequest } from '../api/teams.js';
+import { planLimitOf } from '../domain/credits/plan-limits.js';
 import { DomainError } from '../domain/errors.js';
-import { assertDefined, parseTeamId, teamStream, type TeamId, type UserId } from '../domain/ids.js';
+import { assertDefined, NO_TEAM, parseTeamId, teamStream, type TeamId, type UserId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { teamDecider, type TeamCommand } from '../domain/team/lifecycle.js';
-import { emptyCompany, type Billing, type Team } from '../domain/team/state.js';
+import { emptyCompany, type Billing, type Team, type TeamState } from '../domain/team/state.js';
 import { DAY_MS } from '../domain/time.js';
 import type { Cause } from '../event-log/event-log.js';
 
 const recordOf = (id: TeamId, team: Team, caller: Caller): TeamRecord => {
-  const { settings, billing, plan, createdAt, members, requiresSecondFactor } = team;
+  const { settings, billing, plan, createdAt, members, requiresSecondFactor, revision } = team;
   const { name, defaultFrom, company } = settings;
   const role = caller.user === undefined ? undefined : members?.get(caller.user.id)?.role;
   return {
@@ -29,12 +32,16 @@ const recordOf = (id: TeamId, team: Team, caller: Caller): TeamRecord => {
     billing,
     plan: plan ?? null,
     memberCount: members?.size ?? 0,
+    revision,
     createdAt,
   };
 };
 
-const apply = async (deps: CommandDeps, id: TeamId, command: TeamCommand, cause: Cause): Promise<Team> => {
-  const { state, events } = await handle(deps.eventLog, teamStream(id), teamDecider, command, { ...cause, teamId: id });
+const apply = async (deps: CommandDeps, id: TeamId, command: TeamCommand, cause: Cause, expected?: ExpectedRevisions): Promise<Team> => {
+  const guard = ({ state }: Readonly<{ state: TeamState }>): void => {
+    if (state !== undefined) requireRevision(state.revision, expected, 'team');
+  };
+  const { state, events } = await handle(deps.eventLog, teamStream(id), teamDecider, command, { ...cause, teamId: id }, guard);
   if (events.length > 0 && command.type !== 'FoundTeam') await deps.whenHeldEverywhere();
   if (state === undefined) throw teamNotFound();
   return state;
@@ -43,6 +50,7 @@ const apply = async (deps: CommandDeps, id: TeamId, command: TeamCommand, cause:
 /** Who makes a team owns it. */
 export const foundTeam = async (
   deps: CommandDeps,
+  id: TeamId,
   {
     name,
     owner,
@@ -50,12 +58,11 @@ export const foundTeam = async (
     from,
   }: Readonly<{ name: string; owner: UserId; billing: Billing; from: Readonly<{ email: string; name?: string }> }>,
   cause: Cause,
-): Promise<Readonly<{ id: TeamId; team: Team }>> => {
-  const id = assertDefined(parseTeamId(deps.ids.uuid()), 'team id');
+): Promise<Team> => {
   const settings = { name, defaultFrom: from, company: { ...emptyCompany, name } };
   const team = await apply(deps, id, { type: 'FoundTeam', at: cause.at, owner, billing, settings }, cause);
   if (billing === 'credits') await deps.credits.change(id, { type: 'OpenAccount', at: cause.at }, { ...cause, teamId: id });
-  return { id, team };
+  return team;
 };
 
 /** Of those teams the ones that the person owns, as they are now. */
@@ -83,12 +90,48 @@ export const createTeam = async (
   const owned = await ownedBy(deps, owner, teams);
   if (owned.length === 0 && deps.people.registration !== 'open')
     throw new DomainError('FORBIDDEN', 'Here only who owns a team makes another.');
-  if (owned.length >= deps.limits.teamsOwnedMax)
-    throw new DomainError('TEAM_LIMIT_EXCEEDED', `You own ${owned.length} teams; at most ${deps.limits.teamsOwnedMax} are allowed.`);
   const billing = owned.some((team) => team.billing === 'unmetered') ? 'unmetered' : 'credits';
   const from = { ...request.defaultFrom, email: requireAddress(request.defaultFrom.email, 'defaultFrom.email') };
-  const { id, team } = await foundTeam(deps, { name: request.name, owner, billing, from }, causeOf(deps, caller));
+  const id = assertDefined(parseTeamId(deps.ids.uuid()), 'team id');
+  const team = await asOneMore(deps, caller, { owner, teams, id }, () =>
+    foundTeam(deps, id, { name: request.name, owner, billing, from }, causeOf(deps, caller)),
+  );
   return recordOf(id, team, caller);
+};
+
+type OneMore = Readonly<{ owner: UserId; teams: readonly TeamId[]; id: TeamId }>;
+
+/**
+ * How many teams somebody may own: what the most generous plan of those that they own allows. An unmetered team allows any number, and one on
+ * no plan says nothing.
+ */
+const boundOfOwned = (owned: readonly Team[], teamsOwnedMax: number): Bound => {
+  const deciding = owned.filter(({ billing, plan }) => billing === 'unmetered' || plan !== undefined);
+  const limits = deciding.map((team) => planLimitOf(team, 'teams'));
+  const most = limits.reduce(
+    (best, limit) => (best === undefined || limit === undefined || limit.maximum > best.maximum ? limit : best),
+    limits[0],
+  );
+  const refused = (actual: number): DomainError =>
+    new DomainError('TEAM_LIMIT_EXCEEDED', `You may own ${teamsOwnedMax} teams, and with this it would be ${actual}.`);
+  return assertDefined(boundOf(limits.includes(undefined) ? undefined : most, { maximum: teamsOwnedMax, refused }), 'bound');
+};
+
+/** Gives a person one more team that they own. They take a place for it first, in a stream of their own, so that calls at once make no more than they may own. */
+const asOneMore = async <Made>(
+  deps: CommandDeps,
+  caller: Caller,
+  { owner, teams, id }: OneMore,
+  make: () => Promise<Made>,
+): Promise<Made> => {
+  const bound = boundOfOwned(await ownedBy(deps, owner, teams), deps.limits.teamsOwnedMax);
+  const standingOf = async (key: string): Promise<Standing> => {
+    const { state } = await loadState(deps.eventLog, teamStream(assertDefined(parseTeamId(key), 'team id')), teamDecider);
+    if (state === undefined) return 'absent';
+    return state.deletedAt === undefined && state.members?.get(owner)?.role === 'owner' ? 'living' : 'gone';
+  };
+  const places = openPlaces(deps, { ...caller, teamId: NO_TEAM }, `teams.${owner}`, owner);
+  return inPlace(places, { key: id, standingOf, all: async () => teams, isAllAsked: true }, bound, make);
 };
 
 export const getTeam = async (deps: CommandDeps, caller: Caller): Promise<TeamRecord> => {
@@ -97,7 +140,12 @@ export const getTeam = async (deps: CommandDeps, caller: Caller): Promise<TeamRe
   return recordOf(caller.teamId, state, caller);
 };
 
-export const updateTeam = async (deps: CommandDeps, caller: Caller, request: UpdateTeamRequest): Promise<TeamRecord> => {
+export const updateTeam = async (
+  deps: CommandDeps,
+  caller: Caller,
+  request: UpdateTeamRequest,
+  expected?: ExpectedRevisions,
+): Promise<TeamRecord> => {
   const { requiresSecondFactor, defaultFrom, ...changes } = request;
   const cause = causeOf(deps, caller);
   const from = defaultFrom && { ...defaultFrom, email: requireAddress(defaultFrom.email, 'defaultFrom.email') };
@@ -108,7 +156,7 @@ export const updateTeam = async (deps: CommandDeps, caller: Caller, request: Upd
     changes: { ...changes, ...(from === undefined ? {} : { defaultFrom: from }) },
     ...(requiresSecondFactor === undefined ? {} : { requiresSecondFactor }),
   };
-  return recordOf(caller.teamId, await apply(deps, caller.teamId, command, cause), caller);
+  return recordOf(caller.teamId, await apply(deps, caller.teamId, command, cause, expected), caller);
 };
 
 /** Nothing is let in for the team any more when this resolves. */
@@ -118,10 +166,19 @@ export const deleteTeam = async (deps: CommandDeps, caller: Caller): Promise<voi
   await apply(deps, caller.teamId, { type: 'DeleteTeam', at: cause.at, by: byOf(caller), firstTeam: isFirst }, cause);
 };
 
-/** `id`: the team may be deleted, so it is none that the caller is let in for. */
-export const restoreTeam = async (deps: CommandDeps, caller: Caller, id: TeamId): Promise<TeamRecord> => {
+/**
+ * `id`: the team may be deleted, so it is none that the caller is let in for. `teams`: those of the person as far as they are known. Whoever
+ * restores a team owns one more again.
+ */
+export const restoreTeam = async (deps: CommandDeps, caller: Caller, id: TeamId, teams: readonly TeamId[] = []): Promise<TeamRecord> => {
   const cause = causeOf(deps, caller);
+  const by = byOf(caller);
   const deletedSince = isoTime(Date.parse(cause.at) - deps.limits.teamRestoreDays * DAY_MS);
-  const team = await apply(deps, id, { type: 'RestoreTeam', at: cause.at, by: byOf(caller), deletedSince }, cause);
+  const command = { type: 'RestoreTeam' as const, at: cause.at, by, deletedSince };
+  // What is refused takes no place, and neither does a team that lives.
+  const { state } = await loadState(deps.eventLog, teamStream(id), teamDecider);
+  const isDeleted = teamDecider.decide(command, state).length > 0;
+  const restore = () => apply(deps, id, command, cause);
+  const team = await (isDeleted && by !== 'operator' ? asOneMore(deps, caller, { owner: by, teams, id }, restore) : restore());
   return recordOf(id, team, caller);
 };

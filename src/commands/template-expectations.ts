@@ -5,12 +5,12 @@ import { DomainError, type FieldError } from '../domain/errors.js';
 export type ExpectedRevisions = readonly number[] | undefined;
 
 /** Throws REVISION_MISMATCH. */
-export const requireRevision = (revision: number, expected: ExpectedRevisions): void => {
+export const requireRevision = (revision: number, expected: ExpectedRevisions, what: 'template' | 'team' = 'template'): void => {
   if (expected === undefined || expected.includes(revision)) return;
   const asked = expected.length === 0 ? 'the request names no revision that it ever had' : `the request is for ${expected.join(' or ')}`;
   throw new DomainError(
     'REVISION_MISMATCH',
-    `The template is at revision ${revision}, and ${asked}: it was changed meanwhile, and nothing was done. Read it again, and make the change to what it is now.`,
+    `The ${what} is at revision ${revision}, and ${asked}: it was changed meanwhile, and nothing was done. Read it again, and make the change to what it is now.`,
     { relatedInfo: { revision } },
   );
 };

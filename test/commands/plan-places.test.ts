@@ -7,7 +7,11 @@ import { changeBilling } from '../../src/commands/teams.js';
 import { plans, planNames, type PlanName } from '../../src/domain/credits/plans.js';
 import { planLimitOf, planResources } from '../../src/domain/credits/plan-limits.js';
 import { DomainError } from '../../src/domain/errors.js';
-import { apiKeyStream, planUseStream, type ApiKeyId } from '../../src/domain/ids.js';
+import type { Caller } from '../../src/commands/caller.js';
+import { addMember } from '../../src/commands/team-members.js';
+import { permissionsOfRole } from '../../src/domain/access/roles.js';
+import { apiKeyStream, NO_TEAM, planUseStream, type ApiKeyId, type TeamId, type UserId } from '../../src/domain/ids.js';
+import { signedIn } from '../support/people.js';
 import { refusedWith } from '../support/given.js';
 import { caller, openWorld, schemaSaying, stranger, TEAM, welcome, type World } from '../support/command-world.js';
 
@@ -16,6 +20,7 @@ const onPlan = (world: World, plan: PlanName | null, billing: 'plan' | 'unmetere
 
 const newKey = (name: string, more: object = {}) => ({ name, permissions: ['emails:read' as const], ...more });
 const hook = { url: 'https://hooks.example/a', events: ['email.queued' as const] };
+const app = (name: string) => ({ name, redirectUris: ['https://app.example/'], scopes: ['emails:read' as const] });
 const template = (slug: string) => ({ ...welcome, slug });
 const attachment = (slug: string) => ({
   slug,
@@ -36,6 +41,7 @@ void t.test('30 calls at once, of two processes, make as many as the plan allows
   for (const [resource, make] of [
     ['apiKeys', (deps: CommandDeps, n: number) => makeCommands(deps).createApiKey(caller, newKey(`k${n}`))],
     ['webhookSubscriptions', (deps: CommandDeps) => makeCommands(deps).createWebhook(caller, hook, 0)],
+    ['oauthApps', (deps: CommandDeps, n: number) => makeCommands(deps).createOAuthApp(caller, app(`a${n}`))],
     ['emailTemplates', (deps: CommandDeps, n: number) => makeCommands(deps).createTemplate(caller, template(`t${n}`))],
     ['attachmentTemplates', (deps: CommandDeps, n: number) => makeCommands(deps).createAttachmentTemplate(caller, attachment(`a${n}`))],
   ] as const) {
@@ -182,4 +188,91 @@ void t.test('every plan says each limit, and no plan says none', async (t) => {
       t.same(planLimitOf({ billing: 'credits', plan }, resource), maximum === null ? undefined : { plan, limit: resource, maximum });
     }
   }
+});
+
+void t.test('the place of an app comes back with its deletion', async (t) => {
+  const world = await openWorld();
+  await onPlan(world, 'free');
+  const { id } = await world.commands.createOAuthApp(caller, app('one'));
+  await refusedWith(t, world.commands.createOAuthApp(caller, app('two')), 'PLAN_LIMIT_EXCEEDED');
+  await world.commands.deleteOAuthApp(caller, id as never);
+  await world.commands.createOAuthApp(caller, app('two'));
+});
+
+void t.test('subscriptions: no team has more than 25, and a lower plan says so itself', async (t) => {
+  const world = await openWorld();
+  const { commands } = world;
+  const processes = [world.deps, world.elsewhere()];
+  const calls = Array.from({ length: 30 }, (_, n) => makeCommands(processes[n % 2]!).createWebhook(caller, hook, 0));
+  const ends = await Promise.allSettled(calls);
+  t.equal(ends.filter(({ status }) => status === 'fulfilled').length, 25, 'unmetered');
+  for (const end of ends) if (end.status === 'rejected') t.match(end.reason, { code: 'WEBHOOK_LIMIT_REACHED' });
+  await onPlan(world, 'pro');
+  const full = await refusedWith(t, commands.createWebhook(caller, hook, 0), 'PLAN_LIMIT_EXCEEDED');
+  t.match(full.details.relatedInfo, { actual: 26, maximum: 25 });
+  await onPlan(world, 'enterprise');
+  await refusedWith(t, commands.createWebhook(caller, hook, 0), 'WEBHOOK_LIMIT_REACHED');
+  for (const end of ends.filter(({ status }) => status === 'fulfilled').slice(0, 1))
+    if (end.status === 'fulfilled') await commands.deleteWebhook(caller, end.value.id as never);
+  await commands.createWebhook(caller, hook, 0);
+});
+
+const asPerson = (userId: UserId, teamId = TEAM): Caller => ({
+  teamId,
+  actor: `user:${userId}`,
+  permissions: permissionsOfRole.owner,
+  correlationId: 'request-1',
+  user: { id: userId },
+});
+
+void t.test('members: those who are invited count too, and the team itself decides', async (t) => {
+  const world = await openWorld();
+  const people = [];
+  for (let n = 0; n < 6; n += 1)
+    people.push(await signedIn(world.deps, { email: `p${n}@example.com`, ...(n === 0 ? { teamId: TEAM } : {}) }));
+  await onPlan(world, 'starter');
+  const cause = causeOf(world.deps, { ...caller, actor: 'cli' });
+  const calls = people
+    .slice(1)
+    .map(({ userId }, n) => addMember(n % 2 === 0 ? world.deps : world.elsewhere(), TEAM, userId, 'viewer', cause));
+  t.equal(await doneOf(t, calls), 4);
+  const ann = asPerson(people[0]!.userId);
+  const refused = await refusedWith(
+    t,
+    world.commands.inviteMember(ann, { email: 'new@example.com', role: 'viewer' }),
+    'PLAN_LIMIT_EXCEEDED',
+  );
+  t.same(refused.details.relatedInfo, { limit: 'members', actual: 6, maximum: 5, plan: 'starter' });
+});
+
+void t.test('teams: as many as the most generous plan of those that one owns allows, also for calls at once', async (t) => {
+  const world = await openWorld();
+  const { userId } = await signedIn(world.deps, { teamId: TEAM });
+  await onPlan(world, 'pro');
+  const ann = asPerson(userId, NO_TEAM);
+  const request = { name: 'Market', defaultFrom: { email: 'market@example.com' } };
+  const made = async (deps: CommandDeps) => makeCommands(deps).createTeam(ann, request, [TEAM]);
+  const calls = Array.from({ length: 8 }, (_, n) => made(n % 2 === 0 ? world.deps : world.elsewhere()));
+  t.equal(await doneOf(t, calls), 2, 'beside the first one');
+  const one = (await Promise.allSettled(calls)).flatMap((end) => (end.status === 'fulfilled' ? [end.value.id as TeamId] : []))[0]!;
+  await world.commands.deleteTeam(asPerson(userId, one));
+  const next = await world.commands.createTeam(ann, request, [TEAM]);
+  const refused = await refusedWith(t, world.commands.restoreTeam(ann, one, [TEAM]), 'PLAN_LIMIT_EXCEEDED');
+  t.same(refused.details.relatedInfo, { limit: 'teams', actual: 4, maximum: 3, plan: 'pro' });
+  await world.commands.deleteTeam(asPerson(userId, next.id as TeamId));
+  t.match(await world.commands.restoreTeam(ann, one, [TEAM]), { id: one });
+  await onPlan(world, null, 'unmetered');
+  t.match(await world.commands.createTeam(ann, request, [TEAM, one]), { billing: 'unmetered' });
+});
+
+void t.test('an asset that can be restored counts in the storage of the plan', async (t) => {
+  const world = await openWorld();
+  await onPlan(world, 'free');
+  const MB = 1024 * 1024;
+  const stored = { count: 24, sizeBytes: 96 * MB, position: await world.store.head() };
+  const { id } = await world.commands.uploadAsset(caller, upload(4 * MB), stored);
+  await world.commands.deleteAsset(caller, id as never);
+  await refusedWith(t, world.commands.uploadAsset(caller, upload(1), stored), 'PLAN_LIMIT_EXCEEDED');
+  await world.commands.restoreAsset(caller, id as never);
+  await refusedWith(t, world.commands.uploadAsset(caller, upload(1), stored), 'PLAN_LIMIT_EXCEEDED');
 });

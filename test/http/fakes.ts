@@ -590,6 +590,7 @@ const teamRecord: TeamRecord = {
   billing: 'unmetered',
   plan: null,
   memberCount: 1,
+  revision: 1,
   createdAt: NOW,
 };
 export const INVITATION = '9c0ffee0-0000-4000-8000-00000000000d';
@@ -624,6 +625,7 @@ const teamCommands = (did: Did) => {
       return did('restoreTeam', [caller, id], teamRecord);
     },
     listMembers: (caller) => did('listMembers', [caller], { data: [member] }),
+    describeActivity: (page) => did('describeActivity', [page], []),
     changeMember: (caller, id, role) => ofMember(id, () => did('changeMember', [caller, id, role], { ...member, role })),
     removeMember: (caller, id) => ofMember(id, () => did('removeMember', [caller, id], undefined)),
     leaveTeam: (caller) => did('leaveTeam', [caller], undefined),
@@ -959,6 +961,10 @@ const fakeQueries = (calls: Call[]): Queries => ({
     yield [SUPPRESSION];
   },
   suppressionTotal: async () => 1,
+  listTeamActivity: async (teamId, paging) => {
+    calls.push(['listTeamActivity', teamId, paging]);
+    return { data: [], meta };
+  },
   teamsOfUser: async () => [TEAM],
   listTeams: async (userId, filter, paging) => {
     calls.push(['listTeams', userId, filter, paging]);

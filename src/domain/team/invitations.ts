@@ -5,7 +5,7 @@ import { DomainError } from '../errors.js';
 import type { InvitationId, UserId } from '../ids.js';
 import { invitationNotFound } from '../invitation/state.js';
 import type { TeamEvent } from './events.js';
-import { alreadyMember, assertGivable, assertRoom, livingTeam, roleOf, type By } from './members.js';
+import { alreadyMember, assertGivable, assertPlanHolds, assertRoom, livingTeam, roleOf, type By } from './members.js';
 import { evolveTeam, type Invitation, type Team, type TeamState } from './state.js';
 
 export type InvitationBounds = Readonly<{ membersMax: number; invitationsMax: number }>;
@@ -74,6 +74,8 @@ const accept = (team: Team, { at, id, userId }: Extract<InvitingCommand, { type:
   if (team.members?.has(userId) === true) return [];
   const invitation = openInvitation(team, id);
   if (invitation.expiresAt <= at || !isStillGiven(team, invitation)) throw invitationNotFound();
+  // The plan may allow less than when the invitation was made.
+  assertPlanHolds(team, (team.members?.size ?? 0) + 1);
   return [{ type: 'MemberAdded', data: { at, userId, role: invitation.role, invitationId: id } }];
 };
 

@@ -1,6 +1,7 @@
 /** Decisions about who is in a team and what they may do there. The stream of the team decides, so a team never loses its last owner. */
 import { permissionsOfRole, roles, type Role } from '../access/roles.js';
 import type { AccessPermission } from '../access/permissions.js';
+import { planLimitExceeded, planLimitOf } from '../credits/plan-limits.js';
 import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
 import type { UserId } from '../ids.js';
@@ -79,9 +80,17 @@ const addMember = (team: Team, command: Extract<MemberCommand, { type: 'AddMembe
 export const alreadyMember = (): DomainError =>
   new DomainError('ALREADY_MEMBER', 'This person is in the team already. PATCH /api/teams/:teamId/members/:userId changes a role.');
 
-/** Throws MEMBER_LIMIT_EXCEEDED where one more, beside those who are invited, would be too many. */
-export const assertRoom = ({ members, invitations }: Team, membersMax: number, besides = 0): void => {
+/** Throws PLAN_LIMIT_EXCEEDED where that many are more than the plan of the team allows. */
+export const assertPlanHolds = (team: Team, count: number): void => {
+  const limit = planLimitOf(team, 'members');
+  if (limit !== undefined && count > limit.maximum) throw planLimitExceeded(limit, count);
+};
+
+/** Throws PLAN_LIMIT_EXCEEDED or MEMBER_LIMIT_EXCEEDED where one more, beside those who are invited, would be too many. */
+export const assertRoom = (team: Team, membersMax: number, besides = 0): void => {
+  const { members, invitations } = team;
   const count = (members?.size ?? 0) + (invitations?.size ?? 0) + 1 - besides;
+  assertPlanHolds(team, count);
   if (count > membersMax)
     throw new DomainError(
       'MEMBER_LIMIT_EXCEEDED',

@@ -18,6 +18,8 @@ export type Team = Readonly<{
   /** Since when it is billed as it is; absent where it is billed as it was made. */
   billedSince?: string;
   settings: TeamSettings;
+  /** How often its settings were changed, beginning with 1. */
+  revision: number;
   createdAt: string;
   /** Absent as long as the team has never suppressed an address. */
   hasSuppressions?: true;
@@ -49,9 +51,9 @@ export type TeamState = Team | undefined;
 export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
   switch (event.type) {
     case 'TeamCreated':
-      return { billing: event.data.billing, settings: event.data.settings, createdAt: event.data.at };
+      return { billing: event.data.billing, settings: event.data.settings, revision: 1, createdAt: event.data.at };
     case 'TeamSettingsChanged':
-      return team && { ...team, settings: event.data.settings };
+      return team && { ...team, settings: event.data.settings, revision: team.revision + 1 };
     case 'TeamBillingChanged': {
       if (team === undefined) return undefined;
       const { billing, plan, emailsPerMonth } = event.data;
@@ -74,7 +76,8 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
       return team && evolveMembers(team, event);
     case 'TeamSecurityChanged': {
       if (team === undefined) return undefined;
-      const { requiresSecondFactor: _before, ...others } = team;
+      const { requiresSecondFactor: _before, ...before } = team;
+      const others = { ...before, revision: team.revision + 1 };
       return event.data.requiresSecondFactor ? { ...others, requiresSecondFactor: true } : others;
     }
     case 'TeamDeleted':
