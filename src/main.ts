@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { loadEnvFile } from './config.js';
 import { explain } from './cli/explain.js';
 import { addLogCommands } from './cli/log-commands.js';
+import { addTeamCommands } from './cli/team-commands.js';
 import { printFault } from './cli/output.js';
 import type { ChangeKeyOptions, CreateKeyOptions } from './cli/keys.js';
 import type { ListParkedOptions, ReleaseParkedOptions } from './cli/parked.js';
@@ -13,8 +14,7 @@ import type { RepairOptions } from './cli/repair.js';
 import type { MigrateCliOptions } from './cli/migrate.js';
 import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/retry.js';
-import type { AddOptions, BillingOptions } from './cli/credits.js';
-import type { TeamOptions, TrackingOptions } from './cli/teams.js';
+import type { AddOptions } from './cli/credits.js';
 import type { ListenOptions } from './cli/webhooks.js';
 import { version } from './version.js';
 
@@ -72,38 +72,7 @@ user
   .argument('<who>', 'address or id of the user')
   .action(async (who: string) => (await import('./cli/users.js')).erase(who));
 
-const team = program.command('team').description("show and change the team's sender and company");
-team
-  .command('show')
-  .description('print the settings of the team')
-  .action(async () => (await import('./cli/teams.js')).showTeam());
-team
-  .command('set')
-  .description('change settings of the team')
-  .option('--name <name>', 'name of the team')
-  .option('--from <sender>', 'default sender, "Name <address>"')
-  .option('--company <field=value...>', 'what a company constant says, for example --company name="Example Ltd" city=Berlin')
-  .action(async (options: TeamOptions) => (await import('./cli/teams.js')).setTeam(options));
-
-team
-  .command('tracking')
-  .description('print or set what is recorded of readers, where neither call nor template says it')
-  .option('--opens <on|off>', 'a picture at the end of the HTML tells when a mail is opened')
-  .option('--clicks <on|off>', 'links of the HTML lead through this service')
-  .action(async (options: TrackingOptions) => (await import('./cli/teams.js')).teamTracking(options));
-
-team
-  .command('billing')
-  .description('set how the team is billed')
-  .option('--by <billing>', 'credits, plan or unmetered')
-  .option('--plan <plan>', 'free, starter, pro, enterprise, or none')
-  .option('--emails-per-month <number>', 'what was agreed in place of the quota of the plan; plan takes it away')
-  .action(async (options: BillingOptions) => (await import('./cli/credits.js')).setBilling(options));
-
-team
-  .command('reactivate')
-  .description('let the API keys of the team work again, which are disabled after 12 months without use')
-  .action(async () => (await import('./cli/teams.js')).reactivateTeam());
+addTeamCommands(program);
 
 const credits = program.command('credits').description('credits of the team');
 credits

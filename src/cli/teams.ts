@@ -5,6 +5,7 @@ import { changeTracking } from '../commands/tracking.js';
 import { teamStream } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import type { Company } from '../domain/ports/renderer.js';
+import type { TeamState } from '../domain/team/state.js';
 import { NO_TRACKING } from '../domain/tracking/settings.js';
 import { nameFault } from '../shared/characters.js';
 import { print } from './output.js';
@@ -15,8 +16,14 @@ export type TeamOptions = Readonly<{ name?: string; from?: string; company?: rea
 export const showTeam = (): Promise<void> =>
   withTeam(async (engine, teamId) => {
     const { state } = await engine.team(teamStream(teamId));
-    print(JSON.stringify({ id: teamId, ...state }, undefined, 2));
+    print(JSON.stringify({ id: teamId, ...state, ...entriesOf(state) }, undefined, 2));
   });
+
+/** Maps as objects, which JSON has. */
+const entriesOf = (state: TeamState): object => ({
+  ...(state?.members === undefined ? {} : { members: Object.fromEntries(state.members) }),
+  ...(state?.invitations === undefined ? {} : { invitations: Object.fromEntries(state.invitations) }),
+});
 
 export const setTeam = (options: TeamOptions): Promise<void> =>
   withTeam(async (engine, teamId) => {

@@ -27,9 +27,9 @@ export type CliWorld = Readonly<{
 }>;
 
 /** The server ends with the test. */
-export const openCliWorld = async (t: Test): Promise<CliWorld> => {
+export const openCliWorld = async (t: Test, more: Settings = {}): Promise<CliWorld> => {
   const dataDir = temporaryDirectory(t);
-  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error' };
+  const settings = { SEALPOST_DATA_DIR: dataDir, SEALPOST_LOG_LEVEL: 'error', ...more };
   const server = startServer(settings);
   t.teardown(() => server.end('SIGTERM'));
   const base = await server.listening;
