@@ -65,6 +65,7 @@ import { getTracking, setTracking } from './tracking.js';
 import { createOAuthApp, deleteOAuthApp, getOAuthApp, rotateOAuthAppSecret, updateOAuthApp } from './oauth-apps.js';
 import { revokeGrant } from './oauth-grants.js';
 import { createTeam, deleteTeam, getTeam, restoreTeam, updateTeam } from './team-lifecycle.js';
+import { describeActivity } from './team-activity.js';
 import { changeMember, leaveTeam, listMembers, removeMember, transferOwnership } from './team-members.js';
 import { acceptInvitation, inviteMember, listInvitations, resendInvitation, revokeInvitation } from './invitations.js';
 import { previewTemplate } from './template-preview.js';
@@ -184,6 +185,7 @@ const commands = {
   deleteTeam,
   restoreTeam,
   listMembers,
+  describeActivity,
   changeMember,
   removeMember,
   leaveTeam,

@@ -10,6 +10,7 @@ import { oauthAppsProjection } from './oauth-apps.js';
 import { oauthGrantsProjection } from './oauth-grants.js';
 import { senderDomainsProjection } from './sender-domains.js';
 import { sessionsProjection } from './sessions.js';
+import { teamActivityProjection } from './team-activity.js';
 import { teamsProjection } from './teams.js';
 import type { Projection } from './projection.js';
 import { suppressionsProjection } from './suppressions.js';
@@ -30,6 +31,7 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   webhooksProjection(limits.restoreDays * DAY_MS),
   erasuresProjection,
   teamsProjection,
+  teamActivityProjection,
   oauthAppsProjection,
   oauthGrantsProjection,
   sessionsProjection,

@@ -27,6 +27,7 @@ import { makeWebhookQueries } from './webhook-queries.js';
 import { counted, readPage, searchOf, type ListQuery, type Total } from './paging.js';
 import { listSessions, sessionsOfUser } from './sessions.js';
 import { listSuppressions, SUPPRESSIONS, suppressionPages } from './suppressions.js';
+import { listTeamActivity } from './team-activity.js';
 import { makeTeamQueries } from './teams.js';
 import { tracesOfUser } from './user-traces.js';
 import { withRecipientStatus } from './recipient-statuses.js';
@@ -86,6 +87,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   usedByDay: (teamId, first, last) => usedByDay(deps, teamId, first, last),
   ...makeAnalyticsQueries(deps),
   ...makeTeamQueries(deps),
+  listTeamActivity: (teamId, paging) => listTeamActivity(deps, teamId, paging),
   ...addressIndex(deps.readModels),
   awaitOwnWrites: deps.awaitOwnWrites,
 });

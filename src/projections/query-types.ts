@@ -11,6 +11,7 @@ import type { ApiKeyListing } from '../domain/api-key/listing.js';
 import type { EmailStatus, RecipientStatus } from '../domain/email/status.js';
 import type { AttachmentTemplateListing } from '../domain/attachment-template/state.js';
 import type { SuppressionReason } from '../domain/suppression/state.js';
+import type { ActivityListing } from '../domain/team/activity.js';
 import type { TemplateListing } from '../domain/template/state.js';
 import type { OAuthAppListing } from '../domain/oauth/app.js';
 import type { OAuthGrantListing } from './oauth-grants.js';
@@ -91,6 +92,8 @@ export type TeamQueries = Readonly<{
 }>;
 
 export type Queries = Readonly<{
+  /** Newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
+  listTeamActivity: (teamId: TeamId, paging: Paging) => Promise<Page<ActivityListing>>;
   /** Rejects with INVALID_CURSOR where the cursor is not one of ours for this kind of list. */
   listEmails: (teamId: TeamId, filter: EmailFilter, paging: Paging) => Promise<Page<EmailListing>>;
   /** The newest emails created before `before` that match, at most `limit`. */

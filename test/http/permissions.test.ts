@@ -6,7 +6,8 @@ import type { InjectOptions } from 'fastify';
 import { roles } from '../../src/domain/access/roles.js';
 import { scopes } from '../../src/domain/access/scopes.js';
 import { permissions } from '../../src/domain/api-key/permissions.js';
-import { routesOf, type RegisteredRoute } from '../../src/http/server.js';
+import { routesOf } from '../../src/http/server.js';
+import { goldenPermissions, nameOfRoute, type PermissionsLine } from '../support/golden-permissions.js';
 import { permissionsPage } from '../support/permissions-page.js';
 import { bearer, fakeServer } from './fakes.js';
 import { requestTo } from './request-to.js';
@@ -15,19 +16,7 @@ t.setTimeout(170_000);
 
 const read = (file: string): string => readFileSync(fileURLToPath(new URL(`../../../${file}`, import.meta.url)), 'utf8');
 
-type Line = Readonly<{ roles: readonly string[]; keys: readonly string[]; scopes: readonly string[] }>;
-
-const listOf = (cell = ''): readonly string[] => (cell.trim() === '-' ? [] : cell.trim().split(/\s+/));
-
-const golden = new Map<string, Line>();
-for (const line of read('test/golden/permissions.txt').split('\n')) {
-  if (line === '' || line.startsWith('#')) continue;
-  const [endpoint = '', ofRoles, keys, ofScopes] = line.split(' | ');
-  if (golden.has(endpoint)) throw new Error(`${endpoint} stands twice in the table`);
-  golden.set(endpoint, { roles: listOf(ofRoles), keys: listOf(keys), scopes: listOf(ofScopes) });
-}
-
-const nameOf = ({ method, path }: RegisteredRoute): string => `${method} ${path}`;
+const golden = goldenPermissions();
 
 /** It belongs to no team: a person calls it in whichever team. */
 const isPersonal = (path: string): boolean =>
@@ -40,7 +29,7 @@ const FORBIDDEN = [403, 'FORBIDDEN'] as const;
 const FINE = [[200], [201]] as const;
 
 /** What each credential gets on the things of its own team. */
-const expectationsOf = (path: string, line: Line): readonly Expected[] => {
+const expectationsOf = (path: string, line: PermissionsLine): readonly Expected[] => {
   const allow = (token: string, isAllowed: boolean): Expected => (isAllowed ? [token, ...FINE] : [token, FORBIDDEN]);
   return [
     [undefined, [401, 'UNAUTHORIZED']],
@@ -54,14 +43,14 @@ const expectationsOf = (path: string, line: Line): readonly Expected[] => {
 void t.test('each endpoint lets in whom the table names, and nobody else', async (t) => {
   const { app, calls } = await fakeServer();
   const routes = routesOf(app).filter(({ access }) => access !== 'public');
-  t.strictSame(routes.map(nameOf).sort(), [...golden.keys()].sort(), 'every endpoint stands in the table, and no other');
+  t.strictSame(routes.map(nameOfRoute).sort(), [...golden.keys()].sort(), 'every endpoint stands in the table, and no other');
   const ask = async (options: InjectOptions): Promise<readonly [number, string?]> => {
     const answer = await app.inject(options);
     if (answer.statusCode < 400) return [answer.statusCode];
     return [answer.statusCode, answer.json<{ code: string }>().code];
   };
   for (const [index, route] of routes.entries()) {
-    const line = golden.get(nameOf(route));
+    const line = golden.get(nameOfRoute(route));
     if (line === undefined) continue;
     // Calls that are refused are counted by address.
     const remoteAddress = `192.0.2.${index + 1}`;
@@ -74,7 +63,7 @@ void t.test('each endpoint lets in whom the table names, and nobody else', async
       if (got[0] >= 400 && calls.length > 0)
         wrong.push(`${token ?? 'no credential'}: refused, and yet ${String(calls[0]?.[0])} was called`);
     }
-    t.strictSame(wrong, [], nameOf(route));
+    t.strictSame(wrong, [], nameOfRoute(route));
   }
 });
 
@@ -82,8 +71,8 @@ void t.test('whoever may call an endpoint gets 404 for a thing of another team',
   const { app } = await fakeServer();
   const withId = routesOf(app).filter(({ access, path }) => access !== 'public' && /:(?:id|batchId|teamId|userId)/.test(path));
   for (const [index, route] of withId.entries()) {
-    const line = golden.get(nameOf(route));
-    if (line === undefined || nameOf(route) === 'GET /api/users/me') continue;
+    const line = golden.get(nameOfRoute(route));
+    if (line === undefined || nameOfRoute(route) === 'GET /api/users/me') continue;
     const tokens = [
       ...line.roles.map((role) => `role=${role}`),
       ...line.keys.map((key) => `key=${key}`),
@@ -102,7 +91,7 @@ void t.test('whoever may call an endpoint gets 404 for a thing of another team',
     t.strictSame(
       ends,
       tokens.map((token) => [token, 404, route.unknownId]),
-      nameOf(route),
+      nameOfRoute(route),
     );
   }
 });

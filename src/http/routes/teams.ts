@@ -1,6 +1,7 @@
 /** Teams: made, listed, read, changed, deleted and restored. */
 import { DeletedSchema, pageOf } from '../../api/common.js';
-import { TeamListQuerySchema } from '../../api/queries.js';
+import { PagingQuerySchema, TeamListQuerySchema } from '../../api/queries.js';
+import { TeamActivitySchema } from '../../api/team-activity.js';
 import {
   createTeamExamples,
   CreateTeamRequestSchema,
@@ -14,6 +15,7 @@ import { teamNotFound } from '../../commands/team-access.js';
 import { personOf } from '../../commands/users.js';
 import { parseTeamId, type TeamId } from '../../domain/ids.js';
 import { callerOf, type App, type HttpDeps } from '../context.js';
+import { expectedRevisions, tagged } from '../hooks/etag.js';
 import { coerceQuery } from '../hooks/validation.js';
 import { OWN_WRITES_WAIT_MS } from '../own-writes.js';
 import { pagingOf } from '../query-values.js';
@@ -85,20 +87,43 @@ const collectionRoutes = (app: App, { commands, queries }: Deps): void => {
   );
 };
 
-const teamRoute = (app: App, { commands }: Deps): void => {
+const teamRoute = (app: App, { commands, queries }: Deps): void => {
   app.get(
     '/api/teams/:teamId',
     {
-      config: { access: 'team:read', command: 'getTeam', unknownId },
+      config: { access: 'team:read', command: 'getTeam', unknownId, etag: true },
       schema: { summary: 'Read a team', operationId: 'getTeam', tags, params: teamParams, response: { 200: TeamRecordSchema } },
     },
-    (request) => commands.getTeam(callerOf(request)),
+    async (request, reply) => tagged(reply, await commands.getTeam(callerOf(request))),
+  );
+
+  app.get(
+    '/api/teams/:teamId/activity',
+    {
+      config: { access: 'team:read', command: 'describeActivity', unknownId, codes: ['INVALID_CURSOR'] },
+      preValidation: coerceQuery(PagingQuerySchema),
+      schema: {
+        summary: 'List what was changed in a team',
+        description: 'The newest first: members, invitations, keys, templates, assets, sender domains, webhooks, apps and settings.',
+        operationId: 'listTeamActivity',
+        tags,
+        params: teamParams,
+        querystring: PagingQuerySchema,
+        response: { 200: pageOf(TeamActivitySchema) },
+      },
+    },
+    async (request) => {
+      const { teamId } = callerOf(request);
+      await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+      const { data, meta } = await queries.listTeamActivity(teamId, pagingOf(request.query));
+      return { data: await commands.describeActivity(data), meta };
+    },
   );
 
   app.patch(
     '/api/teams/:teamId',
     {
-      config: { access: 'team:manage', command: 'updateTeam', unknownId, examples: updateTeamExamples },
+      config: { access: 'team:manage', command: 'updateTeam', unknownId, etag: true, conditional: true, examples: updateTeamExamples },
       schema: {
         summary: 'Change a team',
         operationId: 'updateTeam',
@@ -108,7 +133,7 @@ const teamRoute = (app: App, { commands }: Deps): void => {
         response: { 200: TeamRecordSchema },
       },
     },
-    (request) => commands.updateTeam(callerOf(request), request.body),
+    async (request, reply) => tagged(reply, await commands.updateTeam(callerOf(request), request.body, expectedRevisions(request))),
   );
 };
 
@@ -149,7 +174,9 @@ const endRoutes = (app: App, { commands, queries }: Deps): void => {
     },
     async (request) => {
       const id = teamIdOf(request.params.teamId);
-      const team = await commands.restoreTeam(callerOf(request), id);
+      const caller = callerOf(request);
+      const teams = caller.user === undefined ? [] : await queries.teamsOfUser(caller.user.id);
+      const team = await commands.restoreTeam(caller, id, teams);
       await queries.awaitOwnWrites(id, OWN_WRITES_WAIT_MS);
       return team;
     },
