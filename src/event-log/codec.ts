@@ -94,6 +94,8 @@ export const makeCodec = (versions: EventVersions, level: number): Codec => {
     written.set(type, old === undefined ? { name: newest[type], downcast: asIs } : { name: old[0], downcast: old[1].downcast });
   }
   const later = fieldsAbove(versions, level);
+  // Those who read single streams name the same types, in the same array, each time.
+  const names = new WeakMap<readonly EventType[], ReadonlySet<string>>();
   return {
     encode: (event) => {
       if (later.size > 0) refuseLater(later, level, event);
@@ -108,11 +110,18 @@ export const makeCodec = (versions: EventVersions, level: number): Codec => {
       if (reader === undefined) throw new UnknownEvent(storedType);
       return decodeWith(reader, { storedType, data, sealed, part });
     },
-    namesOf: (wanted) => new Set(Object.entries(readers).flatMap(([name, { type }]) => (wanted.includes(type) ? [name] : []))),
+    namesOf: (wanted) => {
+      const known = names.get(wanted) ?? namesIn(readers, wanted);
+      names.set(wanted, known);
+      return known;
+    },
     knows: (storedType) => Object.hasOwn(readers, storedType),
     level,
   };
 };
+
+const namesIn = (readers: Readonly<Record<string, Reader>>, wanted: readonly EventType[]): ReadonlySet<string> =>
+  new Set(Object.entries(readers).flatMap(([name, { type }]) => (wanted.includes(type) ? [name] : [])));
 
 /** The fields that are not written at that level yet; none at the newest. */
 const fieldsAbove = ({ fieldsFrom = {} }: EventVersions, level: number): ReadonlyMap<string, readonly string[]> =>

@@ -157,6 +157,10 @@ void t.test('access tokens expire, with a minute for clocks that differ', async 
   t.equal(await admitted(world, ada.accessToken), 'TOKEN_EXPIRED', 'one that was not');
 });
 
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+/** The last letter of 64 bytes has four bits that mean nothing: another letter for the same bytes. */
+const otherLetter = (letter: string): string => LETTERS[LETTERS.indexOf(letter) ^ 1]!;
+
 void t.test('tokens of other makers', async (t) => {
   const world = await openWorld();
   const ada = await signedIn(world.deps);
@@ -199,6 +203,9 @@ void t.test('tokens of other makers', async (t) => {
     'the session of another': await signed({ sub: '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21' }),
     'a changed payload': [parts[0], encoded({ ...good, sub: '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21' }), parts[2]].join('.'),
     'a part of it': parts.slice(0, 2).join('.'),
+    'a fourth part': `${ada.accessToken}.${parts[2]}`,
+    'its signature written otherwise': `${ada.accessToken.slice(0, -1)}${otherLetter(ada.accessToken.at(-1)!)}`,
+    'an algorithm of another name': await signed({}, { alg: 'Ed25519' }),
     'far too long': `eyJ${'A'.repeat(5_000)}`,
     'no token': 'eyJ',
   };
