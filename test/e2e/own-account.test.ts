@@ -1,8 +1,11 @@
 /** What people do with their account on a whole service: second factor, password, sessions; and attempts at them are paused. */
 import t, { type Test } from 'tap';
 import { firstTeam } from '../../src/commands/first-start.js';
-import { startTestApp, type Answer, type TestApp } from '../support/app.js';
+import { assertDefined, parseSessionId, sessionStream } from '../../src/domain/ids.js';
+import { DAY_MS } from '../../src/domain/time.js';
+import { advanceUntil, startTestApp, type Answer, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { fakeClock } from '../support/fake-clock.js';
 import { codeAt, PASSWORD, signedIn, type Person } from '../support/people.js';
 import type { SignedIn } from '../../src/api/auth.js';
 
@@ -110,4 +113,21 @@ void t.test('sessions are listed and ended', async (t) => {
   const body = { currentPassword: PASSWORD, newPassword };
   t.equal((await call('POST', '/api/auth/password/change', { body, as: ada })).status, 200);
   t.equal((await call('POST', '/api/auth/login', { body: { ...credentials, password: newPassword } })).status, 200);
+});
+
+void t.test('a session that nobody refreshes ends by itself, and with it from where it was used', async (t) => {
+  const clock = fakeClock();
+  const app = await startTestApp({ dataDir: temporaryDirectory(t), clock });
+  t.teardown(app.stop);
+  const ada = await signedIn(app.engine);
+  const stream = sessionStream(assertDefined(parseSessionId(ada.sessionId), 'session id'));
+  await clock.advance(29 * DAY_MS);
+  t.equal((await app.engine.eventLog.load(stream)).length, 1);
+  await clock.advance(DAY_MS);
+  const ended = async () => (await app.engine.eventLog.load(stream)).length === 2;
+  await advanceUntil(clock, 30_000, 'the session is ended', ended);
+  await advanceUntil(clock, 1_000, 'its key is destroyed', async () => (await app.engine.eventLog.existingKey(stream)) === undefined);
+  await app.whenCaughtUp();
+  const again = await signedIn(app.engine, { email: 'bea@example.com' });
+  t.match((await app.call('GET', '/api/users/me/sessions', undefined, bearer(again))).body, { data: [{ current: true }] });
 });
