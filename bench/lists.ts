@@ -32,7 +32,7 @@ const PAGE_SIZE = 100;
 
 /** The documents as the projection makes them of made-up events, written as a rebuild writes them. Answers how many are of team A. */
 const fillDocuments = async (readModels: ReadModels): Promise<number> => {
-  const projection = emailsProjection(defaultLimits.retentionDays * DAY_MS);
+  const projection = emailsProjection({ retentionMs: defaultLimits.retentionDays * DAY_MS, archiveMs: defaultLimits.archiveDays * DAY_MS });
   await readModels.projection(projection.name, projection.collections);
   const rebuild = await readModels.rebuild(projection.name);
   const random = seeded(SEED);

@@ -77,7 +77,7 @@ const timed =
   };
 
 const measure = async (config: Config, engine: Engine): Promise<{ result: PairsResult; cpu: Cpu }> => {
-  const projection = emailsProjection(engine.limits.retentionDays * DAY_MS);
+  const projection = emailsProjection({ retentionMs: engine.limits.retentionDays * DAY_MS, archiveMs: engine.limits.archiveDays * DAY_MS });
   const file = join(config.dataDir, 'events.db');
   const cpu: Cpu = { ours: [], limit: [] };
   const ours = timed(async () => {

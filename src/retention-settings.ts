@@ -4,7 +4,10 @@ import type { Limits } from './domain/limits.js';
 import { integer } from './setting-values.js';
 import { settings, type SettingName } from './settings.js';
 
-type Periods = Pick<Limits, 'retentionDays' | 'restoreDays' | 'webhookRecordDays' | 'generatedFileDays' | 'temporaryFileHours'>;
+type Periods = Pick<
+  Limits,
+  'retentionDays' | 'archiveDays' | 'restoreDays' | 'webhookRecordDays' | 'generatedFileDays' | 'temporaryFileHours'
+>;
 
 const DAYS_MAX = 3_650;
 /** What is being written is never as old. */
@@ -25,6 +28,7 @@ export const readRetention = (valueOf: (name: SettingName) => string): Periods =
   }
   return {
     retentionDays,
+    archiveDays: days('SEALPOST_RETENTION_ARCHIVE_DAYS'),
     generatedFileDays,
     restoreDays: days('SEALPOST_RETENTION_DELETED_DAYS'),
     webhookRecordDays: days('SEALPOST_RETENTION_WEBHOOK_DAYS'),

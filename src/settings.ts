@@ -104,6 +104,11 @@ const named = {
     '30',
     'Age in days at which an email is archived: its key is destroyed, and with it everything personal.',
   ),
+  SEALPOST_RETENTION_ARCHIVE_DAYS: setting(
+    'Data',
+    '1826',
+    'For how many days the record of an archived email is kept, and that of a bulk send when its emails are archived; then they are gone.',
+  ),
   SEALPOST_RETENTION_DELETED_DAYS: setting(
     'Data',
     '30',

@@ -1,4 +1,4 @@
-/** Commands on emails that are there: read, retry, delete, archive. */
+/** Commands on emails that are there: read, retry, delete, archive, remove. */
 import type { Caller } from './caller.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { emptyLoaded, foldOnto, handle, loadState } from './command-handler.js';
@@ -128,4 +128,15 @@ export const archiveEmail = async (deps: EraseDeps & Pick<CommandDeps, 'limits'>
   if (events.length === 0) return false;
   await eraseStream(deps, stream);
   return true;
+};
+
+/** Records that what is left of an archived email is kept no longer: nothing shows it any more. Out: false where it is not time, or was done before. */
+export const removeEmailRecord = async (
+  { eventLog, limits }: Pick<CommandDeps, 'eventLog' | 'limits'>,
+  id: EmailId,
+  cause: Cause,
+): Promise<boolean> => {
+  const command = { type: 'RemoveEmail' as const, at: cause.at, archiveMs: limits.archiveDays * DAY_MS };
+  const { events } = await handle(eventLog, emailStream(id), emailDecider, command, cause);
+  return events.length > 0;
 };

@@ -57,6 +57,8 @@ export const defaultLimits = {
   batchNameCharsMax: 255,
   /** Age at which the log of an email is archived and its key destroyed. */
   retentionDays: 30,
+  /** For how long the record of an archived email, or of a bulk send, is kept: five years. */
+  archiveDays: 1_826,
   /** How long templates, assets, webhook subscriptions and sender domains that were deleted can be restored. */
   restoreDays: 30,
   /** How long records of webhook deliveries are kept. */

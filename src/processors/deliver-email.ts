@@ -57,6 +57,7 @@ export const deliverEmail = (deps: DeliveryDeps): Processor => {
       EmailClicked: null,
       EmailDeleted: null,
       EmailArchived: null,
+      EmailRemoved: null,
     },
     timers: [
       { kind: 'deliver', read: 'started', inTurns: true },

@@ -1,6 +1,6 @@
-/** What the time does to an email: a scheduled one is released, an old or deleted one is archived. */
+/** What the time does to an email: a scheduled one is released, an old or deleted one is archived, and after years the record of that is removed. */
 import type { CommandDeps } from '../commands/deps.js';
-import { archiveEmail } from '../commands/emails.js';
+import { archiveEmail, removeEmailRecord } from '../commands/emails.js';
 import type { EraseDeps } from '../commands/erase.js';
 import { emailDecider, type EmailCommand } from '../domain/email/decider.js';
 import type { EmailState } from '../domain/email/state.js';
@@ -34,6 +34,7 @@ const byTimeOnly: StartedBy<'email'> = {
   EmailClicked: null,
   EmailDeleted: null,
   EmailArchived: null,
+  EmailRemoved: null,
 };
 
 const timed = (declaration: Pick<ActingDeclaration<'email', EmailState, EmailCommand>, 'name' | 'timers' | 'act'>): Processor =>
@@ -57,6 +58,17 @@ export const archiveEmailInTime = (deps: EraseDeps & Pick<CommandDeps, 'limits'>
     act: async ({ stream, cause }) => {
       if (!deps.mayDestroy()) return {};
       await archiveEmail(deps, assertDefined(parseEmailId(splitStream(stream).id), 'email id'), cause);
+      return {};
+    },
+  });
+
+/** The command itself looks whether it is time. */
+export const removeEmailInTime = (deps: Pick<CommandDeps, 'eventLog' | 'limits'> & Pick<ProcessorDeps, 'mayDestroy'>): Processor =>
+  timed({
+    name: 'remove-email',
+    timers: [{ kind: 'removal', read: 'due', destroys: true, seldom: true }],
+    act: async ({ stream, cause }) => {
+      if (deps.mayDestroy()) await removeEmailRecord(deps, assertDefined(parseEmailId(splitStream(stream).id), 'email id'), cause);
       return {};
     },
   });

@@ -38,6 +38,7 @@ export const fanOutBatch = (deps: FanOutDeps): Processor =>
       BatchCancelled: ({ data }) => data.priority,
       BatchStopped: null,
       BatchCompleted: null,
+      BatchRemoved: null,
     },
     timers: [
       { kind: 'fan-out', read: 'started' },

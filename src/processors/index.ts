@@ -1,6 +1,6 @@
 /** All processors. */
 import type { CommandDeps } from '../commands/deps.js';
-import { ERASURES_FROM, SUPPRESSIONS_FROM, TEMPLATE_REMOVALS_FROM, TRASH_FROM } from '../domain/write-level.js';
+import { ERASURES_FROM, RECORD_REMOVALS_FROM, SUPPRESSIONS_FROM, TEMPLATE_REMOVALS_FROM, TRASH_FROM } from '../domain/write-level.js';
 import type { Codec } from '../event-log/codec.js';
 import type { Processor } from './declaration.js';
 import type { ProcessorDeps } from './deps.js';
@@ -13,7 +13,8 @@ import { endInactive } from './end-inactive.js';
 import { settleCredits } from './settle-credits.js';
 import { removeDeletedAsset, removeDeletedDomains, removeDeletedWebhook, type RemoveDeletedDeps } from './remove-deleted.js';
 import { removeAttachmentTemplate, removeTemplate } from './remove-templates.js';
-import { archiveEmailInTime, releaseEmail } from './email-timers.js';
+import { archiveEmailInTime, releaseEmail, removeEmailInTime } from './email-timers.js';
+import { removeBatchInTime } from './remove-batches.js';
 
 export type ProcessorPorts = DeliveryDeps &
   FanOutDeps &
@@ -38,6 +39,8 @@ export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   ...(deps.codec.level < ERASURES_FROM ? [] : [eraseAddressProcessor(deps)]),
   // Below that level it cannot be written that they are removed: their timers wait.
   ...(deps.codec.level < TEMPLATE_REMOVALS_FROM ? [] : [removeTemplate(deps), removeAttachmentTemplate(deps)]),
+  // Below that level records stay: their timers wait.
+  ...(deps.codec.level < RECORD_REMOVALS_FROM ? [] : [removeEmailInTime(deps), removeBatchInTime(deps)]),
   // Below that level nothing can be restored.
   ...(deps.codec.level < TRASH_FROM ? [] : [removeDeletedAsset(deps), removeDeletedWebhook(deps), removeDeletedDomains(deps)]),
 ];

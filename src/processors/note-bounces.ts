@@ -40,6 +40,7 @@ export const noteBounces = (deps: NoteBouncesDeps): Processor =>
       EmailClicked: null,
       EmailDeleted: null,
       EmailArchived: null,
+      EmailRemoved: null,
     },
     timers: [{ kind: BOUNCED_TIMER, read: 'due' }],
     deadlineMs: 60_000,

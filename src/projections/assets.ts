@@ -60,10 +60,11 @@ export const assetsProjection = (restoreMs: number): Projection => {
       { name: ASSET_USAGE, version: 2, fields: [], indexes: [] },
       {
         name: ASSETS,
-        version: 3,
+        version: 4,
         fields: ['team', 'deletedOf', 'deletedAt'],
         indexes: [['team'], ['deletedOf', 'deletedAt']],
         search: { field: 'text', within: 'team' },
+        personal: ['item', 'text'],
       },
     ],
     main: ASSETS,

@@ -2,7 +2,8 @@
 import type { BatchAccepted, BatchEnds, BatchEvent } from '../domain/batch/events.js';
 import { batchCounts, statusCount, type BatchFigures } from '../domain/batch/listing.js';
 import type { EmailStatus } from '../domain/email/status.js';
-import type { BatchId, TeamId } from '../domain/ids.js';
+import { splitStream, type BatchId, type TeamId } from '../domain/ids.js';
+import { isoTime } from '../domain/ports/clock.js';
 import type { CollectionSpec, Document, ReadModels } from '../domain/ports/read-models.js';
 import { timersOf } from '../domain/timers.js';
 import type { Handler, Handlers, Reference, Step } from './projection.js';
@@ -81,6 +82,24 @@ const timerOf = (batch: BatchDraft): TimerDocument | undefined => {
   return due && { id, seq, position, kind: due.kind, key: stream, dueAt: due.dueAt, priority, team };
 };
 
+/** A timer beside that, made by the event at that position: when the record of a batch that has ended is kept no longer. */
+const removalStep = (
+  id: string,
+  of: () => BatchDraft | undefined,
+  { position, dueAt }: Pick<TimerDocument, 'position' | 'dueAt'>,
+): Step => ({
+  collection: BATCH_TIMERS,
+  id: removalId(id),
+  next: (): TimerDocument | undefined => {
+    const batch = of();
+    if (batch === undefined) return undefined;
+    const { stream, priority, team } = batch;
+    return { id: removalId(id), seq: position, position, kind: 'removal', key: stream, dueAt, priority, team };
+  },
+});
+
+const removalId = (id: string): string => `${id}:removal`;
+
 /** What is to be done for a batch, and when; undefined where it waits for its emails, or for nothing. */
 const dueOf = (batch: BatchDocument): Readonly<{ kind: string; dueAt: string }> | undefined => {
   const isOpen = statusCount(batch, 'queued', 'scheduled', 'processing') > 0;
@@ -122,15 +141,36 @@ const begin: Handler<BatchAccepted> = ({ event, stream, position, metadata: { te
   return batchSteps(id, () => batch);
 };
 
-const progress: Handler<Exclude<BatchEvent, BatchAccepted>> = ({ event, stream }) =>
-  batchSteps(stream.slice(stream.indexOf('-') + 1), (batch) => {
+type BatchProgress = Exclude<BatchEvent, BatchAccepted | BatchGone>;
+type BatchGone = Extract<BatchEvent, { type: 'BatchRemoved' }>;
+
+const progressed = (stream: string, event: BatchProgress, tell: (batch: BatchDraft) => void = () => {}): readonly Step[] =>
+  batchSteps(splitStream(stream).id, (batch) => {
     if (batch === undefined) return undefined;
     batch.updatedAt = event.data.at;
     advance(batch, event);
+    tell(batch);
     return batch;
   });
 
-const advance = (batch: BatchDraft, event: Exclude<BatchEvent, BatchAccepted>): void => {
+const progress: Handler<BatchProgress> = ({ event, stream }) => progressed(stream, event);
+
+/** `keptMs`: how long the record of a batch that has ended is kept. */
+const ending =
+  (keptMs: number): Handler<Extract<BatchEvent, { type: 'BatchStopped' | 'BatchCompleted' }>> =>
+  ({ event, stream, position }) => {
+    let ended: BatchDraft | undefined;
+    const steps = progressed(stream, event, (batch) => (ended = batch));
+    const dueAt = isoTime(Date.parse(event.data.at) + keptMs);
+    return [...steps, removalStep(splitStream(stream).id, () => ended, { position, dueAt })];
+  };
+
+const removed: Handler<BatchGone> = ({ stream }) => {
+  const { id } = splitStream(stream);
+  return [...batchSteps(id, () => undefined), { collection: BATCH_TIMERS, id: removalId(id), document: undefined }];
+};
+
+const advance = (batch: BatchDraft, event: BatchProgress): void => {
   const { at } = event.data;
   switch (event.type) {
     case 'BatchStarted':
@@ -159,14 +199,18 @@ const advance = (batch: BatchDraft, event: Exclude<BatchEvent, BatchAccepted>): 
   }
 };
 
-export const batchHandlers: Handlers<'batch'> = {
-  BatchQueued: begin,
-  BatchScheduled: begin,
-  BatchStarted: progress,
-  BatchAdvanced: progress,
-  BatchRecipientsErased: progress,
-  BatchFannedOut: progress,
-  BatchCancelled: progress,
-  BatchStopped: progress,
-  BatchCompleted: progress,
+export const batchHandlers = (keptMs: number): Handlers<'batch'> => {
+  const end = ending(keptMs);
+  return {
+    BatchQueued: begin,
+    BatchScheduled: begin,
+    BatchStarted: progress,
+    BatchAdvanced: progress,
+    BatchRecipientsErased: progress,
+    BatchFannedOut: progress,
+    BatchCancelled: progress,
+    BatchStopped: end,
+    BatchCompleted: end,
+    BatchRemoved: removed,
+  };
 };

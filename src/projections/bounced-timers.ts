@@ -43,6 +43,7 @@ export const bounceSteps = (
     case 'CopyAnswered':
     case 'EmailOpened':
     case 'EmailClicked':
+    case 'EmailRemoved':
       return [];
   }
 };

@@ -2,7 +2,7 @@
 import type { EmailAccepted, EmailEnvelope, EmailEvent } from '../domain/email/events.js';
 import { ACCEPTED, reachedBy, stoodAt, type Reached } from '../domain/email/milestones.js';
 import { advanceSummary, beginSummary, endsForFree, type Draft, type EmailProgress, type EmailSummary } from '../domain/email/summary.js';
-import { emailTimer, emailTimerKind, type EmailTimerKind } from '../domain/email/timers.js';
+import { emailTimer, emailTimerKind, type EmailTimerKind, type Periods } from '../domain/email/timers.js';
 import type { Recorded } from '../domain/events.js';
 import { splitStream } from '../domain/ids.js';
 import type { Document } from '../domain/ports/read-models.js';
@@ -33,7 +33,7 @@ type EmailDraft = Draft<EmailDocument> & { summary: Draft<EmailSummary> };
 type CountsDraft = Draft<EmailCountsDocument> & { cells: Record<string, number> };
 
 const beginning =
-  (retentionMs: number): Handler<EmailAccepted> =>
+  (periods: Periods): Handler<EmailAccepted> =>
   (recorded) => {
     const email = accepted(recorded);
     return [
@@ -42,20 +42,20 @@ const beginning =
       ...usageSteps(email, recorded, 1),
       ...(email.batch === undefined ? [] : emailOfBatchSteps(email.batch, undefined, email.status, email.createdAt)),
       ...countedSteps(email, recorded, ACCEPTED),
-      timerStep(email, retentionMs),
+      timerStep(email, periods),
       { collection: EMAILS, id: email.id, next: () => email },
     ];
   };
 
-export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
-  const begin = beginning(retentionMs);
+export const emailHandlers = (periods: Periods): Handlers<'email'> => {
+  const begin = beginning(periods);
   const progress: Handler<EmailProgress> = (recorded, document) => {
     const { event } = recorded;
     if (document === undefined) return [];
     const email = document as EmailDraft;
     const [cell, timer, dueAt, status] = [cellOf(email), emailTimerKind(email.summary), email.summary.deletedAt, email.status];
     const reached = advance(email, event);
-    const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived';
+    const isErased = event.type === 'EmailDeleted' || event.type === 'EmailArchived' || event.type === 'EmailRemoved';
     const freed = isErased ? usageSteps(email, recorded, -1) : [];
     if (isErased) removeErased(email, event.type);
     if (event.type === 'RecipientsErased') eraseRecipients(email, event.data.recipients);
@@ -67,7 +67,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     const now = emailTimerKind(email.summary);
     setSender(email, now, recorded);
     for (const step of backlogSteps(email, timer, now)) steps.push(step);
-    if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) steps.push(timerStep(email, retentionMs));
+    if (now !== 'archive' || timer !== now || dueAt !== email.summary.deletedAt) steps.push(timerStep(email, periods));
     for (const step of bounceSteps(email, recorded)) steps.push(step);
     // Neither in a list nor with anything left to do: what comes after finds no email.
     const isGone = email.team === undefined && email.summary.archivedAt !== null;
@@ -101,6 +101,7 @@ export const emailHandlers = (retentionMs: number): Handlers<'email'> => {
     EmailClicked: progress,
     EmailDeleted: progress,
     EmailArchived: progress,
+    EmailRemoved: progress,
   };
 };
 
@@ -177,15 +178,15 @@ const countedSteps = (
 ): readonly Step[] => (test === 1 || confidential === 1 ? [] : summarySteps({ team, at: data.at, position, templateId, tags }, reached));
 
 /** The timer is made of the email's state alone, so nothing of the former one is read. */
-const timerStep = (email: EmailDraft, retentionMs: number): Step => ({
+const timerStep = (email: EmailDraft, periods: Periods): Step => ({
   collection: EMAIL_TIMERS,
   id: email.id,
-  document: timerOf(email, retentionMs),
+  document: timerOf(email, periods),
 });
 
-const timerOf = (email: EmailDraft, retentionMs: number): TimerDocument | undefined => {
+const timerOf = (email: EmailDraft, periods: Periods): TimerDocument | undefined => {
   const { id, seq, position, stream, priority, owner, summary, sender = '' } = email;
-  const timer = emailTimer(summary, retentionMs);
+  const timer = emailTimer(summary, periods);
   if (timer === undefined) return undefined;
   const { kind, dueAt } = timer;
   const document = { id, seq, position, kind, key: stream, dueAt, priority, team: owner };
@@ -200,11 +201,12 @@ const waitsForTurn: Readonly<Record<EmailTimerKind, boolean>> = {
   held: true,
   processing: false,
   archive: false,
+  removal: false,
 };
 
 /** Kept as long as a timer may name it. Metadata is parsed where an email that had ended goes on for whoever asked for that. */
 const setSender = (email: EmailDraft, timer: EmailTimerKind | undefined, recorded: Recorded<EmailProgress>): void => {
-  if (timer === undefined || timer === 'archive') delete email.sender;
+  if (timer === undefined || timer === 'archive' || timer === 'removal') delete email.sender;
   else email.sender ??= recorded.metadata.actor;
 };
 
@@ -259,6 +261,7 @@ const waitOf = (timer: EmailTimerKind | undefined): Wait | undefined => {
     case 'processing':
       return 'ready';
     case 'archive':
+    case 'removal':
     case undefined:
       return undefined;
   }

@@ -29,12 +29,12 @@ export const eraseRecipients = (email: SearchedDraft, erased: readonly number[])
 };
 
 /** Takes out what is personal, and what is not kept any more. */
-export const removeErased = (email: Draft<EmailDocument>, by: 'EmailDeleted' | 'EmailArchived'): void => {
+export const removeErased = (email: Draft<EmailDocument>, by: 'EmailDeleted' | 'EmailArchived' | 'EmailRemoved'): void => {
   delete email.subject;
   delete email.text;
   delete email.terms;
   delete email.recipientTexts;
   delete email.attachmentBytes;
   delete email.tags;
-  if (by === 'EmailDeleted') delete email.team;
+  if (by !== 'EmailArchived') delete email.team;
 };

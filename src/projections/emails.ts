@@ -1,5 +1,6 @@
 /** The list of emails, their timers, what each team has open, how many there are of each status and template on each day, and what became of them day by day. */
 import { failedRecipientsOf } from '../domain/email/summary.js';
+import type { Periods } from '../domain/email/timers.js';
 import { attachmentUsageSpec } from './attachment-usage.js';
 import { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailDocument, type EmailListing } from './email-documents.js';
 import { emailHandlers } from './email-fold.js';
@@ -12,7 +13,7 @@ import { timersSpec } from './timers.js';
 
 export { EMAIL_BACKLOGS, EMAIL_COUNTS, EMAIL_TIMERS, EMAILS, type EmailCountsDocument, type EmailDocument } from './email-documents.js';
 
-export const emailsProjection = (retentionMs: number): Projection =>
+export const emailsProjection = (periods: Periods): Projection =>
   declareProjection({
     name: 'emails',
     collections: [
@@ -25,7 +26,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
       ...summariesSpecs,
       {
         name: EMAILS,
-        version: 9,
+        version: 10,
         fields: ['team', 'status', 'templateId', 'mixed', 'test', 'recipientStatuses', 'createdAt'],
         indexes: [
           ['team', 'createdAt'],
@@ -43,7 +44,7 @@ export const emailsProjection = (retentionMs: number): Projection =>
     kinds: ['email', 'batch'],
     decrypts: ['EmailQueued', 'EmailScheduled', 'EmailRescheduled'],
     related: relatedToEmail,
-    on: { ...emailHandlers(retentionMs), ...batchHandlers },
+    on: { ...emailHandlers(periods), ...batchHandlers(periods.retentionMs + periods.archiveMs) },
   });
 
 export const emailListItem = ({

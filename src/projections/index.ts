@@ -19,7 +19,7 @@ import { webhooksProjection } from './webhooks.js';
 import { DAY_MS } from '../domain/time.js';
 
 export const makeProjections = (limits: Limits): readonly Projection[] => [
-  emailsProjection(limits.retentionDays * DAY_MS),
+  emailsProjection({ retentionMs: limits.retentionDays * DAY_MS, archiveMs: limits.archiveDays * DAY_MS }),
   templatesProjection(limits.restoreDays * DAY_MS),
   attachmentTemplatesProjection(limits.restoreDays * DAY_MS),
   assetsProjection(limits.restoreDays * DAY_MS),

@@ -49,6 +49,13 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
   const line = (name: string, what: string, period: string, setting: string | null): TableLine => ({ name, what, period, setting });
   return [
     line('emails', 'logs of emails and attachments', days(limits.retentionDays), 'SEALPOST_RETENTION_DAYS'),
+    line('archivedEmails', 'records of archived emails', days(limits.archiveDays), 'SEALPOST_RETENTION_ARCHIVE_DAYS'),
+    line(
+      'bulkSends',
+      'records of bulk sends',
+      `${days(limits.retentionDays + limits.archiveDays)} after their end`,
+      'SEALPOST_RETENTION_ARCHIVE_DAYS',
+    ),
     line('webhookRecords', 'records of webhook deliveries, in parts', days(limits.webhookRecordDays), 'SEALPOST_RETENTION_WEBHOOK_DAYS'),
     line('files', 'generated files', `${days(limits.generatedFileDays)} after the email was due`, 'SEALPOST_RETENTION_GENERATED_FILE_DAYS'),
     ...Object.entries(DELETED).map(([kind, what]) =>
@@ -67,6 +74,8 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
   const now = isoTime(nowMs);
   const due = new Map<string, Due>([
     ['emails', await dueTimers(deps, 'email', 'archive', now)],
+    ['archivedEmails', await dueTimers(deps, 'email', 'removal', now)],
+    ['bulkSends', await dueTimers(deps, 'batch', 'removal', now)],
     ['webhookRecords', await dueParts(deps, nowMs)],
     ['files', { due: await deps.files.expired(now), oldest: null, next: null }],
   ]);
@@ -80,7 +89,7 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
   });
 };
 
-type Kind = 'email' | keyof typeof DELETED;
+type Kind = 'email' | 'batch' | keyof typeof DELETED;
 
 const dueTimers = async ({ readModels }: RetentionDeps, kind: Kind, timer: string, now: string): Promise<Due> => {
   const collection = timersOf(kind);

@@ -148,6 +148,7 @@ const changedBy: ByEventType<'email', 'all' | 'team' | 'nothing'> = {
   EmailRetried: 'nothing',
   EmailDeleted: 'nothing',
   EmailArchived: 'nothing',
+  EmailRemoved: 'nothing',
 };
 
 export const summaryReferences = (event: EmailEvent, team: string, hasTags: boolean): readonly Reference[] => {

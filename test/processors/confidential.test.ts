@@ -6,7 +6,6 @@ import { streamState } from '../../src/commands/stream-states.js';
 import { changeBilling } from '../../src/commands/teams.js';
 import { assertDefined, emailStream, INSTANCE_STREAM, parseEmailId, type EmailId } from '../../src/domain/ids.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
-import { DAY_MS } from '../../src/domain/time.js';
 import { bodyOf } from '../../src/domain/webhook/body.js';
 import { webhookKinds } from '../../src/domain/webhook/kinds.js';
 import { startOf } from '../../src/event-log/event-log.js';
@@ -18,6 +17,7 @@ import { compareWithRebuild } from '../../src/projections/rebuild.js';
 import { accountSamples } from '../../src/samples/index.js';
 import { accountTemplates } from '../../src/samples/account-mails.js';
 import { caller, TEAM } from '../support/command-world.js';
+import { PERIODS } from '../support/email-facts.js';
 import { openProcessorWorld, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 
 const SECRET = 'n0b0dyReadsThisToken';
@@ -110,7 +110,7 @@ void t.test('they cost nothing and count in lists alone', async (t) => {
   t.match(summary, { counts: { accepted: 1, sent: 1 } });
   t.equal((await queries.listEmails(TEAM, { status: 'sent' }, { page: 1, limit: 10 })).meta.total, 2);
   const { eventLog } = world.deps;
-  t.equal((await compareWithRebuild(emailsProjection(30 * DAY_MS), { eventLog, readModels: world.readModels })).difference, undefined);
+  t.equal((await compareWithRebuild(emailsProjection(PERIODS), { eventLog, readModels: world.readModels })).difference, undefined);
 });
 
 void t.test('the subjects of the templates that are shipped hold no link', (t) => {

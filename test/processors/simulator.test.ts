@@ -9,11 +9,10 @@ import { DELIVER_EMAIL } from '../../src/processors/deliver-email.js';
 import { makeProcessors } from '../../src/processors/index.js';
 import { emailsProjection } from '../../src/projections/emails.js';
 import { compareWithRebuild } from '../../src/projections/rebuild.js';
-import { DAY_MS } from '../../src/domain/time.js';
 import { bodyOf } from '../../src/domain/webhook/body.js';
 import { noticesOfEvent, type NotifyingEvent } from '../../src/domain/webhook/kinds.js';
 import { caller, schemaSaying, simple, welcome } from '../support/command-world.js';
-import { HOST } from '../support/email-facts.js';
+import { HOST, PERIODS } from '../support/email-facts.js';
 import { answers, deliverEmailWorker, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 
 const all = (world: ProcessorWorld) => world.run(workersOf(world.processing, makeProcessors(world.processing)));
@@ -181,7 +180,7 @@ void t.test('of one mail those who are real get it, and the others are simulated
   t.notOk(await isSuppressed(world, 'bounce@simulator.sealpost'));
   await world.settled();
   const { eventLog } = world.deps;
-  const rebuilt = await compareWithRebuild(emailsProjection(30 * DAY_MS), { eventLog, readModels: world.readModels });
+  const rebuilt = await compareWithRebuild(emailsProjection(PERIODS), { eventLog, readModels: world.readModels });
   t.equal(rebuilt.difference, undefined, 'made anew it is the same');
 });
 

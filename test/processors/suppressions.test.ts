@@ -15,9 +15,9 @@ import { makeProjections } from '../../src/projections/index.js';
 import { compareWithRebuild } from '../../src/projections/rebuild.js';
 import { makeRunner } from '../../src/projections/runner.js';
 import { SUPPRESSIONS } from '../../src/projections/suppressions.js';
-import { DAY_MS } from '../../src/domain/time.js';
 import { acceptBulk, bulk } from '../support/bulk.js';
 import { caller, TEAM } from '../support/command-world.js';
+import { PERIODS } from '../support/email-facts.js';
 import { answers, openProcessorWorld, until, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 
 /** Without its moment. */
@@ -234,7 +234,7 @@ void t.test('read models made anew are those that followed', async (t) => {
   const runner = makeRunner(suppressions, { eventLog, clock: world.clock, store, pause: async () => {} });
   world.run(runner.worker);
   await runner.caughtUp(await eventLog.head(), new AbortController().signal);
-  for (const projection of [emailsProjection(limits.retentionDays * DAY_MS), suppressions])
+  for (const projection of [emailsProjection(PERIODS), suppressions])
     t.equal((await compareWithRebuild(projection, { eventLog, readModels })).difference, undefined, projection.name);
   const listed = await readModels.find(SUPPRESSIONS, { where: { team: { eq: TEAM } }, limit: 10 });
   t.match(listed, [{ reason: 'hard-bounce' }]);

@@ -6,12 +6,12 @@ import { assertDefined, parseTeamId } from '../../src/domain/ids.js';
 import { ATTACHMENT_USAGE } from '../../src/projections/attachment-usage.js';
 import { emailsProjection } from '../../src/projections/emails.js';
 import { makeQueries } from '../../src/projections/queries.js';
-import { accepted, content, DAY_MS, RETENTION_MS, T0, TEAM_ID } from '../support/email-facts.js';
+import { accepted, content, DAY_MS, PERIODS, T0, TEAM_ID } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
 
 const OTHER = '22222222-2222-4222-8222-222222222222';
-const projection = emailsProjection(RETENTION_MS);
+const projection = emailsProjection(PERIODS);
 const stream = (n: number): string => `email-0192f0c1-2f6e-7c3a-9d1b-00000000000${n}`;
 const later = (days: number): string => new Date(Date.parse(T0) + days * DAY_MS).toISOString();
 

@@ -8,10 +8,23 @@ import { batchCounts, batchListing } from '../../src/domain/batch/listing.js';
 import { BATCH_TIMERS, BATCHES, readBatchEnds, type BatchDocument } from '../../src/projections/batches.js';
 import { emailsProjection } from '../../src/projections/emails.js';
 import type { TimerDocument } from '../../src/projections/timers.js';
-import { accepted, at, attempted, cancelled, content, failed, RETENTION_MS, sent, T0, TEMPLATE_ID } from '../support/email-facts.js';
+import {
+  accepted,
+  ARCHIVE_MS,
+  at,
+  attempted,
+  cancelled,
+  content,
+  failed,
+  PERIODS,
+  RETENTION_MS,
+  sent,
+  T0,
+  TEMPLATE_ID,
+} from '../support/email-facts.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 
-const projection = emailsProjection(RETENTION_MS);
+const projection = emailsProjection(PERIODS);
 const BATCH = assertDefined(parseBatchId('0198f000-0000-7000-8000-00000000000d'), 'batch id');
 const stream = `batch-${BATCH}`;
 const PART = 2;
@@ -177,7 +190,15 @@ void t.test('the documents are the same however the events are cut, and after a 
   await fc.assert(
     fc.asyncProperty(story, fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), fc.nat(12), async (given, sizes, torn) => {
       const world = openLogOfTest();
-      for (const { name, event } of play(given).told) await world.append(name, [event]);
+      const { told } = play(given);
+      for (const { name, event } of told) await world.append(name, [event]);
+      if (told.some(({ event }) => event.type === 'BatchCompleted' || event.type === 'BatchStopped')) {
+        // The emails of it may go before their batch and after it.
+        const emails = [...new Set(told.map(({ name }) => name))].filter((name) => name !== stream);
+        for (const name of emails.slice(1)) await world.append(name, [archived, { type: 'EmailRemoved', data: { at: at(200) } }]);
+        await world.append(stream, [{ type: 'BatchRemoved', data: { at: at(200) } }]);
+        for (const name of emails.slice(0, 1)) await world.append(name, [archived]);
+      }
       const recorded = await world.recorded();
       const [whole, cut] = [openDocuments(t), openDocuments(t)];
       await projectIn(whole, projection, recorded);
@@ -191,6 +212,33 @@ void t.test('the documents are the same however the events are cut, and after a 
     { numRuns: 40, endOnFailure: true },
   );
   t.pass();
+});
+
+const archived: EmailEvent = { type: 'EmailArchived', data: { at: at(100) } };
+
+void t.test('a batch that has ended has a time at which its record goes, and then nothing stands for it', async (t) => {
+  const world = openLogOfTest();
+  const readModels = openDocuments(t);
+  const found = async () => {
+    await projectIn(readModels, projection, await world.recorded());
+    const documents = await documentsOf(readModels, projection);
+    return { batches: documents[BATCHES]!, timers: documents[BATCH_TIMERS]! };
+  };
+  const ends = { sent: 1, failed: 0, cancelled: 0 };
+  await world.append(stream, [begun(1), { type: 'BatchStarted', data: { at: at(1), partSize: PART, priority: 'low' } }]);
+  const name = `email-${emailIdInBatch(BATCH, 0)}`;
+  await world.append(name, [queuedIn(0), attempted(1, at(2)), sent(1, at(3), [0, 'accepted'])]);
+  await world.append(stream, [{ type: 'BatchFannedOut', data: { at: at(3) } }]);
+  t.match((await found()).timers, [{ kind: 'completing' }]);
+  await world.append(stream, [{ type: 'BatchCompleted', data: { at: at(4), ...ends } }]);
+  const dueAt = at(4 + (RETENTION_MS + ARCHIVE_MS) / 1_000);
+  const { batches, timers } = await found();
+  t.match(timers, [{ id: `${BATCH}:removal`, kind: 'removal', key: stream, dueAt, priority: 'low' }]);
+  t.equal(batches.length, 1);
+  await world.append(name, [archived, { type: 'EmailRemoved', data: { at: dueAt } }]);
+  t.equal(batchCounts((await found()).batches[0] as BatchDocument).sent, 1, 'its figures stay as long as it does');
+  await world.append(stream, [{ type: 'BatchRemoved', data: { at: dueAt } }]);
+  t.same(await found(), { batches: [], timers: [] });
 });
 
 void t.test('what is shown of a batch', async (t) => {

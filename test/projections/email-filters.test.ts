@@ -9,7 +9,7 @@ import { foldForSearch, isSearchable } from '../../src/domain/search-text.js';
 import { emailsProjection } from '../../src/projections/emails.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import type { EmailFilter, Queries } from '../../src/projections/query-types.js';
-import { accepted, at, attempted, bounced, content, RETENTION_MS, sent, T0, TEAM_ID, type Result } from '../support/email-facts.js';
+import { accepted, at, attempted, bounced, content, PERIODS, sent, T0, TEAM_ID, type Result } from '../support/email-facts.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
 
@@ -51,7 +51,7 @@ const listed = async (t: Test, mails: readonly Mail[]): Promise<Queries> => {
   const world = openLogOfTest();
   for (const [index, mail] of mails.entries()) await world.append(`email-${idOf(index + 1)}`, eventsOf(mail, at(index)), whole(mail).team);
   const readModels = openDocuments(t);
-  await projectIn(readModels, emailsProjection(RETENTION_MS), await world.recorded());
+  await projectIn(readModels, emailsProjection(PERIODS), await world.recorded());
   return makeQueries({ readModels, clock: fakeClock(Date.parse(T0)), limits: defaultLimits, awaitOwnWrites: async () => {} });
 };
 

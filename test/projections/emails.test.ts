@@ -15,6 +15,7 @@ import {
 import { compareWithRebuild, rebuildProjection } from '../../src/projections/rebuild.js';
 import {
   accepted,
+  ARCHIVE_MS,
   at,
   attempted,
   bounced,
@@ -29,6 +30,7 @@ import {
   released,
   rescheduled,
   retried,
+  PERIODS,
   RETENTION_MS,
   scheduled,
   sent,
@@ -42,7 +44,7 @@ import type { TimerDocument } from '../../src/projections/timers.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 import { distantReadModels } from '../support/distant/ports-of-tests.js';
 
-const projection = emailsProjection(RETENTION_MS);
+const projection = emailsProjection(PERIODS);
 const stream = `email-${EMAIL_ID}`;
 const OTHER_TEAM = '22222222-2222-4222-8222-222222222222';
 
@@ -175,8 +177,8 @@ void t.test('what is still to be done, and when, after each event', async (t) =>
     [
       [one, attempted(1, at(1)), sent(1, at(2), [0, 'accepted']), { type: 'EmailArchived', data: { at: month } }],
       'sent',
-      undefined,
-      undefined,
+      'removal',
+      new Date(Date.parse(month) + ARCHIVE_MS).toISOString(),
     ],
   ];
   for (const [events, status, phase, dueAt] of cases) {
@@ -214,6 +216,21 @@ void t.test('deleted: in no list and no count, yet known until it is archived; a
   t.match(archived.email, { team: TEAM_ID, status: 'sent', subject: undefined, text: undefined, templateName: 'Order confirmation' });
   t.notOk(/ann|Order 17|example\.org/.test(JSON.stringify(archived.email)));
 });
+
+void t.test(
+  'the record of an archived email goes whole: no list, no count of now, no timer; what was used and what the summaries say stays',
+  async (t) => {
+    const facts = [queued, attempted(1, at(1)), sent(1, at(2), [0, 'accepted'], [1, 'accepted'], [2, 'accepted'])];
+    const archived: EmailEvent = { type: 'EmailArchived', data: { at: at(6) } };
+    const removed: EmailEvent = { type: 'EmailRemoved', data: { at: at(6 + ARCHIVE_MS / 1_000) } };
+    const before = await documentsAfter(t, ...facts, archived);
+    t.match(before.timer, { kind: 'removal', key: stream, team: TEAM_ID, dueAt: at(6 + ARCHIVE_MS / 1_000), senderDueAt: undefined });
+    const { email, timer, counts } = await documentsAfter(t, ...facts, archived, removed);
+    t.same([email, timer], [undefined, undefined]);
+    t.same([counts[0]!.cells, counts[0]!.emails], [{}, before.counts[0]!.emails]);
+    t.equal(counts[0]!.emails, 1);
+  },
+);
 
 const TEMPLATES_DRAWN = [TEMPLATE_ID, '0198f000-0000-7000-8000-00000000000d'];
 const told = fc.record({ story, template: fc.nat(1), team: fc.nat(1), day: fc.nat(2) });

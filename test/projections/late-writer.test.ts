@@ -3,13 +3,13 @@ import t from 'tap';
 import { EMAIL_COUNTS, EMAILS, emailsProjection } from '../../src/projections/emails.js';
 import { openUnitOfWork } from '../../src/projections/unit-of-work.js';
 import type { Recorded } from '../../src/domain/events.js';
-import { attempted, deferred, queued, RETENTION_MS, sent, T0 } from '../support/email-facts.js';
+import { attempted, deferred, queued, PERIODS, sent, T0 } from '../support/email-facts.js';
 import { scriptedFaults } from '../support/distant/faults.js';
 import { openDistantReadModels, readModelServer } from '../support/distant/read-models.js';
 import { makeScheduler, machineNamed } from '../support/distant/scheduler.js';
 import { documentsOf, openLogOfTest, projectIn } from '../support/projected.js';
 
-const projection = emailsProjection(RETENTION_MS);
+const projection = emailsProjection(PERIODS);
 const streamOf = (index: number): string => `email-0198f000-0000-7000-8000-${String(index).padStart(12, '0')}`;
 
 /** Read models whose `lost`-th move of the checkpoint never arrives; the documents of that write are there. */

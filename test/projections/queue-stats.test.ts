@@ -3,11 +3,11 @@ import t from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
 import { emailsProjection } from '../../src/projections/emails.js';
 import { queueStats } from '../../src/projections/queue-stats.js';
-import { accepted, at, attempted, cancelled, content, deferred, RETENTION_MS, sent, T0, TEAM_ID } from '../support/email-facts.js';
+import { accepted, at, attempted, cancelled, content, deferred, PERIODS, sent, T0, TEAM_ID } from '../support/email-facts.js';
 import { openDocuments, openLogOfTest, projectIn } from '../support/projected.js';
 
 const OTHER = '22222222-2222-4222-8222-222222222222';
-const projection = emailsProjection(RETENTION_MS);
+const projection = emailsProjection(PERIODS);
 const streamOf = (n: number): string => `email-0192f0c1-2f6e-7c3a-9d1b-${String(n).padStart(12, '0')}`;
 const T0_MS = Date.parse(T0);
 

@@ -5,10 +5,10 @@ import type { ProjectionStore } from '../../src/domain/ports/read-models.js';
 import { EMAILS, emailsProjection } from '../../src/projections/emails.js';
 import { rebuildProjection } from '../../src/projections/rebuild.js';
 import { BATCH_SIZE, makeRunner, type Runner } from '../../src/projections/runner.js';
-import { attempted, queued, queuedFor, RETENTION_MS, T0 } from '../support/email-facts.js';
+import { attempted, queued, queuedFor, PERIODS, T0 } from '../support/email-facts.js';
 import { documentsOf, openDocuments, openLogOfTest } from '../support/projected.js';
 
-const projection = emailsProjection(RETENTION_MS);
+const projection = emailsProjection(PERIODS);
 const never = new AbortController().signal;
 const streamOf = (index: number): string => `email-0198f000-0000-7000-8000-${String(index).padStart(12, '0')}`;
 

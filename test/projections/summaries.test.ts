@@ -28,7 +28,7 @@ import {
   failed,
   released,
   retried,
-  RETENTION_MS,
+  PERIODS,
   sent,
   T0,
   TEAM_ID,
@@ -37,7 +37,7 @@ import {
 import { play, story } from '../support/email-stories.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 
-const projection = emailsProjection(RETENTION_MS);
+const projection = emailsProjection(PERIODS);
 const OTHER_TEAM = '22222222-2222-4222-8222-222222222222';
 const NEWS = '0198f000-0000-7000-8000-00000000000d';
 const streamOf = (index: number): string => `email-0198f000-0000-7000-8000-${String(index).padStart(12, '0')}`;

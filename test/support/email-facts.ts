@@ -10,6 +10,9 @@ export const HOST = 'mx.example.net';
 export const WORKER = 'worker-1';
 export { DAY_MS };
 export const RETENTION_MS = 30 * DAY_MS;
+/** How long the record of an archived email is kept. */
+export const ARCHIVE_MS = 1_826 * DAY_MS;
+export const PERIODS = { retentionMs: RETENTION_MS, archiveMs: ARCHIVE_MS };
 export const T0 = '2030-01-01T12:00:00.000Z';
 
 /** That many seconds after T0. */

@@ -6,7 +6,7 @@ import type { EmailEvent } from '../../src/domain/email/events.js';
 import type { ReportedRecipient } from '../../src/domain/email/reports.js';
 import { openAttempt, type Email, type EmailState } from '../../src/domain/email/state.js';
 import { DomainError } from '../../src/domain/errors.js';
-import { accepted, at, content, HOST, outcome, RETENTION_MS, type Result } from './email-facts.js';
+import { accepted, ARCHIVE_MS, at, content, HOST, outcome, RETENTION_MS, type Result } from './email-facts.js';
 
 const results = ['accepted', 'deferred', 'bounced', 'refused'] as const;
 const roles = fc.array(fc.constantFrom('to' as const, 'cc' as const, 'bcc' as const), { minLength: 1, maxLength: 4 });
@@ -39,6 +39,7 @@ const kinds = fc.oneof(
       'DeleteEmail',
       'EraseEmail',
       'ArchiveEmail',
+      'RemoveEmail',
       'AcceptEmail',
       'LoseContent',
       'RefuseEmail',
@@ -147,6 +148,8 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
       };
     case 'ArchiveEmail':
       return { type: kind, at: at(now), retentionMs: RETENTION_MS };
+    case 'RemoveEmail':
+      return { type: kind, at: at(now), archiveMs: flag ? ARCHIVE_MS : 1_000 };
   }
 };
 

@@ -1,8 +1,9 @@
 /** What may happen to a bulk send. */
 import type { Decider } from '../decider.js';
 import { DomainError } from '../errors.js';
+import { isoTime } from '../ports/clock.js';
 import type { BatchAccepted, BatchContent, BatchEnds, BatchEvent } from './events.js';
-import { claimedUpTo, evolveBatch, releaseAtOf, type Batch, type BatchState } from './state.js';
+import { claimedUpTo, endedAtOf, evolveBatch, releaseAtOf, type Batch, type BatchState } from './state.js';
 
 export type BatchCommand =
   | Readonly<{ type: 'AcceptBatch'; accepted: BatchAccepted['data']; scheduledAt: string | undefined; content: BatchContent }>
@@ -16,7 +17,9 @@ export type BatchCommand =
   /** What had not left is cancelled: the first `made` emails exist. */
   | Readonly<{ type: 'StopBatch'; at: string; made: number; ends: BatchEnds }>
   /** None of its emails is open. */
-  | Readonly<{ type: 'CompleteBatch'; at: string; ends: Omit<BatchEnds, 'processing'> }>;
+  | Readonly<{ type: 'CompleteBatch'; at: string; ends: Omit<BatchEnds, 'processing'> }>
+  /** Its record is kept no longer than `keptMs` after its end. */
+  | Readonly<{ type: 'RemoveBatch'; at: string; keptMs: number }>;
 
 const none: readonly BatchEvent[] = [];
 
@@ -43,6 +46,8 @@ const decide = (command: BatchCommand, batch: BatchState): readonly BatchEvent[]
       return batch.fannedOutAt !== null && batch.cancelled === null && batch.completedAt === null
         ? [{ type: 'BatchCompleted', data: { at: command.at, ...command.ends } }]
         : none;
+    case 'RemoveBatch':
+      return remove(command, batch);
   }
 };
 
@@ -88,6 +93,12 @@ const cancel = ({ at, idempotencyKey, fingerprint }: Of<'CancelBatch'>, batch: B
     ...(fingerprint === undefined ? {} : { fingerprint }),
   };
   return [{ type: 'BatchCancelled', data }];
+};
+
+const remove = ({ at, keptMs }: Of<'RemoveBatch'>, batch: Batch): readonly BatchEvent[] => {
+  const endedAt = endedAtOf(batch);
+  const isTime = endedAt !== undefined && isoTime(Date.parse(endedAt) + keptMs) <= at;
+  return isTime && batch.deletedAt === undefined ? [{ type: 'BatchRemoved', data: { at } }] : none;
 };
 
 export const batchDecider: Decider<BatchCommand, BatchEvent, BatchState> = { decide, evolve: evolveBatch, initialState: undefined };

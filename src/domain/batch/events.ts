@@ -103,6 +103,8 @@ export const batchEventSchemas = {
   BatchStopped: { data: Type.Object({ at: text, made: count, ...ends }) },
   /** Every email has come to an end. */
   BatchCompleted: { data: Type.Object({ at: text, sent: count, failed: count, cancelled: count }) },
+  /** Its record is kept no longer: nothing shows it any more. */
+  BatchRemoved: { data: Type.Object({ at: text }) },
 } as const;
 
 export type BatchEvent = EventsOf<typeof batchEventSchemas>;

@@ -21,6 +21,8 @@ export type Batch = Readonly<{
   cancelled: Readonly<{ at: string; idempotencyKey: string | undefined; fingerprint: string | undefined }> | null;
   stopped: (BatchEnds & Readonly<{ at: string; made: number }>) | null;
   completedAt: string | null;
+  /** When its record was removed because of its age; absent before. */
+  deletedAt?: string;
 }>;
 
 /** undefined: no event yet. */
@@ -31,6 +33,10 @@ export const claimedUpTo = ({ accepted, upTo, partSize }: Batch): number => Math
 
 /** When its emails are to leave, from which their dates and the days of their personal data count. ISO 8601. */
 export const releaseAtOf = ({ accepted, scheduledAt }: Pick<Batch, 'accepted' | 'scheduledAt'>): string => scheduledAt ?? accepted.at;
+
+/** When nothing was left to be made or called back; undefined before. ISO 8601. */
+export const endedAtOf = ({ completedAt, stopped }: Pick<Batch, 'completedAt' | 'stopped'>): string | undefined =>
+  completedAt ?? stopped?.at;
 
 /** Pure and total: events that need a first one are ignored where there is none. */
 export const evolveBatch = (state: BatchState, event: BatchEvent): BatchState => {
@@ -53,6 +59,8 @@ export const evolveBatch = (state: BatchState, event: BatchEvent): BatchState =>
       return { ...state, upTo: event.data.made, partSize: 0, stopped: event.data, content: undefined };
     case 'BatchCompleted':
       return { ...state, status: 'completed', completedAt: event.data.at };
+    case 'BatchRemoved':
+      return { ...state, deletedAt: event.data.at };
   }
 };
 

@@ -12,7 +12,7 @@ import { heardOfSimulated } from './simulator.js';
 import { eraseRecipients } from './erasing.js';
 import { cancel, emailNotFound, erase, remove, reschedule, retry } from './requests.js';
 import { noteBounces, suppressRecipients } from './suppressing.js';
-import { archiveDueAt } from './timers.js';
+import { archiveDueAt, removalDueAt } from './timers.js';
 
 /** When to try again: the pause after the first, second, … deferred attempt; none left means the attempts are spent. */
 export type RetrySchedule = Readonly<{ delaysMs: readonly number[] }>;
@@ -82,7 +82,9 @@ export type EmailCommand =
   | Readonly<{ type: 'EraseEmail'; at: string }>
   /** The same of these recipients alone, by their place in the email. */
   | Readonly<{ type: 'EraseRecipients'; at: string; recipients: readonly number[] }>
-  | Readonly<{ type: 'ArchiveEmail'; at: string; retentionMs: number }>;
+  | Readonly<{ type: 'ArchiveEmail'; at: string; retentionMs: number }>
+  /** What is left of an archived email is kept no longer. */
+  | Readonly<{ type: 'RemoveEmail'; at: string; archiveMs: number }>;
 
 const none: readonly EmailEvent[] = [];
 
@@ -138,6 +140,8 @@ const decide = (command: EmailCommand, email: EmailState): readonly EmailEvent[]
       return eraseRecipients(command, email);
     case 'ArchiveEmail':
       return mayBeArchived(email, command.at, command.retentionMs) ? [{ type: 'EmailArchived', data: { at: command.at } }] : none;
+    case 'RemoveEmail':
+      return mayBeRemoved(email, command.at, command.archiveMs) ? [{ type: 'EmailRemoved', data: { at: command.at } }] : none;
   }
 };
 
@@ -289,6 +293,10 @@ const mayBeArchived = (email: Email, at: string, retentionMs: number): boolean =
   if (email.deletedAt !== null) return true;
   return !isOpen(email) && archiveDueAt(email, retentionMs) <= at;
 };
+
+/** One that is deleted is gone already. */
+const mayBeRemoved = ({ archivedAt, deletedAt }: Email, at: string, archiveMs: number): boolean =>
+  archivedAt !== null && deletedAt === null && removalDueAt(archivedAt, archiveMs) <= at;
 
 export const emailDecider: Decider<EmailCommand, EmailEvent, EmailState> = {
   decide,

@@ -219,6 +219,8 @@ export const emailEventSchemas = {
   EmailClicked: { data: Type.Object({ ...engagement, link: Type.Integer() }), sealed: Type.Object({ ...visitor, url: text }) },
   EmailDeleted: { data: Type.Object({ at: text }) },
   EmailArchived: { data: Type.Object({ at: text }) },
+  /** Its record is kept no longer: nothing shows it any more, as if it were deleted. */
+  EmailRemoved: { data: Type.Object({ at: text }) },
 } as const;
 
 export type EmailEvent = EventsOf<typeof emailEventSchemas>;

@@ -93,6 +93,7 @@ export const reachedBy = (event: EmailProgress, before: StoodAt, now: EmailSumma
     case 'EmailBouncesNoted':
     case 'EmailDeleted':
     case 'EmailArchived':
+    case 'EmailRemoved':
       return NOTHING;
   }
 };

@@ -54,6 +54,7 @@ const partsByType: ByEventType<'email', RecipientParts | 'none'> = {
   RecipientsErased: 'none',
   EmailDeleted: 'none',
   EmailArchived: 'none',
+  EmailRemoved: 'none',
 };
 
 /** undefined for an event of which nothing belongs to one recipient alone. */

@@ -159,6 +159,7 @@ const advanceDetails = (email: Draft<Email>, event: EmailProgress): Email => {
       return email;
     case 'EmailDelivered':
     case 'EmailDeleted':
+    case 'EmailRemoved':
       return email;
   }
 };

@@ -21,6 +21,7 @@ export type EmailSummary = Readonly<{
   sentAt: string | null;
   deliveredAt: string | null;
   archivedAt: string | null;
+  /** When somebody deleted it, or its record was removed because of its age: callers are told of neither. */
   deletedAt: string | null;
   /** Absent from an email that nobody has cancelled. */
   cancelledAt?: string;

@@ -102,6 +102,7 @@ export const advanceSummary = <Summary extends Draft<EmailSummary>>(summary: Sum
     case 'EmailClicked':
       return markEngaged(summary, event);
     case 'EmailDeleted':
+    case 'EmailRemoved':
       summary.deletedAt = at;
       return summary;
     case 'EmailArchived':

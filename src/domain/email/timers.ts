@@ -3,10 +3,10 @@ import { isoTime } from '../ports/clock.js';
 import type { EmailSummary } from './summary.js';
 
 /**
- * `deliver`: at once; `scheduled`, `deferred`, `processing` (should its dialogue be cut off) and `archive`: at a moment; `held`: as soon as
+ * `deliver`: at once; `scheduled`, `deferred`, `processing` (should its dialogue be cut off), `archive` and `removal` (of an archived one): at a moment; `held`: as soon as
  * the host takes sessions again, at the latest at its moment, when the mail fails.
  */
-export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'held', 'processing', 'archive'] as const;
+export const emailTimerKinds = ['deliver', 'scheduled', 'deferred', 'held', 'processing', 'archive', 'removal'] as const;
 export type EmailTimerKind = (typeof emailTimerKinds)[number];
 
 /** A timer beside that: addresses of the email are to be given to the suppression list. */
@@ -18,9 +18,15 @@ export type EmailTimer = Readonly<{ kind: EmailTimerKind; dueAt: string }>;
 export const archiveDueAt = (email: EmailSummary, retentionMs: number): string =>
   isoTime(Date.parse(email.cancelledAt ?? email.scheduledAt ?? email.createdAt) + retentionMs);
 
-/** undefined once nothing is left to do: the email is archived. */
+/** What is left of an archived email is kept for that long. */
+export const removalDueAt = (archivedAt: string, archiveMs: number): string => isoTime(Date.parse(archivedAt) + archiveMs);
+
+/** How long an email is kept, and how long what is left of it once it is archived. */
+export type Periods = Readonly<{ retentionMs: number; archiveMs: number }>;
+
+/** undefined once nothing is left to do: the email is deleted, or its record removed. */
 export const emailTimerKind = (email: EmailSummary): EmailTimerKind | undefined => {
-  if (email.archivedAt !== null) return undefined;
+  if (email.archivedAt !== null) return email.deletedAt === null ? 'removal' : undefined;
   if (email.deletedAt !== null) return 'archive';
   switch (email.status) {
     case 'scheduled':
@@ -40,12 +46,12 @@ export const emailTimerKind = (email: EmailSummary): EmailTimerKind | undefined 
   }
 };
 
-export const emailTimer = (email: EmailSummary, retentionMs: number): EmailTimer | undefined => {
+export const emailTimer = (email: EmailSummary, periods: Periods): EmailTimer | undefined => {
   const kind = emailTimerKind(email);
-  return kind && { kind, dueAt: dueAtOf(kind, email, retentionMs) };
+  return kind && { kind, dueAt: dueAtOf(kind, email, periods) };
 };
 
-const dueAtOf = (kind: EmailTimerKind, email: EmailSummary, retentionMs: number): string => {
+const dueAtOf = (kind: EmailTimerKind, email: EmailSummary, { retentionMs, archiveMs }: Periods): string => {
   switch (kind) {
     case 'scheduled':
       return email.scheduledAt ?? email.createdAt;
@@ -59,5 +65,7 @@ const dueAtOf = (kind: EmailTimerKind, email: EmailSummary, retentionMs: number)
       return email.dialogueDeadlineAt ?? email.updatedAt;
     case 'archive':
       return email.deletedAt ?? archiveDueAt(email, retentionMs);
+    case 'removal':
+      return removalDueAt(email.archivedAt ?? email.updatedAt, archiveMs);
   }
 };

@@ -146,6 +146,7 @@ const detailsOf = (event: EmailEvent, recipient: number | undefined): Data => {
     case 'DeliveryAttempted':
     case 'EmailDeleted':
     case 'EmailArchived':
+    case 'EmailRemoved':
       return {};
   }
 };

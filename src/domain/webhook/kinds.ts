@@ -77,6 +77,7 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<Suppression
   EmailClicked: ({ data }) => [{ kind: 'email.clicked', recipient: data.recipient }],
   EmailDeleted: 'silent',
   EmailArchived: 'silent',
+  EmailRemoved: 'silent',
   // Who brings entries in by a file knows of them.
   AddressSuppressed: ({ data }) => (data.reason === 'unsubscribe' && data.emailId !== undefined ? [{ kind: 'email.unsubscribed' }] : []),
   SuppressionRemoved: 'silent',
@@ -90,6 +91,7 @@ const noticesOf: OfEvent<EmailEvent> & OfEvent<BatchEvent> & OfEvent<Suppression
   BatchCancelled: whole('batch.cancelled'),
   BatchStopped: 'silent',
   BatchCompleted: whole('batch.completed'),
+  BatchRemoved: 'silent',
 };
 
 export type NotifyingEvent = EmailEvent | BatchEvent | SuppressionEvent;

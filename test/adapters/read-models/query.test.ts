@@ -21,7 +21,7 @@ void t.test('the index with the most fixed fields before the order is taken', as
 
 void t.test('a filter by the status of a recipient looks at emails of that status and at mixed ones only', async (t) => {
   const spec = assertDefined(
-    emailsProjection(1).collections.find(({ name }) => name === 'emails'),
+    emailsProjection({ retentionMs: 1, archiveMs: 1 }).collections.find(({ name }) => name === 'emails'),
     'collection',
   );
   const indexes = (...given: Parameters<typeof withRecipientStatus>) =>

@@ -8,7 +8,7 @@ import { openAttempt, type Email, type EmailState } from '../../../src/domain/em
 import { emailTimer } from '../../../src/domain/email/timers.js';
 import { putTogether, recipientPartsOf, takenApart } from '../../../src/domain/email/recipient-parts.js';
 import { codec, decodeEvent, encodeEvent } from '../../../src/event-log/codec.js';
-import { at, RETENTION_MS } from '../../support/email-facts.js';
+import { at, PERIODS } from '../../support/email-facts.js';
 import { play, story } from '../../support/email-stories.js';
 
 /** The state table: where an email may go in one step. */
@@ -70,8 +70,11 @@ const assertSound = (email: Email): void => {
   check(!isAll || status === 'failed', 'an email to suppressed addresses alone has failed');
   check((email.failureReason === 'suppressed') === (status === 'failed' && isAll), 'and says so, and no other does');
   check((email.failureReason !== null) === (status === 'failed' || status === 'bounced'), 'a reason stands exactly with a failure');
-  const work = emailTimer(email, RETENTION_MS);
-  check((work === undefined) === (email.archivedAt !== null), 'work is left until the email is archived');
+  const work = emailTimer(email, PERIODS);
+  check(
+    (work === undefined) === (email.archivedAt !== null && email.deletedAt !== null),
+    'work is left until nothing is shown of the email',
+  );
   check(work === undefined || new Date(work.dueAt).toISOString() === work.dueAt, 'work is due at a moment');
 };
 

@@ -18,6 +18,7 @@ import {
   queuedFor,
   released,
   rescheduled,
+  PERIODS,
   RETENTION_MS,
   retried,
   scheduled,
@@ -111,7 +112,7 @@ void t.test('what is scheduled gets another time, earlier or later, and is relea
     .when(reschedule(at(5), at(20)))
     .then(rescheduled(at(5), at(20)));
   t.match(state, { status: 'scheduled', scheduledAt: at(20), createdAt: at(0) });
-  t.same(emailTimer(state!, RETENTION_MS), { kind: 'scheduled', dueAt: at(20) });
+  t.same(emailTimer(state!, PERIODS), { kind: 'scheduled', dueAt: at(20) });
   const later = [scheduled(at(10)), rescheduled(at(5), at(20), 'Order 17 of May')] as const;
   given(...later)
     .when(release(at(19.999)))
