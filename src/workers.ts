@@ -1,6 +1,7 @@
 /** What runs beside the requests: the projections, the processors, and the workers that look after the stores. */
 import { slicesOfLoop } from './adapters/clock/slices.js';
 import { turnsOfLoop } from './adapters/clock/turns.js';
+import { tellOwners } from './commands/webhook-disabled-mail.js';
 import type { ClockTrust } from './clock-trust.js';
 import type { Config } from './config.js';
 import type { Worker } from './domain/ports/worker.js';
@@ -80,7 +81,7 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           endSessionsWorker({ ...parts, ...deps, unused: (upTo, limit) => unusedSessions(parts.readModels, upTo, limit) }),
           returnCreditsWorker({ ...parts, returnedUpTo }),
           routeWebhooksWorker({ ...parts, keptUpTo: kept }),
-          deliverWebhooksWorker({ ...parts, keptUpTo: kept, due }),
+          deliverWebhooksWorker({ ...parts, keptUpTo: kept, due, tellOwners: (disabled, cause) => tellOwners(parts, disabled, cause) }),
           removeWebhookRecordsWorker({ ...parts, ...deps, removable: (upTo, limit) => removableParts(parts.readModels, upTo, limit) }),
           ...(parts.codec.level < PEOPLE_FROM ? [] : [lookAfterTeamsWorker({ ...parts, mayDestroy, ...teamReading(parts) })]),
           noteLogWorker(parts),

@@ -3,6 +3,7 @@ import type { CommandDeps } from './deps.js';
 import { firstTeam, systemCaller } from './first-start.js';
 import { sendConfidential } from './send-email.js';
 import { DomainError } from '../domain/errors.js';
+import type { EmailId } from '../domain/ids.js';
 import type { JsonObject } from '../domain/json.js';
 import type { Recipient } from '../domain/recipient.js';
 import type { Cause } from '../event-log/event-log.js';
@@ -15,23 +16,30 @@ export const accountMailKinds = [
   'change-address',
   'address-changed',
   'invitation',
+  'webhook-disabled',
 ] as const;
 export type AccountMailKind = (typeof accountMailKinds)[number];
 
-export type AccountMail = Readonly<{ kind: AccountMailKind; to: Recipient; variables: JsonObject }>;
+/** `id`: of the email, for a mail that is sent once however often it is begun. */
+export type AccountMail = Readonly<{ kind: AccountMailKind; to: Recipient; variables: JsonObject; id?: EmailId }>;
 
 /** Sent in the name of the first team, which neither pays for it nor sees what it says. Rejects as a send call does. */
-export const sendAccountMail = async (deps: CommandDeps, { kind, to, variables }: AccountMail, cause: Cause): Promise<void> => {
+export const sendAccountMail = async (deps: CommandDeps, { kind, to, variables, id }: AccountMail, cause: Cause): Promise<void> => {
   const teamId = await firstTeam(deps);
   if (teamId === undefined) throw new Error('there is no first team, which sends the mails of accounts');
   const caller = systemCaller(teamId, 'system', cause.correlationId);
-  await sendConfidential(deps, caller, {
-    templateId: `account-${kind}`,
-    to: [to],
-    variables,
-    tracking: { opens: false, clicks: false },
-    priority: 'high',
-  });
+  await sendConfidential(
+    deps,
+    caller,
+    {
+      templateId: `account-${kind}`,
+      to: [to],
+      variables,
+      tracking: { opens: false, clicks: false },
+      priority: 'high',
+    },
+    id,
+  );
 };
 
 /** What links of such mails begin with. Throws PUBLIC_URL_REQUIRED. */

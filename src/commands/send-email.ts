@@ -75,10 +75,17 @@ export const sendEmail = async (
   return joined ? { ...answer, replayed: true } : answer;
 };
 
-/** The same of a mail of the service itself that lets somebody in: what it says is shown to nobody but its recipients, and it costs nothing. */
-export const sendConfidential = async (deps: CommandDeps, caller: Caller, request: SendEmailRequest): Promise<void> => {
-  const id = assertDefined(parseEmailId(deps.ids.uuid()), 'UUID');
-  await accept(deps, caller, id, { request, storedBytes: undefined, confidential: true });
+/**
+ * The same of a mail of the service itself: what it says is shown to nobody but its recipients, and it costs nothing. With an id it is
+ * accepted once.
+ */
+export const sendConfidential = async (deps: CommandDeps, caller: Caller, request: SendEmailRequest, id?: EmailId): Promise<void> => {
+  const emailId = id ?? assertDefined(parseEmailId(deps.ids.uuid()), 'UUID');
+  try {
+    await accept(deps, caller, emailId, { request, storedBytes: undefined, confidential: true });
+  } catch (fault) {
+    if (id === undefined || !(fault instanceof WrongExpectedRevision)) throw fault;
+  }
 };
 
 const accept = async (deps: CommandDeps, caller: Caller, id: EmailId, asked: Asked, fingerprint?: string): Promise<SendEmailResponse> => {

@@ -1,7 +1,8 @@
 /** What came of the attempts of one subscription: gathered, and appended together with how far the sending has come. */
 import { handle } from '../commands/command-handler.js';
 import { appendAfter, outcomesOf, type Outcomes } from '../commands/webhook-outcome-parts.js';
-import { WrongExpectedRevision } from '../domain/errors.js';
+import type { DisabledWebhook } from '../commands/webhook-disabled-mail.js';
+import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { webhookStream, type WebhookId } from '../domain/ids.js';
 import { isoTime } from '../domain/ports/clock.js';
 import { webhookEventId } from '../domain/webhook/event-id.js';
@@ -152,8 +153,20 @@ const disableWhere = async ({ deps, id, cause }: Context, { outcomes }: State, a
   const isFailing = failingSince !== null && deps.clock.now() - Date.parse(failingSince) >= FAILING_MAX_MS;
   if (!isGone && !isFailing) return;
   const { fence: _fence, ...by } = cause();
-  const command = { type: 'DisableWebhook', at: by.at, reason: isGone ? 'gone' : 'failing' } as const;
+  const reason = isGone ? 'gone' : 'failing';
+  await tellQuietly(deps, { id, reason }, by);
+  const command = { type: 'DisableWebhook', at: by.at, reason } as const;
   await handle(deps.eventLog, webhookStream(id), webhookDecider, command, by);
+};
+
+/** What keeps the mail from being sent, as a template that somebody broke, does not keep the subscription enabled. */
+const tellQuietly = async ({ tellOwners, logger }: CourierDeps, disabled: DisabledWebhook, cause: Cause): Promise<void> => {
+  try {
+    await tellOwners(disabled, cause);
+  } catch (fault) {
+    if (!(fault instanceof DomainError)) throw fault;
+    logger.warn({ webhook: disabled.id, code: fault.code }, 'the owners could not be told that a webhook is disabled');
+  }
 };
 
 /** Which numbers were looked at: as a rule each is the one after the last, and those before it take no room. */

@@ -1,5 +1,7 @@
 /** What a courier does: one attempt to send one event, and what came of it. */
 import type { CommandDeps } from '../commands/deps.js';
+import type { Cause } from '../event-log/event-log.js';
+import type { DisabledWebhook } from '../commands/webhook-disabled-mail.js';
 import type { Tried } from '../commands/webhook-attempt.js';
 import type { WebhookId } from '../domain/ids.js';
 import type { Logger } from '../domain/ports/logger.js';
@@ -12,6 +14,8 @@ export type PostSlots = Pick<FairSlots, 'acquire' | 'release'>;
 export type CourierDeps = Pick<CommandDeps, 'eventLog' | 'clock' | 'webhooks' | 'team'> &
   Readonly<{
     logger: Logger;
+    /** Who owns the team hears that the subscription is about to be disabled. */
+    tellOwners: (disabled: DisabledWebhook, cause: Cause) => Promise<void>;
     /** Failed deliveries in the order in which they are due, as the read models know them up to that position at least. */
     due: (id: WebhookId, upTo: number, limit: number, signal: AbortSignal) => Promise<readonly Due[]>;
   }>;

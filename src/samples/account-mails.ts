@@ -143,6 +143,27 @@ const mails: readonly Mail[] = [
     ],
     exampleVariables: { url: example, team: 'Shop', inviter: 'Ada Example', role: 'member', daysValid: 7 },
   },
+  {
+    kind: 'webhook-disabled',
+    name: 'Account: a webhook was disabled',
+    description: 'To the owners of a team: a subscription gets no webhooks any more, because its endpoint is gone or takes nothing.',
+    subject: 'A webhook of {{team}} was disabled',
+    title: 'A webhook was disabled',
+    intro: '<p>The webhook subscription {{subscription}} of the team {{team}}, which posts to {{endpoint}}, was disabled. {{why}}</p>',
+    outro: '<p>When the endpoint is well again, enable the subscription and ask for a replay of what it missed: the log keeps it.</p>',
+    variables: [
+      { name: 'team', type: 'string', required: true, description: 'The name of the team' },
+      { name: 'subscription', type: 'string', required: true, description: 'The id of the subscription' },
+      { name: 'endpoint', type: 'string', required: true, description: 'Scheme and host of the endpoint' },
+      { name: 'why', type: 'string', required: true, description: 'A sentence that says why' },
+    ],
+    exampleVariables: {
+      team: 'Shop',
+      subscription: 'wh_5f0c2d7e9a1b4c3d8e6f7a9b',
+      endpoint: 'https://shop.example.com',
+      why: 'For five days it has taken nothing of what was sent to it.',
+    },
+  },
 ];
 
 export const accountTemplates: readonly SampleTemplate[] = mails.map(templateOf);

@@ -5,6 +5,7 @@ import { isoTime } from '../../src/domain/ports/clock.js';
 import { assertDefined, emailStream, parseWebhookId, type EmailId, type WebhookId } from '../../src/domain/ids.js';
 import type { CreateWebhookRequest } from '../../src/api/webhooks.js';
 import type { Worker } from '../../src/domain/ports/worker.js';
+import { tellOwners } from '../../src/commands/webhook-disabled-mail.js';
 import { versionOf } from '../../src/event-log/event-log.js';
 import { deliverWebhooksWorker } from '../../src/processors/deliver-webhooks.js';
 import { removeWebhookRecordsWorker } from '../../src/processors/remove-webhook-records.js';
@@ -92,6 +93,7 @@ export const openWebhookWorld = async (t: Test, options: ProcessorOptions = {}):
       deliverWebhooksWorker({
         ...deps,
         keptUpTo: living,
+        tellOwners: (disabled, cause) => tellOwners({ ...world.deps, ...world.elsewhere() }, disabled, cause),
         due: async (id, position, limit, signal) => {
           await processing.timersCaughtUp('email', position, signal);
           return dueFailures(readModels, id, limit);
