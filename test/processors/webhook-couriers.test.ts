@@ -46,7 +46,7 @@ void t.test('where the log tells of nothing more the work ends, so that it begin
     },
   };
   let ended: unknown;
-  const { done, stop } = world.run(deliverWebhooksWorker({ ...deps, eventLog }));
+  const { done, stop } = world.run(deliverWebhooksWorker({ ...deps, eventLog, tellOwners: async () => {} }));
   done.catch((fault: unknown) => (ended = fault));
   await world.passes(1_000);
   t.equal(ended, undefined);
