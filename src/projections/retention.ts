@@ -7,7 +7,8 @@ import type { Limits } from '../domain/limits.js';
 import { CLOCKS_APART_MS } from '../domain/restoring.js';
 import { DAY_MS } from '../domain/time.js';
 import { timersOf } from '../domain/timers.js';
-import { TEAMS, type TeamDocument } from './teams.js';
+import { SESSIONS } from './sessions.js';
+import { TEAMS } from './teams.js';
 import type { TimerDocument } from './timers.js';
 import { WEBHOOKS, type WebhookPartDocument } from './webhooks.js';
 
@@ -63,6 +64,7 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
     ),
     line('deleted.team', 'deleted teams with all they have', days(limits.teamRestoreDays), null),
     line('invitations', 'teams with invitations that nobody accepted', days(limits.invitationDays), null),
+    line('sessions', 'sessions that nobody refreshes', days(limits.sessionUnusedMs / DAY_MS), null),
     line('temporaryFiles', 'files whose writing was cut off', hours(limits.temporaryFileHours), 'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS'),
     line('deletedEmails', 'logs of emails that were deleted', 'none', null),
     line('summaries', 'daily summaries', 'for ever', null),
@@ -81,8 +83,9 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
   ]);
   for (const kind of Object.keys(DELETED) as (keyof typeof DELETED)[])
     due.set(`deleted.${kind}`, await dueTimers(deps, kind, 'removal', now));
-  due.set('deleted.team', await dueTeams(deps, 'deletedAt', nowMs, deps.limits.teamRestoreDays * DAY_MS + CLOCKS_APART_MS));
-  due.set('invitations', await dueTeams(deps, 'lapsesAt', nowMs, 0));
+  due.set('deleted.team', await dueBy(deps, TEAMS, 'deletedAt', nowMs, deps.limits.teamRestoreDays * DAY_MS + CLOCKS_APART_MS));
+  due.set('invitations', await dueBy(deps, TEAMS, 'lapsesAt', nowMs, 0));
+  due.set('sessions', await dueBy(deps, SESSIONS, 'expiresAt', nowMs, CLOCKS_APART_MS));
   return retentionTable(deps.limits).flatMap((line) => {
     const found = due.get(line.name);
     return found === undefined ? [] : [{ ...line, ...found }];
@@ -125,13 +128,13 @@ const dueParts = async ({ readModels, limits }: RetentionDeps, nowMs: number): P
 };
 
 /** By a time of theirs, which they outlive by `keptMs`. */
-const dueTeams = async ({ readModels }: RetentionDeps, field: 'deletedAt' | 'lapsesAt', nowMs: number, keptMs: number): Promise<Due> => {
+const dueBy = async ({ readModels }: RetentionDeps, collection: string, field: string, nowMs: number, keptMs: number): Promise<Due> => {
   const upTo = isoTime(nowMs - keptMs);
   const first = async (range: Query['where'][string]): Promise<string | null> => {
-    const found = await readModels.find(TEAMS, { where: { [field]: range }, sort: { field, direction: 'asc' }, limit: 1 });
-    const time = (found as readonly TeamDocument[])[0]?.[field];
+    const found = await readModels.find(collection, { where: { [field]: range }, sort: { field, direction: 'asc' }, limit: 1 });
+    const time = found[0]?.[field] as string | undefined;
     return time === undefined ? null : isoTime(Date.parse(time) + keptMs);
   };
-  const due = await readModels.count(TEAMS, { where: { [field]: { lte: upTo } } }, Number.MAX_SAFE_INTEGER);
+  const due = await readModels.count(collection, { where: { [field]: { lte: upTo } } }, Number.MAX_SAFE_INTEGER);
   return { due, oldest: await first({ lte: upTo }), next: await first({ gte: behind(upTo) }) };
 };

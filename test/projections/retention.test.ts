@@ -6,6 +6,7 @@ import { readRetentionLines, retentionTable } from '../../src/projections/retent
 import { sweepWorker } from '../../src/processors/sweep.js';
 import { caller } from '../support/command-world.js';
 import { at, DAY_MS, T0 } from '../support/email-facts.js';
+import { signedIn } from '../support/people.js';
 import { png } from '../support/pictures.js';
 import { deliverEmailWorker, openProcessorWorld, timersAndTheirWork, until } from '../support/processor-world.js';
 
@@ -26,6 +27,7 @@ void t.test('what has outlived its time is counted line by line, and what was co
   await world.reaches(id, 'sent');
   const asset = await world.commands.uploadAsset(caller, { filename: 'logo.png', bytes: png }, { count: 0, sizeBytes: 0 });
   await world.commands.deleteAsset(caller, assertDefined(parseAssetId(asset.id), 'asset id'));
+  await signedIn(world.deps);
   await world.commands.addDomain(caller, { domain: 'example.com' });
   await world.files.put(Buffer.from('a document'), { expiresAt: at((7 * DAY_MS) / 1_000) });
   const monthLater = at((30 * DAY_MS) / 1_000);
@@ -35,10 +37,16 @@ void t.test('what has outlived its time is counted line by line, and what was co
     files: nothing,
     'deleted.asset': [0, null, removedAt],
     'deleted.senderDomains': nothing,
+    sessions: [0, null, at((30 * DAY_MS) / 1_000 + 60)],
   });
 
   await world.clock.set(Date.parse(T0) + 31 * DAY_MS);
-  t.match(await told(), { emails: [1, monthLater, null], files: [1, null, null], 'deleted.asset': [1, removedAt, null] });
+  t.match(await told(), {
+    emails: [1, monthLater, null],
+    files: [1, null, null],
+    'deleted.asset': [1, removedAt, null],
+    sessions: [1, at((30 * DAY_MS) / 1_000 + 60), null],
+  });
   const stored = world.files.stored.size;
   t.equal(world.files.stored.size, stored, 'telling changes nothing');
 

@@ -132,6 +132,7 @@ const WITH_TIMERS = [
   'erasures',
   'webhooks',
   'teams',
+  'sessions',
 ];
 
 export type ProcessorOptions = Readonly<{
