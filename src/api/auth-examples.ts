@@ -18,5 +18,8 @@ export const authExamples = {
       value: { refreshToken: `sealpost_rt_${'A'.repeat(87)}` } satisfies RefreshRequest,
     },
   },
+  verify: { token: { summary: 'What the link of the mail carries', value: { token: 'A'.repeat(65) } } },
+  address: { address: { summary: 'The address of the user', value: { email } } },
+  reset: { token: { summary: 'What the link of the mail carries', value: { token: 'A'.repeat(65), password } } },
   updateUser: { name: { summary: 'Another name', value: { name: 'Ada E.' } satisfies UpdateUserRequest } },
 };

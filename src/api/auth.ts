@@ -131,5 +131,9 @@ export const JsonWebKeysSchema = Type.Object(
 );
 export type JsonWebKeys = Static<typeof JsonWebKeysSchema>;
 
+export const LinkRequestSchema = Type.Object({ token: Token }, closed);
+export const AddressRequestSchema = Type.Object({ email: Email }, closed);
+export const ResetRequestSchema = Type.Object({ token: Token, password: NewPassword }, closed);
+
 export const DoneSchema = Type.Object({ message: Type.String() }, closed);
 export type Done = Static<typeof DoneSchema>;

@@ -4,6 +4,7 @@ import { changeApiKey, createApiKey, getApiKey, revokeApiKey } from './api-keys.
 import { authenticate } from './authenticate.js';
 import { assetContent, deleteAsset, getAsset, restoreAsset, uploadAsset } from './assets.js';
 import { readJsonWebKeys } from './access-tokens.js';
+import { resetPassword, sendResetLink, sendVerifyLink, verifyAddress } from './account-links.js';
 import { getOwnUser, getUser, updateOwnUser } from './users.js';
 import { loginBucketOf } from './login-attempts.js';
 import { register } from './registering.js';
@@ -90,6 +91,10 @@ const commands = {
   revokeSession,
   revokeOtherSessions,
   eraseOwnUser,
+  verifyAddress,
+  sendVerifyLink,
+  sendResetLink,
+  resetPassword,
   getOwnUser,
   updateOwnUser,
   getUser,

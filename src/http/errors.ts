@@ -83,6 +83,7 @@ export const statusOf: Readonly<Record<ErrorCode, ErrorStatus>> = {
   ADDRESS_NOT_VERIFIED: 403,
   REGISTRATION_CLOSED: 403,
   ADDRESS_TAKEN: 400,
+  LINK_INVALID: 400,
   LOGIN_PAUSED: 429,
   TEAM_REQUIRED: 400,
   USER_NOT_FOUND: 404,

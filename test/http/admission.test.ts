@@ -13,7 +13,8 @@ import { credentialFor, requestTo } from './request-to.js';
 const neededBy = ({ access }: RegisteredRoute): string => (access === 'public' ? access : permissionOfKey(access));
 
 /** What is called before anybody is known. */
-const isEntrance = (path: string): boolean => /^\/api\/auth\/(?:register|login|refresh)$/.test(path);
+const isEntrance = (path: string): boolean =>
+  /^\/api\/auth\/(?:register|login|refresh|verify|verify\/resend|password\/forgot|password\/reset)$/.test(path);
 
 const codeOf = async (app: App, options: InjectOptions): Promise<readonly [number, string | undefined]> => {
   const response = await app.inject(options);

@@ -1,6 +1,8 @@
 /** What a link in a mail to a person carries: who they are, and what cannot be guessed. */
-import { hash as digestOf } from 'node:crypto';
+import { hash as digestOf, timingSafeEqual } from 'node:crypto';
+import { DomainError } from '../errors.js';
 import { parseUserId, type UserId } from '../ids.js';
+import type { Link } from './state.js';
 
 const FORMAT = /^([A-Za-z0-9_-]{22})[A-Za-z0-9_-]{43}$/;
 
@@ -18,4 +20,12 @@ export const readLink = (token: string): Readonly<{ userId: UserId; hash: string
   const hex = Buffer.from(id, 'base64url').toString('hex');
   const userId = parseUserId(hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
   return userId === undefined ? undefined : { userId, hash: hashOf(token) };
+};
+
+export const linkInvalid = (): DomainError =>
+  new DomainError('LINK_INVALID', 'This link was used before, has expired, or is not whole. Ask for another.');
+
+/** Throws LINK_INVALID where the link is not the one that was sent last, or has expired. */
+export const assertLink = (kept: Link | undefined, hash: string, at: string): void => {
+  if (kept === undefined || kept.expiresAt <= at || !timingSafeEqual(Buffer.from(kept.hash), Buffer.from(hash))) throw linkInvalid();
 };

@@ -1,0 +1,90 @@
+/** What the links in mails to people do: the address is verified, or another password is chosen. */
+import { accountLink, sendAccountMail } from './account-mails.js';
+import { handle, loadState } from './command-handler.js';
+import type { CommandDeps } from './deps.js';
+import { makeVerifyLink } from './registering.js';
+import { isoMoment } from './remembered.js';
+import { personalCause } from './sessions.js';
+import { ownerOf, signInAddress, userFold } from './user-addresses.js';
+import { userStream, type UserId } from '../domain/ids.js';
+import type { UserEvent } from '../domain/user/events.js';
+import { assertLink, linkInvalid, makeLink, readLink } from '../domain/user/links.js';
+import { assertPassword, normalPassword } from '../domain/user/password.js';
+import type { User, UserState } from '../domain/user/state.js';
+import type { Cause } from '../event-log/event-log.js';
+
+/** Decides on the person of a link. Rejects with LINK_INVALID where it is not that which was sent last, was used, or has expired. */
+const follow = async (
+  deps: CommandDeps,
+  token: string,
+  requestId: string,
+  use: 'verify' | 'reset',
+  events: (at: string) => readonly UserEvent[],
+): Promise<void> => {
+  const read = readLink(token);
+  if (read === undefined) throw linkInvalid();
+  const cause = personalCause(deps, read.userId, requestId);
+  const decide = (_: null, user: UserState): readonly UserEvent[] => {
+    assertLink(user?.links[use], read.hash, cause.at);
+    return events(cause.at);
+  };
+  await handle(deps.eventLog, userStream(read.userId), { decide, ...userFold }, null, cause);
+};
+
+export const verifyAddress = (deps: CommandDeps, token: string, requestId: string): Promise<void> =>
+  follow(deps, token, requestId, 'verify', (at) => [{ type: 'UserAddressVerified', data: { at } }]);
+
+/** Every session ends. Rejects with VALIDATION_ERROR and LINK_INVALID. */
+export const resetPassword = async (deps: CommandDeps, token: string, password: string, requestId: string): Promise<void> => {
+  assertPassword('password', password, deps.people.passwords.isCommon);
+  // Whether the link is good is asked before the work, and again when the password is kept.
+  const read = readLink(token);
+  if (read === undefined) throw linkInvalid();
+  const { state } = await loadState(deps.eventLog, userStream(read.userId), userFold);
+  assertLink(state?.links.reset, read.hash, isoMoment(deps.clock.now()));
+  const passwordHash = await deps.people.passwords.hash(normalPassword(password));
+  await follow(deps, token, requestId, 'reset', (at) => [
+    // Who follows the link reads the mails of the address.
+    { type: 'UserAddressVerified', data: { at } },
+    { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
+  ]);
+  await deps.whenHeldEverywhere();
+};
+
+type Found = Readonly<{ userId: UserId; user: User; cause: Cause }>;
+
+const found = async (deps: CommandDeps, email: string, requestId: string): Promise<Found | undefined> => {
+  const { addressId } = signInAddress(deps, email);
+  const userId = await ownerOf(deps, addressId);
+  if (userId === undefined) return undefined;
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  if (user === undefined || user.isErased || user.addressId !== addressId || user.email === undefined) return undefined;
+  return { userId, user, cause: personalCause(deps, userId, requestId) };
+};
+
+/** To be called when the answer is out: it takes longer where somebody has the address. Nobody is told whether somebody has. */
+export const sendResetLink = async (deps: CommandDeps, email: string, requestId: string): Promise<void> => {
+  const known = await found(deps, email, requestId);
+  if (known === undefined) return;
+  const { userId, user, cause } = known;
+  const { token, hash } = makeLink(userId, deps.ids.bytes(32));
+  const { resetLinkMs } = deps.limits;
+  const expiresAt = isoMoment(Date.parse(cause.at) + resetLinkMs);
+  const made: UserEvent = { type: 'UserLinkMade', data: { at: cause.at, use: 'reset', hash, expiresAt } };
+  const decide = (_: null, now: UserState) => (now === undefined || now.isErased ? [] : [made]);
+  const url = accountLink(deps, 'reset', token);
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  const variables = { name: user.name ?? '', url, hoursValid: resetLinkMs / 3_600_000 };
+  await sendAccountMail(deps, { kind: 'reset-password', to: { email: user.email! }, variables }, cause);
+};
+
+/** The same for the link by which an address is verified, where it is not yet. */
+export const sendVerifyLink = async (deps: CommandDeps, email: string, requestId: string): Promise<void> => {
+  const known = await found(deps, email, requestId);
+  if (known === undefined || known.user.isVerified) return;
+  const { userId, user, cause } = known;
+  const page = accountLink(deps, 'verify', '');
+  const token = await makeVerifyLink(deps, userId, cause);
+  const variables = { name: user.name ?? '', url: `${page}${token}`, hoursValid: deps.limits.verifyLinkMs / 3_600_000 };
+  await sendAccountMail(deps, { kind: 'verify-address', to: { email: user.email! }, variables }, cause);
+};
