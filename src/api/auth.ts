@@ -25,7 +25,7 @@ export const RegisterRequestSchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 256,
-        description: 'For the first user: what the terminal showed at the start. Else: that of the invitation',
+        description: 'Of an invitation: what its link carries. For the first user: what the terminal showed at the start',
       }),
     ),
   },
@@ -38,6 +38,7 @@ export const RegisteredSchema = Type.Object(
     email: Type.String(),
     emailVerified: Type.Boolean({ description: 'False: a mail with a link went to the address, and who follows it can sign in' }),
     message: Type.String(),
+    teamId: Type.Optional(Type.String({ format: 'uuid', description: 'The team that the user is in by the invitation' })),
   },
   closed,
 );

@@ -102,9 +102,13 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'ERR_EMAIL_001',
     'REGISTRATION_CLOSED',
     'ADDRESS_TAKEN',
+    'INVITATION_NOT_FOUND',
+    'INVITATION_EXPIRED',
+    'INVITATION_NOT_YOURS',
     'PUBLIC_URL_REQUIRED',
     'RATE_LIMIT_EXCEEDED',
     'NOT_DURING_UPDATE',
+    ...sendMail,
     ...write,
   ],
   login: [

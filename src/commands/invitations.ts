@@ -24,6 +24,7 @@ import {
   addressOfToken,
   invitationDecider,
   invitationNotFound,
+  invitationNotYours,
   makeInvitationToken,
   readInvitationToken,
   type InvitationCommand,
@@ -156,6 +157,22 @@ export const readInvitation = async (deps: CommandDeps, token: string): Promise<
   return { id: read.id, email, teamId: assertDefined(parseTeamId(teamId ?? ''), 'team id') };
 };
 
+/**
+ * Of a person who came by that invitation: goes on where the program died before they had joined. Nothing where they have, or where the
+ * invitation was withdrawn since.
+ */
+export const finishJoining = async (deps: CommandDeps, userId: UserId, invitation: string, cause: Cause): Promise<void> => {
+  const id = assertDefined(parseInvitationId(invitation), 'invitation id');
+  const { state, teamId } = await loadState(deps.eventLog, invitationStream(id), invitationDecider);
+  if (state === undefined || state.isClosed) return;
+  const invited = { id, email: state.email ?? '', teamId: assertDefined(parseTeamId(teamId ?? ''), 'team id') };
+  try {
+    await joinBy(deps, invited, userId, cause);
+  } catch (fault) {
+    if (!(fault instanceof DomainError)) throw fault;
+  }
+};
+
 /** The person joins; the caller has seen that the invitation is to them. Throws INVITATION_NOT_FOUND where it was revoked meanwhile. */
 export const joinBy = async (deps: CommandDeps, { id, teamId }: Invited, userId: UserId, given: Cause): Promise<void> => {
   const cause = { ...given, teamId };
@@ -168,12 +185,7 @@ export const acceptInvitation = async (deps: CommandDeps, caller: Caller, token:
   const invited = await readInvitation(deps, token);
   const userId = personOf(caller);
   const user = await loadUser(deps, userId);
-  if (!user.isVerified || user.email !== invited.email) {
-    throw new DomainError(
-      'INVITATION_NOT_YOURS',
-      'This invitation is to another address than yours. Sign in as who was invited, or ask for one to your address.',
-    );
-  }
+  if (!user.isVerified || user.email !== invited.email) throw invitationNotYours();
   await joinBy(deps, invited, userId, causeOf(deps, caller));
   return invited.teamId;
 };

@@ -1,14 +1,16 @@
 /** Becoming a user: the first of an instance, one who was invited, or anybody where that is wanted. */
 import { timingSafeEqual } from 'node:crypto';
 import { accountLink, sendAccountMail } from './account-mails.js';
-import { handle } from './command-handler.js';
+import { handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { firstTeam } from './first-start.js';
+import { joinBy, readInvitation } from './invitations.js';
 import { personalCause } from './sessions.js';
 import { addressTaken, claimAddress, confirmAddress, ownerOf, releaseAddress, signInAddress, userFold } from './user-addresses.js';
 import type { Registered, RegisterRequest } from '../api/auth.js';
 import { DomainError } from '../domain/errors.js';
-import { assertDefined, parseUserId, teamStream, userStream, type TeamId, type UserId } from '../domain/ids.js';
+import { assertDefined, parseUserId, teamStream, userStream, type InvitationId, type TeamId, type UserId } from '../domain/ids.js';
+import { invitationNotYours, isInvitationToken } from '../domain/invitation/state.js';
 import type { Keys } from '../domain/ports/keys.js';
 import type { TeamEvent } from '../domain/team/events.js';
 import { evolveTeam, type TeamState } from '../domain/team/state.js';
@@ -37,12 +39,14 @@ export const teamWithoutOwner = async (deps: CommandDeps): Promise<TeamId | unde
 const closed = (why: string): DomainError => new DomainError('REGISTRATION_CLOSED', why);
 
 /**
- * Rejects with VALIDATION_ERROR, ERR_EMAIL_001, REGISTRATION_CLOSED, ADDRESS_TAKEN (only to who proved to be meant), PUBLIC_URL_REQUIRED.
- * Where everybody may register, an address that is taken is answered as one that is not: its owner is told by mail.
+ * Rejects with VALIDATION_ERROR, ERR_EMAIL_001, REGISTRATION_CLOSED, ADDRESS_TAKEN (only to who proved to be meant), PUBLIC_URL_REQUIRED, and
+ * with INVITATION_NOT_FOUND, INVITATION_EXPIRED or INVITATION_NOT_YOURS. Where everybody may register, an address that is taken is answered as one that is not: its owner is told by mail.
  */
 export const register = async (deps: CommandDeps, request: RegisterRequest, requestId: string): Promise<Registered> => {
   assertPassword('password', request.password, deps.people.passwords.isCommon);
   const { email } = signInAddress(deps, request.email);
+  const { token } = request;
+  if (token !== undefined && isInvitationToken(token)) return registerInvited(deps, { ...request, email }, token, requestId);
   const first = await teamWithoutOwner(deps);
   if (first !== undefined) return registerFirst(deps, { ...request, email }, first, requestId);
   if (deps.people.registration !== 'open')
@@ -68,10 +72,48 @@ const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId
   try {
     await handle(deps.eventLog, teamStream(teamId), { decide, evolve: evolveTeam, initialState: undefined }, null, { ...cause, teamId });
   } catch (fault) {
-    await removeUser(deps, userId, request.email, cause);
+    // Where it is not certain that the team has another owner, they stay: they may be its owner.
+    if (fault instanceof DomainError) await removeUser(deps, userId, request.email, cause);
     throw fault;
   }
   return { email: request.email, emailVerified: true, message: 'You own the first team. Sign in by POST /api/auth/login.' };
+};
+
+/**
+ * Becomes a user whose address is verified, for the token went there by mail, and a member of the team. Whoever repeats it with the same
+ * password goes on where it was broken off; so does their first sign-in.
+ */
+const registerInvited = async (deps: CommandDeps, request: RegisterRequest, token: string, requestId: string): Promise<Registered> => {
+  if (deps.people.registration === 'closed') throw closed('Nobody registers here. Sign in where you have an account, and accept the invitation.');
+  const invited = await readInvitation(deps, token);
+  const { email } = request;
+  if (invited.email !== email) throw invitationNotYours();
+  const known = await verifiedBefore(deps, request, requestId);
+  const userId = known ?? (await makeUser(deps, request, { isVerified: true, requestId, invitation: invited.id }));
+  const cause = personalCause(deps, userId, requestId);
+  try {
+    await joinBy(deps, invited, userId, cause);
+  } catch (fault) {
+    // Where it is not certain that they did not join, they stay: the next attempt goes on.
+    if (known === undefined && fault instanceof DomainError) await removeUser(deps, userId, email, cause);
+    throw fault;
+  }
+  return { email, emailVerified: true, message: 'You are a member of the team. Sign in by POST /api/auth/login.', teamId: invited.teamId };
+};
+
+/** Who has the address and gives their password; undefined where nobody has it. Rejects with ADDRESS_TAKEN where the password is another. */
+const verifiedBefore = async (deps: CommandDeps, request: RegisterRequest, requestId: string): Promise<UserId | undefined> => {
+  const { addressId } = signInAddress(deps, request.email);
+  const userId = await ownerOf(deps, addressId);
+  if (userId === undefined) return undefined;
+  const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
+  if (user === undefined || user.isErased || user.addressId !== addressId) return undefined;
+  if (!(await deps.people.passwords.verify(user.passwordHash, normalPassword(request.password)))) throw addressTaken();
+  const cause = personalCause(deps, userId, requestId);
+  const verified: UserEvent = { type: 'UserAddressVerified', data: { at: cause.at } };
+  const decide = (_: null, now: UserState) => (now === undefined || now.isErased || now.isVerified ? [] : [verified]);
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  return userId;
 };
 
 const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, requestId: string): Promise<Registered> => {
@@ -105,7 +147,7 @@ export const makeVerifyLink = async (deps: CommandDeps, userId: UserId, cause: C
   return token;
 };
 
-type Making = Readonly<{ isVerified: boolean; requestId: string; passwordHash?: string }>;
+type Making = Readonly<{ isVerified: boolean; requestId: string; passwordHash?: string; invitation?: InvitationId }>;
 
 /** Rejects with ADDRESS_TAKEN, having made nobody. */
 export const makeUser = async (
@@ -119,10 +161,11 @@ export const makeUser = async (
   const cause = personalCause(deps, userId, requestId);
   await claimAddress(deps, addressId, userId, cause);
   const stream = userStream(userId);
+  const by = known.invitation === undefined ? {} : { invitation: known.invitation };
   await deps.eventLog.append(
     stream,
     startOf(stream),
-    [{ type: 'UserRegistered', data: { at: cause.at, addressId, isVerified }, sealed: { email, name, passwordHash } }],
+    [{ type: 'UserRegistered', data: { at: cause.at, addressId, isVerified, ...by }, sealed: { email, name, passwordHash } }],
     cause,
   );
   if (await confirmAddress(deps, addressId, userId, cause)) return userId;

@@ -4,6 +4,7 @@ import { makeAccessToken } from './access-tokens.js';
 import type { Caller } from './caller.js';
 import { handle, loadState } from './command-handler.js';
 import { causeOf, type CommandDeps } from './deps.js';
+import { finishJoining } from './invitations.js';
 import { isoMoment } from './remembered.js';
 import { assertSecondFactor } from './second-factor.js';
 import { ownerOf, signInAddress, userFold } from './user-addresses.js';
@@ -67,6 +68,7 @@ export const login = async (
   const cause = personalCause(deps, userId, from.requestId);
   const secondFactor = user.secondFactor !== undefined && (await assertSecondFactor(deps, userId, code, cause));
   await rehash(deps, userId, user, password, cause);
+  if (user.invitation !== undefined) await finishJoining(deps, userId, user.invitation, cause);
   const session = await startSession(deps, { userId, user, secondFactor }, from);
   if (teamsOf !== undefined) await noteLogins(deps, userId, await teamsOf(userId), cause);
   return session;

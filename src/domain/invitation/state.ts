@@ -20,6 +20,12 @@ export const invitationNotFound = (): DomainError =>
     'There is no open invitation like this: it is unknown, or was accepted, revoked or replaced by another.',
   );
 
+export const invitationNotYours = (): DomainError =>
+  new DomainError(
+    'INVITATION_NOT_YOURS',
+    'This invitation is to another address than yours. Sign in or register as who was invited, or ask for one to your address.',
+  );
+
 export const invitationDecider: Decider<InvitationCommand, InvitationEvent, InvitationState> = {
   decide: (command, state) => {
     const { at } = command;
@@ -55,6 +61,10 @@ export const invitationDecider: Decider<InvitationCommand, InvitationEvent, Invi
 };
 
 const PREFIX = 'sealpost_inv_';
+
+/** Whether it was made to be one, good or not. */
+export const isInvitationToken = (token: string): boolean => token.startsWith(PREFIX);
+
 const FORMAT = /^sealpost_inv_([A-Za-z0-9_-]{22})[A-Za-z0-9_-]{43}$/;
 
 const hashOf = (token: string): string => digestOf('sha256', token, 'hex');

@@ -7,9 +7,9 @@ import { text, type EventsOf } from '../stored.js';
 const Link = Type.Object({ at: text, hash: text, expiresAt: text });
 
 export const userEventSchemas = {
-  /** `addressId`: that of the stream which holds who has the address. */
+  /** `addressId`: that of the stream which holds who has the address. `invitation`: by which the person came, into its team. */
   UserRegistered: {
-    data: Type.Object({ at: text, addressId: text, isVerified: Type.Boolean() }),
+    data: Type.Object({ at: text, addressId: text, isVerified: Type.Boolean(), invitation: Type.Optional(text) }),
     sealed: Type.Object({ email: text, name: text, passwordHash: text }),
   },
   /** A link to verify the address, or to choose another password, was asked for; the one before it ends. */

@@ -24,6 +24,8 @@ export type User = Readonly<{
   name: string | undefined;
   passwordHash: string | undefined;
   registeredAt: string;
+  /** The invitation by which the person came; undefined where there was none. */
+  invitation: string | undefined;
   /** How often all sessions were ended. A session of an earlier epoch has ended, but the one that was kept. */
   epoch: number;
   /** It had not ended when all others were. */
@@ -64,6 +66,7 @@ export const evolveUser = (user: UserState, event: UserEvent): UserState => {
       name: event.sealed?.name,
       passwordHash: event.sealed?.passwordHash,
       registeredAt: event.data.at,
+      invitation: event.data.invitation,
       epoch: 0,
       keptSession: undefined,
       endedBy: undefined,
