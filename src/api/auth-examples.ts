@@ -21,5 +21,6 @@ export const authExamples = {
   verify: { token: { summary: 'What the link of the mail carries', value: { token: 'A'.repeat(65) } } },
   address: { address: { summary: 'The address of the user', value: { email } } },
   reset: { token: { summary: 'What the link of the mail carries', value: { token: 'A'.repeat(65), password } } },
+  changeAddress: { address: { summary: 'Another address', value: { email: 'ada@example.org', password } } },
   updateUser: { name: { summary: 'Another name', value: { name: 'Ada E.' } satisfies UpdateUserRequest } },
 };

@@ -132,9 +132,13 @@ export const JsonWebKeysSchema = Type.Object(
 );
 export type JsonWebKeys = Static<typeof JsonWebKeysSchema>;
 
-export const LinkRequestSchema = Type.Object({ token: Token }, closed);
+export const ChangeAddressRequestSchema = Type.Object({ email: Email, password: Password, code: Type.Optional(Code) }, closed);
+export type ChangeAddressRequest = Static<typeof ChangeAddressRequestSchema>;
+
+const LinkToken = Type.String({ minLength: 1, maxLength: 256 });
+export const LinkRequestSchema = Type.Object({ token: LinkToken }, closed);
 export const AddressRequestSchema = Type.Object({ email: Email }, closed);
-export const ResetRequestSchema = Type.Object({ token: Token, password: NewPassword }, closed);
+export const ResetRequestSchema = Type.Object({ token: LinkToken, password: NewPassword }, closed);
 
 export const DoneSchema = Type.Object({ message: Type.String() }, closed);
 export type Done = Static<typeof DoneSchema>;

@@ -14,6 +14,7 @@ export const accountMailKinds = [
   'address-in-use',
   'reset-password',
   'change-address',
+  'address-change-asked',
   'address-changed',
   'invitation',
   'webhook-disabled',

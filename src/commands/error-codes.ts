@@ -77,6 +77,10 @@ const change: Codes = [...find, ...write, 'REVISION_MISMATCH'];
 /** Mails of the service itself are made of templates that its first team may change. */
 const sendMail: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_ALLOWED', ...findVersion, ...renderEmail];
 
+const accountMail: Codes = ['ERR_EMAIL_001', 'PUBLIC_URL_REQUIRED', 'NOT_DURING_UPDATE', ...sendMail, ...write];
+const invitation: Codes = ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'];
+const showOneself: Codes = ['INVALID_CREDENTIALS', 'CODE_REQUIRED', 'INVALID_CODE'];
+
 /** Changing a team by somebody whose role may have changed meanwhile. */
 const changeTeam: Codes = ['TEAM_NOT_FOUND', 'FORBIDDEN', 'NOT_DURING_UPDATE', ...write];
 
@@ -99,17 +103,12 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   loginBucketOf: ['ERR_EMAIL_001'],
   register: [
     'VALIDATION_ERROR',
-    'ERR_EMAIL_001',
     'REGISTRATION_CLOSED',
     'ADDRESS_TAKEN',
-    'INVITATION_NOT_FOUND',
-    'INVITATION_EXPIRED',
+    ...invitation,
     'INVITATION_NOT_YOURS',
-    'PUBLIC_URL_REQUIRED',
     'RATE_LIMIT_EXCEEDED',
-    'NOT_DURING_UPDATE',
-    ...sendMail,
-    ...write,
+    ...accountMail,
   ],
   login: [
     'ERR_EMAIL_001',
@@ -126,8 +125,10 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   ...ownAccountCodes,
   verifyAddress: ['LINK_INVALID', 'NOT_DURING_UPDATE', ...write],
   resetPassword: ['VALIDATION_ERROR', 'LINK_INVALID', 'RATE_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
-  sendVerifyLink: ['ERR_EMAIL_001'],
-  sendResetLink: ['ERR_EMAIL_001'],
+  sendVerifyLink: accountMail,
+  sendResetLink: accountMail,
+  askAddressChange: ['VALIDATION_ERROR', ...showOneself, 'USER_NOT_FOUND', 'RATE_LIMIT_EXCEEDED', ...accountMail],
+  changeAddress: ['LINK_INVALID', 'ADDRESS_TAKEN', 'NOT_DURING_UPDATE', ...sendMail, ...write],
   getOwnUser: ['USER_NOT_FOUND'],
   updateOwnUser: ['USER_NOT_FOUND', ...write],
   getUser: ['USER_NOT_FOUND'],
@@ -243,14 +244,8 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   listInvitations: [],
   revokeInvitation: ['INVITATION_NOT_FOUND', ...changeTeam],
   resendInvitation: ['INVITATION_NOT_FOUND', 'PUBLIC_URL_REQUIRED', ...changeTeam, ...sendMail],
-  acceptInvitation: [
-    'PLAN_LIMIT_EXCEEDED',
-    'INVITATION_NOT_FOUND',
-    'INVITATION_EXPIRED',
-    'INVITATION_NOT_YOURS',
-    'USER_NOT_FOUND',
-    ...changeTeam,
-  ],
+  openInvitation: invitation,
+  acceptInvitation: ['PLAN_LIMIT_EXCEEDED', ...invitation, 'INVITATION_NOT_YOURS', 'USER_NOT_FOUND', ...changeTeam],
   getAccount: [],
   recordFeedback: [
     'TEST_KEY_NOT_ALLOWED',

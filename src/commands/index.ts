@@ -4,6 +4,7 @@ import { changeApiKey, createApiKey, getApiKey, revokeApiKey } from './api-keys.
 import { authenticate } from './authenticate.js';
 import { assetContent, deleteAsset, getAsset, restoreAsset, uploadAsset } from './assets.js';
 import { readJsonWebKeys } from './access-tokens.js';
+import { askAddressChange, changeAddress } from './address-change.js';
 import { resetPassword, sendResetLink, sendVerifyLink, verifyAddress } from './account-links.js';
 import { getOwnUser, getUser, updateOwnUser } from './users.js';
 import { loginBucketOf } from './login-attempts.js';
@@ -68,7 +69,7 @@ import { revokeGrant } from './oauth-grants.js';
 import { createTeam, deleteTeam, getTeam, restoreTeam, updateTeam } from './team-lifecycle.js';
 import { describeActivity } from './team-activity.js';
 import { changeMember, leaveTeam, listMembers, removeMember, transferOwnership } from './team-members.js';
-import { acceptInvitation, inviteMember, listInvitations, resendInvitation, revokeInvitation } from './invitations.js';
+import { acceptInvitation, inviteMember, listInvitations, openInvitation, resendInvitation, revokeInvitation } from './invitations.js';
 import { previewTemplate } from './template-preview.js';
 
 const commands = {
@@ -95,6 +96,8 @@ const commands = {
   sendVerifyLink,
   sendResetLink,
   resetPassword,
+  askAddressChange,
+  changeAddress,
   getOwnUser,
   updateOwnUser,
   getUser,
@@ -199,6 +202,7 @@ const commands = {
   listInvitations,
   revokeInvitation,
   resendInvitation,
+  openInvitation,
   acceptInvitation,
 } as const;
 

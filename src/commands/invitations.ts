@@ -157,6 +157,31 @@ export const readInvitation = async (deps: CommandDeps, token: string): Promise<
   return { id: read.id, email, teamId: assertDefined(parseTeamId(teamId ?? ''), 'team id') };
 };
 
+/** An invitation as whoever has its link sees it. `account`: whether a user has its address, and what they sign in with. */
+export type OpenedInvitation = Invited &
+  Readonly<{ team: string; inviter: string; role: string; account: 'none' | 'password' | 'secondFactor' }>;
+
+/** Changes nothing. Throws INVITATION_NOT_FOUND, INVITATION_EXPIRED. */
+export const openInvitation = async (deps: CommandDeps, token: string): Promise<OpenedInvitation> => {
+  const invited = await readInvitation(deps, token);
+  const { state: team } = await deps.team(teamStream(invited.teamId));
+  const invitation = team?.invitations?.get(invited.id);
+  if (team === undefined || team.deletedAt !== undefined || invitation === undefined) throw invitationNotFound();
+  const { name } = team.settings;
+  const inviter = (await nameOf(deps, invitation.by)) ?? name;
+  return { ...invited, team: name, inviter, role: invitation.role, account: await accountOf(deps, invited.email) };
+};
+
+/** Whoever never verified their address does so by the invitation, as somebody who has no account. */
+const accountOf = async (deps: CommandDeps, email: string): Promise<OpenedInvitation['account']> => {
+  const { addressId } = signInAddress(deps, email);
+  const owner = await ownerOf(deps, addressId);
+  if (owner === undefined) return 'none';
+  const { state: user } = await loadState(deps.eventLog, userStream(owner), userFold);
+  if (user === undefined || user.isErased || user.addressId !== addressId || !user.isVerified) return 'none';
+  return user.secondFactor === undefined ? 'password' : 'secondFactor';
+};
+
 /**
  * Of a person who came by that invitation: goes on where the program died before they had joined. Nothing where they have, or where the
  * invitation was withdrawn since.

@@ -84,7 +84,8 @@ const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId
  * password goes on where it was broken off; so does their first sign-in.
  */
 const registerInvited = async (deps: CommandDeps, request: RegisterRequest, token: string, requestId: string): Promise<Registered> => {
-  if (deps.people.registration === 'closed') throw closed('Nobody registers here. Sign in where you have an account, and accept the invitation.');
+  if (deps.people.registration === 'closed')
+    throw closed('Nobody registers here. Sign in where you have an account, and accept the invitation.');
   const invited = await readInvitation(deps, token);
   const { email } = request;
   if (invited.email !== email) throw invitationNotYours();

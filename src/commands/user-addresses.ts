@@ -4,7 +4,7 @@ import { handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { DomainError, WrongExpectedRevision } from '../domain/errors.js';
 import { assertDefined, parseUserId, userAddressIdOfFingerprint, userAddressStream, userStream, type UserId } from '../domain/ids.js';
-import { evolveUser, evolveUserAddress, type UserAddressState, type UserState } from '../domain/user/state.js';
+import { evolveUser, evolveUserAddress, type User, type UserAddressState, type UserState } from '../domain/user/state.js';
 import type { Cause } from '../event-log/event-log.js';
 
 /** An address in the form in which people sign in by it, and the id of the stream that holds whose it is. */
@@ -30,6 +30,14 @@ export const addressTaken = (): DomainError =>
     errors: [{ field: 'email', message: 'is taken' }],
   });
 
+/** Whether who claimed the address has it, or is about to: they have followed the link to it, which is good for a while. */
+const isKeptBy = ({ addressId, nextAddress, isErased }: User, claimed: string, at: string): boolean => {
+  if (isErased) return false;
+  // The link may have been followed in its last moment.
+  const isNext = nextAddress?.addressId === claimed && Date.parse(at) < Date.parse(nextAddress.expiresAt) + 60_000;
+  return addressId === claimed || isNext;
+};
+
 /**
  * A claim whose person never came to be, or no longer uses it (the program died in between), is taken over; the confirmation notices that.
  * Throws ADDRESS_TAKEN.
@@ -39,7 +47,7 @@ export const claimAddress = async (deps: CommandDeps, addressId: string, userId:
   const { state: owner, version } = await loadState(deps.eventLog, stream, fold);
   if (owner !== undefined && owner !== userId) {
     const { state } = await loadState(deps.eventLog, userStream(assertDefined(parseUserId(owner), 'user id')), userFold);
-    if (state?.addressId === addressId && !state.isErased) throw addressTaken();
+    if (state !== undefined && isKeptBy(state, addressId, cause.at)) throw addressTaken();
   }
   try {
     await deps.eventLog.append(stream, version, [{ type: 'UserAddressClaimed', data: { at: cause.at, userId } }], cause);

@@ -15,6 +15,7 @@ export const peopleLimits = {
   accessTokensKept: 10_000,
   verifyLinkMs: 24 * 3_600_000,
   resetLinkMs: 3_600_000,
+  changeLinkMs: 24 * 3_600_000,
   recoveryCodes: 10,
   /** A second factor that was prepared is confirmed within that time. */
   secondFactorPreparedMs: 3_600_000,

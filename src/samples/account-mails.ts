@@ -79,11 +79,11 @@ const mails: readonly Mail[] = [
   {
     kind: 'address-in-use',
     name: 'Account: the address is in use',
-    description: 'To a user with whose address somebody tried to register again.',
+    description: 'To a user whose address somebody tried to use for another account.',
     subject: 'You have an account at {{__COMPANY_NAME__}} already',
     title: 'You have an account already',
     intro:
-      '<p>Somebody, perhaps you, tried to register with this address. It is that of your account: sign in with your password, or ask for another one.</p>',
+      '<p>Somebody, perhaps you, tried to use this address for another account. It is that of yours: sign in with your password, or ask for another one.</p>',
     outro: '<p>If it was not you, there is nothing to do: nothing was changed.</p>',
     variables: [],
     exampleVariables: {},
@@ -113,6 +113,19 @@ const mails: readonly Mail[] = [
       '<p>The link is valid for {{hoursValid}} hours. If you did not ask for it, ignore this mail: nothing happens without the link.</p>',
     variables: [named, url, hours],
     exampleVariables: { name: 'Ada', url: example, hoursValid: 24 },
+  },
+  {
+    kind: 'address-change-asked',
+    name: 'Account: another address was asked for',
+    description: 'To the address of a user who asked for another one, before anything is changed.',
+    subject: 'Another address for your account at {{__COMPANY_NAME__}}',
+    title: 'Another address was asked for',
+    intro:
+      '<p>Hello {{name}}, somebody who is signed in as you, and knows your password, asked to sign in by another address from now on. A link went there; within {{hoursValid}} hours it makes the change.</p>',
+    outro:
+      '<p>If it was you, there is nothing to do. If not, choose another password at once: that ends every session, and the change.</p>',
+    variables: [named, hours],
+    exampleVariables: { name: 'Ada', hoursValid: 24 },
   },
   {
     kind: 'address-changed',

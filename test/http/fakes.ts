@@ -30,6 +30,7 @@ import {
   parseSessionId,
   parseTeamId,
   parseUserId,
+  type InvitationId,
   type TeamId,
 } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
@@ -553,6 +554,8 @@ const personalCommands = (did: Did) =>
     resetPassword: (token) => did('resetPassword', [token], undefined),
     sendVerifyLink: (email) => did('sendVerifyLink', [email], undefined),
     sendResetLink: (email) => did('sendResetLink', [email], undefined),
+    askAddressChange: (caller, request) => did('askAddressChange', [caller, request], undefined),
+    changeAddress: (token) => did('changeAddress', [token], { email: 'ada@example.org' }),
     logout: (caller) => did('logout', [caller], undefined),
     csrfTokenOf: async (sessionId) => `csrf of ${sessionId}`,
     sessionOfRefreshToken: async () => SESSION,
@@ -609,6 +612,16 @@ const invitation: InvitationRecord = {
 };
 const member: MemberRecord = { userId: USER, name: 'Ada', email: 'ada@example.com', role: 'owner', since: NOW, secondFactor: false };
 
+const openedInvitation = {
+  id: INVITATION as InvitationId,
+  teamId: TEAM,
+  email: 'bea@example.com',
+  team: 'Shop',
+  inviter: 'Ada',
+  role: 'member',
+  account: 'none' as const,
+};
+
 /** What is done with teams and their members. */
 const teamCommands = (did: Did) => {
   const ofMember = async <T>(id: string, answer: () => Promise<T>): Promise<T> => {
@@ -638,6 +651,7 @@ const teamCommands = (did: Did) => {
     inviteMember: (caller, request) => did('inviteMember', [caller, request], { ...invitation, ...request }),
     revokeInvitation: (caller, id) => ofInvitation(id, () => did('revokeInvitation', [caller, id], undefined)),
     resendInvitation: (caller, id) => ofInvitation(id, () => did('resendInvitation', [caller, id], invitation)),
+    openInvitation: (token) => did('openInvitation', [token], openedInvitation),
     acceptInvitation: (caller, token) => did('acceptInvitation', [caller, token], TEAM),
   } satisfies Partial<Commands>;
 };

@@ -107,7 +107,8 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
     case 'UserPasswordChanged': {
       const changed = { ...user, passwordHash: event.sealed?.passwordHash };
       if (event.data.reason === 'rehashed') return changed;
-      return ended({ ...changed, links: without(user.links, 'reset') }, 'password', event.data.keptSession);
+      // Whoever asked for another address knew the password of before.
+      return ended({ ...changed, links: without(user.links, 'reset'), nextAddress: undefined }, 'password', event.data.keptSession);
     }
     case 'UserSessionsEnded':
       return ended(user, 'revoked', event.data.keptSession);

@@ -1,8 +1,9 @@
 /** What the links in mails to people call, and how another one is asked for. */
 import { authExamples } from '../../api/auth-examples.js';
-import { AddressRequestSchema, DoneSchema, LinkRequestSchema, ResetRequestSchema } from '../../api/auth.js';
-import type { App, HttpDeps } from '../context.js';
-import { countLogin } from '../hooks/login-pauses.js';
+import { AddressRequestSchema, ChangeAddressRequestSchema, DoneSchema, LinkRequestSchema, ResetRequestSchema } from '../../api/auth.js';
+import type { FastifyRequest } from 'fastify';
+import { callerOf, type App, type HttpDeps } from '../context.js';
+import { countLogin, countOwnAttempt } from '../hooks/login-pauses.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'logger'>;
 
@@ -13,14 +14,7 @@ const response = { 200: DoneSchema };
 /** Registers the routes under /api/auth for verifying an address and for a password that was forgotten. */
 export const accountLinkRoutes = (app: App, deps: Deps): void => {
   followRoutes(app, deps);
-  /** What it takes longer for an address that somebody has is done when the answer is out. */
-  const afterwards = (work: () => Promise<void>): void => {
-    setImmediate(() => {
-      work().catch((fault: unknown) =>
-        deps.logger.warn({ err: fault instanceof Error ? fault : undefined }, 'a mail about an account was not sent'),
-      );
-    });
-  };
+  addressRoutes(app, deps);
   const asks = [
     ['/api/auth/verify/resend', 'resendVerification', 'Ask for another link by which your address is verified', 'sendVerifyLink'],
     ['/api/auth/password/forgot', 'forgotPassword', 'Ask for a link by which another password is chosen', 'sendResetLink'],
@@ -40,13 +34,74 @@ export const accountLinkRoutes = (app: App, deps: Deps): void => {
         },
       },
       async (request) => {
-        const { email } = request.body;
-        await countLogin(deps, request, email);
-        afterwards(() => deps.commands[command](email, request.id));
+        await askForLink(deps, request, request.body.email, command);
         return { message: 'Where a user has this address, a mail with a link goes to it.' };
       },
     );
   }
+};
+
+/** Whatever takes longer for an address that somebody has is done when the answer is out. Rejects with LOGIN_PAUSED and ERR_EMAIL_001. */
+export const askForLink = async (
+  deps: Deps,
+  request: Pick<FastifyRequest, 'id' | 'ip'>,
+  email: string,
+  command: 'sendVerifyLink' | 'sendResetLink',
+): Promise<void> => {
+  await countLogin(deps, request, email);
+  setImmediate(() => {
+    deps.commands[command](email, request.id).catch((fault: unknown) =>
+      deps.logger.warn({ err: fault instanceof Error ? fault : undefined }, 'a mail about an account was not sent'),
+    );
+  });
+};
+
+const addressRoutes = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/auth/email/change',
+    {
+      config: {
+        access: 'profile:write',
+        withoutTeam: true,
+        command: 'askAddressChange',
+        codes: ['LOGIN_PAUSED'],
+        examples: authExamples.changeAddress,
+      },
+      schema: {
+        summary: 'Ask to sign in by another address',
+        description:
+          'A link goes to the new address and makes the change; the address of now is told at once. The link of an earlier change ends. An address that is taken is answered as one that is not.',
+        operationId: 'askAddressChange',
+        tags,
+        body: ChangeAddressRequestSchema,
+        response,
+      },
+    },
+    async (request) => {
+      await countOwnAttempt(deps, request);
+      await deps.commands.askAddressChange(callerOf(request), request.body);
+      return { message: 'A mail with a link goes to the new address. Until it is followed nothing changes.' };
+    },
+  );
+
+  app.post(
+    '/api/auth/email/confirm',
+    {
+      config: { access, command: 'changeAddress', examples: authExamples.verify },
+      schema: {
+        summary: 'Take another address by the link of a mail',
+        description: 'Sessions go on; from here on the person signs in by the new address alone.',
+        operationId: 'changeAddress',
+        tags,
+        body: LinkRequestSchema,
+        response,
+      },
+    },
+    async (request) => {
+      await deps.commands.changeAddress(request.body.token, request.id);
+      return { message: 'The address is changed. Sign in by the new one from now on.' };
+    },
+  );
 };
 
 const followRoutes = (app: App, deps: Deps): void => {

@@ -1,0 +1,85 @@
+/** A person takes another address: asked for by whoever knows the password, done by whoever reads the mails of the new one. */
+import { accountLink, sendAccountMail } from './account-mails.js';
+import type { Caller } from './caller.js';
+import { handle, loadState } from './command-handler.js';
+import type { CommandDeps } from './deps.js';
+import { assertOwnPassword } from './oneself.js';
+import { isoMoment } from './remembered.js';
+import { assertSecondFactor } from './second-factor.js';
+import { personalCause } from './sessions.js';
+import { claimAddress, ownerOf, releaseAddress, signInAddress, userFold } from './user-addresses.js';
+import { ownCause, personOf } from './users.js';
+import type { ChangeAddressRequest } from '../api/auth.js';
+import { DomainError, invalid } from '../domain/errors.js';
+import { userStream } from '../domain/ids.js';
+import type { UserEvent } from '../domain/user/events.js';
+import { assertLink, linkInvalid, makeLink, readLink } from '../domain/user/links.js';
+import { userNotFound, type UserState } from '../domain/user/state.js';
+import type { Cause } from '../event-log/event-log.js';
+
+/**
+ * A link goes to the new address, a warning to the one of now; the link of an earlier change ends. An address that is another user's is
+ * answered as one that is not, and its owner is told. Rejects with INVALID_CREDENTIALS, CODE_REQUIRED, INVALID_CODE, ERR_EMAIL_001,
+ * VALIDATION_ERROR, USER_NOT_FOUND, PUBLIC_URL_REQUIRED.
+ */
+export const askAddressChange = async (deps: CommandDeps, caller: Caller, request: ChangeAddressRequest): Promise<void> => {
+  const userId = personOf(caller);
+  const { email, addressId } = signInAddress(deps, request.email);
+  const page = accountLink(deps, 'address', '');
+  const user = await assertOwnPassword(deps, userId, request.password);
+  const cause = ownCause(deps, caller);
+  if (user.secondFactor !== undefined) await assertSecondFactor(deps, userId, request.code, cause);
+  if (addressId === user.addressId) throw invalid('request body', 'email', 'is your address already');
+  const { token, hash } = makeLink(userId, deps.ids.bytes(32));
+  const { changeLinkMs } = deps.limits;
+  const expiresAt = isoMoment(Date.parse(cause.at) + changeLinkMs);
+  const asked: UserEvent = { type: 'UserAddressChangeAsked', data: { at: cause.at, hash, expiresAt, addressId }, sealed: { email } };
+  const decide = (_: null, now: UserState): readonly UserEvent[] => {
+    if (now === undefined || now.isErased) throw userNotFound();
+    // What was shown is the password of then.
+    if (now.passwordHash !== user.passwordHash) throw new DomainError('INVALID_CREDENTIALS', 'The password was changed at this moment.');
+    return [asked];
+  };
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  const name = user.name ?? '';
+  const hoursValid = changeLinkMs / 3_600_000;
+  if (user.email !== undefined)
+    await sendAccountMail(deps, { kind: 'address-change-asked', to: { email: user.email }, variables: { name, hoursValid } }, cause);
+  const isTaken = (await ownerOf(deps, addressId)) !== undefined;
+  if (isTaken) await sendAccountMail(deps, { kind: 'address-in-use', to: { email }, variables: {} }, cause);
+  else
+    await sendAccountMail(deps, { kind: 'change-address', to: { email }, variables: { name, url: `${page}${token}`, hoursValid } }, cause);
+};
+
+/**
+ * The address is claimed first: as long as the link is good nobody else takes it over. Where the program dies in between, the link does it
+ * again, or the claim is worth nothing once it has expired. Rejects with LINK_INVALID, ADDRESS_TAKEN.
+ */
+export const changeAddress = async (deps: CommandDeps, token: string, requestId: string): Promise<Readonly<{ email: string }>> => {
+  const read = readLink(token);
+  if (read === undefined) throw linkInvalid();
+  const { userId, hash } = read;
+  const cause = personalCause(deps, userId, requestId);
+  const { state: before } = await loadState(deps.eventLog, userStream(userId), userFold);
+  assertLink(before?.nextAddress, hash, cause.at);
+  const { addressId, email } = before!.nextAddress!;
+  if (email === undefined) throw linkInvalid();
+  await claimAddress(deps, addressId, userId, cause);
+  const decide = (_: null, now: UserState): readonly UserEvent[] => {
+    assertLink(now?.nextAddress, hash, cause.at);
+    return [{ type: 'UserAddressChanged', data: { at: cause.at, addressId }, sealed: { email } }];
+  };
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  await releaseAddress(deps, before!.addressId, userId, cause);
+  if (before!.email !== undefined) await tellChanged(deps, before!.email, before!.name ?? '', cause);
+  return { email };
+};
+
+/** The change is made, and was told to this address when it was asked for: where no mail can be sent now, it stands. */
+const tellChanged = async (deps: CommandDeps, email: string, name: string, cause: Cause): Promise<void> => {
+  try {
+    await sendAccountMail(deps, { kind: 'address-changed', to: { email }, variables: { name } }, cause);
+  } catch (fault) {
+    if (!(fault instanceof DomainError)) throw fault;
+  }
+};

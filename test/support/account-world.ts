@@ -1,0 +1,67 @@
+/** A world of commands whose first team sends the mails of accounts, and what these carry. */
+import { makeAccountTemplates } from '../../src/commands/account-templates.js';
+import { causeOf, type CommandDeps } from '../../src/commands/deps.js';
+import type { Passwords } from '../../src/domain/ports/passwords.js';
+import { DomainError } from '../../src/domain/errors.js';
+import { INSTANCE_STREAM } from '../../src/domain/ids.js';
+import { startOf } from '../../src/event-log/event-log.js';
+import { accountSamples } from '../../src/samples/index.js';
+import { caller, openWorld, OTHER_TEAM, type World } from './command-world.js';
+import { T0 } from './email-facts.js';
+
+/** `token`: what its link carries; empty where it has none. */
+export type SentMail = Readonly<{ to: string; subject: string; page: string; token: string }>;
+
+export type AccountWorld = World &
+  Readonly<{
+    /** In the order in which they were sent. */
+    mails: () => Promise<readonly SentMail[]>;
+    /** What the link of the newest mail carries that leads to that page; empty where there is none. */
+    tokenTo: (page: string) => Promise<string>;
+  }>;
+
+/** The first team is none of those that tests work in. */
+export const openAccountWorld = async (): Promise<AccountWorld> => {
+  const world = await openWorld();
+  const { eventLog } = world.deps;
+  const initialised = { type: 'InstanceInitialised' as const, data: { at: T0, teamId: OTHER_TEAM } };
+  await eventLog.append(INSTANCE_STREAM, startOf(INSTANCE_STREAM), [initialised], causeOf(world.deps, caller));
+  await makeAccountTemplates(world.deps, accountSamples);
+  const mails = async (): Promise<readonly SentMail[]> => {
+    const found: SentMail[] = [];
+    for await (const { events } of eventLog.readAll(0, { kinds: ['email'] }))
+      for (const { event } of events) {
+        if (event.type !== 'EmailQueued' || event.sealed === undefined) continue;
+        const { variables, subject, recipients } = event.sealed;
+        const [, page = '', token = ''] = /\/account\/([a-z]+)\?token=(.*)$/.exec(String(variables['url'] ?? '')) ?? [];
+        found.push({ to: recipients[0]?.email ?? '', subject, page, token });
+      }
+    return found;
+  };
+  return {
+    ...world,
+    mails,
+    tokenTo: async (wanted) => (await mails()).findLast(({ page }) => page === wanted)?.token ?? '',
+  };
+};
+
+/** Another process of the same instance, whose passwords cost nothing where many are tried at once. */
+export const quickly = (deps: CommandDeps): CommandDeps => ({ ...deps, people: { ...deps.people, passwords: quickPasswords } });
+
+const quickPasswords: Passwords = {
+  hash: async (password) => `quick:${password}`,
+  verify: async (hash, password) => hash === `quick:${password}`,
+  isOutdated: () => false,
+  isCommon: () => false,
+};
+
+/** The code that the work rejects with, or `fine`. */
+export const codeOf = async (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'fine',
+    (fault: unknown) => (fault instanceof DomainError ? fault.code : String(fault)),
+  );
+
+/** How often each came. */
+export const tally = (codes: readonly string[]): Readonly<Record<string, number>> =>
+  codes.reduce<Record<string, number>>((sums, code) => ({ ...sums, [code]: (sums[code] ?? 0) + 1 }), {});
