@@ -109,6 +109,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'INVITATION_NOT_YOURS',
     'RATE_LIMIT_EXCEEDED',
     ...accountMail,
+    'PLAN_LIMIT_EXCEEDED',
   ],
   login: [
     'ERR_EMAIL_001',

@@ -27,6 +27,7 @@ import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
 import { authRoutes } from './routes/auth.js';
 import { ownAccountRoutes } from './routes/own-account.js';
 import { sessionRoutes } from './routes/sessions.js';
+import { accountPages } from './account/routes.js';
 import { accountLinkRoutes } from './routes/account-links.js';
 import { userRoutes } from './routes/users.js';
 import { assetRoutes } from './routes/assets.js';
@@ -181,6 +182,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   ownAccountRoutes(app, deps);
   sessionRoutes(app, deps);
   accountLinkRoutes(app, deps);
+  accountPages(app, deps);
   userRoutes(app, deps);
   suppressionRoutes(app, deps);
   privacyRoutes(app, deps);

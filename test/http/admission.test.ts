@@ -14,7 +14,7 @@ const neededBy = ({ access }: RegisteredRoute): string => (access === 'public' ?
 
 /** What is called before anybody is known. */
 const isEntrance = (path: string): boolean =>
-  /^\/api\/auth\/(?:register|login|refresh|verify|verify\/resend|password\/forgot|password\/reset)$/.test(path);
+  /^\/api\/auth\/(?:register|login|refresh|verify|verify\/resend|password\/forgot|password\/reset|email\/confirm)$/.test(path);
 
 const codeOf = async (app: App, options: InjectOptions): Promise<readonly [number, string | undefined]> => {
   const response = await app.inject(options);
@@ -126,7 +126,7 @@ void t.test('every answer has a request id and the three rate headers', async (t
     );
     t.not(headers['x-ratelimit-remaining'], '0', `${name}: counted, not made up`);
     // People follow the links of mails: their refusals are pages. Those of OAuth have a form of their own.
-    const isAsked = !name.includes('/u/') && !name.includes('/oauth/') && [404, 400, 401].includes(statusCode);
+    const isAsked = !/ \/(?:u|oauth|account)\//.test(name) && [404, 400, 401].includes(statusCode);
     t.notOk(isAsked && headers['content-type'] !== 'application/json; charset=utf-8', name);
     if (String(headers['content-type']).startsWith('text/html'))
       t.match(headers['content-security-policy'], /default-src 'none'/, `${name} is a page with a policy`);

@@ -4,13 +4,11 @@ import type { App } from '../context.js';
 export const FORM_BYTES_MAX = 16_384;
 const FIELDS_MAX = 30;
 
-/** In: a scope of routes. They read forms and nothing else. */
-export const readForms = (scope: App): void => {
+/** In: a scope of routes. They read forms of at most so many bytes, and nothing else. */
+export const readForms = (scope: App, bytesMax = FORM_BYTES_MAX): void => {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: FORM_BYTES_MAX },
-    (_request, body, done) => done(null, body),
+  scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: bytesMax }, (_request, body, done) =>
+    done(null, body),
   );
 };
 
