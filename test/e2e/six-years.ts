@@ -1,5 +1,5 @@
 /** What the test of six years looks at after each step: bytes of every file, what can still be opened, and what would go. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { DAY_MS } from '../../src/domain/time.js';
@@ -9,6 +9,8 @@ import { compareWithRebuild } from '../../src/projections/rebuild.js';
 import { readRetentionLines } from '../../src/projections/retention.js';
 import { advanceUntil, type TestApp } from '../support/app.js';
 import type { FakeClock } from '../support/fake-clock.js';
+import { png } from '../support/pictures.js';
+import { traces } from '../support/traces.js';
 import { eventually } from '../support/wait.js';
 
 export const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
@@ -25,30 +27,10 @@ export const marks = {
   asset: 'Bratislava',
   webhook: 'Lilongwe',
   domain: 'reykjavik',
+  team: 'Thimphu',
 } as const;
 
 export type World = Readonly<{ app: TestApp; clock: FakeClock; dataDir: string; settings: Readonly<Record<string, string>> }>;
-
-/** As it is, with capitals folded as a search index does, and in base64 at each offset. */
-const formsOf = (mark: string): readonly Buffer[] => {
-  const inBase64 = [0, 1, 2].map((shift) =>
-    Buffer.from('x'.repeat(shift) + mark)
-      .toString('base64')
-      .slice(shift === 0 ? 0 : 4, -4),
-  );
-  return [mark, mark.toLowerCase(), ...inBase64].map((text) => Buffer.from(text));
-};
-
-/** The files of the directory in which the mark stands in any form. */
-const traces = (directory: string, mark: string): readonly string[] =>
-  readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => {
-      const bytes = readFileSync(file);
-      return formsOf(mark).some((form) => bytes.includes(form));
-    })
-    .map((file) => file.slice(directory.length + 1));
 
 /** Every event of the log with all of it that can still be opened. */
 export const opened = async ({ app }: World): Promise<string> => {
@@ -58,7 +40,7 @@ export const opened = async ({ app }: World): Promise<string> => {
 };
 
 /** Where what the log says in clear may be found for ever. */
-export const inClear = ['events.db', 'documents.'];
+export const inClear = ['/events.db', '/documents.'];
 
 /** Nothing of the mark can be opened in the log, and it stands in no file; `but`: what the documentation says is kept there. */
 export const assertGone = async (t: Test, world: World, mark: string, but: readonly string[] = []): Promise<void> => {
@@ -96,4 +78,41 @@ export const settle = (world: World, ...names: readonly string[]): Promise<boole
 export const walkTo = async ({ clock }: World, days: number): Promise<void> => {
   const untilMs = START_MS + days * DAY_MS;
   while (clock.now() < untilMs) await clock.advance(Math.min(untilMs - clock.now(), 90 * DAY_MS));
+};
+
+const person = { email: 'ada@example.com', password: 'a pelican in the rain', name: 'Ada Example' };
+
+/** A team beside the first, with something in it; its owner deletes it. */
+export const makeDeletedTeam = async ({ app }: World): Promise<void> => {
+  const call = async (method: 'POST' | 'DELETE', path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) => {
+    const { status, body: answer, text } = await app.call(method, path, body, headers);
+    if (status >= 300) throw new Error(`${path} is answered ${status} ${text}`);
+    return answer;
+  };
+  await call('POST', '/api/auth/register', person, { authorization: '' });
+  const { accessToken } = await call('POST', '/api/auth/login', { email: person.email, password: person.password });
+  const signedIn = { authorization: `Bearer ${String(accessToken)}` };
+  const { id } = await call('POST', '/api/teams', { name: 'Market', defaultFrom: { email: 'market@example.com' } }, signedIn);
+  const inTeam = { ...signedIn, 'x-team-id': String(id) };
+  await call('POST', '/api/suppressions', { email: `${marks.team}-not@private.example` }, inTeam);
+  await call('POST', '/api/assets', { filename: `${marks.team}.png`, content: png.toString('base64') }, inTeam);
+  await app.whenCaughtUp();
+  await call('DELETE', `/api/teams/${String(id)}`, undefined, signedIn);
+};
+
+/** A file whose writing was cut off, by a crash at the start of the story. */
+export const cutOff = (dataDir: string): string => {
+  const directory = join(dataDir, 'files', 'tmp');
+  mkdirSync(directory, { recursive: true });
+  const file = join(directory, 'cut-off');
+  writeFileSync(file, 'half of a file');
+  utimesSync(file, START_MS / 1_000, START_MS / 1_000);
+  return file;
+};
+
+/** What the daily summaries say of the first month. */
+export const figuresOf = async ({ app }: World): Promise<unknown> => {
+  await app.whenCaughtUp();
+  const { body } = await app.call<{ totals: unknown }>('GET', '/api/analytics/overview?startDate=2026-01-01&endDate=2026-01-31');
+  return body.totals;
 };
