@@ -117,7 +117,11 @@ void t.test('the document', async (t) => {
       ids.add(operation['operationId']);
       t.match(operation, { summary: /./, description: /Needs/, tags: [/./] }, name);
       const keyed = route.access !== 'public';
-      t.same(operation['security'], keyed ? [{ apiKey: [] }, ...(path.startsWith('/mailbox') ? [{ mailbox: [] }] : [])] : [], name);
+      t.same(
+        operation['security'],
+        keyed ? [{ apiKey: [] }, { browser: [] }, ...(path.startsWith('/mailbox') ? [{ mailbox: [] }] : [])] : [],
+        name,
+      );
       const statuses = Object.keys(object(operation['responses']));
       for (const status of ['400', '403', '429', '500', ...(keyed ? ['401'] : []), ...(route.unknownId === undefined ? [] : ['404'])])
         t.ok(statuses.includes(status), `${name}: ${status}`);

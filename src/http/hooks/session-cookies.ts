@@ -11,7 +11,7 @@ import type { Limits } from '../../domain/limits.js';
 import type { HttpDeps } from '../context.js';
 import { cookieOf, isSameOrigin } from './cookies.js';
 
-const ACCESS = '__Host-sealpost_access';
+export const ACCESS_COOKIE = '__Host-sealpost_access';
 const REFRESH = '__Host-sealpost_refresh';
 /** The one that the page's own script reads, to send it in the header. */
 const CSRF = '__Host-sealpost_csrf';
@@ -22,7 +22,7 @@ type Asked = Pick<FastifyRequest, 'headers' | 'method'>;
 /** The access token of a browser. Only such a one is a credential as a cookie; undefined where the call carries a header, which goes first. */
 export const accessCookie = ({ headers }: Asked): string | undefined => {
   if (headers.authorization !== undefined) return undefined;
-  const token = cookieOf(headers.cookie, ACCESS);
+  const token = cookieOf(headers.cookie, ACCESS_COOKIE);
   return token?.startsWith('eyJ') === true ? token : undefined;
 };
 
@@ -66,11 +66,11 @@ export const setSessionCookies = (
 ): void => {
   const ageS = sessionUnusedMs / 1_000;
   reply.header('set-cookie', [
-    cookie(ACCESS, tokens.accessToken, tokens.expiresIn),
+    cookie(ACCESS_COOKIE, tokens.accessToken, tokens.expiresIn),
     cookie(REFRESH, tokens.refreshToken, ageS),
     cookie(CSRF, tokens.csrfToken, ageS, false),
   ]);
 };
 
 export const clearSessionCookies = (reply: FastifyReply): void =>
-  void reply.header('set-cookie', [cookie(ACCESS, '', 0), cookie(REFRESH, '', 0), cookie(CSRF, '', 0, false)]);
+  void reply.header('set-cookie', [cookie(ACCESS_COOKIE, '', 0), cookie(REFRESH, '', 0), cookie(CSRF, '', 0, false)]);

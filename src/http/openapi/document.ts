@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../domain/json.js';
 import { isJsonObject } from '../../domain/json.js';
 import type { Access } from '../context.js';
+import { ACCESS_COOKIE } from '../hooks/session-cookies.js';
 import { permissionOfKey } from '../../domain/access/permissions.js';
 import { components } from '../../api/components.js';
 import type { Commands } from '../../commands/index.js';
@@ -157,7 +158,7 @@ const operation = (raw: JsonObject, route: DescribedRoute): JsonObject => {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...withExamples(raw['requestBody'], route),
     responses: { ...successResponses(object(raw['responses']), route), ...errorResponses(route) },
-    security: route.access === 'public' ? [] : [{ apiKey: [] }, ...(route.mailbox ? [{ mailbox: [] }] : [])],
+    security: route.access === 'public' ? [] : [{ apiKey: [] }, { browser: [] }, ...(route.mailbox ? [{ mailbox: [] }] : [])],
   };
 };
 
@@ -166,7 +167,14 @@ const stringHeader = (text: string): JsonObject => ({ description: text, schema:
 
 const sharedParts = (cookieName: string | undefined): JsonObject => ({
   securitySchemes: {
-    apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`' },
+    apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, or an access token: `Authorization: Bearer <API_KEY>`' },
+    browser: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: ACCESS_COOKIE,
+      description:
+        'The session of a page in a browser: set by `POST /api/auth/login` with `"session": "cookie"`. What changes something needs the header `X-CSRF-Token`, too',
+    },
     ...(cookieName === undefined
       ? {}
       : { mailbox: { type: 'apiKey', in: 'cookie', name: cookieName, description: 'Set by the link that `sealpost mailbox` prints' } }),
