@@ -95,14 +95,17 @@ export const openQueues = (deps: CourierDeps, id: WebhookId, recorder: Recorder)
 
 const refillReplay = async (deps: CourierDeps, id: WebhookId, recorder: Recorder, state: State): Promise<void> => {
   const { replay: asked } = recorder.progress();
-  if (asked === undefined || state.replay.length > 0 || recorder.isReplayOver()) return;
+  if (state.replay.length > 0) return;
+  // Who sends looks again at once where there may be more: that must not stay true where nothing more is read.
+  state.isReplaying = false;
+  if (asked === undefined || recorder.isReplayOver()) return;
   if (state.reading?.id !== asked.id) state.reading = { id: asked.id, read: routeReader(deps.eventLog, id, asked.next) };
   const more = await state.reading.read();
-  state.isReplaying = more.length > 0;
   for (const sent of more) {
     if (sent.number < asked.end && isWanted(asked, sent)) state.replay.push(sent);
     else recorder.passOver('replay', sent.number);
   }
+  state.isReplaying = more.length > 0 && !recorder.isReplayOver();
 };
 
 const isWanted = ({ events, since, until }: WebhookReplay, { kind, at }: SentEvent): boolean =>

@@ -3,6 +3,8 @@ import t from 'tap';
 import type { OutboundPost } from '../../src/domain/ports/outbound-http.js';
 import { deliverWebhooksWorker } from '../../src/processors/deliver-webhooks.js';
 import { dueFailures, keptWebhooks } from '../../src/projections/webhook-reads.js';
+import { isoTime } from '../../src/domain/ports/clock.js';
+import { caller } from '../support/command-world.js';
 import { openWebhookWorld, type WebhookWorld } from '../support/webhook-world.js';
 
 const nowhere: OutboundPost = {
@@ -54,4 +56,20 @@ void t.test('where the log tells of nothing more the work ends, so that it begin
   await world.passes(5_000);
   t.match(ended, { message: 'the subscription broke off' });
   await stop().catch(() => {});
+});
+
+void t.test('a replay that wants none of its events ends, and stops nothing else', async (t) => {
+  const world = await openWebhookWorld(t);
+  const since = isoTime(world.clock.now());
+  const id = await world.subscribe('/none');
+  world.start('worker-1');
+  for (let made = 0; made < 3; made += 1) await world.accept();
+  await world.passes(2_000);
+  t.equal(world.posts.length, 3);
+  t.match(await world.commands.replayWebhook(caller, id, { since, events: ['email.bounced'] }), { from: 0, to: 3 });
+  await world.passes(8_000);
+  t.equal(world.posts.length, 3);
+  t.match(await world.commands.replayWebhook(caller, id, { since }), { from: 0, to: 3 }, 'no replay is under way any more');
+  await world.passes(8_000);
+  t.equal(world.posts.length, 6);
 });
