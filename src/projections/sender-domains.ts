@@ -45,7 +45,9 @@ const timerStep = ({ stream, position, metadata }: Recorded, kind: 'check' | 're
   const team = splitStream(stream).id;
   const id = kind === 'check' ? team : `${team}.${kind}`;
   const [dueAt] = times.toSorted();
-  const common = { id, seq: position, position, kind, key: stream, priority: 'low', team: metadata.teamId };
+  // One event may set both, and no two documents of a collection have the same place.
+  const seq = 2 * position + (kind === 'check' ? 0 : 1);
+  const common = { id, seq, position, kind, key: stream, priority: 'low', team: metadata.teamId };
   const document: TimerDocument | undefined = dueAt === undefined ? undefined : { ...common, dueAt };
   return { collection: SENDER_DOMAIN_TIMERS, id, document };
 };
@@ -55,7 +57,7 @@ export const senderDomainsProjection = (restoreMs: number): Projection => {
   const step = stepWith(restoreMs);
   return declareProjection({
     name: 'senderDomains',
-    collections: [timersSpec(SENDER_DOMAIN_TIMERS), { name: SENDER_DOMAINS, version: 2, fields: [], indexes: [] }],
+    collections: [timersSpec(SENDER_DOMAIN_TIMERS), { name: SENDER_DOMAINS, version: 3, fields: [], indexes: [] }],
     main: SENDER_DOMAINS,
     kinds: ['senderDomains'],
     decrypts: [],

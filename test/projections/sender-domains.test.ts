@@ -47,3 +47,14 @@ void t.test('a timer stands at the earliest look-up, and goes with the last doma
     t.strictSame(await documentsOf(torn, senderDomainsProjection(30 * DAY_MS)), expected, `torn after ${count}`);
   }
 });
+
+void t.test('of two domains one is deleted: both timers stand', async (t) => {
+  const { append, recorded } = openLogOfTest();
+  await append(stream, [...story, { type: 'SenderDomainTrashed', data: { at: at(150), id: OTHER } }]);
+  const readModels = openDocuments(t);
+  await projectIn(readModels, senderDomainsProjection(30 * DAY_MS), await recorded());
+  t.match((await documentsOf(readModels, senderDomainsProjection(30 * DAY_MS)))[SENDER_DOMAIN_TIMERS]?.map(({ kind }) => kind).sort(), [
+    'check',
+    'removal',
+  ]);
+});
