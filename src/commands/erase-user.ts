@@ -59,12 +59,12 @@ export const eraseUser = async (deps: CommandDeps, id: UserId, tracesOf: TracesO
   }
   const decide = (_: null, state: UserState): readonly UserEvent[] =>
     state === undefined || state.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
-  await handle(deps.eventLog, stream, { decide, ...userFold }, null, cause);
+  const { state: erased } = await handle(deps.eventLog, stream, { decide, ...userFold }, null, cause);
   // What began meanwhile: nothing begins any more.
   await endAll(deps, id, await tracesOf(id), cause);
   await deps.eventLog.destroyKey(stream);
-  for (const addressId of [user.addressId, ...(user.nextAddress === undefined ? [] : [user.nextAddress.addressId])])
-    await releaseAddress(deps, addressId, id, cause);
+  for (const addressId of new Set([user.addressId, user.nextAddress?.addressId, erased?.addressId]))
+    if (addressId !== undefined) await releaseAddress(deps, addressId, id, cause);
   await deps.whenHeldEverywhere();
 };
 

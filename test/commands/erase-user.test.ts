@@ -15,7 +15,8 @@ import {
   type UserId,
 } from '../../src/domain/ids.js';
 import { evolveTeam, type TeamState } from '../../src/domain/team/state.js';
-import { loadState } from '../../src/commands/command-handler.js';
+import { handle, loadState } from '../../src/commands/command-handler.js';
+import { claimAddress, ownerOf, signInAddress, userFold } from '../../src/commands/user-addresses.js';
 import { openWorld, OTHER_TEAM, TEAM, type World } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
 import { addMember, callerOf, from, PASSWORD, signedIn, type Person } from '../support/people.js';
@@ -149,4 +150,22 @@ void t.test('who is erased is nobody to every command', async (t) => {
   );
   t.equal(await codeOf(world.commands.eraseOwnUser(me, { password: PASSWORD }, tracesOf(world))), 'USER_NOT_FOUND');
   t.equal(await codeOf(world.commands.updateOwnUser(me, { name: 'Eve' })), 'USER_NOT_FOUND');
+});
+
+void t.test('an address that is taken at the same moment is free again, as is the one before', async (t) => {
+  const { world, ada } = await open();
+  const { addressId } = signInAddress(world.deps, 'ada@new.example.com');
+  let isFirst = true;
+  const changing = async (userId: UserId) => {
+    if (isFirst) {
+      isFirst = false;
+      await claimAddress(world.deps, addressId, userId, cause);
+      const changed = { type: 'UserAddressChanged' as const, data: { at: T0, addressId }, sealed: { email: 'ada@new.example.com' } };
+      await handle(world.deps.eventLog, userStream(userId), { decide: () => [changed], ...userFold }, null, cause);
+    }
+    return tracesOf(world)(userId);
+  };
+  await eraseUser(world.deps, ada.userId, changing, cause);
+  for (const address of [email, 'ada@new.example.com'])
+    t.equal(await ownerOf(world.deps, signInAddress(world.deps, address).addressId), undefined, address);
 });
