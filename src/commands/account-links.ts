@@ -2,6 +2,7 @@
 import { accountLink, sendAccountMail } from './account-mails.js';
 import { handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
+import { recordEnds, type SessionsOf } from './own-sessions.js';
 import { makeVerifyLink } from './registering.js';
 import { isoMoment } from './remembered.js';
 import { personalCause } from './sessions.js';
@@ -35,7 +36,13 @@ export const verifyAddress = (deps: CommandDeps, token: string, requestId: strin
   follow(deps, token, requestId, 'verify', (at) => [{ type: 'UserAddressVerified', data: { at } }]);
 
 /** Every session ends. Rejects with VALIDATION_ERROR and LINK_INVALID. */
-export const resetPassword = async (deps: CommandDeps, token: string, password: string, requestId: string): Promise<void> => {
+export const resetPassword = async (
+  deps: CommandDeps,
+  token: string,
+  password: string,
+  requestId: string,
+  sessionsOf?: SessionsOf,
+): Promise<void> => {
   assertPassword('password', password, deps.people.passwords.isCommon);
   // Whether the link is good is asked before the work, and again when the password is kept.
   const read = readLink(token);
@@ -49,6 +56,8 @@ export const resetPassword = async (deps: CommandDeps, token: string, password: 
     { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
   ]);
   await deps.whenHeldEverywhere();
+  const { userId } = read;
+  if (sessionsOf !== undefined) await recordEnds(deps, userId, await sessionsOf(userId), personalCause(deps, userId, requestId));
 };
 
 type Found = Readonly<{ userId: UserId; user: User; cause: Cause }>;

@@ -18,6 +18,7 @@ import { accountSamples } from '../../src/samples/index.js';
 import { accountTemplates } from '../../src/samples/account-mails.js';
 import { caller, TEAM } from '../support/command-world.js';
 import { PERIODS } from '../support/email-facts.js';
+import { HOST, said } from '../support/email-facts.js';
 import { openProcessorWorld, workersOf, type ProcessorWorld } from '../support/processor-world.js';
 
 const SECRET = 'n0b0dyReadsThisToken';
@@ -85,6 +86,21 @@ void t.test('whoever reads emails of the first team reads no link, by whichever 
   for await (const line of await commands.exportAddress(caller, { email: 'ann@example.org' }, index)) shown.push(line);
   t.ok(shown.length > 20);
   for (const one of shown) t.notMatch(JSON.stringify(one), SECRET);
+});
+
+void t.test('a host that names the link for which it refuses the mail tells it to nobody', async (t) => {
+  const world = await open(t);
+  run(world);
+  const text = `554 5.7.1 blocked for ${url}, see token=${SECRET} and ${SECRET.repeat(3)}`;
+  world.mailer.next.push(async () => ({ host: HOST, durationMs: 1, recipients: [{ ...said('refused'), text }] }));
+  const id = await world.sent();
+  await world.reaches(id, 'failed');
+  const record = await world.commands.getEmail(caller, id);
+  t.match(record.recipients[0]?.reply, /^554 5\.7\.1 blocked for … see … and …$/);
+  const told = (await world.deps.eventLog.load(emailStream(id))).map(({ event }) => event);
+  const body = bodyOf({ kind: 'email.failed', stream: emailStream(id), at: '', recipient: 0 }, told);
+  t.match(body, '554 5.7.1');
+  for (const shown of [record, await world.commands.emailTrace(caller, id), body]) t.notMatch(JSON.stringify(shown), SECRET);
 });
 
 void t.test('they cost nothing and count in lists alone', async (t) => {

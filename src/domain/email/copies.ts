@@ -27,7 +27,7 @@ export const withCopies = ({ copies }: Pick<Email, 'copies'>, outcomes: readonly
 type Answer = Readonly<{ attempt: number; at: string; host: string; durationMs: number; outcomes: readonly PlacedOutcome[] }>;
 
 /** The data and the sealed part of an event that tells of outcomes. */
-export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer, email: Pick<Email, 'content'>) => ({
+export const toldOutcomes = ({ attempt, at, host, durationMs, outcomes }: Answer, email: Pick<Email, 'accepted' | 'content'>) => ({
   data: {
     attempt,
     at,

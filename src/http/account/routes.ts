@@ -111,7 +111,7 @@ const verifyPage = ({ commands }: AccountDeps): LinkPage => ({
 
 const CLOSE = 'You can close this page.';
 
-const resetPage = ({ commands }: AccountDeps): LinkPage => ({
+const resetPage = ({ commands, queries }: AccountDeps): LinkPage => ({
   path: '/account/reset',
   asks: (token, again) => ({
     title: 'Choose another password',
@@ -120,7 +120,7 @@ const resetPage = ({ commands }: AccountDeps): LinkPage => ({
     forms: [{ action: '/account/reset', hidden: { token }, fields: newPasswordFields, button: 'Set the password' }],
   }),
   does: async ({ token, fields, request }) => {
-    await commands.resetPassword(token, chosenPassword(fields), request.id);
+    await commands.resetPassword(token, chosenPassword(fields), request.id, queries.sessionsOfUser);
     return { title: 'Your password is changed', texts: ['Every session has ended. Sign in with the new password.'], note: CLOSE };
   },
 });

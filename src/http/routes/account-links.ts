@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { countLogin, countOwnAttempt } from '../hooks/login-pauses.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'logger'>;
+type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'logger' | 'queries'>;
 
 const tags = ['Signing in'];
 const access = 'public';
@@ -131,7 +131,7 @@ const followRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request) => {
-      await deps.commands.resetPassword(request.body.token, request.body.password, request.id);
+      await deps.commands.resetPassword(request.body.token, request.body.password, request.id, deps.queries.sessionsOfUser);
       return { message: 'The password is changed, and every session has ended. Sign in by POST /api/auth/login.' };
     },
   );
