@@ -7,12 +7,15 @@ import { showFirstKey } from './commands/first-start.js';
 import { showFirstUserToken } from './commands/first-user.js';
 import { makeCommands } from './commands/index.js';
 import { openOAuth } from './commands/oauth.js';
+import { openAuditExport } from './commands/audit-export.js';
+import { openAuditRecorder, type AuditRecorder } from './commands/record-audit.js';
 import { openEngagementRecorder, type EngagementRecorder } from './commands/record-engagement.js';
 import type { Config } from './config.js';
 import { openLeases } from './coordination.js';
 import type { EventStore } from './domain/ports/event-store.js';
 import type { MailCopies } from './domain/ports/mailbox.js';
 import type { Mailer } from './domain/ports/mailer.js';
+import { PEOPLE_FROM } from './domain/write-level.js';
 import { openTrackingTokens } from './domain/tracking/tokens.js';
 import { openEngine, type Engine, type EngineOptions } from './engine.js';
 import type { HttpDeps } from './http/context.js';
@@ -93,11 +96,11 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const projecting = await openProjecting(config, engine, leasing);
   const [{ runners }, cutOff] = [projecting, cutOffOfAll()];
 
-  const [stuck, supervisor] = [openStuckWork(), makeSupervisor(engine)];
+  const [stuck, supervisor, audit] = [openStuckWork(), makeSupervisor(engine), auditRecorderOf(engine)];
   const [serving, recorder] = [openServing(leasing, engine.followStates), openEngagementRecorder(engine)];
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
-  const servingWorkers = isServing ? [serving.worker, recorder.worker, watchBacklogsWorker({ ...engine, ...hostOf(workers) })] : [];
+  const servingWorkers = isServing ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)] : [];
   const health = openServiceHealth({ ...surroundings, config, engine, supervisor, stuck, runners, commits, clockTrust });
   let accepting = true;
   const parts = { ...engine, ...surroundings, runners, health: health.of(() => accepting) };
@@ -106,7 +109,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   if (isServing) await serving.whenSeen;
   if (config.roles.includes('project')) void sayImpliedDeletes(engine, runners, cutOff.signal);
 
-  const server = await buildServer(httpDeps(config, { ...parts, writes, recorder }));
+  const server = await buildServer(httpDeps(config, { ...parts, writes, recorder, audit }));
   const shutDown = async (): Promise<void> => {
     accepting = false;
     const whenProjected = (signal: AbortSignal) => caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
@@ -128,6 +131,8 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   };
 };
 
+const backlogsWorker = (engine: Engine, workers: Workers) => watchBacklogsWorker({ ...engine, ...hostOf(workers) });
+
 /** How long the hosts of this process are left alone; nothing where it does not deliver. */
 const hostOf = ({ processors }: Workers): Pick<Parameters<typeof watchBacklogsWorker>[0], 'hostPauseMs'> => {
   const gates = processors.flatMap(({ gate }) => gate ?? []);
@@ -143,7 +148,7 @@ const cutOffOfAll = (): AbortController => {
 
 type ServingParts = Engine &
   Surroundings &
-  Readonly<{ runners: Runners; writes: OwnWrites; recorder: EngagementRecorder; health: HttpDeps['health'] }>;
+  Readonly<{ runners: Runners; writes: OwnWrites; recorder: EngagementRecorder; audit: AuditRecorder; health: HttpDeps['health'] }>;
 
 const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, recorder, ...parts }: ServingParts): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
@@ -172,10 +177,18 @@ const httpDeps = (config: Config, { runners, writes, mailbox, mailboxToken, reco
       },
     },
     ...(mailbox === undefined || mailboxToken === undefined ? {} : { mailbox: { mails: mailbox.mailbox, token: mailboxToken } }),
+    audit: parts.audit,
+    exportAudit: (team, period, done) => openAuditExport(parts, team, period, done),
     tracking: { tokens: openTrackingTokens(parts.keys), note: recorder.note },
     health,
     version,
     ...(metrics.answered === undefined ? {} : { answered: metrics.answered }),
     ...(metrics.calls === undefined ? {} : { calls: metrics.calls }),
   };
+};
+
+/** An older program beside this one could not read what it records: then it is told of nothing. */
+const auditRecorderOf = (engine: Engine): AuditRecorder => {
+  const recorder = openAuditRecorder(engine);
+  return engine.codec.level < PEOPLE_FROM ? { ...recorder, read: () => {}, denied: () => {} } : recorder;
 };

@@ -6,7 +6,7 @@ import { settings, type SettingName } from './settings.js';
 
 type Periods = Pick<
   Limits,
-  'retentionDays' | 'archiveDays' | 'restoreDays' | 'webhookRecordDays' | 'generatedFileDays' | 'temporaryFileHours'
+  'retentionDays' | 'archiveDays' | 'restoreDays' | 'webhookRecordDays' | 'generatedFileDays' | 'temporaryFileHours' | 'auditDays'
 >;
 
 const DAYS_MAX = 3_650;
@@ -31,6 +31,7 @@ export const readRetention = (valueOf: (name: SettingName) => string): Periods =
     archiveDays: days('SEALPOST_RETENTION_ARCHIVE_DAYS'),
     generatedFileDays,
     restoreDays: days('SEALPOST_RETENTION_DELETED_DAYS'),
+    auditDays: days('SEALPOST_RETENTION_AUDIT_DAYS'),
     webhookRecordDays: days('SEALPOST_RETENTION_WEBHOOK_DAYS'),
     temporaryFileHours: integer(
       'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS',

@@ -114,6 +114,7 @@ const named = {
     '30',
     'For how many days templates, assets, webhook subscriptions and sender domains that were deleted can be restored; then they are gone.',
   ),
+  SEALPOST_RETENTION_AUDIT_DAYS: setting('Data', '731', 'For how many days the audit log is kept; the default is two years. At least 1.'),
   SEALPOST_RETENTION_WEBHOOK_DAYS: setting('Data', '30', 'For how many days the records of webhook deliveries are kept; at least 1.'),
   SEALPOST_RETENTION_GENERATED_FILE_DAYS: setting(
     'Data',

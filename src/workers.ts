@@ -15,6 +15,7 @@ import { eraseWorker } from './processors/erase.js';
 import { makeProcessors } from './processors/index.js';
 import type { LeaseDeps } from './processors/lease.js';
 import { lookAfterTeamsWorker } from './processors/look-after-teams.js';
+import { forgetAuditWorker } from './processors/forget-audit.js';
 import { noteLogWorker } from './processors/note-log.js';
 import { openOverflow } from './processors/overflow.js';
 import { relayWorker } from './processors/relay.js';
@@ -23,6 +24,8 @@ import { sealLedgerWorker } from './processors/seal-ledger.js';
 import type { StuckWork } from './processors/stuck.js';
 import { sweepWorker } from './processors/sweep.js';
 import { storedAttachmentBytes } from './projections/attachment-usage.js';
+import { AUDIT } from './projections/audit.js';
+import { overdueAudit } from './projections/audit-queries.js';
 import { addressIndex } from './projections/address-index.js';
 import { readBatchEnds } from './projections/batches.js';
 import { feederOf, type Runners } from './projecting.js';
@@ -84,6 +87,12 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
           deliverWebhooksWorker({ ...parts, keptUpTo: kept, due, tellOwners: (disabled, cause) => tellOwners(parts, disabled, cause) }),
           removeWebhookRecordsWorker({ ...parts, ...deps, removable: (upTo, limit) => removableParts(parts.readModels, upTo, limit) }),
           ...(parts.codec.level < PEOPLE_FROM ? [] : [lookAfterTeamsWorker({ ...parts, mayDestroy, ...teamReading(parts) })]),
+          forgetAuditWorker({
+            ...parts,
+            ...deps,
+            overdue: (now, entriesUpTo, limit) => overdueAudit(parts.readModels, now, entriesUpTo, limit),
+            auditCaughtUp: (position, signal) => feederOf(runners, limits, AUDIT).caughtUp(position, signal),
+          }),
           noteLogWorker(parts),
           sweepWorker({ ...parts, ...deps, mailbox: parts.mailbox?.mailbox }),
         ]

@@ -4,7 +4,7 @@ import { emailStatuses, recipientStatuses } from '../domain/email/status.js';
 import { defaultLimits as limits } from '../domain/limits.js';
 import { closed, enumOf } from './common.js';
 
-const paging = {
+export const paging = {
   page: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1, description: 'Which page; for far pages `cursor` is the way' }),
   ),
@@ -20,7 +20,7 @@ const paging = {
   ),
 };
 
-const moment = (description: string) =>
+export const moment = (description: string) =>
   Type.Optional(
     Type.String({
       minLength: 10,

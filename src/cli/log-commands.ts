@@ -52,5 +52,10 @@ export const addLogCommands = (program: Command): void => {
         'exits with 0 where all is sound, 1 where it could not finish, 2 where something is damaged, 3 where the log was tampered with',
     )
     .option('--root <position:root>', 'a seal that was noted elsewhere must be in the log')
-    .action(async (options: { root?: string }) => (await import('./verify.js')).verify(options));
+    .option('--export <file>', 'check an exported audit log by itself instead; --root may then be the root of the export')
+    .action(async ({ export: file, ...options }: { root?: string; export?: string }) =>
+      file === undefined
+        ? (await import('./verify.js')).verify(options)
+        : (await import('./verify-export.js')).verifyExport(file, options.root),
+    );
 };

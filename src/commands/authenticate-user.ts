@@ -1,6 +1,7 @@
 /** Admission of people by their access token. */
 import { readAccessToken } from './access-tokens.js';
 import type { ForTeam, UserAuthenticated } from './caller.js';
+import { refusing } from './denials.js';
 import type { CommandDeps } from './deps.js';
 import { teamNotFound } from './team-access.js';
 import { personPermissions, permissionsOfRole } from '../domain/access/roles.js';
@@ -19,8 +20,8 @@ export const authenticateUser = async (deps: CommandDeps, token: string, team: F
   const { state: session } = ofSession instanceof Promise ? await ofSession : ofSession;
   const { state: user } = ofUser instanceof Promise ? await ofUser : ofUser;
   if (session === undefined || user === undefined || session.userId !== userId) throw invalidToken();
-  if (session.ended !== undefined) throw sessionEnded(session.ended);
-  if (!holdsSession(user, sessionId, session.epoch)) throw sessionEnded(user.endedBy ?? 'revoked');
+  if (session.ended !== undefined) throw refusing(userId, sessionEnded(session.ended));
+  if (!holdsSession(user, sessionId, session.epoch)) throw refusing(userId, sessionEnded(user.endedBy ?? 'revoked'));
   // What was given of a factor that is taken away since counts for nothing.
   const gaveFactor = session.secondFactor && user.secondFactor !== undefined;
   return { kind: 'user', userId, sessionId, rateLimit: null, ...(await placeOf(deps, { userId, gaveFactor }, team)) };
@@ -40,7 +41,7 @@ const placeOf = async (
   const { state } = loaded instanceof Promise ? await loaded : loaded;
   const member = state?.members?.get(userId);
   if (state === undefined || state.deletedAt !== undefined || member === undefined) throw teamNotFound();
-  if (state.requiresSecondFactor === true && !gaveFactor) throw secondFactorRequired();
+  if (state.requiresSecondFactor === true && !gaveFactor) throw refusing(userId, secondFactorRequired());
   return { teamId, permissions: permissionsOfRole[member.role] };
 };
 

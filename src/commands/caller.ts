@@ -1,5 +1,6 @@
 /** Who calls a command. */
 import type { AccessPermission } from '../domain/access/permissions.js';
+import type { CallOrigin } from '../domain/audit/origin.js';
 import type { Maker } from '../domain/api-key/grants.js';
 import type { ApiKeyId, OAuthClientId, OAuthGrantId, SessionId, TeamId, UserId } from '../domain/ids.js';
 
@@ -17,6 +18,8 @@ export type Caller = Readonly<{
   user?: Person | undefined;
   /** The app that calls; undefined where none does. */
   app?: Readonly<{ clientId: OAuthClientId; grantId: OAuthGrantId }> | undefined;
+  /** From where; absent where nobody calls over the network. */
+  calledFrom?: (() => CallOrigin) | undefined;
 }>;
 
 /** `sessionId`: absent where an app calls on the person's behalf. */

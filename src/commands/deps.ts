@@ -1,6 +1,7 @@
 /** What commands are made of: the ports they need, the bounds in force, and the states they read often. */
 import { openAttachmentClaims, type AttachmentClaims } from './attachment-claims.js';
 import { openBacklog, type Backlog } from './backlog.js';
+import { keepingOrigins, openCallOrigins, type CallOrigins } from './call-origins.js';
 import type { Caller } from './caller.js';
 import { openCreditsAccounts, type CreditsAccounts } from './credits.js';
 import { isoMoment } from './remembered.js';
@@ -66,6 +67,8 @@ export type CommandPorts = Readonly<{
   spfMechanisms: string;
   /** What links in mails begin with, as `https://mail.example.com`; absent where no address is known under which others reach this service. */
   linkBase?: string;
+  /** An older program runs beside this one, which could not read from where calls came. */
+  withoutOrigins?: true;
   /** An older program runs beside this one, which could not read how copies for each recipient are recorded. */
   withoutCopies?: true;
   clock: Clock;
@@ -118,6 +121,8 @@ export type CommandDeps = CommandPorts &
     hasSuppressions: HasSuppressions;
     /** The credits and quotas of each team. */
     credits: CreditsAccounts;
+    /** From where audited calls came. */
+    origins: CallOrigins;
     /** What the attachments of each team take. */
     attachmentClaims: AttachmentClaims;
   }>;
@@ -135,11 +140,15 @@ export type StatePorts = Readonly<{
 export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts & StatePorts): CommandDeps => {
   const freshnessMs = ports.limits.stateFreshnessMs;
   const states = openStateCache({ eventLog: ports.eventLog, store, clock: ports.clock, freshnessMs });
+  const origins = openCallOrigins(states.eventLog);
+  const eventLog =
+    ports.withoutOrigins === true ? states.eventLog : { ...states.eventLog, append: keepingOrigins(states.eventLog, origins) };
   const team = states.loader({ evolve: evolveTeam, initialState: undefined as TeamState }, STATES_MAX);
   return {
     ...ports,
-    eventLog: states.eventLog,
-    credits: openCreditsAccounts({ eventLog: states.eventLog, team, clock: ports.clock }),
+    eventLog,
+    origins,
+    credits: openCreditsAccounts({ eventLog, team, clock: ports.clock }),
     hasSuppressions: openHasSuppressions({ team, clock: ports.clock, freshnessMs }),
     template: states.loader(templateDecider, STATES_MAX),
     attachmentTemplate: states.loader(attachmentTemplateDecider, STATES_MAX),
@@ -175,4 +184,5 @@ export const causeOf = (deps: Pick<CommandPorts, 'clock'>, caller: Caller, at = 
   correlationId: caller.correlationId,
   causationId: caller.correlationId,
   at,
+  calledFrom: caller.calledFrom,
 });

@@ -11,6 +11,7 @@ import { assertSecondFactor, codeRequired } from './second-factor.js';
 import { endSession } from './sessions.js';
 import { removeErased } from './team-members.js';
 import { releaseAddress, userFold } from './user-addresses.js';
+import { forgetAllOrigins } from './call-origins.js';
 import { ownCause, personOf } from './users.js';
 import type { EraseOwnUserRequest } from '../api/own-account.js';
 import { DomainError } from '../domain/errors.js';
@@ -62,6 +63,7 @@ export const eraseUser = async (deps: CommandDeps, id: UserId, tracesOf: TracesO
   const { state: erased } = await handle(deps.eventLog, stream, { decide, ...userFold }, null, cause);
   // What began meanwhile: nothing begins any more.
   await endAll(deps, id, await tracesOf(id), cause);
+  await forgetAllOrigins(deps.eventLog, id, deps.limits.auditDays, cause);
   await deps.eventLog.destroyKey(stream);
   for (const addressId of new Set([user.addressId, user.nextAddress?.addressId, erased?.addressId]))
     if (addressId !== undefined) await releaseAddress(deps, addressId, id, cause);

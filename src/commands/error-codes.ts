@@ -293,6 +293,8 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   updateOAuthApp: ['OAUTH_APP_NOT_FOUND', 'VALIDATION_ERROR', ...write],
   rotateOAuthAppSecret: ['OAUTH_APP_NOT_FOUND', 'OAUTH_APP_PUBLIC', ...write],
   deleteOAuthApp: ['OAUTH_APP_NOT_FOUND', ...write],
+  readAudit: [],
+  recordAuditExport: ['NOT_DURING_UPDATE', ...write],
   revokeGrant: ['OAUTH_GRANT_NOT_FOUND', ...write],
 };
 

@@ -28,6 +28,7 @@ import {
   restoreAttachmentTemplateVersion,
   updateAttachmentTemplate,
 } from './attachment-templates.js';
+import { readAudit, recordAuditExport } from './audit.js';
 import { cancelEmail, rescheduleEmail } from './calling-back.js';
 import { isConfidentialMail } from './confidential.js';
 import { bindAll, type Bound } from './bound.js';
@@ -181,6 +182,8 @@ const commands = {
   subscribeAgain,
   getTracking,
   setTracking,
+  readAudit,
+  recordAuditExport,
   createOAuthApp,
   getOAuthApp,
   updateOAuthApp,

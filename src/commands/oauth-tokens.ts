@@ -1,7 +1,7 @@
 /** Codes and tokens of apps: given for consent, exchanged, refreshed, revoked, looked into. */
 import type { Caller } from './caller.js';
 import { handle, type Loaded } from './command-handler.js';
-import type { CommandDeps } from './deps.js';
+import { causeOf, type CommandDeps } from './deps.js';
 import { openOAuthApp, type KnownApp } from './oauth-clients.js';
 import type { Cause } from '../event-log/event-log.js';
 import type { Scope } from '../domain/access/scopes.js';
@@ -45,7 +45,7 @@ export const giveConsent = async (
   const at = isoTime(nowMs);
   const given = { at, clientId: app.id, userId: caller.user.id, scopes: [...scopes] };
   const issued = { at, hash: hashOf(code), challenge, redirectUri, expiresAt: isoTime(nowMs + CODE_MS) };
-  const cause = { teamId: caller.teamId, actor: caller.actor, correlationId: caller.correlationId, causationId: caller.correlationId, at };
+  const cause = causeOf(deps, caller, at);
   await handle(deps.eventLog, oauthGrantStream(id), grantDecider, { type: 'GiveGrant', given, code: issued }, cause);
   return code;
 };

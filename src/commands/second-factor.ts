@@ -1,6 +1,7 @@
 /** Codes of a second factor: what is asked for beside a password. */
 import { timingSafeEqual } from 'node:crypto';
 import { handle } from './command-handler.js';
+import { refusing } from './denials.js';
 import type { CommandDeps } from './deps.js';
 import { userFold } from './user-addresses.js';
 import { DomainError } from '../domain/errors.js';
@@ -46,11 +47,11 @@ export const stepOfCode = (deps: CommandDeps, secret: string | undefined, code: 
 export const useCode = (deps: CommandDeps, userId: UserId, factor: SecondFactor, code: string, at: string): UserEvent => {
   if (APP_CODE.test(withoutBlanks(code))) {
     const step = stepOfCode(deps, factor.secret, code, at);
-    if (step === undefined || step <= factor.step) throw invalidCode();
+    if (step === undefined || step <= factor.step) throw refusing(userId, invalidCode());
     return { type: 'SecondFactorUsed', data: { at, step } };
   }
   const hash = Buffer.from(recoveryHashOf(deps, userId, code));
   const index = factor.recoveryHashes.findIndex((kept) => timingSafeEqual(Buffer.from(kept), hash));
-  if (index < 0 || factor.usedRecovery.has(index)) throw invalidCode();
+  if (index < 0 || factor.usedRecovery.has(index)) throw refusing(userId, invalidCode());
   return { type: 'RecoveryCodeUsed', data: { at, index } };
 };

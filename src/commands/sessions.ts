@@ -3,6 +3,7 @@ import { noteLogins } from './activity.js';
 import { makeAccessToken } from './access-tokens.js';
 import type { Caller } from './caller.js';
 import { handle, loadState } from './command-handler.js';
+import { refusing } from './denials.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { finishJoining } from './invitations.js';
 import { isoMoment } from './remembered.js';
@@ -10,6 +11,7 @@ import { assertSecondFactor } from './second-factor.js';
 import { ownerOf, signInAddress, userFold } from './user-addresses.js';
 import { userRecordOf } from './user-records.js';
 import type { Tokens, SignedIn } from '../api/auth.js';
+import { callOrigin } from '../domain/audit/origin.js';
 import { DomainError } from '../domain/errors.js';
 import {
   assertDefined,
@@ -34,8 +36,13 @@ export type CalledFrom = Readonly<{ requestId: string; ipAddress: string; userAg
 
 export type Credentials = Readonly<{ email: string; password: string; code?: string | undefined }>;
 
-/** In: who causes it and by which request. What people do to their own account belongs to no team. */
-export const personalCause = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, requestId: string): Cause => ({
+/** In: who causes it and by which request, and from where it came where that is known. What people do to their own account belongs to no team. */
+export const personalCause = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, request: string | CalledFrom): Cause =>
+  typeof request === 'string'
+    ? ownCauseOf(deps, userId, request)
+    : { ...ownCauseOf(deps, userId, request.requestId), calledFrom: () => callOrigin(request.ipAddress, request.userAgent) };
+
+const ownCauseOf = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, requestId: string): Cause => ({
   teamId: NO_TEAM,
   actor: `user:${userId}`,
   correlationId: requestId,
@@ -59,13 +66,15 @@ export const login = async (
   const { state } = await loadState(deps.eventLog, userStream(userId), userFold);
   const user = state?.addressId === addressId && !state.isErased ? state : undefined;
   const isRight = await deps.people.passwords.verify(user?.passwordHash, normalPassword(password));
-  if (!isRight || user === undefined) throw new DomainError('INVALID_CREDENTIALS', 'The address or the password is wrong.');
-  if (!user.isVerified)
-    throw new DomainError(
-      'ADDRESS_NOT_VERIFIED',
-      'Follow the link in the mail that went to this address; POST /api/auth/verify/resend sends another.',
-    );
-  const cause = personalCause(deps, userId, from.requestId);
+  if (!isRight || user === undefined) {
+    const wrong = new DomainError('INVALID_CREDENTIALS', 'The address or the password is wrong.');
+    throw user === undefined ? wrong : refusing(userId, wrong);
+  }
+  if (!user.isVerified) {
+    const message = 'Follow the link in the mail that went to this address; POST /api/auth/verify/resend sends another.';
+    throw refusing(userId, new DomainError('ADDRESS_NOT_VERIFIED', message));
+  }
+  const cause = personalCause(deps, userId, from);
   const secondFactor = user.secondFactor !== undefined && (await assertSecondFactor(deps, userId, code, cause));
   await rehash(deps, userId, user, password, cause);
   if (user.invitation !== undefined) await finishJoining(deps, userId, user.invitation, cause);
@@ -102,7 +111,7 @@ type Starting = Readonly<{ userId: UserId; user: User; secondFactor: boolean }>;
 export const startSession = async (deps: CommandDeps, { userId, user, secondFactor }: Starting, from: CalledFrom): Promise<SignedIn> => {
   const sessionId = sessionIdOf(deps.ids.bytes(16));
   const { token, hash } = makeRefreshToken(deps.keys, sessionId, deps.ids.bytes(32));
-  const cause = personalCause(deps, userId, from.requestId);
+  const cause = personalCause(deps, userId, from);
   const { ipAddress, userAgent } = from;
   const started = { at: cause.at, userId, epoch: user.epoch, hash, expiresAt: expiryOf(deps, cause.at), secondFactor };
   const command = { type: 'StartSession' as const, started, from: { ipAddress, userAgent } };

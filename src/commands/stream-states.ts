@@ -91,6 +91,9 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
     const key = foldedBy(evolveTokenKey, undefined as TokenKeyState)(events);
     return key && { ...key, privateKey: undefined };
   },
+  audit: lastFact,
+  auditOrigins: lastFact,
+  auditRetention: lastFact,
   instance: foldedBy(evolveInstance, undefined),
   ledger: lastFact,
 };

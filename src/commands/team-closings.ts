@@ -2,6 +2,7 @@
 import { noteBilling } from './activity.js';
 import { removeAssetNow } from './assets.js';
 import { stopBatch } from './batches.js';
+import { forgetOrigins } from './call-origins.js';
 import { handle } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { destroyDomainKeys } from './domains.js';
@@ -20,6 +21,7 @@ import {
   apiKeyStream,
   assertDefined,
   attachmentTemplateStream,
+  auditOriginsStreamOf,
   batchStream,
   emailStream,
   erasureStream,
@@ -180,6 +182,8 @@ type Left =
   | 'userAddress'
   | 'session'
   | 'tokenKeys'
+  | 'audit'
+  | 'auditRetention'
   | 'instance'
   | 'ledger';
 
@@ -237,6 +241,10 @@ export const closings: Readonly<Record<Exclude<StreamKind, Left>, Closing>> = {
   erasure: { begunBy: ['ErasureRequested'], close: closeErasure },
   oauthClient: { begunBy: ['OAuthAppRegistered'], close: closeApp },
   oauthGrant: { begunBy: ['OAuthGrantGiven'], close: closeGrant },
+  auditOrigins: {
+    begunBy: ['CallOriginSeen'],
+    close: ended((deps, id, { cause }) => forgetOrigins(deps.eventLog, auditOriginsStreamOf(id), cause)),
+  },
   invitation: {
     begunBy: ['InvitationMade'],
     close: ended((deps, id, { cause }) => closeInvitation(deps, assertDefined(parseInvitationId(id), 'invitation id'), 'lapsed', cause)),

@@ -1,6 +1,14 @@
 /** Every event of the program, and the schemas of all. */
 import { activityEventSchemas, type ActivityEvent } from './activity/events.js';
 import { assetEventSchemas, type AssetEvent } from './asset/events.js';
+import {
+  auditEventSchemas,
+  auditOriginEventSchemas,
+  auditRetentionEventSchemas,
+  type AuditEvent,
+  type AuditOriginEvent,
+  type AuditRetentionEvent,
+} from './audit/events.js';
 import { batchEventSchemas, type BatchEvent } from './batch/events.js';
 import { creditsEventSchemas, type CreditsEvent } from './credits/events.js';
 import { apiKeyEventSchemas, type ApiKeyEvent } from './api-key/events.js';
@@ -74,6 +82,9 @@ export type StreamKinds = {
   userAddress: UserAddressEvent;
   session: SessionEvent;
   tokenKeys: TokenKeyEvent;
+  audit: AuditEvent;
+  auditOrigins: AuditOriginEvent;
+  auditRetention: AuditRetentionEvent;
   instance: InstanceEvent;
   ledger: LedgerEvent;
 };
@@ -114,6 +125,9 @@ export const eventSchemas = {
   ...userAddressEventSchemas,
   ...sessionEventSchemas,
   ...tokenKeyEventSchemas,
+  ...auditEventSchemas,
+  ...auditOriginEventSchemas,
+  ...auditRetentionEventSchemas,
   ...instanceEventSchemas,
   ...ledgerEventSchemas,
 } as const;
@@ -135,6 +149,7 @@ export const erasingEvents: readonly EventType[] = [
   'UserErased',
   'SessionEnded',
   'TokenKeyRetired',
+  'CallOriginsForgotten',
 ];
 
 /** Who caused an event, when, and by which request. Times are ISO 8601 in UTC. */
@@ -160,6 +175,8 @@ export type EventMetadata = Readonly<{
   dataFile?: string;
   /** The same for the sealed part; the file is ciphertext. */
   sealedFile?: string;
+  /** Where it is kept from which network and agent it was called; only of events that the audit log lists. */
+  origin?: string;
 }>;
 
 /** An event as it was recorded: what happened, where it stands, who caused it. */

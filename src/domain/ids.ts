@@ -158,6 +158,14 @@ export const userAddressStream = (addressId: string): StreamName => `userAddress
 export const sessionStream = (id: SessionId): StreamName => `session-${id}` as StreamName;
 /** The key that signs access tokens in the period of that number. */
 export const tokenKeysStream = (period: number): StreamName => `tokenKeys-${period}` as StreamName;
+/** What an auditor is told beside other events: of one team, or one person, and one month. */
+export const auditStream = (scope: string, month: string): StreamName => `audit-${scope}.${month}` as StreamName;
+/** From where a person, or the keys of a team, called in one month. */
+export const auditOriginsStream = (scope: string, month: string): StreamName => auditOriginsStreamOf(`${scope}.${month}`);
+/** In: the id of such a stream. */
+export const auditOriginsStreamOf = (id: string): StreamName => `auditOrigins-${id}` as StreamName;
+/** What of the audit log is over. */
+export const AUDIT_RETENTION_STREAM = 'auditRetention-entries' as StreamName;
 /** To which address an invitation goes. */
 export const invitationStream = (id: InvitationId): StreamName => `invitation-${id}` as StreamName;
 export const erasureStream = (id: ErasureId): StreamName => `erasure-${id}` as StreamName;

@@ -19,4 +19,8 @@ export const peopleLimits = {
   recoveryCodes: 10,
   /** A second factor that was prepared is confirmed within that time. */
   secondFactorPreparedMs: 3_600_000,
+  /** How long the audit log is kept: two years. */
+  auditDays: 731,
+  /** Events of the log among which one export of the audit log proves its entries. */
+  auditExportEventsMax: 2_000_000,
 } as const;

@@ -16,6 +16,7 @@ export const rateLimits = {
   'GET /api/analytics/templates': 100,
   'GET /api/analytics/tags': 100,
   'GET /api/dashboard/summary': 100,
+  'GET /api/audit-logs/export': 5,
   'POST /api/domains': 10,
   'POST /api/domains/:id/verify': 10,
   'POST /api/domains/:id/rotate': 10,

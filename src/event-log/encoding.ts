@@ -6,6 +6,7 @@ import { sealApart, sealPart, type KeysApart } from './sealed-part.js';
 import { keysOfStream, recipientKeyCount } from './stream-keys.js';
 import type { StreamVersion } from './stream-version.js';
 import { putTogether, recipientPartsOf, takenApart } from '../domain/email/recipient-parts.js';
+import type { CallOrigin } from '../domain/audit/origin.js';
 import type { DomainEvent, EventMetadata } from '../domain/events.js';
 import type { StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
@@ -26,6 +27,10 @@ export type Cause = Readonly<{
   at: string;
   /** Of the lease under which the writer works. */
   fence?: number;
+  /** From where somebody called; read only where an event is listed in the audit log. */
+  calledFrom?: (() => CallOrigin) | undefined;
+  /** Where that is kept. */
+  origin?: string;
 }>;
 
 /** For each event its own: those of several calls that share an append. */
@@ -116,13 +121,19 @@ type PayloadFiles = Pick<EventMetadata, 'dataFile' | 'sealedFile'>;
 type KeyNames = Readonly<{ keyId: string | undefined; recipientKeys: readonly string[] | undefined }>;
 
 const metadataOf = (eventId: string, cause: Cause, { keyId, recipientKeys }: KeyNames, files: PayloadFiles | undefined): EventMetadata => {
-  const { at: occurredAt, teamId, actor, correlationId, causationId, fence } = cause;
+  const { at: occurredAt, teamId, actor, correlationId, causationId, fence, origin } = cause;
   const metadata =
     keyId === undefined
       ? { eventId, teamId, occurredAt, actor, correlationId, causationId }
       : { eventId, teamId, occurredAt, actor, correlationId, causationId, keyId };
-  if (files === undefined && fence === undefined && recipientKeys === undefined) return metadata;
-  return { ...metadata, ...(recipientKeys && { recipientKeys }), ...files, ...(fence === undefined ? {} : { fence }) };
+  if (files === undefined && fence === undefined && recipientKeys === undefined && origin === undefined) return metadata;
+  return {
+    ...metadata,
+    ...(recipientKeys && { recipientKeys }),
+    ...files,
+    ...(fence === undefined ? {} : { fence }),
+    ...(origin === undefined ? {} : { origin }),
+  };
 };
 
 const isSmallEnough = ({ eventPayloadInlineBytesMax: max }: Limits, data: string, sealed: Uint8Array | undefined): boolean =>

@@ -3,7 +3,7 @@ import { UnreadableEvent } from './codec.js';
 import type { EventMetadata } from '../domain/events.js';
 
 const texts = ['eventId', 'teamId', 'occurredAt', 'actor', 'correlationId', 'causationId'] as const;
-const optionalTexts = ['keyId', 'dataFile', 'sealedFile'] as const;
+const optionalTexts = ['keyId', 'dataFile', 'sealedFile', 'origin'] as const;
 
 export const encodeMetadata = (metadata: EventMetadata): string => JSON.stringify(metadata);
 
@@ -43,7 +43,7 @@ const parse = (text: string): unknown => {
 
 /** As `encodeMetadata` writes it, where no text needs an escape. */
 const AS_WRITTEN =
-  /^\{"eventId":"[^"\\\0-\x1f]*","teamId":"[^"\\\0-\x1f]*","occurredAt":"[^"\\\0-\x1f]*","actor":"[^"\\\0-\x1f]*","correlationId":"[^"\\\0-\x1f]*","causationId":"[^"\\\0-\x1f]*"(?:,"keyId":"[^"\\\0-\x1f]*")?(?:,"recipientKeys":\[(?:"[^"\\\0-\x1f]*",)*"[^"\\\0-\x1f]*"\])?(?:,"fence":\d+)?\}$/;
+  /^\{"eventId":"[^"\\\0-\x1f]*","teamId":"[^"\\\0-\x1f]*","occurredAt":"[^"\\\0-\x1f]*","actor":"[^"\\\0-\x1f]*","correlationId":"[^"\\\0-\x1f]*","causationId":"[^"\\\0-\x1f]*"(?:,"keyId":"[^"\\\0-\x1f]*")?(?:,"recipientKeys":\[(?:"[^"\\\0-\x1f]*",)*"[^"\\\0-\x1f]*"\])?(?:,"fence":\d+)?(?:,"origin":"[^"\\\0-\x1f]*")?\}$/;
 
 /** True where the text can certainly be decoded and names no file: looked at in far less time than it takes to parse it. */
 export const isCertainlyMetadata = (text: string): boolean => AS_WRITTEN.test(text);

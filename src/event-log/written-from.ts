@@ -152,6 +152,13 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   SessionEnded: PEOPLE_FROM,
   TokenKeyMade: PEOPLE_FROM,
   TokenKeyRetired: PEOPLE_FROM,
+  ContentRead: PEOPLE_FROM,
+  CallDenied: PEOPLE_FROM,
+  CallsCounted: PEOPLE_FROM,
+  AuditLogExported: PEOPLE_FROM,
+  CallOriginSeen: PEOPLE_FROM,
+  CallOriginsForgotten: PEOPLE_FROM,
+  AuditEntriesForgotten: PEOPLE_FROM,
 };
 
 /** The same for a field of `data` that there was not before. */

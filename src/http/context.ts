@@ -1,9 +1,12 @@
 /** What the server is built from, and what Fastify's types learn about our routes and requests. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from 'fastify';
+import type { AuditFormat } from '../api/audit.js';
+import type { AuditPeriod, Exported } from '../commands/audit-export.js';
 import type { Caller } from '../commands/caller.js';
 import type { Commands } from '../commands/index.js';
 import type { OAuth } from '../commands/oauth.js';
+import type { AuditRecorder } from '../commands/record-audit.js';
 import type { Seen } from '../commands/record-engagement.js';
 import type { AccessPermission } from '../domain/access/permissions.js';
 import type { ErrorCode } from '../domain/errors.js';
@@ -18,6 +21,7 @@ import type { Mailbox } from '../domain/ports/mailbox.js';
 import type { Health } from '../domain/ports/worker.js';
 import type { TrackingTokens } from '../domain/tracking/tokens.js';
 import type { Queries } from '../projections/query-types.js';
+import type { AuditedRead } from './hooks/audited-calls.js';
 import type { RatePolicy } from './hooks/rate-policy.js';
 
 export type HttpSettings = Readonly<{
@@ -82,6 +86,14 @@ export type HttpDeps = Readonly<{
   answered?: (method: string, route: string, status: number, seconds: number) => void;
   /** Absent where no traces are wanted. */
   calls?: CallTraces;
+  /** Told of what is read and who is refused. */
+  audit: Pick<AuditRecorder, 'read' | 'denied'>;
+  /** Reads the audit log of a team from the log itself, piece by piece; `done` is awaited before the last piece. Rejects with AUDIT_EXPORT_TOO_LARGE. */
+  exportAudit: (
+    team: Readonly<{ teamId: TeamId; format: AuditFormat }>,
+    period: AuditPeriod,
+    done: (exported: Exported) => Promise<void>,
+  ) => Promise<AsyncIterable<string>>;
   /** What the pixels and links of mails lead to. */
   tracking: Readonly<{ tokens: Pick<TrackingTokens, 'openOpen' | 'openClick'>; note: (seen: Seen) => void }>;
 }>;
@@ -99,6 +111,8 @@ declare module 'fastify' {
     forReaders?: true;
     /** It belongs to no team: a person calls it, whichever teams they are in. */
     withoutTeam?: true;
+    /** What it lets read of what mails say, or take away: the audit log is told each time. */
+    audited?: AuditedRead;
     /** How often it may be called; set while the route is registered. */
     rate?: RatePolicy;
     /** The route takes an Idempotency-Key header. */
@@ -127,6 +141,8 @@ declare module 'fastify' {
     trace?: CallTrace | undefined;
     /** Set before the handler of every route that needs a permission runs. */
     caller: Caller | null;
+    /** Whose credential is good and was not let in. */
+    refused: Pick<Caller, 'teamId' | 'actor'> | undefined;
     /** The body was read in several turns of the event loop; what is done with it goes on in another. */
     isLargeBody: boolean;
     /** Of a large body under an Idempotency-Key: its canonical form (RFC 8785), made where it was read. */

@@ -8,6 +8,7 @@ import { boundConnections } from './connections.js';
 import type { Access, App, HttpDeps } from './context.js';
 import { bodyMayBeAbsent } from './hooks/absent-body.js';
 import { accessLog, logsRequests } from './hooks/access-log.js';
+import { auditReads } from './hooks/audited-calls.js';
 import { admission } from './hooks/admission.js';
 import { traceCalls } from './hooks/traced-calls.js';
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './hooks/failures.js';
@@ -23,6 +24,7 @@ import { isPlain, stringify } from './hooks/serialization.js';
 import { ajvOptions, boundFormats, validationError } from './hooks/validation.js';
 import { analyticsRoutes } from './routes/analytics.js';
 import { apiKeyRoutes } from './routes/api-keys.js';
+import { auditRoutes } from './routes/audit.js';
 import { attachmentTemplateRoutes } from './routes/attachment-templates.js';
 import { authRoutes } from './routes/auth.js';
 import { ownAccountRoutes } from './routes/own-account.js';
@@ -198,6 +200,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   landingRoutes(app, deps);
   unsubscribeRoutes(app, deps);
   trackingRoutes(app, deps);
+  auditRoutes(app, deps);
   oauthAppRoutes(app, deps);
   oauthGrantRoutes(app, deps);
   oauthRoutes(app, deps);
@@ -213,10 +216,12 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   const connections = boundConnections(app.server, deps);
   app.addHook('preClose', async () => connections.endHalfSent());
   app.decorateRequest('caller', null);
+  app.decorateRequest('refused', undefined);
   app.decorateRequest('isLargeBody', false);
   app.decorateRequest('canonicalBody', undefined);
   app.decorateRequest('writtenBefore', undefined);
   const routes = watchRoutes(app);
+  auditReads(app, deps.audit);
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, jsonBodyParser(deps));

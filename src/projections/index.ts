@@ -1,6 +1,7 @@
 /** All projections. */
 import type { Limits } from '../domain/limits.js';
 import { activityProjection } from './activity.js';
+import { auditProjection } from './audit.js';
 import { apiKeysProjection } from './api-keys.js';
 import { assetsProjection } from './assets.js';
 import { creditsProjection } from './credits.js';
@@ -35,4 +36,5 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   oauthAppsProjection,
   oauthGrantsProjection,
   sessionsProjection,
+  auditProjection(limits.auditDays),
 ];

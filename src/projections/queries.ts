@@ -12,6 +12,7 @@ import { foldForSearch } from '../domain/search-text.js';
 import { DAY_MS } from '../domain/time.js';
 import type { EmailFilter, Listed, Paging, Queries, SearchFilter, DeletableFilter } from './query-types.js';
 import { addressIndex } from './address-index.js';
+import { makeAuditQueries } from './audit-queries.js';
 import { makeAnalyticsQueries } from './analytics.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './api-keys.js';
 import { storedAttachmentBytes } from './attachment-usage.js';
@@ -88,6 +89,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   ...makeAnalyticsQueries(deps),
   ...makeTeamQueries(deps),
   listTeamActivity: (teamId, paging) => listTeamActivity(deps, teamId, paging),
+  ...makeAuditQueries(deps),
   ...addressIndex(deps.readModels),
   awaitOwnWrites: deps.awaitOwnWrites,
 });

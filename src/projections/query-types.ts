@@ -4,6 +4,8 @@ import type { BatchListing } from '../domain/batch/listing.js';
 import type { DeliveryListing } from '../domain/webhook/delivery.js';
 import type { WebhookCause, WebhookTrail } from '../domain/webhook/trail.js';
 import type { WebhookListing } from '../domain/webhook/state.js';
+import type { AuditActorType, AuditEntry, AuditResult } from '../domain/audit/entry.js';
+import type { AuditCategory } from '../domain/audit/line.js';
 import type { Role } from '../domain/access/roles.js';
 import type { BatchId, EmailId, OAuthGrantId, SessionId, SuppressionId, TeamId, UserId, WebhookId } from '../domain/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/asset/state.js';
@@ -91,6 +93,26 @@ export type TeamQueries = Readonly<{
   listTeams: (userId: UserId, filter: Readonly<{ deleted?: true }>, paging: Paging) => Promise<Page<TeamListing>>;
 }>;
 
+/** Each is compared whole; `from` and `to` are moments in UTC. */
+export type AuditFilter = Readonly<{
+  category?: AuditCategory;
+  action?: string;
+  actorType?: AuditActorType;
+  actorId?: string;
+  targetType?: string;
+  targetId?: string;
+  result?: AuditResult;
+  from?: string;
+  to?: string;
+}>;
+
+export type AuditQueries = Readonly<{
+  /** The newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
+  listAudit: (teamId: TeamId, filter: AuditFilter, paging: Paging) => Promise<Page<AuditEntry>>;
+  /** undefined where the team is told of no such entry. */
+  auditEntry: (teamId: TeamId, id: string) => Promise<AuditEntry | undefined>;
+}>;
+
 export type Queries = Readonly<{
   /** Newest first. Rejects with INVALID_CURSOR where the cursor is not one of ours. */
   listTeamActivity: (teamId: TeamId, paging: Paging) => Promise<Page<ActivityListing>>;
@@ -146,5 +168,6 @@ export type Queries = Readonly<{
   awaitOwnWrites: (teamId: TeamId, withinMs: number) => Promise<void>;
 }> &
   TeamQueries &
+  AuditQueries &
   AddressIndex &
   AnalyticsQueries;

@@ -9,6 +9,7 @@ import { DAY_MS } from '../domain/time.js';
 import { timersOf } from '../domain/timers.js';
 import { SESSIONS } from './sessions.js';
 import { TEAMS } from './teams.js';
+import { AUDIT, type AuditDocument } from './audit.js';
 import type { TimerDocument } from './timers.js';
 import { WEBHOOKS, type WebhookPartDocument } from './webhooks.js';
 
@@ -59,6 +60,7 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
     ),
     line('webhookRecords', 'records of webhook deliveries, in parts', days(limits.webhookRecordDays), 'SEALPOST_RETENTION_WEBHOOK_DAYS'),
     line('files', 'generated files', `${days(limits.generatedFileDays)} after the email was due`, 'SEALPOST_RETENTION_GENERATED_FILE_DAYS'),
+    line('audit', 'entries of the audit log', days(limits.auditDays), 'SEALPOST_RETENTION_AUDIT_DAYS'),
     ...Object.entries(DELETED).map(([kind, what]) =>
       line(`deleted.${kind}`, what, days(limits.restoreDays), 'SEALPOST_RETENTION_DELETED_DAYS'),
     ),
@@ -79,6 +81,7 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
     ['archivedEmails', await dueTimers(deps, 'email', 'removal', now)],
     ['bulkSends', await dueTimers(deps, 'batch', 'removal', now)],
     ['webhookRecords', await dueParts(deps, nowMs)],
+    ['audit', await dueEntries(deps, nowMs)],
     ['files', { due: await deps.files.expired(now), oldest: null, next: null }],
   ]);
   for (const kind of Object.keys(DELETED) as (keyof typeof DELETED)[])
@@ -113,6 +116,21 @@ const dueTimers = async ({ readModels }: RetentionDeps, kind: Kind, timer: strin
 
 /** Times are texts of one form: behind every other of that millisecond. */
 const behind = (time: string): string => `${time.slice(0, -1)}~`;
+
+const dueEntries = async ({ readModels, limits }: RetentionDeps, nowMs: number): Promise<Due> => {
+  const keptMs = limits.auditDays * DAY_MS;
+  const upTo = isoTime(nowMs - keptMs);
+  const first = async (at: Query['where'][string]): Promise<string | null> => {
+    const [found] = (await readModels.find(AUDIT, {
+      where: { at },
+      sort: { field: 'at', direction: 'asc' },
+      limit: 1,
+    })) as readonly AuditDocument[];
+    return found === undefined ? null : isoTime(Date.parse(found.at) + keptMs);
+  };
+  const due = await readModels.count(AUDIT, { where: { at: { lte: upTo } } }, Number.MAX_SAFE_INTEGER);
+  return { due, oldest: await first({ lte: upTo }), next: await first({ gte: behind(upTo) }) };
+};
 
 /** A part may go when its last fact is old enough; one whose subscription is gone may go at once, and has no time. */
 const dueParts = async ({ readModels, limits }: RetentionDeps, nowMs: number): Promise<Due> => {

@@ -18,6 +18,7 @@ const pages = [
   'docs/bounces.md',
   'docs/api-keys.md',
   'docs/oauth.md',
+  'docs/audit.md',
   'docs/teams.md',
 ];
 

@@ -12,6 +12,8 @@ import type { Permission } from '../../src/domain/api-key/permissions.js';
 import { permissionsOfRole, personPermissions, type Role } from '../../src/domain/access/roles.js';
 import { permissionsOfScopes, type Scope } from '../../src/domain/access/scopes.js';
 import { permissions as allPermissions } from '../../src/domain/api-key/permissions.js';
+import type { AuditEntry } from '../../src/domain/audit/entry.js';
+import { readAudit } from '../../src/commands/audit.js';
 import type { Placed } from '../../src/domain/email/timeline.js';
 import type { EmailListItem, EmailRecord } from '../../src/api/emails.js';
 import type { PageMeta } from '../../src/api/common.js';
@@ -83,6 +85,23 @@ const erasure = {
   bulkSends: [],
   waiting: null,
   events: [{ id: EMAIL, type: 'ErasureCompleted', at: NOW }],
+};
+
+export const AUDIT_ENTRY = '0a0d0000-0000-4000-8000-000000000001';
+const auditEntry: AuditEntry = {
+  id: AUDIT_ENTRY,
+  scope: TEAM,
+  at: NOW,
+  category: 'api_keys',
+  action: 'api_key.created',
+  actor: { type: 'user', id: '0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21' },
+  target: { type: 'api_key', id: 'key_AAAAAAAAAAAAAAAAAAAAAA' },
+  result: 'success',
+  code: null,
+  count: 1,
+  detail: 'emails:send',
+  requestId: 'request-1',
+  origin: null,
 };
 
 export const USER = assertDefined(parseUserId('0b9c2f5e-6d1a-4c0e-9f3b-7a8d5e4c3b21'), 'user id');
@@ -376,6 +395,8 @@ export type Fakes = Readonly<{
   accepting: { value: boolean };
   /** Bodies that were not checked in this process. */
   checkedApart: readonly BodyToCheck[];
+  /** What the audit log was told. */
+  audited: readonly (readonly unknown[])[];
 }>;
 
 const bulkAnswer = {
@@ -932,6 +953,8 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
     revokeApiKey: (caller, id, withMade) =>
       owned(caller.teamId === TEAM && id === KEY_ID, 'API_KEY_UNKNOWN', () => did('revokeApiKey', [caller, id, withMade], apiKey)),
     ...fakeOAuthApps(did, owned, TEAM),
+    recordAuditExport: (...args) => did('recordAuditExport', args, undefined),
+    readAudit: (teamId, entries) => readAudit({ origins: { keep: async () => undefined, read: async () => new Map() } }, teamId, entries),
   };
 };
 
@@ -1059,6 +1082,11 @@ const fakeQueries = (calls: Call[]): Queries => ({
   listSessions: async () => ({ data: [SESSION], meta }),
   sessionsOfUser: async () => [SESSION],
   tracesOfUser: async () => ({ teams: [TEAM], sessions: [SESSION], grants: [] }),
+  listAudit: async (teamId, filter, paging) => {
+    calls.push(['listAudit', teamId, filter, paging]);
+    return { data: [auditEntry], meta };
+  },
+  auditEntry: async (teamId, id) => (teamId === TEAM && id === AUDIT_ENTRY ? auditEntry : undefined),
   listApiKeys: async (teamId, paging) => {
     calls.push(['listApiKeys', teamId, paging]);
     return { data: [apiKey], meta };
@@ -1175,6 +1203,7 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
   const accepting = { value: true };
   const checkedApart: BodyToCheck[] = [];
   const noted: HealthReason[] = [];
+  const audited: unknown[][] = [];
   const log: Fakes['log'] = { value: { unreadableEvents: 0, unknownEvent: null } };
   const deps: HttpDeps = {
     settings: {
@@ -1196,11 +1225,21 @@ export const fakes = (options: FakeOptions = {}): Fakes => {
     queries: fakeQueries(calls),
     positions: fakePositions(calls),
     ...(options.mailbox === undefined ? {} : { mailbox: { mails: options.mailbox, token: MAILBOX_TOKEN } }),
+    exportAudit: async (_team, _period, done) => {
+      await done({ entries: 0, upTo: 0, root: '' });
+      return (async function* () {
+        yield '{}\n';
+      })();
+    },
+    audit: {
+      read: ({ calledFrom, ...call }, ...what) => void audited.push(['read', { ...call, ...calledFrom() }, ...what]),
+      denied: ({ calledFrom, ...call }, ...what) => void audited.push(['denied', { ...call, ...calledFrom() }, ...what]),
+    },
     tracking: { tokens: fakeTrackingTokens, note: (seen) => void calls.push(['noteSeen', seen]) },
     health: { accepting: () => accepting.value, workers: () => workers, log: () => log.value, noted: () => noted },
     version: '1.2.3',
   };
-  return { deps, calls, logged, clock, during, workers, accepting, checkedApart, log, noted };
+  return { deps, calls, logged, clock, during, workers, accepting, checkedApart, log, noted, audited };
 };
 
 /** A server over fakes, closed by the caller. */

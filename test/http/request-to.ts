@@ -22,6 +22,7 @@ import {
   bodyOf,
   queryOf,
   OTHERS_SESSION,
+  AUDIT_ENTRY,
   OTHERS_USER,
   SESSION,
   USER,
@@ -41,6 +42,7 @@ const idsOf = (path: string, mine: boolean): string => {
   if (path.startsWith('/api/v1/webhook-subscriptions')) return mine ? WEBHOOK : OTHERS_WEBHOOK;
   if (path.startsWith('/api/privacy')) return mine ? ERASURE : OTHERS_ERASURE;
   if (path.includes('/sessions')) return mine ? SESSION : OTHERS_SESSION;
+  if (path.startsWith('/api/audit-logs')) return mine ? AUDIT_ENTRY : EMAIL;
   if (path.includes('/grants')) return mine ? OAUTH_GRANT : OTHERS_OAUTH_GRANT;
   if (path.startsWith('/api/oauth-apps')) return mine ? OAUTH_APP : OTHERS_OAUTH_APP;
   if (path.includes('/invitations')) return mine ? INVITATION : OTHERS_INVITATION;

@@ -75,7 +75,7 @@ const accept = async ({ commands, queries }: AccountDeps, { token, fields, reque
   const credentials = { email, password, ...(code === '' ? {} : { code }) };
   const { accessToken } = await commands.login(credentials, calledFrom(request), queries.teamsOfUser);
   const admitted = (await commands.authenticate(accessToken, { asked: undefined, isNeeded: false })) as UserAuthenticated;
-  const caller = callerWith(admitted, request.id);
+  const caller = callerWith(admitted, request);
   try {
     return await commands.acceptInvitation(caller, token);
   } finally {

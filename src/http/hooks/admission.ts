@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { Authenticated, Caller, ForTeam } from '../../commands/caller.js';
 import { isAllowed, permissionOfKey, type AccessPermission } from '../../domain/access/permissions.js';
+import { callOrigin, type CallOrigin } from '../../domain/audit/origin.js';
 import { isFrom } from '../../domain/api-key/networks.js';
 import { DomainError } from '../../domain/errors.js';
 import { addressRateLimits, generalRateLimit } from '../../domain/rate-limits.js';
@@ -103,6 +104,7 @@ const acquireSlot = async (deps: Deps, reply: FastifyReply, caller: Authenticate
 /** Counted as a request of nobody: who has stolen a key spends nothing of what its owner may do. */
 const checkNetwork = (request: FastifyRequest, admitted: Authenticated): void => {
   if (admitted.kind !== 'apiKey' || admitted.networks === null || isFrom(admitted.networks, request.ip ?? '')) return;
+  request.refused = { teamId: admitted.teamId, actor: `apiKey:${admitted.keyId}` };
   throw new DomainError(
     'API_KEY_NETWORK_NOT_ALLOWED',
     'This API key may be used from its own networks alone, and this call comes from another. GET /api/api-keys/:id shows them to a key that manages keys.',
@@ -136,17 +138,19 @@ const lacking = (access: AccessPermission, { endpoint }: RatePolicy, { kind }: A
 };
 
 /** The caller of commands that a good credential makes. */
-export const callerWith = (admitted: Authenticated, correlationId: string): Caller => {
+export const callerWith = (admitted: Authenticated, request: FastifyRequest): Caller => {
   const { teamId, permissions } = admitted;
+  const correlationId = request.id;
+  const calledFrom = (): CallOrigin => callOrigin(request.ip ?? '', String(request.headers['user-agent'] ?? ''));
   switch (admitted.kind) {
     case 'apiKey': {
       const { keyId: id, expiresAt, rateLimit, madeBy, networks, test } = admitted;
       const key = { id, expiresAt, rateLimit, madeBy, networks, test };
-      return { teamId, actor: `apiKey:${id}`, permissions, correlationId, key };
+      return { teamId, actor: `apiKey:${id}`, permissions, correlationId, key, calledFrom };
     }
     case 'user': {
       const { userId: id, sessionId } = admitted;
-      return { teamId, actor: `user:${id}`, permissions, correlationId, user: { id, sessionId } };
+      return { teamId, actor: `user:${id}`, permissions, correlationId, user: { id, sessionId }, calledFrom };
     }
     case 'app': {
       const { clientId, grantId, userId } = admitted;
@@ -157,6 +161,7 @@ export const callerWith = (admitted: Authenticated, correlationId: string): Call
         permissions,
         correlationId,
         app,
+        calledFrom,
         ...(userId === undefined ? {} : { user: { id: userId } }),
       };
     }
@@ -223,7 +228,7 @@ export const admission = (deps: Deps) => {
     } catch (error) {
       return failed(request, reply, error);
     }
-    request.caller = callerWith(admitted, request.id);
+    request.caller = callerWith(admitted, request);
     if (access === undefined || rate === undefined) throw new Error('the route declares no permission');
     const hit = deps.limiter.hit(windowsOf(rate, admitted));
     enforce(hit instanceof Promise ? await hit : hit, reply, () => limitInWords(rate, admitted));

@@ -6,11 +6,12 @@ import { appendingOnce } from '../../commands/error-codes.js';
 import type { ErrorCode } from '../../domain/errors.js';
 import type { HttpDeps } from '../context.js';
 import { errorBody, failureOf, outcomeUnknown, pathOf, statusOf, type Failure } from '../errors.js';
+import { auditDenial } from './audited-calls.js';
 import { countFailed, setCommonHeaders, setRateHeadersUnknown } from './admission.js';
 import type { RequestIds } from './request-id.js';
 import { windowsOfAddress } from './rate-policy.js';
 
-type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'clock' | 'logger' | 'limiter' | 'positions'>;
+type Deps = Pick<HttpDeps, 'settings' | 'limits' | 'clock' | 'logger' | 'limiter' | 'positions' | 'audit'>;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -58,6 +59,7 @@ export const errorHandler =
     const found = failureOfRequest(deps, error, request);
     const nowMs = deps.clock.now();
     request.trace?.failed(found.code);
+    auditDenial(deps.audit, request, found, error);
     if (found.status >= 500) logFault(deps, found, request);
     settleConnection(request, reply, deps.limits.bodySizeBytesMax);
     setRateHeadersUnknown(reply, nowMs);

@@ -9,6 +9,7 @@ import type { SignedIn } from '../../api/auth.js';
 import { DomainError } from '../../domain/errors.js';
 import { readAuthorization, redirectTo, type Authorization, type AuthorizationParams } from '../../domain/oauth/authorization.js';
 import type { UserId } from '../../domain/ids.js';
+import { auditDenial } from '../hooks/audited-calls.js';
 import { callerWith } from '../hooks/admission.js';
 import { countLogin } from '../hooks/login-pauses.js';
 import { calledFrom } from '../routes/auth.js';
@@ -16,7 +17,7 @@ import type { App, HttpDeps } from '../context.js';
 import { fieldsOf, readForms } from './form.js';
 import { scopeTexts, sendConsent, sendRefusal, sendSignIn } from './pages.js';
 
-type Deps = Pick<HttpDeps, 'oauth' | 'commands' | 'queries' | 'limiter' | 'settings'>;
+type Deps = Pick<HttpDeps, 'oauth' | 'commands' | 'queries' | 'limiter' | 'settings' | 'audit'>;
 
 const PATH = '/oauth/authorize';
 const config = { access: 'public' } as const;
@@ -86,6 +87,7 @@ const signIn = async (deps: Deps, request: FastifyRequest, reply: FastifyReply, 
     );
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
+    auditDenial(deps.audit, request, { code: fault.code, status: 401 }, fault);
     const needsCode = code !== '' || fault.code === 'CODE_REQUIRED' || fault.code === 'INVALID_CODE';
     const status = fault.code === 'LOGIN_PAUSED' ? 429 : 401;
     return sendSignIn(reply, status, { ...signInOf(asked), email, needsCode, fault: fault.message });
@@ -122,7 +124,7 @@ const decide = async (deps: Deps, request: FastifyRequest, reply: FastifyReply, 
       fault.code === 'SECOND_FACTOR_REQUIRED' || fault.code === 'TEAM_NOT_FOUND' ? fault.message : 'Your sign-in is over. Sign in again.';
     return sendSignIn(reply, 401, { ...signInOf(asked), needsCode: false, fault: message });
   }
-  const caller = { ...callerWith(person, request.id), user: { id: person.userId, sessionId: person.sessionId } };
+  const caller = { ...callerWith(person, request), user: { id: person.userId, sessionId: person.sessionId } };
   const { app, authorization } = asked;
   const { redirectUri, scopes, state, challenge } = authorization;
   const issuer = deps.settings.publicUrl;

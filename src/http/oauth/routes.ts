@@ -8,7 +8,7 @@ import { basicCredentials } from './basic.js';
 import { fieldsOf, readForms } from './form.js';
 import { exchange } from './token-endpoint.js';
 
-type Deps = Pick<HttpDeps, 'oauth' | 'settings' | 'commands' | 'queries' | 'limiter'>;
+type Deps = Pick<HttpDeps, 'oauth' | 'settings' | 'commands' | 'queries' | 'limiter' | 'audit'>;
 
 const config = { access: 'public' } as const;
 const schema = { hide: true };

@@ -15,6 +15,7 @@ const tags = [
   { name: 'Sender domains', description: 'The domains that mail is sent from, their DNS records and keys.' },
   { name: 'Suppressions', description: 'Addresses that are not written to.' },
   { name: 'Tracking', description: 'Whether opens and clicks are recorded.' },
+  { name: 'Audit log', description: 'What was done in a team, by whom, from where and with which result.' },
   { name: 'OAuth', description: 'Apps that act for people and teams, and what people granted them.' },
   { name: 'Webhooks', description: 'What becomes of each mail, posted to an endpoint: signed, in a chain in which gaps show.' },
   { name: 'Privacy', description: 'What is held about an address: given out, erased.' },

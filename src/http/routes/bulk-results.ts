@@ -20,6 +20,7 @@ export const bulkResultsRoute = (app: App, deps: Pick<HttpDeps, 'commands'>): vo
     '/api/emails/batch/:batchId/results',
     {
       config: {
+        audited: { action: 'batch.results_exported', target: 'batch' },
         access: 'emails:read',
         command: 'batchResults',
         unknownId: 'BATCH_NOT_FOUND',

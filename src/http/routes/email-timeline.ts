@@ -14,7 +14,13 @@ export const emailTimelineRoute = (app: App, { commands, queries, limits }: Deps
   app.get(
     '/api/emails/:id/timeline',
     {
-      config: { access: 'emails:read', command: 'emailTrace', unknownId: 'EMAIL_NOT_FOUND', codes: ['INVALID_CURSOR'] },
+      config: {
+        audited: { action: 'email.timeline_read', target: 'email' },
+        access: 'emails:read',
+        command: 'emailTrace',
+        unknownId: 'EMAIL_NOT_FOUND',
+        codes: ['INVALID_CURSOR'],
+      },
       preValidation: coerceQuery(TimelineQuerySchema),
       schema: {
         summary: 'Trace an email',

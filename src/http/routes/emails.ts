@@ -112,7 +112,12 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/emails/:id',
     {
-      config: { access: 'emails:read', command: 'getEmail', unknownId: 'EMAIL_NOT_FOUND' },
+      config: {
+        audited: { action: 'email.read', target: 'email' },
+        access: 'emails:read',
+        command: 'getEmail',
+        unknownId: 'EMAIL_NOT_FOUND',
+      },
       schema: {
         summary: 'Read an email',
         description:
@@ -245,7 +250,12 @@ const deleteRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/emails/:id',
     {
-      config: { access: 'emails:delete', command: 'deleteEmail', unknownId: 'EMAIL_NOT_FOUND' },
+      config: {
+        audited: { action: 'email.deleted', target: 'email' },
+        access: 'emails:delete',
+        command: 'deleteEmail',
+        unknownId: 'EMAIL_NOT_FOUND',
+      },
       schema: {
         summary: 'Delete an email',
         description: 'Destroys the key under which its personal data is sealed. An email in delivery is answered 400 EMAIL_IN_PROGRESS.',
@@ -261,7 +271,7 @@ const deleteRoutes = (app: App, deps: Deps): void => {
   app.delete(
     '/api/emails/bulk',
     {
-      config: { access: 'emails:delete', command: 'deleteEmails', examples: bulkDeleteExamples },
+      config: { audited: { action: 'emails.deleted' }, access: 'emails:delete', command: 'deleteEmails', examples: bulkDeleteExamples },
       schema: {
         summary: 'Delete many emails',
         description: `Either the emails of \`ids\`, or those that match a filter, the newest first, at most ${deps.limits.bulkDeleteIdsMax} per call.`,

@@ -62,7 +62,7 @@ export const privacyRoutes = (app: App, deps: Deps): void => {
   app.post(
     '/api/privacy/export',
     {
-      config: { access, command: 'exportAddress', examples: addressExamples, media: JSON_LINES },
+      config: { audited: { action: 'recipient.exported' }, access, command: 'exportAddress', examples: addressExamples, media: JSON_LINES },
       schema: {
         summary: 'Export what is held about an address',
         description:

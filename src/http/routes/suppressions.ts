@@ -85,7 +85,7 @@ const exportRoute = (app: App, deps: Deps): void => {
   app.get(
     '/api/suppressions/export',
     {
-      config: { access, command: 'readSuppressions', media: 'text/csv' },
+      config: { audited: { action: 'suppressions.exported' }, access, command: 'readSuppressions', media: 'text/csv' },
       schema: {
         summary: 'Export suppressed addresses',
         description:

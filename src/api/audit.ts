@@ -1,0 +1,56 @@
+/** The audit log as owners and admins see it. */
+import { Type, type Static } from '@sinclair/typebox';
+import { auditActors, auditResults } from '../domain/audit/entry.js';
+import { auditCategories } from '../domain/audit/line.js';
+import { nullable } from '../domain/schema.js';
+import { closed, enumOf, Time } from './common.js';
+import { moment, paging } from './queries.js';
+
+const id = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
+
+const period = { from: moment('At or after'), to: moment('At or before') };
+
+export const AuditQuerySchema = Type.Object(
+  {
+    ...paging,
+    category: Type.Optional(enumOf(auditCategories)),
+    action: id('As `api_key.created`'),
+    actorType: Type.Optional(enumOf(auditActors)),
+    actor: id('Id of the user, API key or grant that did it'),
+    targetType: id('As `email`, `api_key`, `user`'),
+    target: id('Id of what it was done to'),
+    result: Type.Optional(enumOf(auditResults)),
+    ...period,
+  },
+  closed,
+);
+export type AuditQuery = Static<typeof AuditQuerySchema>;
+
+export const AuditEntrySchema = Type.Object(
+  {
+    id: Type.String({ description: 'That of the event which the log has' }),
+    at: Time,
+    scope: enumOf(['team', 'person'], '`person`: what a member did to their own account'),
+    category: enumOf(auditCategories),
+    action: Type.String({ description: 'As `api_key.created`' }),
+    actor: Type.Object(
+      { type: enumOf(auditActors), id: nullable(Type.String({ description: 'Of the user, the API key, or the grant of the app' })) },
+      closed,
+    ),
+    target: nullable(Type.Object({ type: Type.String(), id: Type.String() }, closed)),
+    result: enumOf(auditResults),
+    code: nullable(Type.String({ description: 'With which code it was denied' })),
+    count: Type.Integer({ description: 'How often within one minute; above 1 only of what is counted' }),
+    detail: nullable(Type.String({ description: 'The role, the reason, the permissions, the endpoint' })),
+    network: nullable(Type.String({ description: 'The address from which it was called; null where it is not kept, or forgotten' })),
+    agent: nullable(Type.String({ description: 'What the program of the caller said of itself' })),
+    requestId: Type.String(),
+  },
+  closed,
+);
+export type AuditEntryRecord = Static<typeof AuditEntrySchema>;
+
+export const auditFormats = ['jsonl', 'csv'] as const;
+export type AuditFormat = (typeof auditFormats)[number];
+
+export const AuditExportQuerySchema = Type.Object({ format: Type.Optional(enumOf(auditFormats, 'Default: jsonl')), ...period }, closed);

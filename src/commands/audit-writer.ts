@@ -1,0 +1,87 @@
+/** Writes what an auditor is told beside other events: many facts of one stream in one append. */
+import type { CallOrigins } from './call-origins.js';
+import type { CommandDeps } from './deps.js';
+import type { AuditEvent } from '../domain/audit/events.js';
+import { monthOf } from '../domain/audit/months.js';
+import type { CallOrigin } from '../domain/audit/origin.js';
+import { AppendUnknown, StoreAway, WrongExpectedRevision } from '../domain/errors.js';
+import { auditStream, type StreamName } from '../domain/ids.js';
+import type { Logger } from '../domain/ports/logger.js';
+import { startOf, versionOf, type Cause, type StreamVersion } from '../event-log/event-log.js';
+import { boundedCache } from '../shared/bounded-cache.js';
+
+/** Who called: as in the metadata of events. */
+export type AuditedCall = Readonly<{ teamId: string; actor: string; requestId: string; calledFrom: () => CallOrigin }>;
+
+/** One fact of the audit log of a team, or a person. */
+export type Noted = Readonly<{ scope: string; event: AuditEvent; call: AuditedCall; at: string }>;
+
+export type AuditWriterDeps = Pick<CommandDeps, 'eventLog'> & Readonly<{ origins: Pick<CallOrigins, 'keep'>; logger: Logger }>;
+
+const STREAMS_MAX = 1_000;
+
+/** Out: what a server that is away has not taken, in order. */
+export const openAuditWriter = (deps: AuditWriterDeps): ((noted: readonly Noted[]) => Promise<readonly Noted[]>) => {
+  const versions = boundedCache<StreamName, StreamVersion>({ entriesMax: STREAMS_MAX });
+
+  const versionAt = async (stream: StreamName): Promise<StreamVersion> => {
+    const known = versions.get(stream);
+    if (known !== undefined) return known;
+    const last = await deps.eventLog.last(stream);
+    const [recorded] = last === undefined ? [] : await deps.eventLog.load(stream, last.revision);
+    return recorded === undefined ? startOf(stream) : versionOf(recorded);
+  };
+
+  const append = async (stream: StreamName, noted: readonly Noted[]): Promise<void> => {
+    const causes: Cause[] = [];
+    for (const { call, at } of noted) causes.push(await causeOfCall(deps, call, at));
+    for (;;) {
+      try {
+        const events = noted.map(({ event }) => event);
+        versions.set(stream, await deps.eventLog.append(stream, await versionAt(stream), events, causes as [Cause, ...Cause[]]));
+        return;
+      } catch (fault) {
+        versions.delete(stream);
+        if (!(fault instanceof WrongExpectedRevision)) throw fault;
+      }
+    }
+  };
+
+  return async (noted) => {
+    const left: Noted[] = [];
+    for (const [stream, some] of byStream(noted)) {
+      try {
+        await append(stream, some);
+      } catch (fault) {
+        if (fault instanceof StoreAway || fault instanceof AppendUnknown) left.push(...some);
+        else
+          deps.logger.warn(
+            { err: fault instanceof Error ? fault : new Error('not an Error'), lost: some.length },
+            'reads and refusals could not be recorded',
+          );
+      }
+    }
+    return left;
+  };
+};
+
+const byStream = (noted: readonly Noted[]): ReadonlyMap<StreamName, readonly Noted[]> => {
+  const streams = new Map<StreamName, Noted[]>();
+  for (const one of noted) {
+    const stream = auditStream(one.scope, monthOf(one.at));
+    const known = streams.get(stream);
+    if (known === undefined) streams.set(stream, [one]);
+    else known.push(one);
+  }
+  return streams;
+};
+
+const causeOfCall = async (
+  { origins }: Pick<AuditWriterDeps, 'origins'>,
+  { teamId, actor, requestId, calledFrom }: AuditedCall,
+  at: string,
+): Promise<Cause> => {
+  const cause: Cause = { teamId, actor, correlationId: requestId, causationId: requestId, at };
+  const origin = await origins.keep(cause, calledFrom());
+  return origin === undefined ? cause : { ...cause, origin };
+};

@@ -1,0 +1,114 @@
+/** One line of the audit log, made of an event as it was recorded: nothing is added to what the log says. */
+import { NO_TEAM, splitStream } from '../ids.js';
+import type { DomainEvent, EventMetadata, EventType } from '../events.js';
+import type { AuditCategory, AuditLine, AuditTarget } from './line.js';
+import { auditTable } from './table.js';
+
+export const auditActors = ['user', 'api_key', 'app', 'operator', 'system'] as const;
+export type AuditActorType = (typeof auditActors)[number];
+
+export type AuditActor = Readonly<{ type: AuditActorType; id: string | null }>;
+
+export const auditResults = ['success', 'denied'] as const;
+export type AuditResult = (typeof auditResults)[number];
+
+export type AuditEntry = Readonly<{
+  /** That of the event. */
+  id: string;
+  /** The team, or the person where it belongs to no team. */
+  scope: string;
+  at: string;
+  category: AuditCategory;
+  action: string;
+  actor: AuditActor;
+  target: AuditTarget | null;
+  result: AuditResult;
+  code: string | null;
+  count: number;
+  detail: string | null;
+  requestId: string;
+  /** Where it is kept from which network and agent it was called. */
+  origin: string | null;
+}>;
+
+/** What of a recorded event an entry is made of. */
+export type AuditSource = Readonly<{ event: DomainEvent; stream: string; metadata: EventMetadata }>;
+
+/** The kinds of stream as callers name what is in them. */
+const targetTypes: Readonly<Record<string, string>> = {
+  attachmentTemplate: 'attachment_template',
+  apiKey: 'api_key',
+  oauthClient: 'app',
+  oauthGrant: 'grant',
+};
+
+const DETAIL_CHARS_MAX = 500;
+
+const prefixes: readonly (readonly [string, AuditActorType])[] = [
+  ['user:', 'user'],
+  ['apiKey:', 'api_key'],
+  ['grant:', 'app'],
+];
+
+/** In: the actor of the metadata. */
+export const auditActorOf = (actor: string): AuditActor => {
+  for (const [prefix, type] of prefixes) if (actor.startsWith(prefix)) return { type, id: actor.slice(prefix.length) };
+  return { type: actor === 'cli' ? 'operator' : 'system', id: null };
+};
+
+/** Of whom the log of an audit tells: the team, else the person; undefined where it is of neither. */
+export const auditScopeOf = (stream: string, { teamId, actor }: Pick<EventMetadata, 'teamId' | 'actor'>): string | undefined => {
+  const { kind, id } = splitStream(stream);
+  if (kind === 'team' || kind === 'user') return id;
+  if (teamId !== NO_TEAM) return teamId === '' ? undefined : teamId;
+  const { type, id: person } = auditActorOf(actor);
+  return type === 'user' && person !== null ? person : undefined;
+};
+
+/** The line of the table for a type; undefined where it is not listed. */
+export const auditLineOf = <Name extends EventType>(type: Name): AuditLine<Name> | undefined => {
+  const line = auditTable[type] as AuditLine<Name> | Readonly<{ not: string }>;
+  return 'not' in line ? undefined : line;
+};
+
+/** Whether events of that type are ever listed. */
+export const isAudited = (type: EventType): boolean => !('not' in auditTable[type]);
+
+/** undefined where an auditor is told nothing of it. */
+export const auditEntryOf = ({ event, stream, metadata }: AuditSource): AuditEntry | undefined => {
+  const line = auditLineOf(event.type) as AnyLine | undefined;
+  const scope = line && auditScopeOf(stream, metadata);
+  if (line === undefined || scope === undefined) return undefined;
+  const actor = auditActorOf(metadata.actor);
+  if (line.ofCallers === true && actor.type === 'system') return undefined;
+  const { data } = event;
+  const { kind, id } = splitStream(stream);
+  const code = line.code?.(data) ?? null;
+  const detail = line.detail?.(data) ?? null;
+  return {
+    id: metadata.eventId,
+    scope,
+    at: metadata.occurredAt,
+    category: typeof line.category === 'string' ? line.category : line.category(data),
+    action: typeof line.action === 'string' ? line.action : line.action(data),
+    actor,
+    target: line.target === undefined ? { type: targetTypes[kind] ?? kind, id } : line.target(data, id),
+    result: code === null ? 'success' : 'denied',
+    code,
+    count: line.count?.(data) ?? 1,
+    detail: detail === null ? null : detail.slice(0, DETAIL_CHARS_MAX),
+    requestId: metadata.correlationId,
+    origin: metadata.origin ?? null,
+  };
+};
+
+/** A line and its event have the same type; a method is compared by its parameters in both directions. */
+type AnyLine = Readonly<{
+  category: AuditCategory | { of(data: unknown): AuditCategory }['of'];
+  action: string | { of(data: unknown): string }['of'];
+  target?: { of(data: unknown, streamId: string): AuditTarget | null }['of'];
+  detail?: { of(data: unknown): string | null }['of'];
+  code?: { of(data: unknown): string | null }['of'];
+  count?: { of(data: unknown): number }['of'];
+  ofCallers?: true;
+}>;
