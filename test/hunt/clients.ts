@@ -18,12 +18,15 @@ export type SendCall = {
   id: EmailId | undefined;
 };
 
+/** `jumps`: how often the time had jumped by then. */
+export type Moment = Readonly<{ ms: number; jumps: number }>;
+
 type Token = { readonly token: string; revokedAtMs: number | undefined };
 
 export type Clients = Readonly<{
   sends: readonly SendCall[];
-  /** Emails whose deletion was answered. */
-  deleted: ReadonlySet<EmailId>;
+  /** Emails whose deletion was answered, and when. */
+  deleted: ReadonlyMap<EmailId, Moment>;
   /** Emails whose cancellation was answered. */
   cancelled: ReadonlySet<EmailId>;
   /** Promises that were broken while the history went on. */
@@ -47,7 +50,7 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
   const { scheduler } = world;
   const { random } = scheduler;
   const sends: SendCall[] = [];
-  const deleted = new Set<EmailId>();
+  const deleted = new Map<EmailId, Moment>();
   const cancelled = new Set<EmailId>();
   /** Its deletion was asked for; whether it was carried out is not known until it is answered. */
   const hasTriedToDelete = new Set<EmailId>();
@@ -124,7 +127,7 @@ export const makeClients = (world: World, token: string, anyNode: () => Node | u
     } else if (drawn < 0.75) {
       hasTriedToDelete.add(id);
       await commands.deleteEmail(caller, id);
-      deleted.add(id);
+      if (!deleted.has(id)) deleted.set(id, { ms: scheduler.now(), jumps: world.jumps() });
     } else {
       const wasDeleted = deleted.has(id);
       try {

@@ -5,7 +5,9 @@ import { rebuildProjection } from '../../src/projections/rebuild.js';
 import { makeClients, type Clients } from './clients.js';
 import { openNode, type Node } from './node.js';
 import { emailsOf, findings, isAtRest, nextDueMs, type Finding } from './oracles.js';
+import type { Base } from './founding.js';
 import { noPlant, type Plant } from './plants.js';
+import { makeSubscribers, type Subscribers } from './subscribers.js';
 import { limits, projections, openWorld, type World } from './world.js';
 
 /** How a lost message is lost, for each operation, where a history has faults of the network. */
@@ -28,19 +30,20 @@ const ratesAt = (scale: number): FaultRates => ({
   },
 });
 
-export type Base = Readonly<{ world: World; token: string }>;
 export type HistoryResult = Readonly<{
   seed: number;
   findings: readonly Finding[];
   /** What happened, for a reader. */
   steps: number;
   emails: number;
+  posts: number;
   dialogues: number;
   crashes: number;
   struck: ReadonlyMap<string, number>;
 }>;
 
-type Cluster = { readonly world: World; readonly nodes: Node[]; started: number; crashes: number };
+/** `isQuiet`: no trouble was planned. */
+type Cluster = { readonly world: World; readonly nodes: Node[]; started: number; crashes: number; isQuiet: boolean };
 
 const startNode = (cluster: Cluster): Node => {
   const node = openNode(cluster.world, `process-${(cluster.started += 1)}`);
@@ -69,7 +72,10 @@ const runUntil = async ({ scheduler }: World, untilMs: number): Promise<void> =>
 const planTroubles = (cluster: Cluster, activeMs: number): void => {
   const { scheduler } = cluster.world;
   const { random } = scheduler;
-  const sometime = (run: () => void): void => void scheduler.at(scheduler.now() + random.next() * activeMs, undefined, run);
+  const sometime = (run: () => void): void => {
+    cluster.isQuiet = false;
+    scheduler.at(scheduler.now() + random.next() * activeMs, undefined, run);
+  };
   const anyone = (): Node | undefined => (living(cluster).length === 0 ? undefined : random.pick(living(cluster)));
   for (let count = random.between(0, 2); count > 0; count -= 1) {
     sometime(() => {
@@ -83,10 +89,12 @@ const planTroubles = (cluster: Cluster, activeMs: number): void => {
   if (random.chance(0.3)) {
     sometime(() => {
       const node = anyone();
-      if (node !== undefined) node.machine.frozenUntilMs = scheduler.now() + random.pick([200, 2_000, 40_000]);
+      if (node === undefined) return;
+      node.machine.frozenUntilMs = scheduler.now() + random.pick([200, 2_000, 40_000]);
+      cluster.world.frozen.add(node.machine);
     });
   }
-  if (random.chance(0.3)) sometime(() => scheduler.jump(random.pick([3_000, 20_000, 70_000, 700_000])));
+  if (random.chance(0.3)) sometime(() => cluster.world.jump(random.pick([3_000, 20_000, 70_000, 700_000])));
   if (random.chance(0.1)) {
     sometime(() => {
       const node = anyone();
@@ -99,13 +107,17 @@ const planTroubles = (cluster: Cluster, activeMs: number): void => {
 /** The pauses after which everything must be at rest: longer than every lease and time-out of the service together. */
 const PAUSES_MS = [0, 1_000, 3_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000, 600_000, 900_000, 3_600_000];
 const RUN_MS = 150;
+/** A post that hangs ends in that time at the latest; each jump is shorter than a lease, so that it is told of. */
+const HANGING_PAUSES_MS = [8_000, 8_000, 8_000, 8_000];
+/** With webhooks what is done at each moment takes as long as leases are taken anew, and the outcomes of posts are gathered. */
+const [RUN_WITH_WEBHOOKS_MS, LOOK_EVERY_MS, ROUNDS_MAX] = [2_100, 300, 18];
 
 /** Who died in the middle of a rebuild has left it behind; an operator gives it up. */
 const giveUpRebuilds = ({ models }: World): void => {
   for (const projected of models.projections.values()) projected.rebuilt = undefined;
 };
 
-const comeToRest = async (cluster: Cluster, clients: Clients): Promise<void> => {
+const comeToRest = async (cluster: Cluster, clients: Clients, subscribers: Subscribers): Promise<void> => {
   const { world } = cluster;
   const { scheduler } = world;
   world.faults.cease();
@@ -115,51 +127,82 @@ const comeToRest = async (cluster: Cluster, clients: Clients): Promise<void> => 
   giveUpRebuilds(world);
   if (living(cluster).length === 0) startNode(cluster);
   clients.finish();
+  if (world.hasWebhooks) return restWithWebhooks(cluster, clients, subscribers);
   for (const pauseMs of PAUSES_MS) {
     // Nothing happens before the next attempt is due.
     const dueMs = (nextDueMs(world) ?? 0) - scheduler.now();
-    scheduler.jump(Math.max(pauseMs, dueMs));
+    world.jump(Math.max(pauseMs, dueMs));
     await runUntil(world, scheduler.now() + RUN_MS);
     if (clients.areAnswered() && isAtRest(world)) return;
   }
 };
 
+const restWithWebhooks = async ({ world }: Cluster, clients: Clients, subscribers: Subscribers): Promise<void> => {
+  const { scheduler, endpoints } = world;
+  for (const pauseMs of endpoints.underWay() === 0 ? [] : HANGING_PAUSES_MS) {
+    world.jump(pauseMs);
+    await runUntil(world, scheduler.now() + RUN_MS);
+  }
+  endpoints.calm();
+  subscribers.finish();
+  const isOver = (): boolean => clients.areAnswered() && subscribers.areAnswered() && isAtRest(world);
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    for (let ranMs = 0; ranMs < RUN_WITH_WEBHOOKS_MS; ranMs += LOOK_EVERY_MS) {
+      await runUntil(world, scheduler.now() + LOOK_EVERY_MS);
+      if (isOver()) return;
+    }
+    const pauseMs = PAUSES_MS[Math.min(round, PAUSES_MS.length - 2)]!;
+    world.jump(Math.max(pauseMs, (nextDueMs(world) ?? 0) - scheduler.now()));
+  }
+};
+
 /** Lets the time of retention pass, so that everything is archived. */
 const grow = async ({ world }: Cluster): Promise<void> => {
-  world.scheduler.jump((limits.retentionDays + 1) * 86_400_000);
+  world.jump((limits.retentionDays + 1) * 86_400_000);
   for (const pauseMs of [0, 1_000, 5_000, 5_000, 30_000, 60_000, 600_000, 60_000, 600_000, 600_000, 600_000]) {
-    world.scheduler.jump(pauseMs);
-    await runUntil(world, world.scheduler.now() + RUN_MS);
+    world.jump(pauseMs);
+    await runUntil(world, world.scheduler.now() + (world.hasWebhooks ? RUN_WITH_WEBHOOKS_MS : RUN_MS));
     if (isAtRest(world) && emailsOf(world).every(({ email }) => email.archivedAt !== null)) return;
   }
 };
 
+const SUBSCRIBING_MS = 300;
+
 export const playHistory = async (base: Base, seed: number, plant: Plant = noPlant): Promise<HistoryResult> => {
   // The first number of a seed decides how hard the history is.
   const scale = [0, 0.3, 1, 1, 2][seed % 5]!;
-  const world = openWorld({ seed, rates: ratesAt(scale), plant, from: base.world });
+  const hasWebhooks = seed % 2 === 0;
+  const { world: from, token } = hasWebhooks ? base.withWebhooks : base.plain;
+  const world = openWorld({ seed, rates: ratesAt(scale), plant, from, hasWebhooks });
   const { scheduler } = world;
   const { random } = scheduler;
-  const cluster: Cluster = { world, nodes: [], started: 0, crashes: 0 };
+  const cluster: Cluster = { world, nodes: [], started: 0, crashes: 0, isQuiet: scale === 0 };
   for (let count = random.between(1, 2); count > 0; count -= 1) startNode(cluster);
   for (let waitedMs = 0; waitedMs < 2_000 && anyServing(cluster) === undefined; waitedMs += 50) await runUntil(world, scheduler.now() + 50);
   const activeMs = random.between(200, 1_500);
-  const clients = makeClients(world, base.token, () => anyServing(cluster));
-  clients.plan(random.between(3, 10), activeMs);
+  const clients = makeClients(world, token, () => anyServing(cluster));
+  const subscribers = makeSubscribers(world, () => anyServing(cluster));
+  if (hasWebhooks) {
+    subscribers.plan(random.between(4, 10), activeMs);
+    // Most subscriptions are there before the first email.
+    await runUntil(world, scheduler.now() + SUBSCRIBING_MS);
+  }
+  clients.plan(hasWebhooks ? random.between(6, 12) : random.between(3, 10), activeMs);
   planTroubles(cluster, activeMs);
   await runUntil(world, scheduler.now() + activeMs);
-  await comeToRest(cluster, clients);
+  await comeToRest(cluster, clients, subscribers);
   const hasGrown = random.chance(0.15);
   if (hasGrown) await grow(cluster);
   for (const node of cluster.nodes) node.crash();
   giveUpRebuilds(world);
-  const found = await findings(world, clients, { hasGrown });
+  const found = await findings(world, clients, { hasGrown, isQuiet: cluster.isQuiet });
   for (const node of cluster.nodes) node.release();
   return {
     seed,
     findings: found,
     steps: scheduler.steps(),
     emails: emailsOf(world).length,
+    posts: world.endpoints.posts.length,
     dialogues: world.sink.dialogues.length,
     crashes: cluster.crashes,
     struck: world.faults.struck,

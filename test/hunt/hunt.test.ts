@@ -4,7 +4,7 @@ import { foundingWorld } from './founding.js';
 import { playHistory } from './history.js';
 
 const FIRST_SEED = 1;
-const HISTORIES = 150;
+const HISTORIES = 120;
 const OF_COPIES = 40;
 /** Only what hangs is cut off. */
 const TIMEOUT_MS = 170_000;

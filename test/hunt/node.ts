@@ -6,6 +6,13 @@ import { decodeMetadata } from '../../src/event-log/metadata.js';
 import type { EventStore } from '../../src/domain/ports/event-store.js';
 import { codec } from '../../src/event-log/codec.js';
 import { openEventLog } from '../../src/event-log/event-log.js';
+import type { WebhookId } from '../../src/domain/ids.js';
+import type { Worker } from '../../src/domain/ports/worker.js';
+import { deliverWebhooksWorker } from '../../src/processors/deliver-webhooks.js';
+import { removeWebhookRecordsWorker } from '../../src/processors/remove-webhook-records.js';
+import { routeWebhooksWorker } from '../../src/processors/route-webhooks.js';
+import { dueFailures, keptWebhooks, removableParts } from '../../src/projections/webhook-reads.js';
+import { WEBHOOKS } from '../../src/projections/webhooks.js';
 import type { Logger } from '../../src/domain/ports/logger.js';
 import type { ReadModels } from '../../src/domain/ports/read-models.js';
 import type { Generator } from '../../src/domain/ports/generator.js';
@@ -62,7 +69,7 @@ const noOutbound: OutboundHttp = { get: nobody, close: async () => {} } as unkno
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
 
-/** Whether a process appends under a fence that is not that of the lease which it holds. */
+/** Whether a process appends under a fence that is not that of the lease which it holds, and knows that it holds. */
 const watchFences = ({ leases, broken }: World, worker: string, store: EventStore): EventStore => ({
   ...store,
   append: (stream, expectedRevision, events) => {
@@ -70,12 +77,32 @@ const watchFences = ({ leases, broken }: World, worker: string, store: EventStor
       const { fence, actor } = decodeMetadata(metadata);
       const name = actor.slice(actor.indexOf(':') + 1);
       const row = leases.rows.get(name) ?? leases.rows.get(workerLease(name, worker));
-      if (fence !== undefined && row?.holder === worker && row.fence !== fence)
+      if (fence !== undefined && row?.isHeard === true && row.holder === worker && row.fence !== fence)
         broken.push(`fence: ${actor} appends ${type} under fence ${fence}, and holds its lease under ${row.fence}`);
     }
     return store.append(stream, expectedRevision, events);
   },
 });
+
+/** What a process has of webhooks, wired as in `src/workers.ts`. */
+const webhookWorkers = (processing: ProcessorDeps, deps: CommandDeps, { caughtUp }: Runner): readonly Worker[] => {
+  const { readModels } = processing;
+  const both = { ...deps, ...processing };
+  const keptUpTo = async (position: number, signal: AbortSignal) => {
+    await caughtUp(position, signal);
+    return keptWebhooks(readModels);
+  };
+  const due = async (id: WebhookId, position: number, limit: number, signal: AbortSignal) => {
+    await caughtUp(position, signal);
+    return dueFailures(readModels, id, limit);
+  };
+  return [
+    routeWebhooksWorker({ ...both, keptUpTo }),
+    // No team of a history has people whom a mail could reach.
+    deliverWebhooksWorker({ ...both, keptUpTo, due, tellOwners: async () => {} }),
+    removeWebhookRecordsWorker({ ...both, removable: (upTo, limit) => removableParts(readModels, upTo, limit) }),
+  ];
+};
 
 /** A name is given once: a process that is started again has another. */
 export const openNode = (world: World, name: string): Node => {
@@ -104,7 +131,7 @@ export const openNode = (world: World, name: string): Node => {
     renderer: plainRenderer(),
     generator: noGenerator,
     outbound: noOutbound,
-    webhooks: { outbound: { post: nobody, forget: () => {}, close: async () => {} }, insecureHosts: [] },
+    webhooks: { outbound: plant.outbound(world.endpoints.portOf(network)), insecureHosts: [] },
     mediaTypes: { ofBytes: nobody } as never,
     dns: { txt: async () => ({ kind: 'failed' }), mx: async () => ({ kind: 'failed' }) },
     dkimKeys: { make: async () => [] },
@@ -131,14 +158,15 @@ export const openNode = (world: World, name: string): Node => {
         underLease(leasing, `project-${projection.name}`, signal, (held) => work(held.signal));
       runners.push(makeRunner(projection, { eventLog, clock, store: models, pause, lead }));
     }
+    const ofWebhooks = (): Runner => runners[projections.findIndex(({ name }) => name === WEBHOOKS)]!;
     const processing: ProcessorDeps = {
       ...deps,
       ...leasing,
       readModels,
       stuck: openStuckWork(),
       bus,
-      // The emails' projection comes first; no other timers are waited for.
-      timersCaughtUp: (_kind, position, signal) => runners[0]!.caughtUp(position, signal),
+      // The emails' projection comes first; but for those of webhooks no other timers are waited for.
+      timersCaughtUp: (kind, position, signal) => (kind === 'webhook' ? ofWebhooks() : runners[0]!).caughtUp(position, signal),
       inFlightMax: limits.lanes,
       nextTurn: async () => {},
       mayDestroy: () => true,
@@ -167,6 +195,7 @@ export const openNode = (world: World, name: string): Node => {
       sealLedgerWorker({ ...processing, store, awayMs: undefined, codec }),
       eraseWorker({ ...processing, store, keys, files, mailCopies }),
       sweepWorker({ ...processing, files, mailbox: undefined }),
+      ...(world.hasWebhooks ? webhookWorkers(processing, { ...deps, mailCopies }, ofWebhooks()) : []),
     ]);
   };
 

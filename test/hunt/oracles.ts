@@ -18,12 +18,14 @@ import { openDistantKeys } from '../support/distant/keys.js';
 import { openDistantReadModels } from '../support/distant/read-models.js';
 import { clockOf, immediateScheduler, machineNamed } from '../support/distant/scheduler.js';
 import type { Clients } from './clients.js';
+import { nextAttemptMs, webhookFindings, webhooksAreAtRest } from './webhook-oracles.js';
+import { webhookRecordFindings } from './webhook-records.js';
 import { limits, projections, type World } from './world.js';
 
 export type Finding = Readonly<{ oracle: string; message: string }>;
 
 /** `keyIds`: of the email itself, and of each of its recipients where there are several. */
-type KnownEmail = Readonly<{ id: string; email: Email; correlationId: string; keyIds: readonly string[] }>;
+export type KnownEmail = Readonly<{ id: string; email: Email; correlationId: string; keyIds: readonly string[] }>;
 
 /** Every email of the log, folded; what is sealed only where it is asked for. */
 export const emailsOf = (world: World, opens = false): readonly KnownEmail[] => {
@@ -64,13 +66,16 @@ export const nextDueMs = (world: World): number | undefined => {
     const due = email.status === 'scheduled' ? email.scheduledAt : email.status === 'queued' ? email.nextAttemptAt : null;
     return due === null ? [] : [Date.parse(due)];
   });
+  const attemptMs = world.hasWebhooks ? nextAttemptMs(world) : undefined;
+  if (attemptMs !== undefined) dues.push(attemptMs);
   return dues.length === 0 ? undefined : Math.min(...dues);
 };
 
 /** Nothing is left to do, and the read models have seen everything. */
 export const isAtRest = (world: World): boolean =>
   projections.every(({ name, kinds }) => (world.models.projections.get(name)?.live.position ?? -1) >= newestOf(world, kinds)) &&
-  emailsOf(world).every((known) => isDone(known.email) && !hasLeftover(world, known));
+  emailsOf(world).every((known) => isDone(known.email) && !hasLeftover(world, known)) &&
+  (!world.hasWebhooks || webhooksAreAtRest(world));
 
 /** It is archived, and its key is still to be destroyed: that comes after the fact. */
 const hasLeftover = ({ keys }: World, { email, keyIds }: KnownEmail): boolean =>
@@ -79,7 +84,7 @@ const hasLeftover = ({ keys }: World, { email, keyIds }: KnownEmail): boolean =>
 export const findings = async (
   world: World,
   clients: Clients,
-  { hasGrown }: Readonly<{ hasGrown: boolean }>,
+  { hasGrown, isQuiet }: Readonly<{ hasGrown: boolean; isQuiet: boolean }>,
 ): Promise<readonly Finding[]> => {
   const emails = emailsOf(world, true);
   return [
@@ -90,6 +95,8 @@ export const findings = async (
     ...emails.flatMap((known) => emailFindings(world, known, hasGrown)),
     ...(await logFindings(world)),
     ...(await readModelFindings(world)),
+    ...webhookFindings(world, clients, emails, { isQuiet }),
+    ...webhookRecordFindings(world),
   ];
 };
 

@@ -1,9 +1,10 @@
 /** Faults planted by hand: each wraps the ports of a process so that one rule of the service is broken. The hunt must find every one. */
-import type { EventStore, EventToStore } from '../../src/domain/ports/event-store.js';
+import type { EventStore, EventToStore, StoredEvent } from '../../src/domain/ports/event-store.js';
 import type { Bus } from '../../src/domain/ports/bus.js';
 import type { Keys } from '../../src/domain/ports/keys.js';
 import type { Leases } from '../../src/domain/ports/lease.js';
 import type { Dialogue, Mailer } from '../../src/domain/ports/mailer.js';
+import type { OutboundPost } from '../../src/domain/ports/outbound-http.js';
 import type { ReadModels, ProjectionStore } from '../../src/domain/ports/read-models.js';
 
 export type Plant = Readonly<{
@@ -13,6 +14,7 @@ export type Plant = Readonly<{
   keys: (keys: Keys) => Keys;
   leases: (leases: Leases) => Leases;
   mailer: (mailer: Mailer) => Mailer;
+  outbound: (outbound: OutboundPost) => OutboundPost;
   /** The server of the read models puts and removes without its condition. */
   unconditionalWrites: boolean;
 }>;
@@ -26,6 +28,7 @@ export const noPlant: Plant = {
   keys: same,
   leases: same,
   mailer: same,
+  outbound: same,
   unconditionalWrites: false,
 };
 
@@ -47,6 +50,14 @@ const projecting = (change: (store: ProjectionStore) => ProjectionStore): Plant 
   planted({
     readModels: (models) => ({ ...models, projection: async (name, specs) => change(await models.projection(name, specs)) }),
   });
+
+/** A fact of what came of attempts, as if those that were under way then had been told of. */
+const reachedFurther = (event: StoredEvent): StoredEvent => {
+  if (!event.type.startsWith('WebhookAttempted')) return event;
+  const data = JSON.parse(event.data) as { progress: { reached: number } };
+  return { ...event, data: JSON.stringify({ ...data, progress: { ...data.progress, reached: data.progress.reached + UNDER_WAY } }) };
+};
+const UNDER_WAY = 2;
 
 export const plants = {
   'a conflict is swallowed': appending((append) => async (stream, expectedRevision, events) => {
@@ -130,6 +141,39 @@ export const plants = {
   }),
 
   'a key is said to be destroyed and is not': planted({ keys: (keys) => ({ ...keys, destroy: async () => ({ journalMs: 0 }) }) }),
+
+  'an event id is made of the time': planted({
+    outbound: (outbound) => ({
+      ...outbound,
+      post: (url, options) => {
+        const { 'webhook-timestamp': at = '0' } = options.headers;
+        const id = `evt_${Number(at).toString(36)}_${'A'.repeat(22)}`;
+        return outbound.post(url, { ...options, headers: { ...options.headers, 'x-service-event-id': id, 'webhook-id': id } });
+      },
+    }),
+  }),
+
+  'a router that begins anew loses its place': planted({
+    eventStore: (store) => ({
+      ...store,
+      subscribeAll: async function* (after, options) {
+        const isRouter = ['email', 'suppression', 'webhook'].every((kind) => options.kinds?.includes(kind));
+        yield* store.subscribeAll(isRouter ? await store.head() : after, options);
+      },
+    }),
+  }),
+
+  'a courier that begins anew forgets what was under way': planted({
+    eventStore: (store) => ({
+      ...store,
+      readStream: async (stream, from) => (await store.readStream(stream, from)).map(reachedFurther),
+    }),
+  }),
+
+  'what was sent is not written down': appending(
+    (append) => async (stream, expectedRevision, events) =>
+      stream.startsWith('webhookOutcome-') ? asIfDone(expectedRevision, events) : append(stream, expectedRevision, events),
+  ),
 
   'a mail is handed over twice': planted({
     mailer: (mailer) => ({

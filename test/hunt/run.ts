@@ -26,12 +26,12 @@ const playShare = async ({ first, end, step, plant }: Share, tell: (found: Found
   }
 };
 
-const sums = { histories: 0, findings: 0, emails: 0, dialogues: 0, crashes: 0, steps: 0 };
+const sums = { histories: 0, findings: 0, emails: 0, posts: 0, dialogues: 0, crashes: 0, steps: 0 };
 const struck = new Map<string, number>();
 
 const count = ({ result, unhandled }: Found): void => {
   sums.histories += 1;
-  for (const name of ['emails', 'dialogues', 'crashes', 'steps'] as const) sums[name] += result[name];
+  for (const name of ['emails', 'posts', 'dialogues', 'crashes', 'steps'] as const) sums[name] += result[name];
   for (const [fault, times] of result.struck) struck.set(fault, (struck.get(fault) ?? 0) + times);
   const messages = [
     ...result.findings.map(({ oracle, message }) => `${oracle}: ${message}`),
@@ -67,7 +67,7 @@ if (isMainThread) {
   const { user, system } = process.cpuUsage();
   console.log(
     `${sums.histories} histories from seed ${seed} in ${seconds.toFixed(1)} s, ${((user + system) / 1_000_000).toFixed(1)} s of processors: ` +
-      `${sums.findings} with findings; ${sums.emails} emails, ${sums.dialogues} dialogues, ${sums.crashes} crashes, ${sums.steps} messages and sleeps`,
+      `${sums.findings} with findings; ${sums.emails} emails, ${sums.dialogues} dialogues, ${sums.posts} webhooks, ${sums.crashes} crashes, ${sums.steps} messages and sleeps`,
   );
   console.log(
     [...struck]

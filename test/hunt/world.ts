@@ -6,26 +6,34 @@ import { fileServer, type FileServer } from '../support/distant/files.js';
 import { keyServer, type KeyServer } from '../support/distant/keys.js';
 import { leaseServer, type LeaseServer } from '../support/distant/lease.js';
 import { readModelServer, type ReadModelServer } from '../support/distant/read-models.js';
-import { clockOf, makeScheduler, reordering, type Scheduler } from '../support/distant/scheduler.js';
+import { clockOf, makeScheduler, reordering, type Machine, type Scheduler } from '../support/distant/scheduler.js';
 import { permissions } from '../../src/domain/api-key/permissions.js';
 import type { Caller } from '../../src/commands/caller.js';
-import { assertDefined, parseTeamId } from '../../src/domain/ids.js';
+import { assertDefined, parseTeamId, type TeamId } from '../../src/domain/ids.js';
 import { defaultLimits, type Limits } from '../../src/domain/limits.js';
 import type { Ids } from '../../src/domain/ports/ids.js';
 import { workerLease } from '../../src/processors/lease.js';
 import { countingIds } from '../support/memory-ports.js';
 import { makeProjections } from '../../src/projections/index.js';
+import { makeEndpoints, type Endpoints } from './endpoints.js';
 import { makeSink, type Dialogue, type Sink } from './sink.js';
 import { noPlant, type Plant } from './plants.js';
 
 export const TEAM = assertDefined(parseTeamId('11111111-1111-4111-8111-111111111111'), 'team id');
+/** Where a history has webhooks it has one more team, and nothing of one is told to the other. */
+export const OTHER_TEAM = assertDefined(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team id');
 export const START_MS = Date.parse('2030-01-01T12:00:00.000Z');
 export const limits: Limits = { ...defaultLimits, lanes: 4 };
 
 /** What no history touches is projected where it has timers, which are read. */
 export const projections = makeProjections(limits);
 
-export const callerOf = (correlationId: string): Caller => ({ teamId: TEAM, actor: 'apiKey:key_1', permissions, correlationId });
+export const callerOf = (correlationId: string, teamId: TeamId = TEAM): Caller => ({
+  teamId,
+  actor: 'apiKey:key_1',
+  permissions,
+  correlationId,
+});
 
 export type World = Readonly<{
   seed: number;
@@ -40,13 +48,22 @@ export type World = Readonly<{
   bus: BusServer;
   leases: LeaseServer;
   sink: Sink;
+  /** Whether its processes send webhooks. */
+  hasWebhooks: boolean;
+  endpoints: Endpoints;
+  /** Processes that have stood still once. */
+  frozen: Set<Machine>;
+  /** Moves the time on without running anything. */
+  jump: (ms: number) => void;
+  /** How often it was. */
+  jumps: () => number;
   /** Rules that were broken while the history went on, each with the name of the oracle in front. */
   broken: string[];
 }>;
 
-export type WorldOptions = Readonly<{ seed: number; rates: FaultRates; plant?: Plant; from?: World }>;
+export type WorldOptions = Readonly<{ seed: number; rates: FaultRates; plant?: Plant; from?: World; hasWebhooks?: boolean }>;
 
-export const openWorld = ({ seed, rates, plant = noPlant, from }: WorldOptions): World => {
+export const openWorld = ({ seed, rates, plant = noPlant, from, hasWebhooks = false }: WorldOptions): World => {
   const scheduler = makeScheduler({ seed, startMs: START_MS, latency: reordering });
   const faults = randomFaults(scheduler.random, rates);
   const clock = clockOf(scheduler, undefined);
@@ -56,6 +73,7 @@ export const openWorld = ({ seed, rates, plant = noPlant, from }: WorldOptions):
     const isHeld = held !== undefined && held.endMs > scheduler.now() && held.fence === 1;
     return !machine.alive || machine.frozenUntilMs > startMs || !isHeld;
   };
+  let jumps = 0;
   return {
     seed,
     scheduler,
@@ -69,6 +87,14 @@ export const openWorld = ({ seed, rates, plant = noPlant, from }: WorldOptions):
     bus: busServer({ clock, random: scheduler.random, faults, pointersMax: 8 }),
     leases,
     broken: [],
+    hasWebhooks,
+    endpoints: makeEndpoints({ scheduler, jumps: () => jumps }),
+    frozen: new Set(),
+    jump: (ms) => {
+      jumps += 1;
+      scheduler.jump(ms);
+    },
+    jumps: () => jumps,
     sink: makeSink(scheduler, hasLost),
   };
 };

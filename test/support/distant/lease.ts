@@ -3,7 +3,8 @@ import type { Lease, Leases } from '../../../src/domain/ports/lease.js';
 import type { Clock } from '../../../src/domain/ports/clock.js';
 import { ask, type Network } from './network.js';
 
-type Row = { holder: string; fence: number; endMs: number };
+/** `isHeard`: its holder was told of it; another may have been granted to it by a request that arrived late. */
+type Row = { holder: string; fence: number; endMs: number; isHeard: boolean };
 
 export type LeaseServer = Readonly<{ clock: Pick<Clock, 'now' | 'monotonic'>; rows: Map<string, Row> }>;
 export const leaseServer = (clock: LeaseServer['clock']): LeaseServer => ({ clock, rows: new Map() });
@@ -25,14 +26,21 @@ export const openDistantLeases = ({ clock, rows }: LeaseServer, network: Network
 
   return {
     acquire: async (name, holder, ttlMs) => {
-      const lease = await ask(network, 'lease.acquire', () => {
+      const fate = network.faults.fate('lease.acquire');
+      const grant = (): Lease | undefined => {
         const row = rows.get(name);
         const isFree = !isHeld(row) || (row.holder !== holder && network.faults.strikes('lease.forgotten'));
         if (!isFree && row.holder !== holder) return undefined;
-        const next: Row = { holder, fence: isFree ? (row?.fence ?? 0) + 1 : row.fence, endMs: clock.monotonic() + ttlMs };
+        const next: Row = {
+          holder,
+          fence: isFree ? (row?.fence ?? 0) + 1 : row.fence,
+          endMs: clock.monotonic() + ttlMs,
+          isHeard: fate === 'done',
+        };
         rows.set(name, next);
         return shown(name, next);
-      });
+      };
+      const lease = await ask(network, 'lease.acquire', grant, fate);
       if (lease !== undefined) held.set(name, lease);
       return lease;
     },
