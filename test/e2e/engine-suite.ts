@@ -17,6 +17,7 @@ import { afterwards, hearsOfReaders, tellsOfAll } from './engine-afterwards.js';
 import { openEngineOfTest, type EngineName, type EngineOfTest } from '../support/engines.js';
 import type { FakeClock } from '../support/fake-clock.js';
 import { runCommand, startServer, type ServerProcess } from '../support/server-process.js';
+import { letsPeopleIn } from './engine-people.js';
 import { late, openSmtpScript, reply, type SmtpScriptServer } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
@@ -374,6 +375,11 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
   await t.test('an address is given out and erased', (t) => erasesByAddress(t, world, http));
   await t.test('a metered team gets what it has room for, from several processes', (t) => chargesExactly(t, world, http));
   await t.test('a key that is revoked opens nothing any more, in no process', (t) => revokesEverywhere(t, world, http));
+  await t.test('people, teams, apps and keys hold in every process', async (t) => {
+    const other = await world.start('http');
+    await letsPeopleIn(t, { one: http, other, command: world.command });
+    await other.stop();
+  });
   await t.test('what has grown old is archived', (t) => archives(t, old, http, delivering));
   await t.test('beside the running processes the log is sound, and the read models can be made anew', async (t) => {
     await isSound(t, world, 'beside them');
