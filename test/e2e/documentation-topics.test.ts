@@ -18,7 +18,6 @@ const pages = [
   'docs/bounces.md',
   'docs/api-keys.md',
   'docs/oauth.md',
-  'docs/audit.md',
   'docs/teams.md',
 ];
 
