@@ -3,6 +3,7 @@
  * does not compile, and the commands of the tests may reject with nothing else.
  */
 import type { Commands } from './index.js';
+import { oauthAppCodes } from './oauth-app-codes.js';
 import { ownAccountCodes, write } from './own-account-codes.js';
 import type { ErrorCode } from '../domain/errors.js';
 
@@ -288,14 +289,9 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
   readSubscription: [],
   unsubscribe: ['NOT_DURING_UPDATE', ...write],
   subscribeAgain: ['NOT_DURING_UPDATE', ...write],
-  createOAuthApp: ['VALIDATION_ERROR', 'PLAN_LIMIT_EXCEEDED', 'NOT_DURING_UPDATE', ...write],
-  getOAuthApp: ['OAUTH_APP_NOT_FOUND'],
-  updateOAuthApp: ['OAUTH_APP_NOT_FOUND', 'VALIDATION_ERROR', ...write],
-  rotateOAuthAppSecret: ['OAUTH_APP_NOT_FOUND', 'OAUTH_APP_PUBLIC', ...write],
-  deleteOAuthApp: ['OAUTH_APP_NOT_FOUND', ...write],
+  ...oauthAppCodes,
   readAudit: [],
   recordAuditExport: ['NOT_DURING_UPDATE', ...write],
-  revokeGrant: ['OAUTH_GRANT_NOT_FOUND', ...write],
 };
 
 /** Commands that append once, after all that may fail before: one that rejects with StoreAway has changed nothing. */

@@ -12,7 +12,7 @@ import { heardOfSimulated } from './simulator.js';
 import { eraseRecipients } from './erasing.js';
 import { cancel, emailNotFound, erase, remove, reschedule, retry } from './requests.js';
 import { noteBounces, suppressRecipients } from './suppressing.js';
-import { archiveDueAt, removalDueAt } from './timers.js';
+import { mayBeArchived, mayBeRemoved } from './timers.js';
 
 /** When to try again: the pause after the first, second, … deferred attempt; none left means the attempts are spent. */
 export type RetrySchedule = Readonly<{ delaysMs: readonly number[] }>;
@@ -287,16 +287,6 @@ const giveUp = (
 };
 
 const isOpen = ({ status }: Email): boolean => status === 'queued' || status === 'scheduled' || status === 'processing';
-
-const mayBeArchived = (email: Email, at: string, retentionMs: number): boolean => {
-  if (email.archivedAt !== null) return false;
-  if (email.deletedAt !== null) return true;
-  return !isOpen(email) && archiveDueAt(email, retentionMs) <= at;
-};
-
-/** One that is deleted is gone already. */
-const mayBeRemoved = ({ archivedAt, deletedAt }: Email, at: string, archiveMs: number): boolean =>
-  archivedAt !== null && deletedAt === null && removalDueAt(archivedAt, archiveMs) <= at;
 
 export const emailDecider: Decider<EmailCommand, EmailEvent, EmailState> = {
   decide,

@@ -46,6 +46,14 @@ export const emailTimerKind = (email: EmailSummary): EmailTimerKind | undefined 
   }
 };
 
+/** One that is deleted is not kept for its time. */
+export const mayBeArchived = (email: EmailSummary, at: string, retentionMs: number): boolean =>
+  emailTimerKind(email) === 'archive' && (email.deletedAt !== null || archiveDueAt(email, retentionMs) <= at);
+
+/** One that is deleted is gone already. */
+export const mayBeRemoved = (email: EmailSummary, at: string, archiveMs: number): boolean =>
+  emailTimerKind(email) === 'removal' && email.archivedAt !== null && removalDueAt(email.archivedAt, archiveMs) <= at;
+
 export const emailTimer = (email: EmailSummary, periods: Periods): EmailTimer | undefined => {
   const kind = emailTimerKind(email);
   return kind && { kind, dueAt: dueAtOf(kind, email, periods) };
