@@ -82,13 +82,12 @@ const unless = async (code: ErrorCode, work: Promise<unknown>): Promise<boolean>
   }
 };
 
-/** What has not left is cancelled. One in a dialogue is left for the next run. */
+/** What has not left is cancelled, and what was broken off has failed. One in a dialogue is left for the next run. */
 const closeEmail: Close = async (deps, text, { cause }) => {
   const id = assertDefined(parseEmailId(text), 'email id');
   const stream = emailStream(id);
   const { at } = cause;
-  // One whose last attempt was broken off is cancelled as one that waits.
-  await handle(deps.eventLog, stream, emailDecider, { type: 'WithdrawEmail', at, cancelledAt: at }, cause);
+  await handle(deps.eventLog, stream, emailDecider, { type: 'WithdrawEmail', at, cancelledAt: at, endsBrokenOff: true }, cause);
   try {
     await unless('EMAIL_NOT_FOUND', handle(deps.eventLog, stream, emailDecider, { type: 'DeleteEmail', at }, cause));
   } catch (fault) {

@@ -19,6 +19,6 @@ export const withdrawalOf = (
   const decide = (deletedAt: string | undefined): Withdraw | undefined =>
     deletedAt === undefined || email.recipientStatuses.some(hasIt)
       ? undefined
-      : { type: 'WithdrawEmail', at: isoTime(deps.clock.now()), cancelledAt: deletedAt };
+      : { type: 'WithdrawEmail', at: isoTime(deps.clock.now()), cancelledAt: deletedAt, endsBrokenOff: true };
   return deleted instanceof Promise ? deleted.then(decide) : decide(deleted);
 };

@@ -181,7 +181,7 @@ void t.test('where it is to stop it stops, and goes on later', async (t: Test) =
   t.same(sealedOf(world, TEAM), []);
 });
 
-void t.test('an email whose dialogue was broken off is cancelled', async (t) => {
+void t.test('an email whose dialogue was broken off has failed', async (t) => {
   const world = await open();
   const { id } = (await world.commands.sendEmail(caller, simple())).body;
   const stream = emailStream(assertDefined(parseEmailId(id), 'email id'));
@@ -193,6 +193,6 @@ void t.test('an email whose dialogue was broken off is cancelled', async (t) => 
   t.equal(await remove(world), 'removed');
   t.same(
     (await world.events(stream)).map(({ type }) => type),
-    ['EmailQueued', 'DeliveryAttempted', 'EmailCancelled', 'EmailDeleted', 'EmailArchived'],
+    ['EmailQueued', 'DeliveryAttempted', 'EmailFailed', 'EmailDeleted', 'EmailArchived'],
   );
 });

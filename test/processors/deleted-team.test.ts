@@ -62,7 +62,7 @@ void t.test('a mail whose dialogue was broken off does not leave again, and does
   all(world);
   await until(async () => {
     await world.clock.advance(10_000);
-    return (await world.commands.getEmail(caller, id)).status === 'cancelled';
-  }, 'it is cancelled');
+    return (await world.commands.getEmail(caller, id)).status === 'failed';
+  }, 'it has failed');
   t.equal(world.mailer.sent.length, 0);
 });

@@ -118,7 +118,7 @@ const commandOf = ({ kind, draw, flag, older }: Step, now: number, email: Email)
     case 'RefuseEmail':
       return { type: kind, at: at(now), text: 'in words' };
     case 'WithdrawEmail':
-      return { type: kind, at: at(now), cancelledAt: at(now - (older ? 300 : 0)) };
+      return { type: kind, at: at(now), cancelledAt: at(now - (older ? 300 : 0)), ...(flag ? { endsBrokenOff: true as const } : {}) };
     case 'RescheduleEmail':
       return {
         type: kind,

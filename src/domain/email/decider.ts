@@ -27,8 +27,11 @@ export type EmailCommand =
   | Readonly<{ type: 'ReleaseEmail'; at: string }>
   /** It cannot be rendered, and no attempt was made. */
   | Readonly<{ type: 'RefuseEmail'; at: string; text: string }>
-  /** The bulk send that it belongs to was cancelled at that moment: where it has not left it does not leave. */
-  | Readonly<{ type: 'WithdrawEmail'; at: string; cancelledAt: string }>
+  /**
+   * The bulk send that it belongs to was cancelled at that moment, or its team deleted: where it has not left it does not leave.
+   * `endsBrokenOff`: nor is an attempt made again of which nobody knows how it ended.
+   */
+  | Readonly<{ type: 'WithdrawEmail'; at: string; cancelledAt: string; endsBrokenOff?: true }>
   | Readonly<{
       type: 'AttemptDelivery';
       at: string;
@@ -167,18 +170,15 @@ const attempt = (command: Of<'AttemptDelivery'>, email: Email): readonly EmailEv
 };
 
 /** One that was retried since by hand is on its way again by the will of its sender. */
-const withdraw = ({ at, cancelledAt }: Of<'WithdrawEmail'>, email: Email): readonly EmailEvent[] => {
-  const isWaiting = email.status === 'queued' || email.status === 'scheduled' || isBrokenOff(email, at);
-  const hasLeft = !isWaiting || someGotThrough(email);
+const withdraw = ({ at, cancelledAt, endsBrokenOff }: Of<'WithdrawEmail'>, email: Email): readonly EmailEvent[] => {
   const isRetried = email.retries.some((retry) => retry.at > cancelledAt);
-  if (hasLeft || isRetried || email.deletedAt !== null) return none;
-  return [{ type: 'EmailCancelled', data: { at } }];
-};
-
-/** The dialogue of its attempt cannot be under way any more, and nobody knows how it ended. */
-const isBrokenOff = (email: Email, at: string): boolean => {
+  if (isRetried || email.deletedAt !== null || someGotThrough(email)) return none;
+  if (email.status === 'queued' || email.status === 'scheduled') return [{ type: 'EmailCancelled', data: { at } }];
   const open = attemptUnderWay(email);
-  return open !== undefined && open.deadlineAt <= at;
+  // Its dialogue cannot be under way any more.
+  const isBrokenOff = open !== undefined && open.deadlineAt <= at;
+  if (endsBrokenOff !== true || !isBrokenOff) return none;
+  return giveUp({ attempt: open.attempt, at, reason: 'attempts-spent', text: 'the delivery was cut off, and is not tried again' }, email);
 };
 
 const push = ({ at }: Of<'PushEmail'>, email: Email): readonly EmailEvent[] => {
