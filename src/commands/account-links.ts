@@ -5,7 +5,7 @@ import type { CommandDeps } from './deps.js';
 import { recordEnds, type SessionsOf } from './own-sessions.js';
 import { makeVerifyLink } from './registering.js';
 import { isoMoment } from './remembered.js';
-import { personalCause } from './sessions.js';
+import { personalCause, type RequestFrom } from './sessions.js';
 import { ownerOf, signInAddress, userFold } from './user-addresses.js';
 import { userStream, type UserId } from '../domain/ids.js';
 import type { UserEvent } from '../domain/user/events.js';
@@ -18,13 +18,13 @@ import type { Cause } from '../event-log/event-log.js';
 const follow = async (
   deps: CommandDeps,
   token: string,
-  requestId: string,
+  from: RequestFrom,
   use: 'verify' | 'reset',
   events: (at: string) => readonly UserEvent[],
 ): Promise<void> => {
   const read = readLink(token);
   if (read === undefined) throw linkInvalid();
-  const cause = personalCause(deps, read.userId, requestId);
+  const cause = personalCause(deps, read.userId, from);
   const decide = (_: null, user: UserState): readonly UserEvent[] => {
     assertLink(user?.links[use], read.hash, cause.at);
     return events(cause.at);
@@ -32,15 +32,15 @@ const follow = async (
   await handle(deps.eventLog, userStream(read.userId), { decide, ...userFold }, null, cause);
 };
 
-export const verifyAddress = (deps: CommandDeps, token: string, requestId: string): Promise<void> =>
-  follow(deps, token, requestId, 'verify', (at) => [{ type: 'UserAddressVerified', data: { at } }]);
+export const verifyAddress = (deps: CommandDeps, token: string, from: RequestFrom): Promise<void> =>
+  follow(deps, token, from, 'verify', (at) => [{ type: 'UserAddressVerified', data: { at } }]);
 
 /** Every session ends. Rejects with VALIDATION_ERROR and LINK_INVALID. */
 export const resetPassword = async (
   deps: CommandDeps,
   token: string,
   password: string,
-  requestId: string,
+  from: RequestFrom,
   sessionsOf?: SessionsOf,
 ): Promise<void> => {
   assertPassword('password', password, deps.people.passwords.isCommon);
@@ -50,30 +50,30 @@ export const resetPassword = async (
   const { state } = await loadState(deps.eventLog, userStream(read.userId), userFold);
   assertLink(state?.links.reset, read.hash, isoMoment(deps.clock.now()));
   const passwordHash = await deps.people.passwords.hash(normalPassword(password));
-  await follow(deps, token, requestId, 'reset', (at) => [
+  await follow(deps, token, from, 'reset', (at) => [
     // Who follows the link reads the mails of the address.
     { type: 'UserAddressVerified', data: { at } },
     { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
   ]);
   await deps.whenHeldEverywhere();
   const { userId } = read;
-  if (sessionsOf !== undefined) await recordEnds(deps, userId, await sessionsOf(userId), personalCause(deps, userId, requestId));
+  if (sessionsOf !== undefined) await recordEnds(deps, userId, await sessionsOf(userId), personalCause(deps, userId, from));
 };
 
 type Found = Readonly<{ userId: UserId; user: User; cause: Cause }>;
 
-const found = async (deps: CommandDeps, email: string, requestId: string): Promise<Found | undefined> => {
+const found = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<Found | undefined> => {
   const { addressId } = signInAddress(deps, email);
   const userId = await ownerOf(deps, addressId);
   if (userId === undefined) return undefined;
   const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
   if (user === undefined || user.isErased || user.addressId !== addressId || user.email === undefined) return undefined;
-  return { userId, user, cause: personalCause(deps, userId, requestId) };
+  return { userId, user, cause: personalCause(deps, userId, from) };
 };
 
 /** To be called when the answer is out: it takes longer where somebody has the address. Nobody is told whether somebody has. */
-export const sendResetLink = async (deps: CommandDeps, email: string, requestId: string): Promise<void> => {
-  const known = await found(deps, email, requestId);
+export const sendResetLink = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<void> => {
+  const known = await found(deps, email, from);
   if (known === undefined) return;
   const { userId, user, cause } = known;
   const { token, hash } = makeLink(userId, deps.ids.bytes(32));
@@ -88,8 +88,8 @@ export const sendResetLink = async (deps: CommandDeps, email: string, requestId:
 };
 
 /** The same for the link by which an address is verified, where it is not yet. */
-export const sendVerifyLink = async (deps: CommandDeps, email: string, requestId: string): Promise<void> => {
-  const known = await found(deps, email, requestId);
+export const sendVerifyLink = async (deps: CommandDeps, email: string, from: RequestFrom): Promise<void> => {
+  const known = await found(deps, email, from);
   if (known === undefined || known.user.isVerified) return;
   const { userId, user, cause } = known;
   const page = accountLink(deps, 'verify', '');

@@ -6,7 +6,7 @@ import type { CommandDeps } from './deps.js';
 import { assertOwnPassword } from './oneself.js';
 import { isoMoment } from './remembered.js';
 import { assertSecondFactor } from './second-factor.js';
-import { personalCause } from './sessions.js';
+import { personalCause, type RequestFrom } from './sessions.js';
 import { claimAddress, ownerOf, releaseAddress, signInAddress, userFold } from './user-addresses.js';
 import { ownCause, personOf } from './users.js';
 import type { ChangeAddressRequest } from '../api/auth.js';
@@ -55,11 +55,11 @@ export const askAddressChange = async (deps: CommandDeps, caller: Caller, reques
  * The address is claimed first: as long as the link is good nobody else takes it over. Where the program dies in between, the link does it
  * again, or the claim is worth nothing once it has expired. Rejects with LINK_INVALID, ADDRESS_TAKEN.
  */
-export const changeAddress = async (deps: CommandDeps, token: string, requestId: string): Promise<Readonly<{ email: string }>> => {
+export const changeAddress = async (deps: CommandDeps, token: string, from: RequestFrom): Promise<Readonly<{ email: string }>> => {
   const read = readLink(token);
   if (read === undefined) throw linkInvalid();
   const { userId, hash } = read;
-  const cause = personalCause(deps, userId, requestId);
+  const cause = personalCause(deps, userId, from);
   const { state: before } = await loadState(deps.eventLog, userStream(userId), userFold);
   assertLink(before?.nextAddress, hash, cause.at);
   const { addressId, email } = before!.nextAddress!;

@@ -1,11 +1,12 @@
 /** Becoming a user: the first of an instance, one who was invited, or anybody where that is wanted. */
 import { timingSafeEqual } from 'node:crypto';
 import { accountLink, sendAccountMail } from './account-mails.js';
+import { forgetAllOrigins } from './call-origins.js';
 import { handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { firstTeam } from './first-start.js';
 import { joinBy, readInvitation } from './invitations.js';
-import { personalCause } from './sessions.js';
+import { personalCause, type RequestFrom } from './sessions.js';
 import { addressTaken, claimAddress, confirmAddress, ownerOf, releaseAddress, signInAddress, userFold } from './user-addresses.js';
 import type { Registered, RegisterRequest } from '../api/auth.js';
 import { DomainError } from '../domain/errors.js';
@@ -42,19 +43,19 @@ const closed = (why: string): DomainError => new DomainError('REGISTRATION_CLOSE
  * Rejects with VALIDATION_ERROR, ERR_EMAIL_001, REGISTRATION_CLOSED, ADDRESS_TAKEN (only to who proved to be meant), PUBLIC_URL_REQUIRED, and
  * with INVITATION_NOT_FOUND, INVITATION_EXPIRED or INVITATION_NOT_YOURS. Where everybody may register, an address that is taken is answered as one that is not: its owner is told by mail.
  */
-export const register = async (deps: CommandDeps, request: RegisterRequest, requestId: string): Promise<Registered> => {
+export const register = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
   assertPassword('password', request.password, deps.people.passwords.isCommon);
   const { email } = signInAddress(deps, request.email);
   const { token } = request;
-  if (token !== undefined && isInvitationToken(token)) return registerInvited(deps, { ...request, email }, token, requestId);
+  if (token !== undefined && isInvitationToken(token)) return registerInvited(deps, { ...request, email }, token, from);
   const first = await teamWithoutOwner(deps);
-  if (first !== undefined) return registerFirst(deps, { ...request, email }, first, requestId);
+  if (first !== undefined) return registerFirst(deps, { ...request, email }, first, from);
   if (deps.people.registration !== 'open')
     throw closed('Nobody registers here without an invitation. Ask an owner or admin of a team for one.');
-  return registerUnverified(deps, { ...request, email }, requestId);
+  return registerUnverified(deps, { ...request, email }, from);
 };
 
-const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId: TeamId, requestId: string): Promise<Registered> => {
+const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId: TeamId, from: RequestFrom): Promise<Registered> => {
   const { token } = request;
   const isMeant = token === undefined ? deps.people.isOnLoopback : isSame(token, firstUserToken(deps.keys));
   if (!isMeant) {
@@ -62,8 +63,8 @@ const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId
       'The first user owns the first team, and needs the token that `sealpost serve` showed at its start (`sealpost user first-token` shows it again): send it as `token`.',
     );
   }
-  const userId = await makeUser(deps, request, { isVerified: true, requestId });
-  const cause = personalCause(deps, userId, requestId);
+  const userId = await makeUser(deps, request, { isVerified: true, from });
+  const cause = personalCause(deps, userId, from);
   const events: readonly TeamEvent[] = [{ type: 'MemberAdded', data: { at: cause.at, userId, role: 'owner' } }];
   const decide = (_: null, team: TeamState) => {
     if (team?.members !== undefined) throw closed('Somebody else became the first user just now.');
@@ -83,15 +84,15 @@ const registerFirst = async (deps: CommandDeps, request: RegisterRequest, teamId
  * Becomes a user whose address is verified, for the token went there by mail, and a member of the team. Whoever repeats it with the same
  * password goes on where it was broken off; so does their first sign-in.
  */
-const registerInvited = async (deps: CommandDeps, request: RegisterRequest, token: string, requestId: string): Promise<Registered> => {
+const registerInvited = async (deps: CommandDeps, request: RegisterRequest, token: string, from: RequestFrom): Promise<Registered> => {
   if (deps.people.registration === 'closed')
     throw closed('Nobody registers here. Sign in where you have an account, and accept the invitation.');
   const invited = await readInvitation(deps, token);
   const { email } = request;
   if (invited.email !== email) throw invitationNotYours();
-  const known = await verifiedBefore(deps, request, requestId);
-  const userId = known ?? (await makeUser(deps, request, { isVerified: true, requestId, invitation: invited.id }));
-  const cause = personalCause(deps, userId, requestId);
+  const known = await verifiedBefore(deps, request, from);
+  const userId = known ?? (await makeUser(deps, request, { isVerified: true, from, invitation: invited.id }));
+  const cause = personalCause(deps, userId, from);
   try {
     await joinBy(deps, invited, userId, cause);
   } catch (fault) {
@@ -103,32 +104,32 @@ const registerInvited = async (deps: CommandDeps, request: RegisterRequest, toke
 };
 
 /** Who has the address and gives their password; undefined where nobody has it. Rejects with ADDRESS_TAKEN where the password is another. */
-const verifiedBefore = async (deps: CommandDeps, request: RegisterRequest, requestId: string): Promise<UserId | undefined> => {
+const verifiedBefore = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<UserId | undefined> => {
   const { addressId } = signInAddress(deps, request.email);
   const userId = await ownerOf(deps, addressId);
   if (userId === undefined) return undefined;
   const { state: user } = await loadState(deps.eventLog, userStream(userId), userFold);
   if (user === undefined || user.isErased || user.addressId !== addressId) return undefined;
   if (!(await deps.people.passwords.verify(user.passwordHash, normalPassword(request.password)))) throw addressTaken();
-  const cause = personalCause(deps, userId, requestId);
+  const cause = personalCause(deps, userId, from);
   const verified: UserEvent = { type: 'UserAddressVerified', data: { at: cause.at } };
   const decide = (_: null, now: UserState) => (now === undefined || now.isErased || now.isVerified ? [] : [verified]);
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
   return userId;
 };
 
-const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, requestId: string): Promise<Registered> => {
+const registerUnverified = async (deps: CommandDeps, request: RegisterRequest, from: RequestFrom): Promise<Registered> => {
   const { email, addressId } = signInAddress(deps, request.email);
   const page = accountLink(deps, 'verify', '');
   const answer = { email, emailVerified: false, message: 'A mail with a link goes to this address. Follow it, then sign in.' };
   const owner = await ownerOf(deps, addressId);
   const passwordHash = await deps.people.passwords.hash(normalPassword(request.password));
   const at = isoMoment(deps.clock.now());
-  const cause = { ...personalCause(deps, assertDefined(parseUserId(deps.ids.uuid()), 'user id'), requestId), at };
+  const cause = { ...personalCause(deps, assertDefined(parseUserId(deps.ids.uuid()), 'user id'), from), at };
   try {
     if (owner !== undefined) throw addressTaken();
-    const userId = await makeUser(deps, request, { isVerified: false, requestId, passwordHash });
-    const token = await makeVerifyLink(deps, userId, personalCause(deps, userId, requestId));
+    const userId = await makeUser(deps, request, { isVerified: false, from, passwordHash });
+    const token = await makeVerifyLink(deps, userId, personalCause(deps, userId, from));
     const variables = { name: request.name, url: `${page}${token}`, hoursValid: deps.limits.verifyLinkMs / 3_600_000 };
     await sendAccountMail(deps, { kind: 'verify-address', to: { email }, variables }, cause);
   } catch (fault) {
@@ -148,18 +149,18 @@ export const makeVerifyLink = async (deps: CommandDeps, userId: UserId, cause: C
   return token;
 };
 
-type Making = Readonly<{ isVerified: boolean; requestId: string; passwordHash?: string; invitation?: InvitationId }>;
+type Making = Readonly<{ isVerified: boolean; from: RequestFrom; passwordHash?: string; invitation?: InvitationId }>;
 
 /** Rejects with ADDRESS_TAKEN, having made nobody. */
 export const makeUser = async (
   deps: CommandDeps,
   { email: given, password, name }: Pick<RegisterRequest, 'email' | 'password' | 'name'>,
-  { isVerified, requestId, ...known }: Making,
+  { isVerified, from, ...known }: Making,
 ): Promise<UserId> => {
   const { email, addressId } = signInAddress(deps, given);
   const passwordHash = known.passwordHash ?? (await deps.people.passwords.hash(normalPassword(password)));
   const userId = assertDefined(parseUserId(deps.ids.uuid()), 'user id');
-  const cause = personalCause(deps, userId, requestId);
+  const cause = personalCause(deps, userId, from);
   await claimAddress(deps, addressId, userId, cause);
   const stream = userStream(userId);
   const by = known.invitation === undefined ? {} : { invitation: known.invitation };
@@ -179,6 +180,7 @@ const removeUser = async (deps: CommandDeps, userId: UserId, email: string, caus
   const decide = (_: null, user: UserState): readonly UserEvent[] =>
     user === undefined || user.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+  await forgetAllOrigins(deps.eventLog, userId, deps.limits.auditDays, cause);
   await deps.eventLog.destroyKey(userStream(userId));
   await releaseAddress(deps, signInAddress(deps, email).addressId, userId, cause);
 };

@@ -34,10 +34,13 @@ import type { Cause } from '../event-log/event-log.js';
 /** From where a person calls. */
 export type CalledFrom = Readonly<{ requestId: string; ipAddress: string; userAgent: string }>;
 
+/** The id of a request, or of what a program begins by itself; and from where it came where a person calls. */
+export type RequestFrom = string | CalledFrom;
+
 export type Credentials = Readonly<{ email: string; password: string; code?: string | undefined }>;
 
 /** In: who causes it and by which request, and from where it came where that is known. What people do to their own account belongs to no team. */
-export const personalCause = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, request: string | CalledFrom): Cause =>
+export const personalCause = (deps: Pick<CommandDeps, 'clock'>, userId: UserId, request: RequestFrom): Cause =>
   typeof request === 'string'
     ? ownCauseOf(deps, userId, request)
     : { ...ownCauseOf(deps, userId, request.requestId), calledFrom: () => callOrigin(request.ipAddress, request.userAgent) };
@@ -123,7 +126,7 @@ export const startSession = async (deps: CommandDeps, { userId, user, secondFact
 export const refresh = async (
   deps: CommandDeps,
   refreshToken: string,
-  requestId: string,
+  from: RequestFrom,
 ): Promise<Tokens & Pick<SignedIn, 'sessionId'>> => {
   const read = readRefreshToken(deps.keys, refreshToken);
   if (read === undefined) throw invalidToken();
@@ -132,7 +135,7 @@ export const refresh = async (
   const { state: known } = await loadState(deps.eventLog, stream, sessionDecider);
   if (known === undefined) throw invalidToken();
   const userId = assertDefined(parseUserId(known.userId), 'user id');
-  const cause = personalCause(deps, userId, requestId);
+  const cause = personalCause(deps, userId, from);
   await assertHeld(deps, { userId, sessionId, session: known }, cause);
   const { token, hash } = makeRefreshToken(deps.keys, sessionId, deps.ids.bytes(32));
   const command = { type: 'Refresh' as const, at: cause.at, used: read.hash, hash, expiresAt: expiryOf(deps, cause.at) };

@@ -15,7 +15,7 @@ const OTHER = 'seven otters at the weir';
 
 void t.test('an address is verified once, by the newest link, within a day', async (t) => {
   const world = await openAccountWorld();
-  const userId = await makeUser(world.deps, { email, password: PASSWORD, name: 'Ada' }, { isVerified: false, requestId: 'r' });
+  const userId = await makeUser(world.deps, { email, password: PASSWORD, name: 'Ada' }, { isVerified: false, from: 'r' });
   const logIn = () => codeOf(world.commands.login({ email, password: PASSWORD }, from));
   t.equal(await logIn(), 'ADDRESS_NOT_VERIFIED');
   const old = await makeVerifyLink(world.deps, userId, personalCause(world.deps, userId, 'r'));
@@ -62,7 +62,7 @@ void t.test('of 200 who use one link at once, in two processes, one wins', async
   const world = await openAccountWorld();
   const processes = [quickly(world.elsewhere()), quickly(world.elsewhere())];
   const [one] = processes;
-  await makeUser(one!, { email, password: PASSWORD, name: 'Ada' }, { isVerified: false, requestId: 'r' });
+  await makeUser(one!, { email, password: PASSWORD, name: 'Ada' }, { isVerified: false, from: 'r' });
   await sendVerifyLink(one!, email, 'r');
   const race = (use: (deps: (typeof processes)[number], index: number) => Promise<unknown>) =>
     Promise.all(Array.from({ length: 200 }, (_, index) => codeOf(use(processes[index % 2]!, index))));

@@ -90,7 +90,7 @@ void t.test('of those who take one address at once, by changing and by registeri
     const world = await openAccountWorld();
     const processes = Array.from({ length: 3 }, () => quickly(world.elsewhere()));
     const [one, two, three] = processes as [(typeof processes)[0], (typeof processes)[0], (typeof processes)[0]];
-    const person = (email: string) => makeUser(one, { email, password: PASSWORD, name: email }, { isVerified: true, requestId: 'r' });
+    const person = (email: string) => makeUser(one, { email, password: PASSWORD, name: email }, { isVerified: true, from: 'r' });
     const [ada, bea] = [await person('ada@example.com'), await person('bea@example.com')];
     await askAddressChange(one, callerOf(ada), ask('new@example.com'));
     const ofAda = await world.tokenTo('address');
@@ -99,7 +99,7 @@ void t.test('of those who take one address at once, by changing and by registeri
     const racing = [
       () => changeAddress(one, ofAda, 'r'),
       () => changeAddress(two, ofBea, 'r'),
-      () => makeUser(three, { email: 'new@example.com', password: PASSWORD, name: 'Cy' }, { isVerified: true, requestId: 'r' }),
+      () => makeUser(three, { email: 'new@example.com', password: PASSWORD, name: 'Cy' }, { isVerified: true, from: 'r' }),
     ];
     const turned = [...racing.slice(round % 3), ...racing.slice(0, round % 3)];
     const codes = await Promise.all(turned.map((work) => codeOf(work())));
@@ -120,7 +120,7 @@ void t.test('whatever breaks off while the link is followed, it does it again, a
     for (let failCall = 1; ; failCall += 1) {
       const world = await openAccountWorld();
       const deps = quickly(world.elsewhere());
-      const ada = await makeUser(deps, { email: 'ada@example.com', password: PASSWORD, name: 'Ada' }, { isVerified: true, requestId: 'r' });
+      const ada = await makeUser(deps, { email: 'ada@example.com', password: PASSWORD, name: 'Ada' }, { isVerified: true, from: 'r' });
       await askAddressChange(deps, callerOf(ada), ask('new@example.com'));
       const token = await world.tokenTo('address');
       const error = new Error('the program died');

@@ -5,7 +5,9 @@ import type { Caller } from '../../src/commands/caller.js';
 import { causeOf, type CommandDeps } from '../../src/commands/deps.js';
 import { auditedPersonOf } from '../../src/commands/denials.js';
 import { openAuditRecorder, type AuditedCall } from '../../src/commands/record-audit.js';
-import { login } from '../../src/commands/sessions.js';
+import { verifyAddress } from '../../src/commands/account-links.js';
+import { makeUser, makeVerifyLink } from '../../src/commands/registering.js';
+import { login, personalCause } from '../../src/commands/sessions.js';
 import { auditEntryOf, type AuditEntry } from '../../src/domain/audit/entry.js';
 import { callOrigin } from '../../src/domain/audit/origin.js';
 import { StoreAway } from '../../src/domain/errors.js';
@@ -20,6 +22,7 @@ import {
   parseSessionId,
   parseUserId,
   sessionStream,
+  userStream,
   type StreamName,
 } from '../../src/domain/ids.js';
 import type { LogFields, Logger } from '../../src/domain/ports/logger.js';
@@ -140,6 +143,23 @@ void t.test('a sign-in says from where, and one that fails whom it concerns', as
     );
   t.equal(auditedPersonOf(await fault('ada@example.com', 'wrong password')), ada.userId);
   t.equal(auditedPersonOf(await fault('nobody@example.com', PASSWORD)), undefined);
+});
+
+void t.test('so do registering and what a link of a mail does', async (t) => {
+  const world = await openWorld();
+  const { deps } = world;
+  const seenIn = async (stream: StreamName, type: string): Promise<unknown> => {
+    const origin = (await recordedIn(deps, stream)).findLast(({ event }) => event.type === type)?.metadata.origin;
+    return origin === undefined ? undefined : [...(await deps.origins.read([origin])).values()][0];
+  };
+  const called = { ipAddress: from.ipAddress, userAgent: from.userAgent };
+  const userId = await makeUser(deps, { email: 'eve@example.com', password: PASSWORD, name: 'Eve' }, { isVerified: true, from });
+  const stream = userStream(userId);
+  t.strictSame(await seenIn(stream, 'UserRegistered'), called);
+  const other = { ...from, ipAddress: '203.0.113.9' };
+  const token = await makeVerifyLink(deps, userId, personalCause(deps, userId, other));
+  await verifyAddress(deps, token, other);
+  t.strictSame(await seenIn(stream, 'UserAddressVerified'), { ...called, ipAddress: other.ipAddress });
 });
 
 type Recording = Readonly<{

@@ -35,7 +35,7 @@ const everywhere = async (t: Test, { one, other }: Processes, expected: object, 
 /** Bob is invited by mail, accepts, and is given another role. */
 const joins = async (t: Test, processes: Processes, ofAda: Headers, teamId: string): Promise<void> => {
   const { one, other } = processes;
-  await makeUser(other.engine, bob, { isVerified: true, requestId: 'test' });
+  await makeUser(other.engine, bob, { isVerified: true, from: 'test' });
   const ofBob = { ...(await signIn(other, bob)), 'x-team-id': teamId };
   const asked = (app: TestApp) => app.call('GET', '/api/emails?limit=1', undefined, ofBob);
   await everywhere(t, processes, { status: 404, body: { code: 'TEAM_NOT_FOUND' } }, asked);

@@ -31,7 +31,7 @@ const open = async (t: Test) => {
     ['ben@owners.example', 'owner'],
     ['cy@members.example', 'member'],
   ] as const) {
-    const userId = await makeUser(deps, { email, password: PASSWORD, name: 'Somebody' }, { isVerified: true, requestId: 'request-1' });
+    const userId = await makeUser(deps, { email, password: PASSWORD, name: 'Somebody' }, { isVerified: true, from: 'request-1' });
     await addMember(deps, TEAM, userId, role);
   }
   /** To whom mails about it were accepted. */

@@ -40,7 +40,7 @@ type Somebody = Readonly<{ email?: string; name?: string; password?: string; rol
 /** A person whose address is verified, in the team where one is given, and signed in. */
 export const signedIn = async (deps: CommandDeps, somebody: Somebody = {}): Promise<Person> => {
   const { email = 'ada@example.com', name = 'Ada', password = PASSWORD, role = 'owner', teamId } = somebody;
-  const userId = await makeUser(deps, { email, password, name }, { isVerified: true, requestId: from.requestId });
+  const userId = await makeUser(deps, { email, password, name }, { isVerified: true, from: from.requestId });
   if (teamId !== undefined) await addMember(deps, teamId, userId, role);
   const session = await login(deps, { email, password }, from);
   const headers = { authorization: `Bearer ${session.accessToken}`, ...(teamId === undefined ? {} : { 'x-team-id': teamId }) };

@@ -65,7 +65,7 @@ const register = async ({ commands }: AccountDeps, { token, fields, request }: S
     nameFault(name) ??
     ([...name].length > defaultLimits.userNameCharsMax ? `has more than ${defaultLimits.userNameCharsMax} characters` : undefined);
   if (name === '' || fault !== undefined) throw new DomainError('VALIDATION_ERROR', `The name ${fault ?? 'is missing'}.`);
-  await commands.register({ email, password: chosenPassword(fields), name, token }, request.id);
+  await commands.register({ email, password: chosenPassword(fields), name, token }, calledFrom(request));
   return teamId;
 };
 

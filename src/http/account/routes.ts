@@ -8,6 +8,7 @@ import type { App, HttpDeps } from '../context.js';
 import { statusOf } from '../errors.js';
 import { fieldsOf, readForms } from '../oauth/form.js';
 import { askForLink } from '../routes/account-links.js';
+import { calledFrom } from '../routes/auth.js';
 import {
   ACCOUNT_FORM_BYTES_MAX,
   chosenPassword,
@@ -104,7 +105,7 @@ const verifyPage = ({ commands }: AccountDeps): LinkPage => ({
     note: 'If you did not register, close this page: nothing has happened.',
   }),
   does: async ({ token, request }) => {
-    await commands.verifyAddress(token, request.id);
+    await commands.verifyAddress(token, calledFrom(request));
     return { title: 'Your address is verified', texts: ['You can sign in now, with your address and your password.'], note: CLOSE };
   },
 });
@@ -120,7 +121,7 @@ const resetPage = ({ commands, queries }: AccountDeps): LinkPage => ({
     forms: [{ action: '/account/reset', hidden: { token }, fields: newPasswordFields, button: 'Set the password' }],
   }),
   does: async ({ token, fields, request }) => {
-    await commands.resetPassword(token, chosenPassword(fields), request.id, queries.sessionsOfUser);
+    await commands.resetPassword(token, chosenPassword(fields), calledFrom(request), queries.sessionsOfUser);
     return { title: 'Your password is changed', texts: ['Every session has ended. Sign in with the new password.'], note: CLOSE };
   },
 });
@@ -134,7 +135,7 @@ const addressPage = ({ commands }: AccountDeps): LinkPage => ({
     note: 'If you did not ask for this, close this page: nothing has happened.',
   }),
   does: async ({ token, request }) => {
-    const { email } = await commands.changeAddress(token, request.id);
+    const { email } = await commands.changeAddress(token, calledFrom(request));
     return { title: 'Your address is changed', texts: [`From now on you sign in by ${email}.`], note: CLOSE };
   },
 });

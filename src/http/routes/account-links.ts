@@ -4,6 +4,7 @@ import { AddressRequestSchema, ChangeAddressRequestSchema, DoneSchema, LinkReque
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type App, type HttpDeps } from '../context.js';
 import { countLogin, countOwnAttempt } from '../hooks/login-pauses.js';
+import { calledFrom } from './auth.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'limiter' | 'logger' | 'queries'>;
 
@@ -44,13 +45,13 @@ export const accountLinkRoutes = (app: App, deps: Deps): void => {
 /** Whatever takes longer for an address that somebody has is done when the answer is out. Rejects with LOGIN_PAUSED and ERR_EMAIL_001. */
 export const askForLink = async (
   deps: Deps,
-  request: Pick<FastifyRequest, 'id' | 'ip'>,
+  request: Pick<FastifyRequest, 'id' | 'ip' | 'headers'>,
   email: string,
   command: 'sendVerifyLink' | 'sendResetLink',
 ): Promise<void> => {
   await countLogin(deps, request, email);
   setImmediate(() => {
-    deps.commands[command](email, request.id).catch((fault: unknown) =>
+    deps.commands[command](email, calledFrom(request)).catch((fault: unknown) =>
       deps.logger.warn({ err: fault instanceof Error ? fault : undefined }, 'a mail about an account was not sent'),
     );
   });
@@ -98,7 +99,7 @@ const addressRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request) => {
-      await deps.commands.changeAddress(request.body.token, request.id);
+      await deps.commands.changeAddress(request.body.token, calledFrom(request));
       return { message: 'The address is changed. Sign in by the new one from now on.' };
     },
   );
@@ -112,7 +113,7 @@ const followRoutes = (app: App, deps: Deps): void => {
       schema: { summary: 'Verify your address', operationId: 'verifyAddress', tags, body: LinkRequestSchema, response },
     },
     async (request) => {
-      await deps.commands.verifyAddress(request.body.token, request.id);
+      await deps.commands.verifyAddress(request.body.token, calledFrom(request));
       return { message: 'The address is verified. Sign in by POST /api/auth/login.' };
     },
   );
@@ -131,7 +132,7 @@ const followRoutes = (app: App, deps: Deps): void => {
       },
     },
     async (request) => {
-      await deps.commands.resetPassword(request.body.token, request.body.password, request.id, deps.queries.sessionsOfUser);
+      await deps.commands.resetPassword(request.body.token, request.body.password, calledFrom(request), deps.queries.sessionsOfUser);
       return { message: 'The password is changed, and every session has ended. Sign in by POST /api/auth/login.' };
     },
   );

@@ -81,7 +81,7 @@ const registerRoute = (app: App, deps: Deps): void => {
     },
     async (request, reply) => {
       await countLogin(deps, request, request.body.email);
-      const registered = await deps.commands.register(request.body, request.id);
+      const registered = await deps.commands.register(request.body, calledFrom(request));
       reply.code(201);
       return registered;
     },
@@ -170,7 +170,7 @@ const refreshRoute = (app: App, deps: Deps): void => {
     },
     (request, reply) => {
       const { refreshToken } = request.body;
-      return refreshToken === undefined ? refreshByCookie(deps, request, reply) : deps.commands.refresh(refreshToken, request.id);
+      return refreshToken === undefined ? refreshByCookie(deps, request, reply) : deps.commands.refresh(refreshToken, calledFrom(request));
     },
   );
 };
@@ -182,7 +182,7 @@ const refreshByCookie = async (deps: Deps, request: FastifyRequest, reply: Fasti
   try {
     const sessionId = await deps.commands.sessionOfRefreshToken(token);
     await assertMeant(request, sessionId, deps);
-    return await inCookies(deps, reply, await deps.commands.refresh(token, request.id));
+    return await inCookies(deps, reply, await deps.commands.refresh(token, calledFrom(request)));
   } catch (fault) {
     if (fault instanceof DomainError && (fault.code === 'SESSION_ENDED' || fault.code === 'INVALID_TOKEN')) clearSessionCookies(reply);
     throw fault;
