@@ -9,10 +9,11 @@ const settings: TeamSettings = { name: 'Shop', defaultFrom: { email: 'hello@exam
 void t.test('a team has the settings that were given last, and the billing of its creation', async (t) => {
   const created: TeamEvent = { type: 'TeamCreated', data: { at: T0, billing: 'unmetered', settings } };
   const changed: TeamEvent = { type: 'TeamSettingsChanged', data: { at: at(1), settings: { ...settings, name: 'Market' } } };
-  t.strictSame(evolveTeam(undefined, created), { billing: 'unmetered', settings, createdAt: T0 });
+  t.strictSame(evolveTeam(undefined, created), { billing: 'unmetered', settings, revision: 1, createdAt: T0 });
   t.strictSame([created, changed].reduce(evolveTeam, undefined as ReturnType<typeof evolveTeam>), {
     billing: 'unmetered',
     settings: { ...settings, name: 'Market' },
+    revision: 2,
     createdAt: T0,
   });
   t.equal(evolveTeam(undefined, changed), undefined, 'settings of a team that was never created make none');
