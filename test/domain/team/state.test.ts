@@ -82,11 +82,11 @@ void t.test('a team is deleted, restored, removed and erased, and may ask for a 
     { type: 'TeamDeleted', data: { at: at(2) } },
   ];
   const deleted = events.reduce(evolveTeam, undefined as ReturnType<typeof evolveTeam>);
-  t.strictSame(deleted, { billing: 'unmetered', settings, createdAt: T0, requiresSecondFactor: true, deletedAt: at(2) });
+  t.strictSame(deleted, { billing: 'unmetered', settings, revision: 2, createdAt: T0, requiresSecondFactor: true, deletedAt: at(2) });
   const restored = evolveTeam(deleted, { type: 'TeamRestored', data: { at: at(3) } });
-  t.strictSame(restored, { billing: 'unmetered', settings, createdAt: T0, requiresSecondFactor: true });
+  t.strictSame(restored, { billing: 'unmetered', settings, revision: 2, createdAt: T0, requiresSecondFactor: true });
   const open = evolveTeam(restored, { type: 'TeamSecurityChanged', data: { at: at(4), requiresSecondFactor: false } });
-  t.strictSame(open, { billing: 'unmetered', settings, createdAt: T0 });
+  t.strictSame(open, { billing: 'unmetered', settings, revision: 3, createdAt: T0 });
   const removed = evolveTeam(deleted, { type: 'TeamRemoved', data: { at: at(5) } });
   t.match(evolveTeam(removed, { type: 'TeamErased', data: { at: at(6) } }), { deletedAt: at(2), removedAt: at(5), erasedAt: at(6) });
 });
