@@ -2,6 +2,7 @@
 import { eventSchemas, type Recorded } from '../domain/events.js';
 import { parseEmailId } from '../domain/ids.js';
 import type { StreamName } from '../domain/ids.js';
+import { NOT_SHOWN, withoutSecrets } from './not-shown.js';
 import { print, printFault, unreadableLine } from './output.js';
 import { isReadable, type Unreadable } from '../event-log/decoding.js';
 import { withEngine } from './with-engine.js';
@@ -30,14 +31,14 @@ export const replay = (stream: string | undefined, options: ReplayOptions): Prom
   });
 
 const DESTROYED = 'destroyed';
-/** Of mails whose links let somebody in. */
-const NOT_SHOWN = '(not shown)';
 
 const sealedPart = ({ event }: Recorded): unknown => {
   if (!('sealed' in eventSchemas[event.type])) return undefined;
   if (!('sealed' in event) || event.sealed === undefined) return DESTROYED;
-  if (!('confidential' in event.data) || event.data.confidential !== true) return event.sealed;
-  return { ...event.sealed, variables: NOT_SHOWN, attachments: NOT_SHOWN };
+  const sealed = withoutSecrets(event.sealed);
+  // Of mails whose links let somebody in.
+  const isConfidential = 'confidential' in event.data && event.data.confidential === true;
+  return isConfidential ? { ...sealed, variables: NOT_SHOWN, attachments: NOT_SHOWN } : sealed;
 };
 
 const showJson = (recorded: Recorded): void => {

@@ -2,6 +2,7 @@
 import { streamState } from '../commands/stream-states.js';
 import { parseAsOf, type AsOf } from '../domain/as-of.js';
 import { parseEmailId, type StreamName } from '../domain/ids.js';
+import { isSecret, NOT_SHOWN } from './not-shown.js';
 import { print } from './output.js';
 import { withEngine } from './with-engine.js';
 
@@ -21,7 +22,7 @@ export const show = (given: string, options: ShowOptions): Promise<void> =>
       case 'no such event':
         throw new Error(`${options.asOf} is the id of no event of ${stream}; \`sealpost replay ${stream} --json\` lists them`);
       default:
-        print(JSON.stringify(shown, withoutSecrets, 2));
+        print(JSON.stringify(shown, forScreen, 2));
     }
   });
 
@@ -38,10 +39,9 @@ const asOfOf = (text: string | undefined): AsOf | undefined => {
   return asOf;
 };
 
-/** JSON has no maps; what signs or lets in is for no screen. */
-const SECRET: ReadonlySet<string> = new Set(['secret', 'earlierSecret', 'hash']);
-
-const withoutSecrets = (name: string, value: unknown): unknown => {
+/** JSON has no maps. */
+const forScreen = (name: string, value: unknown): unknown => {
   if (value instanceof Map) return Object.fromEntries(value as ReadonlyMap<string, unknown>);
-  return SECRET.has(name) && typeof value === 'string' ? '(not shown)' : value;
+  const isHidden = (name === 'hash' && typeof value === 'string') || (isSecret(name) && value !== undefined && value !== null);
+  return isHidden ? NOT_SHOWN : value;
 };

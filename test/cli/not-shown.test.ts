@@ -1,0 +1,20 @@
+/** Which sealed fields are for no screen. */
+import t from 'tap';
+import { isSecret, NOT_SHOWN, withoutSecrets } from '../../src/cli/not-shown.js';
+import { eventSchemas } from '../../src/domain/events.js';
+
+void t.test('every sealed field that signs or lets in is hidden, and what is personal is not', async (t) => {
+  const hidden = new Set<string>();
+  const shown = new Set<string>();
+  for (const schema of Object.values(eventSchemas)) {
+    if (!('sealed' in schema) || !('properties' in schema.sealed)) continue;
+    for (const field of Object.keys(schema.sealed.properties as object)) (isSecret(field) ? hidden : shown).add(field);
+  }
+  t.same([...hidden].sort(), ['passwordHash', 'privateKey', 'privateKeys', 'recoveryHashes', 'secret']);
+  for (const field of shown) t.notMatch(field, /secret|privat|password|hash|token/i, field);
+  t.ok(shown.has('email') && shown.has('ipAddress'));
+});
+
+void t.test('a field of that name that a caller gave is shown', async (t) => {
+  t.same(withoutSecrets({ secret: 'whsec_x', variables: { secret: 'a word' } }), { secret: NOT_SHOWN, variables: { secret: 'a word' } });
+});
