@@ -127,7 +127,7 @@ void t.test('a session that nobody refreshes ends by itself, and with it from wh
   const ended = async () => (await app.engine.eventLog.load(stream)).length === 2;
   await advanceUntil(clock, 30_000, 'the session is ended', ended);
   await advanceUntil(clock, 1_000, 'its key is destroyed', async () => (await app.engine.eventLog.existingKey(stream)) === undefined);
-  await app.whenCaughtUp();
   const again = await signedIn(app.engine, { email: 'bea@example.com' });
+  await app.whenCaughtUp();
   t.match((await app.call('GET', '/api/users/me/sessions', undefined, bearer(again))).body, { data: [{ current: true }] });
 });
