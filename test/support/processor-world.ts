@@ -133,6 +133,7 @@ const WITH_TIMERS = [
   'webhooks',
   'teams',
   'sessions',
+  'audit',
 ];
 
 export type ProcessorOptions = Readonly<{
