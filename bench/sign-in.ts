@@ -1,13 +1,15 @@
 /**
- * What it costs to be let in by an access token: the same call with an API key, with a token that this process sees for the first time,
- * of a session and a person that it has not read yet, and with the token of the call before. CPU of a whole call, in one process.
+ * What it costs to be let in by an access token: the same call with an API key, with a token that this process sees for the first time
+ * after a sign-in here, or after one in another process, of which it has read neither session nor person; and with the token of the call
+ * before. CPU of a whole call, in one process.
  */
 import { startApp, type App } from '../src/app.js';
 import { makeAccessToken } from '../src/commands/access-tokens.js';
 import { createApiKey } from '../src/commands/api-keys.js';
 import { firstTeam, systemCaller } from '../src/commands/first-start.js';
 import { loadState } from '../src/commands/command-handler.js';
-import { personalCause } from '../src/commands/sessions.js';
+import { personalCause, startSession } from '../src/commands/sessions.js';
+import { userFold } from '../src/commands/user-addresses.js';
 import { readConfig } from '../src/config.js';
 import {
   assertDefined,
@@ -41,7 +43,9 @@ const SELF_HIGH = 1.07;
 
 type Person = Readonly<{ userId: UserId; token: string }>;
 
-const personOf = async (engine: Engine): Promise<Person> => {
+const from = { requestId: 'bench', ipAddress: '192.0.2.7', userAgent: 'bench' };
+
+const personOf = async (engine: Engine, isHere: boolean): Promise<Person> => {
   const userId = assertDefined(parseUserId(engine.ids.uuid()), 'user id');
   const sessionId = sessionIdOf(engine.ids.bytes(16));
   const cause = personalCause(engine, userId, 'bench');
@@ -50,16 +54,21 @@ const personOf = async (engine: Engine): Promise<Person> => {
   const registered = { at, addressId: engine.ids.uuid(), isVerified: true };
   const sealed = { email: `${userId}@example.com`, name: 'Ada Example', passwordHash: 'none' };
   await engine.eventLog.append(ofUser, startOf(ofUser), [{ type: 'UserRegistered', data: registered, sealed }], cause);
+  if (isHere) {
+    const { state: user } = await loadState(engine.eventLog, ofUser, userFold);
+    const { accessToken } = await startSession(engine, { userId, user: assertDefined(user, 'user'), secondFactor: false }, from);
+    return { userId, token: accessToken };
+  }
   const expiresAt = isoTime(Date.parse(at) + defaultLimits.sessionUnusedMs);
   const started = { at, userId, epoch: 0, hash: '0'.repeat(64), expiresAt, secondFactor: false };
-  const from = { ipAddress: '192.0.2.7', userAgent: 'bench' };
-  await engine.eventLog.append(ofSession, startOf(ofSession), [{ type: 'SessionStarted', data: started, sealed: from }], cause);
+  const { requestId: _request, ...sealedFrom } = from;
+  await engine.eventLog.append(ofSession, startOf(ofSession), [{ type: 'SessionStarted', data: started, sealed: sealedFrom }], cause);
   return { userId, token: await makeAccessToken(engine, userId, sessionId) };
 };
 
-/** People who are in the team and signed in; this process has read none of them. */
-const makePeople = async (engine: Engine, teamId: TeamId, count: number): Promise<readonly Person[]> => {
-  const people = await Promise.all(Array.from({ length: count }, () => personOf(engine)));
+/** People who are in the team and signed in: in this process, or in another, so that it has read none of them. */
+const makePeople = async (engine: Engine, teamId: TeamId, isHere: boolean): Promise<readonly Person[]> => {
+  const people = await Promise.all(Array.from({ length: CALLS }, () => personOf(engine, isHere)));
   const at = isoTime(engine.clock.now());
   const stream = teamStream(teamId);
   const { version } = await loadState(engine.eventLog, stream, { evolve: evolveTeam, initialState: undefined as TeamState });
@@ -80,18 +89,26 @@ const cpuOf = async ({ server }: App, teamId: TeamId, credentialOf: (n: number) 
   return (user + system) / CALLS;
 };
 
-type Round = Readonly<{ key: number; again: number; first: number; next: number }>;
+type Round = Readonly<{ key: number; again: number; first: number; elsewhere: number; next: number }>;
 
 /** The key before and after the tokens in turn, so that what the machine does meanwhile is told from what the token costs. */
 const round = async (app: App, teamId: TeamId, key: string, at: number): Promise<Round> => {
-  const people = await makePeople(app.engine, teamId, CALLS);
+  const [here, there] = [await makePeople(app.engine, teamId, true), await makePeople(app.engine, teamId, false)];
   // The state of the team, which has new members, is read for none of the calls that are measured.
   await cpuOf(app, teamId, () => key);
   const ofKey = () => cpuOf(app, teamId, () => key);
-  const ofToken = () => cpuOf(app, teamId, (n) => people[n]!.token);
-  if (at % 2 === 0) return { key: await ofKey(), first: await ofToken(), again: await ofKey(), next: await ofToken() };
-  const first = await ofToken();
-  return { first, key: await ofKey(), next: await ofToken(), again: await ofKey() };
+  const ofTokens = (people: readonly Person[]) => cpuOf(app, teamId, (n) => people[n]!.token);
+  if (at % 2 === 0)
+    return {
+      key: await ofKey(),
+      first: await ofTokens(here),
+      elsewhere: await ofTokens(there),
+      again: await ofKey(),
+      next: await ofTokens(here),
+    };
+  const elsewhere = await ofTokens(there);
+  const first = await ofTokens(here);
+  return { elsewhere, first, key: await ofKey(), next: await ofTokens(here), again: await ofKey() };
 };
 
 const measure = async (directory: string): Promise<readonly Round[]> => {
@@ -117,7 +134,7 @@ const figuresOf = (rounds: readonly Round[]): readonly Figure[] => {
     random,
   );
   const counts = self.low >= SELF_LOW && self.high <= SELF_HIGH;
-  const more = (what: string, of: (measured: Round) => number, atMost: number): Figure => {
+  const more = (what: string, of: (measured: Round) => number, atMost?: number): Figure => {
     const {
       median: value,
       low,
@@ -126,12 +143,13 @@ const figuresOf = (rounds: readonly Round[]): readonly Figure[] => {
       rounds.map((measured) => of(measured) - (measured.key + measured.again) / 2),
       random,
     );
-    return { what, value, low, high, unit: 'µs', target: { atMost }, counts };
+    return { what, value, low, high, unit: 'µs', counts, ...(atMost === undefined ? {} : { target: { atMost } }) };
   };
   return [
     { what: 'a call with an API key', value: median(rounds.map(({ key, again }) => (key + again) / 2)), unit: 'µs' },
     { what: 'a call with the key / the same again', value: self.median, low: self.low, high: self.high, unit: '' },
     more('more: the first call with an access token', ({ first }) => first, FIRST_TARGET_US),
+    more('more: the same after a sign-in in another process', ({ elsewhere }) => elsewhere),
     more('more: each next call with it', ({ next }) => next, NEXT_TARGET_US),
   ];
 };

@@ -119,6 +119,8 @@ export const startSession = async (deps: CommandDeps, { userId, user, secondFact
   const started = { at: cause.at, userId, epoch: user.epoch, hash, expiresAt: expiryOf(deps, cause.at), secondFactor };
   const command = { type: 'StartSession' as const, started, from: { ipAddress, userAgent } };
   await handle(deps.eventLog, sessionStream(sessionId), sessionDecider, command, cause);
+  // Who signs in calls next: what that call asks for is read now.
+  await Promise.all([deps.session(sessionStream(sessionId)), deps.user(userStream(userId))]);
   return { ...(await tokensOf(deps, userId, sessionId, token)), sessionId, user: userRecordOf(userId, user) };
 };
 
