@@ -15,6 +15,9 @@ import { countingIds } from '../support/memory-ports.js';
 import { openStoresOfTest } from '../support/ports-of-tests.js';
 import { documentsOf, openDocuments, projectIn, tearWrite } from '../support/projected.js';
 
+// Only what hangs is cut off.
+t.setTimeout(900_000);
+
 const TEAM = assertDefined(parseTeamId(TEAM_ID), 'team');
 const OTHER = assertDefined(parseTeamId('22222222-2222-4222-8222-222222222222'), 'team');
 const ann = '00000000-0000-4000-8000-000000000001';

@@ -24,6 +24,9 @@ import {
 } from '../support/email-facts.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 
+// Only what hangs is cut off.
+t.setTimeout(900_000);
+
 const projection = emailsProjection(PERIODS);
 const BATCH = assertDefined(parseBatchId('0198f000-0000-7000-8000-00000000000d'), 'batch id');
 const stream = `batch-${BATCH}`;

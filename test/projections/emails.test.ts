@@ -44,6 +44,9 @@ import type { TimerDocument } from '../../src/projections/timers.js';
 import { documentsOf, openDocuments, openLogOfTest, projectIn, tearWrite } from '../support/projected.js';
 import { distantReadModels } from '../support/distant/ports-of-tests.js';
 
+// Only what hangs is cut off.
+t.setTimeout(900_000);
+
 const projection = emailsProjection(PERIODS);
 const stream = `email-${EMAIL_ID}`;
 const OTHER_TEAM = '22222222-2222-4222-8222-222222222222';
