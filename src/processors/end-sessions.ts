@@ -6,7 +6,7 @@ import { isoTime } from '../domain/ports/clock.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { CLOCKS_APART_MS } from '../domain/restoring.js';
 import type { ProcessorDeps } from './deps.js';
-import { underLease, type Held, type LeaseDeps } from './lease.js';
+import { recurringWorker, type Held, type LeaseDeps } from './lease.js';
 
 const NAME = 'end-sessions';
 const LOOK_EVERY_MS = 60_000;
@@ -20,16 +20,8 @@ export type EndSessionsDeps = LeaseDeps &
     unused: (upTo: string, limit: number) => Promise<readonly SessionId[]>;
   }>;
 
-export const endSessionsWorker = (deps: EndSessionsDeps): Worker => ({
-  name: NAME,
-  run: (stop) =>
-    underLease(deps, NAME, stop, async (held) => {
-      while (!held.signal.aborted) {
-        await endUnused(deps, held);
-        await deps.clock.sleep(LOOK_EVERY_MS, held.signal);
-      }
-    }),
-});
+export const endSessionsWorker = (deps: EndSessionsDeps): Worker =>
+  recurringWorker(deps, NAME, LOOK_EVERY_MS, (held) => endUnused(deps, held));
 
 /** What cannot be read stays, and is told of; it keeps no other. The stream decides: one that was refreshed meanwhile goes on. */
 const endUnused = async (deps: EndSessionsDeps, held: Held): Promise<void> => {

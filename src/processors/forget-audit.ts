@@ -8,7 +8,7 @@ import { CLOCKS_APART_MS } from '../domain/restoring.js';
 import { DAY_MS, HOUR_MS } from '../domain/time.js';
 import type { Cause } from '../event-log/event-log.js';
 import { causeOfWork, type ProcessorDeps } from './deps.js';
-import { underLease, type LeaseDeps } from './lease.js';
+import { recurringWorker, type LeaseDeps } from './lease.js';
 
 export type ForgetAuditDeps = LeaseDeps &
   Pick<ProcessorDeps, 'eventLog' | 'clock' | 'limits' | 'mayDestroy'> &
@@ -26,16 +26,10 @@ export type ForgetAuditDeps = LeaseDeps &
 /** So many at once: a fact names each entry. */
 const AT_ONCE = 500;
 
-export const forgetAuditWorker = (deps: ForgetAuditDeps): Worker => ({
-  name: 'forget-audit',
-  run: (stop) =>
-    underLease(deps, 'forget-audit', stop, async ({ fence, signal }) => {
-      while (!signal.aborted) {
-        if (deps.mayDestroy()) await forgetOverdue(deps, signal, fence);
-        await deps.clock.sleep(HOUR_MS, signal);
-      }
-    }),
-});
+export const forgetAuditWorker = (deps: ForgetAuditDeps): Worker =>
+  recurringWorker(deps, 'forget-audit', HOUR_MS, async ({ fence, signal }) => {
+    if (deps.mayDestroy()) await forgetOverdue(deps, signal, fence);
+  });
 
 /** Repeats what a crash has left: what is told as overdue once more is forgotten once more. */
 const forgetOverdue = async (deps: ForgetAuditDeps, signal: AbortSignal, fence: number): Promise<void> => {

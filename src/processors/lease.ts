@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../domain/ports/clock.js';
 import type { Lease, Leases } from '../domain/ports/lease.js';
 import type { Logger } from '../domain/ports/logger.js';
+import type { Worker } from '../domain/ports/worker.js';
 
 export type LeaseDeps = Readonly<{
   leases: Leases;
@@ -118,3 +119,15 @@ export const workerLease = (processor: string, worker: string): string => `worke
 
 /** The name of the lease under which a projection is kept up with the log. */
 export const projectionLease = (projection: string): string => `project-${projection}`;
+
+/** A worker that does its work at once, and again so long after each end of it, in one process of all. */
+export const recurringWorker = (deps: LeaseDeps, name: string, everyMs: number, work: (held: Held) => Promise<void>): Worker => ({
+  name,
+  run: (stop) =>
+    underLease(deps, name, stop, async (held) => {
+      while (!held.signal.aborted) {
+        await work(held);
+        await deps.clock.sleep(everyMs, held.signal);
+      }
+    }),
+});

@@ -8,7 +8,7 @@ import type { Worker } from '../domain/ports/worker.js';
 import { HOUR_MS } from '../domain/time.js';
 import type { Cause } from '../event-log/event-log.js';
 import type { ProcessorDeps } from './deps.js';
-import { underLease, type Held, type LeaseDeps } from './lease.js';
+import { recurringWorker, type Held, type LeaseDeps } from './lease.js';
 
 const NAME = 'look-after-teams';
 const LOOK_EVERY_MS = HOUR_MS;
@@ -24,17 +24,11 @@ export type LookAfterTeamsDeps = LeaseDeps &
     toLapse: (upTo: string, limit: number) => Promise<readonly TeamId[]>;
   }>;
 
-export const lookAfterTeamsWorker = (deps: LookAfterTeamsDeps): Worker => ({
-  name: NAME,
-  run: (stop) =>
-    underLease(deps, NAME, stop, async (held) => {
-      while (!held.signal.aborted) {
-        await lapseAll(deps, held);
-        await removeAll(deps, held);
-        await deps.clock.sleep(LOOK_EVERY_MS, held.signal);
-      }
-    }),
-});
+export const lookAfterTeamsWorker = (deps: LookAfterTeamsDeps): Worker =>
+  recurringWorker(deps, NAME, LOOK_EVERY_MS, async (held) => {
+    await lapseAll(deps, held);
+    await removeAll(deps, held);
+  });
 
 /** What ends streams of a team is appended beside others that write to them under other leases, so none is named. */
 const causeNow = (deps: LookAfterTeamsDeps, teamId: TeamId): Cause => ({

@@ -6,7 +6,7 @@ import type { WebhookId } from '../domain/ids.js';
 import type { Worker } from '../domain/ports/worker.js';
 import { DAY_MS } from '../domain/time.js';
 import type { ProcessorDeps } from './deps.js';
-import { underLease, type Held, type LeaseDeps } from './lease.js';
+import { recurringWorker, type Held, type LeaseDeps } from './lease.js';
 
 const NAME = 'remove-webhook-records';
 const LOOK_EVERY_MS = 60_000;
@@ -22,16 +22,8 @@ export type RemoveWebhookRecordsDeps = LeaseDeps &
     removable: (upTo: string, limit: number) => Promise<readonly Removable[]>;
   }>;
 
-export const removeWebhookRecordsWorker = (deps: RemoveWebhookRecordsDeps): Worker => ({
-  name: NAME,
-  run: (stop) =>
-    underLease(deps, NAME, stop, async (held) => {
-      while (!held.signal.aborted) {
-        await removeOnce(deps, held);
-        await deps.clock.sleep(LOOK_EVERY_MS, held.signal);
-      }
-    }),
-});
+export const removeWebhookRecordsWorker = (deps: RemoveWebhookRecordsDeps): Worker =>
+  recurringWorker(deps, NAME, LOOK_EVERY_MS, (held) => removeOnce(deps, held));
 
 /** What cannot be read stays, and is told of; it keeps no other. */
 const removeOnce = async (deps: RemoveWebhookRecordsDeps, held: Held): Promise<void> => {

@@ -9,7 +9,7 @@ import type { EmailTimerKind } from '../domain/email/timers.js';
 import { priorities } from '../domain/ports/bus.js';
 import { timersOf } from '../domain/timers.js';
 import type { ProcessorDeps, TimerDocument } from './deps.js';
-import { underLease, type LeaseDeps } from './lease.js';
+import { recurringWorker, type LeaseDeps } from './lease.js';
 
 const SWEEP_EVERY_MS = 60 * 60_000;
 
@@ -17,16 +17,10 @@ export type SweepDeps = LeaseDeps &
   Pick<ProcessorDeps, 'mayDestroy' | 'readModels' | 'timersCaughtUp' | 'eventLog'> &
   Readonly<{ files: Pick<Files, 'sweep'>; limits: Limits; mailbox: Mailbox | undefined }>;
 
-export const sweepWorker = (deps: SweepDeps): Worker => ({
-  name: 'sweep',
-  run: (stop) =>
-    underLease(deps, 'sweep', stop, async ({ signal }) => {
-      while (!signal.aborted) {
-        if (deps.mayDestroy()) await sweepOnce(deps, signal);
-        await deps.clock.sleep(SWEEP_EVERY_MS, signal);
-      }
-    }),
-});
+export const sweepWorker = (deps: SweepDeps): Worker =>
+  recurringWorker(deps, 'sweep', SWEEP_EVERY_MS, async ({ signal }) => {
+    if (deps.mayDestroy()) await sweepOnce(deps, signal);
+  });
 
 /** The timers of emails that have not left: their files are still needed, however long they should have left ago. */
 const openKinds = ['deliver', 'scheduled', 'deferred', 'held'] as const satisfies readonly EmailTimerKind[];
