@@ -19,7 +19,7 @@ const mayBeMissing: Readonly<Record<string, string>> = {
   'color-scheme CSS property': 'the client chooses its own dark colours',
   'color-scheme meta tag': 'the same',
   '<body> element': 'its background stands on a table as well',
-  'overflow-wrap': 'a very long word may widen the mail',
+  'overflow-wrap': 'words that are too long stand in elements of their own, which break',
   overflow: 'of the hidden preheader',
   'display:none': 'the preheader is hidden by its height too',
   'max-height property': 'the preheader is hidden by display too',

@@ -22,6 +22,9 @@ const elementsOf = (html: string): readonly Element[] => {
   return elements;
 };
 
+/** Without what the renderer writes around long words of its own accord. */
+const withoutBreaks = (html: string): string => html.replace(/<span (?:class="w"|style="word-break:break-all")>([^<]*)<\/span>/g, '$1');
+
 const FORBIDDEN = new Set([
   'script',
   'iframe',
@@ -245,14 +248,14 @@ void t.test(`${hostileValues.length} hostile values in ${Object.keys(places).len
     });
     const render = renderer.compileEmail(checkEmailTemplate(template, defaultLimits).content);
     const renderWith = (x: string) => render({ variables: { x, list: [x] }, environment });
-    const shape = elementsOf(renderWith('harmless').html)
+    const shape = elementsOf(withoutBreaks(renderWith('harmless').html))
       .map(({ name }) => name)
       .join(' ');
     const wrong = hostileValues.flatMap((value) => {
       const { html, subject, text } = renderWith(value);
       const found = [...dangers(html)];
       if (
-        elementsOf(html)
+        elementsOf(withoutBreaks(html))
           .map(({ name }) => name)
           .join(' ') !== shape
       )

@@ -11,7 +11,7 @@ import { NO_IMAGE } from './escape.js';
 import { addAsset, addQrCode } from './inline.js';
 import { openMeter, runtimeOf, type Meter, type Runtime } from './runtime.js';
 
-/** Escaping makes of one UTF-16 unit at most the nine bytes of a percent-encoded character; references are shorter. */
+/** Escaping makes of one UTF-16 unit at most the nine bytes of a percent-encoded character; references, and what is written around long words, are shorter. */
 const bytesPerUnitMax = 9;
 
 /** True where a text of that many units, as written by this runtime, can become no larger mail than allowed. */
@@ -32,6 +32,7 @@ const measured = (text: string, meter: Meter): string => {
 export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): Runtime => ({
   ...runtimeOf(limits, meter),
   E: (text) => measured(text, meter),
+  W: (text) => measured(text, meter),
   FORMAT: (format, locale, timeZone) => longestOf(format, formatterOf(format, { locale, timeZone })),
   IN_CURRENCY: (format, locale, timeZone) => {
     const longest = longestOf(format, formatterOf({ ...format, currency: 'USD' }, { locale, timeZone }));

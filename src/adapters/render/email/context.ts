@@ -22,6 +22,9 @@ export type Typography = Readonly<{
   align: Term;
 }>;
 
+/** Of `wordChars` in a single column: a longer word in the letters of a heading may be wider than a small screen. */
+export const WORD_CHARS = 18;
+
 export type Context = Readonly<{
   code: Code;
   limits: Limits;
@@ -40,6 +43,8 @@ export type Context = Readonly<{
   gapPx: number;
   /** Rich texts of the template that are taken apart already, for each of its outputs. */
   richTexts: RichTexts;
+  /** Words longer than this may break on a small screen. */
+  wordChars: number;
   /** QR codes of the template that are known to fit. */
   checkedCodes: Set<string>;
   /** Writes components one below the other, each as a row of the table that is open. */

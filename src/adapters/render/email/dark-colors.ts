@@ -1,7 +1,8 @@
 /** Every colour of a template has a twin for dark mode, worked out when the template is compiled: light surfaces become dark ones of the same hue, dark text light. */
 import { hexOfHsl, hslOf, luminanceOf, rgbOf } from '../colors.js';
 
-export type ColorRole = 'page' | 'surface' | 'text' | 'line';
+/** `cells`: the lines of all cells of a table, by one class of the table. */
+export type ColorRole = 'page' | 'surface' | 'text' | 'line' | 'cells';
 
 export type DarkColors = Readonly<{
   /** The class that gives the twin, as ` class="…"` wants it, or '' where the colour stays as it is. */
@@ -15,6 +16,7 @@ const property: Readonly<Record<ColorRole, string>> = {
   surface: 'background-color',
   text: 'color',
   line: 'border-color',
+  cells: 'border-color',
 };
 
 export const createDarkColors = (): DarkColors => {
@@ -23,14 +25,20 @@ export const createDarkColors = (): DarkColors => {
     classOf: (role, css) => {
       const twin = twinOf(role, css);
       if (twin === undefined) return '';
-      const key = `${property[role]}:${twin}!important`;
-      const known = classes.get(key) ?? { name: `${role.charAt(0)}${classes.size}`, rule: key };
+      const declared = `${property[role]}:${twin}!important`;
+      const key = role === 'cells' ? `cells ${declared}` : declared;
+      const known = classes.get(key) ?? ruleOf(role, `${role.charAt(0)}${classes.size}`, declared);
       classes.set(key, known);
       return known.name;
     },
-    rules: () => [...classes.values()].map(({ name, rule }) => `.${name}{${rule}}`).join(''),
+    rules: () => [...classes.values()].map(({ rule }) => rule).join(''),
   };
 };
+
+const ruleOf = (role: ColorRole, name: string, declared: string): { name: string; rule: string } => ({
+  name,
+  rule: role === 'cells' ? `.${name} td,.${name} th{${declared}}` : `.${name}{${declared}}`,
+});
 
 /** True for a background on which dark text cannot be read. */
 export const isDark = (css: string): boolean => {
@@ -57,6 +65,7 @@ const twinOf = (role: ColorRole, css: string): string | undefined => {
         ? undefined
         : hexOfHsl([hue, saturation * (saturation > 0.5 ? 1 : 0.6), Math.max(0.72, 0.98 - lightness * 0.5)]);
     case 'line':
+    case 'cells':
       return lightness < 0.6 ? undefined : hexOfHsl([hue, Math.min(saturation, 0.15), 0.22 + dark * 0.5]);
   }
 };

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../domain/json.js';
 import type { EmailTemplateContent, Section } from '../../../domain/template/schema.js';
 import { parseTemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import { createCode, js, literalOf, type Code, type Term } from './code.js';
-import { shapesOf, type Context } from './context.js';
+import { shapesOf, WORD_CHARS, type Context } from './context.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { createDarkColors } from './dark-colors.js';
@@ -87,7 +87,7 @@ const STYLE =
   ':root{color-scheme:light dark;supported-color-schemes:light dark}' +
   'body{-webkit-text-size-adjust:100%;-ms-text-size-adjust:100%}td{overflow-wrap:break-word}' +
   'a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important}' +
-  '@media (max-width:620px){.page{padding:0!important}.sec{padding-left:24px!important;padding-right:24px!important}' +
+  '@media (max-width:620px){.w{word-break:break-word}.page{padding:0!important}.sec{padding-left:24px!important;padding-right:24px!important}' +
   '.col{max-width:100%!important}.col+.col{padding-top:16px}.gut{padding-right:0!important}.card{border-radius:0!important}}';
 
 const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, language: Language): Context => {
@@ -100,6 +100,7 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
     dark: createDarkColors(),
     richTexts: new Map(),
     checkedCodes: new Set(),
+    wordChars: WORD_CHARS,
     widthPx: WIDTH_PX,
     flips: true,
     accent: '#2563eb',

@@ -7,7 +7,7 @@ import { declaration } from './escape.js';
 import type { RichElement, RichNode } from './rich-nodes.js';
 import { attributeSafe, classAttribute, colorClass, onBackground } from './style.js';
 import { imageOf, linkOf } from './urls.js';
-import { htmlOf, plainOf } from './values.js';
+import { htmlOf, plainOf, shownOf } from './values.js';
 import type { ValueFormat } from '../../../domain/template/schema.js';
 
 const VOID = new Set(['br', 'hr', 'img', 'col', 'wbr']);
@@ -39,7 +39,7 @@ const SPACED = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl
 export const richHtml = (nodes: readonly RichNode[], context: Context, format?: ValueFormat): readonly Term[] => {
   const last = nodes.findLastIndex((node) => node.kind === 'element' || literalOf(htmlLiteral(node.text))?.trim() !== '');
   return nodes.flatMap((node, at) =>
-    node.kind === 'text' ? htmlOf(node.text, context, format) : element(node, context, at === last, format),
+    node.kind === 'text' ? shownOf(node.text, context, format) : element(node, context, at === last, format),
   );
 };
 

@@ -16,6 +16,8 @@ import { writeValue } from '../../../domain/rendering/scope/values.js';
 import * as escape from './escape.js';
 import { addAsset, addQrCode, type Inline, type QrOptions } from './inline.js';
 import { qrAlt, qrSizePx } from '../qr-code.js';
+import { WORD_CHARS } from './context.js';
+import { breakWords } from './long-words.js';
 import { heading, moment, table, wrap } from './text-layout.js';
 
 const NONE: readonly Json[] = [];
@@ -114,6 +116,8 @@ const measured = (limits: Limits, meter: Meter) => {
     };
   return {
     E: (text: string): string => written(escape.escapeHtml(text, meter.htmlLeft)),
+    /** The same between tags, where a long word may break. */
+    W: (text: string, chars?: number): string => written(breakWords(text, chars ?? WORD_CHARS, meter.htmlLeft)),
     /** A value that becomes a part of a text: of the subject, an address, a style, the text part. */
     T: read,
     S: (value: Json | undefined): string => (typeof value === 'number' ? String(value) : read(writeValue(value))),

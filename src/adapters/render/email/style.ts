@@ -5,7 +5,7 @@ import { hasPlaceholder } from '../../../domain/rendering/fill/templated-text.js
 import { js, literalOf, quote, type Term } from './code.js';
 import type { Context, Typography } from './context.js';
 import { escapeHtml } from './escape.js';
-import { isDark } from './dark-colors.js';
+import { isDark, type ColorRole } from './dark-colors.js';
 import { plainOf, templated } from './values.js';
 
 type CssKind = 'color' | 'length' | 'box' | 'border' | 'fontFamily' | 'lineHeight';
@@ -47,7 +47,7 @@ export const aligned = (props: JsonObject, fallback: Term, context: Context): Te
   props['align'] === undefined ? fallback : word(props['align'], ['left', 'center', 'right'], literalOf([fallback]) ?? 'left', context);
 
 /** A colour with the class of its dark twin; values and surfaces that do not flip have none. */
-export const colorClass = (role: 'page' | 'surface' | 'text' | 'line', color: Term, context: Context): string =>
+export const colorClass = (role: ColorRole, color: Term, context: Context): string =>
   typeof color === 'string' && (context.flips || role === 'page') ? context.dark.classOf(role, color) : '';
 
 /** ` class="a b"`, or '' where there is none. */
@@ -88,7 +88,7 @@ export const typographyOf = (props: JsonObject, context: Context): Typography =>
   };
 };
 
-/** `font-family:…;font-size:…;line-height:…;color:…`, on every cell anew: Outlook inherits none of it into tables. */
+/** `font-family:…;font-size:…;line-height:…;color:…`, on every cell or every table of data anew: Outlook inherits none of it into tables. */
 export const textDeclarations = (type: Typography): readonly Term[] => [
   'font-family:',
   type.fontFamily,

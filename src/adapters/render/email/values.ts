@@ -4,11 +4,18 @@ import type { ValueFormat } from '../../../domain/template/schema.js';
 import { isConstant } from '../../../domain/rendering/scope/constants.js';
 import type { Path } from '../../../domain/rendering/scope/path.js';
 import { formatAt, shapeAt, type Shape } from '../../../domain/rendering/scope/shapes.js';
-import { hasPlaceholder, parsePathText, parseTemplatedText, type TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
+import {
+  hasPlaceholder,
+  parsePathText,
+  parseTemplatedText,
+  type TemplatedText,
+  type TextPart,
+} from '../../../domain/rendering/fill/templated-text.js';
 import { withoutControls } from '../../../domain/rendering/scope/values.js';
-import { concat, js, quote, type Term } from './code.js';
-import type { Context } from './context.js';
+import { concat, js, literalOf, quote, type Term } from './code.js';
+import { WORD_CHARS, type Context } from './context.js';
 import { escapeHtml } from './escape.js';
+import { breakWords } from './long-words.js';
 
 /** Names that every object or array inherits: only these need the slow way that asks for own members. */
 const isInherited = (name: string): boolean => name in Object.prototype || name in Array.prototype;
@@ -66,6 +73,46 @@ export const templated = (text: string, { limits }: Context): TemplatedText =>
 /** Terms for text or a quoted attribute of HTML: every value and every literal escaped. */
 export const htmlOf = (text: TemplatedText, context: Context, format?: ValueFormat): readonly Term[] =>
   text.map((part) => (typeof part === 'string' ? escapeHtml(part) : js(`E(${stringOf(part.path, context, format)})`)));
+
+/** Terms for text between tags, where no word is wider than the screen: whatever stands together without a blank is one word. */
+export const shownOf = (text: TemplatedText, context: Context, format?: ValueFormat): readonly Term[] => {
+  const { wordChars } = context;
+  const place = wordChars === WORD_CHARS ? '' : `,${wordChars}`;
+  return wordsOf(text).map((word) => {
+    const literal = literalOf(word.filter((part) => typeof part === 'string'));
+    if (literal !== undefined && word.every((part) => typeof part === 'string')) return breakWords(literal, wordChars);
+    const terms = word.map((part): Term => (typeof part === 'string' ? part : js(stringOf(part.path, context, format))));
+    return js(`W(${concat(terms)}${place})`);
+  });
+};
+
+/** Pieces that end where a word ends, so that each can be looked at by itself. */
+const wordsOf = (text: TemplatedText): readonly TemplatedText[] => {
+  const pieces: TextPart[][] = [[]];
+  const last = (): TextPart[] => pieces.at(-1) ?? [];
+  for (const part of text) {
+    if (typeof part !== 'string') {
+      last().push(part);
+      continue;
+    }
+    const [, head = '', middle = '', tail = ''] = /^(\S*)([^]*?\s|)(\S*)$/.exec(part) ?? [];
+    if (head !== '') last().push(head);
+    if (middle !== '') pieces.push([middle], []);
+    if (tail !== '') last().push(tail);
+  }
+  return pieces
+    .filter(({ length }) => length > 0)
+    .map(withoutShortEnds)
+    .flat();
+};
+
+/** A few signs beside a single value make no long word of it: they stay literals. */
+const SHORT_END_CHARS = 4;
+const withoutShortEnds = (word: readonly TextPart[]): readonly TemplatedText[] => {
+  const literals = word.filter((part) => typeof part === 'string');
+  const isShort = word.length - literals.length === 1 && literals.join('').length <= SHORT_END_CHARS;
+  return isShort ? word.map((part) => [part]) : [word];
+};
 
 /** Terms for the text part. */
 export const textOf = (text: TemplatedText, context: Context, format?: ValueFormat): readonly Term[] =>

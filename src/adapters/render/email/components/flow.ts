@@ -4,7 +4,7 @@ import type { Component } from '../../../../domain/template/schema.js';
 import { quote } from '../code.js';
 import type { ComponentRenderer, Context } from '../context.js';
 import { attributeSafe, classAttribute, colorClass, textDeclarations } from '../style.js';
-import { htmlOf, jsonOf, pathOf, rawOf, templated, textOf } from '../values.js';
+import { jsonOf, pathOf, rawOf, shownOf, templated, textOf } from '../values.js';
 import { alignAttribute, gap, propsOf } from './blocks.js';
 import { openItems } from './items.js';
 
@@ -55,6 +55,6 @@ const note = (text: string, context: Context): void => {
     ...alignAttribute(type.align),
     ` style="padding:${gap(context)};`,
   );
-  code.html(...textDeclarations(type).map(attributeSafe), '">', htmlOf(parts, context), '</td></tr>');
+  code.html(...textDeclarations(type).map(attributeSafe), '">', shownOf(parts, context), '</td></tr>');
   code.text(textOf(parts, context), '\n\n');
 };

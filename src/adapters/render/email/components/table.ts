@@ -1,13 +1,13 @@
 /** Tables of data: rows from a data source or written out, in HTML and in aligned columns of text. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/json.js';
 import type { ValueFormat } from '../../../../domain/template/schema.js';
-import { concat, js, literalOf, type Term } from '../code.js';
-import type { ComponentRenderer, Context } from '../context.js';
+import { concat, js, literalOf, quote, type Term } from '../code.js';
+import { WORD_CHARS, type ComponentRenderer, type Context } from '../context.js';
 import { inlineText } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
 import { parseRichText } from '../rich-nodes.js';
 import { attributeSafe, classAttribute, colorClass, css, onBackground, textDeclarations, typographyOf, word } from '../style.js';
-import { htmlOf, templated, textOf } from '../values.js';
+import { shownOf, templated, textOf } from '../values.js';
 import { attributeWidth, gap, propsOf } from './blocks.js';
 import { openItems } from './items.js';
 
@@ -27,6 +27,8 @@ type Look = Readonly<{
   /** The border of a cell: all around, or only the line below (undefined). */
   border: Term | undefined;
   striped: boolean;
+  /** The first row says how wide the columns are, for all that follow. */
+  hasHeader: boolean;
   /** Without lines or colours at the sides, the outer cells stand flush with the text around. */
   flush: boolean;
 }>;
@@ -34,16 +36,25 @@ type Look = Readonly<{
 export const table: ComponentRenderer = (component, outer) => {
   const props = propsOf(component);
   const { code } = outer;
-  const context: Context = { ...outer, type: { ...typographyOf(props, outer), fontSize: css('length', props['fontSize'], '15px', outer) } };
-  const columns = columnsOf(props, context);
-  const look = lookOf(props, context);
+  const columns = columnsOf(props, outer);
+  const context: Context = {
+    ...outer,
+    type: { ...typographyOf(props, outer), fontSize: css('length', props['fontSize'], '15px', outer) },
+    wordChars: wordCharsOf(columns.length),
+  };
+  const hasHeader = props['showHeader'] !== false && columns.some(({ header }) => header !== '');
+  const look = lookOf(props, hasHeader, context);
   const rows = code.name('r');
   code.html(
     '<tr><td style="padding:',
     css('box', props['padding'], gap(outer), outer),
-    '"><table width="100%" cellpadding="0" cellspacing="0" border="0" style="width:100%;border-collapse:collapse">',
+    '"><table width="100%" cellpadding="0" cellspacing="0" border="0"',
+    classAttribute(colorClass('text', context.type.color, context), lineClass(look)),
+    ' style="width:100%;border-collapse:collapse;',
+    // Cells take this from their table in every client, Outlook included; said on each cell it would be most of a long table.
+    ...textDeclarations(context.type).map(attributeSafe),
+    '">',
   );
-  const hasHeader = props['showHeader'] !== false && columns.some(({ header }) => header !== '');
   if (hasHeader) header(props, columns, look);
   code.textStatement(`const ${rows}=[];`);
   if (props['dataSource'] === undefined) writtenRows(props, columns, look, rows);
@@ -87,11 +98,11 @@ const columnOf = (given: Json | undefined, context: Context): Column => {
   };
 };
 
-const lookOf = (props: JsonObject, context: Context): Look => {
+const lookOf = (props: JsonObject, hasHeader: boolean, context: Context): Look => {
   const border = props['border'] === undefined ? undefined : css('border', props['border'], 'none', context);
   const striped = props['striped'] === true;
   const flush = (border === undefined || border === 'none') && !striped && props['headerBackgroundColor'] === undefined;
-  return { context, padding: css('box', props['cellPadding'], '10px 12px', context), border, striped, flush };
+  return { context, padding: css('box', props['cellPadding'], '10px 12px', context), border, striped, hasHeader, flush };
 };
 
 const LINE = '#e5e7eb';
@@ -105,15 +116,17 @@ const header = (props: JsonObject, columns: readonly Column[], look: Look): void
   const fallback = literalOf([on.type.color]) ?? '#1f2937';
   const color = props['headerColor'] === undefined ? on.type.color : css('color', props['headerColor'], fallback, context);
   const inner: Context = { ...on, type: { ...on.type, color } };
-  context.code.html('<tr>');
+  // On a background that stays as it is, text does not follow that of the table into dark mode.
+  const isOwn = color !== context.type.color || on.flips !== context.flips;
+  context.code.html(TOP_ROW);
   columns.forEach((column, at) => {
     const classes = classAttribute(
-      colorClass('text', color, inner),
-      lineClass(look),
+      isOwn ? colorClass('text', color, inner) : '',
       background === undefined ? '' : colorClass('surface', background, { ...context, flips: on.flips }),
     );
     context.code.html('<th scope="col"', classes, ' align="', column.headerAlign, '"', ...widthAttribute(column));
-    context.code.html(' style="', ...cellDeclarations(look, inner, at, columns.length));
+    context.code.html(' style="', ...cellDeclarations(look, at, columns.length));
+    if (isOwn) context.code.html(';color:', color);
     if (background !== undefined) context.code.html(';background-color:', background);
     context.code.html(';font-weight:600;text-align:', column.headerAlign, '">');
     context.code.html(richHtml(parseRichText(column.header, 'inline', inner), inner), '</th>');
@@ -126,19 +139,23 @@ const widthAttribute = ({ width }: Column): readonly Term[] => {
   return literal === undefined || literal.includes('{{') ? [] : [` width="${attributeWidth(literal)}"`];
 };
 
+/** For the table: its rules are those of its cells. */
 const lineClass = ({ border, context }: Look): string => {
-  if (border === undefined) return colorClass('line', LINE, context);
-  return typeof border === 'string' && border !== 'none' ? colorClass('line', border.split(' ').at(-1) ?? '', context) : '';
+  if (border === undefined) return colorClass('cells', LINE, context);
+  return typeof border === 'string' && border !== 'none' ? colorClass('cells', border.split(' ').at(-1) ?? '', context) : '';
 };
 
-const cellDeclarations = (look: Look, context: Context, at: number, count: number): readonly Term[] => {
+const cellDeclarations = (look: Look, at: number, count: number): readonly Term[] => {
   const declarations: Term[] = ['padding:', look.padding];
   if (look.flush && at === 0) declarations.push(';padding-left:0');
   if (look.flush && at === count - 1) declarations.push(';padding-right:0');
   if (look.border === undefined) declarations.push(`;border-bottom:1px solid ${LINE}`);
   else if (look.border !== 'none') declarations.push(';border:', look.border);
-  return [...declarations, ';', ...textDeclarations(context.type).map(attributeSafe)];
+  return declarations;
 };
+
+/** Words longer than this may break where a table of so many columns stands on a small screen. */
+const wordCharsOf = (columns: number): number => (columns < 2 ? WORD_CHARS : columns === 2 ? 18 : columns === 3 ? 14 : 12);
 
 /** One row of cells; `text` gives the content of a column. */
 const row = (
@@ -150,14 +167,13 @@ const row = (
 ): void => {
   columns.forEach((column, at) => {
     const nodes = parseRichText(text(column, at), 'inline', context);
+    context.code.html(at === 0 && kind === 'footer' ? TOP_ROW : '', '<td');
     context.code.html(
-      at === 0 && kind === 'footer' ? '<tr>' : '',
-      '<td',
-      classAttribute(colorClass('text', context.type.color, context), lineClass(look)),
+      ...(column.align === 'left' ? [] : [' align="', column.align, '"']),
+      ...(look.hasHeader ? [] : widthAttribute(column)),
     );
-    context.code.html(...(column.align === 'left' ? [] : [' align="', column.align, '"']), ...widthAttribute(column));
-    context.code.html(' style="', ...cellDeclarations(look, context, at, columns.length), kind === 'footer' ? ';font-weight:600' : '');
-    context.code.html(';vertical-align:top">', richHtml(nodes, context, column.format), '</td>');
+    context.code.html(' style="', ...cellDeclarations(look, at, columns.length), kind === 'footer' ? ';font-weight:600' : '');
+    context.code.html('">', richHtml(nodes, context, column.format), '</td>');
   });
   context.code.html('</tr>');
 };
@@ -167,8 +183,12 @@ const textRow = (columns: readonly Column[], context: Context, rows: string, tex
   context.code.textStatement(`${rows}.push([${cells.join(',')}]);`);
 };
 
+const TOP_ROW = '<tr valign="top">';
+
 const stripe = (look: Look, odd: boolean): string =>
-  look.striped && odd ? `<tr${classAttribute(colorClass('surface', STRIPE, look.context))} style="background-color:${STRIPE}">` : '<tr>';
+  look.striped && odd
+    ? `<tr${classAttribute(colorClass('surface', STRIPE, look.context))} valign="top" style="background-color:${STRIPE}">`
+    : TOP_ROW;
 
 const dataRows = (props: JsonObject, columns: readonly Column[], look: Look, rows: string): void => {
   const { code } = look.context;
@@ -179,20 +199,16 @@ const dataRows = (props: JsonObject, columns: readonly Column[], look: Look, row
       ? undefined
       : () => {
           const parts = templated(emptyText, look.context);
-          code.html(
-            '<tr><td',
-            classAttribute(colorClass('text', look.context.type.color, look.context), lineClass(look)),
-            ` colspan="${columns.length}" style="`,
-          );
-          code.html(...cellDeclarations(look, look.context, 0, 1), '">', htmlOf(parts, look.context), '</td></tr>');
+          code.html(`<tr><td colspan="${columns.length}" style="`);
+          code.html(...cellDeclarations(look, 0, 1), '">', shownOf(parts, look.context), '</td></tr>');
           code.textStatement(`${rows}.push([${concat(textOf(parts, look.context))}]);`);
         };
   openItems(
     props,
     look.context,
     (inner, index) => {
-      if (look.striped) code.html(js(`(${index}%2?${JSON.stringify(stripe(look, true))}:"<tr>")`));
-      else code.html('<tr>');
+      if (look.striped) code.html(js(`(${index}%2?${quote(stripe(look, true))}:${quote(TOP_ROW)})`));
+      else code.html(TOP_ROW);
       row(columns, look, inner, content, 'body');
       textRow(columns, inner, rows, content);
     },

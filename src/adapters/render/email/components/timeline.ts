@@ -6,7 +6,7 @@ import { concat, js, literalOf, type Term } from '../code.js';
 import type { ComponentRenderer, Context } from '../context.js';
 import { isDark } from '../dark-colors.js';
 import { attributeSafe, classAttribute, colorClass, css, TABLE, textDeclarations } from '../style.js';
-import { htmlOf, plainOf, templated, textOf } from '../values.js';
+import { plainOf, shownOf, templated, textOf } from '../values.js';
 import { gap, propsOf } from './blocks.js';
 import { openItems } from './items.js';
 
@@ -62,7 +62,7 @@ const writeStep = (step: Step, { color, isLast }: Look, context: Context): void 
     '<tr>',
     byProgress(progress, (one) => dotCell(one, color, context)),
   );
-  code.html(...cell('0 0 0 12px'), '<strong style="font-weight:600">', htmlOf(step.title, context), '</strong></td></tr>');
+  code.html(...cell('0 0 0 12px'), '<strong style="font-weight:600">', shownOf(step.title, context), '</strong></td></tr>');
   const details = detailsOf(step, context);
   const below = (last: boolean): readonly Term[] => [
     '<tr><td width="13" style="width:13px;font-size:0;line-height:0">&nbsp;</td>',
@@ -90,7 +90,7 @@ const detailsOf = (step: Step, context: Context): Term => {
   const { progress } = step;
   const small = (html: readonly Term[]): readonly Term[] => ['<span style="font-size:13px;opacity:.75">', ...html, '</span>'];
   const shown = (text: TemplatedText, around: (html: readonly Term[]) => readonly Term[]): Term => {
-    const html = around(htmlOf(text, context));
+    const html = around(shownOf(text, context));
     const literal = literalOf(textOf(text, context));
     return literal === undefined ? js(`(${plainOf(text, context)}===""?"":${concat(html)})`) : literal === '' ? '' : joined(html);
   };
@@ -99,7 +99,7 @@ const detailsOf = (step: Step, context: Context): Term => {
       ? progress === 'other'
         ? shown(step.status, small)
         : ''
-      : js(`(${progress.js}==="other"?${concat(small(htmlOf(step.status, context)))}:"")`);
+      : js(`(${progress.js}==="other"?${concat(small(shownOf(step.status, context)))}:"")`);
   const lines = [shown(step.date, small), status, shown(step.description, (html) => html)].filter((one) => one !== '');
   return lines.length < 2 || literalOf(lines) !== undefined
     ? joined(lines.flatMap((one, at) => (at === 0 ? [one] : ['<br>', one])))
