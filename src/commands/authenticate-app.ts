@@ -4,13 +4,14 @@ import type { CommandDeps } from './deps.js';
 import { readAccessToken, type OpenAccessToken } from './oauth-tokens.js';
 import { secondFactorRequired } from './authenticate-user.js';
 import { teamNotFound } from './team-access.js';
+import { admitActive } from '../domain/activity/state.js';
 import { permissionsOfRole } from '../domain/access/roles.js';
 import type { AccessPermission } from '../domain/access/permissions.js';
 import { permissionsOfScopes } from '../domain/access/scopes.js';
 import { DomainError } from '../domain/errors.js';
-import { NO_TEAM, teamStream, userStream } from '../domain/ids.js';
+import { activityStream, NO_TEAM, teamStream, userStream } from '../domain/ids.js';
 
-/** Rejects with INVALID_TOKEN, TOKEN_EXPIRED, or TEAM_NOT_FOUND where the token is good for another team. */
+/** Rejects with INVALID_TOKEN, TOKEN_EXPIRED, API_KEY_DISABLED, or TEAM_NOT_FOUND where the token is good for another team. */
 export const authenticateApp = async (deps: CommandDeps, token: string, team: ForTeam): Promise<AppAuthenticated> => {
   const open = await readAccessToken(deps, token);
   if (open === undefined) {
@@ -21,6 +22,7 @@ export const authenticateApp = async (deps: CommandDeps, token: string, team: Fo
   }
   const { id: grantId, teamId, app, grant } = open;
   const permissions = await permissionsNow(deps, open);
+  admitActive((await deps.activity(activityStream(teamId))).state);
   if (team.isNeeded && team.asked !== undefined && team.asked.toLowerCase() !== teamId) throw teamNotFound();
   const { userId } = grant;
   return { kind: 'app', teamId: team.isNeeded ? teamId : NO_TEAM, permissions, rateLimit: null, clientId: app.id, grantId, userId };

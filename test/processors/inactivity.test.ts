@@ -1,9 +1,12 @@
 /** A year in which nobody uses a metered account: its keys let nobody in and its credits are gone, once, until an owner comes back. */
 import t, { type Test } from 'tap';
+import { handle } from '../../src/commands/command-handler.js';
 import { noteLogin } from '../../src/commands/activity.js';
 import { makeCommands } from '../../src/commands/index.js';
+import { openOAuth } from '../../src/commands/oauth.js';
 import { addCredits } from '../../src/commands/account.js';
 import { changeBilling } from '../../src/commands/teams.js';
+import { activityDecider } from '../../src/domain/activity/state.js';
 import { activityStream, creditsStream } from '../../src/domain/ids.js';
 import { isoTime } from '../../src/domain/ports/clock.js';
 import type { Cause } from '../../src/event-log/event-log.js';
@@ -152,4 +155,33 @@ void t.test('what people and apps do keeps it in use as keys do, and does not br
   t.match((await world.deps.eventLog.load(activityStream(TEAM))).at(-1)?.metadata, { actor: `user:${userId}`, teamId: TEAM });
   t.ok(await world.commands.authenticate(later, { asked: undefined, isNeeded: false }));
   t.equal(await noted(), before + 1, 'what belongs to no team is use of none');
+});
+
+void t.test('apps are let in no longer than keys are, until an owner comes back', async (t) => {
+  const world = await open(t);
+  const oauth = openOAuth(world.deps);
+  const { id } = await world.commands.createOAuthApp(caller, {
+    name: 'App',
+    redirectUris: ['https://app.example.com/back'],
+    scopes: ['emails:read'],
+    kind: 'confidential',
+  });
+  const app = (await oauth.openOAuthApp(id))!;
+  const token = async (): Promise<string> => {
+    const open = await oauth.giveOwnGrant(app, ['emails:read'], { requestId: 'test' });
+    return (await oauth.issueTokens(open, { scopes: ['emails:read'], isRefreshable: false }, { requestId: 'test' }))!.accessToken;
+  };
+  const disable = async (): Promise<void> => {
+    const at = isoTime(world.clock.now());
+    await handle(world.deps.eventLog, activityStream(TEAM), activityDecider, { type: 'Disable', at }, causeNow(world));
+  };
+  t.ok(await world.commands.authenticate(await token()));
+  await days(world, 368);
+  await disable();
+  const late = await token();
+  const { message } = await refusedWith(t, world.commands.authenticate(late), 'API_KEY_DISABLED');
+  t.match(message, /API keys and apps of this team are disabled since/);
+  await refusedWith(t, makeCommands(world.elsewhere()).authenticate(late, { asked: undefined, isNeeded: false }), 'API_KEY_DISABLED');
+  await noteLogin(world.deps, { teamId: TEAM, isOwner: true }, causeNow(world));
+  t.match(await world.commands.authenticate(late), { kind: 'app', teamId: TEAM });
 });

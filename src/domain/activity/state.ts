@@ -98,6 +98,6 @@ export const admitActive = (activity: ActivityState): void => {
   if (since === null) return;
   throw new DomainError(
     'API_KEY_DISABLED',
-    `The API keys of this team are disabled since ${since}, for nobody had used the account for 12 months. They work again when an owner of the team logs in, or the operator runs \`sealpost team reactivate\`.`,
+    `The API keys and apps of this team are disabled since ${since}, for nobody had used the account for 12 months. They work again when an owner of the team logs in, or the operator runs \`sealpost team reactivate\`.`,
   );
 };
