@@ -97,7 +97,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const [{ runners }, cutOff] = [projecting, cutOffOfAll()];
 
   const [stuck, supervisor, audit] = [openStuckWork(), makeSupervisor(engine), auditRecorderOf(engine)];
-  const [serving, recorder] = [openServing(leasing, engine.followStates), openEngagementRecorder(engine)];
+  const [serving, recorder] = [openServing(leasing, (signal) => engine.followStates(signal, 'serving')), openEngagementRecorder(engine)];
   servesAlone = serving.alone;
   const workers = makeWorkers(config, { ...engine, ...surroundings, ...leasing, runners, stuck, clockTrust, cutOff: cutOff.signal });
   const servingWorkers = isServing ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)] : [];

@@ -10,6 +10,7 @@ import type { Feedback } from './record-feedback.js';
 import type { Answer } from './idempotency.js';
 import { joinedCalls, type JoinedCalls } from './joined-calls.js';
 import { openHasSuppressions, type HasSuppressions } from './suppression-check.js';
+import { readingSessionsAhead } from './sessions-ahead.js';
 import { openStateCache } from './state-cache.js';
 import { partiesOf, type KnownToken } from './token-parties.js';
 import type { SendBulkResponse } from '../api/bulk.js';
@@ -18,7 +19,7 @@ import { activityDecider, type ActivityState } from '../domain/activity/state.js
 import { attachmentTemplateDecider, type AttachmentTemplateState } from '../domain/attachment-template/state.js';
 import { apiKeyDecider, type ApiKeyState } from '../domain/api-key/state.js';
 import type { Cause, EventLog } from '../event-log/event-log.js';
-import type { StreamName } from '../domain/ids.js';
+import { splitStream, type StreamName } from '../domain/ids.js';
 import type { Limits } from '../domain/limits.js';
 import type { HeaderMatcher } from '../domain/message/compose.js';
 import type { MaybePromise } from '../domain/maybe-promise.js';
@@ -84,8 +85,11 @@ type Load<State> = (stream: StreamName) => MaybePromise<Loaded<State>>;
 
 export type CommandDeps = CommandPorts &
   Readonly<{
-    /** Follows the log until the signal aborts, so that the states below are served from memory. */
-    followStates: (signal: AbortSignal) => Promise<void>;
+    /**
+     * Follows the log until the signal aborts, so that the states below are served from memory. `serving`: in a process that answers requests,
+     * where sessions are read as they begin.
+     */
+    followStates: (signal: AbortSignal, serving?: 'serving') => Promise<void>;
     /** Resolves when those states hold what stands up to that position, or the signal aborts. */
     statesCaughtUp: (position: number, signal: AbortSignal) => Promise<void>;
     /** Resolves when what was appended before the call holds in every process that serves. */
@@ -144,6 +148,9 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
   const eventLog =
     ports.withoutOrigins === true ? states.eventLog : { ...states.eventLog, append: keepingOrigins(states.eventLog, origins) };
   const team = states.loader({ evolve: evolveTeam, initialState: undefined as TeamState }, STATES_MAX);
+  const user = states.loader({ evolve: evolveUser, initialState: undefined as UserState }, STATES_MAX * 10, { decrypt: [] });
+  const session = states.loader(sessionDecider, STATES_MAX * 10, { decrypt: [] });
+  const ahead = readingSessionsAhead({ session, user });
   return {
     ...ports,
     eventLog,
@@ -159,8 +166,8 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     oauthGrant: states.loader(grantDecider, STATES_MAX),
     oauthTokens: states.loader({ evolve: evolveTokenList, initialState: emptyTokenList }, STATES_MAX),
     activity: states.loader(activityDecider, STATES_MAX, { absent: true }),
-    user: states.loader({ evolve: evolveUser, initialState: undefined as UserState }, STATES_MAX * 10, { decrypt: [] }),
-    session: states.loader(sessionDecider, STATES_MAX * 10, { decrypt: [] }),
+    user,
+    session,
     tokenKey: states.loader({ evolve: evolveTokenKey, initialState: undefined as TokenKeyState }, TOKEN_KEYS_MAX),
     knownTokens: boundedCache({ entriesMax: ports.limits.accessTokensKept }),
     tokenParties: partiesOf(ports),
@@ -169,7 +176,8 @@ export const makeCommandDeps = ({ store, servesAlone, ...ports }: CommandPorts &
     joinBulkSends: joinedCalls(),
     backlog: openBacklog(ports.limits),
     attachmentClaims: openAttachmentClaims(ports.limits),
-    followStates: states.follow,
+    followStates: (signal, serving) =>
+      states.follow(signal, serving && ((stream) => void (splitStream(stream).kind === 'session' && ahead(stream)))),
     statesCaughtUp: states.caughtUp,
     whenHeldEverywhere: async () => {
       if (!(await servesAlone())) await ports.clock.sleep(freshnessMs, new AbortController().signal);

@@ -29,8 +29,8 @@ export type StateCache = Readonly<{
   ) => (stream: StreamName) => MaybePromise<Loaded<State>>;
   /** The log: what is appended or read through it holds here at once. */
   eventLog: EventLog;
-  /** Follows the log until the signal aborts; without it every state is read. */
-  follow: (signal: AbortSignal) => Promise<void>;
+  /** Follows the log until the signal aborts; without it every state is read. `began` is told of each stream that begins meanwhile. */
+  follow: (signal: AbortSignal, began?: (stream: StreamName) => void) => Promise<void>;
   /** Resolves when no state from memory is older than that position, or the signal aborts. */
   caughtUp: (position: Position, signal: AbortSignal) => Promise<void>;
 }>;
@@ -66,12 +66,13 @@ export const openStateCache = (ports: StateCachePorts): StateCache => {
   return {
     loader: (fold, statesMax, kept = {}) => loaderOf({ eventLog: ports.eventLog, freshness, changes }, fold, statesMax, kept),
     eventLog: { ...ports.eventLog, append: notingAppends(ports.eventLog, changes), load: notingLoads(ports.eventLog, changes) },
-    follow: async (signal) => {
+    follow: async (signal, began) => {
       await freshness.begin(changes.clear);
       try {
         for await (const { events, position } of ports.store.subscribeAll(freshness.position(), { kinds: KINDS, signal })) {
           for (const { stream, revision } of events) changes.note(stream, revision);
           freshness.reached(position);
+          if (began !== undefined) for (const { stream, revision } of events) if (revision === 0) began(stream as StreamName);
         }
       } finally {
         freshness.end();

@@ -1,13 +1,15 @@
 /** The sessions of a person: seen and ended by them, by nobody else, and by time. */
 import t from 'tap';
+import { authenticate } from '../../src/commands/authenticate.js';
 import { DomainError } from '../../src/domain/errors.js';
-import { assertDefined, parseSessionId, sessionStream, type SessionId } from '../../src/domain/ids.js';
+import { assertDefined, parseSessionId, sessionStream, userStream, type SessionId } from '../../src/domain/ids.js';
 import { endSessionsWorker } from '../../src/processors/end-sessions.js';
 import { openWorld, type World } from '../support/command-world.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { leaseKeeper } from '../support/memory-leases.js';
 import { callerOf, from, PASSWORD, signedIn } from '../support/people.js';
 import { until } from '../support/processor-world.js';
+import { eventually } from '../support/wait.js';
 
 const email = 'ada@example.com';
 
@@ -87,7 +89,6 @@ void t.test('another process refuses an ended session within the bound of its me
   const elsewhere = world.elsewhere();
   const stop = new AbortController();
   const following = elsewhere.followStates(stop.signal);
-  const { authenticate } = await import('../../src/commands/authenticate.js');
   const ada = await signedIn(world.deps);
   const other = { ...(await world.commands.login({ email, password: PASSWORD }, from)), userId: ada.userId };
   const there = () => codeOf(authenticate(elsewhere, other.accessToken, { asked: undefined, isNeeded: false }));
@@ -99,6 +100,34 @@ void t.test('another process refuses an ended session within the bound of its me
   t.equal(await there(), 'SESSION_ENDED', 'when it is answered it holds everywhere');
   stop.abort();
   await following.catch(() => {});
+});
+
+void t.test('where requests are served the session of a sign-in elsewhere is read before its first call', async (t) => {
+  const byLogin: number[] = [];
+  for (const serving of [undefined, 'serving'] as const) {
+    const world = await openWorld();
+    const ada = await signedIn(world.deps);
+    const [elsewhere, stop] = [world.elsewhere(), new AbortController()];
+    const following = elsewhere.followStates(stop.signal, serving);
+    const asked: string[] = [];
+    const { readStream } = world.store;
+    const noting = (stream: string, from?: number) => {
+      asked.push(stream);
+      return readStream(stream, from);
+    };
+    Object.assign(world.store, { readStream: noting });
+    const login = await world.commands.login({ email, password: PASSWORD }, from);
+    const streams = [sessionStream(idOf(login)), userStream(ada.userId)];
+    const reads = () => streams.map((stream) => asked.filter((one) => one === stream).length);
+    await elsewhere.statesCaughtUp(await world.store.head(), stop.signal);
+    if (serving === undefined) byLogin.push(...reads());
+    else await eventually('both are read once more', () => reads().every((count, index) => count > byLogin[index]!));
+    asked.length = 0;
+    t.ok(await authenticate(elsewhere, login.accessToken, { asked: undefined, isNeeded: false }));
+    t.strictSame(reads(), serving === undefined ? [1, 1] : [0, 0]);
+    stop.abort();
+    await following.catch(() => {});
+  }
 });
 
 void t.test('a session that nobody refreshes ends after a month, and what was refreshed meanwhile goes on', async (t) => {

@@ -144,7 +144,7 @@ export const openNode = (world: World, name: string): Node => {
   });
   const cutOff = new AbortController();
   const supervisor = makeSupervisor({ clock, logger: silent });
-  const serving = openServing(leasing, deps.followStates);
+  const serving = openServing(leasing, (signal) => deps.followStates(signal, 'serving'));
   servesAlone = serving.alone;
   let isServing = false;
   void serving.whenSeen.then(() => (isServing = true));
