@@ -2,6 +2,7 @@
 import type { Budget } from '../budget.js';
 import type { Limits } from '../limits.js';
 import { isOperator, operators } from './scope/conditions.js';
+import { codeKinds } from './bar-codes.js';
 import { cssColor, cssFontFamily } from './css.js';
 import { checkFormat, isPlainObject } from './check/format.js';
 import type { Faults } from './check/faults.js';
@@ -226,6 +227,7 @@ const kinds = {
   rows: (value, field, tools) => arrayOf('rows', ROWS_MAX, arrayOf('cells', tools.media.columnsMax, scalar))(value, field, tools),
   columns: (value, field, tools) => arrayOf('columns', tools.media.columnsMax, each(columnSpecs))(value, field, tools),
   errorCorrection: oneOf(errorCorrections),
+  codeKind: fixed((value) => codeKinds.some((known) => known === value), `one of ${codeKinds.join(', ')}`),
   chartType: fixed((value) => chartTypes.some((known) => known === value), `one of ${chartTypes.join(', ')}`),
   field,
   series: arrayOf('series', SERIES_MAX, each(seriesSpecs)),

@@ -8,6 +8,7 @@ import { formatterOf, type Formatter } from '../../../domain/rendering/scope/for
 import { writeValue } from '../../../domain/rendering/scope/values.js';
 import { assetAddress } from '../../../domain/rendering/urls.js';
 import { NO_IMAGE } from './escape.js';
+import { addCode } from './codes.js';
 import { addAsset, addQrCode } from './inline.js';
 import { openMeter, runtimeOf, type Meter, type Runtime } from './runtime.js';
 
@@ -44,6 +45,7 @@ export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): R
     return asset === undefined ? measured(address, meter) + NO_IMAGE : addAsset(inline, asset, limits);
   },
   QR: (value, inline, options) => addQrCode(inline, value, options, { limits, draws: false, budget: meter.budget }),
+  CODE: (fields, inline, options) => addCode(inline, fields, options, { limits, draws: false, budget: meter.budget }),
   COMPONENT: asItIs,
   PATH: asItIs,
   QUERY: asItIs,

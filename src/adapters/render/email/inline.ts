@@ -9,6 +9,9 @@ import { drawQrCode, layQrCode, qrContentId, qrLevel, surelyFitsQr, type QrLook 
 
 export type Inline = InlineImage[];
 
+/** What drawing needs of the call; with `draws` false no picture is made. */
+export type CodeWork = Readonly<{ limits: Limits; draws: boolean; budget: Budget }>;
+
 /** Where a code stands in the template, for messages: the id of its component, and the path of the value it shows. */
 export type QrOptions = QrLook & Readonly<{ id: string; field: string }>;
 
@@ -16,12 +19,7 @@ export type QrOptions = QrLook & Readonly<{ id: string; field: string }>;
  * Adds a QR code and answers its `cid:` address. Throws VALIDATION_ERROR where the value is too much for a code of that
  * look, WORK_LIMIT_EXCEEDED where the codes of the mail are too many and too large, ERR_LIMIT_002 where the mail has too many pictures. With `draws` false the picture itself is not made.
  */
-export const addQrCode = (
-  inline: Inline,
-  value: string,
-  options: QrOptions,
-  { limits, draws, budget }: Readonly<{ limits: Limits; draws: boolean; budget: Budget }>,
-): string => {
+export const addQrCode = (inline: Inline, value: string, options: QrOptions, { limits, draws, budget }: CodeWork): string => {
   const contentId = qrContentId(value, options);
   if (inline.some((image) => image.contentId === contentId)) return `cid:${contentId}`;
   checkCount(inline, limits);
@@ -49,7 +47,7 @@ export const addAsset = (inline: Inline, address: string, limits: Limits): strin
   return `cid:${contentId}`;
 };
 
-const checkCount = ({ length }: Inline, { inlineImagesMax }: Limits): void => {
+export const checkCount = ({ length }: Inline, { inlineImagesMax }: Limits): void => {
   if (length >= inlineImagesMax) throw tooManyInlineImages(length + 1, inlineImagesMax);
 };
 

@@ -15,6 +15,7 @@ import { UNTRACKED_ATTRIBUTE } from '../../../domain/tracking/rewrite.js';
 import { writeValue } from '../../../domain/rendering/scope/values.js';
 import * as escape from './escape.js';
 import { addAsset, addQrCode, type Inline, type QrOptions } from './inline.js';
+import { addCode, type CodeFields, type CodeOptions, type ShownCode } from './codes.js';
 import { qrAlt, qrSizePx } from '../qr-code.js';
 import { WORD_CHARS } from './context.js';
 import { breakWords } from './long-words.js';
@@ -66,6 +67,8 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
   ASSET: (address: string, inline: Inline): string => addAsset(inline, address, limits),
   QR: (value: string, inline: Inline, options: QrOptions): string =>
     addQrCode(inline, value, options, { limits, draws: true, budget: meter.budget }),
+  CODE: (fields: CodeFields, inline: Inline, options: CodeOptions): ShownCode | undefined =>
+    addCode(inline, fields, options, { limits, draws: true, budget: meter.budget }),
   QR_SIZE: (size: string): string => String(qrSizePx(size)),
   QR_ALT: qrAlt,
   TEXT_LINK: (address: string, alone: boolean): string => {

@@ -17,7 +17,9 @@ import { shorten } from '../scope/path.js';
 import { spendElements, spendModules } from '../../budget.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
 import { checkProps, checkText, errorCorrections, type CheckTools } from '../props.js';
+import { barModules, codeKinds, isBarKind } from '../bar-codes.js';
 import { qrModules } from '../qr-code.js';
+import { checkCode } from './codes.js';
 
 const ID_CHARS_MAX = 100;
 
@@ -85,17 +87,20 @@ const checkComponent = (component: unknown, field: string, tools: WalkTools): vo
   if (type === 'table') checkTable(props, `${field}.props`, tools);
   if (tools.outputs.includes('email')) spendFixed(type, props, tools);
   if (type === 'timeline') checkTimeline(props, `${field}.props`, tools);
+  if (type === 'qr-code') checkCode(props, `${field}.props`, tools);
 };
 
 /** What a component of a mail costs beside its HTML, where that stands in the template itself. */
 const spendFixed = (
   type: ComponentType,
-  { rows, value, errorCorrection }: Readonly<Record<string, unknown>>,
+  { kind, rows, value, errorCorrection }: Readonly<Record<string, unknown>>,
   { budget }: WalkTools,
 ): void => {
   if (type === 'table' && Array.isArray(rows))
     for (const row of rows as readonly unknown[]) spendElements(budget, Array.isArray(row) ? row.length : 1);
   if (type !== 'qr-code' || typeof value !== 'string' || hasPlaceholder(value)) return;
+  const code = codeKinds.find((known) => known === kind) ?? 'qr';
+  if (isBarKind(code)) return spendModules(budget, barModules(code, value));
   spendModules(budget, qrModules(value, errorCorrections.find((level) => level === errorCorrection) ?? 'M'));
 };
 

@@ -1,12 +1,11 @@
-/** Components of a document that stand for themselves: texts, lists, pictures, codes, lines and room. */
+/** Components of a document that stand for themselves: texts, lists, pictures, lines and room. */
 import { invalidAt, type DomainError } from '../../errors.js';
 import { safeDocumentImage, safeLink } from '../urls.js';
 import { colorOf, compileBox, compilePoints, compileTextStyle, compileWidth, compileWord, defined } from './style.js';
 import type { CompileComponent } from './expander.js';
 import { compileAddress, compileHtml, compileJson, compilePlain, templated } from '../fill/filling.js';
 import { shorten } from '../scope/path.js';
-import { aligns, errorCorrections } from '../props.js';
-import { fitsQrCode } from '../qr-code.js';
+import { aligns } from '../props.js';
 import { charge, compileSource, countImages, type Scope, type State } from '../scope/scope.js';
 
 export const richText: CompileComponent = ({ id, content = '', props = {} }, field, scope) => {
@@ -152,33 +151,5 @@ export const spacer: CompileComponent = ({ id, props = {} }, field, scope) => {
   const height = compilePoints(props['height'], scope);
   return (state, out) => {
     out.push({ type: 'spacer', id, field, height: height(state) ?? SPACER_POINTS });
-  };
-};
-
-const QR_POINTS = 96;
-
-/** A code that says nothing is not there. */
-export const qrCode: CompileComponent = ({ id, props = {} }, field, scope) => {
-  const value = compilePlain(String(props['value'] ?? ''), scope);
-  const size = compilePoints(props['size'], scope);
-  const errorCorrection = compileWord(props['errorCorrection'], errorCorrections, scope);
-  const [color, backgroundColor] = [colorOf(props['color'], scope), colorOf(props['backgroundColor'], scope)];
-  const align = compileWord(props['align'], aligns, scope);
-  return (state, out) => {
-    const text = charge(value(state), state, scope.limits);
-    if (text === '') return;
-    const level = errorCorrection(state) ?? 'M';
-    fitsQrCode(text, level, field);
-    out.push({
-      type: 'qr-code',
-      id,
-      field,
-      value: text,
-      size: size(state) || QR_POINTS,
-      errorCorrection: level,
-      color: color(state) ?? '#000000',
-      backgroundColor: backgroundColor(state) ?? '#ffffff',
-      align: align(state),
-    });
   };
 };

@@ -12,8 +12,9 @@ import type {
 import type { JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
 import type { RenderEnvironment } from '../../ports/renderer.js';
-import { image, list, divider, qrCode, richText, spacer } from './blocks.js';
+import { image, list, divider, richText, spacer } from './blocks.js';
 import { chart, timeline } from './chart.js';
+import { qrCode } from './codes.js';
 import { columnsOf, conditionalOf, containerOf, loopOf, type CompileChildren } from './layout.js';
 import { colorOf, compileBox, compileTextStyle, defined } from './style.js';
 import { table } from './table.js';

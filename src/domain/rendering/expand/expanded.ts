@@ -5,6 +5,7 @@
 import type { Json } from '../../json.js';
 import type { ValueFormat } from '../../template/schema.js';
 import type { Orientation, PageFormat } from '../../attachment-template/schema.js';
+import type { BarLook } from '../bar-codes.js';
 import type { Language } from '../scope/formats.js';
 
 /** HTML in which every value stands escaped; not sanitised yet, for only an output knows which tags it shows. */
@@ -132,11 +133,16 @@ export type ExpandedQrCode = Of<
   'qr-code',
   {
     value: string;
-    size: number;
+    /** Undefined: as wide as a bar code of that text usually is. */
+    size: number | undefined;
     errorCorrection: 'L' | 'M' | 'Q' | 'H';
     color: string;
     backgroundColor: string;
     align: HorizontalAlign | undefined;
+    /** What is read in the place of the picture; undefined: the value. */
+    alt?: string;
+    /** Undefined: a QR code. */
+    bars?: BarLook<number>;
   }
 >;
 export type TimelineItem = Readonly<{ title: string; description: string; date: string; status: string }>;

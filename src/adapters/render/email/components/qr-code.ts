@@ -1,6 +1,7 @@
 /** QR code: a picture inside the mail, for no client shows data URIs and vectors everywhere; its value stands in the text part. */
 import { DomainError } from '../../../../domain/errors.js';
 import type { Json, JsonObject } from '../../../../domain/json.js';
+import { codeKindOf } from '../../../../domain/rendering/bar-codes.js';
 import { writePath } from '../../../../domain/rendering/scope/path.js';
 import { hasPlaceholder, type TemplatedText } from '../../../../domain/rendering/fill/templated-text.js';
 import { INLINE, js, literalOf, quote, type Term } from '../code.js';
@@ -11,10 +12,12 @@ import { errorCorrections, layQrCode, qrAlt, qrSizePx, surelyFitsQr } from '../.
 import { writeLine } from '../rich-text.js';
 import { aligned, attributeSafe, classAttribute, colorClass, css, word } from '../style.js';
 import { plainOf, templated, textOf } from '../values.js';
+import { barCode } from './bar-code.js';
 import { alignAttribute, gap, propsOf } from './blocks.js';
 
 export const qrCode: ComponentRenderer = (component, context) => {
   const props = propsOf(component);
+  if (codeKindOf(props['kind']) !== 'qr') return barCode(props, component.id, context);
   const { code } = context;
   const value = templated(String(props['value']), context);
   const literal = literalOf(textOf(value, context));

@@ -4,13 +4,10 @@ import type { ExpandedImage } from '../../../../domain/rendering/expand/expanded
 import { safeLink } from '../../../../domain/rendering/urls.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
 import { pictureSize, type PictureSize } from '../image-size.js';
-import { LINK_CHARS_MAX, type Sheet } from '../sheet.js';
-import { pointsOf } from '../text.js';
+import { LINK_CHARS_MAX } from '../sheet.js';
+import { pictureBlock } from './picture-block.js';
 
-/** Excel knows no higher row. */
-const ROW_POINTS_MAX = 409;
 const POINTS_PER_PIXEL = 0.75;
-const POINTS_AROUND = 3;
 const SIDE_POINTS = { min: 1, max: 4_000 } as const;
 
 export const image: ComponentDrawer<'image'> = (component, surroundings) => {
@@ -18,25 +15,9 @@ export const image: ComponentDrawer<'image'> = (component, surroundings) => {
   const picture = pictureSize(bytes);
   if (picture === undefined) throw unusable(component, 'is damaged or cut off; save it anew');
   const size = sizeOf(component, picture, surroundings.pageWidth);
-  const rows = Math.ceil((size.height + 2 * POINTS_AROUND) / ROW_POINTS_MAX);
   const href = component.href === undefined ? undefined : safeLink(component.href);
-  return {
-    kind: 'block',
-    rows,
-    widths: [],
-    draw: async (sheet) => {
-      const place = { row: sheet.nextRow(), ...cornerOf(component, size.width, sheet), ...size };
-      sheet.draw({
-        kind: 'picture',
-        place,
-        bytes,
-        extension: picture.kind,
-        alt: component.alt,
-        href: href !== undefined && isFollowed(href) ? href : undefined,
-      });
-      sheet.skip(rows, (size.height + 2 * POINTS_AROUND) / rows);
-    },
-  };
+  const link = href !== undefined && isFollowed(href) ? href : undefined;
+  return pictureBlock({ bytes, extension: picture.kind, alt: component.alt, href: link, align: component.align, ...size });
 };
 
 const isFollowed = (href: string): boolean => !href.startsWith('#') && href.length <= LINK_CHARS_MAX;
@@ -82,15 +63,3 @@ const sizeOf = (
 };
 
 const bounded = (points: number): number => Math.min(SIDE_POINTS.max, Math.max(SIDE_POINTS.min, points));
-
-/** An offset never reaches beyond its column: readers cut it there. */
-const cornerOf = ({ align }: ExpandedImage, width: number, sheet: Sheet): Readonly<{ column: number; offset: number }> => {
-  const columns = sheet.widths.map(pointsOf);
-  const room = columns.reduce((sum, points) => sum + points, 0) - width;
-  let offset = Math.max(0, align === 'center' ? room / 2 : align === 'right' ? room : 0);
-  for (const [column, points] of columns.entries()) {
-    if (offset < points) return { column, offset };
-    offset -= points;
-  }
-  return { column: 0, offset: 0 };
-};

@@ -4,6 +4,7 @@ import type { ExpandedChart, ExpandedImage, ExpandedQrCode } from '../../../../d
 import { blockAlign, narrower, type ComponentRenderer } from '../context.js';
 import { padded } from './blocks.js';
 import { pictureNode } from '../picture-node.js';
+import { barCodeSvg, layBarPicture, pointDefaults } from '../../bar-code-picture.js';
 import { layQrCode, readableColors, type QrCode } from '../../qr-code.js';
 import { chartSvg } from '../charts.js';
 
@@ -33,18 +34,17 @@ export const image: ComponentRenderer<ExpandedImage> = (
 /** Room around a code that readers need, in modules (ISO/IEC 18004, 9.1). */
 const QUIET_MODULES = 4;
 
-export const qrCode: ComponentRenderer<ExpandedQrCode> = (
-  { value, size, errorCorrection, color, backgroundColor, align, field },
-  context,
-) => {
+/** Where an expanded code has no size of its own. */
+const QR_POINTS = 96;
+
+export const qrCode: ComponentRenderer<ExpandedQrCode> = (component, context) => {
+  const { value, size = QR_POINTS, errorCorrection, color, backgroundColor, align, alt, bars } = component;
+  if (bars !== undefined) return barCode(component, bars, context);
   const code =
     value === ''
       ? { fault: 'is empty: give it a value' }
       : layQrCode(value, { size: `${size}pt`, level: errorCorrection, color, background: backgroundColor });
-  if ('fault' in code) {
-    const path = `${field}.props.value`;
-    throw new DomainError('VALIDATION_ERROR', `the QR code at ${field} ${code.fault}`, { errors: [{ field: path, message: code.fault }] });
-  }
+  if ('fault' in code) throw unusableCode(component, `the QR code at ${component.field}`, code.fault);
   const side = code.modules + 2 * QUIET_MODULES;
   const [front, back] = readableColors({ color, background: backgroundColor }).map(([red, green, blue]) => `rgb(${red},${green},${blue})`);
   const svg =
@@ -53,7 +53,29 @@ export const qrCode: ComponentRenderer<ExpandedQrCode> = (
   return [
     pictureNode(
       { kind: 'svg', svg, width: side, height: side },
-      { width: size, height: size, alt: `QR code: ${value}`, link: undefined, align: align ?? blockAlign(context) },
+      { width: size, height: size, alt: alt ?? `QR code: ${value}`, link: undefined, align: align ?? blockAlign(context) },
+      context,
+    ),
+  ];
+};
+
+const unusableCode = ({ field }: ExpandedQrCode, what: string, fault: string): DomainError =>
+  new DomainError('VALIDATION_ERROR', `${what} ${fault}`, { errors: [{ field: `${field}.props.value`, message: fault }] });
+
+const barCode = (
+  component: ExpandedQrCode,
+  bars: NonNullable<ExpandedQrCode['bars']>,
+  context: Parameters<ComponentRenderer<ExpandedQrCode>>[1],
+): ReturnType<ComponentRenderer<ExpandedQrCode>> => {
+  const { value, color, backgroundColor: background, align, field } = component;
+  const wish = { ...bars, width: component.size, room: context.width, color, background };
+  const laid = layBarPicture(value, wish, pointDefaults);
+  if ('fault' in laid) throw unusableCode(component, `the bar code at ${field}`, laid.fault);
+  const { width, height } = laid;
+  return [
+    pictureNode(
+      { kind: 'svg', svg: barCodeSvg(laid, wish, pointDefaults), width, height },
+      { width, height, alt: `Bar code: ${value}`, link: undefined, align: align ?? blockAlign(context) },
       context,
     ),
   ];
