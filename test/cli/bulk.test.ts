@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { openCliWorld } from './world.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 void t.test('a file of more than one call is tried, sent once, followed and told', async (t) => {
   const { run, dataDir } = await openCliWorld(t);

@@ -7,7 +7,7 @@ import { runCommand } from '../support/server-process.js';
 import { eventually } from '../support/wait.js';
 import { openCliWorld, type KeyRecord } from './world.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const { dataDir, firstKey, run, call, createKey } = await openCliWorld(t);
 

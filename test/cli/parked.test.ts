@@ -7,7 +7,7 @@ import { keptLog } from '../support/kept-log.js';
 import { runCommand } from '../support/server-process.js';
 import { natsServer } from '../support/servers.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 void t.test('parked list and parked release', async (t) => {
   const server = await natsServer(t);

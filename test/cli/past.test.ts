@@ -4,7 +4,7 @@ import { sendBody } from '../support/app.js';
 import { eventually } from '../support/wait.js';
 import { openCliWorld } from './world.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const { firstKey, run, call } = await openCliWorld(t);
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { openCliWorld } from './world.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const { run, call, firstKey } = await openCliWorld(t, { SEALPOST_REGISTRATION: 'open' });
 const ada = { email: 'ada@example.com', password: 'a pelican in the rain', name: 'Ada Example' };

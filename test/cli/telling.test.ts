@@ -8,7 +8,7 @@ import { environmentOf, finished, mainFile, runCommand } from '../support/server
 import { eventually } from '../support/wait.js';
 import { openCliWorld } from './world.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const { dataDir, settings, server, base, firstKey, run, call } = await openCliWorld(t);
 

@@ -7,7 +7,7 @@ import { environmentOf, finished, mainFile } from '../support/server-process.js'
 import { eventually } from '../support/wait.js';
 import { openCliWorld } from './world.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const { settings, run, call, createKey } = await openCliWorld(t);
 const { key } = await createKey('--name', 'webhooks', '--rate-limit', '1000000');

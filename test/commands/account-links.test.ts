@@ -8,7 +8,7 @@ import { makeLink } from '../../src/domain/user/links.js';
 import { codeOf, openAccountWorld, quickly, tally } from '../support/account-world.js';
 import { from, PASSWORD, signedIn } from '../support/people.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const email = 'ada@example.com';
 const OTHER = 'seven otters at the weir';

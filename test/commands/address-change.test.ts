@@ -10,7 +10,7 @@ import { codeOf, openAccountWorld, quickly, tally, type AccountWorld } from '../
 import { faultPort } from '../support/fault-port.js';
 import { from, PASSWORD, signedIn } from '../support/people.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const callerOf = (id: UserId): Caller => ({
   teamId: NO_TEAM,

@@ -20,7 +20,7 @@ import { T0 } from '../support/email-facts.js';
 import { refusedWith } from '../support/given.js';
 import { signedIn } from '../support/people.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const asPerson = (userId: UserId, role: Role, teamId = TEAM): Caller => ({
   teamId,

@@ -12,7 +12,7 @@ import { commandsOfTest, TEAM } from '../support/command-world.js';
 import { faultPort } from '../support/fault-port.js';
 import { addMember, from, PASSWORD, signedIn } from '../support/people.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 type Inviting = AccountWorld & Readonly<{ ann: Caller; invite: (email: string) => Promise<Readonly<{ id: string; token: string }>> }>;
 

@@ -16,7 +16,7 @@ import { caller, OTHER_TEAM, schemaSaying, simple, stranger, TEAM, welcome, with
 import { memoryLog } from '../support/memory-ports.js';
 import { png } from '../support/pictures.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 /** One of each kind that holds something sealed, or lets somebody in. */
 const fill = async ({ commands, deps }: World, by: Caller): Promise<void> => {

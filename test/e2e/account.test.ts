@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import { PASSWORD } from '../support/people.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const NOBODY = { authorization: '' };
 const OTHER = 'seven otters at the weir';

@@ -16,7 +16,7 @@ import { traces } from '../support/traces.js';
 import { eventually } from '../support/wait.js';
 import { DAY_MS } from '../../src/domain/time.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 /** Every personal thing of an email is made of a word of its own, so that finding the word anywhere tells on whom. */
 const personal = (mark: string) => ({

@@ -8,7 +8,7 @@ import { openSmtpScript } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 import { copyOf, countOf, refusedStart, removeStore, sendMails, settingsOf, startOn, storedNow } from '../support/kept-data.js';
 
-t.setTimeout(280_000);
+t.setTimeout(900_000);
 
 const sink = await openSmtpScript();
 t.teardown(() => sink.close());

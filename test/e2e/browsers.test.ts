@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { PASSWORD, signedIn } from '../support/people.js';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 const HOST = 'mail.example.com';
 const ORIGIN = `https://${HOST}`;

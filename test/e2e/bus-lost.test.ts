@@ -6,7 +6,7 @@ import { runCommand, startServer } from '../support/server-process.js';
 import { ownNatsServer, ownRedisServer } from '../support/servers.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 void t.test('the directory of JetStream is wiped under load, and Redis killed', async (t) => {
   const [nats, redis] = [await ownNatsServer(t), await ownRedisServer(t)];

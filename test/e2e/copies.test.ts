@@ -9,7 +9,7 @@ import { signatureFault, signaturesOf } from '../support/dkim.js';
 import { at, close, held, openSmtpScript, reply } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const people = ['ann@example.org', 'bob@example.org', 'cyd@example.org'];

@@ -9,7 +9,7 @@ import { fakeClock, type FakeClock } from '../support/fake-clock.js';
 import { memoryLog } from '../support/memory-ports.js';
 import { runCommand } from '../support/server-process.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;

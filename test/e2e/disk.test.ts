@@ -11,7 +11,7 @@ import { startServer } from '../support/server-process.js';
 import { openSmtpScript, type SmtpScriptServer } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 type Switch = { refuses: (types: readonly string[]) => boolean };
 

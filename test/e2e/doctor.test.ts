@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import { copyOf, removeStore, sendMails, settingsOf, startOn } from '../support/kept-data.js';
 import { runCommand } from '../support/server-process.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const doctor = (dataDir: string, more: Readonly<Record<string, string>> = {}) => runCommand(['doctor'], settingsOf(dataDir, more));
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { followPages, lackingPrograms, runPage, shownOf } from '../support/documented-pages.js';
 
-t.setTimeout(280_000);
+t.setTimeout(900_000);
 
 const lacking = lackingPrograms(t);
 await t.test('a reader follows the page', { skip: lacking.length > 0 && `${lacking.join(', ')} is missing` }, async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { equip, followPages, lackingPrograms, runPage, shell, shownOf } from '../support/documented-pages.js';
 
-t.setTimeout(280_000);
+t.setTimeout(900_000);
 
 const pages = [
   'docs/credits.md',

@@ -9,7 +9,7 @@ import { holesOf } from '../support/prose.js';
 import type { Settings } from '../support/server-process.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(280_000);
+t.setTimeout(900_000);
 
 /** Every mail in the mailbox, as HTML. */
 const readMailbox = async ({ base }: Reader, headers: Settings): Promise<readonly Readonly<{ subject: string; html: string | null }>[]> => {

@@ -4,7 +4,7 @@ import { startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { attachmentOf } from '../support/documents.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const TIMEOUT_MS = 4_000;
 const SENDS_MIN = 20;

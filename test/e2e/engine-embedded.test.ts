@@ -2,5 +2,5 @@
 import t from 'tap';
 import { engineSuite } from './engine-suite.js';
 
-t.setTimeout(600_000);
+t.setTimeout(900_000);
 await t.test('embedded', (t) => engineSuite(t, 'embedded'));

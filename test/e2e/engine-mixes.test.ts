@@ -7,7 +7,7 @@ import { runCommand } from '../support/server-process.js';
 import { openSmtpScript } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(600_000);
+t.setTimeout(900_000);
 
 /** `onServers`: what is not in files; `roles`: those of the processes beside the one that serves and does everything. */
 type Mix = Readonly<{ name: string; onServers: readonly ServerSetting[]; beside: readonly string[] }>;

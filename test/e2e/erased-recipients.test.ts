@@ -9,7 +9,7 @@ import { DAY_MS } from '../../src/domain/time.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
 import { runCommand } from '../support/server-process.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const gone = 'gone.again@private.example';
 const ann = 'ann@private.example';

@@ -10,7 +10,7 @@ import { runCommand } from '../support/server-process.js';
 import type { CreatedApiKey } from '../../src/api/api-keys.js';
 import type { SignedIn } from '../../src/api/auth.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const email = 'gone.again@private.example';
 const name = 'Gone Again';

@@ -6,7 +6,7 @@ import { deliveryReport } from '../support/reports.js';
 import { eventually } from '../support/wait.js';
 import { openSmtpScript, usualExtensions, type SmtpScriptServer } from '../support/smtp-script.js';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 const DOMAIN = 'bounces.example.com';
 const ADA = 'ada@example.com';

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import { environmentOf, finished, mainFile, runCommand, startServer, type Settings } from '../support/server-process.js';
 import { eventually, pause } from '../support/wait.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 type Messages = Readonly<{
   data: readonly Readonly<{ id: string; to: readonly Readonly<{ address: string }>[]; subject: string; receivedAt: string }>[];

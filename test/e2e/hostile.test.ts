@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import { openSmtpScript } from '../support/smtp-script.js';
 import { filesIn } from '../support/files.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const sink = await openSmtpScript();
 const dataDir = temporaryDirectory(t);

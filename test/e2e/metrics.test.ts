@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import { runCommand } from '../support/server-process.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 /** In: the text of the figures. Out: the value of one, summed over its labels where some are left open. */
 const valueOf = (text: string, name: string, ...labels: readonly string[]): number | undefined => {

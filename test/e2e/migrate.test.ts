@@ -10,7 +10,7 @@ import { migrate, settingsOf, type MigrationProgress } from '../../src/migration
 import { startTestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 const SENT = 12;
 

@@ -8,7 +8,7 @@ import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { codeAt, PASSWORD } from '../support/people.js';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 const NOBODY = { authorization: '' };
 const redirectUri = 'https://shop.example.com/callback?x=1';

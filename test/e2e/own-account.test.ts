@@ -9,7 +9,7 @@ import { fakeClock } from '../support/fake-clock.js';
 import { codeAt, PASSWORD, signedIn, type Person } from '../support/people.js';
 import type { SignedIn } from '../../src/api/auth.js';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 const open = async (t: Test): Promise<TestApp> => {
   const app = await startTestApp({ dataDir: temporaryDirectory(t), settings: { SEALPOST_TRUST_PROXY: 'true' } });

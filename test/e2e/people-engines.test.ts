@@ -7,7 +7,7 @@ import { engineNames, openEngineOfTest, type EngineName } from '../support/engin
 import { addMember, codeAt, PASSWORD, signedIn } from '../support/people.js';
 import { runCommand } from '../support/server-process.js';
 
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 
 const bearer = ({ accessToken }: Pick<SignedIn, 'accessToken'>) => ({ authorization: `Bearer ${accessToken}` });
 

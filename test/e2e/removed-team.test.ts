@@ -7,7 +7,7 @@ import { runCommand } from '../support/server-process.js';
 import { traces } from '../support/traces.js';
 import { DAY_MS } from '../../src/domain/time.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const MARK = 'Zanzibarian';
 const person = { email: 'ada@example.com', password: 'a pelican in the rain', name: 'Ada Example' };

@@ -10,7 +10,7 @@ import { held, type SmtpAction } from '../support/smtp-moments.js';
 import { openSmtpScript, type SmtpScriptServer } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const DOMAIN = 'bounces.example.com';
 const ADA = 'ada@example.com';

@@ -12,7 +12,7 @@ import { runCommand } from '../support/server-process.js';
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 type Split = Readonly<{ start: (roles: string) => Promise<TestApp>; delivered: () => readonly string[] }>;
 

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock } from '../support/fake-clock.js';
 import { memoryLog } from '../support/memory-ports.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const SECOND_MS = 1_000;
 

@@ -29,7 +29,7 @@ import {
   type World,
 } from './six-years.js';
 
-t.setTimeout(560_000);
+t.setTimeout(900_000);
 
 const SUBSCRIPTIONS = '/api/v1/webhook-subscriptions';
 

@@ -8,7 +8,7 @@ import { late, openSmtpScript } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 import { readLog } from './kill-log.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const EMAILS = 25;
 

@@ -7,7 +7,7 @@ import { startStandInProcess } from '../support/eventstoredb/process.js';
 import { openSmtpScript } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(60_000);
+t.setTimeout(900_000);
 
 await t.test('while the log is away a send is refused with 503 and nothing of it is kept; repeated later it is done once', async (t) => {
   const log = await startStandInProcess(join(temporaryDirectory(t), 'log'));

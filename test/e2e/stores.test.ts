@@ -18,7 +18,7 @@ import {
   storedNow,
 } from '../support/kept-data.js';
 
-t.setTimeout(280_000);
+t.setTimeout(900_000);
 
 const MAILS = 4;
 const { old, newest, apiKey, ids } = await keptData(t, MAILS);

@@ -14,7 +14,7 @@ import { runCommand } from '../support/server-process.js';
 import { casesOn, type Case } from './tamper-cases.js';
 import { at, insert, rowsOf, type Database } from './tamper-tools.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const original = temporaryDirectory(t);
 const emails: string[] = [];

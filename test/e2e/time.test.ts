@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
 const HOUR_MS = 3_600_000;

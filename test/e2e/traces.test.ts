@@ -7,7 +7,7 @@ import { openCollector, type Collector, type ReceivedSpan } from '../support/otl
 import { at, openSmtpScript, reply } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const REQUEST_ID = '0af76519-16cd-43dd-8448-eb211c80319c';
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';

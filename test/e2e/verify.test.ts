@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import { png } from '../support/pictures.js';
 import { runCommand } from '../support/server-process.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const original = temporaryDirectory(t);
 const build = async (): Promise<string> => {

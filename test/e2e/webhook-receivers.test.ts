@@ -10,7 +10,7 @@ import { deliveryHeaders, formatSecret, signingKeysOf } from '../../src/domain/w
 import { temporaryDirectory } from '../support/data-directory.js';
 import { eventually } from '../support/wait.js';
 
-t.setTimeout(175_000);
+t.setTimeout(900_000);
 
 const page = readFileSync(fileURLToPath(new URL('../../../docs/webhooks.md', import.meta.url)), 'utf8');
 const secret = formatSecret(Buffer.alloc(32, 7));
@@ -88,7 +88,7 @@ if (missing.length > 0) t.comment(`not run, for they are not here: ${missing.map
 
 for (const language of languages) {
   const skip = missing.includes(language) && `${language.name} is not here`;
-  await t.test(language.name, { skip, timeout: 170_000 }, async (t) => {
+  await t.test(language.name, { skip, timeout: 900_000 }, async (t) => {
     const shown = new RegExp(`^\`\`\`${language.block}\n([^]*?)^\`\`\`$`, 'm').exec(page)?.[1];
     t.ok(shown, 'the page shows it');
     const directory = temporaryDirectory(t);

@@ -41,7 +41,7 @@ const verify = (t: Test, { headers, body }: Received, secret: string): void => {
 const idOf = ({ headers }: Received): unknown => headers['x-service-event-id'];
 
 const received = (receiver: Receiver, count: number): Promise<readonly Received[]> =>
-  eventually('what was posted', async () => (receiver.received().length >= count ? receiver.received() : undefined), 30_000);
+  eventually('what was posted', async () => (receiver.received().length >= count ? receiver.received() : undefined), 60_000);
 
 const deliveriesOf = async (app: TestApp, id: string): Promise<readonly WebhookDelivery[]> =>
   (await app.call<{ deliveries: WebhookDelivery[] }>('GET', `${PATH}/${id}/deliveries`)).body.deliveries;
@@ -102,7 +102,7 @@ const failures = async (t: Test, { app, receiver, subscribe }: World): Promise<v
   receiver.answer(500);
   const webhook = await subscribe(['email.sent']);
   await app.send();
-  const failed = await eventually('what came of it', async () => (await deliveriesOf(app, webhook.id))[0], 30_000);
+  const failed = await eventually('what came of it', async () => (await deliveriesOf(app, webhook.id))[0], 60_000);
   t.match(failed, { event: 'email.sent', status: 'failed', statusCode: 500, attempt: 1, response: 'status 500' });
   const waitMs = Date.parse(failed.nextRetryAt!) - Date.parse(failed.attemptedAt);
   t.ok(waitMs >= 60_000 && waitMs < 68_000, 'again in a minute');

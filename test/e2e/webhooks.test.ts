@@ -2,6 +2,6 @@
 import t from 'tap';
 import { webhookSuite } from './webhook-suite.js';
 
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 await t.test('embedded', (t) => webhookSuite(t, 'embedded'));
 await t.test('distributed', (t) => webhookSuite(t, 'distributed'));

@@ -49,7 +49,7 @@ const gatedMailer = (): GatedMailer => {
 
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const start = async (t: Test, dataDir: string, mailer: Mailer, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> => {
   const app = await startTestApp({ dataDir, mailer, settings: { SEALPOST_SMTP_URL: 'smtp://unused.example', ...settings } });

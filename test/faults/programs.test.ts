@@ -9,7 +9,7 @@ import { faultyRelays, relaysTest } from './relays.js';
 const SEED = 20_261_122;
 const options = (rounds: number) => ({ rounds, seed: SEED, print: (line: string) => t.comment(line) });
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 await t.test('relays that misbehave', async (t) => {
   const { counts, faults } = await relaysTest({ ...options(1), share: 0.25 });

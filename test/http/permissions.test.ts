@@ -12,7 +12,7 @@ import { permissionsPage } from '../support/permissions-page.js';
 import { bearer, fakeServer } from './fakes.js';
 import { requestTo } from './request-to.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const read = (file: string): string => readFileSync(fileURLToPath(new URL(`../../../${file}`, import.meta.url)), 'utf8');
 

@@ -9,7 +9,7 @@ import { fakeClock } from '../../support/fake-clock.js';
 import { openRawSmtp, type RawSmtp } from '../../support/raw-smtp.js';
 import { eventually } from '../../support/wait.js';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 const ID = assertDefined(parseEmailId('018c0000-0000-7000-8000-000000000001'), 'id');
 const OURS = 'bounce+token@bounces.example.com';

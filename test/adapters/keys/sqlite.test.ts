@@ -11,7 +11,7 @@ import { keysSuite, masterKeyA } from '../../contracts/keys-suite.js';
 import { filesHolding, temporaryDirectory } from '../../support/data-directory.js';
 import { eventually } from '../../support/wait.js';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 void t.test('the contract', async (t) => {
   const directory = temporaryDirectory(t);

@@ -6,7 +6,7 @@ import { keptLog } from '../../support/kept-log.js';
 import { openCollector, type Collector } from '../../support/otlp-collector.js';
 import { eventually } from '../../support/wait.js';
 
-t.setTimeout(60_000);
+t.setTimeout(900_000);
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 

@@ -65,7 +65,7 @@ void t.test('LibreOffice', { skip: isThere || process.env['CI'] !== undefined ? 
       folder,
       file,
     ],
-    { timeout: 120_000 },
+    { timeout: 900_000 },
   );
   const lines = readFileSync(join(folder, 'book.csv'), 'utf8')
     .split('\n')

@@ -17,7 +17,7 @@ import { memoryLog } from '../../../support/memory-ports.js';
 import { environment } from '../../../support/rendering.js';
 import { teamA } from '../../../support/teams.js';
 
-t.setTimeout(170_000);
+t.setTimeout(900_000);
 
 const never = new AbortController().signal;
 const metadata = { title: 'Test', author: 'sealpost', createdAt: '2026-11-21T10:00:00.000Z' };

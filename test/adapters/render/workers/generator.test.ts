@@ -16,7 +16,7 @@ import { teamA, teamB } from '../../../support/teams.js';
 import { eventually } from '../../../support/wait.js';
 import { hostileWorker } from './hostile-worker.js';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 const never = new AbortController().signal;
 const metadata = { title: 'Test', author: 'sealpost', createdAt: '2026-11-21T10:00:00.000Z' };
