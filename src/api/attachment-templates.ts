@@ -4,7 +4,14 @@ import { outputFormats } from '../domain/attachment-template/schema.js';
 import { defaultLimits } from '../domain/limits.js';
 import { nullable, oneOf } from '../domain/schema.js';
 import { closed, enumOf, Time } from './common.js';
-import { deletedAtField, leftAsideTemplateFields, readOnlyTemplateFields, revisionField, templateFields } from './templates.js';
+import {
+  deletedAtField,
+  leftAsideTemplateFields,
+  readOnlyTemplateFields,
+  revisionField,
+  templateFields,
+  warningsField,
+} from './templates.js';
 
 /** The parts that the author writes. Variables and schema are checked part by part, with paths. */
 const writable = {
@@ -58,18 +65,23 @@ export const AttachmentTemplateRecordSchema = Type.Object(
     publishedVersion: nullable(Type.Integer()),
     locale: Type.String(),
     timeZone: Type.String(),
+    strictVariables: Type.Boolean(),
     variables: Type.Array(Type.Unknown()),
     schema: Type.Unknown(),
     createdAt: Time,
     updatedAt: Time,
     revision: revisionField,
+    warnings: warningsField,
   },
   closed,
 );
 export type AttachmentTemplateRecord = Static<typeof AttachmentTemplateRecordSchema>;
 
 export const AttachmentTemplateListItemSchema = Type.Object(
-  { ...Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema', 'revision']).properties, deletedAt: deletedAtField },
+  {
+    ...Type.Omit(AttachmentTemplateRecordSchema, ['variables', 'schema', 'revision', 'strictVariables', 'warnings']).properties,
+    deletedAt: deletedAtField,
+  },
   closed,
 );
 export type AttachmentTemplateListItem = Static<typeof AttachmentTemplateListItemSchema>;
@@ -88,8 +100,16 @@ export const AttachmentTemplateVersionsSchema = Type.Object({ data: Type.Array(A
 export const AttachmentTemplateVersionRecordSchema = Type.Object(
   {
     ...AttachmentTemplateVersionSchema.properties,
-    ...Type.Pick(AttachmentTemplateRecordSchema, ['description', 'type', 'outputFormats', 'locale', 'timeZone', 'variables', 'schema'])
-      .properties,
+    ...Type.Pick(AttachmentTemplateRecordSchema, [
+      'description',
+      'type',
+      'outputFormats',
+      'locale',
+      'timeZone',
+      'strictVariables',
+      'variables',
+      'schema',
+    ]).properties,
   },
   closed,
 );

@@ -132,6 +132,10 @@ export const DryRunResponseSchema = Type.Object(
         templateType: Type.String(),
         requiredVariables: Type.Array(Type.String()),
         missingVariables: Type.Array(Type.String(), { description: 'Required variables that some recipient has not' }),
+        emptyPaths: Type.Array(Type.String(), {
+          description:
+            'Paths that the template or an attachment template shows and that have no value for some recipient, such as `items[2].note`; at most 100',
+        }),
       },
       closed,
     ),

@@ -21,7 +21,17 @@ export const templateFields = {
   variables: Type.Unknown({ description: 'A plain array of variable definitions' }),
   locale: Type.String({ minLength: 2, maxLength: 35, description: 'BCP 47, default `en-US`' }),
   timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, default `UTC`' }),
+  strictVariables: Type.Boolean({
+    description: 'A send fails with `VARIABLES_EMPTY` where a path that is shown has no value; default false',
+  }),
 };
+
+/** Paths that no variable of the template declares. */
+export const warningsField = Type.Optional(
+  Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
+    description: 'Only in the answer to a save: paths that no variable declares. Absent where there are none',
+  }),
+);
 
 const readOnly = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET answers it now' }));
 const ofVersion = Type.Optional(Type.Unknown({ description: 'Read-only; may stand here as GET of a version answers it' }));
@@ -36,6 +46,7 @@ export const readOnlyTemplateFields = {
   updatedAt: readOnly,
   publishedAt: ofVersion,
   current: ofVersion,
+  warnings: Type.Optional(Type.Unknown({ description: 'Of the answer to a save; left aside' })),
 };
 
 const leftAside = Type.Optional(Type.Unknown({ description: 'Of an export; left aside' }));
@@ -51,6 +62,7 @@ export const leftAsideTemplateFields = {
   // Of a published version.
   publishedAt: leftAside,
   current: leftAside,
+  warnings: leftAside,
 };
 
 export const revisionField = Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' });
@@ -83,6 +95,7 @@ const creation = {
   schema: writable.schema,
   locale: Type.Optional(writable.locale),
   timeZone: Type.Optional(writable.timeZone),
+  strictVariables: Type.Optional(writable.strictVariables),
   type: Type.Optional(Type.Literal('email')),
   ...leftAsideTemplateFields,
 };
@@ -121,11 +134,13 @@ export const TemplateRecordSchema = Type.Object(
     publishedVersion: nullable(Type.Integer()),
     locale: Type.String(),
     timeZone: Type.String(),
+    strictVariables: Type.Boolean(),
     variables: Type.Array(Type.Unknown()),
     schema: Type.Unknown(),
     createdAt: Time,
     updatedAt: Time,
     revision: revisionField,
+    warnings: warningsField,
   },
   closed,
 );
@@ -135,7 +150,10 @@ export type TemplateRecord = Static<typeof TemplateRecordSchema>;
 export const deletedAtField = Type.Optional(Type.String({ format: 'date-time', description: 'Only of a deleted template' }));
 
 export const TemplateListItemSchema = Type.Object(
-  { ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision', 'tracking']).properties, deletedAt: deletedAtField },
+  {
+    ...Type.Omit(TemplateRecordSchema, ['variables', 'schema', 'revision', 'tracking', 'strictVariables', 'warnings']).properties,
+    deletedAt: deletedAtField,
+  },
   closed,
 );
 export type TemplateListItem = Static<typeof TemplateListItemSchema>;
@@ -165,6 +183,7 @@ export const TemplateVersionRecordSchema = Type.Object(
       'tracking',
       'locale',
       'timeZone',
+      'strictVariables',
       'variables',
       'schema',
     ]).properties,
@@ -188,8 +207,19 @@ export const PreviewRequestSchema = Type.Object(
 );
 export type PreviewRequest = Static<typeof PreviewRequestSchema>;
 
+/** As an answer lists them. */
+export const emptyPathsField = Type.Array(Type.String(), {
+  description: 'Paths that are shown and have no value, such as `items[2].note`; at most 100',
+});
+
 export const PreviewResponseSchema = Type.Object(
-  { subject: Type.String(), html: Type.String(), text: Type.String(), sizeBytes: Type.Integer({ description: 'Of the HTML in UTF-8' }) },
+  {
+    subject: Type.String(),
+    html: Type.String(),
+    text: Type.String(),
+    sizeBytes: Type.Integer({ description: 'Of the HTML in UTF-8' }),
+    emptyPaths: emptyPathsField,
+  },
   closed,
 );
 export type PreviewResponse = Static<typeof PreviewResponseSchema>;

@@ -3,7 +3,13 @@ import type { Caller } from './caller.js';
 import { remembered } from './remembered.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
-import { attachmentTemplateRecord, attachmentTemplateVersionRecord, versionsOfAttachmentTemplate } from './template-answers.js';
+import {
+  attachmentTemplateRecord,
+  attachmentTemplateVersionRecord,
+  versionsOfAttachmentTemplate,
+  warningsPart,
+  withStrictness,
+} from './template-answers.js';
 import { requireReadOnlyParts, requireRevision, writtenOf, type ExpectedRevisions } from './template-expectations.js';
 import {
   changeOf,
@@ -36,7 +42,7 @@ import {
   resolveAttachmentVersion,
   type AttachmentTemplate,
 } from '../domain/attachment-template/state.js';
-import { invalid } from '../domain/errors.js';
+import { invalid, type FieldError } from '../domain/errors.js';
 import {
   attachmentTemplateIdOf,
   attachmentTemplateSlugStream,
@@ -105,15 +111,28 @@ export const updateAttachmentTemplate = async (
 ): Promise<AttachmentTemplateRecord> => {
   const { slug, outputFormats: formats, ...changes } = writtenOf(request);
   const { id } = await mustFindOf(kind, deps, caller, reference);
-  const changed = (draft: AttachmentDraft): AttachmentDraft => {
+  const { changed, warnings } = checkedChange(deps, (draft) => {
     refuseOtherFormats(formats, changes.schema ?? draft.schema);
-    return checkedDraft(deps, { ...draft, ...changes });
-  };
+    return { ...draft, ...changes };
+  });
   const expects = (template: AttachmentTemplate, revision: number): void => {
     requireRevision(revision, expected);
     requireReadOnlyParts(request, attachmentTemplateRecord({ id, template, revision }), template.published);
   };
-  return attachmentTemplateRecord(await changeOf(kind, deps, caller, id, { slug, changed, expects }));
+  return { ...attachmentTemplateRecord(await changeOf(kind, deps, caller, id, { slug, changed, expects })), ...warnings() };
+};
+
+/** A change of a draft, and what the check of the draft that it made last has told. */
+const checkedChange = (deps: CommandDeps, change: (draft: AttachmentDraft) => UncheckedDraft) => {
+  let told: readonly FieldError[] = [];
+  return {
+    changed: (draft: AttachmentDraft): AttachmentDraft => {
+      const made = checkedDraft(deps, change(draft));
+      told = made.warnings;
+      return made.draft;
+    },
+    warnings: () => warningsPart(told),
+  };
 };
 
 const atRevision =
@@ -167,12 +186,19 @@ export const restoreAttachmentTemplate = async (
 
 type UncheckedDraft = Omit<AttachmentDraft, 'variables' | 'schema'> & Readonly<{ variables: unknown; schema: unknown }>;
 
-/** Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
-const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): AttachmentDraft => {
-  const { variables, schema, locale, timeZone } = draft;
-  const { content } = checkAttachmentTemplate({ variables, schema, locale, timeZone }, deps.limits);
+/** Throws TEMPLATE_INVALID with every fault, or a limit's own code. `warnings`: paths that no variable declares. */
+const checkedDraft = (deps: CommandDeps, draft: UncheckedDraft): Readonly<{ draft: AttachmentDraft; warnings: readonly FieldError[] }> => {
+  const { name, variables, schema, locale, timeZone } = draft;
+  const { content, warnings } = checkAttachmentTemplate({ variables, schema, locale, timeZone }, deps.limits, name);
   const { outputFormats, pages } = content.schema;
-  return { ...draft, variables: [...content.variables], schema: { outputFormats: [...outputFormats], pages: [...pages] } };
+  return {
+    draft: {
+      ...withStrictness(draft),
+      variables: [...content.variables],
+      schema: { outputFormats: [...outputFormats], pages: [...pages] },
+    },
+    warnings,
+  };
 };
 
 export const createAttachmentTemplate = async (
@@ -181,17 +207,19 @@ export const createAttachmentTemplate = async (
   request: CreateAttachmentTemplateRequest,
 ): Promise<AttachmentTemplateRecord> => {
   refuseOtherFormats(request.outputFormats, request.schema);
-  const draft = checkedDraft(deps, {
+  const { draft, warnings } = checkedDraft(deps, {
     name: request.name,
     description: request.description ?? '',
     variables: request.variables ?? [],
     schema: request.schema,
     locale: request.locale ?? DEFAULT_LOCALE,
     timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
+    ...(request.strictVariables === undefined ? {} : { strictVariables: request.strictVariables }),
   });
   const { id, shortId } = await freeId(deps, caller.teamId);
   const slug = request.slug ?? slugOf(request.name, id);
-  return attachmentTemplateRecord(await createOf(kind, deps, caller, { id, shortId, slug, draft, publish: request.publish ?? false }));
+  const made = await createOf(kind, deps, caller, { id, shortId, slug, draft, publish: request.publish ?? false });
+  return { ...attachmentTemplateRecord(made), ...warningsPart(warnings) };
 };
 
 /** The id is derived from the short id. Of 2^50 short ids one that is taken will hardly ever be drawn; then another is. */
@@ -209,9 +237,11 @@ export const importAttachmentTemplate = async (
   caller: Caller,
   request: ImportAttachmentTemplateRequest,
 ): Promise<Imported<AttachmentTemplateRecord>> => {
-  const { name, slug, description, variables, schema, locale, timeZone, outputFormats } = request;
+  const { name, slug, description, variables, schema, locale, timeZone, strictVariables, outputFormats } = request;
   refuseOtherFormats(outputFormats, schema);
-  const given = Object.fromEntries(Object.entries({ description, variables, locale, timeZone }).filter(([, value]) => value !== undefined));
+  const given = Object.fromEntries(
+    Object.entries({ description, variables, locale, timeZone, strictVariables }).filter(([, value]) => value !== undefined),
+  );
   const known = slug === undefined ? undefined : await findAttachmentTemplate(deps, caller.teamId, slug);
   if (known === undefined)
     return {
@@ -224,11 +254,9 @@ export const importAttachmentTemplate = async (
       }),
       created: true,
     };
-  await changeOf(kind, deps, caller, known.id, {
-    slug: undefined,
-    changed: (draft) => checkedDraft(deps, { ...draft, ...given, name, schema }),
-  });
-  return { template: attachmentTemplateRecord(await publishOf(kind, deps, caller, known.id)), created: false };
+  const { changed, warnings } = checkedChange(deps, (draft) => ({ ...draft, ...given, name, schema }));
+  await changeOf(kind, deps, caller, known.id, { slug: undefined, changed });
+  return { template: { ...attachmentTemplateRecord(await publishOf(kind, deps, caller, known.id)), ...warnings() }, created: false };
 };
 
 /** An export says its formats twice; a file in which only one of the two was changed is not understood as one of them. */
@@ -249,7 +277,8 @@ export const previewAttachmentTemplate = async (
 ): Promise<DocumentPreview> => {
   const { id, template } = await mustFindOf(kind, deps, caller, reference);
   const { revision, name } = resolveAttachmentVersion(template, version ?? 'draft');
-  const content = await attachmentContentAt(deps, id, revision);
+  // A preview shows what is there, and tells what is missing.
+  const { strictVariables: _, ...content } = await attachmentContentAt(deps, id, revision);
   const wanted = format ?? content.schema.outputFormats[0]!;
   if (!content.schema.outputFormats.includes(wanted)) {
     throw invalid('query', 'format', `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`);
@@ -258,7 +287,7 @@ export const previewAttachmentTemplate = async (
   const bytes = await makeDocument(deps, {
     teamId: caller.teamId,
     content,
-    cacheKey: attachmentCacheKey(id, revision),
+    cacheKey: `${attachmentCacheKey(id, revision)}:preview`,
     variables: previewVariables(content.variables, variables),
     environment: { at: causeOf(deps, caller).at, company },
     format: wanted,

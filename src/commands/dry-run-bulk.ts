@@ -1,17 +1,19 @@
 /** Says what a bulk call would do: the decisions of the call itself, on the state of now, with nothing kept and nothing sent. */
 import { attachmentContentAt } from './attachment-templates.js';
-import { isOfRecipient, type OpenBatch } from './batch-emails.js';
+import { isOfRecipient, orderOf, type OpenBatch } from './batch-emails.js';
 import { prepareBulk, readRecipients, type LeftOut, type PreparedBulk } from './bulk-request.js';
 import type { Caller } from './caller.js';
 import type { CommandDeps } from './deps.js';
+import { emptyPathsIn, type EmptyPaths } from './empty-paths.js';
 import type { QuotaStatus } from './credits.js';
 import { checkOne, FIRST_RECIPIENTS, openOf } from './send-bulk.js';
 import { suppressedPlaces } from './suppression-check.js';
-import { draftAt } from './templates.js';
+import { contentOf, draftAt } from './templates.js';
 import { isTest } from './test-keys.js';
 import type { DryRunResponse, SendBulkRequest } from '../api/bulk.js';
 import { DomainError } from '../domain/errors.js';
 import { assertDefined, parseAttachmentTemplateId, parseBatchId } from '../domain/ids.js';
+import { EMPTY_PATHS_MAX } from '../domain/rendering/paths/empty.js';
 import { nextTurn } from '../shared/next-turn.js';
 
 /** `index`: its place among the recipients that are written to; `given`: its place in the call. */
@@ -27,7 +29,8 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
     if (!(fault instanceof DomainError)) throw fault;
     return refusedReport(deps, request, { fault, quota });
   }
-  const failing = await failingRecipients(deps, openOf(assertDefined(parseBatchId(deps.ids.uuid()), 'UUID'), caller, prepared));
+  const open = openOf(assertDefined(parseBatchId(deps.ids.uuid()), 'UUID'), caller, prepared);
+  const failing = await failingRecipients(deps, open);
   const { emails, attachments } = prepared.cost;
   const refusals = [
     ...roomFault(deps, caller, prepared),
@@ -52,6 +55,7 @@ export const dryRunBulk = async (deps: CommandDeps, caller: Caller, request: Sen
       templateType: 'email',
       requiredVariables: await requiredVariables(deps, prepared),
       missingVariables: missingVariables(failing),
+      emptyPaths: await emptyPaths(deps, prepared, open),
     },
     warnings: bounded([
       ...refusals,
@@ -149,6 +153,28 @@ const requiredVariables = async (deps: CommandDeps, { templateId, accepted }: Pr
   return [...names];
 };
 
+/** What some recipient would miss in the mail, or in a document that goes with it. */
+const emptyPaths = async (deps: CommandDeps, { templateId, accepted }: PreparedBulk, open: OpenBatch): Promise<string[]> => {
+  const found = new Set<string>();
+  const inMail = emptyPathsIn(contentOf(await draftAt(deps, templateId, accepted.templateRevision)), deps.limits);
+  const documents = new Map<string, EmptyPaths>();
+  for (const index of open.content.recipients.keys()) {
+    const { variables, company, at, given } = orderOf(open, index);
+    const environment = { at, company };
+    for (const path of inMail(variables, environment)) found.add(path);
+    for (const attachment of given) {
+      if (attachment.kind !== 'generated' || attachment.pinned === undefined) continue;
+      const { id, revision } = attachment.pinned;
+      const inDocument = documents.get(id) ?? emptyPathsIn(await attachmentContentAt(deps, id, revision), deps.limits);
+      documents.set(id, inDocument);
+      for (const path of inDocument({ ...variables, ...attachment.variables }, environment)) found.add(path);
+    }
+    if (found.size >= EMPTY_PATHS_MAX) break;
+    await nextTurn();
+  }
+  return [...found].slice(0, EMPTY_PATHS_MAX);
+};
+
 /** Names of variables that some recipient lacks. */
 const missingVariables = (failing: readonly Failing[]): string[] => {
   const names = new Set<string>();
@@ -186,6 +212,7 @@ const refusedReport = async (
       templateType: 'email',
       requiredVariables: [],
       missingVariables: [],
+      emptyPaths: [],
     },
     warnings: bounded(errors.length === 0 ? [fault.message] : errors.map(({ field, message }) => `${field} ${message}`)),
   };

@@ -20,6 +20,8 @@ const renderEmail: Codes = [
   'SUBJECT_TOO_LONG',
 ];
 
+const acceptEmail: Codes = [...renderEmail, 'VARIABLES_EMPTY'];
+
 /** What a document process may add. */
 const makeApart: Codes = ['GENERATOR_BUSY', 'GENERATION_TIMEOUT', 'GENERATION_FAILED'];
 
@@ -76,7 +78,7 @@ const find: Codes = ['TEMPLATE_NOT_FOUND'];
 const change: Codes = [...find, ...write, 'REVISION_MISMATCH'];
 
 /** Mails of the service itself are made of templates that its first team may change. */
-const sendMail: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_ALLOWED', ...findVersion, ...renderEmail];
+const sendMail: Codes = ['QUEUE_FULL', 'ERR_TMPL_002', 'SENDER_NOT_ALLOWED', ...findVersion, ...acceptEmail];
 
 const accountMail: Codes = ['ERR_EMAIL_001', 'PUBLIC_URL_REQUIRED', 'NOT_DURING_UPDATE', ...sendMail, ...write];
 const invitation: Codes = ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'];
@@ -146,7 +148,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'NOT_DURING_UPDATE',
     'IDEMPOTENCY_KEY_REUSED',
     ...findVersion,
-    ...renderEmail,
+    ...acceptEmail,
     ...attach,
     ...makeDocument,
     ...write,
@@ -163,7 +165,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'IDEMPOTENCY_KEY_REUSED',
     'NOT_DURING_UPDATE',
     ...findVersion,
-    ...renderEmail,
+    ...acceptEmail,
     ...attach,
     ...makeDocument,
     ...write,
@@ -185,7 +187,7 @@ export const commandCodes: { readonly [Name in keyof Commands]: Codes } = {
     'SUBJECT_EMPTY',
     'BODY_EMPTY',
     'NOT_DURING_UPDATE',
-    ...renderEmail,
+    ...acceptEmail,
     ...write,
   ],
   cancelEmail: ['TEST_KEY_NOT_ALLOWED', 'EMAIL_NOT_FOUND', 'EMAIL_NOT_CANCELLABLE', 'IDEMPOTENCY_KEY_REUSED', ...write],

@@ -3,15 +3,25 @@ import type { Known } from './template-lifecycle.js';
 import type { KnownVersion } from './template-restoring.js';
 import type { AttachmentTemplateRecord, AttachmentTemplateVersion, AttachmentTemplateVersionRecord } from '../api/attachment-templates.js';
 import type { TemplateRecord, TemplateVersion, TemplateVersionRecord } from '../api/templates.js';
+import type { FieldError } from '../domain/errors.js';
 import { attachmentTemplateListing, type AttachmentTemplate } from '../domain/attachment-template/state.js';
 import type { AttachmentTemplateId, TemplateId } from '../domain/ids.js';
 import type { AttachmentDraft, EmailDraft } from '../domain/template/events.js';
 import type { PublishedVersion } from '../domain/template/lifecycle.js';
 import { templateListing, type Template } from '../domain/template/state.js';
 
+/** What an answer to a save tells beside the record; nothing where there is nothing to tell. */
+export const warningsPart = (warnings: readonly FieldError[]): Readonly<{ warnings?: FieldError[] }> =>
+  warnings.length === 0 ? {} : { warnings: [...warnings] };
+
+/** A draft says that it is strict, or nothing: what was saved before it could be said is the same as `false`. */
+export const withStrictness = <Draft extends { strictVariables?: boolean }>({ strictVariables, ...draft }: Draft) =>
+  strictVariables === true ? { ...draft, strictVariables } : draft;
+
 export const templateRecord = ({ id, template, revision }: Known<TemplateId, Template>): TemplateRecord => ({
   ...templateListing(id, template),
   tracking: template.draft.tracking ?? null,
+  strictVariables: template.draft.strictVariables === true,
   revision,
   variables: template.draft.variables,
   schema: template.draft.schema,
@@ -23,6 +33,7 @@ export const attachmentTemplateRecord = ({
   revision,
 }: Known<AttachmentTemplateId, AttachmentTemplate>): AttachmentTemplateRecord => ({
   ...attachmentTemplateListing(id, template),
+  strictVariables: template.draft.strictVariables === true,
   revision,
   variables: template.draft.variables,
   schema: template.draft.schema,
@@ -43,7 +54,7 @@ export const versionsOfAttachmentTemplate = (template: AttachmentTemplate): Atta
 export const templateVersionRecord = ({
   published: { version, publishedAt },
   current,
-  draft: { name, subject, description, from, unsubscribeList, tracking, locale, timeZone, variables, schema },
+  draft: { name, subject, description, from, unsubscribeList, tracking, locale, timeZone, strictVariables, variables, schema },
 }: KnownVersion<EmailDraft, unknown>): TemplateVersionRecord => ({
   version,
   name,
@@ -57,6 +68,7 @@ export const templateVersionRecord = ({
   tracking: tracking ?? null,
   locale,
   timeZone,
+  strictVariables: strictVariables === true,
   variables,
   schema,
 });
@@ -64,7 +76,7 @@ export const templateVersionRecord = ({
 export const attachmentTemplateVersionRecord = ({
   published: { version, publishedAt },
   current,
-  draft: { name, description, locale, timeZone, variables, schema },
+  draft: { name, description, locale, timeZone, strictVariables, variables, schema },
 }: KnownVersion<AttachmentDraft, unknown>): AttachmentTemplateVersionRecord => ({
   version,
   name,
@@ -75,6 +87,7 @@ export const attachmentTemplateVersionRecord = ({
   outputFormats: [...schema.outputFormats],
   locale,
   timeZone,
+  strictVariables: strictVariables === true,
   variables,
   schema,
 });

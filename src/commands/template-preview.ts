@@ -2,6 +2,7 @@
 import type { Caller } from './caller.js';
 import { loadAsset } from './assets.js';
 import { causeOf, type CommandDeps } from './deps.js';
+import { emptyPathsIn } from './empty-paths.js';
 import { withInlineImages } from './inline-images.js';
 import { exampleUnsubscribeUrl } from './unsubscribe-links.js';
 import { compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKey } from './templates.js';
@@ -45,7 +46,8 @@ export const previewTemplate = async (
     loadAsset: (assetId) => loadAsset(deps, caller.teamId, assetId),
     totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax,
   });
-  return { subject, html: shown, text, sizeBytes: Buffer.byteLength(html) };
+  const emptyPaths = [...emptyPathsIn(content, deps.limits)(email.variables, email.environment)];
+  return { subject, html: shown, text, sizeBytes: Buffer.byteLength(html), emptyPaths };
 };
 
 /** Undefined where the rendering takes more than its share of the budget of a call; it is the same in a document process, up to the whole budget. */

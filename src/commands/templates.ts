@@ -3,7 +3,7 @@ import type { Caller } from './caller.js';
 import { remembered } from './remembered.js';
 import { requireAddress } from './check-request.js';
 import type { CommandDeps } from './deps.js';
-import { templateRecord, templateVersionRecord, versionsOfTemplate } from './template-answers.js';
+import { templateRecord, templateVersionRecord, versionsOfTemplate, warningsPart, withStrictness } from './template-answers.js';
 import { requireReadOnlyParts, requireRevision, writtenOf, type ExpectedRevisions } from './template-expectations.js';
 import {
   changeOf,
@@ -20,7 +20,7 @@ import {
 import { restoreOf, restoreVersionOf, versionOf } from './template-restoring.js';
 import { slugOf } from './template-slugs.js';
 import { linkBaseOf } from './unsubscribe-links.js';
-import { invalid } from '../domain/errors.js';
+import { invalid, type FieldError } from '../domain/errors.js';
 import { assertDefined, parseTemplateId, templateSlugStream, templateStream, type TeamId, type TemplateId } from '../domain/ids.js';
 import { checkEmailTemplate } from '../domain/rendering/check/check.js';
 import { UNSUBSCRIBE_CONSTANT } from '../domain/rendering/scope/constants.js';
@@ -68,6 +68,7 @@ export const contentOf = (draft: EmailDraft): EmailTemplateContent => ({
   schema: draft.schema as EmailTemplateContent['schema'],
   locale: draft.locale,
   timeZone: draft.timeZone,
+  ...(draft.strictVariables === undefined ? {} : { strictVariables: draft.strictVariables }),
 });
 
 /** The draft as it was at that revision, from the template's stream. */
@@ -95,7 +96,7 @@ export const updateTemplate = async (
   const { slug, ...changes } = writtenOf(request);
   refuseReserved(slug);
   const { id } = await mustFindOf(kind, deps, caller, reference);
-  const changed = (draft: EmailDraft): EmailDraft => checkedDraft(deps, withTracking({ ...draft, ...changes }));
+  const { changed, warnings } = checkedChange(deps, changes);
   const expects = (template: Template, revision: number): void => {
     requireRevision(revision, expected);
     requireReadOnlyParts(request, templateRecord({ id, template, revision }), template.published);
@@ -104,7 +105,22 @@ export const updateTemplate = async (
     inTurns: (draft: EmailDraft) => deps.renderer.checkEmail(contentOf(draft)),
     atOnce: (draft: EmailDraft) => void deps.renderer.compileEmail(contentOf(draft)),
   };
-  return templateRecord(await changeOf(kind, deps, caller, id, { slug, changed, compiled, expects }));
+  return { ...templateRecord(await changeOf(kind, deps, caller, id, { slug, changed, compiled, expects })), ...warnings() };
+};
+
+type Changes = Omit<UpdateTemplateRequest, 'slug'>;
+
+/** A change of a draft, and what the check of the draft that it made last has told. */
+const checkedChange = (deps: CommandDeps, changes: Changes) => {
+  let told: readonly FieldError[] = [];
+  return {
+    changed: (draft: EmailDraft): EmailDraft => {
+      const made = checkedDraft(deps, withTracking({ ...draft, ...changes }));
+      told = made.warnings;
+      return made.draft;
+    },
+    warnings: () => warningsPart(told),
+  };
 };
 
 const atRevision =
@@ -166,7 +182,7 @@ const withTracking = <Draft extends { tracking?: Tracking | null | undefined }>(
 }: Draft): Omit<Draft, 'tracking'> & Pick<EmailDraft, 'tracking'> =>
   tracking === undefined || tracking === null ? draft : { ...draft, tracking };
 
-/** Throws TEMPLATE_INVALID with every fault, or a limit's own code. */
+/** Throws TEMPLATE_INVALID with every fault, or a limit's own code. `warnings`: paths that no variable declares. */
 const checkedDraft = (
   deps: CommandDeps,
   draft: Omit<EmailDraft, 'variables' | 'schema' | 'unsubscribeList'> & {
@@ -174,13 +190,13 @@ const checkedDraft = (
     schema: unknown;
     unsubscribeList?: string | null;
   },
-): EmailDraft => {
+): Readonly<{ draft: EmailDraft; warnings: readonly FieldError[] }> => {
   const { subject, variables, schema, locale, timeZone } = draft;
-  const { content } = checkEmailTemplate({ subject, variables, schema, locale, timeZone }, deps.limits);
+  const { content, warnings } = checkEmailTemplate({ subject, variables, schema, locale, timeZone }, deps.limits);
   const from = draft.from === null ? null : checkedSender(draft.from);
-  const { unsubscribeList, ...rest } = { ...draft, from, variables: [...content.variables], schema: content.schema };
+  const { unsubscribeList, ...rest } = { ...withStrictness(draft), from, variables: [...content.variables], schema: content.schema };
   assertUnsubscribing(deps, unsubscribeList ?? undefined, rest);
-  return unsubscribeList === undefined || unsubscribeList === null ? rest : { ...rest, unsubscribeList };
+  return { draft: unsubscribeList === undefined || unsubscribeList === null ? rest : { ...rest, unsubscribeList }, warnings };
 };
 
 /** Throws PUBLIC_URL_REQUIRED, and VALIDATION_ERROR where the mail would show a link that leads nowhere. */
@@ -207,7 +223,7 @@ const refuseReserved = (slug: string | undefined): void => {
 export const createTemplate = async (deps: CommandDeps, caller: Caller, request: CreateTemplateRequest): Promise<TemplateRecord> => {
   refuseReserved(request.slug);
   const id = assertDefined(parseTemplateId(deps.ids.uuid()), 'template id');
-  const draft = checkedDraft(deps, {
+  const { draft, warnings } = checkedDraft(deps, {
     name: request.name,
     description: request.description ?? '',
     subject: request.subject,
@@ -218,10 +234,12 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
     timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
     unsubscribeList: request.unsubscribeList ?? null,
     ...(request.tracking === undefined || request.tracking === null ? {} : { tracking: request.tracking }),
+    ...(request.strictVariables === undefined ? {} : { strictVariables: request.strictVariables }),
   });
   await deps.renderer.checkEmail(contentOf(draft));
   const slug = request.slug ?? slugOf(request.name, id);
-  return templateRecord(await createOf(kind, deps, caller, { id, slug, draft, publish: request.publish ?? false }));
+  const made = await createOf(kind, deps, caller, { id, slug, draft, publish: request.publish ?? false });
+  return { ...templateRecord(made), ...warningsPart(warnings) };
 };
 
 /** Saves and publishes. Where the team has a template of that slug, it gets a next version; `created` says which it was. */
@@ -233,7 +251,7 @@ export const importTemplate = async (
   const { slug, ...content } = writtenOf(request);
   const known = slug === undefined ? undefined : await findTemplate(deps, caller.teamId, slug);
   if (known === undefined) return { template: await createTemplate(deps, caller, { ...writtenOf(request), publish: true }), created: true };
-  const changed = (draft: EmailDraft): EmailDraft => checkedDraft(deps, withTracking({ ...draft, ...content }));
+  const { changed, warnings } = checkedChange(deps, content);
   await changeOf(kind, deps, caller, known.id, { slug: undefined, changed });
-  return { template: templateRecord(await publishOf(kind, deps, caller, known.id)), created: false };
+  return { template: { ...templateRecord(await publishOf(kind, deps, caller, known.id)), ...warnings() }, created: false };
 };

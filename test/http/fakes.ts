@@ -318,6 +318,7 @@ const template: TemplateRecord = {
   publishedVersion: 1,
   locale: 'en-US',
   timeZone: 'UTC',
+  strictVariables: false,
   variables: [{ name: 'x', type: 'string', defaultValue: 0.5 }],
   schema: { sections: [{ id: 's', type: 'main', components: [] }] },
   createdAt: NOW,
@@ -340,6 +341,7 @@ const attachmentTemplate: AttachmentTemplateRecord = {
   publishedVersion: 1,
   locale: 'en-US',
   timeZone: 'UTC',
+  strictVariables: false,
   variables: [{ name: 'x', type: 'string', defaultValue: 0.5 }],
   schema: { outputFormats: ['pdf', 'excel'], pages: [] },
   createdAt: NOW,
@@ -418,7 +420,7 @@ const dryRunAnswer = {
     attachmentQuota: { used: 0, limit: null, remaining: null },
   },
   recipientValidation: { totalRecipients: 2, validEmails: 2, invalidEmails: 0, duplicateEmails: 0, failing: [] },
-  templateValidation: { templateFound: true, templateType: 'email', requiredVariables: [], missingVariables: [] },
+  templateValidation: { templateFound: true, templateType: 'email', requiredVariables: [], missingVariables: [], emptyPaths: [] },
   warnings: [],
 };
 export const batchResult: BatchResult = {
@@ -876,7 +878,7 @@ const fakeCommands = (calls: Call[], during: Fakes['during']): Commands => {
       ),
     previewTemplate: (caller, reference, request) =>
       owned(templateIsOwned(caller.teamId, reference), 'TEMPLATE_NOT_FOUND', () =>
-        did('previewTemplate', [caller, reference, request], { subject: 'Hi', html: '<p>é</p>', text: 'é', sizeBytes: 9 }),
+        did('previewTemplate', [caller, reference, request], { subject: 'Hi', html: '<p>é</p>', text: 'é', sizeBytes: 9, emptyPaths: [] }),
       ),
     createAttachmentTemplate: (caller, request) => did('createAttachmentTemplate', [caller, request], attachmentTemplate),
     importAttachmentTemplate: (caller, request) =>

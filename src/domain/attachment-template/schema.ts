@@ -51,4 +51,6 @@ export type AttachmentTemplateContent = Readonly<{
   locale?: string;
   /** IANA name; default `UTC`. */
   timeZone?: string;
+  /** A send fails where a path that is shown has no value; default false. */
+  strictVariables?: boolean;
 }>;

@@ -46,11 +46,18 @@ export const resolveAttachmentVersion = (template: AttachmentTemplate, version: 
 };
 
 /** What a document is made from. Drafts are checked before they are saved, so their parts have these types. */
-export const contentOfAttachment = ({ variables, schema, locale, timeZone }: AttachmentDraft): AttachmentTemplateContent => ({
+export const contentOfAttachment = ({
+  variables,
+  schema,
+  locale,
+  timeZone,
+  strictVariables,
+}: AttachmentDraft): AttachmentTemplateContent => ({
   variables: variables as AttachmentTemplateContent['variables'],
   schema: schema as AttachmentTemplateContent['schema'],
   locale,
   timeZone,
+  ...(strictVariables === undefined ? {} : { strictVariables }),
 });
 
 /** What lists show of an attachment template. */

@@ -14,6 +14,8 @@ const common = {
   schema: Type.Unknown(),
   locale: text,
   timeZone: text,
+  /** True where a send fails for a path without a value. */
+  strictVariables: Type.Optional(Type.Boolean()),
 };
 
 /** One revision of the draft of an email: everything that its author writes. */

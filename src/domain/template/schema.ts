@@ -1,6 +1,7 @@
 /** What a template is made of: the JSON that authors write, as types. */
 import type { Json, JsonObject } from '../json.js';
 import type { ComponentsOf } from '../rendering/components.js';
+import type { Filter } from '../rendering/fill/shown-value.js';
 
 export const variableTypes = ['string', 'number', 'boolean', 'date', 'array', 'object'] as const;
 export type VariableType = (typeof variableTypes)[number];
@@ -30,6 +31,10 @@ export type VariableDefinition = Readonly<{
   schema?: JsonObject;
   itemType?: string;
   format?: ValueFormat;
+  /** Text in the place of a value that is blank. */
+  fallback?: string;
+  /** What is done with text before it is shown. */
+  filters?: readonly Filter[];
 }>;
 
 /** The language of a template that names none. */
@@ -65,4 +70,6 @@ export type EmailTemplateContent = Readonly<{
   locale?: string;
   /** IANA name; default `UTC`. */
   timeZone?: string;
+  /** A send fails where a path that is shown has no value; default false. */
+  strictVariables?: boolean;
 }>;

@@ -1,7 +1,7 @@
 /** Compiles one template revision, through Eta, to one function from variables to a finished email. */
 import { charsOf, isLonger } from '../../../shared/characters.js';
 import { Eta } from 'eta/core';
-import { openUnlimitedBudget } from '../../../domain/budget.js';
+import { openBudget, openUnlimitedBudget } from '../../../domain/budget.js';
 import type { JsonObject } from '../../../domain/json.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { CheckedEmail, CompiledEmail, EmailInput, InlineImage, RenderedEmail } from '../../../domain/ports/renderer.js';
@@ -9,7 +9,9 @@ import type { EmailTemplateContent } from '../../../domain/template/schema.js';
 import { fillText } from '../../../domain/rendering/fill/text.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { bodyTooLarge, subjectTooLong } from '../../../domain/rendering/limit-errors.js';
-import { compilePreparation } from '../../../domain/rendering/fill/prepare-values.js';
+import { compilePreparation, type PreparedValues } from '../../../domain/rendering/fill/prepare-values.js';
+import { refuseEmptyPaths } from '../../../domain/rendering/paths/empty.js';
+import { partsOfEmail } from '../../../domain/rendering/paths/walk.js';
 import { nextTurn } from '../../../shared/next-turn.js';
 import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
 import { alwaysShows, showsAnything } from './emptiness.js';
@@ -69,6 +71,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
   const isNeverEmpty = alwaysShows(content);
   const filling = { definitions: content.variables, language, limits };
   const prepared = compilePreparation(content.variables, language, limits);
+  const refuseMissing = missingOf(content, limits);
   const prepare = ({ variables, subject, environment, budget = UNLIMITED }: EmailInput) => {
     const { values, constants } = prepared(variables, environment, budget);
     startMeter(meter, limits, budget);
@@ -93,6 +96,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
     if (small === undefined) startMeter(meter, limits, input.budget);
     const { html, inline } = small ?? exact.body(values, constants, title);
     if (small === undefined) checkSize(html, limits);
+    refuseMissing?.({ values, constants }, input);
     return {
       subject: title,
       // The measured text is not escaped, so a value that looks like a tag may hide in it what the mail itself shows.
@@ -101,6 +105,19 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
     };
   };
   return { render: Object.assign(render, { check }), sizeChars: whole.sizeChars + htmlOnly.sizeChars };
+};
+
+/** Of a template that asks for everything it shows: throws VARIABLES_EMPTY where a path has no value. What was accepted before goes on. */
+const missingOf = (content: EmailTemplateContent, limits: Limits) => {
+  if (content.strictVariables !== true) return undefined;
+  const { variables: definitions } = content;
+  return (prepared: PreparedValues, { subject = content.subject, budget = openBudget(limits) }: EmailInput): void =>
+    refuseEmptyPaths(partsOfEmail({ ...content, subject }), {
+      ...prepared,
+      definitions,
+      segmentsMax: limits.pathSegmentsMax,
+      budget,
+    });
 };
 
 const NONE: readonly never[] = [];

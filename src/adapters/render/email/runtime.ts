@@ -10,6 +10,7 @@ import { bodyTooLarge, tooManyExpanded, tooManyIterations } from '../../../domai
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
 import { assetAddress, safeLink } from '../../../domain/rendering/urls.js';
 import { progressOf } from '../../../domain/rendering/expand/timeline-progress.js';
+import { isBlank, showerOf } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
 import { UNTRACKED_ATTRIBUTE } from '../../../domain/tracking/rewrite.js';
 import { writeValue } from '../../../domain/rendering/scope/values.js';
@@ -52,6 +53,8 @@ export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMI
 export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
   ...measured(limits, meter),
   STEP: readStep,
+  SHOW: showerOf,
+  BLANK: isBlank,
   ITEMS: (value: Json | undefined, source: string): readonly Json[] => {
     if (value === undefined || value === null) return NONE;
     if (!isArray(value)) throw notAnArray(source, value);

@@ -11,6 +11,7 @@ import {
   type TemplatedText,
   type TextPart,
 } from '../../../domain/rendering/fill/templated-text.js';
+import type { Showing } from '../../../domain/rendering/fill/shown-value.js';
 import { withoutControls } from '../../../domain/rendering/scope/values.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import { WORD_CHARS, type Context } from './context.js';
@@ -42,10 +43,15 @@ const rootOf = (name: string, { code, locals }: Context): string => {
 
 /** The expression of a path's value as text, with its own format or else with `fallback`. */
 export const stringOf = (path: Path, context: Context, fallback?: ValueFormat): string => {
-  const format = formatAt(rootShape(path, context), path) ?? fallback;
-  const raw = rawOf(path, context);
+  const root = rootShape(path, context);
+  const format = formatAt(root, path) ?? fallback;
+  const raw = filteredOf(rawOf(path, context), shapeAt(root, path)?.showing, context);
   return context.code.remember(format === undefined ? `S(${raw})` : formatted(format, raw, context));
 };
+
+/** The value with the filters and the fallback of its definition. */
+const filteredOf = (raw: string, showing: Showing | undefined, { code, language }: Context): string =>
+  showing === undefined ? raw : code.remember(`${code.constant(`SHOW(${quoteJson(showing)},${quote(language.locale)})`)}(${raw})`);
 
 /** The shape of the items that a path's array holds. */
 export const itemShapeAt = (path: Path, context: Context): Shape | undefined => shapeAt(rootShape(path, context), path)?.item;

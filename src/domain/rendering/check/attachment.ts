@@ -2,6 +2,7 @@
 import { charsOf, isLonger, nameFault } from '../../../shared/characters.js';
 import { withoutNulls } from './nulls.js';
 import { openBudget } from '../../budget.js';
+import type { FieldError } from '../../errors.js';
 import type { Limits } from '../../limits.js';
 import {
   orientations,
@@ -13,29 +14,35 @@ import {
 import { checkId, checkSections, refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { checkVariables } from './variables.js';
-import { collectFaults } from './faults.js';
+import { checkStrictness, collectFaults } from './faults.js';
 import { childrenOf, measureDocument } from './measure.js';
 import { documentMedia } from '../media.js';
 import { isPageMark } from '../fill/page-marks.js';
+import { checkPaths } from '../paths/known.js';
+import { partsOfDocument } from '../paths/walk.js';
 import { shorten, type Path } from '../scope/path.js';
 import { aligns, checkProps, checkText, type PropSpecs } from '../props.js';
 
 const PAGE_NAME_CHARS_MAX = 200;
-const known = ['variables', 'schema', 'locale', 'timeZone'];
+const known = ['variables', 'schema', 'locale', 'timeZone', 'strictVariables'];
 
 /**
- * In: `{variables, schema: {outputFormats, pages}, locale?, timeZone?}` as it came in, however hostile. Out: the same as a checked
- * content. Throws ERR_LIMIT_001 (pages of a PDF), 004 (sheets), 005 (columns), 008 (nesting) and 009 (number of components) at once,
+ * In: `{variables, schema: {outputFormats, pages}, locale?, timeZone?, strictVariables?}` as it came in, however hostile, and the name of the
+ * template, which is that of its files. Out: the same as a checked content, and what of its paths no variable declares. Throws ERR_LIMIT_001 (pages of a PDF), 004 (sheets), 005 (columns), 008 (nesting) and 009 (number of components) at once,
  * TEMPLATE_INVALID with `errors` for all else.
  */
-export const checkAttachmentTemplate = (input: unknown, limits: Limits): { content: AttachmentTemplateContent } => {
+export const checkAttachmentTemplate = (
+  input: unknown,
+  limits: Limits,
+  name = '',
+): { content: AttachmentTemplateContent; warnings: readonly FieldError[] } => {
   const faults = collectFaults();
   if (!isPlainObject(input)) {
     faults.add('', 'must be an object');
     faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
     throw new Error('unreachable: a fault was added');
   }
-  const { locale, timeZone } = input;
+  const { locale, timeZone, strictVariables } = input;
   const outputs = formatsOf(input['schema']);
   measureDocument(input['schema'], outputs, limits);
   const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
@@ -57,9 +64,21 @@ export const checkAttachmentTemplate = (input: unknown, limits: Limits): { conte
   ] as const) {
     if (fault !== undefined) faults.add(field, fault);
   }
-  checkSchema(schema, { ...tools, refused: refusedOutsideMargins(namesIn(definitions, schema)) }, tools);
+  checkStrictness(strictVariables, faults);
+  const outside: WalkTools = { ...tools, refused: refusedOutsideMargins(namesIn(definitions, schema)) };
+  checkText(name, 'name', outside);
+  checkSchema(schema, outside, tools);
   faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
-  return { content: { ...(input as AttachmentTemplateContent), schema: schema as AttachmentTemplateContent['schema'], variables } };
+  const content: AttachmentTemplateContent = {
+    ...(input as AttachmentTemplateContent),
+    schema: schema as AttachmentTemplateContent['schema'],
+    variables,
+  };
+  const parts = partsOfDocument(content);
+  const paths = checkPaths({ ...parts, texts: [['name', name], ...parts.texts] }, variables, limits.pathSegmentsMax);
+  for (const { field, message } of paths.faults) faults.add(field, message);
+  faults.throwIfAny('TEMPLATE_INVALID', 'the attachment template');
+  return { content, warnings: paths.warnings };
 };
 
 const isOutputFormat = (value: unknown): value is OutputFormat => outputFormats.some((format) => format === value);

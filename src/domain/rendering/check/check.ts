@@ -2,32 +2,36 @@
 import { openBudget } from '../../budget.js';
 import { charsOf, holdsControls, isLonger } from '../../../shared/characters.js';
 import type { Limits } from '../../limits.js';
+import type { FieldError } from '../../errors.js';
 import type { EmailTemplateContent } from '../../template/schema.js';
 import { checkSections, refuseUnknown, type WalkTools } from './components.js';
 import { isPlainObject, localeFault, timeZoneFault } from './format.js';
 import { checkVariables } from './variables.js';
 import { emailProps } from '../components.js';
-import { collectFaults } from './faults.js';
+import { checkStrictness, collectFaults } from './faults.js';
 import { measureTemplate } from './measure.js';
 import { withoutNulls } from './nulls.js';
 import { mailMedia } from '../media.js';
+import { checkPaths } from '../paths/known.js';
+import { partsOfEmail } from '../paths/walk.js';
 import { shorten } from '../scope/path.js';
 import { checkProps, checkText } from '../props.js';
 
-const known = ['subject', 'variables', 'schema', 'locale', 'timeZone'];
+const known = ['subject', 'variables', 'schema', 'locale', 'timeZone', 'strictVariables'];
 
 /**
- * In: `{subject, variables, schema, locale?, timeZone?}` as it came in, however hostile. Out: the same as a checked content.
+ * In: `{subject, variables, schema, locale?, timeZone?, strictVariables?}` as it came in, however hostile. Out: the same as a checked content, and
+ * what of its paths no variable declares.
  * Throws ERR_LIMIT_008 (nesting) and ERR_LIMIT_009 (number of components) at once, TEMPLATE_INVALID with `errors` for all else.
  */
-export const checkEmailTemplate = (input: unknown, limits: Limits): { content: EmailTemplateContent } => {
+export const checkEmailTemplate = (input: unknown, limits: Limits): { content: EmailTemplateContent; warnings: readonly FieldError[] } => {
   const faults = collectFaults();
   if (!isPlainObject(input)) {
     faults.add('', 'must be an object');
     faults.throwIfAny('TEMPLATE_INVALID', 'the template');
     throw new Error('unreachable: a fault was added');
   }
-  const { subject, locale, timeZone } = input;
+  const { subject, locale, timeZone, strictVariables } = input;
   measureTemplate(input['schema'], limits);
   const schema = withoutNulls(input['schema'], limits.jsonDepthMax);
   const tools: WalkTools = { faults, limits, budget: openBudget(limits), media: mailMedia, ids: new Map(), outputs: ['email'] };
@@ -37,9 +41,18 @@ export const checkEmailTemplate = (input: unknown, limits: Limits): { content: E
   const variables = checkVariables(withoutNulls(input['variables'], limits.jsonDepthMax), tools);
   if (locale !== undefined) addIf(tools, 'locale', localeFault(locale));
   if (timeZone !== undefined) addIf(tools, 'timeZone', timeZoneFault(timeZone));
+  checkStrictness(strictVariables, faults);
   checkSchema(schema, tools);
   faults.throwIfAny('TEMPLATE_INVALID', 'the template');
-  return { content: { ...(input as EmailTemplateContent), schema: schema as EmailTemplateContent['schema'], variables } };
+  const content: EmailTemplateContent = {
+    ...(input as EmailTemplateContent),
+    schema: schema as EmailTemplateContent['schema'],
+    variables,
+  };
+  const paths = checkPaths(partsOfEmail(content), variables, limits.pathSegmentsMax);
+  for (const { field, message } of paths.faults) faults.add(field, message);
+  faults.throwIfAny('TEMPLATE_INVALID', 'the template');
+  return { content, warnings: paths.warnings };
 };
 
 const addIf = ({ faults }: WalkTools, field: string, fault: string | undefined): void => {

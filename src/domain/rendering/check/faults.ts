@@ -34,3 +34,8 @@ export const collectFaults = (): Faults => {
     },
   };
 };
+
+/** A template says by `true` or `false` whether a path without a value stops a send. */
+export const checkStrictness = (strict: unknown, { add }: Faults): void => {
+  if (strict !== undefined && typeof strict !== 'boolean') add('strictVariables', 'must be true or false');
+};

@@ -5,6 +5,7 @@ import type { Limits } from '../../limits.js';
 import { uuidV5 } from '../../ids.js';
 import { variableTypes, type VariableDefinition } from '../../template/schema.js';
 import { checkFormat, isPlainObject } from './format.js';
+import { checkShowing } from './showing.js';
 import { orderCalculated } from '../expression/calculated.js';
 import type { Faults } from './faults.js';
 import { isConstantName, isName, shorten } from '../scope/path.js';
@@ -27,8 +28,10 @@ const known = [
   'schema',
   'itemType',
   'format',
+  'fallback',
+  'filters',
 ];
-const knownInSchema = ['type', 'description', 'required', 'format', 'properties', 'itemType', 'itemSchema'];
+const knownInSchema = ['type', 'description', 'required', 'format', 'fallback', 'filters', 'properties', 'itemType', 'itemSchema'];
 
 type Tools = Readonly<{ faults: Faults; limits: Limits }>;
 
@@ -92,6 +95,7 @@ const checkDefinition = (definition: unknown, field: string, tools: Tools): void
   }
   checkCalculated(definition, field, faults);
   if (definition['format'] !== undefined) checkFormat(definition['format'], `${field}.format`, faults, limits);
+  checkShowing(definition, field, faults);
   checkItemType(definition['itemType'], `${field}.itemType`, faults);
   if (definition['schema'] !== undefined) checkSchema(definition['schema'], `${field}.schema`, 1, tools);
   if (isPlainObject(definition['schema']) && definition['schema']['type'] !== undefined && definition['schema']['type'] !== type) {
@@ -134,6 +138,7 @@ const checkSchema = (node: unknown, field: string, depth: number, tools: Tools):
   if (required !== undefined && typeof required !== 'boolean') faults.add(`${field}.required`, 'must be true or false');
   if (description !== undefined && typeof description !== 'string') faults.add(`${field}.description`, 'must be text');
   if (format !== undefined) checkFormat(format, `${field}.format`, faults, limits);
+  checkShowing(node, field, faults);
   checkItemType(itemType, `${field}.itemType`, faults);
   if (itemSchema !== undefined) checkSchema(itemSchema, `${field}.itemSchema`, depth + 1, tools);
   if (properties === undefined) return;

@@ -3,10 +3,19 @@ import type { Json } from '../../json.js';
 import type { Limits } from '../../limits.js';
 import type { ValueFormat } from '../../template/schema.js';
 import type { Cell } from './expanded.js';
-import { compileHtml, compileWriter, escapeHtml, onlyPlaceholder, templated, writerAt, type Writer } from '../fill/filling.js';
+import {
+  compileHtml,
+  compileShown,
+  compileWriter,
+  escapeHtml,
+  onlyPlaceholder,
+  templated,
+  writerAt,
+  type Writer,
+} from '../fill/filling.js';
 import type { Formatter } from '../scope/formats.js';
 import { cellTooLong } from '../limit-errors.js';
-import { charge, compileRead, countChars, type Scope, type State } from '../scope/scope.js';
+import { charge, countChars, type Scope, type State } from '../scope/scope.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
 
 export type MakeCell = (state: State) => Cell;
@@ -65,7 +74,7 @@ export const compileCell = (content: Json | undefined, fallback: ValueFormat | u
   if (typeof content !== 'string') return literalCell(content, fallback, scope);
   const placeholder = onlyPlaceholder(templated(content, scope));
   if (placeholder === undefined) return htmlCell(content, fallback, scope);
-  const read = compileRead(placeholder.path, scope);
+  const read = compileShown(placeholder.path, scope);
   const writer = writerAt(placeholder.path, scope, fallback);
   return (state) => {
     const value = read(state);

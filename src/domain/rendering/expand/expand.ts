@@ -25,6 +25,8 @@ import type { Language } from '../scope/formats.js';
 import { pointsOf } from '../lengths.js';
 import { tooManyExpanded, tooManyPages, tooManySheets } from '../limit-errors.js';
 import { compilePreparation } from '../fill/prepare-values.js';
+import { refuseEmptyPaths } from '../paths/empty.js';
+import { partsOfDocument } from '../paths/walk.js';
 import { charge, type Scope, type State } from '../scope/scope.js';
 import { shapeOf } from '../scope/shapes.js';
 
@@ -35,11 +37,12 @@ export type CompiledDocument = (variables: JsonObject, environment: RenderEnviro
  * VALIDATION_ERROR with `errors` (`variables.order.total`) where a variable is missing or of the wrong type, a picture has an address
  * that may not be followed, a cell of a workbook holds too much, or the template is not made for the format; and as soon as a limit is crossed
  * ERR_LIMIT_001 (pages), 002 (pictures of a PDF), 003 (rows of a workbook), 004 (sheets), 005 (columns), 007 (loops), 009 (components),
- * RENDERED_BODY_TOO_LARGE (texts). The same input gives the same document.
+ * RENDERED_BODY_TOO_LARGE (texts); VARIABLES_EMPTY where the template asks for a value of everything it shows. The same input gives the same document.
  */
 export const compileDocument = (content: AttachmentTemplateContent, limits: Limits): CompiledDocument => {
   const language: Language = { locale: content.locale ?? 'en-US', timeZone: content.timeZone ?? 'UTC' };
   const prepare = compilePreparation(content.variables, language, limits);
+  const parts = partsOfDocument(content);
   const shapes = new Map(content.variables.map((definition) => [definition.name, shapeOf(definition)]));
   const scope: Scope = { limits, language, shapes, locals: new Map(), slots: 0, inMargin: false };
   const pages = content.schema.pages.map((page, at) => compilePage(page, `schema.pages[${at}]`, scope));
@@ -47,7 +50,10 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
     refuseFormat(content, format);
     if (format === 'pdf' && pages.length > limits.pdfPagesMax) throw tooManyPages(pages.length, limits.pdfPagesMax, false);
     if (format === 'excel' && pages.length > limits.excelSheetsMax) throw tooManySheets(pages.length, limits.excelSheetsMax);
-    const { values, constants } = prepare(variables, environment, openBudget(limits));
+    const budget = openBudget(limits);
+    const { values, constants } = prepare(variables, environment, budget);
+    if (content.strictVariables === true)
+      refuseEmptyPaths(parts, { values, constants, definitions: content.variables, segmentsMax: limits.pathSegmentsMax, budget });
     const state: State = {
       values,
       constants,

@@ -85,7 +85,7 @@ export const conditionalOf =
     const { condition, operator, value } = component.props ?? {};
     if (!isOperator(operator)) throw new Error('an operator that was checked is none');
     const left = compileRead(pathOf(condition, scope), scope);
-    const right = compileJson(value, scope);
+    const right = compileJson(value, scope, compileRead);
     const then = children(component.children ?? [], `${field}.children`, scope);
     const otherwise = children(component.elseChildren ?? [], `${field}.elseChildren`, scope);
     return (state, out) => (holds(operator, left(state), right(state)) ? then : otherwise)(state, out);

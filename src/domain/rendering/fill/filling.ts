@@ -7,7 +7,8 @@ import { placesOf, type HtmlPlace } from './html-places.js';
 import { isPageMark } from './page-marks.js';
 import type { Path } from '../scope/path.js';
 import { compileRead, countImages, rootShape, type Read, type Scope, type State } from '../scope/scope.js';
-import { formatAt } from '../scope/shapes.js';
+import { formatAt, shapeAt } from '../scope/shapes.js';
+import { showerOf } from './shown-value.js';
 import { hasPlaceholder, parseTemplatedText, type Placeholder, type TemplatedText } from './templated-text.js';
 import { withoutControls, writeValue } from '../scope/values.js';
 
@@ -66,8 +67,17 @@ export const compileWriter = (format: ValueFormat | undefined, scope: Scope): ((
 export const writerAt = (path: Path, scope: Scope, fallback?: ValueFormat): ((state: State) => Writer) =>
   compileWriter(formatAt(rootShape(path, scope), path) ?? fallback, scope);
 
-const valueFill = (path: Path, scope: Scope, fallback?: ValueFormat): Fill => {
+/** The value of a path as it is shown: with the filters and the fallback of its definition. */
+export const compileShown = (path: Path, scope: Scope): Read => {
   const read = compileRead(path, scope);
+  const showing = shapeAt(rootShape(path, scope), path)?.showing;
+  if (showing === undefined) return read;
+  const show = showerOf(showing, scope.language.locale);
+  return (state) => show(read(state));
+};
+
+const valueFill = (path: Path, scope: Scope, fallback?: ValueFormat): Fill => {
+  const read = compileShown(path, scope);
   const writer = writerAt(path, scope, fallback);
   return (state) => writer(state).write(read(state));
 };
@@ -138,12 +148,12 @@ export const compileAddress = (address: string, kind: AddressKind, scope: Scope)
   );
 };
 
-/** A JSON value; a string that is one placeholder is the value behind it, with its type. */
-export const compileJson = (value: Json | undefined, scope: Scope): Read => {
+/** A JSON value; a string that is one placeholder is the value behind it, with its type: as it is shown, or for a comparison as it is. */
+export const compileJson = (value: Json | undefined, scope: Scope, see: typeof compileRead = compileShown): Read => {
   if (typeof value !== 'string' || !hasPlaceholder(value)) return () => value;
   const parts = templated(value, scope);
   const [only] = parts;
-  if (parts.length === 1 && typeof only === 'object') return compileRead(only.path, scope);
+  if (parts.length === 1 && typeof only === 'object') return see(only.path, scope);
   return compilePlain(value, scope);
 };
 

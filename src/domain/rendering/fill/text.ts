@@ -7,7 +7,8 @@ import type { VariableDefinition } from '../../template/schema.js';
 import { formatterOf, type Language } from '../scope/formats.js';
 import { readPath } from '../scope/path.js';
 import type { PreparedValues } from './prepare-values.js';
-import { formatAt, shapeOf } from '../scope/shapes.js';
+import { formatAt, shapeAt, shapeOf } from '../scope/shapes.js';
+import { showerOf } from './shown-value.js';
 import { hasPlaceholder, parseTemplatedText } from './templated-text.js';
 import { writeValue } from '../scope/values.js';
 
@@ -29,8 +30,11 @@ export const fillText = (
   return parts
     .map((part) => {
       if (typeof part === 'string') return part;
-      const format = formatAt(shapes.get(String(part.path[0])), part.path);
-      const value = readPath(all, part.path);
+      const shape = shapes.get(String(part.path[0]));
+      const format = formatAt(shape, part.path);
+      const showing = shapeAt(shape, part.path)?.showing;
+      const read = readPath(all, part.path);
+      const value = showing === undefined ? read : showerOf(showing, language.locale)(read);
       const written = format === undefined ? writeValue(value) : formatterOf(format, language)(value);
       spendChars(budget, written.length);
       return written;

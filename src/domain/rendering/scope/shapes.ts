@@ -3,6 +3,7 @@ import type { JsonObject } from '../../json.js';
 import { isJsonObject } from '../../json.js';
 import { variableTypes, type ValueFormat, type VariableDefinition, type VariableType } from '../../template/schema.js';
 import { isConstant, constantFormat } from './constants.js';
+import { showingOf, type Showing } from '../fill/shown-value.js';
 import type { Path } from './path.js';
 
 export type Shape = Readonly<{
@@ -12,6 +13,8 @@ export type Shape = Readonly<{
   format: ValueFormat | undefined;
   members: ReadonlyMap<string, Shape>;
   item: Shape | undefined;
+  /** What stands in the place of its value when it is shown. */
+  showing?: Showing;
 }>;
 
 export const isVariableType = (value: unknown): value is VariableType => variableTypes.some((type) => type === value);
@@ -23,7 +26,13 @@ export const shapeOf = (definition: VariableDefinition): Shape => ({
   ...describe({ ...definition.schema, type: definition.type }, definition.itemType),
   required: definition.required === true,
   format: definition.format,
+  ...showingPart(definition),
 });
+
+const showingPart = (node: Readonly<{ fallback?: unknown; filters?: unknown }>): Readonly<{ showing?: Showing }> => {
+  const showing = showingOf(node);
+  return showing === undefined ? {} : { showing };
+};
 
 /** The shape at the end of a path that begins with a variable; undefined where the definitions are silent. */
 export const shapeAt = (root: Shape | undefined, path: Path): Shape | undefined => {
@@ -45,6 +54,7 @@ const describe = (node: JsonObject, itemType?: string): Shape => ({
   format: isJsonObject(node['format']) ? (node['format'] as ValueFormat) : undefined,
   members: membersOf(node['properties']),
   item: itemOf(node, itemType),
+  ...showingPart(node),
 });
 
 const membersOf = (properties: JsonObject[string] | undefined): ReadonlyMap<string, Shape> =>

@@ -1,0 +1,73 @@
+/** What stands in the place of a value when it is shown: the `filters` and the `fallback` of its definition. Conditions and expressions see the value itself. */
+import { firstChars } from '../../../shared/characters.js';
+import { isJsonObject, type Json, type JsonObject } from '../../json.js';
+
+export const filterNames = ['trim', 'upper', 'lower', 'capitalize'] as const;
+/** `truncate`: at most so many characters, the last of them an ellipsis where something was cut off. */
+export type Filter = (typeof filterNames)[number] | Readonly<{ truncate: number }>;
+
+export type Showing = Readonly<{
+  /** Text in the place of a value that is blank. */
+  fallback: string | undefined;
+  /** One after the other, on text only. */
+  filters: readonly Filter[];
+}>;
+
+export const TRUNCATE_MAX = 10_000;
+export const FALLBACK_CHARS_MAX = 500;
+export const FILTERS_MAX = 5;
+
+export const isFilter = (value: unknown): value is Filter => {
+  if (typeof value === 'string') return filterNames.some((name) => name === value);
+  if (!isJsonObject(value as Json) || Object.keys(value as JsonObject).length !== 1) return false;
+  const { truncate } = value as JsonObject;
+  return typeof truncate === 'number' && Number.isInteger(truncate) && truncate >= 1 && truncate <= TRUNCATE_MAX;
+};
+
+/** What a checked definition says; undefined where values are shown as they are. */
+export const showingOf = ({ fallback, filters }: Readonly<{ fallback?: unknown; filters?: unknown }>): Showing | undefined => {
+  const given = Array.isArray(filters) ? (filters as readonly unknown[]).filter(isFilter) : [];
+  if (typeof fallback !== 'string' && given.length === 0) return undefined;
+  return { fallback: typeof fallback === 'string' ? fallback : undefined, filters: given };
+};
+
+/** Nothing that a reader would see: missing, null, text without a letter, an empty list or object. 0 and false are values. */
+export const isBlank = (value: Json | undefined): boolean => {
+  if (value === undefined || value === null) return true;
+  if (typeof value === 'string') return !/\S/.test(value);
+  if (typeof value !== 'object') return false;
+  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
+};
+
+/** In: what a definition says, and the language of the template (BCP 47). Out: from a value to what is shown of it. */
+export const showerOf = ({ fallback, filters }: Showing, locale: string): ((value: Json | undefined) => Json | undefined) => {
+  const steps = filters.map((filter) => stepOf(filter, locale));
+  return (value) => {
+    const filtered = typeof value === 'string' ? steps.reduce((text, step) => step(text), value) : value;
+    return fallback !== undefined && isBlank(filtered) ? fallback : filtered;
+  };
+};
+
+const stepOf = (filter: Filter, locale: string): ((text: string) => string) => {
+  if (typeof filter === 'object') return (text) => truncated(text, filter.truncate);
+  switch (filter) {
+    case 'trim':
+      return (text) => text.trim();
+    case 'upper':
+      return (text) => text.toLocaleUpperCase(locale);
+    case 'lower':
+      return (text) => text.toLocaleLowerCase(locale);
+    case 'capitalize':
+      return (text) => capitalized(text, locale);
+  }
+};
+
+const capitalized = (text: string, locale: string): string => {
+  const first = firstChars(text, 1);
+  return first.toLocaleUpperCase(locale) + text.slice(first.length);
+};
+
+const truncated = (text: string, charsMax: number): string => {
+  const kept = firstChars(text, charsMax);
+  return kept.length === text.length ? text : `${firstChars(text, charsMax - 1).trimEnd()}…`;
+};

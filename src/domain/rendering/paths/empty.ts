@@ -1,0 +1,143 @@
+/** Tells which paths of a template stay empty for the values of a call: what a reader would miss, and nobody meant to be left out. */
+import { spendChars, type Budget } from '../../budget.js';
+import { DomainError, type FieldError } from '../../errors.js';
+import type { Json } from '../../json.js';
+import type { VariableDefinition } from '../../template/schema.js';
+import { pageMarks } from '../fill/page-marks.js';
+import { jsonValueOf } from './json-value.js';
+import { isBlank } from '../fill/shown-value.js';
+import type { PreparedValues } from '../fill/prepare-values.js';
+import { holds, isOperator } from '../scope/conditions.js';
+import { isConstant, UNSUBSCRIBE_CONSTANT } from '../scope/constants.js';
+import { isArray, readPath, writePath, type Path } from '../scope/path.js';
+import { shapeAt, shapeOf, type Shape } from '../scope/shapes.js';
+import { walkOf, walkTemplate, type PathReader, type WalkedTemplate } from './walk.js';
+
+/** As many as an answer names. */
+export const EMPTY_PATHS_MAX = 100;
+
+/** What it costs of a budget to look at one path: a workbook of 10,000 rows and 50 columns stays within that of its call. */
+const PATH_CHARS = 8;
+
+/** A variable of a loop: its value, and how one writes it from the variables of the call. */
+type Local = Readonly<{ value: Json | undefined; written: () => string; shape: Shape | undefined }>;
+type Scope = ReadonlyMap<string, Local>;
+
+export type EmptyPathsInput = PreparedValues &
+  Readonly<{ definitions: readonly VariableDefinition[]; segmentsMax: number; budget: Budget; found?: Set<string> }>;
+
+type Lookups = Readonly<{
+  valueOf: (path: Path, scope: Scope) => Json | undefined;
+  shapeOfPath: (path: Path, scope: Scope) => Shape | undefined;
+  /** As one writes it from the variables of the call. */
+  written: (path: Path, scope: Scope) => string;
+  isMissed: (path: Path, scope: Scope) => boolean;
+}>;
+
+const lookupsOf = ({ values, constants, definitions, budget }: EmptyPathsInput): Lookups => {
+  const shapes = new Map(definitions.map((definition) => [definition.name, shapeOf(definition)]));
+
+  const valueOf = (path: Path, scope: Scope): Json | undefined => {
+    spendChars(budget, PATH_CHARS);
+    const name = String(path[0]);
+    const local = scope.get(name);
+    if (local !== undefined) return path.length === 1 ? local.value : readPath(local.value, path.slice(1));
+    return isConstant(name) ? (path.length === 1 ? constants[name] : undefined) : readPath(values, path);
+  };
+  const shapeOfPath = (path: Path, scope: Scope): Shape | undefined => {
+    const name = String(path[0]);
+    const local = scope.get(name);
+    return shapeAt(local === undefined ? shapes.get(name) : local.shape, path);
+  };
+  const written = (path: Path, scope: Scope): string => {
+    const local = scope.get(String(path[0]));
+    return local === undefined ? writePath(path) : local.written() + writeSteps(path.slice(1));
+  };
+  const isMissed = (path: Path, scope: Scope): boolean =>
+    isBlank(valueOf(path, scope)) && shapeOfPath(path, scope)?.showing?.fallback === undefined;
+  return { valueOf, shapeOfPath, written, isMissed };
+};
+
+/**
+ * In: the parts of a checked template, and the prepared values of a call. Out: the paths that are shown and blank, with the places of items
+ * (`items[2].note`), each once, at most 100. Branches that are not taken, components, columns and lines that are hidden, values with a
+ * fallback, and the address for unsubscribing are none. Throws WORK_LIMIT_EXCEEDED; what was found by then stands in `found`.
+ */
+export const emptyPathsOf = (parts: WalkedTemplate, input: EmptyPathsInput): readonly string[] => {
+  const { segmentsMax, budget, found = new Set() } = input;
+  const { valueOf, shapeOfPath, written, isMissed } = lookupsOf(input);
+
+  const reader: PathReader<Scope> = {
+    path: (path, _, scope, use) => {
+      if (use === 'compared' || found.size >= EMPTY_PATHS_MAX || path[0] === UNSUBSCRIBE_CONSTANT) return;
+      // A list without items is as meant; one that is not there is not.
+      const isFound = use === 'repeated' ? (valueOf(path, scope) ?? null) === null : isMissed(path, scope);
+      if (isFound) found.add(written(path, scope));
+    },
+    branches: (path, scope, { operator, value }) => {
+      const right = jsonValueOf(value, segmentsMax, (other) => valueOf(other, scope));
+      const isTrue = isOperator(operator) && holds(operator, valueOf(path, scope), right);
+      return { then: isTrue, otherwise: !isTrue };
+    },
+    items: (path, scope, names) => {
+      const value = valueOf(path, scope);
+      if (!isArray(value)) return [];
+      const source = { written: () => written(path, scope), shape: shapeOfPath(path, scope)?.item };
+      return { [Symbol.iterator]: () => itemScopes(value, source, scope, names) };
+    },
+    member: (source, member, _, scope) => {
+      const value = valueOf(source, scope);
+      if (!isArray(value)) return;
+      for (const [at, item] of value.entries()) {
+        spendChars(budget, PATH_CHARS);
+        if (found.size < EMPTY_PATHS_MAX && isBlank(readPath(item, member)))
+          found.add(`${written(source, scope)}[${at}]${writeSteps(member)}`);
+      }
+    },
+    isHidden: (paths, scopes) => {
+      if (paths.length === 0) return false;
+      let isAny = false;
+      for (const scope of scopes) {
+        isAny = true;
+        if (paths.some((path) => !isMissed(path, scope))) return false;
+      }
+      return isAny;
+    },
+  };
+  const mark = (name: string): Local => ({ value: 1, written: () => name, shape: undefined });
+  const margin: Scope = new Map(pageMarks.map((name) => [name, mark(name)] as const));
+  walkTemplate(parts, walkOf(reader, segmentsMax), { root: new Map(), margin });
+  return [...found];
+};
+
+/** One scope, in which the next item takes the place of the one before: a copy for each of very many items would cost more than all else. */
+function* itemScopes(
+  items: readonly Json[],
+  source: Omit<Local, 'value'>,
+  scope: Scope,
+  { item, index }: Readonly<{ item: string; index: string | undefined }>,
+): Iterator<Scope> {
+  const inside = new Map(scope);
+  for (let at = 0; at < items.length; at += 1) {
+    inside.set(item, { value: items[at], written: () => `${source.written()}[${at}]`, shape: source.shape });
+    if (index !== undefined) inside.set(index, { value: at, written: () => index, shape: undefined });
+    yield inside;
+  }
+}
+
+/** Steps behind a name, as one writes them. */
+const writeSteps = (steps: Path): string => steps.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
+
+/** Throws VARIABLES_EMPTY where a path is shown and blank: for a template that says `strictVariables`. */
+export const refuseEmptyPaths = (parts: WalkedTemplate, input: EmptyPathsInput): void => {
+  const paths = emptyPathsOf(parts, input);
+  const [first] = paths;
+  if (first === undefined) return;
+  const errors: FieldError[] = paths.map((path) => ({ field: `variables.${path}`, message: 'is shown by the template and has no value' }));
+  const rest = paths.length === 1 ? '' : ` (and ${paths.length - 1} more, see errors)`;
+  throw new DomainError(
+    'VARIABLES_EMPTY',
+    `The template asks for a value of everything it shows (strictVariables), and ${first} has none${rest}. Give it one, or give its variable a defaultValue or a fallback.`,
+    { errors },
+  );
+};

@@ -1,0 +1,125 @@
+/** Checks the paths of a template against its variables when it is saved: a name that is nearly a declared one is refused, any other that nothing declares is told. */
+import type { FieldError } from '../../errors.js';
+import type { VariableDefinition } from '../../template/schema.js';
+import { constants, isConstant } from '../scope/constants.js';
+import { shorten, writePath, type Path } from '../scope/path.js';
+import { shapeOf, type Shape } from '../scope/shapes.js';
+import { pageMarks } from '../fill/page-marks.js';
+import { nearestName } from './distance.js';
+import { walkOf, walkTemplate, type PathReader, type PathUse, type WalkedTemplate } from './walk.js';
+
+/** What was found: `faults` stop the save, `warnings` go along with it. Each path is told once. */
+export type PathFindings = Readonly<{ faults: readonly FieldError[]; warnings: readonly FieldError[] }>;
+
+/** Enough to work with; a template of very many texts gives no larger answer. */
+const FINDINGS_MAX = 100;
+
+const anything: Shape = { type: undefined, required: false, format: undefined, members: new Map(), item: undefined };
+const number: Shape = { ...anything, type: 'number' };
+
+/** The names that are in reach at a place, each with what is known of its value. */
+type Scope = ReadonlyMap<string, Shape>;
+
+/** In: the parts of a checked template, its variables, and how many segments a path may have. */
+export const checkPaths = (parts: WalkedTemplate, variables: readonly VariableDefinition[], segmentsMax: number): PathFindings => {
+  const faults: FieldError[] = [];
+  const warnings: FieldError[] = [];
+  const told = new Set<string>();
+  const tell = (path: Path, field: string, finding: Finding): void => {
+    const key = `${finding.kind} ${writePath(path)}`;
+    const list = finding.kind === 'fault' ? faults : warnings;
+    if (told.has(key) || list.length >= FINDINGS_MAX) return;
+    told.add(key);
+    list.push({ field, message: finding.message });
+  };
+  const reader: PathReader<Scope> = {
+    path: (path, field, scope, use) => {
+      const finding = findingOf(path, scope, use);
+      if (finding !== undefined) tell(path, field, finding);
+    },
+    branches: () => ({ then: true, otherwise: true }),
+    items: (path, scope, { item, index }) => {
+      const inside = new Map(scope).set(item, shapeIn(path, scope)?.item ?? anything);
+      return [index === undefined ? inside : inside.set(index, number)];
+    },
+    member: (source, member, field, scope) => {
+      const finding = memberFinding(member, shapeIn(source, scope)?.item ?? anything, 0);
+      if (finding !== undefined) tell([...source, ...member], field, finding);
+    },
+    isHidden: () => false,
+  };
+  const root: Scope = new Map(variables.map((definition) => [definition.name, shapeOf(definition)]));
+  const margin: Scope = new Map([...pageMarks.map((mark) => [mark, number] as const), ...root]);
+  walkTemplate(parts, walkOf(reader, segmentsMax), { root, margin });
+  return { faults, warnings };
+};
+
+type Finding = Readonly<{ kind: 'fault' | 'warning'; message: string }>;
+
+const findingOf = (path: Path, scope: Scope, use: PathUse): Finding | undefined => {
+  const [name] = path;
+  if (typeof name !== 'string') return undefined;
+  if (isConstant(name) && !scope.has(name))
+    return path.length === 1 ? undefined : warning(path, 'a global constant has no members, so it is always empty');
+  const shape = scope.get(name);
+  if (shape === undefined) return unknownName(name, path, scope);
+  const finding = memberFinding(path, shape, 1);
+  if (finding !== undefined || use !== 'repeated') return finding;
+  const type = shapeIn(path, scope)?.type;
+  return type === undefined || type === 'array' ? undefined : warning(path, `is declared as ${type}, and only an array can be gone over`);
+};
+
+const unknownName = (name: string, path: Path, scope: Scope): Finding => {
+  const near = nearestName(name, [...scope.keys(), ...constants]);
+  if (near === undefined)
+    return warning(path, `no variable "${shorten(name)}" is declared, so its values are not checked; declare it under variables`);
+  return fault(
+    path,
+    `no variable "${shorten(name)}" is declared; did you mean "${near}"? Write that, or declare "${shorten(name)}" under variables if it is another one`,
+  );
+};
+
+/** Follows a path through what is declared; `from` is its first segment that is a member of `shape`. */
+const memberFinding = (path: Path, shape: Shape, from: number): Finding | undefined => {
+  let at: Shape | undefined = shape;
+  for (const [index, segment] of path.entries()) {
+    if (index < from) continue;
+    // Where the definitions are silent anything may stand.
+    if (at === undefined || (at.type === undefined && at.members.size === 0)) return undefined;
+    const before = writePath(path.slice(0, index)) || 'an item';
+    if (typeof segment === 'number') {
+      if (at.type !== undefined && at.type !== 'array') return warning(path, `${before} is declared as ${at.type}, which has no places`);
+      at = at.item;
+    } else if (at.type === 'array') {
+      return segment === 'length' ? undefined : warning(path, `${before} is declared as array: an item of it has an index, ${before}[0]`);
+    } else if (at.type !== undefined && at.type !== 'object') {
+      return warning(path, `${before} is declared as ${at.type}, which has no members, so it is always empty`);
+    } else {
+      if (at.members.size === 0) return undefined;
+      const member: Shape | undefined = at.members.get(segment);
+      if (member === undefined) return unknownMember(segment, before, path, at);
+      at = member;
+    }
+  }
+  return undefined;
+};
+
+const unknownMember = (name: string, before: string, path: Path, { members }: Shape): Finding => {
+  const near = nearestName(name, members.keys());
+  if (near === undefined)
+    return warning(path, `the schema of ${before} declares no member "${shorten(name)}", so its values are not checked; declare it there`);
+  return fault(
+    path,
+    `the schema of ${before} declares no member "${shorten(name)}"; did you mean "${near}"? Write that, or declare "${shorten(name)}" there if it is another one`,
+  );
+};
+
+const fault = (path: Path, message: string): Finding => ({ kind: 'fault', message: shownAs(path, message) });
+const warning = (path: Path, message: string): Finding => ({ kind: 'warning', message: shownAs(path, message) });
+const shownAs = (path: Path, message: string): string => `{{${shorten(writePath(path))}}}: ${message}`;
+
+const shapeIn = (path: Path, scope: Scope): Shape | undefined => {
+  let shape = scope.get(String(path[0]));
+  for (const segment of path.slice(1)) shape = typeof segment === 'number' ? shape?.item : shape?.members.get(segment);
+  return shape;
+};

@@ -1,0 +1,251 @@
+/** Goes over every path of a template in the scope where it stands. What a path means there is said by the reader: one knows definitions, another values. */
+import { isJsonObject, type Json, type JsonObject } from '../../json.js';
+import { linePiecesOf } from '../fill/lines.js';
+import { hasPlaceholder, parsePathText } from '../fill/templated-text.js';
+import type { Path } from '../scope/path.js';
+import { decidingPaths, pathsInTexts, type WalkedComponent } from './deciding.js';
+
+/** `shown`: its value is written, or shapes what is; `compared`: a condition looks at it; `repeated`: a data source. */
+export type PathUse = 'shown' | 'compared' | 'repeated';
+
+/** Names by which an item and its place are in reach. */
+export type LoopNames = Readonly<{ item: string; index: string | undefined }>;
+
+export type PathReader<Scope> = Readonly<{
+  path: (path: Path, field: string, scope: Scope, use: PathUse) => void;
+  /** Which branches of a conditional are gone into. */
+  branches: (path: Path, scope: Scope, props: JsonObject) => Readonly<{ then: boolean; otherwise: boolean }>;
+  /** The scopes of the items of a data source, anew each time one goes over them; each may be used until the next is asked for. */
+  items: (path: Path, scope: Scope, names: LoopNames) => Iterable<Scope>;
+  /** A member that is asked of each item of a data source. */
+  member: (source: Path, member: Path, field: string, scope: Scope) => void;
+  /** True where all of the paths are blank in all of the scopes, so that what has `hideWhenEmpty` for them is not there. */
+  isHidden: (paths: readonly Path[], scopes: Iterable<Scope>) => boolean;
+}>;
+
+export type Walk<Scope> = Readonly<{
+  /** A JSON value whose strings may hold `{{…}}`. */
+  texts: (value: Json | undefined, field: string, scope: Scope) => void;
+  components: (components: readonly WalkedComponent[], field: string, scope: Scope) => void;
+}>;
+
+/** Props that are no texts: they are read by their own rules. */
+const NOT_TEXTS: ReadonlySet<string> = new Set([
+  'dataSource',
+  'condition',
+  'operator',
+  'itemVariable',
+  'indexVariable',
+  'categoryField',
+  'valueField',
+]);
+
+type Walker<Scope> = Walk<Scope> &
+  Readonly<{
+    reader: PathReader<Scope>;
+    segmentsMax: number;
+    pathsIn: (text: string) => readonly Path[];
+    compared: (value: Json | undefined, field: string, scope: Scope) => void;
+  }>;
+
+/** In: a reader, and how many segments a path may have. Out: the walk over a checked template; each text is taken apart once. */
+export const walkOf = <Scope>(reader: PathReader<Scope>, segmentsMax: number): Walk<Scope> => {
+  const known = new Map<string, readonly Path[]>();
+  const pathsIn = (text: string): readonly Path[] => {
+    const paths = known.get(text) ?? pathsInTexts(text, segmentsMax);
+    known.set(text, paths);
+    return paths;
+  };
+  const texts = (value: Json | undefined, field: string, scope: Scope, use: PathUse): void => {
+    if (typeof value === 'string') {
+      if (hasPlaceholder(value)) for (const path of pathsIn(value)) reader.path(path, field, scope, use);
+    } else if (Array.isArray(value)) {
+      for (const [at, item] of (value as readonly Json[]).entries()) texts(item, `${field}[${at}]`, scope, use);
+    } else if (isJsonObject(value)) {
+      for (const [name, member] of Object.entries(value)) if (!NOT_TEXTS.has(name)) texts(member, `${field}.${name}`, scope, use);
+    }
+  };
+  const walker: Walker<Scope> = {
+    reader,
+    segmentsMax,
+    pathsIn,
+    texts: (value, field, scope) => texts(value, field, scope, 'shown'),
+    compared: (value, field, scope) => texts(value, field, scope, 'compared'),
+    components: (components, field, scope) => {
+      for (const [at, one] of components.entries()) walkComponent(one, `${field}[${at}]`, scope, walker);
+    },
+  };
+  return walker;
+};
+
+const walkComponent = <Scope>(one: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
+  const hides = one.props?.['hideWhenEmpty'];
+  if (hides !== undefined && hides !== false && walker.reader.isHidden(decidingPaths(one, walker.segmentsMax), [scope])) return;
+  switch (one.type) {
+    case 'conditional':
+      return walkConditional(one, field, scope, walker);
+    case 'chart':
+      return walkChart(one, field, scope, walker);
+    case 'table':
+      return walkTable(one, field, scope, walker);
+    case 'loop':
+    case 'list':
+      return walkRepeated(one, [], field, scope, walker);
+    case 'timeline':
+      return walkRepeated(one, ['title', 'description', 'date', 'status'], field, scope, walker);
+    default:
+      if (hides === 'lines') walkLines(one.content ?? '', `${field}.content`, scope, walker);
+      else walker.texts(one.content, `${field}.content`, scope);
+      walker.texts(one.props, `${field}.props`, scope);
+      return walker.components(one.children ?? [], `${field}.children`, scope);
+  }
+};
+
+/** Of text whose blank lines are left out: the lines that are there. */
+const walkLines = <Scope>(html: string, field: string, scope: Scope, { reader, pathsIn, texts }: Walker<Scope>): void => {
+  for (const piece of linePiecesOf(html)) {
+    const parts = piece.kind === 'fixed' ? [piece.html] : [piece.open, ...piece.lines];
+    for (const part of parts) if (!reader.isHidden(pathsIn(part), [scope])) texts(part, field, scope);
+  }
+};
+
+const pathOf = <Scope>(value: Json | undefined, { segmentsMax }: Walker<Scope>): Path | undefined => {
+  if (typeof value !== 'string') return undefined;
+  const parsed = parsePathText(value, segmentsMax);
+  return parsed.ok ? parsed.path : undefined;
+};
+
+/** The scopes of the items; none where there is no data source. */
+const itemsOf = <Scope>(props: JsonObject, field: string, scope: Scope, walker: Walker<Scope>): Iterable<Scope> => {
+  const source = pathOf(props['dataSource'], walker);
+  if (source === undefined) return [];
+  walker.reader.path(source, `${field}.props.dataSource`, scope, 'repeated');
+  const [item = 'item', index] = [nameOf(props['itemVariable']), nameOf(props['indexVariable'])];
+  return walker.reader.items(source, scope, { item, index });
+};
+
+const walkConditional = <Scope>(one: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
+  const { props = {}, children = [], elseChildren = [] } = one;
+  const path = pathOf(props['condition'], walker);
+  walker.compared(props['value'], `${field}.props.value`, scope);
+  if (path === undefined) return;
+  walker.reader.path(path, `${field}.props.condition`, scope, 'compared');
+  const { then, otherwise } = walker.reader.branches(path, scope, props);
+  if (then) walker.components(children, `${field}.children`, scope);
+  if (otherwise) walker.components(elseChildren, `${field}.elseChildren`, scope);
+};
+
+const walkChart = <Scope>({ props = {} }: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
+  walker.texts(props, `${field}.props`, scope);
+  const source = pathOf(props['dataSource'], walker);
+  if (source === undefined) return;
+  walker.reader.path(source, `${field}.props.dataSource`, scope, 'repeated');
+  const member = (value: Json | undefined, at: string): void => {
+    const path = pathOf(value, walker);
+    if (path !== undefined) walker.reader.member(source, path, `${field}.props.${at}`, scope);
+  };
+  member(props['categoryField'], 'categoryField');
+  const series = Array.isArray(props['series']) ? (props['series'] as readonly Json[]) : [];
+  series.forEach((one, at) => member(isJsonObject(one) ? one['valueField'] : undefined, `series[${at}].valueField`));
+};
+
+const walkTable = <Scope>({ props = {} }: WalkedComponent, field: string, scope: Scope, walker: Walker<Scope>): void => {
+  const { columns, ...rest } = props;
+  walker.texts(rest, `${field}.props`, scope);
+  const given = (Array.isArray(columns) ? (columns as readonly Json[]) : []).map((column) => (isJsonObject(column) ? column : {}));
+  const scopes = props['dataSource'] === undefined ? [scope] : itemsOf(props, field, scope, walker);
+  const shown = [...given.entries()].filter(
+    ([, { content, hideWhenEmpty }]) =>
+      hideWhenEmpty !== true || !walker.reader.isHidden(pathsInTexts(content, walker.segmentsMax), scopes),
+  );
+  for (const [at, { content: _, format: __, ...outside }] of shown) walker.texts(outside, `${field}.props.columns[${at}]`, scope);
+  for (const inside of scopes)
+    for (const [at, { content, format }] of shown) {
+      walker.texts(content, `${field}.props.columns[${at}].content`, inside);
+      if (format !== undefined) walker.texts(format, `${field}.props.columns[${at}].format`, inside);
+    }
+};
+
+/** `inner` are the props that are written for each item. */
+const walkRepeated = <Scope>(
+  { content, props = {}, children = [] }: WalkedComponent,
+  inner: readonly string[],
+  field: string,
+  scope: Scope,
+  walker: Walker<Scope>,
+): void => {
+  if (props['dataSource'] === undefined) {
+    if (props['hideWhenEmpty'] === 'lines') walkLines(content ?? '', `${field}.content`, scope, walker);
+    else walker.texts(content, `${field}.content`, scope);
+    return walker.texts(props, `${field}.props`, scope);
+  }
+  walker.texts(Object.fromEntries(Object.entries(props).filter(([name]) => !inner.includes(name))), `${field}.props`, scope);
+  for (const inside of itemsOf(props, field, scope, walker)) {
+    walker.texts(content, `${field}.content`, inside);
+    for (const name of inner) walker.texts(props[name], `${field}.props.${name}`, inside);
+    walker.components(children, `${field}.children`, inside);
+  }
+};
+
+const nameOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** The parts of a template that hold paths. */
+export type WalkedTemplate = Readonly<{
+  /** Texts outside the sections, by their fields. */
+  texts: readonly (readonly [field: string, value: Json | undefined])[];
+  /** Texts in the margins of pages, where page numbers are known. */
+  margins: readonly (readonly [field: string, value: Json | undefined])[];
+  sections: readonly Readonly<{ field: string; props: JsonObject | undefined; components: readonly WalkedComponent[] }>[];
+}>;
+
+type Sections = readonly Readonly<{ props?: JsonObject; components: readonly WalkedComponent[] }>[];
+
+const sectionsAt = (sections: Sections, field: string): WalkedTemplate['sections'] =>
+  sections.map(({ props, components }, at) => ({ field: `${field}[${at}]`, props, components }));
+
+/** The parts of an email template. */
+export const partsOfEmail = ({
+  subject,
+  schema,
+}: Readonly<{ subject: string; schema: Readonly<{ sections: Sections; props?: JsonObject }> }>): WalkedTemplate => ({
+  texts: [
+    ['subject', subject],
+    ['schema.props', schema.props],
+  ],
+  margins: [],
+  sections: sectionsAt(schema.sections, 'schema.sections'),
+});
+
+type WalkedPage = Readonly<{ pageName: string; pageSettings?: Readonly<Record<string, unknown>>; sections: Sections }>;
+
+/** Settings of a page whose texts may hold page numbers. */
+const MARGINS: ReadonlySet<string> = new Set(['header', 'footer', 'firstPageHeader', 'firstPageFooter']);
+
+/** The parts of an attachment template. */
+export const partsOfDocument = ({ schema }: Readonly<{ schema: Readonly<{ pages: readonly WalkedPage[] }> }>): WalkedTemplate => {
+  const settings = schema.pages.flatMap(({ pageSettings = {} }, at) =>
+    Object.entries(pageSettings).map(([name, value]) => [name, `schema.pages[${at}].pageSettings.${name}`, value as Json] as const),
+  );
+  return {
+    texts: [
+      ...schema.pages.map(({ pageName }, at) => [`schema.pages[${at}].pageName`, pageName] as const),
+      ...settings.filter(([name]) => !MARGINS.has(name)).map(([, field, value]) => [field, value] as const),
+    ],
+    margins: settings.filter(([name]) => MARGINS.has(name)).map(([, field, value]) => [field, value] as const),
+    sections: schema.pages.flatMap(({ sections }, at) => sectionsAt(sections, `schema.pages[${at}].sections`)),
+  };
+};
+
+/** Walks over all parts; `margin` is the scope in which page numbers are known too. */
+export const walkTemplate = <Scope>(
+  { texts, margins, sections }: WalkedTemplate,
+  walk: Walk<Scope>,
+  { root, margin }: Readonly<{ root: Scope; margin: Scope }>,
+): void => {
+  for (const [field, value] of texts) walk.texts(value, field, root);
+  for (const [field, value] of margins) walk.texts(value, field, margin);
+  for (const { field, props, components } of sections) {
+    walk.texts(props, `${field}.props`, root);
+    walk.components(components, `${field}.components`, root);
+  }
+};
