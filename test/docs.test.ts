@@ -15,6 +15,7 @@ import { defaultLimits } from '../src/domain/limits.js';
 import { checkAttachmentTemplate } from '../src/domain/rendering/check/attachment.js';
 import {
   componentSpecs,
+  flowProps,
   emailProps,
   isComponentType,
   isSupported,
@@ -220,7 +221,8 @@ void t.test(
     const matrix = new Map(rowsOf(sectionOf(page, '## Components')).map(([name = '', ...cells]) => [/^\[`(.*)`\]/.exec(name)?.[1], cells]));
     for (const type of shown.filter(isComponentType)) {
       const section = sectionOf(page, `### ${type}`);
-      for (const name of Object.keys(componentSpecs[type].props)) t.match(section, `\`${name}\``, `${type} names ${name}`);
+      for (const name of Object.keys(componentSpecs[type].props))
+        t.match(Object.hasOwn(flowProps, name) ? page : section, `\`${name}\``, `${type} names ${name}`);
       const blocks = fenced(section, 'json').map((text) => JSON.parse(text) as Json);
       const examples = blocks.filter((block) => isJsonObject(block) && 'type' in block);
       t.ok(examples.length > 0, `${type} has an example`);

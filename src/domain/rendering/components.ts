@@ -48,6 +48,13 @@ export type ComponentSpec = Readonly<{
   props: PropSpecs;
 }>;
 
+/** Where the sheets of a PDF may end; mails and workbooks have none. */
+export const flowProps = {
+  pageBreak: { kind: 'pageBreak' },
+  keepTogether: { kind: 'boolean' },
+  keepWithNext: { kind: 'boolean' },
+} as const satisfies PropSpecs;
+
 const blockText = {
   align: { kind: 'align' },
   color: { kind: 'color' },
@@ -59,7 +66,7 @@ const blockText = {
 } as const satisfies PropSpecs;
 
 export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec>> = {
-  'rich-text': { content: 'required', children: 'none', props: blockText },
+  'rich-text': { content: 'required', children: 'none', props: { ...blockText, ...flowProps } },
   button: {
     content: 'required',
     children: 'none',
@@ -88,6 +95,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       href: { kind: 'link' },
       borderRadius: { kind: 'length' },
       padding: { kind: 'box' },
+      ...flowProps,
     },
   },
   table: {
@@ -112,6 +120,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       sheetName: { kind: 'text' },
       freezeHeader: { kind: 'boolean' },
       autoFilter: { kind: 'boolean' },
+      ...flowProps,
     },
   },
   container: {
@@ -125,6 +134,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       borderRadius: { kind: 'length' },
       align: { kind: 'align' },
       width: { kind: 'length' },
+      ...flowProps,
     },
   },
   columns: {
@@ -135,6 +145,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       gap: { kind: 'fixedLength' },
       verticalAlign: { kind: 'verticalAlign' },
       stackOnMobile: { kind: 'boolean' },
+      ...flowProps,
     },
   },
   divider: {
@@ -146,9 +157,10 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       style: { kind: 'lineStyle' },
       width: { kind: 'length' },
       margin: { kind: 'box' },
+      ...flowProps,
     },
   },
-  spacer: { content: 'none', children: 'none', props: { height: { kind: 'length' } } },
+  spacer: { content: 'none', children: 'none', props: { height: { kind: 'length' }, ...flowProps } },
   conditional: {
     content: 'none',
     children: 'any',
@@ -174,6 +186,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
     children: 'none',
     props: {
       ...blockText,
+      ...flowProps,
       ordered: { kind: 'boolean' },
       dataSource: { kind: 'path' },
       itemVariable: { kind: 'name' },
@@ -201,6 +214,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       color: { kind: 'color' },
       backgroundColor: { kind: 'color' },
       align: { kind: 'align' },
+      ...flowProps,
     },
   },
   'html-fragment': { content: 'required', children: 'none', props: { padding: { kind: 'box' } } },
@@ -218,6 +232,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       showLegend: { kind: 'boolean' },
       xTitle: { kind: 'text' },
       yTitle: { kind: 'text' },
+      ...flowProps,
     },
   },
   timeline: {
@@ -233,6 +248,7 @@ export const componentSpecs: Readonly<Record<ComponentsOf<Output>, ComponentSpec
       status: { kind: 'text' },
       items: { kind: 'timelineItems' },
       color: { kind: 'color' },
+      ...flowProps,
     },
   },
 };

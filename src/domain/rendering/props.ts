@@ -19,6 +19,8 @@ export type PropSpecs = Readonly<Record<string, PropSpec>>;
 
 export const aligns = ['left', 'center', 'right'] as const;
 export const verticalAligns = ['top', 'middle', 'bottom'] as const;
+/** Where a PDF begins a new sheet: before the component or after it. */
+export const pageBreaks = ['before', 'after'] as const;
 export const lineStyles = ['solid', 'dashed', 'dotted', 'double'] as const;
 export const errorCorrections = ['L', 'M', 'Q', 'H'] as const;
 export const columnTypes = ['string', 'number', 'boolean', 'date', 'currency', 'percent'] as const;
@@ -218,6 +220,7 @@ const kinds = {
   align: oneOf(aligns),
   verticalAlign: oneOf(verticalAligns),
   lineStyle: oneOf(lineStyles),
+  pageBreak: oneOf(pageBreaks),
   columnType: fixed((value) => columnTypes.some((known) => known === value), `one of ${columnTypes.join(', ')}`),
   boolean: fixed((value) => typeof value === 'boolean', 'true or false'),
   operator: fixed(isOperator, `one of ${operators.join(', ')}`),

@@ -770,3 +770,24 @@ void t.test('the same input gives the same document', async (t) => {
   ]);
   t.same(expandTemplate(template, { xs: [{ n: 1 }, { n: 2 }] }), expandTemplate(template, { xs: [{ n: 1 }, { n: 2 }] }));
 });
+
+void t.test('page breaks and what is kept together', async (t) => {
+  const flowOf = (type: string, props: JsonObject, more: Readonly<Record<string, unknown>> = {}): unknown =>
+    one({ type, props, ...more }, { how: 'before', never: 7 })?.flow;
+  t.same(flowOf('spacer', { pageBreak: 'after' }), { pageBreak: 'after' });
+  t.same(flowOf('spacer', { pageBreak: '{{how}}' }), { pageBreak: 'before' });
+  t.same(flowOf('spacer', { pageBreak: '{{never}}' }), {}, 'a value that is no word breaks nothing');
+  t.same(flowOf('container', { keepTogether: true, keepWithNext: true }, { children: [] }), { keepTogether: true, keepWithNext: true });
+  t.same(flowOf('container', { keepTogether: false }, { children: [] }), {});
+  t.equal(flowOf('container', {}, { children: [] }), undefined);
+  const looped = {
+    id: 'l',
+    type: 'loop',
+    props: { dataSource: '{{rows}}', itemVariable: 'row' },
+    children: [{ id: 'c', type: 'spacer', props: { pageBreak: 'before' } }],
+  };
+  t.same(
+    all([looped], { rows: [1, 2] }).map(({ flow }) => flow),
+    [{ pageBreak: 'before' }, { pageBreak: 'before' }],
+  );
+});

@@ -1,27 +1,120 @@
-/** How high a measured node can become at most: rows that are kept together must fit on one sheet, for pdfmake drops what does not. */
+/** How high measured nodes become, told before they are laid out: what is kept together must fit on one sheet, for pdfmake drops what does not. */
+import { buildColumnWidths, type Measured, type MeasuredTable } from './pdfmake-internals.js';
+import { isDecoration, isKeptWithNext, settleWidths } from './flow-rules.js';
 
-import type { Measured } from './pdfmake-internals.js';
+/** The heights of the lines that a text breaks into at a width; no more than `most` need be told. */
+export type LinesOf = (node: Measured, width: number, most: number) => readonly number[];
 
-/** In: a node and the room it has, in points. Out: a height that it never exceeds; Infinity for what is not told before it is laid out. */
-export const heightBound = (node: Measured, width: number): number => {
-  const [left, top, right, bottom] = node._margin ?? [0, 0, 0, 0];
-  const inner = Math.max(width - left - right, 1);
-  return top + bottom + contentBound(node, inner);
+export type Heights = Readonly<{
+  /** With its margins, in points. */
+  heightOf: (node: Measured, width: number) => number;
+  /**
+   * How much of a sheet the nodes from a place on need to begin well: headings with what follows them, tables with their first rows,
+   * texts with two lines. `after` tells what follows the last of them; `isKept`: blocks that are kept together count as a whole.
+   */
+  headFrom: (nodes: readonly Measured[], at: number, width: number, options: HeadOptions) => number;
+  rowHeight: (node: MeasuredTable, row: number) => number;
+}>;
+export type HeadOptions = Readonly<{ after: () => number; isKept: boolean }>;
+
+/** Fewer lines of a paragraph than this do not stand alone below a heading. */
+const LINES_MIN = 2;
+/** Rows of a table that do not stand alone: the first ones below the header, the last ones on a sheet of their own. */
+export const ROWS_MIN = 2;
+
+const NO_MARGIN = [0, 0, 0, 0] as const;
+
+export const openHeights = (linesOf: LinesOf): Heights => {
+  const whole = wholeHeights(linesOf);
+  return { ...whole, headFrom: heads(whole, linesOf) };
 };
 
-const contentBound = (node: Measured, width: number): number => {
-  if (node.stack !== undefined) return sum(node.stack, width);
-  if (node.image !== undefined || node.svg !== undefined) return node._height ?? Infinity;
-  if (node.canvas !== undefined) return node._minHeight ?? Infinity;
-  return node._inlines === undefined ? Infinity : linesBound(node._inlines, width);
+type Whole = Omit<Heights, 'headFrom'> & Readonly<{ contentHeight: (node: Measured, width: number) => number }>;
+
+const wholeHeights = (linesOf: LinesOf): Whole => {
+  const heightOf = (node: Measured, width: number): number => {
+    if ('_span' in node) return 0;
+    const [left, top, right, bottom] = node._margin ?? NO_MARGIN;
+    return top + bottom + contentHeight(node, Math.max(width - left - right, 1));
+  };
+
+  const contentHeight = (node: Measured, width: number): number => {
+    if (node.stack !== undefined) return sum(node.stack.map((item) => heightOf(item, width)));
+    if (node.columns !== undefined) return highestColumn(node, width, heightOf);
+    const items = node.ul ?? node.ol;
+    if (items !== undefined) return sum(items.map((item) => heightOf(item, width - (node._gapSize?.width ?? 0))));
+    if (node.table !== undefined) return tableHeight(node as MeasuredTable, width);
+    if (node.image !== undefined || node.svg !== undefined) return node._height ?? 0;
+    if (node.canvas !== undefined) return node._minHeight ?? 0;
+    return node._inlines === undefined ? 0 : sum(linesOf(node, width, Infinity));
+  };
+
+  const tableHeight = (node: MeasuredTable, width: number): number => {
+    settleWidths(node, width);
+    return node._layout.hLineWidth(0, node) + sum(node.table.body.map((_, row) => rowHeight(node, row)));
+  };
+
+  /** Its padding and the line below it included. */
+  const rowHeight = (node: MeasuredTable, row: number): number => {
+    const { table, _layout, _offsets } = node;
+    // A cell over several rows counts for its first one: they are never parted.
+    const cells = (table.body[row] ?? []).map((cell, column) =>
+      heightOf(cell, cellWidth(table.widths, _offsets.offsets, column, cell.colSpan ?? 1)),
+    );
+    return Math.max(0, ...cells) + _layout.paddingTop(row, node) + _layout.paddingBottom(row, node) + _layout.hLineWidth(row + 1, node);
+  };
+
+  return { heightOf, rowHeight, contentHeight };
 };
 
-const sum = (nodes: readonly Measured[], width: number): number => nodes.reduce((total, node) => total + heightBound(node, width), 0);
+const heads = ({ heightOf, rowHeight, contentHeight }: Whole, linesOf: LinesOf): Heights['headFrom'] => {
+  const headFrom: Heights['headFrom'] = (nodes, at, width, options) => {
+    const node = nodes[at];
+    if (node === undefined) return options.after();
+    if (node.flow?.pageBreak === 'before') return 0;
+    const rest = (): number => (node.flow?.pageBreak === 'after' ? 0 : headFrom(nodes, at + 1, width, options));
+    if ((options.isKept && node.flow?.keepTogether === true) || isDecoration(node) || isKeptWithNext(node)) {
+      return heightOf(node, width) + (isDecoration(node) || isKeptWithNext(node) ? rest() : 0);
+    }
+    const [left, top, right, bottom] = node._margin ?? NO_MARGIN;
+    const inner = Math.max(width - left - right, 1);
+    if (node.stack !== undefined) return top + headFrom(node.stack, 0, inner, { ...options, after: () => bottom + rest() });
+    return top + contentHead(node, inner, options);
+  };
 
-/** Two lines one after the other are together wider than the room, or the first would have held the second's first word; words that are broken fill their lines. */
-const linesBound = (inlines: NonNullable<Measured['_inlines']>, width: number): number => {
-  const whole = inlines.reduce((total, inline) => total + inline.width, 0);
-  const ends = inlines.reduce((total, { lineEnd }) => total + (lineEnd === true ? 1 : 0), 0);
-  const highest = inlines.reduce((most, { height }) => Math.max(most, height), 0);
-  return (Math.ceil((2 * whole) / width) + 1 + ends) * highest;
+  const contentHead = (node: Measured, width: number, options: HeadOptions): number => {
+    const { isKept } = options;
+    const headOf = (child: Measured, room: number): number => headFrom([child], 0, room, { isKept, after: () => 0 });
+    if (node.columns !== undefined) return highestColumn(node, width, headOf);
+    const [item] = node.ul ?? node.ol ?? [];
+    if (item !== undefined) return headOf(item, width - (node._gapSize?.width ?? 0));
+    if (node.table !== undefined) return tableHead(node as MeasuredTable, width);
+    if (node._inlines === undefined) return contentHeight(node, width);
+    const lines = linesOf(node, width, LINES_MIN + 2);
+    return sum(lines.length <= LINES_MIN + 1 ? lines : lines.slice(0, LINES_MIN));
+  };
+
+  const tableHead = (node: MeasuredTable, width: number): number => {
+    settleWidths(node, width);
+    const rows = (node.table.headerRows ?? 0) + ROWS_MIN;
+    // A table that is hardly longer would leave a row alone on the next sheet.
+    const last = rows + 1 + (node.footerRows ?? 0) >= node.table.body.length ? node.table.body.length : rows;
+    return node._layout.hLineWidth(0, node) + sum(Array.from({ length: last }, (_, row) => rowHeight(node, row)));
+  };
+
+  return headFrom;
+};
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+
+const highestColumn = (node: Measured, width: number, heightOf: (column: Measured, room: number) => number): number => {
+  const { columns = [], _gap: gap = 0 } = node;
+  buildColumnWidths([...columns], width - gap * Math.max(columns.length - 1, 0));
+  return columns.reduce((most, column) => Math.max(most, heightOf(column, column._calcWidth ?? width)), 0);
+};
+
+const cellWidth = (widths: MeasuredTable['table']['widths'], offsets: readonly number[], column: number, span: number): number => {
+  let width = widths[column]?._calcWidth ?? 1;
+  for (let next = column + 1; next < column + span; next++) width += (widths[next]?._calcWidth ?? 0) + (offsets[next] ?? 0);
+  return width;
 };

@@ -1,22 +1,36 @@
-/** The layout of pdfmake with what it lacks: areas drawn behind blocks, tables that stay on the sheet, text that knows what it is. */
-import { heightBound } from './heights.js';
-import type { Area, Node, StackNode, Vector } from './nodes.js';
+/** The layout of pdfmake with what it lacks: areas drawn behind blocks, sheets that end where a reader expects it, text that knows what it is. */
+import { areasOf, type Start } from './areas.js';
+import { beginsKept, breaksBefore, isDecoration, isKeptWithNext, settleWidths } from './flow-rules.js';
+import { openHeights, ROWS_MIN, type LinesOf } from './heights.js';
+import type { Node, StackNode, Vector } from './nodes.js';
 import {
-  buildColumnWidths,
   LayoutBuilder,
   SvgMeasure,
   tableLayouts,
+  TableProcessor,
   type BrokenLine,
   type Measured,
   type MeasuredList,
   type MeasuredTable,
 } from './pdfmake-internals.js';
 
-/** A part of a block lower than this at the foot of a sheet holds no text, only its padding. */
-const SLIVER_PT = 12;
+/** Of a sheet: what is left must hold the highest line or picture that a cell can have. */
+const HEADER_SHARE_MAX = 0.3;
+const KEPT_SHARE_MAX = 0.8;
+/** Of a sheet: higher rows, or rows that belong together, break, or they would leave half of it empty. */
+const ROWS_SHARE_MAX = 0.4;
+/** Sums of points differ in their last digits. */
+const TOLERANCE_PT = 0.01;
 
 export class DocumentLayout extends LayoutBuilder<Node> {
   private aligned = 0;
+  private tables = 0;
+  /** What is above belongs to what comes next: it was looked at whether both have room. */
+  private isKeptAbove = false;
+  private breaksNext = false;
+  /** How much of a sheet the nodes after the stack that is being laid out need to begin. */
+  private after: (isKept: boolean) => number = () => 0;
+  private readonly heights = openHeights((node, width, most) => this.linesOf(node, width, most));
 
   constructor() {
     super({ width: 1, height: 1 }, { left: 0, top: 0, right: 0, bottom: 0 }, new SvgMeasure());
@@ -29,15 +43,22 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     const aligned = isVerticalAlignmentAllowed === true && node.verticalAlignment !== undefined;
     if (aligned) this.aligned++;
     if ('ul' in node) lowerMarkers(node);
+    const { after } = this;
+    // What ends a column or a cell is followed by nothing.
+    if ('columns' in node || 'table' in node) this.after = () => 0;
     super.processNode(node, isVerticalAlignmentAllowed);
+    this.after = after;
     if (aligned) this.aligned--;
   }
 
+  override processSection(node: object): void {
+    this.isKeptAbove = false;
+    this.breaksNext = false;
+    super.processSection(node);
+  }
+
   override processVerticalContainer(node: Node): void {
-    if (!('stack' in node) || node.behind === undefined) {
-      super.processVerticalContainer(node);
-      return;
-    }
+    if (!('stack' in node)) return super.processVerticalContainer(node);
     const context = this.writer.context();
     const start = {
       page: context.page,
@@ -46,11 +67,62 @@ export class DocumentLayout extends LayoutBuilder<Node> {
       width: context.availableWidth,
       items: context.getCurrentPage()?.items.length ?? 0,
     };
-    super.processVerticalContainer(node);
-    this.drawBehind(node, start);
+    this.processStack(node);
+    if (node.behind !== undefined) this.drawBehind(node, start);
   }
 
-  private drawBehind(node: StackNode, start: Readonly<{ page: number; x: number; y: number; width: number; items: number }>): void {
+  private processStack(node: StackNode): void {
+    const { stack, _margin, positions } = node as StackNode & Measured & { stack: readonly Node[]; positions: unknown[] };
+    const width = this.writer.context().availableWidth;
+    const around = this.after;
+    const after = (isKept: boolean): number => (_margin?.[3] ?? 0) + around(isKept);
+    stack.forEach((item, at) => {
+      this.endSheetBefore(stack as readonly Measured[], at, width, after);
+      this.after = (isKept) => this.heights.headFrom(stack as readonly Measured[], at + 1, width, { isKept, after: () => after(isKept) });
+      this.processNode(item);
+      this.after = around;
+      for (const position of (item as Node & { positions: unknown[] }).positions) positions.push(position);
+      if (item.flow?.pageBreak === 'after' && this.writer.context().snapshots.length === 0) this.breaksNext = true;
+      if (isKeptWithNext(item as Measured)) this.isKeptAbove = true;
+      else if (!isDecoration(item as Measured) && !('stack' in item)) this.isKeptAbove = false;
+    });
+  }
+
+  /** A new sheet where the author wants one, and where what begins here would be parted from what belongs to it. */
+  private endSheetBefore(stack: readonly Measured[], at: number, width: number, after: (isKept: boolean) => number): void {
+    const context = this.writer.context();
+    const item = stack[at];
+    if (item === undefined || 'section' in item || this.tables > 0 || this.writer.transactionLevel > 0) return;
+    if (context.snapshots.length === 0 && (this.breaksNext || breaksBefore(item))) {
+      this.breaksNext = false;
+      this.isKeptAbove = false;
+      if (!this.isBlank()) this.writer.moveToNextPage();
+      return;
+    }
+    const room = this.sheetRoom();
+    if (!beginsKept(item) || this.isKeptAbove || this.isBlank() || context.availableHeight > room - TOLERANCE_PT) return;
+    const needOf = (isKept: boolean): number =>
+      this.heights.headFrom(stack, at, width, { isKept, after: () => after(isKept) }) - TOLERANCE_PT;
+    const whole = needOf(true);
+    // What is kept together with a heading above it may be higher than a sheet: then its beginning is.
+    const need = whole > room ? needOf(false) : whole;
+    if (need > context.availableHeight && need <= room) this.writer.moveToNextPage();
+  }
+
+  /** True before anything of the text stands on the sheet. */
+  private isBlank(): boolean {
+    const context = this.writer.context();
+    return (context.getCurrentPage()?.items.length ?? 0) <= (context.backgroundLength[context.page] ?? 0);
+  }
+
+  /** Of a sheet that nothing stands on but header rows of tables around. */
+  private sheetRoom(): number {
+    const { pageMargins, pages, page } = this.writer.context();
+    const repeated = this.writer.repeatables.reduce((sum, { height }) => sum + height, 0);
+    return (pages[page]?.pageSize.height ?? 0) - pageMargins.top - pageMargins.bottom - repeated;
+  }
+
+  private drawBehind(node: StackNode, start: Start & Readonly<{ items: number }>): void {
     const context = this.writer.context();
     const areas = areasOf(start, context.page, context.y, (page) => ({
       top: context.pageMargins.top,
@@ -68,55 +140,83 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     }
   }
 
-  /** Words that are wider than their column would push a table over the edge of the sheet; here columns shrink and such words break. */
-  override processTable(node: Node & MeasuredTable): void {
-    const available = this.writer.context().availableWidth - node._offsets.total;
-    const { widths } = node.table;
-    if ('fillsWidth' in node && node.fillsWidth === true) fill(widths, available);
-    const fixed = widths.reduce((sum, { width }) => sum + (typeof width === 'number' ? width : 0), 0);
-    const fluid = widths.filter(({ width }) => typeof width !== 'number');
-    const needed = fluid.reduce((sum, { _minWidth }) => sum + _minWidth, 0);
-    if (fluid.length > 0 && needed > 0 && fixed + needed > available) {
-      const left = Math.max(available - fixed, MIN_COLUMN_PT * fluid.length);
-      // Narrow columns keep what they need; the wide ones share the rest.
-      const fair = left / fluid.length;
-      const kept = fluid.filter(({ _minWidth }) => _minWidth <= fair);
-      const rest = left - kept.reduce((sum, { _minWidth }) => sum + _minWidth, 0);
-      const wide = fluid.filter(({ _minWidth }) => _minWidth > fair);
-      const wideNeed = wide.reduce((sum, { _minWidth }) => sum + _minWidth, 0);
-      for (const column of fluid) column.width = column._minWidth <= fair ? column._minWidth : (column._minWidth / wideNeed) * rest;
+  /** As pdfmake's own, with sheets that end between rows where the next ones belong together. */
+  override processTable(tableNode: Node): void {
+    const node = tableNode as Node & MeasuredTable & { positions: unknown[] };
+    settleWidths(node, this.writer.context().availableWidth);
+    this.releaseRows(node);
+    this.tables++;
+    this.nestedLevel++;
+    const processor = new TableProcessor(node);
+    processor.beginTable(this.writer);
+    node.table.body.forEach((cells, row) => {
+      if (row > 0 && this.endsSheetBeforeRow(node, row, processor)) {
+        this.writer.moveToNextPage();
+        if (processor.headerRows === 0) processor.drawHorizontalLine(row, this.writer);
+      }
+      this.processTableRow(node, row, cells, processor);
+    });
+    processor.endTable(this.writer);
+    this.nestedLevel--;
+    if (this.nestedLevel === 0) this.writer.context().resetMarginXTopParent();
+    this.tables--;
+  }
+
+  private processTableRow(
+    node: MeasuredTable & { positions: unknown[] },
+    row: number,
+    cells: MeasuredTable['table']['body'][number],
+    processor: TableProcessor,
+  ): void {
+    processor.beginRow(row, this.writer);
+    const { page } = this.writer.context();
+    const { positions, pageBreaks } = this.processRow({
+      marginX: node._margin === null || node._margin === undefined ? [0, 0] : [node._margin[0], node._margin[2]],
+      rowsWithoutPageBreak: processor.rowsWithoutPageBreak,
+      cells,
+      widths: node.table.widths,
+      gaps: node._offsets.offsets,
+      tableBody: node.table.body,
+      tableNode: node,
+      rowIndex: row,
+    });
+    for (const position of positions) node.positions.push(position);
+    if (pageBreaks.length === 0) {
+      const spanned = this._findSameRowPageBreakByRowSpanData(node._breaksBySpan ?? null, page, row);
+      if (spanned) pageBreaks.push(this._getPageBreakListBySpan(node, spanned.prevPage, row));
     }
-    this.releaseRows(node, available);
-    super.processTable(node);
+    processor.endRow(row, this.writer, pageBreaks);
+  }
+
+  /** A row goes to the next sheet as a whole; the last ones go together, with the totals below them. */
+  private endsSheetBeforeRow(node: MeasuredTable, row: number, { rowSpanData }: TableProcessor): boolean {
+    if (this.tables > 1 || this.writer.transactionLevel > 0 || rowSpanData.some(({ rowSpan }) => rowSpan > 0)) return false;
+    const { availableHeight } = this.writer.context();
+    const most = this.sheetRoom() * ROWS_SHARE_MAX;
+    if (availableHeight >= most) return false;
+    const rows = node.table.body.length;
+    const lastOnes = Math.max(rows - (node.footerRows ?? 0) - ROWS_MIN, (node.table.headerRows ?? 0) + 1);
+    const heightOf = (end: number): number => {
+      let height = 0;
+      for (let at = row; at < end; at++) height += this.heights.rowHeight(node, at);
+      return height - TOLERANCE_PT;
+    };
+    const together = row === lastOnes ? heightOf(rows) : 0;
+    const need = together > 0 && together <= most ? together : heightOf(row + 1);
+    return need > availableHeight && need <= most;
   }
 
   /** The rows that come again on each sheet, and the one that is kept with them, must fit on a sheet with room to spare. */
-  private releaseRows(node: Node & MeasuredTable, available: number): void {
-    const { table, _offsets, _layout } = node;
+  private releaseRows(node: MeasuredTable): void {
+    const { table, _layout } = node;
     const headerRows = table.headerRows ?? 0;
     if (headerRows === 0) return;
-    const context = this.writer.context();
-    buildColumnWidths(table.widths, available, _offsets.total);
     const heightOf = (rows: number): number =>
-      table.body
-        .slice(0, rows)
-        .reduce(
-          (sum, row, at) =>
-            sum +
-            this.rowBound(row, table.widths) +
-            _layout.paddingTop(at, node) +
-            _layout.paddingBottom(at, node) +
-            _layout.hLineWidth(at, node),
-          0,
-        );
+      table.body.slice(0, rows).reduce((sum, _, row) => sum + this.heights.rowHeight(node, row), _layout.hLineWidth(0, node));
+    const context = this.writer.context();
     const sheet = (context.getCurrentPage()?.pageSize.height ?? 0) - context.pageMargins.top - context.pageMargins.bottom;
     if (heightOf(headerRows) > sheet * HEADER_SHARE_MAX) table.headerRows = table.keepWithHeaderRows = 0;
     else if (heightOf(headerRows + (table.keepWithHeaderRows ?? 0)) > sheet * KEPT_SHARE_MAX) table.keepWithHeaderRows = 0;
-  }
-
-  private rowBound(row: readonly (Measured & Readonly<{ colSpan?: number }>)[], widths: MeasuredTable['table']['widths']): number {
-    // A cell over several columns is as high as in its first one, or lower.
-    return row.reduce((most, cell, at) => Math.max(most, '_span' in cell ? 0 : heightBound(cell, widths[at]?._calcWidth ?? 1)), 0);
   }
 
   override buildNextLine(node: Node): BrokenLine | null {
@@ -124,6 +224,23 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     if (line !== null) line.tag = node.tag;
     return line;
   }
+
+  /** Breaks a copy of the text, for breaking takes its words away. */
+  private readonly linesOf: LinesOf = (node, width, most) => {
+    const inlines = node._inlines ?? [];
+    const highest = inlines.reduce((height, inline) => Math.max(height, inline.height), 0);
+    const isOneLine = inlines.reduce((sum, inline) => sum + inline.width, 0) <= width && inlines.every(({ lineEnd }) => lineEnd !== true);
+    if (isOneLine) return inlines.length === 0 ? [] : [highest];
+    const copy = { ...node, _inlines: inlines.map((inline) => ({ ...inline })) } as object as Node;
+    const context = this.writer.context();
+    const { availableWidth } = context;
+    context.availableWidth = width;
+    const lines: number[] = [];
+    for (let line = super.buildNextLine(copy); line !== null && lines.length < most; line = super.buildNextLine(copy))
+      lines.push(line.getHeight());
+    context.availableWidth = availableWidth;
+    return lines;
+  };
 }
 
 /** Letters stand in the middle of their line (see print.ts), and so do the dots beside them. */
@@ -133,37 +250,4 @@ const lowerMarkers = (node: Node): void => {
     _gapSize: { height, lineHeight },
   } = node as object as MeasuredList;
   for (const { listMarker } of ul) for (const dot of listMarker?.canvas ?? []) dot.y += (height - height / lineHeight) / 2;
-};
-
-const MIN_COLUMN_PT = 8;
-/** Of a sheet: what is left must hold the highest line or picture that a cell can have. */
-const HEADER_SHARE_MAX = 0.3;
-const KEPT_SHARE_MAX = 0.8;
-
-/** Shares what is left among the columns that are as wide as their text, in proportion to it; nothing where a column takes the rest anyway. */
-const fill = (widths: MeasuredTable['table']['widths'], available: number): void => {
-  const auto = widths.filter(({ width }) => width === 'auto');
-  if (auto.length === 0 || widths.some(({ width }) => width === '*')) return;
-  const wanted = auto.reduce((sum, { _maxWidth }) => sum + _maxWidth, 0);
-  const left = widths.reduce((sum, { width }) => sum - (typeof width === 'number' ? width : 0), available);
-  if (wanted > 0 && wanted < left) for (const column of auto) column.width = (column._maxWidth / wanted) * left;
-};
-
-type Start = Readonly<{ page: number; x: number; y: number; width: number }>;
-type PageArea = Area & Readonly<{ page: number }>;
-
-const areasOf = (
-  start: Start,
-  endPage: number,
-  endY: number,
-  sheet: (page: number) => { top: number; bottom: number },
-): readonly PageArea[] => {
-  const areas: { page: number; y: number; height: number }[] = [];
-  for (let page = start.page; page <= endPage; page++) {
-    const { top, bottom } = sheet(page);
-    const y = page === start.page ? start.y : top;
-    const height = (page === endPage ? endY : bottom) - y;
-    if (height > 0 && (page === endPage || page !== start.page || height > SLIVER_PT)) areas.push({ page, y, height });
-  }
-  return areas.map((area, at) => ({ ...area, x: start.x, width: start.width, isFirst: at === 0, isLast: at === areas.length - 1 }));
 };

@@ -1,4 +1,5 @@
 /** The nodes of pdfmake that documents are made of: only those that are written here, so that no node of another kind can come from a template. */
+import type { Flow } from '../../../domain/rendering/expand/expanded.js';
 
 export type Alignment = 'left' | 'center' | 'right' | 'justify';
 /** Left, top, right, bottom, in points. */
@@ -93,7 +94,8 @@ type Block = Readonly<{
   margin?: Margin;
   alignment?: Alignment;
   verticalAlignment?: 'top' | 'middle' | 'bottom';
-  unbreakable?: boolean;
+  /** What the end of a sheet may do to it. */
+  flow?: Flow;
   width?: number | 'auto' | '*';
   tag?: Tag;
 }>;
@@ -138,6 +140,8 @@ export type TableNode = Block &
     layout: TableLayout;
     /** Columns that are as wide as their text share what is left of the room. */
     fillsWidth?: boolean;
+    /** Rows at the end that stay with the last ones before them: totals. */
+    footerRows?: number;
   }>;
 export type ImageNode = Block &
   Readonly<{

@@ -8,15 +8,21 @@ import pdfDocument from 'pdfmake/js/PDFDocument.js';
 import renderer from 'pdfmake/js/Renderer.js';
 import svgMeasure from 'pdfmake/js/SVGMeasure.js';
 import layouts from 'pdfmake/js/tableLayouts.js';
+import tableProcessor from 'pdfmake/js/TableProcessor.js';
+import type { Flow } from '../../../domain/rendering/expand/expanded.js';
 import type { Face } from './fonts-files.js';
+import type { Tag } from './nodes.js';
 
-export type { BrokenLine, LaidPage, MeasuredTable } from 'pdfmake/js/LayoutBuilder.js';
+import type { Column } from 'pdfmake/js/columnCalculator.js';
+export type { BrokenLine, LaidPage } from 'pdfmake/js/LayoutBuilder.js';
 export type { StructureElement } from 'pdfmake/js/PDFDocument.js';
 export type { DrawnPicture } from 'pdfmake/js/Renderer.js';
 
 export const PdfmakeDocument = pdfDocument.default;
 export const LayoutBuilder = layoutBuilder.default;
 export const Renderer = renderer.default;
+export const TableProcessor = tableProcessor.default;
+export type TableProcessor = InstanceType<typeof TableProcessor>;
 export const SvgMeasure = svgMeasure.default;
 export const { tableLayouts } = layouts;
 /** Sets `_calcWidth` of each width. */
@@ -37,18 +43,26 @@ export const forgetGlyphs = (face: Face): void => {
   (face as Face & { _glyphs: object })._glyphs = {};
 };
 
-/** As a node stands once it is measured, as far as its height is asked for. */
+/** As a node stands once it is measured, as far as its height is asked for; `flow`, `tag` and `behind` are ours. */
 export type Measured = Readonly<{
   _inlines?: readonly Readonly<{ width: number; height: number; lineEnd?: boolean }>[];
   _margin?: readonly [left: number, top: number, right: number, bottom: number] | null;
   _height?: number;
   _minHeight?: number;
+  _calcWidth?: number;
+  _gap?: number;
+  _gapSize?: Readonly<{ width: number }>;
   stack?: readonly Measured[];
+  columns?: readonly (Measured & Column)[];
   ul?: readonly Measured[];
   ol?: readonly Measured[];
+  table?: object;
   image?: unknown;
   svg?: unknown;
   canvas?: unknown;
+  flow?: Flow;
+  tag?: Tag;
+  behind?: unknown;
 }>;
 
 /** As a list stands once it is measured. */
@@ -56,3 +70,23 @@ export type MeasuredList = Readonly<{
   ul: readonly Readonly<{ listMarker?: { canvas?: { y: number }[] } }>[];
   _gapSize: Readonly<{ height: number; lineHeight: number }>;
 }>;
+
+/** As a table stands once it is measured; `fillsWidth` and `footerRows` are ours. */
+export type MeasuredTable = Measured &
+  Readonly<{
+    table: {
+      widths: (Column & { _minWidth: number; _maxWidth: number })[];
+      body: readonly (readonly (Measured & Readonly<{ colSpan?: number; rowSpan?: number }>)[])[];
+      headerRows?: number;
+      keepWithHeaderRows?: number;
+    };
+    _offsets: Readonly<{ total: number; offsets: readonly number[] }>;
+    _layout: Readonly<{
+      paddingTop: (row: number, node: object) => number;
+      paddingBottom: (row: number, node: object) => number;
+      hLineWidth: (line: number, node: object) => number;
+    }>;
+    _breaksBySpan?: unknown;
+    fillsWidth?: boolean;
+    footerRows?: number;
+  }>;

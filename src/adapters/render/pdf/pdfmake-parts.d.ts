@@ -60,7 +60,9 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
     readonly pages: readonly LaidPage[];
     readonly pageMargins: { top: number; right: number; bottom: number; left: number };
     readonly backgroundLength: number[];
+    /** One for each row of columns or of a table around. */ readonly snapshots: readonly unknown[];
     getCurrentPage(): LaidPage | null;
+    resetMarginXTopParent(): void;
   };
   export type LaidPage = {
     readonly items: { type: string; item: Record<string, unknown> }[];
@@ -68,6 +70,8 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
   };
   export type Writer = {
     readonly transactionLevel: number;
+    /** Header rows of the tables around, which come again on each sheet. */ readonly repeatables: readonly { height: number }[];
+    moveToNextPage(): void;
     setMaxListeners(count: number): unknown;
     context(): Context;
     addVector(vector: object, ignoreContextX: boolean, ignoreContextY: boolean, index: number | undefined, page: number): unknown;
@@ -94,28 +98,21 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
     maxWidth: number;
     tag?: unknown;
   };
-  export type MeasuredTable = {
-    table: {
-      widths: { width: number | string; _minWidth: number; _maxWidth: number; _calcWidth?: number }[];
-      body: readonly (readonly object[])[];
-      headerRows?: number;
-      keepWithHeaderRows?: number;
-    };
-    _offsets: { total: number };
-    _layout: {
-      paddingTop: (row: number, node: object) => number;
-      paddingBottom: (row: number, node: object) => number;
-      hLineWidth: (line: number, node: object) => number;
-    };
-  };
+  /** What a row of a table or of columns came to. */
+  export type ProcessedRow = { readonly positions: readonly unknown[]; readonly pageBreaks: unknown[] };
   export class LayoutBuilder<Node> {
     constructor(pageSize: object, pageMargins: object, svgMeasure: object);
     writer: Writer;
+    nestedLevel: number;
     registerTableLayouts(layouts: object): void;
     layoutDocument(content: unknown, document: object, styles: object, defaultStyle: object): readonly LaidPage[];
     processNode(node: Node, isVerticalAlignmentAllowed?: boolean): void;
+    processSection(node: object): void;
     processVerticalContainer(node: Node): void;
-    processTable(node: Node & MeasuredTable): void;
+    processTable(node: Node): void;
+    processRow(row: object): ProcessedRow;
+    _findSameRowPageBreakByRowSpanData(breaks: unknown, page: number, row: number): { prevPage: number } | null | undefined;
+    _getPageBreakListBySpan(node: object, page: number, row: number): unknown;
     processImage(node: Node): void;
     processSVG(node: Node): void;
     buildNextLine(node: Node): BrokenLine | null;
@@ -143,7 +140,9 @@ declare module 'pdfmake/js/Renderer.js' {
 }
 
 declare module 'pdfmake/js/columnCalculator.js' {
-  const part: { default: { buildColumnWidths: (widths: object[], available: number, offset: number) => void } };
+  /** Of columns and of the columns of a table. */
+  export type Column = { width?: number | string; _calcWidth?: number };
+  const part: { default: { buildColumnWidths: (widths: Column[], available: number, offset?: number) => void } };
   export default part;
 }
 
@@ -154,5 +153,22 @@ declare module 'pdfmake/js/SVGMeasure.js' {
 
 declare module 'pdfmake/js/tableLayouts.js' {
   const part: { tableLayouts: object };
+  export default part;
+}
+
+declare module 'pdfmake/js/TableProcessor.js' {
+  import type { Writer } from 'pdfmake/js/LayoutBuilder.js';
+  export class TableProcessor {
+    constructor(node: object);
+    readonly headerRows: number;
+    readonly rowsWithoutPageBreak: number;
+    readonly rowSpanData: readonly { rowSpan: number }[];
+    beginTable(writer: Writer): void;
+    beginRow(row: number, writer: Writer): void;
+    endRow(row: number, writer: Writer, pageBreaks: unknown): void;
+    endTable(writer: Writer): void;
+    drawHorizontalLine(line: number, writer: Writer): void;
+  }
+  const part: { default: typeof TableProcessor };
   export default part;
 }

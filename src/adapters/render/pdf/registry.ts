@@ -1,5 +1,5 @@
 /** The component renderers of PDF, one for each kind that an expanded document can hold: one that is missing does not compile. */
-import type { Expanded } from '../../../domain/rendering/expand/expanded.js';
+import type { Expanded, Flow } from '../../../domain/rendering/expand/expanded.js';
 import { chart, image, qrCode } from './components/media.js';
 import { columns, container } from './components/boxes.js';
 import { divider, list, richText, spacer } from './components/blocks.js';
@@ -26,7 +26,15 @@ const renderers: Renderers = {
 
 const draw = <Type extends Expanded['type']>(component: Extract<Expanded, { type: Type }>, context: Context): readonly Node[] => {
   const render: ComponentRenderer<Extract<Expanded, { type: Type }>> = renderers[component.type as Type];
-  return render(component, { ...context, field: component.field });
+  const nodes = render(component, { ...context, field: component.field });
+  return component.flow === undefined ? nodes : flowing(nodes, component.flow);
+};
+
+/** One block, so that it moves as one; of a component that is not there no break is left. */
+const flowing = (nodes: readonly Node[], flow: Flow): readonly Node[] => {
+  const [only] = nodes;
+  if (only === undefined) return [];
+  return [nodes.length === 1 ? { ...only, flow } : { stack: nodes, flow }];
 };
 
 /** Components one below the other, with room between them; spacers and dividers bring their own. */

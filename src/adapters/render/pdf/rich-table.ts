@@ -17,7 +17,13 @@ export const richTable = (table: TreeElement, inline: Inline, surroundings: Cont
   const context = { ...surroundings, height: surroundings.height * CELL_SHARE_MAX };
   const rows = rowsOf(table);
   const caption = table.children.find((child): child is TreeElement => child.kind === 'element' && child.tag === 'caption');
-  const title = caption === undefined ? [] : blocks(caption.children, { ...inline, bold: true }, context).map((node) => spaced(node, 4));
+  const title =
+    caption === undefined
+      ? []
+      : blocks(caption.children, { ...inline, bold: true }, context).map((node) => ({
+          ...spaced(node, 4),
+          flow: { keepWithNext: true as const },
+        }));
   const tag: Tag = { type: 'Table', parent: context.tag };
   const rowTags = new Map<TreeElement, Tag>();
   const body = grid(rows, (cell, row) => cellOf(cell, row, { table, inline, context, tag, blocks, rowTags }), context);
@@ -32,6 +38,7 @@ export const richTable = (table: TreeElement, inline: Inline, surroundings: Cont
       keepWithHeaderRows: 0,
     },
     layout: layoutOf(table, rows),
+    footerRows: rows.filter(({ group }) => group?.tag === 'tfoot').length,
     ...lookOf(context),
   };
   return title.length === 0 ? node : { stack: [...title, node] };

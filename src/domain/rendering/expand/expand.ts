@@ -20,6 +20,7 @@ import { colorOf, compileBox, compileTextStyle, defined } from './style.js';
 import { table } from './table.js';
 import type { Box, Expanded, ExpandedDocument, ExpandedMargin, ExpandedPage, ExpandedSection } from './expanded.js';
 import type { CompileComponent, Expander } from './expander.js';
+import { withFlow } from './flow.js';
 import { compileHtml, compilePlain } from '../fill/filling.js';
 import type { Language } from '../scope/formats.js';
 import { pointsOf } from '../lengths.js';
@@ -78,7 +79,9 @@ const refuseFormat = ({ schema }: AttachmentTemplateContent, format: OutputForma
 
 const children: CompileChildren = (components, field, scope, first = 0) => {
   const { componentsExpandedMax } = scope.limits;
-  const expanders = components.map((component, at): Expander => compilers[component.type](component, `${field}[${first + at}]`, scope));
+  const expanders = components.map((component, at): Expander =>
+    withFlow(component.props, compilers[component.type](component, `${field}[${first + at}]`, scope), scope),
+  );
   return (state, out) => {
     for (const expand of expanders) {
       state.components += 1;

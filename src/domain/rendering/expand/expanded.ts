@@ -52,10 +52,20 @@ export type ExpandedColumn = Readonly<{
   format: ValueFormat | undefined;
 }>;
 
+/** What the ends of sheets may do to a component, in an output that has sheets. */
+export type Flow = Readonly<{
+  pageBreak?: 'before' | 'after';
+  /** On one sheet, where it fits on one. */
+  keepTogether?: true;
+  /** On the sheet where the next component begins. */
+  keepWithNext?: true;
+}>;
+
 type Of<Type extends string, Props> = Readonly<{
   type: Type;
   /** Of the component in the template. */ id: string;
   /** Its place in the template, for messages. */ field: string;
+  flow?: Flow;
 }> &
   Readonly<Props>;
 

@@ -12,6 +12,7 @@ import {
   PdfmakeDocument,
   Renderer,
   SvgMeasure,
+  TableProcessor,
   tableLayouts,
   type Measured,
   type MeasuredTable,
@@ -28,11 +29,22 @@ const EXTENDED = {
     registerTableLayouts: '119d4403d751',
     layoutDocument: '9447035c5308',
     processNode: 'ccc12d1f98f1',
+    processSection: '2a0a76a64eb1',
+    processRow: '294df538613a',
+    _findSameRowPageBreakByRowSpanData: 'dff247264e68',
+    _getPageBreakListBySpan: 'b9fe15baff21',
     processVerticalContainer: '9388f51211d3',
     processTable: '9e7a2ad113f5',
     processImage: '1a6cedb0433d',
     processSVG: 'd4d39101aa16',
     buildNextLine: 'f9a0444e3740',
+  },
+  TableProcessor: {
+    beginTable: '2770b04a22a4',
+    beginRow: 'b8556ae5cb5b',
+    endRow: '1c26fd73945d',
+    endTable: '5c4cbcfb3106',
+    drawHorizontalLine: '1b7efb3df276',
   },
   Renderer: {
     renderPages: '429c66b67fe2',
@@ -56,8 +68,13 @@ const EXTENDED = {
 };
 
 await t.test('the methods that are overridden or called are the ones that were read', (t) => {
-  const prototypes = { LayoutBuilder: LayoutBuilder.prototype, Renderer: Renderer.prototype, PDFDocument: PdfmakeDocument.prototype };
-  for (const name of ['LayoutBuilder', 'Renderer', 'PDFDocument'] as const)
+  const prototypes = {
+    LayoutBuilder: LayoutBuilder.prototype,
+    TableProcessor: TableProcessor.prototype,
+    Renderer: Renderer.prototype,
+    PDFDocument: PdfmakeDocument.prototype,
+  };
+  for (const name of ['LayoutBuilder', 'TableProcessor', 'Renderer', 'PDFDocument'] as const)
     t.same(digests(prototypes[name], Object.keys(EXTENDED[name])), EXTENDED[name], name);
   t.equal(digestOf(buildColumnWidths), '3bd01ec5c2b2', 'columnCalculator.buildColumnWidths');
   t.end();
@@ -109,7 +126,8 @@ class WatchedLayout extends LayoutBuilder<object> {
     this.called.add('processVerticalContainer');
     super.processVerticalContainer(node);
   }
-  override processTable(node: object & MeasuredTable): void {
+  override processTable(table: object): void {
+    const node = table as MeasuredTable;
     // The words are taken off the cells as lines are made of them.
     this.firstCells.push({ ...node.table.body[0]?.[0], _inlines: [...((node.table.body[0]?.[0] as Measured)._inlines ?? [])] });
     super.processTable(node);

@@ -44,6 +44,7 @@ export const table: ComponentRenderer<ExpandedTable> = (component, surroundings)
         },
         layout: layoutOf(component, context, { hasHeader, hasFooter, rows: body.length }),
         fillsWidth: true,
+        footerRows: hasFooter ? 1 : 0,
         ...lookOf(context),
       },
     ],
