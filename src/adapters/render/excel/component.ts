@@ -4,6 +4,7 @@ import type { Language } from '../../../domain/rendering/scope/formats.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { LoadedImage } from '../../../domain/ports/generator.js';
 import type { ComponentsOf } from '../../../domain/rendering/components.js';
+import type { BlockCells } from './formula/book.js';
 import type { Sheet } from './sheet.js';
 
 /** Loops and conditions are gone once a document is expanded. */
@@ -30,6 +31,8 @@ export type Prepared = Readonly<{
   header?: Readonly<{ row: number; freeze: boolean }>;
   /** A paragraph stands close to the next, a block has room around it. */
   kind: 'text' | 'block';
+  /** Its cells for the formulas of the workbook; undefined: they are text, which no formula here reads. */
+  cells?: BlockCells;
   draw: (sheet: Sheet) => Promise<void>;
 }>;
 

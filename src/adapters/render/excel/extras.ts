@@ -55,8 +55,13 @@ export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): vo
   );
 };
 
-/** In: the sheets, and what the document says of itself. Formulas are worked out when the workbook is opened; marked texts get their apostrophe. */
-export const finishParts = (workbook: Package, sheets: readonly SheetExtras[], { title, author, createdAt }: DocumentMetadata): void => {
+/** In: the sheets, what the document says of itself, and whether formulas without a value are to be worked out when it is opened. Marked texts get their apostrophe. */
+export const finishParts = (
+  workbook: Package,
+  sheets: readonly SheetExtras[],
+  { title, author, createdAt }: DocumentMetadata,
+  calculates: boolean,
+): void => {
   const at = `xsi:type="dcterms:W3CDTF">${escapeXml(createdAt.replace(/\.\d+(?=Z$)/, ''))}`;
   workbook.put(
     'docProps/core.xml',
@@ -75,7 +80,10 @@ export const finishParts = (workbook: Package, sheets: readonly SheetExtras[], {
   const names = titles === '' ? '' : `<definedNames>${titles}</definedNames>`;
   workbook.put(
     'xl/workbook.xml',
-    partOf(workbook, 'xl/workbook.xml').replace(/<calcPr [^>]*\/>/, () => `${names}<calcPr calcId="171027" fullCalcOnLoad="1"/>`),
+    partOf(workbook, 'xl/workbook.xml').replace(
+      /<calcPr [^>]*\/>/,
+      () => `${names}<calcPr calcId="171027"${calculates ? ' fullCalcOnLoad="1"' : ''}/>`,
+    ),
   );
   // 49 is the code `@`, which only texts that look like formulas have.
   workbook.put('xl/styles.xml', partOf(workbook, 'xl/styles.xml').replaceAll('<xf numFmtId="49"', '<xf quotePrefix="1" numFmtId="49"'));

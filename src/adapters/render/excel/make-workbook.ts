@@ -6,8 +6,10 @@ import type { Limits } from '../../../domain/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import { fileTooLarge, tooManyRows, tooManySheets } from '../../../domain/rendering/limit-errors.js';
-import { innerWidth, type Prepared } from './component.js';
+import { innerWidth } from './component.js';
 import { addExtras, finishParts, type SheetExtras } from './extras.js';
+import { openBook, type Book, type PlacedBlock } from './formula/book.js';
+import type { Scalar } from './formula/values.js';
 import { openPackage } from './package.js';
 import { pageSetup, printedMargins } from './page-setup.js';
 import { prepare } from './registry.js';
@@ -32,6 +34,7 @@ export const makeWorkbook = async (
   const sink = createSink(limits.documentSizeBytesMax);
   const workbook = new ExcelJS.stream.xlsx.WorkbookWriter({ stream: sink.stream, useStyles: true, useSharedStrings: false });
   const extras: SheetExtras[] = [];
+  const sheets: SheetWork[] = [];
   let textRows = 0;
   for (const plan of plans) {
     const around = { language: document.language, limits, images, pageWidth: innerWidth(plan.page) };
@@ -40,12 +43,14 @@ export const makeWorkbook = async (
     );
     textRows += prepared.reduce((sum, { kind, rows }) => sum + (kind === 'text' ? rows : 0), 0);
     if (textRows > limits.excelRowsMax) throw tooManyRows(textRows, limits.excelRowsMax);
-    extras.push(await writeSheet(workbook, { plan, prepared, language: document.language.locale, number: extras.length + 1 }, sink.flush));
+    sheets.push({ plan, arrangement: arrange(prepared), language: document.language.locale, number: sheets.length + 1 });
   }
+  const book = openBook(sheets.map(({ plan, arrangement }) => ({ name: plan.name, blocks: placed(arrangement) })));
+  for (const sheet of sheets) extras.push(await writeSheet(workbook, sheet, book, sink.flush));
   await workbook.commit();
   const parts = openPackage(sink.bytes());
   addExtras(parts, extras);
-  finishParts(parts, extras, metadata);
+  finishParts(parts, extras, metadata, book.isOpen());
   const bytes = parts.bytes();
   if (bytes.length > limits.documentSizeBytesMax) throw fileTooLarge('excel', bytes.length, limits.documentSizeBytesMax);
   return bytes;
@@ -61,21 +66,32 @@ const countRows = (plans: readonly SheetPlan[], max: number): void => {
   }
 };
 
-type SheetWork = Readonly<{ plan: SheetPlan; prepared: readonly Prepared[]; language: string; number: number }>;
+type SheetWork = Readonly<{ plan: SheetPlan; arrangement: Arrangement; language: string; number: number }>;
+
+/** Where the components of a sheet will stand. */
+const placed = ({ blocks }: Arrangement): readonly PlacedBlock[] => {
+  let next = 1;
+  return blocks.map(({ component: { rows, cells }, gap }) => {
+    const start = next + gap;
+    next = start + rows;
+    return { start, rows, cells };
+  });
+};
 
 const writeSheet = async (
   workbook: ExcelJS.stream.xlsx.WorkbookWriter,
-  { plan, prepared, language, number }: SheetWork,
+  { plan, arrangement, language, number }: SheetWork,
+  book: Book,
   flush: () => Promise<void>,
 ): Promise<SheetExtras> => {
-  const arrangement = arrange(prepared);
   const worksheet = workbook.addWorksheet(plan.name, {
     views: [viewOf(arrangement, language)],
     pageSetup: pageSetup(plan.page),
     headerFooter: printedMargins(plan.page),
   });
   worksheet.columns = arrangement.widths.map((width) => ({ width }));
-  const sheet = openSheet(worksheet, { name: plan.name, widths: arrangement.widths, flush });
+  const resultOf = (row: number, column: number): Scalar | undefined => book.resultAt(plan.name, row, column);
+  const sheet = openSheet(worksheet, { name: plan.name, widths: arrangement.widths, resultOf, flush });
   for (const { component, gap } of arrangement.blocks) {
     sheet.skip(gap, GAP_POINTS);
     await component.draw(sheet);

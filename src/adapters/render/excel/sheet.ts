@@ -1,5 +1,6 @@
 /** A sheet while it is written: rows go in from top to bottom and leave memory at once; links and drawings are gathered for the end. */
 import type { CellValue, Style, Worksheet } from 'exceljs';
+import type { Scalar } from './formula/values.js';
 
 export type CellStyle = Partial<Style>;
 export type DrawnCell = Readonly<{ value: CellValue; style: CellStyle }>;
@@ -26,6 +27,8 @@ export type Sheet = Readonly<{
   writeMerged: (cell: DrawnCell, height: number) => void;
   /** Leaves rows empty; with a height in points each. */
   skip: (rows: number, height?: number) => void;
+  /** What the formula of that cell gives; undefined where it is not computed here. Columns from 1. */
+  resultOf: (row: number, column: number) => Scalar | undefined;
   link: (row: number, column: number, href: string) => void;
   draw: (drawing: Drawing) => void;
   filter: (range: string) => void;
@@ -44,7 +47,7 @@ export const LINK_CHARS_MAX = 2_079;
 /** In: a worksheet of the streaming writer; `flush` as the sheet passes it on. */
 export const openSheet = (
   worksheet: Worksheet,
-  { name, widths, flush }: Readonly<{ name: string; widths: readonly number[]; flush: () => Promise<void> }>,
+  { name, widths, resultOf, flush }: Readonly<Pick<Sheet, 'name' | 'widths' | 'resultOf' | 'flush'>>,
 ): OpenSheet => {
   const links: Link[] = [];
   const drawings: Drawing[] = [];
@@ -84,6 +87,7 @@ export const openSheet = (
         else write([], height, false);
       }
     },
+    resultOf,
     link: (row, column, href) => {
       if (links.length < LINKS_MAX && href.length <= LINK_CHARS_MAX) links.push({ address: `${columnLetters(column)}${row}`, href });
     },

@@ -178,7 +178,7 @@ void t.test('properties, paper, header and footer', async (t) => {
   t.match(sheet?.xml, '<oddHeader>&amp;LR&amp;&amp;D &amp;&amp;P</oddHeader>', 'a value is no code');
   t.match(sheet?.xml, /<oddFooter>&amp;[LCR]Page &amp;P of &amp;N<\/oddFooter>/);
   t.match(part('xl/workbook.xml'), '&#39;Bob&#39;&#39;s&#39;!$1:$1', 'the header is printed on each page');
-  t.match(part('xl/workbook.xml'), 'fullCalcOnLoad="1"');
+  t.notMatch(part('xl/workbook.xml'), 'fullCalcOnLoad', 'no formula is left open');
 });
 
 void t.test('rich text', async (t) => {

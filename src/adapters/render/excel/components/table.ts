@@ -1,16 +1,20 @@
 /** Tables as real cells: typed values with their formats, header, footer, filter, the author's formulas. */
+import type { CellFormulaValue } from 'exceljs';
+import { assertDefined } from '../../../../domain/ids.js';
 import type { Cell, ExpandedColumn, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
 import type { ValueFormat } from '../../../../domain/template/schema.js';
 import type { Language } from '../../../../domain/rendering/scope/formats.js';
 import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
-import { kindOf, typedCells, type Typed } from '../cell-values.js';
+import { kindOf, typedCells, type Typed, type TypedValue } from '../cell-values.js';
 import { contentWidth, htmlWidth } from '../column-width.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
+import type { Scalar } from '../formula/values.js';
 import { formulaAt } from '../formulas.js';
 import { dateCode, numberCode } from '../number-formats.js';
 import { columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
 import { charsOf, linesIn, textWidth } from '../text.js';
 import { textCell, type Content, type TextSpot } from '../text-cell.js';
+import { scalarOfTyped, tableCells } from './table-cells.js';
 import { createLooks, type Looks } from './table-looks.js';
 
 /** Widths that content alone gives, in characters. */
@@ -29,12 +33,21 @@ export const table: ComponentDrawer<'table'> = (component, surroundings) => {
   const hasHeader = showHeader && columns.some(({ header }) => header !== undefined && header !== '');
   const hasFooter = columns.some(({ footer, footerFormula }) => footer !== undefined || footerFormula !== undefined);
   const bodyRows = rows.length === 0 && emptyText !== undefined ? 1 : rows.length;
+  // A column's own dates are seen from all its cells, so its types are settled once, when the first one is asked for.
+  const types = columns.map((column, at) => once(() => typedCells(column, cellsOf(rows, at), surroundings.language)));
+  const typed = (at: number): Typed => assertDefined(types[at], 'type of a column')();
+  const footerTyped = (at: number): Scalar | undefined => {
+    const found = typedFooter(assertDefined(columns[at], 'column'), surroundings.language);
+    return found === undefined ? undefined : scalarOfTyped(found.value);
+  };
+  const cells = tableCells(component, { hasHeader, bodyRows, hasFooter }, typed, footerTyped);
   return {
     kind: 'block',
     rows: (hasHeader ? 1 : 0) + bodyRows + (hasFooter ? 1 : 0),
+    cells,
     widths: columns.map((column, at) => widthOf(column, at, component, surroundings)),
     ...(hasHeader ? { header: { row: 1, freeze: component.freezeHeader } } : {}),
-    draw: (sheet) => draw(component, { sheet, surroundings, hasHeader, hasFooter }),
+    draw: (sheet) => draw(component, { sheet, surroundings, hasHeader, hasFooter, typed }),
   };
 };
 
@@ -53,7 +66,13 @@ const widthOf = (
   return Math.min(AUTO_CHARS.max, Math.max(AUTO_CHARS.min, Math.ceil(chars + (align === 'right' ? 3 : 2))));
 };
 
-type Frame = Readonly<{ sheet: Sheet; surroundings: Surroundings; hasHeader: boolean; hasFooter: boolean }>;
+type Frame = Readonly<{
+  sheet: Sheet;
+  surroundings: Surroundings;
+  hasHeader: boolean;
+  hasFooter: boolean;
+  typed: (column: number) => Typed;
+}>;
 type Body = Readonly<{
   component: ExpandedTable;
   frame: Frame;
@@ -77,7 +96,7 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
     sheet.writeRow(cells, heightOf(cells, looks, sheet) ?? (HEADER_POINTS * (looks.font.size ?? 11)) / 11);
   }
   const first = sheet.nextRow();
-  const types = columns.map((column, at) => typedCells(column, cellsOf(rows, at), surroundings.language));
+  const types = columns.map((_, at) => frame.typed(at));
   const body: Body = {
     component,
     frame,
@@ -163,7 +182,8 @@ const bodyCell = (
   const striped = component.striped && (row - first) % 2 === 1;
   if (cell === undefined) return { value: null, style: looks.body(align, striped, '', false) };
   const formula = cell.formula === undefined ? undefined : formulaAt(cell.formula, { row, first, last });
-  if (formula !== undefined) return { value: { formula }, style: looks.body(align, striped, resultCode(cell.format ?? format), false) };
+  if (formula !== undefined)
+    return { value: formulaValue(formula, sheet, row, at), style: looks.body(align, striped, resultCode(cell.format ?? format), false) };
   const typed = types[at]?.(cell);
   if (typed !== undefined) return { value: typed.value, style: looks.body(align, striped, typed.code ?? '', false) };
   const spot = spotOf(component, frame, { where: `the cell in row ${row - first + 1}`, row, at, font: looks.font });
@@ -180,18 +200,34 @@ const textOf = (cell: Cell): Content =>
 const footerCell = (column: ExpandedColumn, at: number, { component, frame, looks, resultCode, first, last }: Body): DrawnCell => {
   const { sheet, surroundings } = frame;
   const row = sheet.nextRow();
-  const { align, format, footer = '', footerFormula, footerValue } = column;
+  const { align, format, footer = '', footerFormula } = column;
   const formula = footerFormula === undefined ? undefined : formulaAt(footerFormula, { row, first, last });
-  if (formula !== undefined) return { value: { formula }, style: looks.footer(align, resultCode(format), false) };
-  // A footer says what it is by its value: words such as "Total" stand under numbers too.
-  const cell: Cell = { html: footer, value: footerValue, format };
-  const typed = footerValue === undefined ? undefined : typedCells({ type: column.type, format }, [cell], surroundings.language)(cell);
+  if (formula !== undefined) return { value: formulaValue(formula, sheet, row, at), style: looks.footer(align, resultCode(format), false) };
+  const typed = typedFooter(column, surroundings.language);
   if (typed !== undefined) return { value: typed.value, style: looks.footer(align, typed.code ?? '', false) };
   return textCell(
     { html: footerFormula === undefined ? footer : '' },
     spotOf(component, frame, { where: 'the footer', row, at, font: looks.footerFont }),
     (_, code) => looks.footer(align, code, true),
   );
+};
+
+/** A footer says what it is by its value: words such as "Total" stand under numbers too. */
+const typedFooter = ({ type, format, footer = '', footerValue }: ExpandedColumn, language: Language): TypedValue | undefined => {
+  const cell: Cell = { html: footer, value: footerValue, format };
+  return footerValue === undefined ? undefined : typedCells({ type, format }, [cell], language)(cell);
+};
+
+/** With what it gives, where that is known: not every reader works formulas out. */
+const formulaValue = (formula: string, sheet: Sheet, row: number, at: number): DrawnCell['value'] => {
+  const result = sheet.resultOf(row, at + 1);
+  if (result === undefined || result === null) return { formula };
+  return { formula, result: result as CellFormulaValue['result'] & {} };
+};
+
+const once = <T>(make: () => T): (() => T) => {
+  let made: Readonly<{ value: T }> | undefined;
+  return () => (made ??= { value: make() }).value;
 };
 
 /** The code for what a formula will give, which nobody knows yet: two digits where the format leaves it open. */

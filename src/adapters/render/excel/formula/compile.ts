@@ -1,0 +1,212 @@
+/** Formulas as functions: parsed once for a column, worked out for each row. Precedence is that of sheets: a minus binds tighter than a power. */
+import type { FormulaRows } from '../formulas.js';
+import { functions } from './functions.js';
+import { tokensOf, type RowMark, type Token } from './tokens.js';
+import {
+  compare,
+  DIVISION,
+  finite,
+  isArea,
+  isError,
+  notComputed,
+  numberOf,
+  scalarOf,
+  textOf,
+  type Area,
+  type Scalar,
+  type Value,
+} from './values.js';
+
+/** Where a formula stands, and what it can read; `read` throws NOT_COMPUTED where nobody here knows the cell. */
+export type Surroundings = Readonly<{
+  rows: FormulaRows;
+  read: (sheet: string | undefined, row: number, column: number) => Scalar;
+}>;
+export type Compiled = (around: Surroundings) => Value;
+
+const DEPTH_MAX = 40;
+
+/** Undefined where the formula holds what is not computed here. */
+export const compileFormula = (formula: string): Compiled | undefined => {
+  const tokens = tokensOf(formula.trim().replace(/^=\s*/, ''));
+  if (tokens === undefined) return undefined;
+  const cursor = openCursor(tokens);
+  const compiled = comparison(cursor, 0);
+  return cursor.isAtEnd() ? compiled : undefined;
+};
+
+type Cursor = Readonly<{
+  /** Takes the next token where it is one of these signs. */
+  sign: (signs: readonly string[]) => string | undefined;
+  take: () => Token | undefined;
+  isAtEnd: () => boolean;
+}>;
+
+const openCursor = (tokens: readonly Token[]): Cursor => {
+  let at = 0;
+  return {
+    sign: (signs) => {
+      const token = tokens[at];
+      if (token?.kind !== 'sign' || !signs.includes(token.sign)) return undefined;
+      at += 1;
+      return token.sign;
+    },
+    take: () => tokens[at++],
+    isAtEnd: () => at === tokens.length,
+  };
+};
+
+type Rule = (cursor: Cursor, depth: number) => Compiled | undefined;
+
+/** Operators of one precedence, from left to right. */
+const chain =
+  (signs: readonly string[], next: Rule): Rule =>
+  (cursor, depth) => {
+    let left = next(cursor, depth);
+    for (let found = cursor.sign(signs); left !== undefined && found !== undefined; found = cursor.sign(signs)) {
+      const [before, right, operator] = [left, next(cursor, depth), found];
+      if (right === undefined) return undefined;
+      left = (around) => operate(operator, before(around), right(around));
+    }
+    return left;
+  };
+
+const signed: Rule = (cursor, depth) => {
+  const found = cursor.sign(['-', '+']);
+  if (found === undefined) return primary(cursor, depth);
+  const operand = depth > DEPTH_MAX ? undefined : signed(cursor, depth + 1);
+  if (operand === undefined || found === '+') return operand;
+  return (around) => {
+    const value = numberOf(operand(around));
+    return typeof value === 'number' ? -value : value;
+  };
+};
+
+const percent: Rule = (cursor, depth) => {
+  let value = signed(cursor, depth);
+  while (value !== undefined && cursor.sign(['%']) !== undefined) {
+    const whole = value;
+    value = (around) => operate('/', whole(around), 100);
+  }
+  return value;
+};
+
+const comparison = [['^'], ['*', '/'], ['+', '-'], ['&'], ['=', '<>', '<', '>', '<=', '>=']].reduce<Rule>(
+  (next, signs) => chain(signs, next),
+  percent,
+);
+
+const primary: Rule = (cursor, depth) => {
+  if (depth > DEPTH_MAX) return undefined;
+  const token = cursor.take();
+  switch (token?.kind) {
+    case undefined:
+      return undefined;
+    case 'number':
+    case 'text':
+      return () => token.value;
+    case 'mark':
+      return ({ rows }) => rows[token.mark];
+    case 'cell':
+      return reference(token, cursor);
+    case 'name':
+      return call(token.name, cursor, depth);
+    case 'sign': {
+      const inner = token.sign === '(' ? comparison(cursor, depth + 1) : undefined;
+      return cursor.sign([')']) === undefined ? undefined : inner;
+    }
+  }
+};
+
+const reference = (from: Corner, cursor: Cursor): Compiled | undefined => {
+  if (cursor.sign([':']) === undefined) return ({ rows, read }) => read(from.sheet, rowAt(from.row, rows), from.column);
+  const to = cursor.take();
+  if (to?.kind !== 'cell' || (to.sheet !== undefined && to.sheet !== from.sheet)) return undefined;
+  return (around) => areaOf(from, to, around);
+};
+
+const call = (name: string, cursor: Cursor, depth: number): Compiled | undefined => {
+  if (name === 'TRUE' || name === 'FALSE') {
+    if (cursor.sign(['(']) !== undefined && cursor.sign([')']) === undefined) return undefined;
+    return () => name === 'TRUE';
+  }
+  const known = Object.hasOwn(functions, name) ? functions[name] : undefined;
+  if (known === undefined || cursor.sign(['(']) === undefined) return undefined;
+  const given: Compiled[] = [];
+  if (cursor.sign([')']) === undefined) {
+    do {
+      const argument = comparison(cursor, depth + 1);
+      if (argument === undefined) return undefined;
+      given.push(argument);
+    } while (cursor.sign([',']) !== undefined);
+    if (cursor.sign([')']) === undefined) return undefined;
+  }
+  if (given.length < known.least || given.length > known.most) return undefined;
+  return (around) => known.run(given.map((argument) => () => argument(around)));
+};
+
+const rowAt = (mark: RowMark, rows: FormulaRows): number => (typeof mark === 'number' ? mark : rows[mark]);
+
+type Corner = Extract<Token, { kind: 'cell' }>;
+
+const areaOf = (from: Corner, to: Corner, { rows, read }: Surroundings): Area => {
+  const [top, bottom] = sorted(rowAt(from.row, rows), rowAt(to.row, rows));
+  const [left, right] = sorted(from.column, to.column);
+  return {
+    rows: bottom - top + 1,
+    columns: right - left + 1,
+    at: (row, column) => read(from.sheet, top + row, left + column),
+  };
+};
+
+const sorted = (a: number, b: number): readonly [number, number] => (a <= b ? [a, b] : [b, a]);
+
+const operate = (operator: string, left: Value, right: Value): Scalar => {
+  if (isArea(left) || isArea(right)) return operate(operator, scalarOf(left), scalarOf(right));
+  if (operator === '&') {
+    const [a, b] = [textOf(left), textOf(right)];
+    return typeof a !== 'string' ? a : typeof b !== 'string' ? b : a + b;
+  }
+  if (/[=<>]/.test(operator)) {
+    const order = compare(left, right);
+    return typeof order === 'number' ? holds(operator, order) : order;
+  }
+  const [a, b] = [numberOf(left), numberOf(right)];
+  if (isError(a)) return a;
+  if (isError(b)) return b;
+  switch (operator) {
+    case '+':
+      return finite(nearZero(a + b, a, b));
+    case '-':
+      return finite(nearZero(a - b, a, b));
+    case '*':
+      return finite(a * b);
+    case '/':
+      return b === 0 ? DIVISION : finite(a / b);
+    case '^':
+      return finite(a ** b);
+    default:
+      return notComputed();
+  }
+};
+
+/** Sheets take a difference that is lost in the last digits for nothing. */
+const nearZero = (result: number, a: number, b: number): number =>
+  Math.abs(result) < Math.max(Math.abs(a), Math.abs(b)) * 1e-15 ? 0 : result;
+
+const holds = (operator: string, order: -1 | 0 | 1): boolean => {
+  switch (operator) {
+    case '=':
+      return order === 0;
+    case '<>':
+      return order !== 0;
+    case '<':
+      return order < 0;
+    case '>':
+      return order > 0;
+    case '<=':
+      return order <= 0;
+    default:
+      return order >= 0;
+  }
+};

@@ -1,0 +1,179 @@
+/** The functions of sheets that are computed here; any other leaves the cell to the sheet. The table in docs/attachments.md names them. */
+import { cellsOf, MANY, numbersOf, type Known } from './arguments.js';
+import { conditional, counted, products } from './functions-areas.js';
+import { joined, written } from './functions-texts.js';
+import {
+  DIVISION,
+  finite,
+  isArea,
+  isError,
+  NONE,
+  notComputed,
+  NUMBER,
+  numberOf,
+  scalarOf,
+  truthOf,
+  VALUE,
+  type FormulaError,
+} from './values.js';
+
+const ofNumbers = (compute: (numbers: readonly number[]) => number | FormulaError): Known => ({
+  least: 1,
+  most: MANY,
+  run: (given) => {
+    const numbers = numbersOf(given);
+    if (!Array.isArray(numbers)) return numbers as FormulaError;
+    const result = compute(numbers as readonly number[]);
+    return typeof result === 'number' ? finite(result) : result;
+  },
+});
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+const average = (numbers: readonly number[]): number | FormulaError => (numbers.length === 0 ? DIVISION : sum(numbers) / numbers.length);
+const smallest = (numbers: readonly number[]): number => numbers.reduce((least, number) => Math.min(least, number), numbers[0] ?? 0);
+const largest = (numbers: readonly number[]): number => numbers.reduce((most, number) => Math.max(most, number), numbers[0] ?? 0);
+const median = (numbers: readonly number[]): number | FormulaError => {
+  const ordered = [...numbers].sort((a, b) => a - b);
+  const middle = ordered.length >> 1;
+  if (ordered.length === 0) return NUMBER;
+  const upper = ordered[middle] ?? 0;
+  return ordered.length % 2 === 1 ? upper : ((ordered[middle - 1] ?? 0) + upper) / 2;
+};
+
+/** A function of so many numbers; `most` of them may be given. */
+const numeric = (least: number, most: number, compute: (...numbers: readonly number[]) => number | FormulaError): Known => ({
+  least,
+  most,
+  run: (given) => {
+    const numbers: number[] = [];
+    for (const argument of given) {
+      const number = numberOf(argument());
+      if (isError(number)) return number;
+      numbers.push(number);
+    }
+    const result = compute(...numbers);
+    return typeof result === 'number' ? finite(result) : result;
+  },
+});
+
+/** Halves go away from zero, as people round; a value that floats a hair below a half is taken for it, as sheets do. */
+const rounded = (value: number, digits: number, way: 'nearest' | 'up' | 'down'): number => {
+  const places = Math.trunc(digits);
+  if (Math.abs(places) > 15) return notComputed();
+  const factor = 10 ** Math.abs(places);
+  const scaled = Number((places >= 0 ? Math.abs(value) * factor : Math.abs(value) / factor).toPrecision(15));
+  const whole = way === 'nearest' ? Math.floor(scaled + 0.5) : way === 'up' ? Math.ceil(scaled) : Math.floor(scaled);
+  return Math.sign(value) * (places >= 0 ? whole / factor : whole * factor) || 0;
+};
+
+const truths = (compute: (truths: readonly boolean[]) => boolean): Known => ({
+  least: 1,
+  most: MANY,
+  run: (given) => {
+    const found: boolean[] = [];
+    for (const argument of given) {
+      const value = argument();
+      for (const cell of isArea(value) ? cellsOf(value) : [value]) {
+        // Texts and blanks in areas do not count.
+        if (isArea(value) && (typeof cell === 'string' || cell === null)) continue;
+        const truth = truthOf(cell);
+        if (typeof truth !== 'boolean') return truth;
+        found.push(truth);
+      }
+    }
+    return found.length === 0 ? VALUE : compute(found);
+  },
+});
+
+/** Days are counted from the end of 1899; no day before 1 March 1900 is a date here. */
+const EPOCH_MS = Date.UTC(1899, 11, 30);
+const DAY_MS = 86_400_000;
+const FIRST_DAY = 61;
+const dayPart = (part: (date: Date) => number): Known =>
+  numeric(1, 1, (serial = 0) => {
+    if (serial < FIRST_DAY || serial > 2_958_465) return notComputed();
+    return part(new Date(EPOCH_MS + Math.floor(serial) * DAY_MS));
+  });
+
+const serialOf = (year: number, month: number, day: number): number => {
+  const serial = (Date.UTC(year, month - 1, day) - EPOCH_MS) / DAY_MS;
+  return year < 1901 || year > 9_999 || serial < FIRST_DAY ? notComputed() : serial;
+};
+
+const totals: Readonly<Record<number, string>> = { 1: 'AVERAGE', 2: 'COUNT', 3: 'COUNTA', 4: 'MAX', 5: 'MIN', 6: 'PRODUCT', 9: 'SUM' };
+
+export const functions: Readonly<Record<string, Known>> = {
+  SUM: ofNumbers(sum),
+  AVERAGE: ofNumbers(average),
+  MIN: ofNumbers(smallest),
+  MAX: ofNumbers(largest),
+  MEDIAN: ofNumbers(median),
+  PRODUCT: ofNumbers((numbers) => (numbers.length === 0 ? 0 : numbers.reduce((product, number) => product * number, 1))),
+  COUNT: counted((cell) => typeof cell === 'number'),
+  COUNTA: counted((cell) => cell !== null),
+  COUNTBLANK: counted((cell) => cell === null || cell === ''),
+  SUMPRODUCT: products,
+  SUMIF: conditional(2, 3, (numbers) => finite(sum(numbers))),
+  COUNTIF: conditional(2, 2, (_, count) => count),
+  AVERAGEIF: conditional(2, 3, average),
+  SUBTOTAL: {
+    least: 2,
+    most: MANY,
+    run: ([which, ...given]) => {
+      const number = numberOf(which?.() ?? null);
+      const name = typeof number === 'number' ? totals[number > 100 ? number - 100 : number] : undefined;
+      return name === undefined ? notComputed() : (functions[name]?.run(given) ?? notComputed());
+    },
+  },
+  ROUND: numeric(2, 2, (value = 0, digits = 0) => rounded(value, digits, 'nearest')),
+  ROUNDUP: numeric(2, 2, (value = 0, digits = 0) => rounded(value, digits, 'up')),
+  ROUNDDOWN: numeric(2, 2, (value = 0, digits = 0) => rounded(value, digits, 'down')),
+  INT: numeric(1, 1, (value = 0) => Math.floor(value)),
+  ABS: numeric(1, 1, (value = 0) => Math.abs(value)),
+  SIGN: numeric(1, 1, (value = 0) => Math.sign(value)),
+  SQRT: numeric(1, 1, (value = 0) => (value < 0 ? NUMBER : Math.sqrt(value))),
+  POWER: numeric(2, 2, (base = 0, exponent = 0) => base ** exponent),
+  MOD: numeric(2, 2, (value = 0, divisor = 0) => (divisor === 0 ? DIVISION : value - divisor * Math.floor(value / divisor))),
+  IF: {
+    least: 2,
+    most: 3,
+    run: ([condition, then, otherwise]) => {
+      const truth = truthOf(condition?.() ?? null);
+      if (typeof truth !== 'boolean') return truth;
+      return truth ? (then?.() ?? null) : otherwise === undefined ? false : otherwise();
+    },
+  },
+  IFERROR: {
+    least: 2,
+    most: 2,
+    run: ([value, otherwise]) => {
+      const tried = scalarOf(value?.() ?? null);
+      return isError(tried) ? (otherwise?.() ?? null) : tried;
+    },
+  },
+  AND: truths((found) => found.every(Boolean)),
+  OR: truths((found) => found.some(Boolean)),
+  NOT: {
+    least: 1,
+    most: 1,
+    run: ([value]) => {
+      const truth = truthOf(value?.() ?? null);
+      return typeof truth === 'boolean' ? !truth : truth;
+    },
+  },
+  ISBLANK: { least: 1, most: 1, run: ([value]) => scalarOf(value?.() ?? null) === null },
+  ISNUMBER: { least: 1, most: 1, run: ([value]) => typeof scalarOf(value?.() ?? null) === 'number' },
+  NA: { least: 0, most: 0, run: () => NONE },
+  CONCATENATE: joined,
+  LEN: written((text) => text.length),
+  UPPER: written((text) => text.toUpperCase()),
+  LOWER: written((text) => text.toLowerCase()),
+  TRIM: written((text) => text.replace(/ +/g, ' ').replace(/^ | $/g, '')),
+  LEFT: written((text, count = 1) => (count < 0 ? VALUE : text.slice(0, count)), 1, 2),
+  RIGHT: written((text, count = 1) => (count < 0 ? VALUE : count === 0 ? '' : text.slice(-count)), 1, 2),
+  MID: written((text, from = 1, count = 0) => (from < 1 || count < 0 ? VALUE : text.slice(from - 1, from - 1 + count)), 3, 3),
+  YEAR: dayPart((date) => date.getUTCFullYear()),
+  MONTH: dayPart((date) => date.getUTCMonth() + 1),
+  DAY: dayPart((date) => date.getUTCDate()),
+  DATE: numeric(3, 3, (year = 0, month = 0, day = 0) => serialOf(Math.trunc(year), Math.trunc(month), Math.trunc(day))),
+};

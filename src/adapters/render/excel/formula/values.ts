@@ -1,0 +1,77 @@
+/** Values of formulas as sheets know them: numbers (dates are serial numbers), texts, truth values, blanks, errors, and areas of cells. */
+
+export type FormulaError = Readonly<{ error: '#DIV/0!' | '#VALUE!' | '#N/A' | '#NUM!' }>;
+export type Scalar = number | string | boolean | null | FormulaError;
+/** Cells from the upper left one, counted from 0. */
+export type Area = Readonly<{ rows: number; columns: number; at: (row: number, column: number) => Scalar }>;
+export type Value = Scalar | Area;
+
+/** Thrown where only a real sheet can tell: the cell gets no value, and the workbook asks to be worked out. */
+export const NOT_COMPUTED = new Error('the formula is not computed here');
+export const notComputed = (): never => {
+  throw NOT_COMPUTED;
+};
+
+export const DIVISION: FormulaError = { error: '#DIV/0!' };
+export const VALUE: FormulaError = { error: '#VALUE!' };
+export const NUMBER: FormulaError = { error: '#NUM!' };
+export const NONE: FormulaError = { error: '#N/A' };
+
+export const isArea = (value: Value): value is Area => typeof value === 'object' && value !== null && 'at' in value;
+export const isError = (value: Value): value is FormulaError => typeof value === 'object' && value !== null && 'error' in value;
+
+/** One value; an area of one cell is that cell, any other would spill over its neighbours. */
+export const scalarOf = (value: Value): Scalar => {
+  if (!isArea(value)) return value;
+  return value.rows === 1 && value.columns === 1 ? value.at(0, 0) : notComputed();
+};
+
+const PLAIN_NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?\s*$/;
+
+/** A number, or the error that the value is or makes. What a text with digits means is the reader's language's to say. */
+export const numberOf = (value: Value): number | FormulaError => {
+  const scalar = scalarOf(value);
+  if (typeof scalar === 'number') return scalar;
+  if (scalar === null) return 0;
+  if (typeof scalar === 'boolean') return scalar ? 1 : 0;
+  if (isError(scalar)) return scalar;
+  if (PLAIN_NUMBER.test(scalar)) return scalar.includes('.') ? notComputed() : Number(scalar);
+  return /\d/.test(scalar) ? notComputed() : VALUE;
+};
+
+export const textOf = (value: Value): string | FormulaError => {
+  const scalar = scalarOf(value);
+  if (typeof scalar === 'string') return scalar;
+  if (scalar === null) return '';
+  // Numbers and truth values are written in the reader's language, whole ones alike in all.
+  if (typeof scalar === 'number') return Number.isSafeInteger(scalar) && Math.abs(scalar) < 1e11 ? String(scalar) : notComputed();
+  return typeof scalar === 'boolean' ? notComputed() : scalar;
+};
+
+export const truthOf = (value: Value): boolean | FormulaError => {
+  const scalar = scalarOf(value);
+  if (typeof scalar === 'boolean') return scalar;
+  if (typeof scalar === 'number') return scalar !== 0;
+  if (scalar === null) return false;
+  return isError(scalar) ? scalar : VALUE;
+};
+
+/** A result as a cell can hold it. */
+export const finite = (value: number): number | FormulaError => (Number.isFinite(value) ? value : NUMBER);
+
+/** -1, 0 or 1: numbers come before texts, texts before truth values; a blank is like the empty value of the other's kind. */
+export const compare = (left: Scalar, right: Scalar): -1 | 0 | 1 | FormulaError => {
+  if (isError(left)) return left;
+  if (isError(right)) return right;
+  const [a, b] = [left ?? blankLike(right), right ?? blankLike(left)];
+  const [rankA, rankB] = [rankOf(a), rankOf(b)];
+  if (rankA !== rankB) return rankA < rankB ? -1 : 1;
+  const [x, y] = typeof a === 'string' && typeof b === 'string' ? [a.toLowerCase(), b.toLowerCase()] : [a, b];
+  if (x === y) return 0;
+  // The order of letters is the reader's language's.
+  if (typeof x === 'string' && !(/^[\x20-\x7e]*$/.test(x) && /^[\x20-\x7e]*$/.test(String(y)))) return notComputed();
+  return x < y ? -1 : 1;
+};
+
+const blankLike = (other: Scalar): number | string | boolean => (typeof other === 'string' ? '' : typeof other === 'boolean' ? false : 0);
+const rankOf = (value: number | string | boolean): number => (typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2);
