@@ -48,8 +48,8 @@ export const column = (header: string | undefined, props: Partial<ExpandedColumn
   header,
   footer: undefined,
   width: 'auto',
-  align: 'left',
-  headerAlign: 'left',
+  align: 'start',
+  headerAlign: 'start',
   type: undefined,
   format: undefined,
   ...props,
@@ -66,6 +66,7 @@ export const tableOf = (
 
 export const page = (components: readonly Expanded[], props: Partial<ExpandedPage> = {}): ExpandedPage => ({
   name: 'Page',
+  direction: 'ltr',
   format: 'A4',
   orientation: 'portrait',
   margin: { top: 50, right: 50, bottom: 50, left: 50 },

@@ -1,5 +1,6 @@
 /** What an attachment template is made of: the JSON that authors write, once it is checked. */
 import type { JsonObject } from '../json.js';
+import type { Direction } from '../rendering/direction.js';
 import type { ComponentsOf } from '../rendering/components.js';
 import type { SectionType, VariableDefinition } from '../template/schema.js';
 
@@ -27,12 +28,14 @@ export type DocumentComponent = Readonly<{
 export type DocumentSection = Readonly<{ id: string; type: SectionType; props?: JsonObject; components: readonly DocumentComponent[] }>;
 
 /** HTML with `{{pageNumber}}` and `{{totalPages}}` beside the variables. */
-export type PageMargin = Readonly<{ content: string; height?: string | number; align?: 'left' | 'center' | 'right' }>;
+export type PageMargin = Readonly<{ content: string; height?: string | number; align?: 'left' | 'center' | 'right' | 'start' | 'end' }>;
 
 /** Lengths are points, or text with a unit (`20mm`, `1in`). */
 export type PageSettings = Readonly<{
   format?: PageFormat;
   orientation?: Orientation;
+  /** As the locale runs where it is not said. */
+  direction?: Direction;
   margin?: Readonly<Partial<Record<'top' | 'right' | 'bottom' | 'left', string | number>>>;
   backgroundColor?: string;
   header?: PageMargin;

@@ -57,6 +57,7 @@ export const flowProps = {
 
 const blockText = {
   align: { kind: 'align' },
+  direction: { kind: 'textDirection' },
   color: { kind: 'color' },
   fontSize: { kind: 'length' },
   fontFamily: { kind: 'fontFamily' },
@@ -268,6 +269,7 @@ export const sectionProps: PropSpecs = {
 /** What the whole email may carry, as `props` beside `sections`. */
 export const emailProps: PropSpecs = {
   preheader: { kind: 'text' },
+  direction: { kind: 'direction' },
   backgroundColor: { kind: 'color' },
   contentBackgroundColor: { kind: 'color' },
   color: { kind: 'color' },

@@ -6,6 +6,7 @@ import { codeKinds } from './bar-codes.js';
 import { cssColor, cssFontFamily } from './css.js';
 import { checkFormat, isPlainObject } from './check/format.js';
 import type { Faults } from './check/faults.js';
+import { directions, textDirections } from './direction.js';
 import { chartTypes } from './expand/expanded.js';
 import type { Media } from './media.js';
 import { isConstantName, isName, parsePath, shorten, type Path } from './scope/path.js';
@@ -17,7 +18,7 @@ export type PropKind = keyof typeof kinds;
 export type PropSpec = Readonly<{ kind: PropKind; required?: true }>;
 export type PropSpecs = Readonly<Record<string, PropSpec>>;
 
-export const aligns = ['left', 'center', 'right'] as const;
+export const aligns = ['left', 'center', 'right', 'start', 'end'] as const;
 export const verticalAligns = ['top', 'middle', 'bottom'] as const;
 /** Where a PDF begins a new sheet: before the component or after it. */
 export const pageBreaks = ['before', 'after'] as const;
@@ -222,6 +223,8 @@ const kinds = {
   lineStyle: oneOf(lineStyles),
   pageBreak: oneOf(pageBreaks),
   columnType: fixed((value) => columnTypes.some((known) => known === value), `one of ${columnTypes.join(', ')}`),
+  direction: fixed((value) => directions.some((known) => known === value), `one of ${directions.join(', ')}`),
+  textDirection: fixed((value) => textDirections.some((known) => known === value), `one of ${textDirections.join(', ')}`),
   boolean: fixed((value) => typeof value === 'boolean', 'true or false'),
   operator: fixed(isOperator, `one of ${operators.join(', ')}`),
   path,

@@ -295,11 +295,11 @@ void t.test('table from a data source: cells with their values', async (t) => {
     );
     t.same(
       columns.map(({ align }) => align),
-      ['left', 'left', 'right', 'center', 'left', 'left', 'right', 'left', 'right'],
+      ['start', 'start', 'end', 'center', 'start', 'start', 'end', 'start', 'end'],
     );
     t.same(columns.map(({ width }) => width).slice(0, 3), [{ percent: 10 }, { points: 72 }, 'auto']);
     t.match(columns[2], { header: 'Qty', footer: '€99.00', footerValue: 99, format: undefined });
-    t.match(columns[6], { footerFormula: '=SUM(C{first}:C{last})', headerAlign: 'right' });
+    t.match(columns[6], { footerFormula: '=SUM(C{first}:C{last})', headerAlign: 'end' });
     t.equal(columns[4]?.headerAlign, 'center');
     const cells = rows.map((row) => row.map(({ html, value, format, formula }) => ({ html, value, format, formula })));
     const cell = (html: string, value?: unknown, format?: unknown, formula?: string) => ({ html, value, format, formula });
@@ -661,6 +661,7 @@ void t.test('pages, margins, sections', async (t) => {
   ).pages;
   t.same(made, {
     name: 'Invoice 7',
+    direction: 'ltr',
     format: 'A5',
     orientation: 'landscape',
     backgroundColor: 'ivory',

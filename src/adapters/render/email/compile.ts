@@ -16,7 +16,7 @@ import { nextTurn } from '../../../shared/next-turn.js';
 import { checkingRuntimeOf, surelyFits, UNDECIDED } from './checking.js';
 import { alwaysShows, showsAnything } from './emptiness.js';
 import type { Context } from './context.js';
-import { writeDocument, type Source } from './document.js';
+import { directionOf, writeDocument, type Source } from './document.js';
 import { openMeter, runtimeOf, RUNTIME_NAMES, startMeter, type Runtime } from './runtime.js';
 import { finish } from './text-layout.js';
 
@@ -64,6 +64,7 @@ const languageOf = ({ locale = 'en-US', timeZone = 'UTC' }: EmailTemplateContent
 
 const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compiled, htmlOnly: Compiled): CompiledTemplate => {
   const language = languageOf(content);
+  const direction = directionOf(content.schema.props, language);
   const meter = openMeter();
   const full = whole.of(runtimeOf(limits, meter));
   const exact = htmlOnly.of(runtimeOf(limits, meter));
@@ -88,7 +89,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
     meter.marksUntracked = input.marksUntracked === true;
     const { html, text, inline = NONE } = full.body(values, constants, title);
     checkSize(html, limits);
-    return { subject: title, html, text: finish(text), inline };
+    return { subject: title, html, text: finish(text, direction), inline };
   };
   const check = (input: EmailInput): CheckedEmail => {
     const { values, constants, title } = prepare(input);

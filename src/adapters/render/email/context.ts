@@ -1,6 +1,7 @@
 /** What a component knows of its surroundings while a template is compiled, and how it passes that on to its children. */
 import type { Limits } from '../../../domain/limits.js';
 import type { Component, VariableDefinition } from '../../../domain/template/schema.js';
+import type { Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { shapeOf, type Shape } from '../../../domain/rendering/scope/shapes.js';
 import type { Code, Term } from './code.js';
@@ -29,6 +30,8 @@ export type Context = Readonly<{
   code: Code;
   limits: Limits;
   language: Language;
+  /** In which the surroundings run: Outlook and Gmail inherit it into no table, so that each says it again. */
+  direction: Direction;
   shapes: ReadonlyMap<string, Shape>;
   locals: ReadonlyMap<string, Local>;
   dark: DarkColors;

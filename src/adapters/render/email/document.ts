@@ -5,11 +5,12 @@ import { parseTemplatedText } from '../../../domain/rendering/fill/templated-tex
 import { createCode, js, literalOf, type Code, type Term } from './code.js';
 import { shapesOf, WORD_CHARS, type Context } from './context.js';
 import type { Limits } from '../../../domain/limits.js';
+import { directionOfLocale, directions, type Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import { createDarkColors } from './dark-colors.js';
 import { renderRows } from './registry.js';
 import { countFixed } from './components/flow.js';
-import { aligned, classAttribute, colorClass, css, horizontalPx, onBackground, TABLE, typographyOf } from './style.js';
+import { aligned, classAttribute, colorClass, css, horizontalPx, onBackground, startOf, tableTag, typographyOf } from './style.js';
 import { escapeHtml } from './escape.js';
 import { htmlOf, plainOf, templated } from './values.js';
 
@@ -37,11 +38,11 @@ export const writeDocument = (
   code.statement(
     `let n=${countFixed(content.schema.sections.flatMap(({ components }) => components))};if(n>${limits.componentsExpandedMax})TOO_MANY(n);`,
   );
-  const lang = ` lang="${escapeHtml(language.locale)}" dir="${directionOf(language.locale)}"`;
+  const lang = ` lang="${escapeHtml(language.locale)}" dir="${context.direction}"`;
   code.html(
     `<!doctype html><html${lang} xmlns:o="urn:schemas-microsoft-com:office:office"><head>${META}<title>`,
     js('E(subject)'),
-    `</title>${OUTLOOK}<style>${STYLE}`,
+    `</title>${OUTLOOK}<style>${context.direction === 'rtl' ? STYLE.replace('padding-right:0!important}.card', 'padding-left:0!important}.card') : STYLE}`,
     js('DARK'),
     '</style></head>',
   );
@@ -51,14 +52,14 @@ export const writeDocument = (
     typeof props['width'] === 'undefined' ? WIDTH_PX : parseFloat(literalOf([css('length', props['width'], '600px', context)]) ?? '600');
   code.html(
     `<div role="article" aria-roledescription="email"${lang}>`,
-    TABLE,
+    tableTag(context),
     classAttribute(pageClass),
     ' style="background-color:',
     page,
     '"><tr><td class="page" align="center" style="padding:12px">',
   );
   code.html(
-    `<!--[if mso]>${TABLE.replace('100%', String(widthPx))} align="center"><tr><td><![endif]--><div style="max-width:${widthPx}px;margin:0 auto">${TABLE} style="border-collapse:separate">`,
+    `<!--[if mso]>${tableTag(context, String(widthPx))} align="center"><tr><td><![endif]--><div style="max-width:${widthPx}px;margin:0 auto">${tableTag(context)} style="border-collapse:separate">`,
   );
   sections(content.schema.sections, props, { ...context, widthPx });
   code.html('</table></div><!--[if mso]></td></tr></table><![endif]--></td></tr></table></div></body></html>');
@@ -90,11 +91,17 @@ const STYLE =
   '@media (max-width:620px){.w{word-break:break-word}.page{padding:0!important}.sec{padding-left:24px!important;padding-right:24px!important}' +
   '.col{max-width:100%!important}.col+.col{padding-top:16px}.gut{padding-right:0!important}.card{border-radius:0!important}}';
 
+/** As the template says, else as its language runs. */
+export const directionOf = (props: JsonObject | undefined, { locale }: Language): Direction =>
+  directions.find((known) => known === props?.['direction']) ?? directionOfLocale(locale);
+
 const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, language: Language): Context => {
+  const direction = directionOf(content.schema.props, language);
   const base: Context = {
     code,
     limits,
     language,
+    direction,
     shapes: shapesOf(content.variables),
     locals: new Map(),
     dark: createDarkColors(),
@@ -105,7 +112,7 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
     flips: true,
     accent: '#2563eb',
     gapPx: 0,
-    type: { color: '#1f2937', linkColor: '#2563eb', fontFamily: FONTS, fontSize: '16px', lineHeight: '1.5', align: 'left' },
+    type: { color: '#1f2937', linkColor: '#2563eb', fontFamily: FONTS, fontSize: '16px', lineHeight: '1.5', align: startOf({ direction }) },
     rows: renderRows,
   };
   const props = content.schema.props ?? {};
@@ -193,12 +200,9 @@ const oneSection = (section: Section, look: { background: Term; corners: readonl
   );
   code.html('<tr><td', classes, ' style="padding:', padding);
   if (look.background !== 'transparent') code.html(';background-color:', look.background);
-  code.html(...look.corners, '">', TABLE, '>');
+  code.html(...look.corners, '">', tableTag(outer), '>');
   context.rows(section.components, { ...context, type, gapPx: 0, widthPx: Math.max(outer.widthPx - horizontalPx(padding), 50) });
   if (section.components.length === 0) code.html('<tr><td></td></tr>');
   code.html('</table></td></tr>');
   if (section.type === 'header') code.text('\n');
 };
-
-const RIGHT_TO_LEFT = /^(?:ar|arc|ckb|dv|fa|ha-arab|he|khw|ks|ps|sd|ug|ur|yi)\b/i;
-const directionOf = (locale: string): 'ltr' | 'rtl' => (RIGHT_TO_LEFT.test(locale) ? 'rtl' : 'ltr');

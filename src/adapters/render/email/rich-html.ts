@@ -1,5 +1,6 @@
 /** Writes the elements of rich text as HTML for mail: every style inlined, addresses judged, colours with their dark twins. */
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
+import { directions } from '../../../domain/rendering/direction.js';
 import { cssColor } from '../../../domain/rendering/css.js';
 import { js, literalOf, type Term } from './code.js';
 import type { Context } from './context.js';
@@ -45,8 +46,9 @@ export const richHtml = (nodes: readonly RichNode[], context: Context, format?: 
 
 const htmlLiteral = (text: TemplatedText): readonly Term[] => text.map((part) => (typeof part === 'string' ? part : js('0')));
 
-const element = (node: RichElement, context: Context, isLast: boolean, format: ValueFormat | undefined): readonly Term[] => {
+const element = (node: RichElement, outer: Context, isLast: boolean, format: ValueFormat | undefined): readonly Term[] => {
   const { tag, attributes } = node;
+  const context = directed(node, outer);
   const style = styleOf(node, context, isLast);
   const classes = [...style.classes];
   if (tag === 'hr' || tag === 'blockquote') classes.push(colorClass('line', '#e5e7eb', context));
@@ -60,6 +62,13 @@ const element = (node: RichElement, context: Context, isLast: boolean, format: V
   if (style.terms.length > 0) open.push(' style="', ...style.terms, '"');
   if (VOID.has(tag)) return [...open, '>'];
   return [...open, '>', ...richHtml(node.children, style.inner, format), `</${tag}>`];
+};
+
+/** What stands in an element that names its direction is indented from there. */
+const directed = ({ attributes }: RichElement, context: Context): Context => {
+  const dir = attributes.get('dir');
+  const direction = dir === undefined ? undefined : directions.find((known) => known === literalOf(htmlLiteral(dir))?.toLowerCase());
+  return direction === undefined || direction === context.direction ? context : { ...context, direction };
 };
 
 /** A table with header cells holds data; any other is there for the layout. */
@@ -89,6 +98,10 @@ const colorOf = (value: TemplatedText, context: Context): Term => {
   return literal === undefined ? js(`COLOR(${plainOf(value, context)},"")`) : (cssColor(literal) ?? 'transparent');
 };
 
+/** Indents and bars at the other side. */
+const mirrored = (style: string): string =>
+  style.replace(/(padding|margin):0 0 ([^\s;]+) (\d+px)/, '$1:0 $3 $2 0').replace('border-left', 'border-right');
+
 type Style = Readonly<{ terms: readonly Term[]; classes: readonly string[]; inner: Context }>;
 
 const styleOf = (node: RichElement, context: Context, isLast: boolean): Style => {
@@ -116,7 +129,8 @@ const styleOf = (node: RichElement, context: Context, isLast: boolean): Style =>
     if (color === undefined) classes.push(colorClass('text', context.type.linkColor, context));
     push(base, color === undefined ? ['color:', context.type.linkColor, ';text-decoration:underline'] : ['text-decoration:underline']);
   }
-  const known = Object.hasOwn(styles, tag) ? (styles[tag] ?? '') : '';
+  const natural = Object.hasOwn(styles, tag) ? (styles[tag] ?? '') : '';
+  const known = context.direction === 'rtl' ? mirrored(natural) : natural;
   if (known !== '') push(base, [isLast && SPACED.has(tag) ? known.replace(/^margin:0 0 \d+px/, 'margin:0') : known]);
   for (const { property, value } of own) push(base, [`${property}:`, attributeSafe(value)]);
   return { terms: base, classes: classes.filter((name) => name !== ''), inner };

@@ -4,6 +4,7 @@ import type { Json } from '../../../domain/json.js';
 import { defaultLimits, type Limits } from '../../../domain/limits.js';
 import type { ValueFormat } from '../../../domain/template/schema.js';
 import { holds, type Operator } from '../../../domain/rendering/scope/conditions.js';
+import { directionOfText, sideOf } from '../../../domain/rendering/direction.js';
 import { pixels } from '../../../domain/rendering/css.js';
 import { formatterOf, type Formatter } from '../../../domain/rendering/scope/formats.js';
 import { bodyTooLarge, tooManyExpanded, tooManyIterations } from '../../../domain/rendering/limit-errors.js';
@@ -20,7 +21,7 @@ import { addCode, type CodeFields, type CodeOptions, type ShownCode } from './co
 import { qrAlt, qrSizePx } from '../qr-code.js';
 import { WORD_CHARS } from './context.js';
 import { breakWords } from './long-words.js';
-import { heading, moment, table, wrap } from './text-layout.js';
+import { heading, labelled, moment, table, wrap } from './text-layout.js';
 
 const NONE: readonly Json[] = [];
 
@@ -87,6 +88,8 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
   FONT: escape.fontFamily,
   LINE: escape.lineHeight,
   ONE_OF: escape.oneOf,
+  SIDE: sideOf,
+  RIGHT_TO_LEFT: (html: string): boolean => directionOfText(html.replace(/<[^>]*>|&[a-z0-9#]{1,8};/gi, '')) === 'rtl',
   DECLARATION: (value: string): string => escape.declaration(value) ?? 'inherit',
   PX: (css: string): string => String(Math.round(pixels(css) ?? 0) || ''),
   WRAP: wrap,
@@ -96,6 +99,7 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
   LINES: (...lines: readonly string[]): string => lines.filter((line) => line !== '').join('<br>'),
   MOMENT: moment,
   TABLE: textTable,
+  LABELLED: labelled,
 });
 
 /** The functions through which values pass, however long they are. */

@@ -1,5 +1,6 @@
 /** Turns props into the declarations of `style` attributes: literals are settled when the template is compiled, values are judged when it is rendered. */
 import type { Json, JsonObject } from '../../../domain/json.js';
+import { sideOf } from '../../../domain/rendering/direction.js';
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../../domain/rendering/css.js';
 import { hasPlaceholder } from '../../../domain/rendering/fill/templated-text.js';
 import { js, literalOf, quote, type Term } from './code.js';
@@ -43,8 +44,25 @@ export const word = (value: Json | undefined, words: readonly string[], fallback
   return typeof value === 'string' && words.includes(value) ? value : fallback;
 };
 
+const SIDES = ['left', 'center', 'right'];
+
+/** A word for a side, never start or end: some clients know only left and right. */
+export const side = (value: Json | undefined, fallback: string, context: Context): Term => {
+  if (value === 'start' || value === 'end') return sideOf(value, context.direction);
+  const found = word(value, [...SIDES, 'start', 'end'], fallback, context);
+  return typeof found === 'string' ? found : js(context.code.remember(`SIDE(${found.js},${quote(context.direction)})`));
+};
+
 export const aligned = (props: JsonObject, fallback: Term, context: Context): Term =>
-  props['align'] === undefined ? fallback : word(props['align'], ['left', 'center', 'right'], literalOf([fallback]) ?? 'left', context);
+  props['align'] === undefined ? fallback : side(props['align'], literalOf([fallback]) ?? startOf(context), context);
+
+/** The side where lines begin. */
+export const startOf = ({ direction }: Pick<Context, 'direction'>): 'left' | 'right' => (direction === 'rtl' ? 'right' : 'left');
+export const endOf = ({ direction }: Pick<Context, 'direction'>): 'left' | 'right' => (direction === 'rtl' ? 'left' : 'right');
+
+/** `0 0 0 24px`: room on one side only, the start or the end. */
+export const boxAt = (where: 'left' | 'right', room: string, below = '0'): string =>
+  where === 'right' ? `0 ${room} ${below} 0` : `0 0 ${below} ${room}`;
 
 /** A colour with the class of its dark twin; values and surfaces that do not flip have none. */
 export const colorClass = (role: ColorRole, color: Term, context: Context): string =>
@@ -118,5 +136,9 @@ export const attributePx = (length: Term): Term | undefined => {
 /** For fonts, whose names hold quotes. */
 export const attributeSafe = (term: Term): Term => (typeof term === 'string' ? escapeHtml(term).replaceAll('&#39;', "'") : term);
 
-/** The table that holds rows; `extra` is more attributes. */
-export const TABLE = '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"';
+/** ` dir="rtl"` where columns run from the right. */
+export const dirAttribute = ({ direction }: Pick<Context, 'direction'>): string => (direction === 'rtl' ? ' dir="rtl"' : '');
+
+/** The beginning of a table that holds rows; more attributes may follow. */
+export const tableTag = (context: Pick<Context, 'direction'>, width = '100%'): string =>
+  `<table role="presentation"${dirAttribute(context)} width="${width}" cellpadding="0" cellspacing="0" border="0"`;

@@ -1,4 +1,5 @@
 /** Lays out the text part: paragraphs wrapped at 78 columns (RFC 5322, section 2.1.1), headings underlined, tables in columns. */
+import type { Direction } from '../../../domain/rendering/direction.js';
 import { progressOf, type Progress } from '../../../domain/rendering/expand/timeline-progress.js';
 
 export const TEXT_COLUMNS = 78;
@@ -109,7 +110,8 @@ const aligned = (row: readonly string[], widths: readonly number[], aligns: stri
   return line.trimEnd();
 };
 
-const labelled = (
+/** Each row as lines of `label: value`. */
+export const labelled = (
   rows: readonly (readonly string[])[],
   header: readonly string[] | undefined,
   footer: readonly string[] | undefined,
@@ -130,7 +132,13 @@ const labelled = (
 };
 
 /** The last touch: no trailing blanks, never two empty lines in a row, one line break at the end. */
-export const finish = (text: string): string => {
+export const finish = (text: string, direction: Direction = 'ltr'): string => {
   const trimmed = text.trim();
-  return `${trimmed.includes('\n\n\n') ? trimmed.replace(/\n{3,}/g, '\n\n') : trimmed}\n`;
+  const spaced = trimmed.includes('\n\n\n') ? trimmed.replace(/\n{3,}/g, '\n\n') : trimmed;
+  return `${direction === 'rtl' ? marked(spaced) : spaced}\n`;
 };
+
+const RIGHT_TO_LEFT_MARK = '\u200f';
+
+/** Readers of plain text take the direction of each line from its first letter, which may be of a name, a number or a link. */
+const marked = (text: string): string => text.replace(/^(?=[^\n])/gm, RIGHT_TO_LEFT_MARK);

@@ -1,5 +1,6 @@
 /** What every component of a sheet is to the sheet: it says what room it takes, then it draws itself. */
 import type { Expanded, ExpandedPage, TextStyle } from '../../../domain/rendering/expand/expanded.js';
+import type { Direction } from '../../../domain/rendering/direction.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
 import type { Limits } from '../../../domain/limits.js';
 import type { LoadedImage } from '../../../domain/ports/generator.js';
@@ -15,6 +16,8 @@ export type Surroundings = Readonly<{
   language: Language;
   limits: Limits;
   images: ReadonlyMap<string, LoadedImage>;
+  /** Of the sheet: its first column stands at that side, and start and end are its. */
+  direction: Direction;
   /** Of the page in points, without its margins: what a share of the width is a share of. */
   pageWidth: number;
   /** Text of the section that the component stands in. */

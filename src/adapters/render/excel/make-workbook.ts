@@ -5,6 +5,7 @@ import ExcelJS from 'exceljs';
 import type { Limits } from '../../../domain/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
+import type { Direction } from '../../../domain/rendering/direction.js';
 import { fileTooLarge, tooManyRows, tooManySheets } from '../../../domain/rendering/limit-errors.js';
 import { innerWidth } from './component.js';
 import { addExtras, finishParts, type SheetExtras } from './extras.js';
@@ -37,13 +38,13 @@ export const makeWorkbook = async (
   const sheets: SheetWork[] = [];
   let textRows = 0;
   for (const plan of plans) {
-    const around = { language: document.language, limits, images, pageWidth: innerWidth(plan.page) };
+    const around = { language: document.language, limits, images, direction: plan.page.direction, pageWidth: innerWidth(plan.page) };
     const prepared = plan.components.map(({ component, section }) =>
       prepare(component, { ...around, style: section.style, linkColor: section.linkColor }),
     );
     textRows += prepared.reduce((sum, { kind, rows }) => sum + (kind === 'text' ? rows : 0), 0);
     if (textRows > limits.excelRowsMax) throw tooManyRows(textRows, limits.excelRowsMax);
-    sheets.push({ plan, arrangement: arrange(prepared), language: document.language.locale, number: sheets.length + 1 });
+    sheets.push({ plan, arrangement: arrange(prepared), number: sheets.length + 1 });
   }
   const book = openBook(sheets.map(({ plan, arrangement }) => ({ name: plan.name, blocks: placed(arrangement) })));
   for (const sheet of sheets) extras.push(await writeSheet(workbook, sheet, book, sink.flush));
@@ -66,7 +67,7 @@ const countRows = (plans: readonly SheetPlan[], max: number): void => {
   }
 };
 
-type SheetWork = Readonly<{ plan: SheetPlan; arrangement: Arrangement; language: string; number: number }>;
+type SheetWork = Readonly<{ plan: SheetPlan; arrangement: Arrangement; number: number }>;
 
 /** Where the components of a sheet will stand. */
 const placed = ({ blocks }: Arrangement): readonly PlacedBlock[] => {
@@ -80,12 +81,12 @@ const placed = ({ blocks }: Arrangement): readonly PlacedBlock[] => {
 
 const writeSheet = async (
   workbook: ExcelJS.stream.xlsx.WorkbookWriter,
-  { plan, arrangement, language, number }: SheetWork,
+  { plan, arrangement, number }: SheetWork,
   book: Book,
   flush: () => Promise<void>,
 ): Promise<SheetExtras> => {
   const worksheet = workbook.addWorksheet(plan.name, {
-    views: [viewOf(arrangement, language)],
+    views: [viewOf(arrangement, plan.page.direction)],
     pageSetup: pageSetup(plan.page),
     headerFooter: printedMargins(plan.page),
   });
@@ -102,8 +103,8 @@ const writeSheet = async (
 
 const GAP_POINTS = 9;
 
-const viewOf = ({ frozenRow }: Arrangement, locale: string): Partial<ExcelJS.WorksheetView> => {
-  const rightToLeft = /^(?:ar|he|fa|ur|yi|ps|sd|ug|dv|ckb)\b/i.test(locale);
+const viewOf = ({ frozenRow }: Arrangement, direction: Direction): Partial<ExcelJS.WorksheetView> => {
+  const rightToLeft = direction === 'rtl';
   return frozenRow === undefined ? { state: 'normal', rightToLeft } : { state: 'frozen', xSplit: 0, ySplit: frozenRow, rightToLeft };
 };
 

@@ -1,6 +1,7 @@
 /** How a sheet is printed: paper, margins, and what stands at the top and the bottom of each sheet of paper. */
 import type { HeaderFooter, PageSetup } from 'exceljs';
 import type { ExpandedMargin, ExpandedPage } from '../../../domain/rendering/expand/expanded.js';
+import { sideOf, type Direction } from '../../../domain/rendering/direction.js';
 import { parseRichTree, treeText } from '../rich-tree.js';
 
 const POINTS_PER_INCH = 72;
@@ -24,15 +25,15 @@ export const pageSetup = ({ format, orientation, margin }: ExpandedPage): Partia
   return { paperSize: paperSizes[format], orientation, margins, fitToPage: true, fitToWidth: 1, fitToHeight: 0 };
 };
 
-export const printedMargins = ({ header, footer }: ExpandedPage): Partial<HeaderFooter> => ({
-  ...(header === undefined ? {} : { oddHeader: codesOf(header) }),
-  ...(footer === undefined ? {} : { oddFooter: codesOf(footer) }),
+export const printedMargins = ({ header, footer, direction }: ExpandedPage): Partial<HeaderFooter> => ({
+  ...(header === undefined ? {} : { oddHeader: codesOf(header, direction) }),
+  ...(footer === undefined ? {} : { oddFooter: codesOf(footer, direction) }),
 });
 
 const ALIGN = { left: '&L', center: '&C', right: '&R' } as const;
 
-const codesOf = ({ html, align }: ExpandedMargin): string => {
+const codesOf = ({ html, align }: ExpandedMargin, direction: Direction): string => {
   const text = treeText(parseRichTree(html, 'block')).replace(/\s+/g, ' ').trim().replaceAll('&', '&&');
   const codes = text.replace(/\{\{\s*pageNumber\s*\}\}/g, '&P').replace(/\{\{\s*totalPages\s*\}\}/g, '&N');
-  return ALIGN[align] + codes.slice(0, MARGIN_CHARS_MAX - 2).replace(/(?<!&)(?:&&)*&$/, (end) => end.slice(0, -1));
+  return ALIGN[sideOf(align, direction)] + codes.slice(0, MARGIN_CHARS_MAX - 2).replace(/(?<!&)(?:&&)*&$/, (end) => end.slice(0, -1));
 };

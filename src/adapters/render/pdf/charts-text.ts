@@ -1,17 +1,29 @@
 /** Words and numbers of a chart as SVG: each text in the fonts that have it, measured, and cut short where there is no room. */
+import { holdsRightToLeft } from './bidi.js';
 import type { Fonts, TextLine } from './fonts.js';
 
 /** What texts need to know: how they are drawn, and the language of numbers. */
-export type ChartText = Readonly<{ line: (text: string, bold: boolean) => TextLine; /** BCP 47 */ locale: string }>;
+export type ChartText = Readonly<{
+  line: (text: string, bold: boolean) => TextLine;
+  /** BCP 47 */ locale: string;
+  /** The whole drawing is turned round from left to right, and each text turned back about its anchor. */ isMirrored: boolean;
+}>;
 
 /** Keeps each line of one chart, for labels are measured several times. Throws DomainError FONT_MISSING. */
-export const chartText = (fonts: Fonts, locale: string, field: string): ChartText => {
+export const chartText = (fonts: Fonts, locale: string, field: string, isMirrored: boolean): ChartText => {
   const lines = new Map<string, TextLine>();
   return {
     locale,
+    isMirrored,
     line: (text, bold) => {
       const key = `${bold ? 'b' : 'n'}${text}`;
-      const line = lines.get(key) ?? fonts.line(text, { bold, italic: false }, { locale, field });
+      const line =
+        lines.get(key) ??
+        fonts.line(
+          text,
+          { bold, italic: false },
+          { locale, field, ...(isMirrored && holdsRightToLeft(text) ? { direction: 'rtl' as const } : {}) },
+        );
       lines.set(key, line);
       return line;
     },
@@ -70,7 +82,16 @@ export const fitted = (given: string, size: number, widthMax: number, context: C
 const shares = { start: 0, middle: 0.5, end: 1 } as const;
 
 /** One line of text; `y` is its baseline. */
-export const textElement = (
+export const textElement = (words: string, x: number, y: number, look: TextLook, text: ChartText): string => {
+  if (!text.isMirrored) return drawnText(words, x, y, look, text);
+  const { rotate, anchor, ...rest } = look;
+  const mirrored: TextLook = { ...rest, anchor: opposite[anchor], ...(rotate === undefined ? {} : { rotate: -rotate }) };
+  return `<g transform="translate(${n(2 * x)} 0)scale(-1 1)">${drawnText(words, x, y, mirrored, text)}</g>`;
+};
+
+const opposite = { start: 'end', middle: 'middle', end: 'start' } as const;
+
+const drawnText = (
   text: string,
   x: number,
   y: number,

@@ -1,4 +1,5 @@
 /** Charts as vector drawings for the PDF: title, legend, axes and marks, in the fonts of the document. */
+import type { Direction } from '../../../domain/rendering/direction.js';
 import type { ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
 import { drawAxes } from './charts-axes.js';
 import { drawBars, drawLines, drawStacks, type Series } from './charts-marks.js';
@@ -8,7 +9,7 @@ import type { Fonts } from './fonts.js';
 import { pdfColor } from '../colors.js';
 
 /** `locale`: BCP 47, for numbers and Han characters. */
-export type ChartPlace = Readonly<{ fonts: Fonts; locale: string }>;
+export type ChartPlace = Readonly<{ fonts: Fonts; locale: string; direction: Direction }>;
 export type ChartDrawing = Readonly<{ svg: string; /** In points. */ width: number; height: number }>;
 
 const TITLE_PT = 12;
@@ -23,8 +24,8 @@ const LARGEST = 1e300;
  * In: a chart, and the room in points that it may fill in width. Out: an SVG of that size in points, with text in the fonts of the
  * document, families by their names in `fonts.descriptors`. The same chart gives the same text. Throws DomainError FONT_MISSING.
  */
-export const chartSvg = (chart: ExpandedChart, widthPt: number, { fonts, locale }: ChartPlace): ChartDrawing => {
-  const text = chartText(fonts, locale, chart.field);
+export const chartSvg = (chart: ExpandedChart, widthPt: number, { fonts, locale, direction }: ChartPlace): ChartDrawing => {
+  const text = chartText(fonts, locale, chart.field, direction === 'rtl');
   const width = Math.max(SMALLEST_PT, Math.min(chart.width ?? widthPt, widthPt));
   const height = Math.max(SMALLEST_PT, chart.height ?? naturalHeight(chart, width));
   const outer: Area = { x: MARGIN_PT, y: MARGIN_PT, width: width - 2 * MARGIN_PT, height: height - 2 * MARGIN_PT };
@@ -37,8 +38,10 @@ export const chartSvg = (chart: ExpandedChart, widthPt: number, { fonts, locale 
     text,
   );
   const body = title === '' ? outer : below(outer, TITLE_PT * 1.8);
+  const drawn = heading + drawBody(chart, body, text);
+  const sides = text.isMirrored ? `<g transform="translate(${n(width)} 0)scale(-1 1)">${drawn}</g>` : drawn;
   return {
-    svg: `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}">${heading}${drawBody(chart, body, text)}</svg>`,
+    svg: `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}">${sides}</svg>`,
     width,
     height,
   };
@@ -75,7 +78,7 @@ const roundBody = (chart: ExpandedChart, area: Area, text: ChartText): string =>
   const slices = slicesOf(chart, chart.showLegend ? Math.max(2, Math.min(SLICES_MAX, Math.floor(area.height / ROW_PT))) : SLICES_MAX);
   if (slices.length === 0) return nothing(area, text);
   const entries = slices.map(({ label, color }) => ({ name: label, color }));
-  if (!chart.showLegend) return drawRound(slices, chart.chartType === 'doughnut', area, text);
+  if (!chart.showLegend) return circleOf(slices, chart, area, text);
   // Beside the circle where there is room for both, for it is as high as it is wide.
   if (area.width >= 1.4 * area.height) {
     const circle: Area = { ...area, width: Math.min(area.height, area.width * 0.55) };
@@ -83,12 +86,18 @@ const roundBody = (chart: ExpandedChart, area: Area, text: ChartText): string =>
     const column = legendColumn(entries, { ...area, x: 0, width: space - 18 }, text);
     const start = area.x + (space - column.width - 18) / 2;
     return (
-      drawRound(slices, chart.chartType === 'doughnut', { ...circle, x: start }, text) +
+      circleOf(slices, chart, { ...circle, x: start }, text) +
       `<g transform="translate(${n(start + circle.width + 18)} 0)">${column.svg}</g>`
     );
   }
   const legend = legendRows(entries, area, text);
-  return drawRound(slices, chart.chartType === 'doughnut', above(area, legend.height), text) + legend.svg;
+  return circleOf(slices, chart, above(area, legend.height), text) + legend.svg;
+};
+
+/** Slices follow each other clockwise in every language: in a drawing that is turned round they are turned back. */
+const circleOf = (slices: ReturnType<typeof slicesOf>, { chartType }: ExpandedChart, area: Area, text: ChartText): string => {
+  const circle = drawRound(slices, chartType === 'doughnut', area, { ...text, isMirrored: false });
+  return text.isMirrored ? `<g transform="translate(${n(2 * area.x + area.width)} 0)scale(-1 1)">${circle}</g>` : circle;
 };
 
 const axesBody = (chart: ExpandedChart, area: Area, text: ChartText): string => {

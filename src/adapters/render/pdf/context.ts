@@ -1,8 +1,9 @@
 /** What a component renderer knows of the place where it draws. */
-import type { Border, TextStyle } from '../../../domain/rendering/expand/expanded.js';
+import { directionOfText, sideOf, type Direction, type Side, type TextDirection } from '../../../domain/rendering/direction.js';
+import type { Border, HorizontalAlign, Html, TextStyle } from '../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../colors.js';
 import type { Fonts } from './fonts.js';
-import type { Alignment, Dash, Margin, Node, Tag } from './nodes.js';
+import type { Dash, Margin, Node, Tag } from './nodes.js';
 
 /** A picture as it can be drawn: an embedded file by its name, or a cleaned drawing. Natural size in points. */
 export type Picture = Readonly<{ width: number; height: number } & ({ kind: 'file'; name: string } | { kind: 'svg'; svg: string })>;
@@ -13,8 +14,11 @@ export type Context = Readonly<{
   lineHeight: number;
   color: string;
   linkColor: string;
-  /** `start`: as the text itself runs. */
-  align: Alignment | 'start';
+  align: HorizontalAlign;
+  /** In which blocks are laid out: list marks, columns and bars stand at its start. */
+  direction: Direction;
+  /** Of paragraphs; `auto`: each as its own first letter runs. */
+  textDirection: TextDirection;
   /** Room for a block, in points: what is left of the sheet's width, and the height that a whole sheet has. */
   width: number;
   height: number;
@@ -58,8 +62,36 @@ export const withStyle = (style: TextStyle, context: Context): Context => ({
   align: style.align ?? context.align,
 });
 
+/** The side on which lines begin. */
+export const startOf = ({ direction }: Context): 'left' | 'right' => sideOf('start', direction);
+
 /** Where a picture or a line stands in its room. */
-export const blockAlign = ({ align }: Context): 'left' | 'center' | 'right' => (align === 'center' || align === 'right' ? align : 'left');
+export const blockAlign = (context: Context): 'left' | 'center' | 'right' => blockSide(context.align, context);
+
+/** As a component says, else as its surroundings. */
+export const alignIn = (context: Context, align: HorizontalAlign | undefined): 'left' | 'center' | 'right' =>
+  blockSide(align ?? context.align, context);
+
+export const blockSide = (align: HorizontalAlign, context: Context): 'left' | 'center' | 'right' =>
+  align === 'justify' ? startOf(context) : sideOf(align, context.direction);
+
+/** A margin with room at the start of lines and nothing elsewhere. */
+export const indented = (room: number, context: Context, [top, bottom]: readonly [number, number] = [0, 0]): Margin =>
+  startOf(context) === 'left' ? [room, top, 0, bottom] : [0, top, room, bottom];
+
+/** Paragraphs run as their page does; those of a page from the left each as its own first letter. */
+export const directed = (direction: Direction): Readonly<{ direction: Direction; textDirection: TextDirection }> => ({
+  direction,
+  textDirection: direction === 'rtl' ? 'rtl' : 'auto',
+});
+
+/** The context in the direction that a style names; `auto` is settled by what stands in the block. */
+export const inDirection = (direction: TextDirection | undefined, html: Html, context: Context): Context => {
+  if (direction === undefined) return context;
+  if (direction !== 'auto') return { ...context, direction, textDirection: direction };
+  const own = directionOfText(html.replace(/<[^>]*>|&[a-z0-9#]{1,8};/gi, ''));
+  return { ...context, direction: own ?? context.direction, textDirection: 'auto' };
+};
 
 /** The context of a block that is narrower than its surroundings by `points`. */
 export const narrower = (points: number, context: Context): Context => ({ ...context, width: Math.max(context.width - points, 1) });
@@ -70,12 +102,13 @@ export const lookOf = ({
   lineHeight,
   color,
   align,
+  direction,
   height,
-}: Context): Readonly<{ fontSize: number; lineHeight: number; color: string; alignment: Alignment }> => ({
+}: Context): Readonly<{ fontSize: number; lineHeight: number; color: string; alignment: Side }> => ({
   fontSize,
   lineHeight: lineFactor(Math.max(Math.min(lineHeight, (height * LINE_SHARE_MAX) / fontSize), 0.5)),
   color,
-  alignment: align === 'start' ? 'left' : align,
+  alignment: sideOf(align, direction),
 });
 
 export const dashOf = ({ style, width }: Pick<Border, 'style' | 'width'>): Dash | undefined => {

@@ -46,7 +46,9 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     const { after } = this;
     // What ends a column or a cell is followed by nothing.
     if ('columns' in node || 'table' in node) this.after = () => 0;
-    super.processNode(node, isVerticalAlignmentAllowed);
+    if (('ul' in node || 'ol' in node) && node.fromRight === true)
+      this.processFromRight(node as object as MeasuredList, () => super.processNode(node, isVerticalAlignmentAllowed));
+    else super.processNode(node, isVerticalAlignmentAllowed);
     this.after = after;
     if (aligned) this.aligned--;
   }
@@ -55,6 +57,24 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     this.isKeptAbove = false;
     this.breaksNext = false;
     super.processSection(node);
+  }
+
+  /** pdfmake leaves its room for the marks of a list at the left and places each by its `_minWidth`; here both are moved to the right. */
+  private processFromRight(node: MeasuredList, process: () => void): void {
+    const room = node._gapSize.width;
+    const context = this.writer.context();
+    for (const { listMarker } of node.ul ?? node.ol ?? []) {
+      if (listMarker === undefined) continue;
+      const [dot] = listMarker.canvas ?? [];
+      const [number] = listMarker._inlines ?? [];
+      // It would be aligned in the line of its item, which it does not share.
+      if (number !== undefined) number.alignment = 'left';
+      const width = dot === undefined ? (number?.width ?? 0) - (number?.trailingCut ?? 0) : (dot.w ?? 2 * (dot.r1 ?? 0));
+      listMarker._minWidth = width - context.availableWidth;
+    }
+    context.addMargin(-room, room);
+    process();
+    this.writer.context().addMargin(room, -room);
   }
 
   override processVerticalContainer(node: Node): void {
@@ -144,6 +164,8 @@ export class DocumentLayout extends LayoutBuilder<Node> {
   override processTable(tableNode: Node): void {
     const node = tableNode as Node & MeasuredTable & { positions: unknown[] };
     settleWidths(node, this.writer.context().availableWidth);
+    const free = 'fromRight' in node && node.fromRight === true ? this.roomBeside(node) : 0;
+    this.writer.context().addMargin(free);
     this.releaseRows(node);
     this.tables++;
     this.nestedLevel++;
@@ -157,9 +179,16 @@ export class DocumentLayout extends LayoutBuilder<Node> {
       this.processTableRow(node, row, cells, processor);
     });
     processor.endTable(this.writer);
+    this.writer.context().addMargin(-free);
     this.nestedLevel--;
     if (this.nestedLevel === 0) this.writer.context().resetMarginXTopParent();
     this.tables--;
+  }
+
+  /** A table from the right that is narrower than its room stands at the right of it. */
+  private roomBeside({ table: { widths }, _offsets }: MeasuredTable): number {
+    const available = this.writer.context().availableWidth - _offsets.total;
+    return Math.max(available - widths.reduce((sum, { _calcWidth = 0 }) => sum + _calcWidth, 0), 0);
   }
 
   private processTableRow(
@@ -249,5 +278,5 @@ const lowerMarkers = (node: Node): void => {
     ul,
     _gapSize: { height, lineHeight },
   } = node as object as MeasuredList;
-  for (const { listMarker } of ul) for (const dot of listMarker?.canvas ?? []) dot.y += (height - height / lineHeight) / 2;
+  for (const { listMarker } of ul ?? []) for (const dot of listMarker?.canvas ?? []) dot.y += (height - height / lineHeight) / 2;
 };

@@ -6,7 +6,7 @@ import { fileTooLarge, tooManyPages } from '../../../domain/rendering/limit-erro
 import type { PageFormat } from '../../../domain/attachment-template/schema.js';
 import { padded } from './components/blocks.js';
 import { pdfColor } from '../colors.js';
-import { GAP_PT, lineFactor, spaced, withStyle, type Context } from './context.js';
+import { directed, GAP_PT, lineFactor, spaced, withStyle, type Context } from './context.js';
 import { openFonts, type Fonts } from './fonts.js';
 import type { Node, SectionNode, Tag } from './nodes.js';
 import { openPictures } from './pictures.js';
@@ -73,6 +73,7 @@ export const printJob = (
     lineHeight: LINE_HEIGHT,
     color: TEXT_COLOR,
     align: 'start' as const,
+    ...directed('ltr'),
     tag: undefined,
     picture: pictures.picture,
     fonts,
@@ -116,6 +117,7 @@ const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNod
   const pageMargins = { left: left * shrinkX, right: right * shrinkX, top: top * shrinkY, bottom: bottom * shrinkY };
   const context: Context = {
     ...base,
+    ...directed(page.direction),
     width: pageSize.width - pageMargins.left - pageMargins.right,
     height: pageSize.height - pageMargins.top - pageMargins.bottom,
   };

@@ -88,6 +88,8 @@ export type Tag = Readonly<{
     | /** Not read, with all inside. */ 'Artifact';
   parent: Tag | undefined;
   alt?: string;
+  /** Of a row whose cells are drawn in another order than they are read. */
+  cells?: readonly Tag[];
 }>;
 
 type Block = Readonly<{
@@ -112,7 +114,14 @@ export type ColumnsNode = Block & Readonly<{ columns: readonly Node[]; columnGap
 export type ListNode = Block &
   TextLook &
   (Readonly<{ ul: readonly (Node & Item)[] }> | Readonly<{ ol: readonly (Node & Item)[]; start?: number; reversed?: boolean }>) &
-  Readonly<{ type?: string; markerColor?: string }>;
+  Readonly<{
+    type?: string;
+    markerColor?: string;
+    /** Before and after a number. */
+    separator?: readonly [string, string];
+    /** The marks stand at the right of the items. */
+    fromRight?: true;
+  }>;
 export type TableCell = Node &
   Readonly<{ colSpan?: number; rowSpan?: number; fillColor?: string; border?: readonly [boolean, boolean, boolean, boolean] }>;
 export type TableLayout = Readonly<{
@@ -142,6 +151,8 @@ export type TableNode = Block &
     fillsWidth?: boolean;
     /** Rows at the end that stay with the last ones before them: totals. */
     footerRows?: number;
+    /** Where it is narrower than its room, it stands at the right of it. */
+    fromRight?: boolean;
   }>;
 export type ImageNode = Block &
   Readonly<{

@@ -65,10 +65,20 @@ export type Measured = Readonly<{
   behind?: unknown;
 }>;
 
+type MeasuredItem = Readonly<{
+  listMarker?: {
+    canvas?: { y: number; w?: number; r1?: number }[];
+    _inlines?: readonly { readonly width: number; readonly trailingCut?: number; alignment?: string }[];
+    /** The mark stands so far left of the item. */
+    _minWidth?: number;
+  };
+}>;
+
 /** As a list stands once it is measured. */
 export type MeasuredList = Readonly<{
-  ul: readonly Readonly<{ listMarker?: { canvas?: { y: number }[] } }>[];
-  _gapSize: Readonly<{ height: number; lineHeight: number }>;
+  ul?: readonly MeasuredItem[];
+  ol?: readonly MeasuredItem[];
+  _gapSize: Readonly<{ width: number; height: number; lineHeight: number }>;
 }>;
 
 /** As a table stands once it is measured; `fillsWidth` and `footerRows` are ours. */

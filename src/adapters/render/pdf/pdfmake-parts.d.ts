@@ -63,6 +63,7 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
     /** One for each row of columns or of a table around. */ readonly snapshots: readonly unknown[];
     getCurrentPage(): LaidPage | null;
     resetMarginXTopParent(): void;
+    addMargin(left: number, right?: number): void;
   };
   export type LaidPage = {
     readonly items: { type: string; item: Record<string, unknown> }[];

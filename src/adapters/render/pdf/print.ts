@@ -127,14 +127,17 @@ class TaggedRenderer extends Renderer {
   }
 
   private elementOf(tag: Tag): StructureElement {
+    // The element of a row makes those of its cells.
+    const parent = tag.parent === undefined ? this.root : this.elementOf(tag.parent);
     const known = this.elements.get(tag);
     if (known !== undefined) return known;
     const element = this.document.struct(tag.type, {
       ...(tag.alt === undefined ? {} : { alt: tag.alt }),
       ...(tag.type === 'TH' ? { scope: 'Column' } : {}),
     });
-    (tag.parent === undefined ? this.root : this.elementOf(tag.parent)).add(element);
+    parent.add(element);
     this.elements.set(tag, element);
+    for (const cell of tag.cells ?? []) this.elementOf(cell);
     return element;
   }
 }

@@ -1,7 +1,7 @@
 /** Lists of rich text: their items, numbers and marks. */
 import type { TreeElement, TreeNode } from '../rich-tree.js';
 import { lookOf, narrower, spaced, type Context } from './context.js';
-import { alignOf, inlineStyle, type Inline } from './rich-style.js';
+import { alignOf, directedBy, inlineStyle, type Inline } from './rich-style.js';
 import type { Node, Tag } from './nodes.js';
 
 /** Makes the blocks of an item. */
@@ -15,7 +15,7 @@ export const listNode = (node: TreeElement, inline: Inline, context: Context, bl
     .map((item): Node => {
       const body: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
       const inner = blocks(item.tag === 'li' ? item.children : [item], inlineStyle(item, inline, context), {
-        ...narrower(LIST_INDENT_PT, context),
+        ...directedBy(item, narrower(LIST_INDENT_PT, context)),
         tag: body,
         align: alignOf(item) ?? context.align,
       });
@@ -27,7 +27,7 @@ export const listNode = (node: TreeElement, inline: Inline, context: Context, bl
     });
   const type = markerOf(node, context);
   const look = { fontSize: inline.fontSize, color: context.color, ...(inline.color === context.color ? {} : { color: inline.color }) };
-  const marker = type === undefined ? {} : { type };
+  const marker = { ...(type === undefined ? {} : { type }), ...markersOf(context) };
   if (node.tag === 'ul') return { ul: items, ...look, ...marker };
   const start = integer(node.attributes['start']);
   return {
@@ -40,6 +40,10 @@ export const listNode = (node: TreeElement, inline: Inline, context: Context, bl
 };
 
 export const LIST_INDENT_PT = 18;
+
+/** Where the marks of a list stand; digits run from the left, so that the dot behind them is drawn before them. */
+export const markersOf = ({ direction }: Context): Readonly<{ fromRight?: true; separator?: readonly [string, string] }> =>
+  direction === 'rtl' ? { fromRight: true, separator: ['.', ''] } : {};
 
 const integer = (text: string | undefined): number | undefined =>
   text !== undefined && /^-?\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;

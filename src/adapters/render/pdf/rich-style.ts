@@ -1,9 +1,11 @@
 /** How the elements and styles of rich text change the text inside them. */
 import { safeLink } from '../../../domain/rendering/urls.js';
-import type { TreeElement } from '../rich-tree.js';
+import { textDirections, type TextDirection } from '../../../domain/rendering/direction.js';
+import type { HorizontalAlign } from '../../../domain/rendering/expand/expanded.js';
+import { treeText, type TreeElement } from '../rich-tree.js';
 import { pdfColor } from '../colors.js';
-import { boundedSize, type Context } from './context.js';
-import type { Alignment, Run } from './nodes.js';
+import { boundedSize, inDirection, startOf, type Context } from './context.js';
+import type { Run } from './nodes.js';
 
 /** The look of text at one place of the tree. */
 export type Inline = Readonly<{
@@ -246,18 +248,32 @@ export const lengthOf = (value: string | undefined, fontSize: number, whole: num
   }
 };
 
-/** Editors indent by a margin or a padding on the left; never more than half of the room. */
-export const indentOf = ({ tag, style }: TreeElement, { fontSize, width }: Context): number => {
+/** Editors indent by a margin or a padding where lines begin; never more than half of the room. */
+export const indentOf = ({ tag, style }: TreeElement, context: Context): number => {
   if (tag === 'table' || tag === 'img' || tag === 'ul' || tag === 'ol') return 0;
-  const left = (lengthOf(style.get('margin-left'), fontSize, width) ?? 0) + (lengthOf(style.get('padding-left'), fontSize, width) ?? 0);
-  return Math.min(Math.max(left, 0), width / 2);
+  const { fontSize, width } = context;
+  const side = startOf(context);
+  const room = ['margin', 'padding'].reduce((sum, kind) => sum + (lengthOf(style.get(`${kind}-${side}`), fontSize, width) ?? 0), 0);
+  return Math.min(Math.max(room, 0), width / 2);
 };
 
-const ALIGNMENTS: readonly Alignment[] = ['left', 'center', 'right', 'justify'];
+const ALIGNMENTS: readonly HorizontalAlign[] = ['start', 'end', 'left', 'center', 'right', 'justify'];
 
 /** How an element aligns its text, where it says so. */
-export const alignOf = ({ tag, attributes, style }: TreeElement): Alignment | undefined => {
+export const alignOf = (element: TreeElement): HorizontalAlign | undefined => {
+  const { tag, attributes, style } = element;
   const word = tag === 'center' ? 'center' : (style.get('text-align') ?? attributes['align'])?.toLowerCase();
-  if (word === undefined && (attributes['dir'] === 'rtl' || style.get('direction') === 'rtl')) return 'right';
-  return word === 'start' ? 'left' : word === 'end' ? 'right' : ALIGNMENTS.find((alignment) => alignment === word);
+  if (word === undefined && directionOf(element) !== undefined) return 'start';
+  return ALIGNMENTS.find((alignment) => alignment === word);
+};
+
+const directionOf = ({ attributes, style }: TreeElement): TextDirection | undefined => {
+  const word = (attributes['dir'] ?? style.get('direction'))?.toLowerCase();
+  return textDirections.find((direction) => direction === word);
+};
+
+/** The context in the direction that an element names for itself. */
+export const directedBy = (element: TreeElement, context: Context): Context => {
+  const direction = directionOf(element);
+  return direction === undefined ? context : inDirection(direction, treeText([element]), context);
 };

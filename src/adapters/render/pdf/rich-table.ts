@@ -1,9 +1,10 @@
 /** Tables that authors write in rich text: spans, widths, header rows, borders and backgrounds of cells. */
+import type { HorizontalAlign } from '../../../domain/rendering/expand/expanded.js';
 import type { TreeElement, TreeNode } from '../rich-tree.js';
 import { pdfColor } from '../colors.js';
 import { LINE_COLOR, lookOf, spaced, type Context } from './context.js';
 import { inlineStyle, lengthOf, type Inline } from './rich-style.js';
-import type { Alignment, Node, TableCell, TableLayout, Tag } from './nodes.js';
+import type { Node, TableCell, TableLayout, Tag } from './nodes.js';
 
 type Blocks = (nodes: readonly TreeNode[], inline: Inline, context: Context) => readonly Node[];
 type Row = Readonly<{ element: TreeElement; group: TreeElement | undefined }>;
@@ -28,20 +29,29 @@ export const richTable = (table: TreeElement, inline: Inline, surroundings: Cont
   const rowTags = new Map<TreeElement, Tag>();
   const body = grid(rows, (cell, row) => cellOf(cell, row, { table, inline, context, tag, blocks, rowTags }), context);
   const columns = body[0]?.length ?? 0;
+  const isMirrored = context.direction === 'rtl';
   if (columns === 0) return { stack: title };
   const headerRows = rows.findIndex(({ group }) => group?.tag !== 'thead');
   const node: Node = {
     table: {
-      widths: widthsOf(table, rows, columns, context),
-      body,
+      widths: isMirrored ? widthsOf(table, rows, columns, context).toReversed() : widthsOf(table, rows, columns, context),
+      body: isMirrored ? body.map(mirrored) : body,
       headerRows: Math.max(Math.min(headerRows, body.length - 1), 0),
       keepWithHeaderRows: 0,
     },
     layout: layoutOf(table, rows),
     footerRows: rows.filter(({ group }) => group?.tag === 'tfoot').length,
+    fromRight: isMirrored,
     ...lookOf(context),
   };
   return title.length === 0 ? node : { stack: [...title, node] };
+};
+
+/** A cell over several columns stands in the leftmost of them. */
+const mirrored = (row: readonly TableCell[]): readonly TableCell[] => {
+  const out: TableCell[] = [];
+  for (let at = 0; at < row.length; at += Math.max(row[at]?.colSpan ?? 1, 1)) out.unshift(...row.slice(at, at + (row[at]?.colSpan ?? 1)));
+  return out;
 };
 
 const elements = (node: TreeElement, tags: readonly string[]): readonly TreeElement[] =>
@@ -101,7 +111,7 @@ const cellOf = (cell: TreeElement, { element: row, group }: Row, { inline, conte
   rowTags.set(row, rowTag);
   const isHeader = cell.tag === 'th' || group?.tag === 'thead';
   const own = inlineStyle(cell, inlineStyle(row, group === undefined ? inline : inlineStyle(group, inline, context), context), context);
-  const align = alignOf(cell) ?? alignOf(row) ?? 'left';
+  const align = alignOf(cell) ?? alignOf(row) ?? 'start';
   const inner: Context = { ...context, align, tag: { type: isHeader ? 'TH' : 'TD', parent: rowTag } };
   const content = blocks(cell.children, { ...own, bold: own.bold || isHeader, background: undefined }, inner);
   const fillColor = surface(cell) ?? surface(row) ?? (group === undefined ? undefined : surface(group));
@@ -117,9 +127,9 @@ const cellOf = (cell: TreeElement, { element: row, group }: Row, { inline, conte
 const surface = ({ style, attributes }: TreeElement): string | undefined =>
   pdfColor(style.get('background-color') ?? style.get('background') ?? attributes['bgcolor']);
 
-const alignOf = ({ style, attributes }: TreeElement): Alignment | undefined => {
+const alignOf = ({ style, attributes }: TreeElement): HorizontalAlign | undefined => {
   const word = (style.get('text-align') ?? attributes['align'])?.toLowerCase();
-  return (['left', 'center', 'right', 'justify'] as const).find((alignment) => alignment === word);
+  return (['start', 'end', 'left', 'center', 'right', 'justify'] as const).find((alignment) => alignment === word);
 };
 
 /** From `<col>`, else from the first row that has no spans; what is not given is as wide as its text, or shares the rest of a wide table. */

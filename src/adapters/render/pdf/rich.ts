@@ -1,9 +1,9 @@
 /** Rich text as blocks and runs of text: what editors write, and no more. */
 import type { Html } from '../../../domain/rendering/expand/expanded.js';
 import { asList, parseRichTree, type TreeElement, type TreeNode } from '../rich-tree.js';
-import { blockAlign, LINE_COLOR, lookOf, narrower, spaced, type Context } from './context.js';
+import { blockAlign, indented, LINE_COLOR, lookOf, narrower, spaced, startOf, type Context } from './context.js';
 import { pdfColor } from '../colors.js';
-import { alignOf, indentOf, inlineOf, inlineStyle, lengthOf, runOf, type Inline } from './rich-style.js';
+import { alignOf, directedBy, indentOf, inlineOf, inlineStyle, lengthOf, runOf, type Inline } from './rich-style.js';
 import { listNode } from './rich-lists.js';
 import { richTable } from './rich-table.js';
 import type { Node, Run, Tag, TextNode } from './nodes.js';
@@ -24,7 +24,7 @@ export const cellNodes = (html: Html, context: Context, cell: Tag, base: Partial
   const inline = { ...inlineOf(context), ...base };
   return nodes.some(hasBlock)
     ? blocks(nodes, inline, { ...context, tag: cell })
-    : blocks(nodes, inline, { ...context, tag: cell.parent }, cell.type);
+    : blocks(nodes, inline, { ...context, tag: cell.parent }, cell.type).map((line) => ({ ...line, tag: cell }));
 };
 
 /** Text that is no HTML, as a paragraph. */
@@ -134,10 +134,10 @@ const paragraphOf = (runs: readonly Run[], context: Context, type: Tag['type']):
   }
   if (collapsed.length === 0) return undefined;
   const { runs: text, isRightToLeft } = shapedRuns(collapsed, context);
+  const own: Context = { ...context, direction: isRightToLeft ? 'rtl' : 'ltr' };
   return {
     text,
-    ...lookOf(context),
-    ...(isRightToLeft && context.align === 'start' ? { alignment: 'right' as const } : {}),
+    ...lookOf(own),
     tag: { type, parent: context.tag },
   };
 };
@@ -145,8 +145,9 @@ const paragraphOf = (runs: readonly Run[], context: Context, type: Tag['type']):
 const withoutSpaces = ({ preserveLeadingSpaces: _leading, preserveTrailingSpaces: _trailing, ...run }: Run): Run => run;
 
 const block = (node: TreeElement, outer: Inline, surroundings: Context): readonly Node[] => {
-  const indent = indentOf(node, surroundings);
-  const context: Context = { ...narrower(indent, surroundings), align: alignOf(node) ?? surroundings.align };
+  const directed = directedBy(node, surroundings);
+  const indent = indentOf(node, directed);
+  const context: Context = { ...narrower(indent, directed), align: alignOf(node) ?? directed.align };
   const inline = inlineStyle(node, outer, context);
   const below = inline.fontSize * BELOW;
   const heading = Object.hasOwn(headings, node.tag) ? headings[node.tag] : undefined;
@@ -186,17 +187,17 @@ const block = (node: TreeElement, outer: Inline, surroundings: Context): readonl
         below,
       );
     case 'dd':
-      return group(node, inline, narrower(18, context), { left: 18 + indent, below: below / 2 });
+      return group(node, inline, narrower(18, context), { start: 18 + indent, below: below / 2 });
     case 'dt':
-      return group(node, { ...inline, bold: true }, context, { left: indent, below: 2 });
+      return group(node, { ...inline, bold: true }, context, { start: indent, below: 2 });
     case 'p':
-      return group(node, inline, context, { left: indent, below });
+      return group(node, inline, context, { start: indent, below });
     case 'dl':
-      return group(node, inline, context, { left: indent, below });
+      return group(node, inline, context, { start: indent, below });
     case 'li':
-      return group(node, inline, context, { left: indent, below: 3 });
+      return group(node, inline, context, { start: indent, below: 3 });
     default:
-      return group(node, inline, context, { left: indent, below: 0 });
+      return group(node, inline, context, { start: indent, below: 0 });
   }
 };
 
@@ -205,7 +206,7 @@ const group = (
   node: TreeElement,
   inline: Inline,
   context: Context,
-  { left, below }: Readonly<{ left: number; below: number }>,
+  { start, below }: Readonly<{ start: number; below: number }>,
 ): readonly Node[] => {
   // A background holds for the block, not for its words.
   const background = BLOCKS.has(node.tag) ? pdfColor(node.style.get('background-color') ?? node.style.get('background')) : undefined;
@@ -216,8 +217,9 @@ const group = (
   );
   if (background !== undefined && inner.length > 0) return boxed(inner, background, below);
   return inner.map((child, at) => {
-    const [marginLeft, top, right, bottom] = child.margin ?? [0, 0, 0, 0];
-    const margin = [marginLeft + left, top, right, bottom + (at === inner.length - 1 ? below : 0)] as const;
+    const [left, top, right, bottom] = child.margin ?? [0, 0, 0, 0];
+    const [atLeft, , atRight] = indented(start, context);
+    const margin = [left + atLeft, top, right + atRight, bottom + (at === inner.length - 1 ? below : 0)] as const;
     return margin.every((side) => side === 0) ? child : { ...child, margin };
   });
 };
@@ -246,14 +248,18 @@ const boxed = (inner: readonly Node[], color: string, below: number): readonly N
         },
       ];
 
+const BAR_PT = 2.5;
+
 const quoteNode = (node: TreeElement, inline: Inline, context: Context, below: number): Node => ({
   stack: [
     {
       stack: blocks(node.children, inline, { ...narrower(14, context), tag: { type: 'BlockQuote', parent: context.tag } }),
-      margin: [14, 1, 0, 1],
+      margin: indented(14, context, [1, 1]),
     },
   ],
-  behind: ({ x, y, height }) => [{ type: 'rect', x, y, w: 2.5, h: height, color: LINE_COLOR }],
+  behind: ({ x, y, width, height }) => [
+    { type: 'rect', x: startOf(context) === 'left' ? x : x + width - BAR_PT, y, w: BAR_PT, h: height, color: LINE_COLOR },
+  ],
   margin: [0, 0, 0, below],
 });
 

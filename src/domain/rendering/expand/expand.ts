@@ -12,6 +12,7 @@ import type {
 import type { JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
 import type { RenderEnvironment } from '../../ports/renderer.js';
+import { directionOfLocale } from '../direction.js';
 import { image, list, divider, richText, spacer } from './blocks.js';
 import { chart, timeline } from './chart.js';
 import { qrCode } from './codes.js';
@@ -120,10 +121,12 @@ const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: str
   const [header, footer] = [pageSettings.header, pageSettings.footer].map((margin) =>
     margin === undefined ? undefined : compileMargin(margin, scope),
   );
+  const direction = pageSettings.direction ?? directionOfLocale(scope.language.locale);
   const margin = marginOf(pageSettings);
   const bodies = sections.map((section, at) => compileSection(section, `${field}.sections[${at}]`, scope));
   return (state) => ({
     name: charge(name(state), state, scope.limits),
+    direction,
     format,
     orientation,
     margin,

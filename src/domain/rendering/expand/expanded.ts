@@ -6,15 +6,19 @@ import type { Json } from '../../json.js';
 import type { ValueFormat } from '../../template/schema.js';
 import type { Orientation, PageFormat } from '../../attachment-template/schema.js';
 import type { BarLook } from '../bar-codes.js';
+import type { Direction, TextDirection } from '../direction.js';
 import type { Language } from '../scope/formats.js';
 
 /** HTML in which every value stands escaped; not sanitised yet, for only an output knows which tags it shows. */
 export type Html = string;
-export type HorizontalAlign = 'left' | 'center' | 'right' | 'justify';
+/** `start` and `end` are for the output to map by the direction of the page; left and right are what they say. */
+export type HorizontalAlign = 'start' | 'end' | 'left' | 'center' | 'right' | 'justify';
 
 /** Lengths in points; colours as CSS writes them; a length of undefined is for the output to choose. */
 export type TextStyle = Readonly<{
   align?: HorizontalAlign;
+  /** Undefined: as the page runs. */
+  direction?: TextDirection;
   color?: string;
   fontSize?: number;
   fontFamily?: string;
@@ -194,12 +198,13 @@ export type Expanded =
   | ExpandedChart;
 
 /** Header and footer of each sheet of paper; `{{pageNumber}}` and `{{totalPages}}` stand in it as they were written. */
-export type ExpandedMargin = Readonly<{ html: Html; height: number; align: 'left' | 'center' | 'right' }>;
+export type ExpandedMargin = Readonly<{ html: Html; height: number; align: Exclude<HorizontalAlign, 'justify'> }>;
 
 export type ExpandedSection = Readonly<{ style: TextStyle; linkColor?: string; padding: Box; components: readonly Expanded[] }>;
 
 export type ExpandedPage = Readonly<{
   name: string;
+  direction: Direction;
   format: PageFormat;
   orientation: Orientation;
   margin: Box;

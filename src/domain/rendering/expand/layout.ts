@@ -76,7 +76,7 @@ export const columnsOf =
 
 const column = (made: readonly Expanded[], place: Readonly<{ id: string; field: string }>): Expanded => {
   const [only] = made;
-  return made.length === 1 && only !== undefined ? only : { type: 'container', ...place, children: made, padding: noBox, align: 'left' };
+  return made.length === 1 && only !== undefined ? only : { type: 'container', ...place, children: made, padding: noBox, align: 'start' };
 };
 
 export const conditionalOf =

@@ -4,6 +4,7 @@ import { cssColor, cssFontFamily } from '../css.js';
 import type { Border, Box, HorizontalAlign, TextStyle, Width } from './expanded.js';
 import { compileKind } from '../fill/filling.js';
 import { borderOf, boxOf, lineHeightOf, noBorder, noBox, pointsOf, widthOf } from '../lengths.js';
+import { textDirections } from '../direction.js';
 import { aligns } from '../props.js';
 import type { Scope, State } from '../scope/scope.js';
 
@@ -43,7 +44,7 @@ export const compileWord = <Word extends string>(value: Json | undefined, words:
     scope,
   );
 
-export const compileAlign = (value: Json | undefined, scope: Scope, fallback: HorizontalAlign = 'left'): Maker<HorizontalAlign> => {
+export const compileAlign = (value: Json | undefined, scope: Scope, fallback: HorizontalAlign = 'start'): Maker<HorizontalAlign> => {
   const align = compileWord(value, aligns, scope);
   return (state) => align(state) ?? fallback;
 };
@@ -51,6 +52,7 @@ export const compileAlign = (value: Json | undefined, scope: Scope, fallback: Ho
 /** What the props of a block of text or of a section say of its letters; nothing is inherited here. */
 export const compileTextStyle = (props: JsonObject, scope: Scope): Maker<TextStyle> => {
   const align = compileWord(props['align'], aligns, scope);
+  const direction = compileWord(props['direction'], textDirections, scope);
   const color = colorOf(props['color'], scope);
   const fontSize = compilePoints(props['fontSize'], scope);
   const fontFamily = compileKind(props['fontFamily'], cssFontFamily, scope);
@@ -61,6 +63,7 @@ export const compileTextStyle = (props: JsonObject, scope: Scope): Maker<TextSty
     const size = points === undefined || points === 0 ? FONT_SIZE_POINTS : points;
     return defined({
       align: align(state),
+      direction: direction(state),
       color: color(state),
       fontSize: points,
       fontFamily: fontFamily(state),

@@ -92,7 +92,7 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
   const headerFill = typeof header === 'string' && header !== '' ? compileHtml(header, scope) : undefined;
   const footerCell = typeof footer === 'string' ? compileCell(footer, format, scope) : undefined;
   const width = compileWidth(column['width'], scope);
-  const natural = NUMERIC.has(column['type']) || NUMERIC.has(format?.style) ? 'right' : 'left';
+  const natural = NUMERIC.has(column['type']) || NUMERIC.has(format?.style) ? 'end' : 'start';
   const align = compileAlign(column['align'], scope, natural);
   const headerAlign = column['headerAlign'] === undefined ? align : compileAlign(column['headerAlign'], scope, natural);
   const shared = format?.currency?.includes('{{') === true ? undefined : format;

@@ -7,7 +7,7 @@ import { inkOn, sharesOf, slicesOf } from '../../../../src/adapters/render/pdf/c
 import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
 import { chartTypes, type ExpandedChart } from '../../../../src/domain/rendering/expand/expanded.js';
 
-const place = { fonts: openFonts(), locale: 'en-US' };
+const place = { fonts: openFonts(), locale: 'en-US', direction: 'ltr' as const };
 const chart = (changes: Partial<ExpandedChart>): ExpandedChart => ({
   type: 'chart',
   id: 'c1',

@@ -15,7 +15,7 @@ export const barCode = (props: JsonObject, id: string, context: Context): void =
   const shown = code.remember(`CODE(${fieldsOf(props, context)},${INLINE},${optionsOf(props, id, context)})`);
   const of = (member: string): Term => js(`${shown}.${member}`);
   code.block(`if(${shown}!==void 0)`, () => {
-    code.html('<tr><td', ...alignAttribute(aligned(props, type.align, context)), ` style="padding:${gap(context)}">`);
+    code.html('<tr><td', ...alignAttribute(aligned(props, type.align, context), context), ` style="padding:${gap(context)}">`);
     code.html('<img', classAttribute(colorClass('text', type.color, context)), ' src="', of('src'), '" alt="', js(`E(${shown}.alt)`));
     code.html('" width="', of('width'), '" height="', of('height'), '" style="display:block;border:0;width:', of('width'));
     code.html('px;max-width:100%;height:auto;font-family:', attributeSafe(type.fontFamily), ';font-size:14px;color:', type.color);

@@ -1,5 +1,6 @@
 /** Components of text, and those that only take up room: rich text, fragment, list, divider, spacer. */
-import type { JsonObject } from '../../../../domain/json.js';
+import type { Json, JsonObject } from '../../../../domain/json.js';
+import { directions } from '../../../../domain/rendering/direction.js';
 import type { Component } from '../../../../domain/template/schema.js';
 import { concat, js, type Term } from '../code.js';
 import { type ComponentRenderer, type Context } from '../context.js';
@@ -9,11 +10,13 @@ import { parseRichText, type RichElement, type RichNode } from '../rich-nodes.js
 import {
   attributePx,
   attributeSafe,
+  boxAt,
   classAttribute,
   colorClass,
   css,
   onBackground,
-  TABLE,
+  startOf,
+  tableTag,
   textDeclarations,
   typographyOf,
   word,
@@ -24,11 +27,13 @@ export const gap = ({ gapPx }: Context): string => (gapPx === 0 ? '0' : `0 0 ${g
 
 export const propsOf = (component: Component): JsonObject => component.props ?? {};
 
-/** ` align="center"` where the alignment is not the natural one. */
-export const alignAttribute = (align: Term): readonly Term[] => (align === 'left' ? [] : [' align="', align, '"']);
+/** ` align="center"` where the alignment is not the natural one; from right to left always, for clients take the left for natural. */
+export const alignAttribute = (align: Term, { direction }: Context): readonly Term[] =>
+  align === 'left' && direction === 'ltr' ? [] : [' align="', align, '"'];
 
-/** Opens a cell for text with the component's own typography, background and padding; answers the context inside. */
-const openTextCell = (props: JsonObject, outer: Context): Context => {
+/** The cell for text with the component's own typography, background and padding, and the context inside. */
+const textCell = (props: JsonObject, surroundings: Context): Readonly<{ open: readonly Term[]; inner: Context }> => {
+  const outer = directed(props, surroundings);
   const background = props['backgroundColor'] === undefined ? undefined : css('color', props['backgroundColor'], 'transparent', outer);
   const context = background === undefined ? outer : onBackground(background, undefined, outer);
   const type = typographyOf(props, context);
@@ -38,37 +43,66 @@ const openTextCell = (props: JsonObject, outer: Context): Context => {
     colorClass('text', type.color, inner),
     background === undefined ? '' : colorClass('surface', background, { ...outer, flips: inner.flips }),
   );
-  outer.code.html('<tr><td', classes, ...alignAttribute(type.align), ' style="padding:', padding);
-  if (background !== undefined) outer.code.html(';background-color:', background);
-  outer.code.html(';', ...textDeclarations(type).map(attributeSafe), '">');
-  return inner;
+  const dir = outer.direction === 'ltr' && surroundings.direction === 'ltr' ? '' : ` dir="${outer.direction}"`;
+  const open = [
+    '<tr><td',
+    dir,
+    classes,
+    ...alignAttribute(type.align, surroundings.direction === 'rtl' ? surroundings : outer),
+    ' style="padding:',
+    padding,
+    ...(background === undefined ? [] : [';background-color:', background]),
+    ';',
+    ...textDeclarations(type).map(attributeSafe),
+    '">',
+  ];
+  return { open, inner };
+};
+
+/** The context in the direction that the props name; lines that began at the old start begin at the new one. */
+const directed = (props: JsonObject, context: Context): Context => {
+  const direction = directions.find((known) => known === props['direction']) ?? context.direction;
+  if (direction === context.direction) return context;
+  const align = context.type.align === startOf(context) ? startOf({ direction }) : context.type.align;
+  return { ...context, direction, type: { ...context.type, align } };
+};
+
+/** Text in its cell; where its direction is its own, it is written for both and chosen by its first letter when it is rendered. */
+const writeTextCell = (props: JsonObject, nodes: readonly RichNode[], context: Context): void => {
+  const cell = (direction: Json | undefined): readonly Term[] => {
+    const { open, inner } = textCell({ ...props, direction: direction ?? null }, context);
+    return [...open, ...richHtml(nodes, inner), '</td></tr>'];
+  };
+  if (props['direction'] !== 'auto') context.code.html(cell(props['direction']));
+  else {
+    const test = `RIGHT_TO_LEFT(${concat(inlineText(nodes, context))})`;
+    context.code.html(js(`(${test}?${concat(cell('rtl'))}:${concat(cell('ltr'))})`));
+  }
 };
 
 export const richText: ComponentRenderer = (component, context) => {
   const nodes = parseRichText(component.content ?? '', 'block', context);
-  const inner = openTextCell(propsOf(component), context);
-  context.code.html(richHtml(nodes, inner), '</td></tr>');
+  writeTextCell(propsOf(component), nodes, context);
   writeRichText(nodes, context);
 };
 
 export const htmlFragment: ComponentRenderer = (component, context) => {
   const nodes = parseRichText(component.content ?? '', 'fragment', context);
-  const inner = openTextCell(propsOf(component), context);
-  context.code.html(richHtml(nodes, inner), '</td></tr>');
+  writeTextCell(propsOf(component), nodes, context);
   writeRichText(nodes, context);
 };
 
 export const list: ComponentRenderer = (component, context) => {
   const props = propsOf(component);
   const tag = props['ordered'] === true ? 'ol' : 'ul';
-  const inner = openTextCell(props, context);
   if (props['dataSource'] === undefined) {
     const nodes = asList(parseRichText(component.content ?? '', 'block', context), tag, props['ordered'] === true);
-    context.code.html(richHtml(nodes, inner), '</td></tr>');
+    writeTextCell(props, nodes, context);
     return writeRichText(nodes, context);
   }
+  const { open, inner } = textCell(props, context);
   const { code } = context;
-  code.html(`<${tag} style="margin:0;padding:0 0 0 24px">`);
+  code.html(open, `<${tag} style="margin:0;padding:${boxAt(startOf(inner), '24px')}">`);
   openItems(props, inner, (each, index) => {
     const nodes = parseRichText(component.content ?? '', 'inline', each);
     code.html('<li style="margin:0 0 6px">', richHtml(nodes, each), '</li>');
@@ -106,7 +140,7 @@ export const divider: ComponentRenderer = (component, context) => {
     '<tr><td style="padding:',
     margin,
     '">',
-    TABLE.replace('width="100%"', `width="${typeof width === 'string' ? attributeWidth(width) : '100%'}"`),
+    tableTag(context, typeof width === 'string' ? attributeWidth(width) : '100%'),
     ' align="center" style="width:',
     width,
     '"><tr><td',

@@ -52,7 +52,7 @@ const note = (text: string, context: Context): void => {
   code.html(
     '<tr><td',
     classAttribute(colorClass('text', type.color, context)),
-    ...alignAttribute(type.align),
+    ...alignAttribute(type.align, context),
     ` style="padding:${gap(context)};`,
   );
   code.html(...textDeclarations(type).map(attributeSafe), '">', shownOf(parts, context), '</td></tr>');

@@ -4,7 +4,7 @@ import { cssLength } from '../../../../domain/rendering/css.js';
 import type { Component } from '../../../../domain/template/schema.js';
 import { literalOf } from '../code.js';
 import type { ComponentRenderer, Context } from '../context.js';
-import { aligned, classAttribute, colorClass, css, horizontalPx, onBackground, TABLE } from '../style.js';
+import { aligned, classAttribute, colorClass, css, horizontalPx, endOf, boxAt, onBackground, startOf, tableTag } from '../style.js';
 import { alignAttribute, attributeWidth, gap, propsOf } from './blocks.js';
 
 export const container: ComponentRenderer = (component, outer) => {
@@ -22,14 +22,14 @@ export const container: ComponentRenderer = (component, outer) => {
     colorClass('surface', background, { ...outer, flips: context.flips }),
     border === 'none' ? '' : colorClass('line', lineColor, outer),
   );
-  const align = aligned(props, 'left', outer);
-  code.html('<tr><td', ...alignAttribute(align), ' style="padding:', gap(outer), '">');
-  code.html(TABLE.replace('width="100%"', `width="${typeof width === 'string' ? attributeWidth(width) : '100%'}"`));
+  const align = aligned(props, startOf(outer), outer);
+  code.html('<tr><td', ...alignAttribute(align, outer), ' style="padding:', gap(outer), '">');
+  code.html(tableTag(outer, typeof width === 'string' ? attributeWidth(width) : '100%'));
   code.html(' style="width:', width, ';max-width:100%;border-collapse:separate"><tr><td', classes, ' style="padding:', padding);
   if (background !== 'transparent') code.html(';background-color:', background);
   if (border !== 'none') code.html(';border:', border);
   if (radius !== '0') code.html(';border-radius:', radius);
-  code.html('">', TABLE, '>');
+  code.html('">', tableTag(outer), '>');
   const children = component.children ?? [];
   const inner = widthPx(width, outer.widthPx) - horizontalPx(padding) - (border === 'none' ? 0 : 2);
   const type = { ...context.type, align: props['align'] === undefined ? context.type.align : align };
@@ -58,14 +58,14 @@ export const columns: ComponentRenderer = (component, context) => {
   const { code } = context;
   code.html(
     fixed
-      ? `<tr><td style="padding:${gap(context)}">${TABLE}><tr>`
-      : `<tr><td style="padding:${gap(context)};font-size:0"><!--[if mso]>${TABLE}><tr><![endif]-->`,
+      ? `<tr><td style="padding:${gap(context)}">${tableTag(context)}><tr>`
+      : `<tr><td style="padding:${gap(context)};font-size:0"><!--[if mso]>${tableTag(context)}><tr><![endif]-->`,
   );
   children.forEach((child, at) => {
     const last = at === children.length - 1;
     const inner = widths[at] ?? 50;
     const outer = inner + (last ? 0 : gapPx);
-    const padding = last ? '' : `padding:0 ${gapPx}px 0 0`;
+    const padding = last ? '' : `padding:${boxAt(endOf(context), `${gapPx}px`)}`;
     if (fixed) {
       code.html(
         `<td width="${outer}" valign="${valign}" style="width:${Math.round((outer * 1000) / context.widthPx) / 10}%;vertical-align:${valign}${padding === '' ? '' : `;${padding}`}">`,
@@ -75,7 +75,7 @@ export const columns: ComponentRenderer = (component, context) => {
     } else {
       code.html(`<!--[if mso]><td width="${outer}" valign="${valign}"><![endif]-->`);
       code.html(
-        `<div class="col" style="display:inline-block;width:100%;max-width:${outer}px;vertical-align:${valign}">${TABLE}><tr><td${padding === '' ? '' : ` class="gut" style="${padding}"`}>`,
+        `<div class="col" style="display:inline-block;width:100%;max-width:${outer}px;vertical-align:${valign}">${tableTag(context)}><tr><td${padding === '' ? '' : ` class="gut" style="${padding}"`}>`,
       );
       oneColumn(child, inner, context);
       code.html('</td></tr></table></div><!--[if mso]></td><![endif]-->');
@@ -85,7 +85,7 @@ export const columns: ComponentRenderer = (component, context) => {
 };
 
 const oneColumn = (child: Component, widthPx: number, context: Context): void => {
-  context.code.html(TABLE, '>');
+  context.code.html(tableTag(context), '>');
   context.rows([child], { ...context, gapPx: 0, widthPx });
   context.code.html('</table>');
 };

@@ -31,7 +31,7 @@ export const button: ComponentRenderer = (component, context) => {
   const label = { ...context, flips: flips && context.flips, type: { ...type, color, linkColor: color } };
   code.html(
     '<tr><td',
-    ...alignAttribute(align),
+    ...alignAttribute(align, context),
     ` style="padding:${gap(context)}"><table role="presentation" cellpadding="0" cellspacing="0" border="0"`,
   );
   code.html(
@@ -68,7 +68,7 @@ export const image: ComponentRenderer = (component, context) => {
   const src = templated(String(props['src']), context);
   const alt = templated(typeof props['alt'] === 'string' ? props['alt'] : '', context);
   const href = typeof props['href'] === 'string' ? templated(props['href'], context) : undefined;
-  code.html('<tr><td', ...alignAttribute(align), ' style="padding:', padding, '">');
+  code.html('<tr><td', ...alignAttribute(align, context), ' style="padding:', padding, '">');
   if (href !== undefined) code.html('<a href="', linkOf(href, context), '">');
   code.html(
     '<img',

@@ -62,7 +62,7 @@ const draw = (props: JsonObject, { value, literal, expression, options }: Shown,
   const look = `{${members.join(',')}}`;
   const source = `QR(${expression},${INLINE},${Object.values(options).every((term) => typeof term === 'string') ? code.constant(look) : look})`;
   const alt = literal === undefined ? js(`E(QR_ALT(${expression}))`) : escapeHtml(qrAlt(literal));
-  code.html('<tr><td', ...alignAttribute(aligned(props, type.align, context)), ` style="padding:${gap(context)}">`);
+  code.html('<tr><td', ...alignAttribute(aligned(props, type.align, context), context), ` style="padding:${gap(context)}">`);
   code.html(
     '<img',
     classAttribute(colorClass('text', type.color, context)),

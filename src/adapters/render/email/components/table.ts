@@ -6,9 +6,21 @@ import { WORD_CHARS, type ComponentRenderer, type Context } from '../context.js'
 import { inlineText } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
 import { parseRichText } from '../rich-nodes.js';
-import { attributeSafe, classAttribute, colorClass, css, onBackground, textDeclarations, typographyOf, word } from '../style.js';
+import {
+  attributeSafe,
+  classAttribute,
+  colorClass,
+  css,
+  dirAttribute,
+  endOf,
+  onBackground,
+  side,
+  startOf,
+  textDeclarations,
+  typographyOf,
+} from '../style.js';
 import { shownOf, templated, textOf } from '../values.js';
-import { attributeWidth, gap, propsOf } from './blocks.js';
+import { alignAttribute, attributeWidth, gap, propsOf } from './blocks.js';
 import { openItems } from './items.js';
 
 type Column = Readonly<{
@@ -48,7 +60,7 @@ export const table: ComponentRenderer = (component, outer) => {
   code.html(
     '<tr><td style="padding:',
     css('box', props['padding'], gap(outer), outer),
-    '"><table width="100%" cellpadding="0" cellspacing="0" border="0"',
+    `"><table${dirAttribute(outer)} width="100%" cellpadding="0" cellspacing="0" border="0"`,
     classAttribute(colorClass('text', context.type.color, context), lineClass(look)),
     ' style="width:100%;border-collapse:collapse;',
     // Cells take this from their table in every client, Outlook included; said on each cell it would be most of a long table.
@@ -64,10 +76,11 @@ export const table: ComponentRenderer = (component, outer) => {
   code.html('</table></td></tr>');
   const cells = (text: (column: Column) => string): string =>
     `[${columns.map((column) => concat(inlineText(parseRichText(text(column), 'inline', context), context, column.format))).join(',')}]`;
-  const aligns = columns.map(({ align }) => (typeof align === 'string' ? align.charAt(0) : 'l')).join('');
+  const aligns = columns.map(({ align }) => (typeof align === 'string' ? align.charAt(0) : startOf(context).charAt(0))).join('');
   code.text(
     js(
-      `TABLE(${rows},"${aligns}",${hasHeader ? cells(({ header }) => header) : 'void 0'},${hasFooter ? cells(({ footer }) => footer ?? '') : 'void 0'})`,
+      // Columns made of blanks stand below each other only where every letter runs the same way.
+      `${outer.direction === 'rtl' ? `LABELLED(${rows},` : `TABLE(${rows},"${aligns}",`}${hasHeader ? cells(({ header }) => header) : 'void 0'},${hasFooter ? cells(({ footer }) => footer ?? '') : 'void 0'})`,
     ),
     '\n\n',
   );
@@ -85,15 +98,15 @@ const NUMERIC = new Set<Json | undefined>(['number', 'currency', 'percent']);
 const columnOf = (given: Json | undefined, context: Context): Column => {
   const column = isJsonObject(given) ? given : {};
   const format = isJsonObject(column['format']) ? (column['format'] as ValueFormat) : undefined;
-  const natural = NUMERIC.has(column['type']) || NUMERIC.has(format?.style) ? 'right' : 'left';
-  const align = column['align'] === undefined ? natural : word(column['align'], ['left', 'center', 'right'], natural, context);
+  const natural = NUMERIC.has(column['type']) || NUMERIC.has(format?.style) ? endOf(context) : startOf(context);
+  const align = column['align'] === undefined ? natural : side(column['align'], natural, context);
   return {
     header: typeof column['header'] === 'string' ? column['header'] : '',
     content: column['content'],
     footer: typeof column['footer'] === 'string' ? column['footer'] : undefined,
     width: column['width'],
     align,
-    headerAlign: column['headerAlign'] === undefined ? align : word(column['headerAlign'], ['left', 'center', 'right'], natural, context),
+    headerAlign: column['headerAlign'] === undefined ? align : side(column['headerAlign'], natural, context),
     format,
   };
 };
@@ -147,8 +160,8 @@ const lineClass = ({ border, context }: Look): string => {
 
 const cellDeclarations = (look: Look, at: number, count: number): readonly Term[] => {
   const declarations: Term[] = ['padding:', look.padding];
-  if (look.flush && at === 0) declarations.push(';padding-left:0');
-  if (look.flush && at === count - 1) declarations.push(';padding-right:0');
+  if (look.flush && at === 0) declarations.push(`;padding-${startOf(look.context)}:0`);
+  if (look.flush && at === count - 1) declarations.push(`;padding-${endOf(look.context)}:0`);
   if (look.border === undefined) declarations.push(`;border-bottom:1px solid ${LINE}`);
   else if (look.border !== 'none') declarations.push(';border:', look.border);
   return declarations;
@@ -168,10 +181,7 @@ const row = (
   columns.forEach((column, at) => {
     const nodes = parseRichText(text(column, at), 'inline', context);
     context.code.html(at === 0 && kind === 'footer' ? TOP_ROW : '', '<td');
-    context.code.html(
-      ...(column.align === 'left' ? [] : [' align="', column.align, '"']),
-      ...(look.hasHeader ? [] : widthAttribute(column)),
-    );
+    context.code.html(...alignAttribute(column.align, context), ...(look.hasHeader ? [] : widthAttribute(column)));
     context.code.html(' style="', ...cellDeclarations(look, at, columns.length), kind === 'footer' ? ';font-weight:600' : '');
     context.code.html('">', richHtml(nodes, context, column.format), '</td>');
   });

@@ -5,7 +5,7 @@ import { progressOf, type Progress } from '../../../../domain/rendering/expand/t
 import { concat, js, literalOf, type Term } from '../code.js';
 import type { ComponentRenderer, Context } from '../context.js';
 import { isDark } from '../dark-colors.js';
-import { attributeSafe, classAttribute, colorClass, css, TABLE, textDeclarations } from '../style.js';
+import { attributeSafe, boxAt, classAttribute, colorClass, css, startOf, tableTag, textDeclarations } from '../style.js';
 import { plainOf, shownOf, templated, textOf } from '../values.js';
 import { gap, propsOf } from './blocks.js';
 import { openItems } from './items.js';
@@ -23,7 +23,7 @@ export const timeline: ComponentRenderer = (component, context) => {
   const props = propsOf(component);
   const { code } = context;
   const color = css('color', props['color'], literalOf([context.accent]) ?? '#2563eb', context);
-  code.html(`<tr><td style="padding:${gap(context)}">${TABLE}>`);
+  code.html(`<tr><td style="padding:${gap(context)}">${tableTag(context)}>`);
   if (props['dataSource'] === undefined) {
     const items = Array.isArray(props['items']) ? (props['items'] as readonly Json[]) : [];
     items.forEach((item, at) =>
@@ -51,10 +51,10 @@ type Look = Readonly<{ color: Term; /** Known, or the expression of it. */ isLas
 const writeStep = (step: Step, { color, isLast }: Look, context: Context): void => {
   const { code, type } = context;
   const { progress } = step;
-  const cell = (padding: string): readonly Term[] => [
+  const cell = (below: string): readonly Term[] => [
     '<td',
     classAttribute(colorClass('text', type.color, context)),
-    ` align="left" valign="top" style="padding:${padding};`,
+    ` align="${startOf(context)}" valign="top" style="padding:${boxAt(startOf(context), '12px', below)};`,
     ...textDeclarations(type).map(attributeSafe),
     '">',
   ];
@@ -62,12 +62,12 @@ const writeStep = (step: Step, { color, isLast }: Look, context: Context): void 
     '<tr>',
     byProgress(progress, (one) => dotCell(one, color, context)),
   );
-  code.html(...cell('0 0 0 12px'), '<strong style="font-weight:600">', shownOf(step.title, context), '</strong></td></tr>');
+  code.html(...cell('0'), '<strong style="font-weight:600">', shownOf(step.title, context), '</strong></td></tr>');
   const details = detailsOf(step, context);
   const below = (last: boolean): readonly Term[] => [
     '<tr><td width="13" style="width:13px;font-size:0;line-height:0">&nbsp;</td>',
     last ? EMPTY : byProgress(progress, (one) => line(one, color, context)),
-    ...cell(`0 0 ${last ? '0' : '20px'} 12px`),
+    ...cell(last ? '0' : '20px'),
     details,
     '</td></tr>',
   ];
@@ -114,7 +114,7 @@ const EMPTY = '<td width="13" style="width:13px;font-size:0;line-height:0">&nbsp
 const line = (progress: Progress, color: Term, context: Context): readonly Term[] => [
   '<td',
   progress === 'completed' ? '' : classAttribute(colorClass('line', LINE, context)),
-  ' width="13" style="width:13px;border-left:2px solid ',
+  ` width="13" style="width:13px;border-${startOf(context)}:2px solid `,
   progress === 'completed' ? color : LINE,
   ';font-size:0;line-height:0">&nbsp;</td>',
 ];

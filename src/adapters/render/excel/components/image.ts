@@ -17,7 +17,15 @@ export const image: ComponentDrawer<'image'> = (component, surroundings) => {
   const size = sizeOf(component, picture, surroundings.pageWidth);
   const href = component.href === undefined ? undefined : safeLink(component.href);
   const link = href !== undefined && isFollowed(href) ? href : undefined;
-  return pictureBlock({ bytes, extension: picture.kind, alt: component.alt, href: link, align: component.align, ...size });
+  return pictureBlock({
+    bytes,
+    extension: picture.kind,
+    alt: component.alt,
+    href: link,
+    align: component.align,
+    direction: surroundings.direction,
+    ...size,
+  });
 };
 
 const isFollowed = (href: string): boolean => !href.startsWith('#') && href.length <= LINK_CHARS_MAX;

@@ -8,9 +8,9 @@ import { pictureBlock } from './picture-block.js';
 
 const QR_POINTS = 96;
 
-export const qrCode: ComponentDrawer<'qr-code'> = (component, { pageWidth }) => {
+export const qrCode: ComponentDrawer<'qr-code'> = (component, { pageWidth, direction }) => {
   const { value, align, alt } = component;
-  const shown = { extension: 'png' as const, align, href: undefined };
+  const shown = { extension: 'png' as const, align, direction, href: undefined };
   if (component.bars === undefined) {
     const { bytes, size } = qrPicture(component);
     return pictureBlock({ ...shown, bytes, alt: alt ?? `QR code: ${value}`, width: size, height: size });

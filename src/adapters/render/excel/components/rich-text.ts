@@ -2,6 +2,8 @@
 import { argb } from '../../colors.js';
 import type { ComponentDrawer } from '../component.js';
 import { tooManyColumns, tooManyRows } from '../../../../domain/rendering/limit-errors.js';
+import { directionOfText, sideOf, type Direction } from '../../../../domain/rendering/direction.js';
+import type { Html, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
 import { fontOfStyle, type RunFont } from '../fonts.js';
 import { richRows, type Paragraph, type RichRow } from '../rich-cells.js';
 import type { CellStyle, Sheet } from '../sheet.js';
@@ -14,14 +16,21 @@ const ROW_POINTS_MAX = 409;
 const LINE_POINTS = { perFontPoint: 1.36, aroundHeading: 6, rule: 8 } as const;
 const RULE_COLOR = 'FFE5E7EB';
 
-export const richText: ComponentDrawer<'rich-text'> = ({ html, style: own, field }, { limits, style: outer, linkColor }) => {
+export const richText: ComponentDrawer<'rich-text'> = ({ html, style: own, field }, { limits, style: outer, linkColor, direction }) => {
   const style = { ...outer, ...own };
   const font = fontOfStyle(style);
   const rows = richRows(html, font, linkColor);
   if (rows.length > limits.excelRowsMax) throw tooManyRows(rows.length, limits.excelRowsMax);
   const columns = Math.max(1, ...rows.map((row) => (row.kind === 'cells' ? row.cells.length : 1)));
   if (columns > limits.excelColumnsMax) throw tooManyColumns(columns, limits.excelColumnsMax);
-  const look: Look = { font, align: style.align, fill: argb(style.backgroundColor), field, charsMax: limits.excelCellCharsMax };
+  const look: Look = {
+    direction: directionIn(style, html, direction),
+    font,
+    align: style.align,
+    fill: argb(style.backgroundColor),
+    field,
+    charsMax: limits.excelCellCharsMax,
+  };
   return {
     kind: 'text',
     rows: rows.length,
@@ -33,7 +42,18 @@ export const richText: ComponentDrawer<'rich-text'> = ({ html, style: own, field
   };
 };
 
-type Look = Readonly<{ font: RunFont; align: Paragraph['align']; fill: string | undefined; field: string; charsMax: number }>;
+/** As the text says, else as the sheet runs. */
+const directionIn = ({ direction: own }: TextStyle, html: Html, sheet: Direction): Direction =>
+  own === 'auto' ? (directionOfText(html.replace(/<[^>]*>|&[a-z0-9#]{1,8};/gi, '')) ?? sheet) : (own ?? sheet);
+
+type Look = Readonly<{
+  direction: Direction;
+  font: RunFont;
+  align: Paragraph['align'];
+  fill: string | undefined;
+  field: string;
+  charsMax: number;
+}>;
 
 const draw = (row: RichRow, look: Look, sheet: Sheet): void => {
   const at = sheet.nextRow();
@@ -70,11 +90,18 @@ const draw = (row: RichRow, look: Look, sheet: Sheet): void => {
 };
 
 const styleOf = ({ align, fill, indent, heading, runs }: Paragraph, look: Look, code: string): CellStyle => {
-  const horizontal = align ?? look.align ?? 'left';
+  const horizontal = sideOf(align ?? look.align ?? 'start', look.direction);
+  const reading = look.direction === 'rtl' ? { readingOrder: 'rtl' as const } : {};
   const background = fill ?? look.fill;
   return {
     font: runs[0]?.font ?? look.font,
-    alignment: { horizontal, vertical: heading === undefined ? 'top' : 'middle', wrapText: true, ...(indent > 0 ? { indent } : {}) },
+    alignment: {
+      horizontal,
+      vertical: heading === undefined ? 'top' : 'middle',
+      wrapText: true,
+      ...reading,
+      ...(indent > 0 ? { indent } : {}),
+    },
     ...(background === undefined ? {} : { fill: filled(background) }),
     ...(code === '' ? {} : { numFmt: code }),
   };

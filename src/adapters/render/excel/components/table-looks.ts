@@ -1,5 +1,6 @@
 /** How the cells of a table look; the same look is always the same object, so that the writer writes each style once. */
 import type { Borders, Fill } from 'exceljs';
+import { sideOf, type Direction, type Side } from '../../../../domain/rendering/direction.js';
 import type { Border, ExpandedTable, HorizontalAlign, TextStyle } from '../../../../domain/rendering/expand/expanded.js';
 import { argb } from '../../colors.js';
 import { fontOfStyle, type RunFont } from '../fonts.js';
@@ -21,7 +22,8 @@ export type Looks = Readonly<{
 }>;
 
 /** `style` is the text of the section around. */
-export const createLooks = (table: ExpandedTable, style: TextStyle): Looks => {
+export const createLooks = (table: ExpandedTable, style: TextStyle, direction: Direction): Looks => {
+  const aligned = alignedIn(direction);
   const font = fontOfStyle({
     ...style,
     ...(table.color === undefined ? {} : { color: table.color }),
@@ -66,9 +68,13 @@ export const createLooks = (table: ExpandedTable, style: TextStyle): Looks => {
   };
 };
 
-/** Numbers at the right edge keep off the text of the next column. */
-const aligned = (horizontal: HorizontalAlign): Readonly<{ horizontal: HorizontalAlign; indent?: number }> =>
-  horizontal === 'right' ? { horizontal, indent: 1 } : { horizontal };
+/** Numbers at the edge where cells end keep off the text of the next column. */
+const alignedIn =
+  (direction: Direction) =>
+  (align: HorizontalAlign): Readonly<{ horizontal: Side; indent?: number }> => {
+    const horizontal = sideOf(align, direction);
+    return horizontal === sideOf('end', direction) ? { horizontal, indent: 1 } : { horizontal };
+  };
 
 const createKept = (): ((key: string, make: () => CellStyle) => CellStyle) => {
   const styles = new Map<string, CellStyle>();

@@ -1,6 +1,7 @@
 /** Tables as real cells: typed values with their formats, header, footer, filter, the author's formulas. */
 import type { CellFormulaValue } from 'exceljs';
 import { assertDefined } from '../../../../domain/ids.js';
+import { sideOf } from '../../../../domain/rendering/direction.js';
 import type { Cell, ExpandedColumn, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
 import type { ValueFormat } from '../../../../domain/template/schema.js';
 import type { Language } from '../../../../domain/rendering/scope/formats.js';
@@ -55,7 +56,7 @@ const widthOf = (
   { width, header, footer, footerFormula, align }: ExpandedColumn,
   at: number,
   table: ExpandedTable,
-  { pageWidth, style }: Surroundings,
+  { pageWidth, style, direction }: Surroundings,
 ): number => {
   if (width !== 'auto' && width !== 'rest') return charsOf('points' in width ? width.points : (pageWidth * width.percent) / 100);
   // Bold letters are wider, and the arrow of a filter stands beside the text.
@@ -63,7 +64,10 @@ const widthOf = (
     Math.max(htmlWidth(header ?? '') + (table.autoFilter ? 2 : 0), footerFormula === undefined ? htmlWidth(footer ?? '') : FORMULA_CHARS) *
     1.1;
   const chars = (Math.max(titles, contentWidth(cellsOf(table.rows, at))) * (table.fontSize ?? style.fontSize ?? 11)) / 11;
-  return Math.min(AUTO_CHARS.max, Math.max(AUTO_CHARS.min, Math.ceil(chars + (align === 'right' ? 3 : 2))));
+  return Math.min(
+    AUTO_CHARS.max,
+    Math.max(AUTO_CHARS.min, Math.ceil(chars + (sideOf(align, direction) === sideOf('end', direction) ? 3 : 2))),
+  );
 };
 
 type Frame = Readonly<{
@@ -86,7 +90,7 @@ type Body = Readonly<{
 const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
   const { sheet, surroundings, hasHeader, hasFooter } = frame;
   const { columns, rows, emptyText } = component;
-  const looks = createLooks(component, surroundings.style);
+  const looks = createLooks(component, surroundings.style, surroundings.direction);
   const headerRow = sheet.nextRow();
   if (hasHeader) {
     const cells = columns.map(({ header, headerAlign }, at) => {

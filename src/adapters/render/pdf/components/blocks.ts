@@ -8,13 +8,13 @@ import type {
   Width,
 } from '../../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../../colors.js';
-import { dashOf, LINE_COLOR, lookOf, narrower, withStyle, type ComponentRenderer, type Context } from '../context.js';
+import { dashOf, inDirection, LINE_COLOR, lookOf, narrower, withStyle, type ComponentRenderer, type Context } from '../context.js';
 import { listNodes, richNodes } from '../rich.js';
-import { LIST_INDENT_PT } from '../rich-lists.js';
+import { LIST_INDENT_PT, markersOf } from '../rich-lists.js';
 import type { Node, Tag } from '../nodes.js';
 
 export const richText: ComponentRenderer<ExpandedRichText> = ({ html, style, padding }, outer) => {
-  const context = withStyle(style, narrower(padding.left + padding.right, outer));
+  const context = inDirection(style.direction, html, withStyle(style, narrower(padding.left + padding.right, outer)));
   return padded(richNodes(html, context), padding, pdfColor(style.backgroundColor));
 };
 
@@ -29,7 +29,8 @@ export const padded = (nodes: readonly Node[], { top, right, bottom, left }: Box
 };
 
 export const list: ComponentRenderer<ExpandedList> = ({ items, html, ordered, style, padding }, outer) => {
-  const context = withStyle(style, narrower(padding.left + padding.right, outer));
+  const text = items?.join(' ') ?? html ?? '';
+  const context = inDirection(style.direction, text, withStyle(style, narrower(padding.left + padding.right, outer)));
   const nodes = items === undefined ? listNodes(html ?? '', ordered, context) : [listOf(items, ordered, context)];
   return padded(nodes, padding, pdfColor(style.backgroundColor));
 };
@@ -41,7 +42,8 @@ const listOf = (items: readonly string[], ordered: boolean, context: Context): N
     const inner = richNodes(item, { ...narrower(LIST_INDENT_PT, context), tag });
     return { stack: inner.length === 0 ? [{ text: '' }] : inner, margin: [0, 0, 0, context.fontSize * 0.2] };
   });
-  return ordered ? { ol: nodes, ...lookOf(context) } : { ul: nodes, ...lookOf(context) };
+  const look = { ...lookOf(context), ...markersOf(context) };
+  return ordered ? { ol: nodes, ...look } : { ul: nodes, ...look };
 };
 
 /** Points of a width; what is left of the room where it is not said. */

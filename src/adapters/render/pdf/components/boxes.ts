@@ -1,7 +1,7 @@
 /** Components that hold others: container and columns. */
 import type { Expanded, ExpandedColumns, ExpandedContainer, Width } from '../../../../domain/rendering/expand/expanded.js';
 import { pdfColor } from '../../colors.js';
-import { dashOf, type Context } from '../context.js';
+import { blockSide, dashOf, startOf, type Context } from '../context.js';
 import type { Area, Margin, Node, Vector } from '../nodes.js';
 import { pointsOf } from './blocks.js';
 
@@ -15,7 +15,7 @@ export const container = (component: ExpandedContainer, outer: Context, drawAll:
     ...outer,
     width: Math.max(width - padding.left - padding.right - 2 * line, 1),
     color: pdfColor(component.color) ?? outer.color,
-    align: align === 'left' ? outer.align : align,
+    align: align === 'start' ? outer.align : align,
   };
   const inner: Node = {
     stack: drawAll(children, context),
@@ -26,7 +26,7 @@ export const container = (component: ExpandedContainer, outer: Context, drawAll:
     {
       stack: [inner],
       ...(behind === undefined ? {} : { behind }),
-      margin: besides(outer.width - width, align === 'justify' ? 'left' : align),
+      margin: besides(outer.width - width, blockSide(align, outer)),
     },
   ];
 };
@@ -77,19 +77,15 @@ export const columns = ({ children, widths, gap, verticalAlign }: ExpandedColumn
     gap,
     context.width,
   );
-  return [
-    {
-      columns: children.map((child, at): Node => {
-        const width = rooms[at] ?? 1;
-        return {
-          stack: drawAll([child], { ...context, width }),
-          width,
-          ...(verticalAlign === 'top' ? {} : { verticalAlignment: verticalAlign }),
-        };
-      }),
-      columnGap: gap,
-    },
-  ];
+  const made = children.map((child, at): Node => {
+    const width = rooms[at] ?? 1;
+    return {
+      stack: drawAll([child], { ...context, width }),
+      width,
+      ...(verticalAlign === 'top' ? {} : { verticalAlignment: verticalAlign }),
+    };
+  });
+  return [{ columns: startOf(context) === 'left' ? made : made.toReversed(), columnGap: gap }];
 };
 
 const COLUMN_MIN_PT = 12;

@@ -1,7 +1,7 @@
 /** Components of pictures: image, QR code, chart. */
 import { DomainError } from '../../../../domain/errors.js';
 import type { ExpandedChart, ExpandedImage, ExpandedQrCode } from '../../../../domain/rendering/expand/expanded.js';
-import { blockAlign, narrower, type ComponentRenderer } from '../context.js';
+import { alignIn, blockAlign, narrower, type ComponentRenderer } from '../context.js';
 import { padded } from './blocks.js';
 import { pictureNode } from '../picture-node.js';
 import { barCodeSvg, layBarPicture, pointDefaults } from '../../bar-code-picture.js';
@@ -22,7 +22,14 @@ export const image: ComponentRenderer<ExpandedImage> = (
     [
       pictureNode(
         picture,
-        { width: wish, height, alt, link: href, align: align ?? blockAlign(context), radius: borderRadius ?? 0 },
+        {
+          width: wish,
+          height,
+          alt,
+          link: href,
+          align: alignIn(context, align),
+          radius: borderRadius ?? 0,
+        },
         context,
       ),
     ],
@@ -53,7 +60,7 @@ export const qrCode: ComponentRenderer<ExpandedQrCode> = (component, context) =>
   return [
     pictureNode(
       { kind: 'svg', svg, width: side, height: side },
-      { width: size, height: size, alt: alt ?? `QR code: ${value}`, link: undefined, align: align ?? blockAlign(context) },
+      { width: size, height: size, alt: alt ?? `QR code: ${value}`, link: undefined, align: alignIn(context, align) },
       context,
     ),
   ];
@@ -75,7 +82,7 @@ const barCode = (
   return [
     pictureNode(
       { kind: 'svg', svg: barCodeSvg(laid, wish, pointDefaults), width, height },
-      { width, height, alt: `Bar code: ${value}`, link: undefined, align: align ?? blockAlign(context) },
+      { width, height, alt: `Bar code: ${value}`, link: undefined, align: alignIn(context, align) },
       context,
     ),
   ];

@@ -26,6 +26,7 @@ export const table: ComponentRenderer<ExpandedTable> = (component, surroundings)
   const hasHeader = component.showHeader && columns.some(({ header }) => header !== undefined && header !== '');
   const hasFooter = columns.some(({ footer }) => footer !== undefined);
   const stripe = (at: number): { fillColor?: string } => (striped && at % 2 === 1 ? { fillColor: STRIPE_COLOR } : {});
+  const inOrder = mirrored(outer);
   const body = [
     ...(hasHeader ? [headerRow(component, context, tag)] : []),
     ...(rows.length === 0
@@ -38,19 +39,34 @@ export const table: ComponentRenderer<ExpandedTable> = (component, surroundings)
     [
       {
         table: {
-          widths: widthsOf(component, context),
-          body,
+          widths: inOrder(widthsOf(component, context)),
+          body: body.map((cells) => (cells[0]?.colSpan === undefined ? inOrder(cells) : cells)),
           ...(hasHeader && body.length > 1 ? { headerRows: 1, keepWithHeaderRows: 1 } : { headerRows: 0 }),
         },
         layout: layoutOf(component, context, { hasHeader, hasFooter, rows: body.length }),
         fillsWidth: true,
         footerRows: hasFooter ? 1 : 0,
+        fromRight: outer.direction === 'rtl',
         ...lookOf(context),
       },
     ],
     padding,
     undefined,
   );
+};
+
+/** The library lays columns from the left: the first one of a table from the right is its last. */
+const mirrored =
+  ({ direction }: Context) =>
+  <Item>(items: readonly Item[]): readonly Item[] =>
+    direction === 'rtl' ? items.toReversed() : items;
+
+/** The elements of a row's cells in reading order, which is not the order of drawing where the table is mirrored. */
+const cellTags = (type: 'TH' | 'TD', count: number, table: Tag, { direction }: Context): readonly Tag[] => {
+  const tags: Tag[] = [];
+  const row: Tag = { type: 'TR', parent: table, ...(direction === 'rtl' ? { cells: tags } : {}) };
+  while (tags.length < count) tags.push({ type, parent: row });
+  return tags;
 };
 
 type RowLook = Readonly<{ context: Context; tag: Tag; look: Readonly<{ fillColor?: string }>; bold?: boolean }>;
@@ -60,11 +76,12 @@ const row = (
   html: (column: number) => Html,
   { context, tag, look, bold = false }: RowLook,
 ): readonly TableCell[] => {
-  const rowTag: Tag = { type: 'TR', parent: tag };
-  return columns.map(({ align }, at) => ({ ...cell(html(at), { ...context, align }, { type: 'TD', parent: rowTag }, bold), ...look }));
+  const tags = cellTags('TD', columns.length, tag, context);
+  return columns.map(({ align }, at) => ({ ...cell(html(at), { ...context, align }, tags[at], bold), ...look }));
 };
 
-const cell = (html: Html, context: Context, tag: Tag, bold: boolean): Node => {
+const cell = (html: Html, context: Context, tag: Tag | undefined, bold: boolean): Node => {
+  if (tag === undefined) return { text: '' };
   const nodes = cellNodes(html, context, tag, bold ? { bold } : {});
   const [only] = nodes;
   if (only === undefined) return { text: '' };
@@ -72,11 +89,11 @@ const cell = (html: Html, context: Context, tag: Tag, bold: boolean): Node => {
 };
 
 const headerRow = ({ columns, headerBackgroundColor, headerColor }: ExpandedTable, context: Context, tag: Tag): readonly TableCell[] => {
-  const rowTag: Tag = { type: 'TR', parent: tag };
+  const tags = cellTags('TH', columns.length, tag, context);
   const fillColor = pdfColor(headerBackgroundColor);
   const inner = { ...context, color: pdfColor(headerColor) ?? context.color };
-  return columns.map(({ header, headerAlign }) => ({
-    ...cell(header ?? '', { ...inner, align: headerAlign }, { type: 'TH', parent: rowTag }, true),
+  return columns.map(({ header, headerAlign }, at) => ({
+    ...cell(header ?? '', { ...inner, align: headerAlign }, tags[at], true),
     verticalAlignment: 'bottom' as const,
     ...(fillColor === undefined ? {} : { fillColor }),
   }));

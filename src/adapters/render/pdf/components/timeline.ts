@@ -2,7 +2,7 @@
 import type { ExpandedTimeline, TimelineItem } from '../../../../domain/rendering/expand/expanded.js';
 import { progressOf, type Progress } from '../../../../domain/rendering/expand/timeline-progress.js';
 import { pdfColor } from '../../colors.js';
-import { LINE_COLOR, MUTED_COLOR, narrower, type ComponentRenderer, type Context } from '../context.js';
+import { indented, LINE_COLOR, MUTED_COLOR, narrower, startOf, type ComponentRenderer, type Context } from '../context.js';
 import type { Area, Node, Tag, Vector } from '../nodes.js';
 import { plainNodes } from '../rich.js';
 
@@ -17,10 +17,11 @@ export const timeline: ComponentRenderer<ExpandedTimeline> = ({ items, color }, 
     const tag: Tag = { type: 'LBody', parent: { type: 'LI', parent: list } };
     const inner = { ...narrower(RAIL_PT, context), tag };
     return {
-      stack: [{ stack: itemNodes(item, inner), margin: [RAIL_PT, 0, 0, isLast ? 0 : 10] }],
+      stack: [{ stack: itemNodes(item, inner), margin: indented(RAIL_PT, context, [0, isLast ? 0 : 10]) }],
       behind: (area) =>
         rail(area, {
           color: dot,
+          side: startOf(context),
           progress: progressOf(item.status),
           isLastItem: isLast,
           middle: (context.fontSize * context.lineHeight) / 2,
@@ -29,11 +30,20 @@ export const timeline: ComponentRenderer<ExpandedTimeline> = ({ items, color }, 
   });
 };
 
-type Rail = Readonly<{ color: string; progress: Progress; isLastItem: boolean; /** Of the first line, from its top. */ middle: number }>;
+type Rail = Readonly<{
+  side: 'left' | 'right';
+  color: string;
+  progress: Progress;
+  isLastItem: boolean;
+  /** Of the first line, from its top. */ middle: number;
+}>;
 
 /** The dot stands beside the first line of the title: full where the step is done, a ring around it where it is under way, hollow where it is to come. */
-const rail = ({ x, y, height, isFirst, isLast: endsHere }: Area, { color, progress, isLastItem, middle }: Rail): readonly Vector[] => {
-  const centre = x + DOT_PT + 1;
+const rail = (
+  { x, y, width, height, isFirst, isLast: endsHere }: Area,
+  { side, color, progress, isLastItem, middle }: Rail,
+): readonly Vector[] => {
+  const centre = side === 'left' ? x + DOT_PT + 1 : x + width - DOT_PT - 1;
   const top = isFirst ? y + middle + DOT_PT + 2 : y;
   const bottom = endsHere ? y + height + middle - DOT_PT - 2 : y + height;
   const line: readonly Vector[] =
