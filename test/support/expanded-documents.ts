@@ -55,7 +55,7 @@ export const column = (header: string | undefined, props: Partial<ExpandedColumn
   ...props,
 });
 
-export const cell = (html: string): Cell => ({ html, value: undefined, format: undefined });
+export const cell = (html: string): Cell => ({ html, value: undefined, showing: undefined });
 
 /** Rows of texts below headers. */
 export const tableOf = (

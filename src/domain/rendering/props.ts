@@ -10,6 +10,7 @@ import { directions, textDirections } from './direction.js';
 import { chartTypes } from './expand/expanded.js';
 import type { Media } from './media.js';
 import { isConstantName, isName, parsePath, shorten, type Path } from './scope/path.js';
+import { columnTypes } from './scope/showing.js';
 import { spendHtml } from './html-elements.js';
 import { hasPlaceholder, parsePathText, parseTemplatedText, pathsOf } from './fill/templated-text.js';
 import { safeLink } from './urls.js';
@@ -24,7 +25,6 @@ export const verticalAligns = ['top', 'middle', 'bottom'] as const;
 export const pageBreaks = ['before', 'after'] as const;
 export const lineStyles = ['solid', 'dashed', 'dotted', 'double'] as const;
 export const errorCorrections = ['L', 'M', 'Q', 'H'] as const;
-export const columnTypes = ['string', 'number', 'boolean', 'date', 'currency', 'percent'] as const;
 
 type Check = (value: unknown, field: string, tools: CheckTools) => void;
 export type CheckTools = Readonly<{

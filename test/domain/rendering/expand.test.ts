@@ -301,7 +301,7 @@ void t.test('table from a data source: cells with their values', async (t) => {
     t.match(columns[2], { header: 'Qty', footer: '€99.00', footerValue: 99, format: undefined });
     t.match(columns[6], { footerFormula: '=SUM(C{first}:C{last})', headerAlign: 'end' });
     t.equal(columns[4]?.headerAlign, 'center');
-    const cells = rows.map((row) => row.map(({ html, value, format, formula }) => ({ html, value, format, formula })));
+    const cells = rows.map((row) => row.map(({ html, value, showing, formula }) => ({ html, value, format: showing?.format, formula })));
     const cell = (html: string, value?: unknown, format?: unknown, formula?: string) => ({ html, value, format, formula });
     t.same(
       cells[0],
@@ -346,19 +346,19 @@ void t.test('table with written rows', async (t) => {
   );
   t.same(rows, [
     [
-      { html: '<b>A</b>', value: undefined, format: undefined },
-      { html: '12.50', value: 12.5, format: { style: 'number', minimumFractionDigits: 2 } },
-      { html: 'true', value: true, format: undefined },
+      { html: '<b>A</b>', value: undefined, showing: undefined },
+      { html: '12.50', value: 12.5, showing: { format: { style: 'number', minimumFractionDigits: 2 }, isWhole: true } },
+      { html: 'true', value: true, showing: { isWhole: true } },
     ],
     [
-      { html: '5', value: 5, format: undefined },
-      { html: '', value: undefined, format: undefined },
-      { html: '', value: undefined, format: undefined },
+      { html: '5', value: 5, showing: { isWhole: true } },
+      { html: '', value: undefined, showing: undefined },
+      { html: '', value: undefined, showing: undefined },
     ],
     [
-      { html: '=5', value: undefined, format: undefined },
-      { html: '', value: undefined, format: undefined },
-      { html: '', value: undefined, format: undefined },
+      { html: '=5', value: undefined, showing: undefined },
+      { html: '', value: undefined, showing: undefined },
+      { html: '', value: undefined, showing: undefined },
     ],
   ]);
   t.same(
@@ -593,7 +593,7 @@ void t.test('chart', async (t) => {
       showLegend: true,
       width: 283.465,
       height: 200,
-      categories: ['2026-01-01', 'Feb', ''],
+      categories: ['Jan 1, 2026', 'Feb', ''],
       series: [
         { name: 'S&P', color: 'red', values: [10.5, null, null] },
         { name: 'costs.total', color: '#f59e0b', values: [3, null, null] },

@@ -3,8 +3,8 @@
  * is written is left out. The text that comes of it is no mail; its length tells how large the mail can be at most.
  */
 import type { Limits } from '../../../domain/limits.js';
-import type { ValueFormat } from '../../../domain/template/schema.js';
-import { formatterOf, type Formatter } from '../../../domain/rendering/scope/formats.js';
+import type { Formatter } from '../../../domain/rendering/scope/formats.js';
+import { inCurrency, isDated, writerOf, type Showing } from '../../../domain/rendering/scope/showing.js';
 import { writeValue } from '../../../domain/rendering/scope/values.js';
 import { assetAddress } from '../../../domain/rendering/urls.js';
 import { NO_IMAGE } from './escape.js';
@@ -34,9 +34,9 @@ export const checkingRuntimeOf = (limits: Limits, meter: Meter = openMeter()): R
   ...runtimeOf(limits, meter),
   E: (text) => measured(text, meter),
   W: (text) => measured(text, meter),
-  FORMAT: (format, locale, timeZone) => longestOf(format, formatterOf(format, { locale, timeZone })),
-  IN_CURRENCY: (format, locale, timeZone) => {
-    const longest = longestOf(format, formatterOf({ ...format, currency: 'USD' }, { locale, timeZone }));
+  SHOWN: (showing, locale, timeZone) => longestOf(showing, writerOf(showing, { locale, timeZone })),
+  IN_CURRENCY: (showing, locale, timeZone) => {
+    const longest = longestOf(showing, writerOf(inCurrency(showing, 'USD'), { locale, timeZone }));
     return () => longest;
   },
   LINK: (address) => measured(address, meter),
@@ -64,12 +64,16 @@ const longDate = 192;
 const fractionDigitsFew = 20;
 
 /** Instead of formatting: the value as it is, and as many blanks as its formatted text can have at most. */
-const longestOf = (format: ValueFormat, exact: Formatter): Formatter => {
-  if ((format.minimumFractionDigits ?? 0) > fractionDigitsFew || (format.maximumFractionDigits ?? 0) > fractionDigitsFew) return exact;
-  const isDate = format.style === 'date' || format.style === 'time' || format.style === 'datetime';
-  const blanks = ' '.repeat((isDate ? longDate : longNumber) + longestPerLetter * (format.pattern?.length ?? 0));
+const longestOf = (showing: Showing, exact: Formatter): Formatter => {
+  const { format, type } = showing;
+  if ((format?.minimumFractionDigits ?? 0) > fractionDigitsFew || (format?.maximumFractionDigits ?? 0) > fractionDigitsFew) return exact;
+  const isDate = type === 'date' || (type === undefined && isDated(format));
+  const blanks = ' '.repeat((isDate ? longDate : longNumber) + longestPerLetter * (format?.pattern?.length ?? 0));
+  const dateBlanks = ' '.repeat(longDate);
   return (value) => {
     if (typeof value === 'number') return isDate || Math.abs(value) < plainBelow ? blanks : exact(value);
-    return typeof value === 'string' ? value + blanks : writeValue(value);
+    if (typeof value !== 'string') return writeValue(value);
+    // What only may be a date is one where it begins as one.
+    return value + (showing.isWhole === true && format === undefined && type === undefined ? (value[4] === '-' ? dateBlanks : '') : blanks);
   };
 };

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../domain/json.js';
 import type { EmailTemplateContent, Section } from '../../../domain/template/schema.js';
 import { parseTemplatedText } from '../../../domain/rendering/fill/templated-text.js';
-import { createCode, js, literalOf, type Code, type Term } from './code.js';
+import { concat, createCode, js, literalOf, type Code, type Term } from './code.js';
 import { shapesOf, WORD_CHARS, type Context } from './context.js';
 import type { Limits } from '../../../domain/limits.js';
 import { directionOfLocale, directions, type Direction } from '../../../domain/rendering/direction.js';
@@ -12,7 +12,7 @@ import { renderRows } from './registry.js';
 import { countFixed } from './components/flow.js';
 import { aligned, classAttribute, colorClass, css, horizontalPx, onBackground, startOf, tableTag, typographyOf } from './style.js';
 import { escapeHtml } from './escape.js';
-import { htmlOf, plainOf, templated } from './values.js';
+import { htmlOf, templated, textOf } from './values.js';
 
 const FONTS = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const WIDTH_PX = 600;
@@ -31,7 +31,9 @@ export const writeDocument = (
   const subject = createCode('s');
   const props = content.schema.props ?? {};
   const context = { ...rootContext(content, code, limits, language), ...known };
-  const subjectExpression = plainOf(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts, { ...context, code: subject });
+  const subjectExpression = concat(
+    textOf(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts, { ...context, code: subject }),
+  );
   const page = css('color', props['backgroundColor'], '#f3f4f6', context);
   const pageClass = colorClass('page', page, context);
 

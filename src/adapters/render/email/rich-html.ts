@@ -9,7 +9,7 @@ import type { RichElement, RichNode } from './rich-nodes.js';
 import { attributeSafe, classAttribute, colorClass, onBackground } from './style.js';
 import { imageOf, linkOf } from './urls.js';
 import { htmlOf, plainOf, shownOf } from './values.js';
-import type { ValueFormat } from '../../../domain/template/schema.js';
+import type { Showing } from '../../../domain/rendering/scope/showing.js';
 
 const VOID = new Set(['br', 'hr', 'img', 'col', 'wbr']);
 
@@ -36,17 +36,17 @@ const styles: Readonly<Record<string, string>> = {
 };
 const SPACED = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl', 'blockquote', 'pre']);
 
-/** In: elements, and a format for values that have none of their own. Out: the terms of their HTML. */
-export const richHtml = (nodes: readonly RichNode[], context: Context, format?: ValueFormat): readonly Term[] => {
+/** In: elements, and how the column that they stand in shows its values. Out: the terms of their HTML. */
+export const richHtml = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
   const last = nodes.findLastIndex((node) => node.kind === 'element' || literalOf(htmlLiteral(node.text))?.trim() !== '');
   return nodes.flatMap((node, at) =>
-    node.kind === 'text' ? shownOf(node.text, context, format) : element(node, context, at === last, format),
+    node.kind === 'text' ? shownOf(node.text, context, column) : element(node, context, at === last, column),
   );
 };
 
 const htmlLiteral = (text: TemplatedText): readonly Term[] => text.map((part) => (typeof part === 'string' ? part : js('0')));
 
-const element = (node: RichElement, outer: Context, isLast: boolean, format: ValueFormat | undefined): readonly Term[] => {
+const element = (node: RichElement, outer: Context, isLast: boolean, column: Showing | undefined): readonly Term[] => {
   const { tag, attributes } = node;
   const context = directed(node, outer);
   const style = styleOf(node, context, isLast);
@@ -61,7 +61,7 @@ const element = (node: RichElement, outer: Context, isLast: boolean, format: Val
   if (tag === 'table' && !attributes.has('role') && !hasHeaders(node)) open.push(' role="presentation"');
   if (style.terms.length > 0) open.push(' style="', ...style.terms, '"');
   if (VOID.has(tag)) return [...open, '>'];
-  return [...open, '>', ...richHtml(node.children, style.inner, format), `</${tag}>`];
+  return [...open, '>', ...richHtml(node.children, style.inner, column), `</${tag}>`];
 };
 
 /** What stands in an element that names its direction is indented from there. */

@@ -1,6 +1,6 @@
 /** Writes the elements of rich text for the text part: paragraphs, underlined headings, bullets, links as `text (address)`. */
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
-import type { ValueFormat } from '../../../domain/template/schema.js';
+import type { Showing } from '../../../domain/rendering/scope/showing.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import type { Context } from './context.js';
 import type { RichElement, RichNode } from './rich-nodes.js';
@@ -13,9 +13,9 @@ type Paragraph = Readonly<{ terms: readonly Term[]; kind: 'plain' | 'h1' | 'h2' 
 type TextState = { readonly paragraphs: Paragraph[]; terms: Term[]; kind: Paragraph['kind']; first: string; rest: string };
 
 /** Writes the elements as paragraphs, each followed by an empty line (the items of a list by a line break). */
-export const writeRichText = (nodes: readonly RichNode[], context: Context, format?: ValueFormat): void => {
+export const writeRichText = (nodes: readonly RichNode[], context: Context, column?: Showing): void => {
   const state: TextState = { paragraphs: [], terms: [], kind: 'plain', first: '', rest: '' };
-  visit(nodes, state, context, format);
+  visit(nodes, state, context, column);
   close(state);
   state.paragraphs.forEach((paragraph, at) => {
     const next = state.paragraphs[at + 1];
@@ -26,9 +26,9 @@ export const writeRichText = (nodes: readonly RichNode[], context: Context, form
 };
 
 /** The elements on one line: for cells and labels. */
-export const inlineText = (nodes: readonly RichNode[], context: Context, format?: ValueFormat): readonly Term[] => {
+export const inlineText = (nodes: readonly RichNode[], context: Context, column?: Showing): readonly Term[] => {
   const state: TextState = { paragraphs: [], terms: [], kind: 'plain', first: '', rest: '' };
-  visit(nodes, state, context, format);
+  visit(nodes, state, context, column);
   close(state);
   const terms = state.paragraphs.flatMap(({ terms }, at) => (at === 0 ? terms : [', ', ...terms]));
   return terms.map((term) => (typeof term === 'string' ? term.replace(/^\n$/, ', ') : term));
@@ -88,15 +88,15 @@ const BLOCKS = new Set([
   'figcaption',
 ]);
 
-const visit = (nodes: readonly RichNode[], state: TextState, context: Context, format: ValueFormat | undefined): void => {
+const visit = (nodes: readonly RichNode[], state: TextState, context: Context, column: Showing | undefined): void => {
   for (const node of nodes) {
-    if (node.kind === 'text') addText(textOf(node.text, context, format), state);
-    else if (BLOCKS.has(node.tag)) visitBlock(node, state, context, format);
-    else visitInline(node, state, context, format);
+    if (node.kind === 'text') addText(textOf(node.text, context, column), state);
+    else if (BLOCKS.has(node.tag)) visitBlock(node, state, context, column);
+    else visitInline(node, state, context, column);
   }
 };
 
-const visitInline = (node: RichElement, state: TextState, context: Context, format: ValueFormat | undefined): void => {
+const visitInline = (node: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
   switch (node.tag) {
     case 'br':
       state.terms.push('\n');
@@ -106,16 +106,16 @@ const visitInline = (node: RichElement, state: TextState, context: Context, form
     case 'td':
     case 'th':
       if (state.terms.length > 0) state.terms.push('  ');
-      return visit(node.children, state, context, format);
+      return visit(node.children, state, context, column);
     case 'a': {
       const start = state.terms.length;
-      visit(node.children, state, context, format);
+      visit(node.children, state, context, column);
       const href = node.attributes.get('href');
       if (href !== undefined) state.terms.push(...linkTail(state.terms.slice(start), href, context));
       return;
     }
   }
-  visit(node.children, state, context, format);
+  visit(node.children, state, context, column);
 };
 
 /** ` (address)` after the text of a link, or nothing where the text says it already or there is nowhere to go. */
@@ -134,7 +134,7 @@ export const linkTail = (text: readonly Term[], href: TemplatedText, context: Co
 const withoutScheme = (address: readonly Term[]): readonly Term[] =>
   address.map((term, at) => (at === 0 && typeof term === 'string' ? term.replace(/^(?:mailto|tel):/i, '') : term));
 
-const visitBlock = (node: RichElement, state: TextState, context: Context, format: ValueFormat | undefined): void => {
+const visitBlock = (node: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
   close(state);
   const { first, rest, kind } = state;
   switch (node.tag) {
@@ -166,15 +166,15 @@ const visitBlock = (node: RichElement, state: TextState, context: Context, forma
       break;
     case 'ul':
     case 'ol':
-      visitItems(node, state, context, format);
+      visitItems(node, state, context, column);
       return;
   }
-  visit(node.children, state, context, format);
+  visit(node.children, state, context, column);
   close(state);
   Object.assign(state, { first, rest, kind });
 };
 
-const visitItems = (list: RichElement, state: TextState, context: Context, format: ValueFormat | undefined): void => {
+const visitItems = (list: RichElement, state: TextState, context: Context, column: Showing | undefined): void => {
   const { first, rest, kind } = state;
   let number = 0;
   for (const item of list.children) {
@@ -182,7 +182,7 @@ const visitItems = (list: RichElement, state: TextState, context: Context, forma
     number += 1;
     const bullet = list.tag === 'ol' ? `${number}. ` : '- ';
     Object.assign(state, { kind: 'item', first: `${rest}${bullet}`, rest: rest + ' '.repeat(bullet.length) });
-    visit(item.children, state, context, format);
+    visit(item.children, state, context, column);
     close(state);
   }
   Object.assign(state, { first, rest, kind });

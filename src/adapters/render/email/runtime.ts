@@ -2,11 +2,11 @@
 import { openUnlimitedBudget, spendChars, type Budget } from '../../../domain/budget.js';
 import type { Json } from '../../../domain/json.js';
 import { defaultLimits, type Limits } from '../../../domain/limits.js';
-import type { ValueFormat } from '../../../domain/template/schema.js';
 import { holds, type Operator } from '../../../domain/rendering/scope/conditions.js';
 import { directionOfText, sideOf } from '../../../domain/rendering/direction.js';
 import { pixels } from '../../../domain/rendering/css.js';
-import { formatterOf, type Formatter } from '../../../domain/rendering/scope/formats.js';
+import type { Formatter } from '../../../domain/rendering/scope/formats.js';
+import { inCurrency, writerOf, type Showing } from '../../../domain/rendering/scope/showing.js';
 import { bodyTooLarge, tooManyExpanded, tooManyIterations } from '../../../domain/rendering/limit-errors.js';
 import { isArray, readStep } from '../../../domain/rendering/scope/path.js';
 import { assetAddress, safeLink } from '../../../domain/rendering/urls.js';
@@ -14,7 +14,7 @@ import { progressOf } from '../../../domain/rendering/expand/timeline-progress.j
 import { isBlank, showerOf } from '../../../domain/rendering/fill/shown-value.js';
 import { notAnArray } from '../../../domain/rendering/fill/variables.js';
 import { UNTRACKED_ATTRIBUTE } from '../../../domain/tracking/rewrite.js';
-import { writeValue } from '../../../domain/rendering/scope/values.js';
+import { writeNumber, writeValue } from '../../../domain/rendering/scope/values.js';
 import * as escape from './escape.js';
 import { addAsset, addQrCode, type Inline, type QrOptions } from './inline.js';
 import { addCode, type CodeFields, type CodeOptions, type ShownCode } from './codes.js';
@@ -130,15 +130,15 @@ const measured = (limits: Limits, meter: Meter) => {
     W: (text: string, chars?: number): string => written(breakWords(text, chars ?? WORD_CHARS, meter.htmlLeft)),
     /** A value that becomes a part of a text: of the subject, an address, a style, the text part. */
     T: read,
-    S: (value: Json | undefined): string => (typeof value === 'number' ? String(value) : read(writeValue(value))),
+    S: (value: Json | undefined): string => (typeof value === 'number' ? writeNumber(value) : read(writeValue(value))),
     HOLDS: (operator: Operator, left: Json | undefined, right: Json | undefined): boolean => {
       if (typeof left === 'string') read(left);
       if (typeof right === 'string') read(right);
       return holds(operator, left, right);
     },
-    FORMAT: (format: ValueFormat, locale: string, timeZone: string): Formatter => formatted(formatterOf(format, { locale, timeZone })),
-    IN_CURRENCY: (format: ValueFormat, locale: string, timeZone: string): ((currency: string) => Formatter) =>
-      lastOf((currency) => formatted(formatterOf({ ...format, currency }, { locale, timeZone }))),
+    SHOWN: (showing: Showing, locale: string, timeZone: string): Formatter => formatted(writerOf(showing, { locale, timeZone })),
+    IN_CURRENCY: (showing: Showing, locale: string, timeZone: string): ((currency: string) => Formatter) =>
+      lastOf((currency) => formatted(writerOf(inCurrency(showing, currency), { locale, timeZone }))),
     LINK: (address: string): string => written(escape.linkAttribute(read(address), meter.htmlLeft)),
     IMAGE: (address: string, inline: Inline): string => {
       const asset = assetAddress(read(address));

@@ -5,7 +5,7 @@ import type { Placeholder, TemplatedText } from '../../../domain/rendering/fill/
 import { INLINE, js, quote, type Term } from './code.js';
 import type { Context } from './context.js';
 import { escapeHtml, imageAttribute, linkAttribute } from './escape.js';
-import { plainOf, stringOf } from './values.js';
+import { plainOf, plainStringOf } from './values.js';
 
 /** Terms for `href`. An address whose scheme and host stand in the template needs no judgement when it is rendered. */
 export const linkOf = (address: TemplatedText, context: Context): readonly Term[] => compile(address, context, 'LINK').html;
@@ -44,7 +44,7 @@ const compile = (address: TemplatedText, context: Context, judge: 'LINK' | 'IMAG
   const kind = judge === 'LINK' ? 'link' : 'image';
   const encoded = (placeholder: Placeholder, before: string, at: number): string => {
     const part = partAt({ start, before, isLast: at === address.length - 1 }, kind);
-    const value = stringOf(placeholder.path, context);
+    const value = plainStringOf(placeholder.path, context);
     return part === 'asIs' ? value : `${encoders[part]}(${value})`;
   };
   let before = '';

@@ -1,9 +1,9 @@
 /** Compiles paths and templated text to expressions: direct access to own members, written out with the format of their definition. */
 import type { Json } from '../../../domain/json.js';
-import type { ValueFormat } from '../../../domain/template/schema.js';
 import { isConstant } from '../../../domain/rendering/scope/constants.js';
 import type { Path } from '../../../domain/rendering/scope/path.js';
 import { formatAt, shapeAt, type Shape } from '../../../domain/rendering/scope/shapes.js';
+import { showingAt, type Showing } from '../../../domain/rendering/scope/showing.js';
 import {
   hasPlaceholder,
   parsePathText,
@@ -11,7 +11,7 @@ import {
   type TemplatedText,
   type TextPart,
 } from '../../../domain/rendering/fill/templated-text.js';
-import type { Showing } from '../../../domain/rendering/fill/shown-value.js';
+import type { Showing as Instead } from '../../../domain/rendering/fill/shown-value.js';
 import { withoutControls } from '../../../domain/rendering/scope/values.js';
 import { concat, js, literalOf, quote, type Term } from './code.js';
 import { WORD_CHARS, type Context } from './context.js';
@@ -41,17 +41,24 @@ const rootOf = (name: string, { code, locals }: Context): string => {
   return code.remember(isInherited(name) ? `STEP(v,${quote(name)})` : `v[${quote(name)}]`);
 };
 
-/** The expression of a path's value as text, with its own format or else with `fallback`. */
-export const stringOf = (path: Path, context: Context, fallback?: ValueFormat): string => {
-  const root = rootShape(path, context);
-  const format = formatAt(root, path) ?? fallback;
-  const raw = filteredOf(rawOf(path, context), shapeAt(root, path)?.showing, context);
-  return context.code.remember(format === undefined ? `S(${raw})` : formatted(format, raw, context));
+/** The expression of a path's value as people read it: by its definition, and by the column that it stands in. */
+export const stringOf = (path: Path, context: Context, column?: Showing): string =>
+  shown(showingAt(rootShape(path, context), path, column), path, context);
+
+/** The same for addresses and for what a program reads: as it came, but for a format that its definition gives. */
+export const plainStringOf = (path: Path, context: Context): string => {
+  const format = formatAt(rootShape(path, context), path);
+  return shown(format && { format }, path, context);
+};
+
+const shown = (showing: Showing | undefined, path: Path, context: Context): string => {
+  const raw = filteredOf(rawOf(path, context), shapeAt(rootShape(path, context), path)?.showing, context);
+  return context.code.remember(showing === undefined ? `S(${raw})` : written(showing, raw, context));
 };
 
 /** The value with the filters and the fallback of its definition. */
-const filteredOf = (raw: string, showing: Showing | undefined, { code, language }: Context): string =>
-  showing === undefined ? raw : code.remember(`${code.constant(`SHOW(${quoteJson(showing)},${quote(language.locale)})`)}(${raw})`);
+const filteredOf = (raw: string, instead: Instead | undefined, { code, language }: Context): string =>
+  instead === undefined ? raw : code.remember(`${code.constant(`SHOW(${quoteJson(instead)},${quote(language.locale)})`)}(${raw})`);
 
 /** The shape of the items that a path's array holds. */
 export const itemShapeAt = (path: Path, context: Context): Shape | undefined => shapeAt(rootShape(path, context), path)?.item;
@@ -62,14 +69,15 @@ const rootShape = (path: Path, { locals, shapes }: Context): Shape | undefined =
   return local === undefined ? shapes.get(name) : local.shape;
 };
 
-const formatted = (format: ValueFormat, raw: string, context: Context): string => {
+const written = (showing: Showing, raw: string, context: Context): string => {
   const { code, language } = context;
+  const currency = showing.format?.currency;
   const where = `${quote(language.locale)},${quote(language.timeZone)}`;
-  if (format.currency !== undefined && hasPlaceholder(format.currency)) {
-    const inCurrency = code.constant(`IN_CURRENCY(${quoteJson(format)},${where})`);
-    return `${code.remember(`${inCurrency}(${plainOf(templated(format.currency, context), context)})`)}(${raw})`;
+  if (currency !== undefined && hasPlaceholder(currency)) {
+    const inCurrency = code.constant(`IN_CURRENCY(${quoteJson(showing)},${where})`);
+    return `${code.remember(`${inCurrency}(${plainOf(templated(currency, context), context)})`)}(${raw})`;
   }
-  return `${code.constant(`FORMAT(${quoteJson(format)},${where})`)}(${raw})`;
+  return `${code.constant(`SHOWN(${quoteJson(showing)},${where})`)}(${raw})`;
 };
 
 /** Text that was checked when the template was saved, taken apart. */
@@ -77,17 +85,17 @@ export const templated = (text: string, { limits }: Context): TemplatedText =>
   parseTemplatedText(withoutControls(text), limits.pathSegmentsMax).parts;
 
 /** Terms for text or a quoted attribute of HTML: every value and every literal escaped. */
-export const htmlOf = (text: TemplatedText, context: Context, format?: ValueFormat): readonly Term[] =>
-  text.map((part) => (typeof part === 'string' ? escapeHtml(part) : js(`E(${stringOf(part.path, context, format)})`)));
+export const htmlOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] =>
+  text.map((part) => (typeof part === 'string' ? escapeHtml(part) : js(`E(${stringOf(part.path, context, column)})`)));
 
 /** Terms for text between tags, where no word is wider than the screen: whatever stands together without a blank is one word. */
-export const shownOf = (text: TemplatedText, context: Context, format?: ValueFormat): readonly Term[] => {
+export const shownOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] => {
   const { wordChars } = context;
   const place = wordChars === WORD_CHARS ? '' : `,${wordChars}`;
   return wordsOf(text).map((word) => {
     const literal = literalOf(word.filter((part) => typeof part === 'string'));
     if (literal !== undefined && word.every((part) => typeof part === 'string')) return breakWords(literal, wordChars);
-    const terms = word.map((part): Term => (typeof part === 'string' ? part : js(stringOf(part.path, context, format))));
+    const terms = word.map((part): Term => (typeof part === 'string' ? part : js(stringOf(part.path, context, column))));
     return js(`W(${concat(terms)}${place})`);
   });
 };
@@ -121,11 +129,15 @@ const withoutShortEnds = (word: readonly TextPart[]): readonly TemplatedText[] =
 };
 
 /** Terms for the text part. */
-export const textOf = (text: TemplatedText, context: Context, format?: ValueFormat): readonly Term[] =>
-  text.map((part) => (typeof part === 'string' ? part : js(`T(${stringOf(part.path, context, format)})`)));
+export const textOf = (text: TemplatedText, context: Context, column?: Showing): readonly Term[] =>
+  text.map((part) => (typeof part === 'string' ? part : js(`T(${stringOf(part.path, context, column)})`)));
 
-/** The expression of the whole text, nothing escaped: for what is judged and escaped afterwards. */
-export const plainOf = (text: TemplatedText, context: Context): string => concat(textOf(text, context));
+/** The expression of the whole text, nothing escaped: for what a program judges, and what is escaped afterwards. */
+export const plainOf = (text: TemplatedText, context: Context): string => concat(rawTermsOf(text, context));
+
+/** Terms for what a program reads. */
+export const rawTermsOf = (text: TemplatedText, context: Context): readonly Term[] =>
+  text.map((part) => (typeof part === 'string' ? part : js(`T(${plainStringOf(part.path, context)})`)));
 
 /** The expression of a JSON value; a string that is one placeholder is the value behind it, with its type. */
 export const jsonOf = (value: Json | undefined, context: Context): string => {

@@ -1,9 +1,9 @@
 /** What a cell of a table holds: a number, a date, a truth value or text, with the code of its format. */
-import type { Cell, ExpandedColumn, Html } from '../../../domain/rendering/expand/expanded.js';
-import type { Json } from '../../../domain/json.js';
-import { toNumber } from '../../../domain/rendering/scope/conditions.js';
-import { parseDate } from '../../../domain/rendering/scope/dates.js';
+import type { Cell } from '../../../domain/rendering/expand/expanded.js';
+import type { Instant } from '../../../domain/rendering/scope/dates.js';
 import type { Language } from '../../../domain/rendering/scope/formats.js';
+import { isDated, meaningOf, PLAIN_NUMBER } from '../../../domain/rendering/scope/showing.js';
+import { writeNumber } from '../../../domain/rendering/scope/values.js';
 import type { ValueFormat } from '../../../domain/template/schema.js';
 import { dateCode, numberCode, type NumberCode } from './number-formats.js';
 
@@ -13,108 +13,55 @@ export type TypedValue = Readonly<{
 }>;
 
 /** Undefined: the cell is text. */
-export type Typed = (cell: Cell) => TypedValue | undefined;
+export type Typed = (cell: Pick<Cell, 'value' | 'showing'>) => TypedValue | undefined;
 
-type Kind = 'number' | 'date' | 'boolean' | 'string' | 'seen';
-
-/**
- * In: a column and its cells. Out: the function that gives the typed value of each. The author's `type` decides, then the `format`;
- * where both are silent, numbers and booleans are what they are, and a column of nothing but ISO dates is one of dates.
- */
-export const typedCells = (column: Pick<ExpandedColumn, 'type' | 'format'>, cells: Iterable<Cell>, language: Language): Typed => {
+/** In: the language of a workbook. Out: the function that gives the typed value of a cell, which means what it means in every output. */
+export const typedCells = (language: Language): Typed => {
   const codes = createCodes(language);
-  const allDates = column.type === undefined && column.format === undefined && onlyDates(cells);
-  return (cell) => {
-    const format = cell.format ?? column.format;
-    const kind: Kind = column.type ?? kindOf(format) ?? (allDates ? 'date' : 'seen');
-    return typed(cell, kind, format, codes);
+  return ({ value, showing }) => {
+    if (showing === undefined || value === undefined) return undefined;
+    const meaning = meaningOf(value, showing);
+    switch (meaning.kind) {
+      case 'text':
+        return undefined;
+      case 'boolean':
+        return { value: meaning.truth, code: TRUTH_CODE };
+      case 'number':
+        return {
+          value: meaning.number,
+          code: isShortPlain(meaning.number, meaning.format) ? undefined : codes.number(meaning.format)?.(meaning.number),
+        };
+      case 'date':
+        return dated(meaning.instant, meaning.format, codes);
+    }
   };
 };
-
-/** What a format is for; undefined: there is none. */
-export const kindOf = (format: ValueFormat | undefined): Kind | undefined => {
-  switch (format?.style) {
-    case undefined:
-      return undefined;
-    case 'number':
-    case 'currency':
-    case 'percent':
-      return 'number';
-    case 'date':
-    case 'time':
-    case 'datetime':
-      return 'date';
-  }
-};
-
-const onlyDates = (cells: Iterable<Cell>): boolean => {
-  let found = false;
-  for (const { value, format } of cells) {
-    if (value === null || value === undefined || value === '') continue;
-    if (format !== undefined || typeof value !== 'string' || parseDate(value) === undefined) return false;
-    found = true;
-  }
-  return found;
-};
-
-const typed = (cell: Cell, kind: Kind, format: ValueFormat | undefined, codes: Codes): TypedValue | undefined => {
-  const { value } = cell;
-  switch (kind) {
-    case 'string':
-      return undefined;
-    case 'boolean':
-      return truth(value ?? cell.html);
-    case 'number':
-      return numeric(value ?? cell.html, codes.number(format));
-    case 'date':
-      return dated(value ?? cell.html, format, codes);
-    case 'seen':
-      return typeof value === 'boolean' ? truth(value) : typeof value === 'number' ? numeric(value, codes.number(format)) : undefined;
-  }
-};
-
-const truth = (value: Json | Html): TypedValue | undefined =>
-  value === true || value === 'true'
-    ? { value: true, code: TRUTH_CODE }
-    : value === false || value === 'false'
-      ? { value: false, code: TRUTH_CODE }
-      : undefined;
 
 /** Excel writes truth values in the reader's language whatever the code; others would show them as 1 and 0. */
 const TRUTH_CODE = '"TRUE";"TRUE";"FALSE"';
 
-const numeric = (given: Json, code: NumberCode | undefined): TypedValue | undefined => {
-  // A sheet keeps 15 digits: a longer number written as text would lose its last ones.
-  if (typeof given === 'string' && given.replace(/\D/g, '').replace(/^0+/, '').length > 15) return undefined;
-  const value = toNumber(given);
-  return value === undefined || !Number.isFinite(value) ? undefined : { value, code: code?.(value) };
-};
+/** A sheet shows so many characters of a number by itself. */
+const GENERAL_CHARS_MAX = 11;
+
+/** A number that needs no code: without one, what a reader enters there later is shown as it is too. */
+const isShortPlain = (value: number, format: ValueFormat): boolean =>
+  format === PLAIN_NUMBER && writeNumber(value).length <= GENERAL_CHARS_MAX;
 
 /** Sheets know no day before this one; the days up to 1 March 1900 have another number in Excel than elsewhere. */
 const FIRST_DAY_MS = Date.UTC(1900, 2, 1);
 
-const dated = (given: Json, format: ValueFormat | undefined, codes: Codes): TypedValue | undefined => {
-  const instant =
-    typeof given === 'string'
-      ? parseDate(given)
-      : typeof given === 'number' && Math.abs(given) <= 8.64e15
-        ? { epochMs: given, dateOnly: false }
-        : undefined;
-  if (instant === undefined) return undefined;
-  const wallMs = instant.dateOnly ? instant.epochMs : codes.wallClock(instant.epochMs, format);
+const dated = ({ epochMs, dateOnly }: Instant, format: ValueFormat, codes: Codes): TypedValue | undefined => {
+  const wallMs = dateOnly ? epochMs : codes.wallClock(epochMs, format);
   if (wallMs < FIRST_DAY_MS || wallMs >= Date.UTC(10_000, 0, 1)) return undefined;
-  return { value: new Date(wallMs), code: codes.date(format, instant.dateOnly) };
+  return { value: new Date(wallMs), code: codes.date(format) };
 };
 
 type Codes = Readonly<{
-  number: (format: ValueFormat | undefined) => NumberCode | undefined;
-  date: (format: ValueFormat | undefined, dateOnly: boolean) => string | undefined;
+  number: (format: ValueFormat) => NumberCode | undefined;
+  date: (format: ValueFormat) => string;
   /** What clocks and calendars of the format's time zone show, as if that were UTC: a sheet has no time zones. */
-  wallClock: (epochMs: number, format: ValueFormat | undefined) => number;
+  wallClock: (epochMs: number, format: ValueFormat) => number;
 }>;
-
-const DAY: ValueFormat = { style: 'date' };
-const MOMENT: ValueFormat = { style: 'datetime' };
 
 /** Codes and clocks once for each format: Intl's objects cost a thousand times what a call to them does. */
 const createCodes = (language: Language): Codes => {
@@ -130,17 +77,26 @@ const createCodes = (language: Language): Codes => {
       return value;
     };
   };
-  const numbers = kept((format) => numberCode(format, language));
   const dates = kept((format) => dateCode(format, language));
   const clocks = kept((format) => wallClockOf(format.timeZone ?? language.timeZone));
   return {
-    number: (format) => (format === undefined ? undefined : numbers(format)),
-    date: (format, dateOnly) => dates(isDateStyle(format) ? format : dateOnly ? DAY : MOMENT) ?? 'yyyy-mm-dd',
-    wallClock: (epochMs, format) => clocks(format ?? MOMENT)(epochMs),
+    number: kept((format) => numberCode(format, language)),
+    date: (format) => dates(format) ?? 'yyyy-mm-dd',
+    wallClock: (epochMs, format) => clocks(format)(epochMs),
   };
 };
 
-const isDateStyle = (format: ValueFormat | undefined): format is ValueFormat => kindOf(format) === 'date';
+/** The code for what a formula will give, which nobody knows yet: two digits where the format leaves it open. */
+export const resultCodes = (language: Language): ((format: ValueFormat | undefined) => string) => {
+  const codes = new Map<ValueFormat | undefined, string>([[undefined, '']]);
+  return (format) => {
+    const known = codes.get(format);
+    if (known !== undefined || format === undefined) return known ?? '';
+    const code = (isDated(format) ? dateCode(format, language) : numberCode(format, language)?.(0.25)) ?? '';
+    codes.set(format, code);
+    return code;
+  };
+};
 
 const wallClockOf = (timeZone: string): ((epochMs: number) => number) => {
   if (timeZone === 'UTC') return (epochMs) => epochMs;

@@ -1,5 +1,7 @@
 /** How wide a column must be for what it shows, without writing out every value: that costs more than all else of a cell. */
 import type { Cell, Html } from '../../../domain/rendering/expand/expanded.js';
+import type { Json } from '../../../domain/json.js';
+import { meaningOf, PLAIN_NUMBER, type Showing } from '../../../domain/rendering/scope/showing.js';
 import { textWidth } from './text.js';
 
 /** Values that are written out to see how wide their format makes them: words for months differ in length. */
@@ -13,10 +15,10 @@ export const contentWidth = (cells: Iterable<Cell>): number => {
   let largest: Cell | undefined;
   let longest: Cell | undefined;
   for (const cell of cells) {
-    const { value, format } = cell;
+    const { value, showing } = cell;
     if (typeof value === 'boolean') chars = Math.max(chars, TRUTH_CHARS);
     else if (value === undefined || value === null || typeof value === 'object') chars = Math.max(chars, htmlWidth(cell.html));
-    else if (format === undefined) chars = Math.max(chars, typeof value === 'string' ? textWidth(value) : String(value).length);
+    else if (isAsItIs(value, showing)) chars = Math.max(chars, typeof value === 'string' ? textWidth(value) : String(value).length);
     else if (samples++ < SAMPLES) chars = Math.max(chars, htmlWidth(cell.html));
     else {
       if (largest === undefined || magnitude(cell) > magnitude(largest)) largest = cell;
@@ -24,6 +26,13 @@ export const contentWidth = (cells: Iterable<Cell>): number => {
     }
   }
   return Math.max(chars, htmlWidth(largest?.html ?? ''), htmlWidth(longest?.html ?? ''));
+};
+
+/** True for what is written without a format of its own. */
+export const isAsItIs = (value: Json, showing: Showing | undefined): boolean => {
+  if (showing === undefined) return true;
+  const meaning = meaningOf(value, showing);
+  return meaning.kind === 'number' ? meaning.format === PLAIN_NUMBER : meaning.kind === 'text' && meaning.format === undefined;
 };
 
 const magnitude = ({ value }: Cell): number => (typeof value === 'number' ? Math.abs(value) + (value < 0 ? 0.5 : 0) : 0);

@@ -50,13 +50,24 @@ const codeOf = (intl: Intl.NumberFormat, lcid: string): NumberCode => {
       : minimumIntegerDigits >= 4
         ? grouped(whole)
         : `#,##0`.slice(0, 5 - minimumIntegerDigits) + whole;
-  const codes = Array.from({ length: max - min + 1 }, (_, more) => {
-    const digits = min + more;
-    return `${prefix}${integer}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}${suffix}`;
-  });
+  const codesOf = (digitsBefore: string): readonly string[] =>
+    Array.from({ length: max - min + 1 }, (_, more) => {
+      const digits = min + more;
+      return `${prefix}${digitsBefore}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}${suffix}`;
+    });
+  const codes = codesOf(integer);
+  // Some languages group from five digits on only, which no code says.
+  const ungrouped = isGrouped(intl, 10_000) && !isGrouped(intl, 1_000) ? codesOf(whole) : codes;
   const scale = style === 'percent' ? 100 : 1;
-  return (value) => codes[max === min ? 0 : Math.max(0, digitsNeeded(value * scale, max) - min)] ?? 'General';
+  return (value) => {
+    const shown = value * scale;
+    const fitting = ungrouped !== codes && Number(Math.abs(shown).toFixed(max)) < 10_000 ? ungrouped : codes;
+    return fitting[max === min ? 0 : Math.max(0, digitsNeeded(shown, max) - min)] ?? 'General';
+  };
 };
+
+const isGrouped = (intl: Intl.NumberFormat, value: number): boolean =>
+  intl.formatToParts(value / (intl.resolvedOptions().style === 'percent' ? 100 : 1)).some(({ type }) => type === 'group');
 
 const grouped = (zeros: string): string => zeros.replace(/(?!^)(?=(?:0{3})+$)/g, ',');
 

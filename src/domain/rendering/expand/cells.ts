@@ -1,7 +1,6 @@
 /** Cells of the tables of a document: their text and, where they are one value, the value; and how much a cell may hold. */
 import type { Json } from '../../json.js';
 import type { Limits } from '../../limits.js';
-import type { ValueFormat } from '../../template/schema.js';
 import type { Cell } from './expanded.js';
 import {
   compileHtml,
@@ -17,6 +16,7 @@ import type { Formatter } from '../scope/formats.js';
 import { cellTooLong } from '../limit-errors.js';
 import { charge, countChars, type Scope, type State } from '../scope/scope.js';
 import { hasPlaceholder } from '../fill/templated-text.js';
+import { literalValue, type Showing } from '../scope/showing.js';
 
 export type MakeCell = (state: State) => Cell;
 
@@ -66,42 +66,44 @@ const refuseLong = ({ html, value }: Pick<Cell, 'html' | 'value'>, where: string
 const textLength = (html: string): number =>
   html.replace(/<[^<>]*>/g, '').replace(/&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});/gi, '-').length;
 
-const EMPTY: Cell = { html: '', value: undefined, format: undefined };
+const EMPTY: Cell = { html: '', value: undefined, showing: undefined };
 
-/** `fallback` is the column's format, for values that have none of their own. */
-export const compileCell = (content: Json | undefined, fallback: ValueFormat | undefined, scope: Scope): MakeCell => {
+/** `column`: how the column shows its values. */
+export const compileCell = (content: Json | undefined, column: Showing, scope: Scope): MakeCell => {
   if (content === undefined || content === null) return () => EMPTY;
-  if (typeof content !== 'string') return literalCell(content, fallback, scope);
-  const placeholder = onlyPlaceholder(templated(content, scope));
-  if (placeholder === undefined) return htmlCell(content, fallback, scope);
+  const literal = literalValue(content, column);
+  if (literal !== undefined) return literalCell(literal, column, scope);
+  const text = String(content);
+  const placeholder = onlyPlaceholder(templated(text, scope));
+  if (placeholder === undefined) return htmlCell(text, column, scope);
   const read = compileShown(placeholder.path, scope);
-  const writer = writerAt(placeholder.path, scope, fallback);
+  const writer = writerAt(placeholder.path, scope, { ...column, isWhole: true });
   return (state) => {
     const value = read(state);
     return value === undefined || value === null ? EMPTY : valueCell(value, writer(state), state);
   };
 };
 
-const literalCell = (value: Json, fallback: ValueFormat | undefined, scope: Scope): MakeCell => {
-  const writer = compileWriter(typeof value === 'number' ? fallback : undefined, scope);
+const literalCell = (value: Json, column: Showing, scope: Scope): MakeCell => {
+  const writer = compileWriter({ ...column, isWhole: true }, scope);
   return (state) => valueCell(value, writer(state), state);
 };
 
 /** A list or an object is no value of a cell: its text stands for it. */
-const valueCell = (value: Json, { write, format }: Writer, state: State): Cell => {
-  if (typeof value === 'object') return { html: escapeHtml(write(value)), value: undefined, format: undefined };
-  return state.format === 'excel' ? new SheetCell(value, write, format) : { html: escapeHtml(write(value)), value, format };
+const valueCell = (value: Json, { write, showing }: Writer, state: State): Cell => {
+  if (typeof value === 'object') return { html: escapeHtml(write(value)), value: undefined, showing: undefined };
+  return state.format === 'excel' ? new SheetCell(value, write, showing) : { html: escapeHtml(write(value)), value, showing };
 };
 
 /** A sheet shows the value itself and seldom asks for its text, which costs more than all else of a cell. */
 class SheetCell implements Cell {
   readonly value: Json;
-  readonly format: ValueFormat | undefined;
+  readonly showing: Showing | undefined;
   readonly #write: Formatter;
 
-  constructor(value: Json, write: Formatter, format: ValueFormat | undefined) {
+  constructor(value: Json, write: Formatter, showing: Showing | undefined) {
     this.value = value;
-    this.format = format;
+    this.showing = showing;
     this.#write = write;
   }
 
@@ -110,14 +112,14 @@ class SheetCell implements Cell {
   }
 }
 
-const htmlCell = (content: string, fallback: ValueFormat | undefined, scope: Scope): MakeCell => {
-  const fill = compileHtml(content, scope, fallback);
+const htmlCell = (content: string, column: Showing, scope: Scope): MakeCell => {
+  const fill = compileHtml(content, scope, column);
   const formula = formulaIn(content);
   if (formula !== undefined) {
-    const writer = compileWriter(fallback, scope);
-    return (state) => ({ html: fill(state), value: undefined, format: writer(state).format, formula });
+    const writer = compileWriter(column, scope);
+    return (state) => ({ html: fill(state), value: undefined, showing: writer(state).showing, formula });
   }
-  return (state) => ({ html: fill(state), value: undefined, format: undefined });
+  return (state) => ({ html: fill(state), value: undefined, showing: undefined });
 };
 
 /** A content that begins with an equals sign and holds no placeholder: what a variable brings never becomes part of a formula. */

@@ -7,7 +7,7 @@ import type { CompileComponent } from './expander.js';
 import { compilePlain, compileWriter, type Fill } from '../fill/filling.js';
 import { parsePath, readPath, type Path } from '../scope/path.js';
 import { charge, compileSource, type Scope, type State } from '../scope/scope.js';
-import { formatAt } from '../scope/shapes.js';
+import { showingAt } from '../scope/showing.js';
 
 /** Colours of series that have none of their own: told apart by people who see colours in different ways, on paper and in grey. */
 const palette = [
@@ -32,7 +32,7 @@ export const chart: CompileComponent = ({ id, props = {} }, field, scope) => {
   const source = compileSource(props, scope);
   const chartType = chartTypes.find((type) => type === props['chartType']) ?? 'bar';
   const categoryPath = fieldPath(props['categoryField'], scope);
-  const category = compileWriter(formatAt(source.itemShape, ['item', ...categoryPath]), scope);
+  const category = compileWriter(showingAt(source.itemShape, ['item', ...categoryPath], { isWhole: true }), scope);
   const series = objectsIn(props['series']).map((one) => compileSeries(one, scope));
   const titles = ['title', 'xTitle', 'yTitle'].map((name) => compileOptional(props[name], scope));
   const [width, height] = [compilePoints(props['width'], scope), compilePoints(props['height'], scope)];

@@ -3,7 +3,7 @@ import { invalidAt } from '../../errors.js';
 import type { Json, JsonObject } from '../../json.js';
 import { codeContent, codeKindOf, isBarKind } from '../bar-codes.js';
 import type { EpcFields } from '../epc.js';
-import { compileJson, compilePlain } from '../fill/filling.js';
+import { compileJson, compileRaw } from '../fill/filling.js';
 import { aligns, errorCorrections } from '../props.js';
 import { fitsQrCode } from '../qr-code.js';
 import { charge, type Scope, type State } from '../scope/scope.js';
@@ -46,7 +46,7 @@ export const qrCode: CompileComponent = ({ id, props = {} }, field, scope) => {
 type TextOf = (state: State) => string;
 
 const compileText = (text: Json | undefined, scope: Scope): TextOf => {
-  const fill = compilePlain(typeof text === 'string' ? text : '', scope);
+  const fill = compileRaw(typeof text === 'string' ? text : '', scope);
   return (state) => charge(fill(state), state, scope.limits);
 };
 

@@ -8,6 +8,7 @@ import type { Orientation, PageFormat } from '../../attachment-template/schema.j
 import type { BarLook } from '../bar-codes.js';
 import type { Direction, TextDirection } from '../direction.js';
 import type { Language } from '../scope/formats.js';
+import type { Showing } from '../scope/showing.js';
 
 /** HTML in which every value stands escaped; not sanitised yet, for only an output knows which tags it shows. */
 export type Html = string;
@@ -36,7 +37,8 @@ export type Cell = Readonly<{
   html: Html;
   /** The value itself where the cell holds one placeholder and nothing else: a number, a date in ISO 8601, a text. */
   value: Json | undefined;
-  format: ValueFormat | undefined;
+  /** How the value is shown, and the result of a formula; undefined: as text. */
+  showing: Showing | undefined;
   /** Only where the template itself has a content that begins with `=` and holds no placeholder: nothing that a variable brings is a formula. */
   formula?: string;
 }>;
@@ -44,8 +46,9 @@ export type Cell = Readonly<{
 export type ExpandedColumn = Readonly<{
   header: Html | undefined;
   footer: Html | undefined;
-  /** The value itself where the footer holds one placeholder and nothing else. */
+  /** The value itself where the footer holds one placeholder and nothing else, and how it is shown. */
   footerValue?: Json;
+  footerShowing?: Showing;
   /** As `formula` of a cell. */
   footerFormula?: string;
   width: Width;

@@ -12,9 +12,10 @@ import { thinBorder } from '../lengths.js';
 import { tooManyColumns, tooManyItems, tooManyRows } from '../limit-errors.js';
 import { charge, compileSource, rootShape, type Scope, type State } from '../scope/scope.js';
 import { shapeAt } from '../scope/shapes.js';
+import { isColumnType, type Showing } from '../scope/showing.js';
 
 type Column = Readonly<{
-  format: ValueFormat | undefined;
+  showing: Showing;
   content: Json | undefined;
   make: (state: State) => ExpandedColumn;
 }>;
@@ -90,14 +91,15 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
   const format = isJsonObject(column['format']) ? (column['format'] as ValueFormat) : undefined;
   const type = typeOf(column, format, inside);
   const headerFill = typeof header === 'string' && header !== '' ? compileHtml(header, scope) : undefined;
-  const footerCell = typeof footer === 'string' ? compileCell(footer, format, scope) : undefined;
+  const showing: Showing = { ...(isColumnType(column['type']) && { type: column['type'] }), ...(format && { format }) };
+  const footerCell = typeof footer === 'string' ? compileCell(footer, showing, scope) : undefined;
   const width = compileWidth(column['width'], scope);
   const natural = NUMERIC.has(column['type']) || NUMERIC.has(format?.style) ? 'end' : 'start';
   const align = compileAlign(column['align'], scope, natural);
   const headerAlign = column['headerAlign'] === undefined ? align : compileAlign(column['headerAlign'], scope, natural);
   const shared = format?.currency?.includes('{{') === true ? undefined : format;
   return {
-    format,
+    showing,
     content,
     hasHeader: headerFill !== undefined,
     make: (state) => {
@@ -110,7 +112,7 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
         headerAlign: headerAlign(state),
         type,
         format: shared,
-        ...defined({ footerValue: below?.value, footerFormula: below?.formula }),
+        ...defined({ footerValue: below?.value, footerShowing: below?.showing, footerFormula: below?.formula }),
       };
     },
   };
@@ -143,7 +145,7 @@ const dataRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows => {
   const { limits } = scope;
   const source = compileSource(props, scope);
   const columns = columnsOf(props, 0, scope, source.inside);
-  const cells = columns.map(({ content, format }) => compileCell(content, format, source.inside));
+  const cells = columns.map(({ content, showing }) => compileCell(content, showing, source.inside));
   const rows = (state: State): readonly (readonly Cell[])[] => {
     // A sheet is made for many rows; in a PDF a table is a loop like any other.
     const items = state.format === 'excel' ? source.all(state) : source.items(state);
@@ -167,7 +169,7 @@ const writtenRows = (props: JsonObject, place: TablePlace, scope: Scope): Rows =
     scope,
     scope,
   );
-  const made = given.map((row) => columns.map(({ format }, at) => compileCell(row[at], format, scope)));
+  const made = given.map((row) => columns.map(({ showing }, at) => compileCell(row[at], showing, scope)));
   const rows = (state: State): readonly (readonly Cell[])[] => {
     if (state.format === 'excel') countRows(made.length, state, limits);
     else if ((state.items += made.length) > limits.documentItemsMax) throw tooManyItems(state.items, limits.documentItemsMax);

@@ -1,13 +1,13 @@
 /** Templated texts as functions: what an author wrote once, filled for each document, each value escaped for the place where it stands. */
 import type { Json } from '../../json.js';
-import type { ValueFormat } from '../../template/schema.js';
 import { encodeFor, partAt, type AddressKind } from '../scope/address.js';
-import { formatterOf, type Formatter } from '../scope/formats.js';
+import type { Formatter } from '../scope/formats.js';
 import { placesOf, type HtmlPlace } from './html-places.js';
 import { isPageMark } from './page-marks.js';
 import type { Path } from '../scope/path.js';
 import { compileRead, countImages, rootShape, type Read, type Scope, type State } from '../scope/scope.js';
 import { formatAt, shapeAt } from '../scope/shapes.js';
+import { inCurrency, showingAt, writerOf, type Showing } from '../scope/showing.js';
 import { showerOf } from './shown-value.js';
 import { hasPlaceholder, parseTemplatedText, type Placeholder, type TemplatedText } from './templated-text.js';
 import { withoutControls, writeValue } from '../scope/values.js';
@@ -38,34 +38,35 @@ export const onlyPlaceholder = (parts: TemplatedText): Placeholder | undefined =
   return some.length === 1 && typeof only === 'object' ? only : undefined;
 };
 
-/** A format as it is for one document, and the function that writes values in it. */
-export type Writer = Readonly<{ write: Formatter; format: ValueFormat | undefined }>;
+/** How values are shown in one document, and the function that writes them so; `showing` is undefined for values as they are. */
+export type Writer = Readonly<{ write: Formatter; showing: Showing | undefined }>;
 
-const plainWriter: Writer = { write: writeValue, format: undefined };
+const plainWriter: Writer = { write: writeValue, showing: undefined };
 
-/** The writer of a format; its currency may come from a variable. */
-export const compileWriter = (format: ValueFormat | undefined, scope: Scope): ((state: State) => Writer) => {
-  if (format === undefined) return () => plainWriter;
+/** The writer of a place; the currency of its format may come from a variable. */
+export const compileWriter = (showing: Showing | undefined, scope: Scope): ((state: State) => Writer) => {
+  if (showing === undefined) return () => plainWriter;
   const { language } = scope;
-  if (format.currency === undefined || !hasPlaceholder(format.currency)) {
-    const fixed: Writer = { write: formatterOf(format, language), format };
+  const currency = showing.format?.currency;
+  if (currency === undefined || !hasPlaceholder(currency)) {
+    const fixed: Writer = { write: writerOf(showing, language), showing };
     return () => fixed;
   }
-  const currencyOf = compilePlain(format.currency, scope);
+  const currencyOf = compileRaw(currency, scope);
   let last: Readonly<{ currency: string; writer: Writer }> | undefined;
   return (state) => {
-    const currency = currencyOf(state);
-    if (last?.currency === currency) return last.writer;
-    const known = /^[A-Za-z]{3}$/.test(currency) ? { ...format, currency } : undefined;
-    const writer: Writer = known === undefined ? plainWriter : { write: formatterOf(known, language), format: known };
-    last = { currency, writer };
+    const found = currencyOf(state);
+    if (last?.currency === found) return last.writer;
+    const known = inCurrency(showing, found);
+    const writer: Writer = { write: writerOf(known, language), showing: known };
+    last = { currency: found, writer };
     return writer;
   };
 };
 
-/** The format of a path: by its definition, else `fallback`. */
-export const writerAt = (path: Path, scope: Scope, fallback?: ValueFormat): ((state: State) => Writer) =>
-  compileWriter(formatAt(rootShape(path, scope), path) ?? fallback, scope);
+/** The writer of a path: by its definition, and by the column that it stands in. */
+export const writerAt = (path: Path, scope: Scope, column?: Showing): ((state: State) => Writer) =>
+  compileWriter(showingAt(rootShape(path, scope), path, column), scope);
 
 /** The value of a path as it is shown: with the filters and the fallback of its definition. */
 export const compileShown = (path: Path, scope: Scope): Read => {
@@ -76,9 +77,17 @@ export const compileShown = (path: Path, scope: Scope): Read => {
   return (state) => show(read(state));
 };
 
-const valueFill = (path: Path, scope: Scope, fallback?: ValueFormat): Fill => {
+const valueFill = (path: Path, scope: Scope, column?: Showing): Fill => {
   const read = compileShown(path, scope);
-  const writer = writerAt(path, scope, fallback);
+  const writer = writerAt(path, scope, column);
+  return (state) => writer(state).write(read(state));
+};
+
+/** For addresses: a value is written as it came, but for a format that its definition gives. */
+const addressFill = (path: Path, scope: Scope): Fill => {
+  const read = compileShown(path, scope);
+  const format = formatAt(rootShape(path, scope), path);
+  const writer = compileWriter(format && { format }, scope);
   return (state) => writer(state).write(read(state));
 };
 
@@ -86,8 +95,12 @@ const valueFill = (path: Path, scope: Scope, fallback?: ValueFormat): Fill => {
 export const compilePlain = (text: string, scope: Scope): Fill =>
   joined(templated(text, scope).map((part) => (typeof part === 'string' ? part : valueFill(part.path, scope))));
 
-/** HTML: the author's markup as it is, values escaped. `fallback` is the format of values that have none of their own. */
-export const compileHtml = (html: string, scope: Scope, fallback?: ValueFormat): Fill => {
+/** Text that a program reads, not a person: a colour, the content of a code, what a condition compares with. */
+export const compileRaw = (text: string, scope: Scope): Fill =>
+  joined(templated(text, scope).map((part) => (typeof part === 'string' ? part : addressFill(part.path, scope))));
+
+/** HTML: the author's markup as it is, values escaped. `column`: how the column that it stands in shows its values. */
+export const compileHtml = (html: string, scope: Scope, column?: Showing): Fill => {
   const parts = templated(html, scope);
   const places = placesOf(parts);
   let next = 0;
@@ -98,7 +111,8 @@ export const compileHtml = (html: string, scope: Scope, fallback?: ValueFormat):
       next += 1;
       const [root] = part.path;
       if (scope.inMargin && isPageMark(root) && part.path.length === 1) return `{{${root}}}`;
-      return escaped(valueFill(part.path, scope, fallback), place, scope);
+      const isAddress = place.kind === 'attribute' && isAddressName(place.name);
+      return escaped(isAddress ? addressFill(part.path, scope) : valueFill(part.path, scope, column), place, scope);
     }),
   );
   // Values never become elements, so the pictures of a text are those that the template has.
@@ -116,6 +130,8 @@ const escaped = (fill: Fill, place: HtmlPlace, { inMargin }: Scope): Fill => {
   return inMargin ? (state) => escape(fill(state)).replaceAll('{', '&#123;') : (state) => escape(fill(state));
 };
 
+const isAddressName = (name: string): name is 'href' | 'src' => name === 'href' || name === 'src';
+
 const escapeAt = (place: HtmlPlace): ((text: string) => string) => {
   switch (place.kind) {
     case 'text':
@@ -123,7 +139,7 @@ const escapeAt = (place: HtmlPlace): ((text: string) => string) => {
     case 'loose':
       return escapeLoose;
     case 'attribute': {
-      if (place.name !== 'href' && place.name !== 'src') return escapeInTag;
+      if (!isAddressName(place.name)) return escapeInTag;
       const encode = encodeFor[partAt(place.place, place.name === 'href' ? 'link' : 'image')];
       return (text) => escapeInTag(encode(text));
     }
@@ -142,7 +158,7 @@ export const compileAddress = (address: string, kind: AddressKind, scope: Scope)
         return part;
       }
       const encode = encodeFor[partAt({ start, before, isLast: at === parts.length - 1 }, kind)];
-      const fill = valueFill(part.path, scope);
+      const fill = addressFill(part.path, scope);
       return (state: State) => encode(fill(state));
     }),
   );
@@ -154,7 +170,7 @@ export const compileJson = (value: Json | undefined, scope: Scope, see: typeof c
   const parts = templated(value, scope);
   const [only] = parts;
   if (parts.length === 1 && typeof only === 'object') return see(only.path, scope);
-  return compilePlain(value, scope);
+  return compileRaw(value, scope);
 };
 
 /** A prop that must be of a kind: a literal is judged once, what a variable brings each time. */

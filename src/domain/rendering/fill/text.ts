@@ -4,10 +4,11 @@ import { DomainError } from '../../errors.js';
 import type { JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
 import type { VariableDefinition } from '../../template/schema.js';
-import { formatterOf, type Language } from '../scope/formats.js';
+import type { Language } from '../scope/formats.js';
 import { readPath } from '../scope/path.js';
 import type { PreparedValues } from './prepare-values.js';
-import { formatAt, shapeAt, shapeOf } from '../scope/shapes.js';
+import { shapeAt, shapeOf } from '../scope/shapes.js';
+import { inCurrency, showingAt, writerOf, type Showing } from '../scope/showing.js';
 import { showerOf } from './shown-value.js';
 import { hasPlaceholder, parseTemplatedText } from './templated-text.js';
 import { writeValue } from '../scope/values.js';
@@ -31,13 +32,21 @@ export const fillText = (
     .map((part) => {
       if (typeof part === 'string') return part;
       const shape = shapes.get(String(part.path[0]));
-      const format = formatAt(shape, part.path);
-      const showing = shapeAt(shape, part.path)?.showing;
+      const instead = shapeAt(shape, part.path)?.showing;
       const read = readPath(all, part.path);
-      const value = showing === undefined ? read : showerOf(showing, language.locale)(read);
-      const written = format === undefined ? writeValue(value) : formatterOf(format, language)(value);
+      const value = instead === undefined ? read : showerOf(instead, language.locale)(read);
+      const showing = showingAt(shape, part.path, undefined);
+      const written = showing === undefined ? writeValue(value) : writerOf(resolved(showing, all, limits), language)(value);
       spendChars(budget, written.length);
       return written;
     })
     .join('');
+};
+
+/** The currency of a format may come from a variable. */
+const resolved = (showing: Showing, values: JsonObject, { pathSegmentsMax }: Limits): Showing => {
+  const currency = showing.format?.currency;
+  if (currency === undefined || !hasPlaceholder(currency)) return showing;
+  const parts = parseTemplatedText(currency, pathSegmentsMax).parts;
+  return inCurrency(showing, parts.map((part) => (typeof part === 'string' ? part : writeValue(readPath(values, part.path)))).join(''));
 };

@@ -11,7 +11,7 @@ import type { QrOptions } from '../inline.js';
 import { errorCorrections, layQrCode, qrAlt, qrSizePx, surelyFitsQr } from '../../qr-code.js';
 import { writeLine } from '../rich-text.js';
 import { aligned, attributeSafe, classAttribute, colorClass, css, word } from '../style.js';
-import { plainOf, templated, textOf } from '../values.js';
+import { plainOf, rawTermsOf, templated } from '../values.js';
 import { barCode } from './bar-code.js';
 import { alignAttribute, gap, propsOf } from './blocks.js';
 
@@ -20,7 +20,7 @@ export const qrCode: ComponentRenderer = (component, context) => {
   if (codeKindOf(props['kind']) !== 'qr') return barCode(props, component.id, context);
   const { code } = context;
   const value = templated(String(props['value']), context);
-  const literal = literalOf(textOf(value, context));
+  const literal = literalOf(rawTermsOf(value, context));
   if (literal === '') return;
   const options = optionsOf(props, component.id, value, context);
   if (literal !== undefined) {
@@ -84,7 +84,7 @@ const draw = (props: JsonObject, { value, literal, expression, options }: Shown,
     type.color,
     '"></td></tr>',
   );
-  writeLine(textOf(value, context), context);
+  writeLine(rawTermsOf(value, context), context);
 };
 
 /** What can be known when the template is saved is said then. */

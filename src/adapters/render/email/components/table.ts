@@ -1,11 +1,14 @@
 /** Tables of data: rows from a data source or written out, in HTML and in aligned columns of text. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../domain/json.js';
+import { isColumnType, literalValue, writerOf, type Showing } from '../../../../domain/rendering/scope/showing.js';
 import type { ValueFormat } from '../../../../domain/template/schema.js';
 import { concat, js, literalOf, quote, type Term } from '../code.js';
 import { WORD_CHARS, type ComponentRenderer, type Context } from '../context.js';
 import { inlineText } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
-import { parseRichText } from '../rich-nodes.js';
+import { parseRichText, type RichNode } from '../rich-nodes.js';
+import { escapeHtml } from '../escape.js';
+import { onlyPlaceholder } from '../../../../domain/rendering/fill/filling.js';
 import {
   attributeSafe,
   classAttribute,
@@ -30,7 +33,8 @@ type Column = Readonly<{
   width: Json | undefined;
   align: Term;
   headerAlign: Term;
-  format: ValueFormat | undefined;
+  /** How it shows its values. */
+  showing: Showing;
 }>;
 
 type Look = Readonly<{
@@ -75,7 +79,7 @@ export const table: ComponentRenderer = (component, outer) => {
   if (hasFooter) row(columns, look, { ...look.context }, (column) => column.footer ?? '', 'footer');
   code.html('</table></td></tr>');
   const cells = (text: (column: Column) => string): string =>
-    `[${columns.map((column) => concat(inlineText(parseRichText(text(column), 'inline', context), context, column.format))).join(',')}]`;
+    `[${columns.map((column) => concat(inlineText(...cellOf(text(column), column, context)))).join(',')}]`;
   const aligns = columns.map(({ align }) => (typeof align === 'string' ? align.charAt(0) : startOf(context).charAt(0))).join('');
   code.text(
     js(
@@ -107,7 +111,7 @@ const columnOf = (given: Json | undefined, context: Context): Column => {
     width: column['width'],
     align,
     headerAlign: column['headerAlign'] === undefined ? align : side(column['headerAlign'], natural, context),
-    format,
+    showing: { ...(isColumnType(column['type']) && { type: column['type'] }), ...(format && { format }) },
   };
 };
 
@@ -175,21 +179,32 @@ const row = (
   columns: readonly Column[],
   look: Look,
   context: Context,
-  text: (column: Column, at: number) => string,
+  text: (column: Column, at: number) => Json,
   kind: 'body' | 'footer',
 ): void => {
   columns.forEach((column, at) => {
-    const nodes = parseRichText(text(column, at), 'inline', context);
     context.code.html(at === 0 && kind === 'footer' ? TOP_ROW : '', '<td');
     context.code.html(...alignAttribute(column.align, context), ...(look.hasHeader ? [] : widthAttribute(column)));
     context.code.html(' style="', ...cellDeclarations(look, at, columns.length), kind === 'footer' ? ';font-weight:600' : '');
-    context.code.html('">', richHtml(nodes, context, column.format), '</td>');
+    context.code.html('">', richHtml(...cellOf(text(column, at), column, context)), '</td>');
   });
   context.code.html('</tr>');
 };
 
-const textRow = (columns: readonly Column[], context: Context, rows: string, text: (column: Column, at: number) => string): void => {
-  const cells = columns.map((column, at) => concat(inlineText(parseRichText(text(column, at), 'inline', context), context, column.format)));
+/** The content of a cell, and how its values are shown: one that is alone there is seen for what it is. */
+const cellOf = (content: Json, { showing }: Column, context: Context): readonly [readonly RichNode[], Context, Showing] => {
+  const literal = literalValue(content, showing);
+  if (literal !== undefined) {
+    const text = writerOf({ ...showing, isWhole: true }, context.language)(literal);
+    return [parseRichText(escapeHtml(text), 'inline', context), context, showing];
+  }
+  const text = String(content);
+  const isWhole = onlyPlaceholder(templated(text, context)) !== undefined;
+  return [parseRichText(text, 'inline', context), context, isWhole ? { ...showing, isWhole: true } : showing];
+};
+
+const textRow = (columns: readonly Column[], context: Context, rows: string, text: (column: Column, at: number) => Json): void => {
+  const cells = columns.map((column, at) => concat(inlineText(...cellOf(text(column, at), column, context))));
   context.code.textStatement(`${rows}.push([${cells.join(',')}]);`);
 };
 
@@ -202,7 +217,7 @@ const stripe = (look: Look, odd: boolean): string =>
 
 const dataRows = (props: JsonObject, columns: readonly Column[], look: Look, rows: string): void => {
   const { code } = look.context;
-  const content = ({ content }: Column): string => (content === undefined || content === null ? '' : String(content));
+  const content = ({ content }: Column): Json => content ?? '';
   const emptyText = props['emptyText'];
   const empty =
     typeof emptyText !== 'string'
@@ -230,11 +245,9 @@ const writtenRows = (props: JsonObject, columns: readonly Column[], look: Look, 
   const { code } = look.context;
   const given = Array.isArray(props['rows']) ? (props['rows'] as readonly (readonly Json[])[]) : [];
   given.forEach((cells, at) => {
-    const content = (_: Column, column: number): string => writeCell(cells[column]);
+    const content = (_: Column, column: number): Json => cells[column] ?? '';
     code.html(stripe(look, at % 2 === 1));
     row(columns, look, look.context, content, 'body');
     textRow(columns, look.context, rows, content);
   });
 };
-
-const writeCell = (cell: Json | undefined): string => (cell === undefined || cell === null ? '' : String(cell));

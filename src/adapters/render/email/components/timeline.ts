@@ -72,7 +72,10 @@ const writeStep = (step: Step, { color, isLast }: Look, context: Context): void 
     '</td></tr>',
   ];
   code.html(...(typeof isLast === 'boolean' ? below(isLast) : [js(`(${isLast.js}?${concat(below(true))}:${concat(below(false))})`)]));
-  code.text(js(`MOMENT(${[step.title, step.date, step.status, step.description].map((text) => plainOf(text, context)).join(',')})`), '\n');
+  code.text(
+    js(`MOMENT(${[step.title, step.date, step.status, step.description].map((text) => concat(textOf(text, context))).join(',')})`),
+    '\n',
+  );
 };
 
 /** The terms for the progress of a step, chosen when it is rendered where it is not known before. */
@@ -92,7 +95,7 @@ const detailsOf = (step: Step, context: Context): Term => {
   const shown = (text: TemplatedText, around: (html: readonly Term[]) => readonly Term[]): Term => {
     const html = around(shownOf(text, context));
     const literal = literalOf(textOf(text, context));
-    return literal === undefined ? js(`(${plainOf(text, context)}===""?"":${concat(html)})`) : literal === '' ? '' : joined(html);
+    return literal === undefined ? js(`(${concat(textOf(text, context))}===""?"":${concat(html)})`) : literal === '' ? '' : joined(html);
   };
   const status =
     typeof progress === 'string'

@@ -2,6 +2,7 @@
 import type { Cell, ExpandedTable, Html } from '../../../../domain/rendering/expand/expanded.js';
 import { parseRichTree, treeText } from '../../rich-tree.js';
 import type { Typed } from '../cell-values.js';
+import { isAsItIs } from '../column-width.js';
 import type { BlockCells, CellContent } from '../formula/book.js';
 import { compileFormula, type Compiled } from '../formula/compile.js';
 import type { Scalar } from '../formula/values.js';
@@ -10,11 +11,11 @@ import { formulaAt, type FormulaRows } from '../formulas.js';
 /** Where the parts of a table stand, in rows of it from 0. */
 export type TableRows = Readonly<{ hasHeader: boolean; bodyRows: number; hasFooter: boolean }>;
 
-/** `typed` gives the values of a column, `footerTyped` that of its footer. */
+/** `typed` gives the value of a cell, `footerTyped` that of the footer of a column. */
 export const tableCells = (
   { columns, rows }: ExpandedTable,
   { hasHeader, bodyRows }: TableRows,
-  typed: (column: number) => Typed,
+  typed: Typed,
   footerTyped: (column: number) => Scalar | undefined,
 ): BlockCells => {
   const first = hasHeader ? 1 : 0;
@@ -37,7 +38,7 @@ export const tableCells = (
         const found = formulaCell(cell.formula, at);
         if (found !== undefined) return found;
       }
-      return valueOf(cell, typed(column - 1));
+      return valueOf(cell, typed);
     }
     const { footer, footerFormula } = described;
     if (footerFormula !== undefined) return formulaCell(footerFormula, at) ?? null;
@@ -54,7 +55,7 @@ export const scalarOfTyped = (value: number | Date | boolean): Scalar =>
 const valueOf = (cell: Cell, typed: Typed): Scalar => {
   const found = typed(cell);
   if (found !== undefined) return scalarOfTyped(found.value);
-  if (typeof cell.value === 'string' && cell.format === undefined) return cell.value === '' ? null : cell.value;
+  if (typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing)) return cell.value === '' ? null : cell.value;
   return textOf(cell.html);
 };
 

@@ -4,14 +4,12 @@ import { assertDefined } from '../../../../domain/ids.js';
 import { sideOf } from '../../../../domain/rendering/direction.js';
 import type { Cell, ExpandedColumn, ExpandedTable } from '../../../../domain/rendering/expand/expanded.js';
 import type { ValueFormat } from '../../../../domain/template/schema.js';
-import type { Language } from '../../../../domain/rendering/scope/formats.js';
 import { tooManyColumns } from '../../../../domain/rendering/limit-errors.js';
-import { kindOf, typedCells, type Typed, type TypedValue } from '../cell-values.js';
-import { contentWidth, htmlWidth } from '../column-width.js';
+import { resultCodes, typedCells, type Typed } from '../cell-values.js';
+import { contentWidth, htmlWidth, isAsItIs } from '../column-width.js';
 import type { ComponentDrawer, Surroundings } from '../component.js';
 import type { Scalar } from '../formula/values.js';
 import { formulaAt } from '../formulas.js';
-import { dateCode, numberCode } from '../number-formats.js';
 import { columnLetters, type DrawnCell, type Sheet } from '../sheet.js';
 import { charsOf, linesIn, textWidth } from '../text.js';
 import { textCell, type Content, type TextSpot } from '../text-cell.js';
@@ -34,11 +32,10 @@ export const table: ComponentDrawer<'table'> = (component, surroundings) => {
   const hasHeader = showHeader && columns.some(({ header }) => header !== undefined && header !== '');
   const hasFooter = columns.some(({ footer, footerFormula }) => footer !== undefined || footerFormula !== undefined);
   const bodyRows = rows.length === 0 && emptyText !== undefined ? 1 : rows.length;
-  // A column's own dates are seen from all its cells, so its types are settled once, when the first one is asked for.
-  const types = columns.map((column, at) => once(() => typedCells(column, cellsOf(rows, at), surroundings.language)));
-  const typed = (at: number): Typed => assertDefined(types[at], 'type of a column')();
+  const typed = typedCells(surroundings.language);
   const footerTyped = (at: number): Scalar | undefined => {
-    const found = typedFooter(assertDefined(columns[at], 'column'), surroundings.language);
+    const { footerValue, footerShowing } = assertDefined(columns[at], 'column');
+    const found = typed({ value: footerValue, showing: footerShowing });
     return found === undefined ? undefined : scalarOfTyped(found.value);
   };
   const cells = tableCells(component, { hasHeader, bodyRows, hasFooter }, typed, footerTyped);
@@ -75,13 +72,13 @@ type Frame = Readonly<{
   surroundings: Surroundings;
   hasHeader: boolean;
   hasFooter: boolean;
-  typed: (column: number) => Typed;
+  typed: Typed;
 }>;
 type Body = Readonly<{
   component: ExpandedTable;
   frame: Frame;
   looks: Looks;
-  types: readonly Typed[];
+  typed: Typed;
   resultCode: (format: ValueFormat | undefined) => string;
   first: number;
   last: number;
@@ -100,12 +97,11 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
     sheet.writeRow(cells, heightOf(cells, looks, sheet) ?? (HEADER_POINTS * (looks.font.size ?? 11)) / 11);
   }
   const first = sheet.nextRow();
-  const types = columns.map((_, at) => frame.typed(at));
   const body: Body = {
     component,
     frame,
     looks,
-    types,
+    typed: frame.typed,
     resultCode: resultCodes(surroundings.language),
     first,
     last: first + rows.length - 1,
@@ -179,7 +175,7 @@ const bodyCell = (
   cell: Cell | undefined,
   { align, format }: ExpandedColumn,
   at: number,
-  { component, frame, looks, types, resultCode, first, last }: Body,
+  { component, frame, looks, typed: typedOf, resultCode, first, last }: Body,
 ): DrawnCell => {
   const { sheet } = frame;
   const row = sheet.nextRow();
@@ -187,8 +183,11 @@ const bodyCell = (
   if (cell === undefined) return { value: null, style: looks.body(align, striped, '', false) };
   const formula = cell.formula === undefined ? undefined : formulaAt(cell.formula, { row, first, last });
   if (formula !== undefined)
-    return { value: formulaValue(formula, sheet, row, at), style: looks.body(align, striped, resultCode(cell.format ?? format), false) };
-  const typed = types[at]?.(cell);
+    return {
+      value: formulaValue(formula, sheet, row, at),
+      style: looks.body(align, striped, resultCode(cell.showing?.format ?? format), false),
+    };
+  const typed = typedOf(cell);
   if (typed !== undefined) return { value: typed.value, style: looks.body(align, striped, typed.code ?? '', false) };
   const spot = spotOf(component, frame, { where: `the cell in row ${row - first + 1}`, row, at, font: looks.font });
   const room = sheet.widths[at] ?? 0;
@@ -199,15 +198,20 @@ const bodyCell = (
 
 /** A text that is a value needs no way through HTML. */
 const textOf = (cell: Cell): Content =>
-  typeof cell.value === 'string' && cell.format === undefined ? { text: cell.value } : { html: cell.html };
+  typeof cell.value === 'string' && isAsItIs(cell.value, cell.showing) ? { text: cell.value } : { html: cell.html };
 
-const footerCell = (column: ExpandedColumn, at: number, { component, frame, looks, resultCode, first, last }: Body): DrawnCell => {
-  const { sheet, surroundings } = frame;
+const footerCell = (
+  column: ExpandedColumn,
+  at: number,
+  { component, frame, looks, typed: typedOf, resultCode, first, last }: Body,
+): DrawnCell => {
+  const { sheet } = frame;
   const row = sheet.nextRow();
-  const { align, format, footer = '', footerFormula } = column;
+  const { align, format, footer = '', footerFormula, footerValue, footerShowing } = column;
   const formula = footerFormula === undefined ? undefined : formulaAt(footerFormula, { row, first, last });
   if (formula !== undefined) return { value: formulaValue(formula, sheet, row, at), style: looks.footer(align, resultCode(format), false) };
-  const typed = typedFooter(column, surroundings.language);
+  // A footer says what it is by its value: words such as "Total" stand under numbers too.
+  const typed = typedOf({ value: footerValue, showing: footerShowing });
   if (typed !== undefined) return { value: typed.value, style: looks.footer(align, typed.code ?? '', false) };
   return textCell(
     { html: footerFormula === undefined ? footer : '' },
@@ -216,32 +220,9 @@ const footerCell = (column: ExpandedColumn, at: number, { component, frame, look
   );
 };
 
-/** A footer says what it is by its value: words such as "Total" stand under numbers too. */
-const typedFooter = ({ type, format, footer = '', footerValue }: ExpandedColumn, language: Language): TypedValue | undefined => {
-  const cell: Cell = { html: footer, value: footerValue, format };
-  return footerValue === undefined ? undefined : typedCells({ type, format }, [cell], language)(cell);
-};
-
 /** With what it gives, where that is known: not every reader works formulas out. */
 const formulaValue = (formula: string, sheet: Sheet, row: number, at: number): DrawnCell['value'] => {
   const result = sheet.resultOf(row, at + 1);
   if (result === undefined || result === null) return { formula };
   return { formula, result: result as CellFormulaValue['result'] & {} };
-};
-
-const once = <T>(make: () => T): (() => T) => {
-  let made: Readonly<{ value: T }> | undefined;
-  return () => (made ??= { value: make() }).value;
-};
-
-/** The code for what a formula will give, which nobody knows yet: two digits where the format leaves it open. */
-const resultCodes = (language: Language): ((format: ValueFormat | undefined) => string) => {
-  const codes = new Map<ValueFormat | undefined, string>([[undefined, '']]);
-  return (format) => {
-    const known = codes.get(format);
-    if (known !== undefined || format === undefined) return known ?? '';
-    const code = (kindOf(format) === 'date' ? dateCode(format, language) : numberCode(format, language)?.(0.25)) ?? '';
-    codes.set(format, code);
-    return code;
-  };
 };

@@ -1,0 +1,164 @@
+/** What a value is where it is shown: text, a number, a date or a truth value, and the format it is written in. One step, the same for every output. */
+import type { Json } from '../../json.js';
+import type { ValueFormat, VariableType } from '../../template/schema.js';
+import { boundedCache } from '../../../shared/bounded-cache.js';
+import { toNumber } from './conditions.js';
+import { parseDate, type Instant } from './dates.js';
+import { formatterOf, type Formatter, type Language } from './formats.js';
+import type { Path } from './path.js';
+import { formatAt, shapeAt, type Shape } from './shapes.js';
+import { writeValue } from './values.js';
+
+/** What the author says that a column holds. */
+export const columnTypes = ['string', 'number', 'boolean', 'date', 'currency', 'percent'] as const;
+export type ColumnType = (typeof columnTypes)[number];
+
+export const isColumnType = (type: unknown): type is ColumnType => columnTypes.some((known) => known === type);
+
+/** How the values of a place are shown: by the type and the format of its column, or of the variable. */
+export type Showing = Readonly<{
+  type?: ColumnType;
+  format?: ValueFormat;
+  /** The place is a cell that shows nothing else: a value that nothing is said about is what it looks like. */
+  isWhole?: true;
+}>;
+
+export type Meaning =
+  | Readonly<{ kind: 'text'; /** For what is text by its type and has a format all the same. */ format: ValueFormat | undefined }>
+  | Readonly<{ kind: 'number'; number: number; format: ValueFormat }>
+  | Readonly<{ kind: 'date'; instant: Instant; format: ValueFormat }>
+  | Readonly<{ kind: 'boolean'; truth: boolean }>;
+
+/** How numbers and dates are written whose author gives no format; digits are not grouped, for nobody says that they count something. */
+export const PLAIN_NUMBER: ValueFormat = { style: 'number', pattern: '0.##########' };
+const AMOUNT: ValueFormat = { style: 'number', minimumFractionDigits: 2, maximumFractionDigits: 2 };
+const PERCENT: ValueFormat = { style: 'percent', maximumFractionDigits: 2 };
+const DAY: ValueFormat = { style: 'date' };
+const MOMENT: ValueFormat = { style: 'datetime' };
+
+const TEXT: Meaning = { kind: 'text', format: undefined };
+
+/** How the value of a path is shown, by its definition and the column that it stands in; undefined: as it is. */
+export const showingAt = (root: Shape | undefined, path: Path, column: Showing | undefined): Showing | undefined => {
+  const format = formatAt(root, path) ?? column?.format;
+  const type = column?.type ?? shownType(shapeAt(root, path)?.type);
+  if (format === undefined && (type === undefined || type === 'string') && column?.isWhole === undefined) return undefined;
+  return { ...(type && { type }), ...(format && { format }), ...(column?.isWhole && { isWhole: true }) };
+};
+
+const shownType = (type: VariableType | undefined): ColumnType | undefined => (type === 'array' || type === 'object' ? undefined : type);
+
+/**
+ * The value that an author wrote into a cell: a number or a truth value, or the text of one where the column has a type or a format.
+ * Undefined: the content is text, or has placeholders or markup.
+ */
+export const literalValue = (content: Json, { type, format }: Showing): Json | undefined => {
+  if (typeof content === 'number' || typeof content === 'boolean') return content;
+  if (typeof content !== 'string' || (type === undefined && format === undefined) || /[{<&]/.test(content)) return undefined;
+  const text = content.trim();
+  return meaningOf(text, { ...(type && { type }), ...(format && { format }) }).kind === 'text' ? undefined : text;
+};
+
+/** In: a value, and how it is shown. The type decides what it is, then the style of the format; what does not read as that is text. */
+export const meaningOf = (value: Json | undefined, { type, format, isWhole }: Showing): Meaning => {
+  if (type === undefined) return meaningOfUntyped(value, format, isWhole);
+  switch (type) {
+    case 'string':
+      return format === undefined ? TEXT : { kind: 'text', format };
+    case 'number':
+      return numeric(value, isNumeric(format) ? format : PLAIN_NUMBER);
+    case 'currency':
+      return numeric(value, isNumeric(format) ? format : AMOUNT);
+    case 'percent':
+      return numeric(value, isNumeric(format) ? format : PERCENT);
+    case 'date':
+      return dated(value, isDated(format) ? format : undefined);
+    case 'boolean':
+      return truthful(value);
+  }
+};
+
+const meaningOfUntyped = (value: Json | undefined, format: ValueFormat | undefined, isWhole: true | undefined): Meaning => {
+  if (isNumeric(format)) return numeric(value, format);
+  if (isDated(format)) return dated(value, format);
+  return isWhole === true ? seen(value) : TEXT;
+};
+
+/** A whole cell that nothing is said about. */
+const seen = (value: Json | undefined): Meaning => {
+  if (typeof value === 'number') return numeric(value, PLAIN_NUMBER);
+  if (typeof value === 'boolean') return truthful(value);
+  // Only what begins as a date is looked at: every text of every table comes by here.
+  return typeof value === 'string' && value[4] === '-' && value[7] === '-' ? dated(value, undefined) : TEXT;
+};
+
+export const isNumeric = (format: ValueFormat | undefined): format is ValueFormat =>
+  format?.style === 'number' || format?.style === 'currency' || format?.style === 'percent';
+
+export const isDated = (format: ValueFormat | undefined): format is ValueFormat =>
+  format?.style === 'date' || format?.style === 'time' || format?.style === 'datetime';
+
+const DIGITS_MAX = 15;
+
+const numeric = (value: Json | undefined, format: ValueFormat): Meaning => {
+  // A longer number in text, of a card or an order, would lose its last digits.
+  if (typeof value === 'string' && value.length > DIGITS_MAX && value.replace(/\D/g, '').replace(/^0+/, '').length > DIGITS_MAX)
+    return TEXT;
+  const number = toNumber(value);
+  return number === undefined ? TEXT : { kind: 'number', number, format };
+};
+
+const EPOCH_MS_MAX = 8.64e15;
+
+const dated = (value: Json | undefined, format: ValueFormat | undefined): Meaning => {
+  const instant = instantOf(value);
+  return instant === undefined ? TEXT : { kind: 'date', instant, format: format ?? (instant.dateOnly ? DAY : MOMENT) };
+};
+
+const instantOf = (value: Json | undefined): Instant | undefined => {
+  if (typeof value === 'string') return parseDate(value);
+  return typeof value === 'number' && Math.abs(value) <= EPOCH_MS_MAX ? { epochMs: value, dateOnly: false } : undefined;
+};
+
+const truthful = (value: Json | undefined): Meaning => {
+  const truth = value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined;
+  return truth === undefined ? TEXT : { kind: 'boolean', truth };
+};
+
+const CACHE_MAX = 1_000;
+const cache = boundedCache<string, Formatter>({ entriesMax: CACHE_MAX });
+
+/** In: how values are shown, and in which language. Out: the function that writes them so. */
+export const writerOf = (showing: Showing, language: Language): Formatter => {
+  const key = JSON.stringify([showing.type, showing.isWhole, showing.format, language.locale, language.timeZone]);
+  return cache.getOrMake(key, () => makeWriter(showing, language));
+};
+
+const makeWriter = (showing: Showing, language: Language): Formatter => {
+  const made = new Map<ValueFormat, Formatter>();
+  const formatter = (format: ValueFormat): Formatter => {
+    const known = made.get(format) ?? formatterOf(format, language);
+    made.set(format, known);
+    return known;
+  };
+  return (value) => {
+    const meaning = meaningOf(value, showing);
+    switch (meaning.kind) {
+      case 'number':
+        return formatter(meaning.format)(meaning.number);
+      case 'date':
+        return formatter(meaning.format)(value);
+      case 'boolean':
+        return String(meaning.truth);
+      case 'text':
+        return meaning.format === undefined ? writeValue(value) : formatter(meaning.format)(value);
+    }
+  };
+};
+
+/** The same showing with the currency that a variable brings; without its format where that is no currency. */
+export const inCurrency = (showing: Showing, currency: string): Showing => {
+  if (/^[A-Za-z]{3}$/.test(currency)) return { ...showing, format: { ...showing.format, style: 'currency', currency } };
+  const { format: _format, ...rest } = showing;
+  return rest;
+};

@@ -1,0 +1,264 @@
+/** One template in its three outputs: the texts of a mail, of a PDF and of a workbook are the same, and so are the branches of their conditions. */
+import t from 'tap';
+import fc from 'fast-check';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openRenderer } from '../../../src/adapters/render/email/renderer.js';
+import { isJsonObject, type Json, type JsonObject } from '../../../src/domain/json.js';
+import { defaultLimits } from '../../../src/domain/limits.js';
+import { operators } from '../../../src/domain/rendering/scope/conditions.js';
+import { columnTypes } from '../../../src/domain/rendering/scope/showing.js';
+import { compileDocument } from '../../../src/domain/rendering/expand/expand.js';
+import type { VariableDefinition } from '../../../src/domain/template/schema.js';
+import { componentsOf } from '../../support/documents.js';
+import { environment } from '../../support/rendering.js';
+import { shownText } from './excel/shown-text.js';
+import { bytesOf, readWorkbook, type ReadSheet } from './excel/xlsx.js';
+
+type Case = Readonly<{ columns: readonly JsonObject[]; definitions: readonly VariableDefinition[]; locale: string; timeZone: string }>;
+
+const tableOf = (columns: readonly JsonObject[]) => ({ id: 't', type: 'table' as const, props: { dataSource: '{{rows}}', columns } });
+const sectionOf = (components: readonly unknown[]) => ({ id: 's', type: 'main', components }) as never;
+const sheetText = (sheet: ReadSheet, address: string, locale: string): string => {
+  const cell = sheet.cells.get(address);
+  return cell === undefined ? '' : shownText(cell, locale);
+};
+
+/** Blanks of every width are one, entities are what they stand for. */
+const plain = (html: string): string =>
+  html
+    .replace(/<\/?span[^>]*>/g, '')
+    .replace(/&#(\d+);/g, (_, code: string) => String.fromCodePoint(Number(code)))
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&')
+    .replace(/[\u00a0\u202f\u2009]/g, ' ')
+    .trim();
+
+/** The texts of the first row, column by column, in each output. */
+const textsOf = async ({ columns, definitions, locale, timeZone }: Case, row: JsonObject) => {
+  const variables = { rows: [row] };
+  const content = { subject: 'S', variables: definitions, locale, timeZone, schema: { sections: [sectionOf([tableOf(columns)])] } };
+  const { html } = openRenderer({ limits: defaultLimits }).compileEmail(content)({ variables, environment });
+  const mail = [...(/<tr valign="top">([^]*?)<\/tr>/.exec(html)?.[1] ?? '').matchAll(/<td[^>]*>([^]*?)<\/td>/g)].map(([, text = '']) =>
+    plain(text),
+  );
+  const pages = [{ pageId: 'p', pageName: 'P', sections: [sectionOf([tableOf(columns)])] }];
+  const document = compileDocument({ variables: definitions, locale, timeZone, schema: { outputFormats: ['pdf'], pages } }, defaultLimits);
+  const [table] = componentsOf(document(variables, environment, 'pdf'));
+  const pdf = table?.type === 'table' ? (table.rows[0] ?? []).map((cell) => plain(cell.html)) : [];
+  const [sheet] = readWorkbook(await bytesOf({ components: [tableOf(columns)], variables, definitions, locale, timeZone })).sheets;
+  const excel = columns.map((_, at) => (sheet === undefined ? '' : plain(sheetText(sheet, `${'ABCDEFGH'[at]}1`, locale))));
+  return { mail, pdf, excel };
+};
+
+const number = fc.oneof(
+  fc.integer({ min: -1e6, max: 1e6 }),
+  fc.integer({ min: -1e6, max: 1e6 }).map((value) => value / 100),
+  fc.constantFrom(0.1 + 0.2, 1 / 3, 0, 1e12, 1234567.891, 0.195),
+);
+const instant = fc
+  .date({ min: new Date('1950-01-01'), max: new Date('2090-01-01'), noInvalidDate: true })
+  .map((date) => `${date.toISOString().slice(0, 19)}Z`);
+const day = instant.map((text) => text.slice(0, 10));
+const value: fc.Arbitrary<Json> = fc.oneof(
+  number,
+  number.map(String),
+  instant,
+  day,
+  fc.boolean(),
+  fc.constantFrom('Mug <large> & "blue"', '007', '12345678901234567890', '', 'true', '1800-01-01', '2026-02-30', null),
+);
+const fraction = fc.record(
+  { minimumFractionDigits: fc.constantFrom(0, 1, 2), maximumFractionDigits: fc.constantFrom(2, 3) },
+  { requiredKeys: [] },
+);
+const format: fc.Arbitrary<JsonObject> = fc.oneof(
+  fraction.map((digits) => ({ style: 'number', ...digits })),
+  fraction.map((digits) => ({ style: 'percent', ...digits })),
+  fc.constantFrom('EUR', 'USD', 'JPY', '{{item.currency}}').map((currency) => ({ style: 'currency', currency })),
+  fc.constantFrom('#,##0.00', '0.0', '000').map((pattern) => ({ style: 'number', pattern })),
+  fc.constantFrom('full', 'long', 'medium', 'short').map((dateStyle) => ({ style: 'date', dateStyle })),
+  fc.constantFrom('medium', 'short').map((timeStyle) => ({ style: 'datetime', timeStyle })),
+  fc.constantFrom({ style: 'time' }, { style: 'date', pattern: 'yyyy-MM-dd' }, { style: 'datetime', pattern: "d. MMMM yyyy 'at' HH:mm" }),
+  fc.constant({ style: 'datetime', timeZone: 'Asia/Tokyo' }),
+);
+const column = fc.record({ type: fc.constantFrom(...columnTypes), format }, { requiredKeys: [] });
+const member = fc.record({ type: fc.constantFrom('string', 'number', 'boolean', 'date'), format }, { requiredKeys: ['type'] });
+
+void t.test('the texts of a table are the same in a mail, a PDF and a workbook', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ column, member: fc.option(member, { nil: undefined }), value }), { minLength: 4, maxLength: 8 }),
+      fc.constantFrom('en-US', 'de-DE', 'fr-FR', 'pt-PT', 'en-GB'),
+      fc.constantFrom('UTC', 'Europe/Berlin', 'America/Los_Angeles', 'Asia/Kolkata'),
+      async (parts, locale, timeZone) => {
+        const fits = ({ member, value }: (typeof parts)[number]): boolean => {
+          if (member === undefined || value === null) return true;
+          if (member.type === 'date') return typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) && value !== '2026-02-30';
+          return typeof value === member.type;
+        };
+        const used = parts.filter(fits);
+        const properties = Object.fromEntries(used.flatMap(({ member }, at) => (member === undefined ? [] : [[`v${at}`, member]])));
+        const definitions: VariableDefinition[] = [
+          { name: 'rows', type: 'array', itemType: 'object', schema: { itemSchema: { properties } } as never },
+        ];
+        const columns = used.map(({ column }, at) => ({ header: '', ...column, content: `{{item.v${at}}}` }) as JsonObject);
+        const row = { currency: 'CHF', ...Object.fromEntries(used.map(({ value }, at) => [`v${at}`, value])) };
+        if (columns.length === 0) return;
+        const { mail, pdf, excel } = await textsOf({ columns, definitions, locale, timeZone }, row);
+        for (const [at, column] of columns.entries()) {
+          const said = `${JSON.stringify({ column, member: used[at]?.member, value: used[at]?.value })} in ${locale}, ${timeZone}`;
+          if (mail[at] !== pdf[at]) throw new Error(`${said}: "${mail[at]}" in the mail, "${pdf[at]}" in the PDF`);
+          // A sheet writes truth values in the reader's language and in capitals.
+          const sheet = /^(?:TRUE|FALSE)$/.test(excel[at] ?? '') ? excel[at]?.toLowerCase() : excel[at];
+          if (mail[at] !== sheet) throw new Error(`${said}: "${mail[at]}" in the mail, "${excel[at]}" in the workbook`);
+        }
+      },
+    ),
+    { numRuns: 150 },
+  );
+  t.pass();
+});
+
+void t.test('what customers read', async (t) => {
+  const column = (name: string, more: JsonObject = {}): JsonObject => ({ header: '', content: `{{item.${name}}}`, ...more });
+  const zoned = { definitions: [], locale: 'en-US', timeZone: 'Europe/Berlin' };
+  const same = async (columns: readonly JsonObject[], row: JsonObject, wanted: readonly string[], given: Partial<Case> = {}) =>
+    t.same(await textsOf({ ...zoned, ...given, columns }, row), { mail: wanted, pdf: wanted, excel: wanted });
+  await same(
+    [column('at', { type: 'date' }), column('day', { type: 'date' }), column('at'), column('day')],
+    { at: '2026-08-31T23:30:00Z', day: '2026-08-31' },
+    ['Sep 1, 2026, 1:30 AM', 'Aug 31, 2026', 'Sep 1, 2026, 1:30 AM', 'Aug 31, 2026'],
+  );
+  await same(
+    [column('sum'), column('sum', { type: 'number' }), column('sum', { type: 'currency' }), column('sum', { type: 'percent' })],
+    { sum: 0.1 + 0.2 },
+    ['0.3', '0.3', '0.30', '30%'],
+  );
+  await same(
+    [column('sum', { type: 'number' }), column('card', { type: 'number' })],
+    { sum: 1234.5, card: '12345678901234567890' },
+    ['1234,5', '12345678901234567890'],
+    { locale: 'de-DE' },
+  );
+  await same(
+    [
+      { header: '', content: '12.5', type: 'currency' },
+      { header: '', content: 'On request', type: 'currency' },
+    ],
+    {},
+    ['12.50', 'On request'],
+  );
+});
+
+void t.test('conditions choose the same branch', async (t) => {
+  const values: readonly Json[] = [
+    null,
+    '',
+    'a',
+    'abc',
+    '10',
+    10,
+    9.5,
+    '9',
+    0,
+    true,
+    false,
+    'true',
+    [],
+    ['a', 10],
+    {},
+    { a: 1 },
+    '2026-11-21',
+    '2026-11-21T00:00:00Z',
+  ];
+  const named: JsonObject = Object.fromEntries(values.map((value, at) => [`v${at}`, value]));
+  const places = values.map((_, at) => at);
+  const conditions = operators.flatMap((operator) =>
+    places.map((left) => ({
+      id: 'c',
+      type: 'conditional' as const,
+      props: { condition: `v${left}`, operator, value: '{{item}}' },
+      children: [{ id: 'y', type: 'rich-text' as const, content: `[${operator} v${left}]` }],
+    })),
+  );
+  const loop = (some: readonly (typeof conditions)[number][]) => ({
+    id: 'l',
+    type: 'loop' as const,
+    props: { dataSource: 'all', itemVariable: 'item' },
+    children: some,
+  });
+  const limits = { ...defaultLimits, componentsExpandedMax: 100_000, loopIterationsMax: 100_000 };
+  const variables = { ...named, all: values };
+  const found = (text: string): readonly string[] => text.match(/\[\S+ v\d+\]/g) ?? [];
+  const mail = openRenderer({ limits }).compileEmail({
+    subject: 'S',
+    variables: [],
+    schema: { sections: [sectionOf([loop(conditions)])] },
+  });
+  const inMail = found(plain(mail({ variables, environment }).html));
+  const pages = [{ pageId: 'p', pageName: 'P', sections: [sectionOf([loop(conditions)])] }];
+  const document = compileDocument({ variables: [], schema: { outputFormats: ['pdf', 'excel'], pages } }, limits);
+  for (const format of ['pdf', 'excel'] as const) {
+    const shown = componentsOf(document(variables, environment, format)).flatMap((one) =>
+      one.type === 'rich-text' ? found(plain(one.html)) : [],
+    );
+    t.same(shown, inMail, format);
+  }
+  t.ok(inMail.length > 100 && inMail.length < conditions.length * values.length);
+});
+
+const hasOffice = ((): boolean => {
+  try {
+    execFileSync('soffice', ['--version'], { stdio: 'ignore', timeout: 30_000 });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+void t.test(
+  'LibreOffice shows what the mail says',
+  { skip: hasOffice || process.env['CI'] !== undefined ? false : 'soffice is not installed' },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sealpost-meaning-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const columns: readonly JsonObject[] = [
+      { content: '{{item.at}}', type: 'date' },
+      { content: '{{item.day}}' },
+      { content: '{{item.at}}', format: { style: 'datetime', pattern: 'yyyy-MM-dd HH:mm', timeZone: 'Asia/Tokyo' } },
+      { content: '{{item.sum}}' },
+      { content: '{{item.sum}}', type: 'currency' },
+      { content: '{{item.sum}}', type: 'percent' },
+      { content: '{{item.big}}', format: { style: 'currency', currency: 'EUR' } },
+      { content: '{{item.card}}', type: 'number' },
+    ];
+    const row = { at: '2026-08-31T23:30:00Z', day: '2026-08-31', sum: 0.1 + 0.2, big: 1234567.5, card: '12345678901234567890' };
+    const given = { columns, definitions: [], locale: 'en-US', timeZone: 'Europe/Berlin' };
+    const { mail } = await textsOf(given, row);
+    writeFileSync(
+      join(folder, 'book.xlsx'),
+      await bytesOf({ components: [tableOf(columns)], variables: { rows: [row] }, timeZone: 'Europe/Berlin' }),
+    );
+    execFileSync(
+      'soffice',
+      [
+        `-env:UserInstallation=file://${folder}/profile`,
+        '--headless',
+        '--convert-to',
+        'csv:Text - txt - csv (StarCalc):9,34,76,1,,0,false,true',
+        '--outdir',
+        folder,
+        join(folder, 'book.xlsx'),
+      ],
+      { stdio: 'ignore', timeout: 120_000 },
+    );
+    const shown = readFileSync(join(folder, 'book.csv'), 'utf8').split('\n')[0]?.split('\t').map(plain);
+    t.same(shown, mail);
+    t.ok(isJsonObject(row));
+  },
+);
