@@ -75,7 +75,7 @@ module.exports = {
           '^src/app\\.ts',
           '^src/adapters/',
           '^src/engine\\.ts',
-          '^src/(stores|store-parts|coordination|running|backups|mailbox-link|inbound-smtp)\\.ts',
+          '^src/(stores|store-parts|coordination|running|backups|mailbox-link|mailbox-copies|inbound-smtp)\\.ts',
           '^src/(time-of-day|metrics|traces|migration|surroundings|workers)\\.ts',
         ],
       },

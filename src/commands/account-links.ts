@@ -6,6 +6,7 @@ import { recordEnds, type SessionsOf } from './own-sessions.js';
 import { makeVerifyLink } from './registering.js';
 import { isoMoment } from './remembered.js';
 import { personalCause, type RequestFrom } from './sessions.js';
+import { tellPerson } from './tell-person.js';
 import { ownerOf, signInAddress, userFold } from './user-addresses.js';
 import { userStream, type UserId } from '../domain/ids.js';
 import type { UserEvent } from '../domain/user/events.js';
@@ -50,13 +51,14 @@ export const resetPassword = async (
   const { state } = await loadState(deps.eventLog, userStream(read.userId), userFold);
   assertLink(state?.links.reset, read.hash, isoMoment(deps.clock.now()));
   const passwordHash = await deps.people.passwords.hash(normalPassword(password));
+  const { userId } = read;
+  await tellPerson(deps, userId, state!, { kind: 'password-changed', about: [read.hash] }, personalCause(deps, userId, from));
   await follow(deps, token, from, 'reset', (at) => [
     // Who follows the link reads the mails of the address.
     { type: 'UserAddressVerified', data: { at } },
     { type: 'UserPasswordChanged', data: { at, reason: 'reset' }, sealed: { passwordHash } },
   ]);
   await deps.whenHeldEverywhere();
-  const { userId } = read;
   if (sessionsOf !== undefined) await recordEnds(deps, userId, await sessionsOf(userId), personalCause(deps, userId, from));
 };
 

@@ -16,6 +16,10 @@ export const accountMailKinds = [
   'change-address',
   'address-change-asked',
   'address-changed',
+  'password-changed',
+  'second-factor-on',
+  'second-factor-off',
+  'new-sign-in',
   'invitation',
   'webhook-disabled',
 ] as const;

@@ -7,6 +7,7 @@ import { assertOwnPassword } from './oneself.js';
 import { isoMoment } from './remembered.js';
 import { assertSecondFactor } from './second-factor.js';
 import { personalCause, type RequestFrom } from './sessions.js';
+import { tellPerson } from './tell-person.js';
 import { claimAddress, ownerOf, releaseAddress, signInAddress, userFold } from './user-addresses.js';
 import { ownCause, personOf } from './users.js';
 import type { ChangeAddressRequest } from '../api/auth.js';
@@ -15,7 +16,6 @@ import { userStream } from '../domain/ids.js';
 import type { UserEvent } from '../domain/user/events.js';
 import { assertLink, linkInvalid, makeLink, readLink } from '../domain/user/links.js';
 import { userNotFound, type UserState } from '../domain/user/state.js';
-import type { Cause } from '../event-log/event-log.js';
 
 /**
  * A link goes to the new address, a warning to the one of now; the link of an earlier change ends. An address that is another user's is
@@ -65,21 +65,13 @@ export const changeAddress = async (deps: CommandDeps, token: string, from: Requ
   const { addressId, email } = before!.nextAddress!;
   if (email === undefined) throw linkInvalid();
   await claimAddress(deps, addressId, userId, cause);
+  // To the address of before.
+  await tellPerson(deps, userId, before!, { kind: 'address-changed', about: [hash] }, cause);
   const decide = (_: null, now: UserState): readonly UserEvent[] => {
     assertLink(now?.nextAddress, hash, cause.at);
     return [{ type: 'UserAddressChanged', data: { at: cause.at, addressId }, sealed: { email } }];
   };
   await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
   await releaseAddress(deps, before!.addressId, userId, cause);
-  if (before!.email !== undefined) await tellChanged(deps, before!.email, before!.name ?? '', cause);
   return { email };
-};
-
-/** The change is made, and was told to this address when it was asked for: where no mail can be sent now, it stands. */
-const tellChanged = async (deps: CommandDeps, email: string, name: string, cause: Cause): Promise<void> => {
-  try {
-    await sendAccountMail(deps, { kind: 'address-changed', to: { email }, variables: { name } }, cause);
-  } catch (fault) {
-    if (!(fault instanceof DomainError)) throw fault;
-  }
 };

@@ -5,6 +5,7 @@
 import type { Caller } from './caller.js';
 import { handle, loadState } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
+import { eraseAccountMails, mailedTo, type MailedTo } from './erase-account-mails.js';
 import { endGrant, openGrant } from './oauth-tokens.js';
 import { assertOwnPassword } from './oneself.js';
 import { assertSecondFactor, codeRequired } from './second-factor.js';
@@ -15,7 +16,16 @@ import { forgetAllOrigins } from './call-origins.js';
 import { ownCause, personOf } from './users.js';
 import type { EraseOwnUserRequest } from '../api/own-account.js';
 import { DomainError } from '../domain/errors.js';
-import { sessionStream, teamStream, userStream, type OAuthGrantId, type SessionId, type TeamId, type UserId } from '../domain/ids.js';
+import {
+  sessionStream,
+  teamStream,
+  userStream,
+  type EmailId,
+  type OAuthGrantId,
+  type SessionId,
+  type TeamId,
+  type UserId,
+} from '../domain/ids.js';
 import { evolveTeam, type TeamState } from '../domain/team/state.js';
 import type { UserEvent } from '../domain/user/events.js';
 import { userNotFound, type UserState } from '../domain/user/state.js';
@@ -26,10 +36,14 @@ export type PersonTraces = Readonly<{
   teams: readonly TeamId[];
   sessions: readonly SessionId[];
   grants: readonly OAuthGrantId[];
+  /** Confidential mails of that team to those addresses. */
+  mails: readonly EmailId[];
 }>;
 
 /** Resolves with what stood in the log when it was asked. */
-export type TracesOf = (userId: UserId) => Promise<PersonTraces>;
+export type TracesOf = (userId: UserId, mailed: MailedTo) => Promise<PersonTraces>;
+
+const NO_MAILS: MailedTo = { teamId: undefined, addresses: [] };
 
 /** Rejects with INVALID_CREDENTIALS, CODE_REQUIRED, INVALID_CODE, and with LAST_OWNER where a team would have no owner. */
 export const eraseOwnUser = async (
@@ -43,7 +57,7 @@ export const eraseOwnUser = async (
   const cause = ownCause(deps, caller);
   if (secondFactor !== undefined && code === undefined) throw codeRequired();
   // The code is used up only where nothing else stands in the way.
-  await assertOwnersLeft(deps, id, (await tracesOf(id)).teams);
+  await assertOwnersLeft(deps, id, (await tracesOf(id, NO_MAILS)).teams);
   if (secondFactor !== undefined) await assertSecondFactor(deps, id, code, cause);
   await eraseUser(deps, id, tracesOf, cause);
 };
@@ -53,8 +67,9 @@ export const eraseUser = async (deps: CommandDeps, id: UserId, tracesOf: TracesO
   const stream = userStream(id);
   const { state: user } = await loadState(deps.eventLog, stream, userFold);
   if (user === undefined) throw userNotFound();
+  const mailed = await mailedTo(deps, id);
   if (!user.isErased) {
-    const traces = await tracesOf(id);
+    const traces = await tracesOf(id, mailed);
     await assertOwnersLeft(deps, id, traces.teams);
     await endAll(deps, id, traces, cause);
   }
@@ -62,7 +77,10 @@ export const eraseUser = async (deps: CommandDeps, id: UserId, tracesOf: TracesO
     state === undefined || state.isErased ? [] : [{ type: 'UserErased', data: { at: cause.at } }];
   const { state: erased } = await handle(deps.eventLog, stream, { decide, ...userFold }, null, cause);
   // What began meanwhile: nothing begins any more.
-  await endAll(deps, id, await tracesOf(id), cause);
+  const traces = await tracesOf(id, mailed);
+  await endAll(deps, id, traces, cause);
+  // While the key is there the addresses are known, and what was broken off is found again.
+  await eraseAccountMails(deps, mailed, traces.mails, cause);
   await forgetAllOrigins(deps.eventLog, id, deps.limits.auditDays, cause);
   await deps.eventLog.destroyKey(stream);
   for (const addressId of new Set([user.addressId, user.nextAddress?.addressId, erased?.addressId]))

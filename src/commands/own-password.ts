@@ -4,6 +4,7 @@ import { handle } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { assertOwnPassword, bySession, ownSession } from './oneself.js';
 import { recordEnds, type SessionsOf } from './own-sessions.js';
+import { tellPerson } from './tell-person.js';
 import { userFold } from './user-addresses.js';
 import { ownCause, personOf } from './users.js';
 import type { ChangePasswordRequest } from '../api/own-account.js';
@@ -20,7 +21,8 @@ export const changePassword = async (
 ): Promise<void> => {
   const id = personOf(caller);
   assertPassword('newPassword', newPassword, deps.people.passwords.isCommon);
-  const { passwordHash: before } = await assertOwnPassword(deps, id, currentPassword);
+  const user = await assertOwnPassword(deps, id, currentPassword);
+  const before = user.passwordHash;
   const cause = ownCause(deps, caller);
   const passwordHash = await deps.people.passwords.hash(normalPassword(newPassword));
   const keptSession = ownSession(caller);
@@ -29,6 +31,7 @@ export const changePassword = async (
     if (user.passwordHash !== before) throw new DomainError('CONFLICT', 'The password was changed at the same moment. Sign in again.');
     return [{ type: 'UserPasswordChanged', data: { at: cause.at, reason: 'changed', keptSession }, sealed: { passwordHash } }];
   });
+  await tellPerson(deps, id, user, { kind: 'password-changed', about: [before] }, cause);
   await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
   await deps.whenHeldEverywhere();
   if (sessionsOf !== undefined) await recordEnds(deps, id, await sessionsOf(id), cause);

@@ -4,8 +4,9 @@ import { handle } from './command-handler.js';
 import type { CommandDeps } from './deps.js';
 import { assertOwnPassword, livingUser, ownSession } from './oneself.js';
 import { invalidCode, recoveryHashOf, stepOfCode, useCode } from './second-factor.js';
+import { tellPerson } from './tell-person.js';
 import { userFold } from './user-addresses.js';
-import { ownCause, personOf } from './users.js';
+import { loadUser, ownCause, personOf } from './users.js';
 import type {
   ConfirmSecondFactorRequest,
   PrepareSecondFactorRequest,
@@ -71,6 +72,9 @@ export const confirmSecondFactor = async (
     if (step === undefined) throw invalidCode();
     return [{ type: 'SecondFactorConfirmed', data: { at: cause.at, step }, sealed: { secret, recoveryHashes: hashes } }];
   };
+  const user = await loadUser(deps, id);
+  decide(null, user);
+  await tellPerson(deps, id, user, { kind: 'second-factor-on', about: [user.prepared?.at] }, cause);
   await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
   await handle(deps.eventLog, sessionStream(ownSession(caller)), sessionDecider, { type: 'GiveSecondFactor', at: cause.at }, cause);
   await deps.whenHeldEverywhere();
@@ -85,12 +89,14 @@ const preparedSecret = ({ limits }: CommandDeps, { prepared }: User, at: string)
 /** Rejects with INVALID_CREDENTIALS, INVALID_CODE and SECOND_FACTOR_NOT_SET. */
 export const removeSecondFactor = async (deps: CommandDeps, caller: Caller, { password, code }: WithCodeRequest): Promise<void> => {
   const id = personOf(caller);
-  await assertOwnPassword(deps, id, password);
+  const known = await assertOwnPassword(deps, id, password);
   const cause = ownCause(deps, caller);
   const decide = (_: null, user: UserState): readonly UserEvent[] => {
     useCode(deps, id, factorOf(user), code, cause.at);
     return [{ type: 'SecondFactorRemoved', data: { at: cause.at } }];
   };
+  decide(null, known);
+  await tellPerson(deps, id, known, { kind: 'second-factor-off', about: [known.secondFactor?.secret] }, cause);
   await handle(deps.eventLog, userStream(id), { decide, ...userFold }, null, cause);
 };
 

@@ -8,6 +8,7 @@ import { causeOf, type CommandDeps } from './deps.js';
 import { finishJoining } from './invitations.js';
 import { isoMoment } from './remembered.js';
 import { assertSecondFactor } from './second-factor.js';
+import { noteSignInPlace } from './sign-in-places.js';
 import { ownerOf, signInAddress, userFold } from './user-addresses.js';
 import { userRecordOf } from './user-records.js';
 import type { Tokens, SignedIn } from '../api/auth.js';
@@ -81,6 +82,7 @@ export const login = async (
   const secondFactor = user.secondFactor !== undefined && (await assertSecondFactor(deps, userId, code, cause));
   await rehash(deps, userId, user, password, cause);
   if (user.invitation !== undefined) await finishJoining(deps, userId, user.invitation, cause);
+  await noteSignInPlace(deps, userId, user, from, cause);
   const session = await startSession(deps, { userId, user, secondFactor }, from);
   if (teamsOf !== undefined) await noteLogins(deps, userId, await teamsOf(userId), cause);
   return session;

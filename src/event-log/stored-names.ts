@@ -146,6 +146,7 @@ export const current: { readonly [Type in EventType]: string } = {
   SecondFactorConfirmed: 'SecondFactorConfirmed.v1',
   SecondFactorUsed: 'SecondFactorUsed.v1',
   RecoveryCodeUsed: 'RecoveryCodeUsed.v1',
+  UserSignInPlaceSeen: 'UserSignInPlaceSeen.v1',
   RecoveryCodesRenewed: 'RecoveryCodesRenewed.v1',
   SecondFactorRemoved: 'SecondFactorRemoved.v1',
   UserErased: 'UserErased.v1',

@@ -141,6 +141,7 @@ export const writtenFrom: { readonly [Type in EventType]?: number } = {
   SecondFactorConfirmed: PEOPLE_FROM,
   SecondFactorUsed: PEOPLE_FROM,
   RecoveryCodeUsed: PEOPLE_FROM,
+  UserSignInPlaceSeen: PEOPLE_FROM,
   RecoveryCodesRenewed: PEOPLE_FROM,
   SecondFactorRemoved: PEOPLE_FROM,
   UserErased: PEOPLE_FROM,

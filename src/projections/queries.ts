@@ -81,7 +81,7 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
   listGrants: (userId, paging) => listGrants(deps, userId, paging),
   listSessions: (userId, paging) => listSessions(deps, userId, paging),
   sessionsOfUser: (userId) => sessionsOfUser(deps, userId, SESSIONS_AT_ONCE),
-  tracesOfUser: (userId) => tracesOfUser(deps, userId),
+  tracesOfUser: (userId, mailed) => tracesOfUser(deps, userId, mailed),
   listSuppressions: (teamId, filter, paging) => listSuppressions(deps, teamId, filter, paging),
   suppressionPages: (teamId) => suppressionPages(deps, teamId),
   suppressionTotal: async (teamId) => (await counted(deps, SUPPRESSIONS, { team: { eq: teamId } }, Number.MAX_SAFE_INTEGER)).total,

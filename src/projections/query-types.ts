@@ -84,7 +84,16 @@ export type UsedOfDay = Readonly<{ day: string; emails: number; documents: numbe
 export type TeamListing = { id: string; name: string; role: Role; memberCount: number; createdAt: string; deletedAt?: string };
 
 /** Where a person is known, deleted teams among them: as far as the read models have it. */
-export type UserTraces = Readonly<{ teams: readonly TeamId[]; sessions: readonly SessionId[]; grants: readonly OAuthGrantId[] }>;
+export type UserTraces = Readonly<{
+  teams: readonly TeamId[];
+  sessions: readonly SessionId[];
+  grants: readonly OAuthGrantId[];
+  /** Mails of the service itself. */
+  mails: readonly EmailId[];
+}>;
+
+/** Under which team, and to which addresses, such mails went. */
+export type AddressesOfTeam = Readonly<{ teamId: TeamId | undefined; addresses: readonly string[] }>;
 
 export type TeamQueries = Readonly<{
   /** The living teams of a person, as far as the read models have them. */
@@ -143,7 +152,7 @@ export type Queries = Readonly<{
   listSessions: (userId: UserId | undefined, paging: Paging) => Promise<Page<SessionId>>;
   /** Some of them, the oldest first. */
   sessionsOfUser: (userId: UserId) => Promise<readonly SessionId[]>;
-  tracesOfUser: (userId: UserId) => Promise<UserTraces>;
+  tracesOfUser: (userId: UserId, mailed: AddressesOfTeam) => Promise<UserTraces>;
   /** Newest first. */
   listSuppressions: (teamId: TeamId, filter: SuppressionFilter, paging: Paging) => Promise<Page<SuppressionId>>;
   /** All suppressions of a team, the oldest first, read as they are asked for; and how many there are. */

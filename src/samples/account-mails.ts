@@ -19,6 +19,7 @@ type Mail = Readonly<{
 
 const url: VariableDefinition = { name: 'url', type: 'string', required: true, description: 'Where the button leads' };
 const named: VariableDefinition = { name: 'name', type: 'string', description: 'The name of the person', defaultValue: '' };
+const when: VariableDefinition = { name: 'when', type: 'string', required: true, description: 'Day and time, in UTC' };
 const hours: VariableDefinition = { name: 'hoursValid', type: 'number', required: true, description: 'Lifetime of the link in hours' };
 
 const rich = (id: string, content: string, props?: Component['props']): Component => ({
@@ -137,6 +138,57 @@ const mails: readonly Mail[] = [
     outro: '<p>If this was not you, ask whoever runs {{__COMPANY_NAME__}} for help at once.</p>',
     variables: [named],
     exampleVariables: { name: 'Ada' },
+  },
+  {
+    kind: 'password-changed',
+    name: 'Account: the password was changed',
+    description: 'To a user whose password was changed or chosen anew.',
+    subject: 'Your password for {{__COMPANY_NAME__}} was changed',
+    title: 'Your password was changed',
+    intro: '<p>Hello {{name}}, on {{when}} another password was chosen for your account. Sign in by it from now on.</p>',
+    outro: '<p>If this was not you, choose another password at once, by the link for a forgotten one: that ends every session.</p>',
+    variables: [named, when],
+    exampleVariables: { name: 'Ada', when: '2030-01-01 12:00 UTC' },
+  },
+  {
+    kind: 'second-factor-on',
+    name: 'Account: a second factor was set up',
+    description: 'To a user who is asked for a code beside the password from now on.',
+    subject: 'A second factor for your account at {{__COMPANY_NAME__}}',
+    title: 'A second factor was set up',
+    intro:
+      '<p>Hello {{name}}, on {{when}} a second factor was set up for your account: who signs in is asked for its code beside the password.</p>',
+    outro: '<p>If this was not you, ask whoever runs {{__COMPANY_NAME__}} for help at once.</p>',
+    variables: [named, when],
+    exampleVariables: { name: 'Ada', when: '2030-01-01 12:00 UTC' },
+  },
+  {
+    kind: 'second-factor-off',
+    name: 'Account: the second factor was taken away',
+    description: 'To a user who is not asked for a code any more.',
+    subject: 'The second factor of your account at {{__COMPANY_NAME__}} was taken away',
+    title: 'The second factor was taken away',
+    intro: '<p>Hello {{name}}, on {{when}} the second factor of your account was taken away: the password alone signs you in.</p>',
+    outro: '<p>If this was not you, choose another password at once, and set up a second factor again.</p>',
+    variables: [named, when],
+    exampleVariables: { name: 'Ada', when: '2030-01-01 12:00 UTC' },
+  },
+  {
+    kind: 'new-sign-in',
+    name: 'Account: a sign-in from a new place',
+    description: 'To a user who signed in from a network, or by a device, that was not seen before.',
+    subject: 'A new sign-in to your account at {{__COMPANY_NAME__}}',
+    title: 'You signed in from a new place',
+    intro:
+      '<p>Hello {{name}}, on {{when}} somebody signed in to your account from a network or by a device that was not seen before: from {{network}}, by {{device}}.</p>',
+    outro: '<p>If it was you, there is nothing to do. If not, choose another password at once: that ends every session.</p>',
+    variables: [
+      named,
+      when,
+      { name: 'network', type: 'string', required: true, description: 'The address from which it came' },
+      { name: 'device', type: 'string', description: 'What the program says of itself', defaultValue: 'an unnamed program' },
+    ],
+    exampleVariables: { name: 'Ada', when: '2030-01-01 12:00 UTC', network: '192.0.2.7', device: 'Firefox on Linux' },
   },
   {
     kind: 'invitation',

@@ -1,10 +1,12 @@
 /** A person who goes, however it is broken off, and whatever happens at the same moment. */
 import t, { type Test } from 'tap';
 import { eraseUser, type PersonTraces } from '../../src/commands/erase-user.js';
+import type { MailedTo } from '../../src/commands/erase-account-mails.js';
 import { login } from '../../src/commands/sessions.js';
 import { DomainError } from '../../src/domain/errors.js';
 import {
   assertDefined,
+  parseEmailId,
   parseOAuthGrantId,
   parseSessionId,
   parseTeamId,
@@ -12,11 +14,13 @@ import {
   splitStream,
   teamStream,
   userStream,
+  type EmailId,
   type UserId,
 } from '../../src/domain/ids.js';
 import { evolveTeam, type TeamState } from '../../src/domain/team/state.js';
 import { handle, loadState } from '../../src/commands/command-handler.js';
 import { claimAddress, ownerOf, signInAddress, userFold } from '../../src/commands/user-addresses.js';
+import { openAccountWorld } from '../support/account-world.js';
 import { openWorld, OTHER_TEAM, TEAM, type World } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
 import { addMember, callerOf, from, PASSWORD, signedIn, type Person } from '../support/people.js';
@@ -43,8 +47,18 @@ const tracesOf =
           traces.sessions.push(assertDefined(parseSessionId(id), 'session'));
         if (event.type === 'OAuthGrantGiven' && event.data.userId === userId) grants.push(assertDefined(parseOAuthGrantId(id), 'grant'));
       }
-    return { ...traces, grants };
+    return { ...traces, grants, mails: [] };
   };
+
+/** As the read models tell: those that are not archived. */
+const mailsTo = async ({ deps }: Pick<World, 'deps'>, { addresses }: MailedTo): Promise<readonly EmailId[]> => {
+  const ids: EmailId[] = [];
+  for await (const { events } of deps.eventLog.readAll(0, { kinds: ['email'] }))
+    for (const { event, stream } of events)
+      if (event.type === 'EmailQueued' && addresses.includes(event.sealed?.recipients[0]?.email ?? ''))
+        ids.push(assertDefined(parseEmailId(splitStream(stream).id), 'email'));
+  return ids;
+};
 
 const cause = { teamId: TEAM, actor: 'cli', correlationId: 'test', causationId: 'test', at: T0 };
 const erase = (world: World, { userId }: Pick<Person, 'userId'>) => eraseUser(world.deps, userId, tracesOf(world), cause);
@@ -78,6 +92,38 @@ const assertGone = async (t: Test, { world, ada, other }: Awaited<ReturnType<typ
   t.equal(await codeOf(login(world.deps, { email, password: PASSWORD }, from)), 'INVALID_CREDENTIALS');
   t.equal(await codeOf(signedIn(world.deps, { email })), 'fine', 'the address is free');
 };
+
+void t.test('mails of the service to any of their addresses go at once, wherever it is broken off; those to others stay', async (t) => {
+  for (let at = 1; ; at += 1) {
+    const world = await openAccountWorld();
+    const [ada, bea] = [await signedIn(world.deps, { email }), await signedIn(world.deps, { email: 'bea@example.com' })];
+    await world.commands.sendResetLink(email, 'r');
+    await world.commands.sendResetLink('bea@example.com', 'r');
+    await world.commands.askAddressChange(callerOf(ada), { email: 'next@example.com', password: PASSWORD });
+    await world.commands.changeAddress(await world.tokenTo('address'), 'r');
+    t.equal((await world.mails()).length, 5);
+    const asked: MailedTo[] = [];
+    const traces = async (userId: UserId, mailed: MailedTo): Promise<PersonTraces> => {
+      asked.push(mailed);
+      return { ...(await tracesOf(world)(userId)), mails: await mailsTo(world, mailed) };
+    };
+    let left = at;
+    world.store.beforeAppend(() => {
+      left -= 1;
+      if (left === 0) throw new Error('killed');
+    });
+    const erasing = () => codeOf(eraseUser(world.deps, ada.userId, traces, cause));
+    if ((await erasing()) !== 'fine') t.equal(await erasing(), 'fine');
+    t.same(asked[0], { teamId: OTHER_TEAM, addresses: [email, 'next@example.com'] });
+    t.same(
+      (await world.mails()).map(({ to }) => to),
+      ['bea@example.com'],
+      `broken off at ${at}`,
+    );
+    t.ok((await world.events(userStream(bea.userId))).length > 0);
+    if (left > 0) break;
+  }
+});
 
 void t.test('wherever it is broken off, it is done when it is done again', async (t) => {
   for (let at = 1; ; at += 1) {

@@ -1083,7 +1083,7 @@ const fakeQueries = (calls: Call[]): Queries => ({
   listGrants: async () => ({ data: [], meta }),
   listSessions: async () => ({ data: [SESSION], meta }),
   sessionsOfUser: async () => [SESSION],
-  tracesOfUser: async () => ({ teams: [TEAM], sessions: [SESSION], grants: [] }),
+  tracesOfUser: async () => ({ teams: [TEAM], sessions: [SESSION], grants: [], mails: [] }),
   listAudit: async (teamId, filter, paging) => {
     calls.push(['listAudit', teamId, filter, paging]);
     return { data: [auditEntry], meta };

@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/ports/clock.js';
 import { isoTime } from '../../domain/ports/clock.js';
 import type { Ids } from '../../domain/ports/ids.js';
 import type { Logger } from '../../domain/ports/logger.js';
-import type { Mailbox, MailboxEntry } from '../../domain/ports/mailbox.js';
+import type { MailCopies, Mailbox, MailboxEntry } from '../../domain/ports/mailbox.js';
 import { openDatabase } from '../sqlite/database.js';
 import { groupCommit } from '../sqlite/group-commit.js';
 import { logTruncation } from '../sqlite/log-truncation.js';
@@ -90,6 +90,25 @@ export const openMailbox = async (options: MailboxOptions): Promise<OpenMailbox>
     close: async () => {
       await receiver.close();
       commits.close();
+      truncation.close();
+      database.close();
+    },
+  };
+};
+
+/** For a process that takes no mails: what forgets copies in the file of the mailbox, beside the service that has it open or without it. */
+export const openCopies = (file: string): Readonly<{ copies: MailCopies; close: () => void }> => {
+  const database = openDatabase({ file, synchronous: 'full', secureDelete: true });
+  const table = openMessageTable(database);
+  const truncation = logTruncation({ database, withinMs: trimmedStaysMs, onFault: () => {} });
+  return {
+    copies: {
+      forgetCopies: async (messageId) => {
+        table.deleteCopies(messageId);
+        truncation.soon();
+      },
+    },
+    close: () => {
       truncation.close();
       database.close();
     },

@@ -37,6 +37,7 @@ export const auditedPeople: AuditTable<PeopleEvent['type']> = {
   SecondFactorPrepared: { category: 'authentication', action: 'second_factor.prepared' },
   SecondFactorConfirmed: { category: 'authentication', action: 'second_factor.enabled' },
   SecondFactorUsed: not('the sign-in that it belongs to is listed'),
+  UserSignInPlaceSeen: not('the sign-in that it belongs to is listed'),
   RecoveryCodesRenewed: { category: 'authentication', action: 'recovery_codes.renewed' },
   RecoveryCodeUsed: { category: 'authentication', action: 'recovery_code.used' },
   SecondFactorRemoved: { category: 'authentication', action: 'second_factor.disabled' },

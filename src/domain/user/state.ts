@@ -37,6 +37,8 @@ export type User = Readonly<{
   /** A second factor that is not asked for yet. */
   prepared: Readonly<{ secret: string | undefined; at: string }> | undefined;
   secondFactor: SecondFactor | undefined;
+  /** Fingerprints of networks and devices from which the person signed in, those last that are known for the shortest time. */
+  places: ReadonlySet<string>;
   isErased: boolean;
 }>;
 
@@ -74,6 +76,7 @@ export const evolveUser = (user: UserState, event: UserEvent): UserState => {
       nextAddress: undefined,
       prepared: undefined,
       secondFactor: undefined,
+      places: new Set(),
       isErased: false,
     };
   }
@@ -123,6 +126,11 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
       return withFactor(user, (factor) => ({ ...factor, step: Math.max(factor.step, event.data.step) }));
     case 'RecoveryCodeUsed':
       return withFactor(user, (factor) => ({ ...factor, usedRecovery: new Set(factor.usedRecovery).add(event.data.index) }));
+    case 'UserSignInPlaceSeen': {
+      const { network, device } = event.sealed ?? {};
+      const known = [network, device].filter((place) => place !== undefined);
+      return { ...user, places: new Set([...user.places, ...known].slice(-PLACES_MAX)) };
+    }
     case 'RecoveryCodesRenewed': {
       const { recoveryHashes = [] } = event.sealed ?? {};
       return withFactor(user, (factor) => ({ ...factor, recoveryHashes, usedRecovery: new Set<number>() }));
@@ -134,7 +142,20 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
   }
 };
 
-const nothingPersonal = { email: undefined, name: undefined, passwordHash: undefined, prepared: undefined } as const;
+/** More than a person signs in from; of older ones they are told anew. */
+const PLACES_MAX = 200;
+
+/** Whether the person signed in from that network and by that device before. */
+export const knowsPlace = ({ places }: User, { network, device }: Readonly<{ network: string; device: string }>): boolean =>
+  places.has(network) && places.has(device);
+
+const nothingPersonal = {
+  email: undefined,
+  name: undefined,
+  passwordHash: undefined,
+  prepared: undefined,
+  places: new Set<string>(),
+} as const;
 
 const withFactor = (user: User, change: (factor: SecondFactor) => SecondFactor): User =>
   user.secondFactor === undefined ? user : { ...user, secondFactor: change(user.secondFactor) };

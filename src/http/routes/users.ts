@@ -92,9 +92,9 @@ const eraseRoute = (app: App, deps: Deps): void => {
     },
     async (request, reply) => {
       await countOwnAttempt(deps, request);
-      await commands.eraseOwnUser(callerOf(request), request.body, async (userId) => {
+      await commands.eraseOwnUser(callerOf(request), request.body, async (userId, mailed) => {
         await positions.reached(await positions.head(), CAUGHT_UP_WITHIN_MS);
-        return queries.tracesOfUser(userId);
+        return queries.tracesOfUser(userId, mailed);
       });
       if (accessCookie(request) !== undefined) clearSessionCookies(reply);
       return { message: 'You are erased.' };

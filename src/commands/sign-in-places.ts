@@ -1,0 +1,31 @@
+/** From where people sign in: a place that they never signed in from is told to them by mail. */
+import { handle } from './command-handler.js';
+import type { CommandDeps } from './deps.js';
+import type { CalledFrom } from './sessions.js';
+import { tellPerson } from './tell-person.js';
+import { userFold } from './user-addresses.js';
+import { monthOf } from '../domain/audit/months.js';
+import { callOrigin } from '../domain/audit/origin.js';
+import { userStream, type UserId } from '../domain/ids.js';
+import type { UserEvent } from '../domain/user/events.js';
+import { deviceOf, networkOf } from '../domain/user/sign-in-place.js';
+import { knowsPlace, type User, type UserState } from '../domain/user/state.js';
+import type { Cause } from '../event-log/event-log.js';
+
+/**
+ * To be called before the session begins, of somebody who has shown who they are. They get one mail for each place, however often this is
+ * broken off; the first place is told to nobody.
+ */
+export const noteSignInPlace = async (deps: CommandDeps, userId: UserId, user: User, from: CalledFrom, cause: Cause): Promise<void> => {
+  const { ipAddress, userAgent } = callOrigin(from.ipAddress, from.userAgent);
+  const fingerprint = (what: string, text: string) => deps.keys.fingerprint('sign-in place', JSON.stringify([userId, what, text]));
+  const place = { network: fingerprint('network', networkOf(ipAddress)), device: fingerprint('device', deviceOf(userAgent)) };
+  if (knowsPlace(user, place)) return;
+  if (user.places.size > 0) {
+    const variables = { network: ipAddress, device: userAgent };
+    await tellPerson(deps, userId, user, { kind: 'new-sign-in', about: [place, monthOf(cause.at)], variables }, cause);
+  }
+  const seen: UserEvent = { type: 'UserSignInPlaceSeen', data: { at: cause.at }, sealed: place };
+  const decide = (_: null, now: UserState) => (now === undefined || now.isErased || knowsPlace(now, place) ? [] : [seen]);
+  await handle(deps.eventLog, userStream(userId), { decide, ...userFold }, null, cause);
+};
