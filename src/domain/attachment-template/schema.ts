@@ -30,6 +30,9 @@ export type DocumentSection = Readonly<{ id: string; type: SectionType; props?: 
 /** HTML with `{{pageNumber}}` and `{{totalPages}}` beside the variables. */
 export type PageMargin = Readonly<{ content: string; height?: string | number; align?: 'left' | 'center' | 'right' | 'start' | 'end' }>;
 
+/** Of the sheet of a workbook alone. `printArea` is an area such as `A1:F40`. */
+export type SheetSettings = Readonly<{ hidden?: boolean; fitToWidth?: boolean; gridLines?: boolean; printArea?: string }>;
+
 /** Lengths are points, or text with a unit (`20mm`, `1in`). */
 export type PageSettings = Readonly<{
   format?: PageFormat;
@@ -40,6 +43,7 @@ export type PageSettings = Readonly<{
   backgroundColor?: string;
   header?: PageMargin;
   footer?: PageMargin;
+  sheet?: SheetSettings;
 }>;
 
 export type Page = Readonly<{ pageId: string; pageName: string; pageSettings?: PageSettings; sections: readonly DocumentSection[] }>;

@@ -3,6 +3,7 @@ import type { Budget } from '../budget.js';
 import type { Limits } from '../limits.js';
 import { isOperator, operators } from './scope/conditions.js';
 import { codeKinds } from './bar-codes.js';
+import { checkRule, RULES_MAX } from './column-rules.js';
 import { cssColor, cssFontFamily } from './css.js';
 import { checkFormat, isPlainObject } from './check/format.js';
 import type { Faults } from './check/faults.js';
@@ -165,6 +166,8 @@ const columnSpecs: PropSpecs = {
   format: { kind: 'format' },
   type: { kind: 'columnType' },
   footer: { kind: 'text' },
+  hidden: { kind: 'boolean' },
+  rules: { kind: 'rules' },
 };
 
 const seriesSpecs: PropSpecs = {
@@ -232,6 +235,7 @@ const kinds = {
   widths: arrayOf('widths', 8, fixedMeasure('length')),
   rows: (value, field, tools) => arrayOf('rows', ROWS_MAX, arrayOf('cells', tools.media.columnsMax, scalar))(value, field, tools),
   columns: (value, field, tools) => arrayOf('columns', tools.media.columnsMax, each(columnSpecs))(value, field, tools),
+  rules: arrayOf('rules', RULES_MAX, (value, field, { faults }) => checkRule(value, field, faults)),
   errorCorrection: oneOf(errorCorrections),
   codeKind: fixed((value) => codeKinds.some((known) => known === value), `one of ${codeKinds.join(', ')}`),
   chartType: fixed((value) => chartTypes.some((known) => known === value), `one of ${chartTypes.join(', ')}`),

@@ -5,6 +5,8 @@ export type Arrangement = Readonly<{
   blocks: readonly Readonly<{ component: Prepared; /** Empty rows above. */ gap: number }>[];
   /** Of all columns, in characters. */
   widths: readonly number[];
+  /** True for each column that no table with such a column wants to be seen. */
+  hidden: readonly boolean[];
   /** The last row of those that stay in sight; undefined: all scroll. */
   frozenRow: number | undefined;
 }>;
@@ -20,6 +22,7 @@ const FROZEN_ROWS_MAX = 12;
 export const arrange = (prepared: readonly Prepared[]): Arrangement => ({
   blocks: prepared.map((component, at) => ({ component, gap: gapAbove(prepared, at) })),
   widths: widthsOf(prepared),
+  hidden: hiddenOf(prepared),
   frozenRow: frozenRowOf(prepared),
 });
 
@@ -40,6 +43,12 @@ const widthsOf = (prepared: readonly Prepared[]): readonly number[] => {
     chars += COLUMN_CHARS;
   }
   return widths;
+};
+
+const hiddenOf = (prepared: readonly Prepared[]): readonly boolean[] => {
+  const given = prepared.flatMap(({ hidden }) => (hidden === undefined ? [] : [hidden]));
+  const count = Math.max(0, ...given.map(({ length }) => length));
+  return Array.from({ length: count }, (_, at) => given.every((hidden) => hidden[at] ?? true));
 };
 
 /** The header of the first table where only texts stand above it and it is the first on the sheet, or of one that asks for it. */

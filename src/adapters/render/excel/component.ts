@@ -30,6 +30,8 @@ export type Prepared = Readonly<{
   rows: number;
   /** Of the columns that it needs, in characters; undefined where it leaves the width to others. */
   widths: readonly (number | undefined)[];
+  /** For each column: true where it is not to be seen. */
+  hidden?: readonly boolean[];
   /** The row to keep in sight when the sheet is scrolled, counted from its first one; asked for, or only fitting when nothing stands above. */
   header?: Readonly<{ row: number; freeze: boolean }>;
   /** A paragraph stands close to the next, a block has room around it. */

@@ -10,6 +10,11 @@ export type SheetExtras = Readonly<{
   name: string;
   /** Printed at the top of each sheet of paper. */
   titleRow: number | undefined;
+  isHidden: boolean;
+  /** Lines between cells are printed. */
+  gridLines: boolean;
+  /** Printed alone, such as `A1:F40`. */
+  printArea: string | undefined;
   links: readonly Link[];
   drawings: readonly Drawing[];
 }>;
@@ -22,8 +27,8 @@ export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): vo
   const overrides: string[] = [];
   const extensions = new Set<string>();
   const numbers = createNumbers();
-  for (const { number, links, drawings } of sheets) {
-    if (links.length === 0 && drawings.length === 0) continue;
+  for (const { number, links, drawings, gridLines } of sheets) {
+    if (links.length === 0 && drawings.length === 0 && !gridLines) continue;
     const relations = createRelations();
     const anchors = links
       .map(({ address, href }) => `<hyperlink ref="${address}" r:id="${relations.external('hyperlink', href)}"/>`)
@@ -36,12 +41,14 @@ export const addExtras = (workbook: Package, sheets: readonly SheetExtras[]): vo
     }
     const path = `xl/worksheets/sheet${number}.xml`;
     const sheet = partOf(workbook, path);
-    const linked = anchors === '' ? sheet : sheet.replace('<pageMargins', () => `<hyperlinks>${anchors}</hyperlinks><pageMargins`);
+    const options = gridLines ? '<printOptions gridLines="1"/>' : '';
+    const hyperlinks = anchors === '' ? '' : `<hyperlinks>${anchors}</hyperlinks>`;
+    const linked = sheet.replace('<pageMargins', () => `${hyperlinks}${options}<pageMargins`);
     workbook.put(
       path,
       linked.replace('</worksheet>', () => `${drawing}</worksheet>`),
     );
-    workbook.put(`xl/worksheets/_rels/sheet${number}.xml.rels`, relations.xml());
+    if (links.length > 0 || drawings.length > 0) workbook.put(`xl/worksheets/_rels/sheet${number}.xml.rels`, relations.xml());
   }
   if (overrides.length === 0) return;
   const types = [...extensions]
@@ -70,20 +77,25 @@ export const finishParts = (
       `<dc:title>${escapeXml(title)}</dc:title><dc:creator>${escapeXml(author)}</dc:creator><cp:lastModifiedBy>${escapeXml(author)}</cp:lastModifiedBy>` +
       `<dcterms:created ${at}</dcterms:created><dcterms:modified ${at}</dcterms:modified></cp:coreProperties>`,
   );
-  const titles = sheets
-    .map(({ name, titleRow }, at) =>
-      titleRow === undefined
-        ? ''
-        : `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">${escapeXml(`${quotedName(name)}!$${titleRow}:$${titleRow}`)}</definedName>`,
-    )
-    .join('');
+  const defined = (name: string, at: number, place: string | undefined): string =>
+    place === undefined ? '' : `<definedName name="_xlnm.${name}" localSheetId="${at}">${escapeXml(place)}</definedName>`;
+  // Names stand in order.
+  const areas = sheets.map(({ name, printArea }, at) =>
+    defined('Print_Area', at, printArea && `${quotedName(name)}!${printArea.replace(/([A-Z]+)(\d+)/g, '$$$1$$$2')}`),
+  );
+  const rows = sheets.map(({ name, titleRow }, at) =>
+    defined('Print_Titles', at, titleRow === undefined ? undefined : `${quotedName(name)}!$${titleRow}:$${titleRow}`),
+  );
+  const titles = [...areas, ...rows].join('');
+  // The sheet that is open first must be one that can be seen.
+  const open = sheets.findIndex(({ isHidden }) => !isHidden);
+  const views = open > 0 ? `<bookViews><workbookView activeTab="${open}" firstSheet="${open}"/></bookViews>` : '';
   const names = titles === '' ? '' : `<definedNames>${titles}</definedNames>`;
   workbook.put(
     'xl/workbook.xml',
-    partOf(workbook, 'xl/workbook.xml').replace(
-      /<calcPr [^>]*\/>/,
-      () => `${names}<calcPr calcId="171027"${calculates ? ' fullCalcOnLoad="1"' : ''}/>`,
-    ),
+    partOf(workbook, 'xl/workbook.xml')
+      .replace('<sheets>', () => `${views}<sheets>`)
+      .replace(/<calcPr [^>]*\/>/, () => `${names}<calcPr calcId="171027"${calculates ? ' fullCalcOnLoad="1"' : ''}/>`),
   );
   // 49 is the code `@`, which only texts that look like formulas have.
   workbook.put('xl/styles.xml', partOf(workbook, 'xl/styles.xml').replaceAll('<xf numFmtId="49"', '<xf quotePrefix="1" numFmtId="49"'));

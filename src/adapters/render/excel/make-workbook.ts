@@ -37,6 +37,8 @@ export const makeWorkbook = async (
   const extras: SheetExtras[] = [];
   const sheets: SheetWork[] = [];
   let textRows = 0;
+  // A workbook shows at least one sheet.
+  const isHidden = (plan: SheetPlan): boolean => plan.page.sheet?.hidden === true && plans.some(({ page }) => page.sheet?.hidden !== true);
   for (const plan of plans) {
     const around = { language: document.language, limits, images, direction: plan.page.direction, pageWidth: innerWidth(plan.page) };
     const prepared = plan.components.map(({ component, section }) =>
@@ -44,7 +46,7 @@ export const makeWorkbook = async (
     );
     textRows += prepared.reduce((sum, { kind, rows }) => sum + (kind === 'text' ? rows : 0), 0);
     if (textRows > limits.excelRowsMax) throw tooManyRows(textRows, limits.excelRowsMax);
-    sheets.push({ plan, arrangement: arrange(prepared), number: sheets.length + 1 });
+    sheets.push({ plan, arrangement: arrange(prepared), number: sheets.length + 1, isHidden: isHidden(plan) });
   }
   const book = openBook(sheets.map(({ plan, arrangement }) => ({ name: plan.name, blocks: placed(arrangement) })));
   for (const sheet of sheets) extras.push(await writeSheet(workbook, sheet, book, sink.flush));
@@ -67,7 +69,7 @@ const countRows = (plans: readonly SheetPlan[], max: number): void => {
   }
 };
 
-type SheetWork = Readonly<{ plan: SheetPlan; arrangement: Arrangement; number: number }>;
+type SheetWork = Readonly<{ plan: SheetPlan; arrangement: Arrangement; number: number; isHidden: boolean }>;
 
 /** Where the components of a sheet will stand. */
 const placed = ({ blocks }: Arrangement): readonly PlacedBlock[] => {
@@ -81,16 +83,17 @@ const placed = ({ blocks }: Arrangement): readonly PlacedBlock[] => {
 
 const writeSheet = async (
   workbook: ExcelJS.stream.xlsx.WorkbookWriter,
-  { plan, arrangement, number }: SheetWork,
+  { plan, arrangement, number, isHidden }: SheetWork,
   book: Book,
   flush: () => Promise<void>,
 ): Promise<SheetExtras> => {
   const worksheet = workbook.addWorksheet(plan.name, {
+    state: isHidden ? 'hidden' : 'visible',
     views: [viewOf(arrangement, plan.page.direction)],
     pageSetup: pageSetup(plan.page),
     headerFooter: printedMargins(plan.page),
   });
-  worksheet.columns = arrangement.widths.map((width) => ({ width }));
+  worksheet.columns = arrangement.widths.map((width, at) => ({ width, hidden: arrangement.hidden[at] ?? false }));
   const resultOf = (row: number, column: number): Scalar | undefined => book.resultAt(plan.name, row, column);
   const sheet = openSheet(worksheet, { name: plan.name, widths: arrangement.widths, resultOf, flush });
   for (const { component, gap } of arrangement.blocks) {
@@ -98,7 +101,17 @@ const writeSheet = async (
     await component.draw(sheet);
   }
   await worksheet.commit();
-  return { number, name: plan.name, titleRow: arrangement.frozenRow, links: sheet.links, drawings: sheet.drawings };
+  const printArea = plan.page.sheet?.printArea;
+  return {
+    number,
+    name: plan.name,
+    titleRow: arrangement.frozenRow,
+    printArea,
+    isHidden,
+    gridLines: plan.page.sheet?.gridLines === true,
+    links: sheet.links,
+    drawings: sheet.drawings,
+  };
 };
 
 const GAP_POINTS = 9;

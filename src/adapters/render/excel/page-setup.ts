@@ -11,8 +11,8 @@ const MARGIN_CHARS_MAX = 255;
 /** Numbers of ECMA-376, 18.3.1.63. */
 const paperSizes: Readonly<Record<ExpandedPage['format'], number>> = { A3: 8, A4: 9, A5: 11, Letter: 1, Legal: 5, Tabloid: 3 };
 
-/** A sheet is printed as wide as its paper and as long as it needs. */
-export const pageSetup = ({ format, orientation, margin }: ExpandedPage): Partial<PageSetup> => {
+/** A sheet is printed as wide as its paper and as long as it needs, unless its page says otherwise. */
+export const pageSetup = ({ format, orientation, margin, sheet }: ExpandedPage): Partial<PageSetup> => {
   const inches = (points: number): number => Math.round((points / POINTS_PER_INCH) * 1_000) / 1_000;
   const margins = {
     top: inches(margin.top),
@@ -22,7 +22,8 @@ export const pageSetup = ({ format, orientation, margin }: ExpandedPage): Partia
     header: 0.3,
     footer: 0.3,
   };
-  return { paperSize: paperSizes[format], orientation, margins, fitToPage: true, fitToWidth: 1, fitToHeight: 0 };
+  const fit = sheet?.fitToWidth === false ? {} : { fitToPage: true, fitToWidth: 1, fitToHeight: 0 };
+  return { paperSize: paperSizes[format], orientation, margins, ...fit };
 };
 
 export const printedMargins = ({ header, footer, direction }: ExpandedPage): Partial<HeaderFooter> => ({

@@ -1,5 +1,7 @@
 /** A sheet while it is written: rows go in from top to bottom and leave memory at once; links and drawings are gathered for the end. */
 import type { CellValue, Style, Worksheet } from 'exceljs';
+import type { ColumnRule } from '../../../domain/rendering/column-rules.js';
+import { conditionalFormats } from './conditional-formats.js';
 import type { Scalar } from './formula/values.js';
 
 export type CellStyle = Partial<Style>;
@@ -32,6 +34,7 @@ export type Sheet = Readonly<{
   link: (row: number, column: number, href: string) => void;
   draw: (drawing: Drawing) => void;
   filter: (range: string) => void;
+  formatByRules: (range: string, rules: readonly ColumnRule[]) => void;
   /** Lets the package take what was written; rejects where it has grown too large. */
   flush: () => Promise<void>;
 }>;
@@ -53,6 +56,7 @@ export const openSheet = (
   const drawings: Drawing[] = [];
   const columns = Math.max(1, widths.length);
   let next = 1;
+  let priority = 1;
   const write = (cells: readonly (DrawnCell | undefined)[], height: number | undefined, merged: boolean): void => {
     const row = worksheet.getRow(next);
     let isEmpty = true;
@@ -93,6 +97,10 @@ export const openSheet = (
     },
     draw: (drawing) => {
       drawings.push(drawing);
+    },
+    formatByRules: (range, rules) => {
+      worksheet.addConditionalFormatting({ ref: range, rules: conditionalFormats(rules, range, priority) });
+      priority += rules.length;
     },
     filter: (range) => {
       worksheet.autoFilter = range;

@@ -152,7 +152,8 @@ const checkSettings = (settings: unknown, field: string, tools: WalkTools, margi
   if (settings === undefined) return;
   const { faults } = tools;
   if (!isPlainObject(settings)) return faults.add(field, 'must be an object');
-  refuseUnknown(settings, ['format', 'orientation', 'direction', 'margin', 'backgroundColor', 'header', 'footer'], field, tools);
+  refuseUnknown(settings, ['format', 'orientation', 'direction', 'margin', 'backgroundColor', 'header', 'footer', 'sheet'], field, tools);
+  checkSheet(settings['sheet'], `${field}.sheet`, tools);
   const { format, orientation, direction, margin, backgroundColor, header, footer } = settings;
   if (format !== undefined) checkWord(format, pageFormats, `${field}.format`, tools);
   if (orientation !== undefined) checkWord(orientation, orientations, `${field}.orientation`, tools);
@@ -161,6 +162,19 @@ const checkSettings = (settings: unknown, field: string, tools: WalkTools, margi
   if (backgroundColor !== undefined) checkProps({ backgroundColor }, settingSpecs, field, tools);
   checkMargin(header, `${field}.header`, margins);
   checkMargin(footer, `${field}.footer`, margins);
+};
+
+const sheetSpecs: PropSpecs = { hidden: { kind: 'boolean' }, fitToWidth: { kind: 'boolean' }, gridLines: { kind: 'boolean' } };
+/** Columns up to XFD, rows up to 1048576. */
+const AREA = /^[A-Z]{1,3}[1-9]\d{0,6}:[A-Z]{1,3}[1-9]\d{0,6}$/;
+
+const checkSheet = (sheet: unknown, field: string, tools: WalkTools): void => {
+  if (sheet === undefined) return;
+  if (!isPlainObject(sheet)) return tools.faults.add(field, 'must be an object');
+  const { printArea, ...rest } = sheet;
+  if (printArea !== undefined && !(typeof printArea === 'string' && AREA.test(printArea)))
+    tools.faults.add(`${field}.printArea`, 'must be an area of cells such as A1:F40');
+  checkProps(rest, sheetSpecs, field, tools);
 };
 
 const checkWord = (value: unknown, words: readonly string[], field: string, { faults }: WalkTools): void => {

@@ -8,6 +8,7 @@ import type {
   OutputFormat,
   Page,
   PageMargin,
+  SheetSettings,
 } from '../../attachment-template/schema.js';
 import type { JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
@@ -19,7 +20,7 @@ import { qrCode } from './codes.js';
 import { columnsOf, conditionalOf, containerOf, loopOf, type CompileChildren } from './layout.js';
 import { colorOf, compileBox, compileTextStyle, defined } from './style.js';
 import { table } from './table.js';
-import type { Box, Expanded, ExpandedDocument, ExpandedMargin, ExpandedPage, ExpandedSection } from './expanded.js';
+import type { Box, Expanded, ExpandedDocument, ExpandedMargin, ExpandedPage, ExpandedSection, ExpandedSheet } from './expanded.js';
 import type { CompileComponent, Expander } from './expander.js';
 import { withFlow } from './flow.js';
 import { compileHtml, compilePlain } from '../fill/filling.js';
@@ -123,6 +124,7 @@ const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: str
   );
   const direction = pageSettings.direction ?? directionOfLocale(scope.language.locale);
   const margin = marginOf(pageSettings);
+  const sheet = pageSettings.sheet === undefined ? undefined : sheetOf(pageSettings.sheet);
   const bodies = sections.map((section, at) => compileSection(section, `${field}.sections[${at}]`, scope));
   return (state) => ({
     name: charge(name(state), state, scope.limits),
@@ -134,8 +136,16 @@ const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: str
     header: header?.(state),
     footer: footer?.(state),
     sections: bodies.map((body) => body(state)),
+    ...defined({ sheet }),
   });
 };
+
+const sheetOf = ({ hidden = false, fitToWidth = true, gridLines = false, printArea }: SheetSettings): ExpandedSheet => ({
+  hidden,
+  fitToWidth,
+  gridLines,
+  printArea,
+});
 
 /** Header and footer stand in the margin: it is never smaller than they are. */
 const marginOf = ({ margin = {}, header, footer }: NonNullable<Page['pageSettings']>): Box => {

@@ -7,6 +7,7 @@ import type { ValueFormat } from '../../template/schema.js';
 import type { Orientation, PageFormat } from '../../attachment-template/schema.js';
 import type { BarLook } from '../bar-codes.js';
 import type { Direction, TextDirection } from '../direction.js';
+import type { ColumnRule } from '../column-rules.js';
 import type { Language } from '../scope/formats.js';
 import type { Showing } from '../scope/showing.js';
 
@@ -57,6 +58,10 @@ export type ExpandedColumn = Readonly<{
   /** What the author says the column holds; undefined: to be seen from the values. */
   type: 'string' | 'number' | 'date' | 'boolean' | undefined;
   format: ValueFormat | undefined;
+  /** Not seen in a workbook. */
+  hidden?: boolean;
+  /** Of a workbook. */
+  rules?: readonly ColumnRule[];
 }>;
 
 /** What the ends of sheets may do to a component, in an output that has sheets. */
@@ -205,6 +210,9 @@ export type ExpandedMargin = Readonly<{ html: Html; height: number; align: Exclu
 
 export type ExpandedSection = Readonly<{ style: TextStyle; linkColor?: string; padding: Box; components: readonly Expanded[] }>;
 
+/** What only the sheet of a page knows. */
+export type ExpandedSheet = Readonly<{ hidden: boolean; fitToWidth: boolean; gridLines: boolean; printArea: string | undefined }>;
+
 export type ExpandedPage = Readonly<{
   name: string;
   direction: Direction;
@@ -215,6 +223,8 @@ export type ExpandedPage = Readonly<{
   header: ExpandedMargin | undefined;
   footer: ExpandedMargin | undefined;
   sections: readonly ExpandedSection[];
+  /** Undefined: as sheets usually are. */
+  sheet?: ExpandedSheet;
 }>;
 
 export type ExpandedDocument = Readonly<{ language: Language; pages: readonly ExpandedPage[] }>;

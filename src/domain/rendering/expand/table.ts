@@ -2,6 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
 import type { ValueFormat } from '../../template/schema.js';
+import { rulesOf } from '../column-rules.js';
 import type { DocumentComponent } from '../../attachment-template/schema.js';
 import { colorOf, compileAlign, compileBorder, compileBox, compilePoints, compileWidth, defined } from './style.js';
 import type { Cell, ExpandedColumn } from './expanded.js';
@@ -97,6 +98,8 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
   const natural = NUMERIC.has(column['type']) || NUMERIC.has(format?.style) ? 'end' : 'start';
   const align = compileAlign(column['align'], scope, natural);
   const headerAlign = column['headerAlign'] === undefined ? align : compileAlign(column['headerAlign'], scope, natural);
+  const rules = rulesOf(column['rules']);
+  const ofSheet = { hidden: column['hidden'] === true || undefined, rules: rules.length === 0 ? undefined : rules };
   const shared = format?.currency?.includes('{{') === true ? undefined : format;
   return {
     showing,
@@ -112,7 +115,7 @@ const compileColumn = (given: Json | undefined, scope: Scope, inside: Scope): Co
         headerAlign: headerAlign(state),
         type,
         format: shared,
-        ...defined({ footerValue: below?.value, footerShowing: below?.showing, footerFormula: below?.formula }),
+        ...defined({ footerValue: below?.value, footerShowing: below?.showing, footerFormula: below?.formula, ...ofSheet }),
       };
     },
   };

@@ -43,6 +43,7 @@ export const table: ComponentDrawer<'table'> = (component, surroundings) => {
     kind: 'block',
     rows: (hasHeader ? 1 : 0) + bodyRows + (hasFooter ? 1 : 0),
     cells,
+    hidden: columns.map(({ hidden }) => hidden === true),
     widths: columns.map((column, at) => widthOf(column, at, component, surroundings)),
     ...(hasHeader ? { header: { row: 1, freeze: component.freezeHeader } } : {}),
     draw: (sheet) => draw(component, { sheet, surroundings, hasHeader, hasFooter, typed }),
@@ -125,6 +126,10 @@ const draw = async (component: ExpandedTable, frame: Frame): Promise<void> => {
   if (hasFooter) {
     const cells = columns.map((column, at) => footerCell(column, at, body));
     sheet.writeRow(cells, heightOf(cells, looks, sheet));
+  }
+  for (const [at, { rules }] of columns.entries()) {
+    const letters = columnLetters(at + 1);
+    if (rules !== undefined && rows.length > 0) sheet.formatByRules(`${letters}${first}:${letters}${body.last}`, rules);
   }
   if (component.autoFilter && hasHeader && rows.length > 0) {
     sheet.filter(`A${headerRow}:${columnLetters(columns.length)}${body.last}`);

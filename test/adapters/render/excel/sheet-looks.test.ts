@@ -1,0 +1,145 @@
+/** What a reader of a workbook does not see, what stands out, and how it is printed. */
+import t from 'tap';
+import ExcelJS from 'exceljs';
+import { DomainError } from '../../../../src/domain/errors.js';
+import { defaultLimits } from '../../../../src/domain/limits.js';
+import { checkAttachmentTemplate } from '../../../../src/domain/rendering/check/attachment.js';
+import { bytesOf, pageOf, readWorkbook, workbookOf } from './xlsx.js';
+
+const table = (columns: readonly object[], id = 't') => ({ id, type: 'table', props: { dataSource: 'rows', columns } }) as never;
+const rows = [
+  { a: 1, b: 'open' },
+  { a: 250, b: 'paid' },
+];
+
+void t.test('hidden columns and sheets', async (t) => {
+  const pages = [
+    pageOf('Data', [table([{ header: 'A', content: '{{item.a}}' }])], { sheet: { hidden: true } }),
+    pageOf('Seen', [
+      table([
+        { header: 'A', content: '{{item.a}}', hidden: true },
+        { header: 'B', content: '=A{row}*2' },
+      ]),
+    ]),
+  ];
+  const bytes = await bytesOf({ pages, variables: { rows } });
+  const { sheets, part } = readWorkbook(bytes);
+  t.match(
+    part('xl/workbook.xml'),
+    /<bookViews><workbookView activeTab="1" firstSheet="1"\/><\/bookViews><sheets>.*name="Data" state="hidden".*name="Seen" state="visible"/s,
+  );
+  t.match(sheets[1]?.xml, /<col min="1" max="1"[^>]* hidden="1"/);
+  t.notMatch(sheets[1]?.xml, /<col min="2"[^>]* hidden="1"/);
+  t.match(sheets[1]?.cells.get('B3')?.xml, /<v>500<\/v>/, 'what is hidden is there for formulas');
+  const book = new ExcelJS.Workbook();
+  await book.xlsx.load(Buffer.from(bytes) as never);
+  t.same(
+    book.worksheets.map(({ state }) => state),
+    ['hidden', 'visible'],
+  );
+  const all = await workbookOf({ pages: pages.slice(0, 1), variables: { rows } });
+  t.match(all.part('xl/workbook.xml'), /name="Data" state="visible"/, 'one sheet is seen at least');
+  const shared = await workbookOf({
+    components: [table([{ header: 'A', content: '{{item.a}}', hidden: true }]), table([{ header: 'A', content: '{{item.a}}' }], 'u')],
+    variables: { rows },
+  });
+  t.notMatch(shared.sheets[0]?.xml, /hidden="1"/, 'another table shows the column');
+});
+
+void t.test('rules of columns are conditional formats over the data', async (t) => {
+  const bytes = await bytesOf({
+    components: [
+      table([
+        {
+          header: 'A',
+          content: '{{item.a}}',
+          footer: '=SUM(A{first}:A{last})',
+          rules: [
+            { kind: 'colorScale', colors: ['#fee2e2', '#ffffff', '#dcfce7'] },
+            { kind: 'dataBar', color: '#2563eb' },
+            { kind: 'cells', operator: 'between', value: 10, and: 300, color: '#b91c1c', backgroundColor: '#fef2f2', bold: true },
+          ],
+        },
+        { header: 'B', content: '{{item.b}}', rules: [{ kind: 'cells', operator: 'equal', value: 'say "open"', bold: true }] },
+      ]),
+    ],
+    variables: { rows },
+  });
+  const { sheets, part } = readWorkbook(bytes);
+  const xml = sheets[0]?.xml ?? '';
+  t.match(
+    xml,
+    /<conditionalFormatting sqref="A2:A3"><cfRule type="colorScale" priority="1">.*?<color rgb="FFFEE2E2"\/><color rgb="FFFFFFFF"\/><color rgb="FFDCFCE7"\/>/s,
+  );
+  t.match(xml, /<cfRule type="dataBar" priority="2"><dataBar>.*?<color rgb="FF2563EB"\/>/s);
+  t.match(xml, /<formula>AND\(NOT\(ISBLANK\(A2\)\),A2&gt;=10,A2&lt;=300\)<\/formula>/);
+  t.match(xml, /<formula>AND\(NOT\(ISBLANK\(B2\)\),B2=&quot;say &quot;&quot;open&quot;&quot;&quot;\)<\/formula>/);
+  t.match(
+    part('xl/styles.xml'),
+    /<dxf><font><b(?: val="1")?\/><color rgb="FFB91C1C"\/><\/font><fill><patternFill patternType="solid"><bgColor rgb="FFFEF2F2"\/>/,
+  );
+  const book = new ExcelJS.Workbook();
+  await book.xlsx.load(Buffer.from(bytes) as never);
+  t.ok(book.worksheets.length === 1, 'a reader takes it');
+  t.notMatch(
+    (await workbookOf({ components: [table([{ content: '{{item.a}}', rules: [{ kind: 'dataBar' }] }])], variables: { rows: [] } }))
+      .sheets[0]?.xml,
+    /conditionalFormatting/,
+  );
+});
+
+void t.test('print: area, width, grid', async (t) => {
+  const { part, sheets } = await workbookOf({
+    pages: [
+      pageOf("Bob's", [table([{ header: 'A', content: '{{item.a}}' }])], {
+        sheet: { fitToWidth: false, gridLines: true, printArea: 'A1:F40' },
+      }),
+    ],
+    variables: { rows },
+  });
+  t.match(
+    part('xl/workbook.xml'),
+    /<definedName name="_xlnm.Print_Area" localSheetId="0">&#39;Bob&#39;&#39;s&#39;!\$A\$1:\$F\$40<\/definedName><definedName name="_xlnm.Print_Titles"/,
+  );
+  t.notMatch(sheets[0]?.xml, /fitToPage/);
+  t.match(sheets[0]?.xml, /<printOptions[^>]* gridLines="1"/);
+});
+
+void t.test('what is wrong is said on save', (t) => {
+  const faultsOf = (rules: unknown, sheet: unknown = {}): readonly string[] => {
+    try {
+      checkAttachmentTemplate(
+        {
+          variables: [{ name: 'rows', type: 'array', itemType: 'object' }],
+          schema: {
+            outputFormats: ['excel'],
+            pages: [
+              {
+                pageId: 'p',
+                pageName: 'P',
+                pageSettings: { sheet },
+                sections: [{ id: 's', type: 'main', components: [table([{ content: '{{item.a}}', rules }])] }],
+              },
+            ],
+          },
+        },
+        defaultLimits,
+      );
+      return [];
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      return (error.details.errors ?? []).map(({ field, message }) => `${field.replace(/^.*(?=rules|sheet)/, '')}: ${message}`);
+    }
+  };
+  t.same(faultsOf([{ kind: 'dataBar' }], { hidden: true, printArea: 'A1:B2' }), []);
+  t.match(faultsOf([{ kind: 'icons' }]), [/^rules\[0\]\.kind: must be one of colorScale, dataBar, cells/]);
+  t.match(faultsOf([{ kind: 'colorScale', colors: ['red'] }]), [/two or three colours/]);
+  t.match(faultsOf([{ kind: 'dataBar', colour: 'red' }]), [/^rules\[0\]\.colour: is not known/]);
+  t.match(faultsOf([{ kind: 'cells', operator: 'greaterThan', value: '5', bold: true }]), [/^rules\[0\]\.value: must be a number/]);
+  t.match(faultsOf([{ kind: 'cells', operator: 'equal', value: 5 }]), [/changes nothing/]);
+  t.match(faultsOf([{ kind: 'cells', operator: 'between', value: 5, bold: true }]), [/^rules\[0\]\.and: must be a number/]);
+  t.match(faultsOf([{ kind: 'cells', operator: 'equal', value: '{{x}}', bold: true }]), []);
+  t.match(faultsOf(undefined, { printArea: 'A:B' }), [/^sheet\.printArea: must be an area/]);
+  t.match(faultsOf(undefined, { colour: 1 }), [/^sheet\.colour: is not a known prop/]);
+  t.end();
+});
