@@ -24,6 +24,7 @@ const drivers = {
   acorn: '^src/domain/rendering/expression/',
   eta: '^src/(adapters/render/email/compile|http/dashboard/template)\\.ts',
   qrcode: '^src/adapters/render/',
+  '@resvg/resvg-wasm': '^src/adapters/render/svg/',
   'sanitize-html': '^src/adapters/render/',
   htmlparser2: '^src/adapters/render/',
   pdfmake: '^src/adapters/render/pdf/pdfmake-(internals|parts)\\.',

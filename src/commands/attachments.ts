@@ -5,6 +5,7 @@ import { attachmentCacheKey, attachmentContentAt, findAttachmentTemplate } from 
 import type { CommandDeps } from './deps.js';
 import { makeDocument } from './documents.js';
 import { temporaryUntil } from './attachment-storage.js';
+import { withoutSvg } from './mail-drawings.js';
 import { documentTypes, generatedName, generatedTitle, suppliedName } from './attachment-names.js';
 import { inContext } from './nested-faults.js';
 import { attachmentTooLarge, invalidAttachments, type Given, type PinnedDocument } from './given-attachments.js';
@@ -172,19 +173,14 @@ export const publishedDocument = async (
 };
 
 const shown = async (deps: CommandDeps, caller: Pick<Caller, 'teamId'>, assetId: string): Promise<Prepared> => {
-  const asset = await loadAsset(deps, caller.teamId, assetId);
-  if (asset === undefined)
+  const found = await loadAsset(deps, caller.teamId, assetId);
+  if (found === undefined)
     throw new DomainError(
       'ASSET_NOT_FOUND',
       `The template shows the asset ${assetId}, which is not in the gallery. GET /api/assets lists what is.`,
     );
-  return {
-    filename: asset.filename,
-    contentType: asset.contentType,
-    contentId: assetContentId(assetId),
-    bytes: asset.bytes,
-    ofTemplate: true,
-  };
+  const { filename, contentType, bytes } = await withoutSvg(deps, caller.teamId, found);
+  return { filename, contentType, contentId: assetContentId(assetId), bytes, ofTemplate: true };
 };
 
 type Supplied = Exclude<Given, Generated>;

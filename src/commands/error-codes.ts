@@ -59,7 +59,7 @@ const saveTemplate: Codes = [
   'WORK_LIMIT_EXCEEDED',
   'PUBLIC_URL_REQUIRED',
   'NOT_DURING_UPDATE',
-  ...takeSlug,
+  ...[...makeApart, ...takeSlug],
 ];
 const saveAttachmentTemplate: Codes = [
   'PLAN_LIMIT_EXCEEDED',

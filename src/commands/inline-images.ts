@@ -1,24 +1,44 @@
 /** A mail as it is shown outside a mail: the pictures that travel inside stand in its HTML themselves. */
+import { shownSize } from '../domain/asset/drawn-picture.js';
+import type { PictureSize } from '../domain/asset/picture-size.js';
 import type { InlineImage } from '../domain/ports/renderer.js';
 
 type Picture = Readonly<{ contentType: string; bytes: Uint8Array }>;
 
 type Source = Readonly<{
-  /** Answers a picture of the gallery. */ loadAsset: (assetId: string) => Promise<Picture | undefined>;
+  /** Those of the gallery. */ pictures: ReadonlyMap<string, Picture>;
   totalSizeBytesMax: number;
 }>;
 
-/** In: the HTML and its pictures. Out: the HTML with a data URI for each that there is, as far as they are not too large together. */
-export const withInlineImages = async (
-  html: string,
+/** In: the pictures of a mail. Out: those of the gallery among them that there are, by their assets' ids. */
+export const picturesOf = async (
   inline: readonly InlineImage[],
-  { loadAsset, totalSizeBytesMax }: Source,
-): Promise<string> => {
+  loadAsset: (assetId: string) => Promise<Picture | undefined>,
+): Promise<ReadonlyMap<string, Picture>> => {
+  const pictures = new Map<string, Picture>();
+  for (const image of inline) {
+    const picture = 'assetId' in image ? await loadAsset(image.assetId) : undefined;
+    if ('assetId' in image && picture !== undefined) pictures.set(image.assetId, picture);
+  }
+  return pictures;
+};
+
+/** In: pictures by their ids. Out: how large each is shown by itself. */
+export const sizesOfPictures = (pictures: ReadonlyMap<string, Picture>): ReadonlyMap<string, PictureSize> =>
+  new Map(
+    [...pictures].flatMap(([assetId, { bytes, contentType }]) => {
+      const size = shownSize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), contentType);
+      return size === undefined ? [] : [[assetId, size] as const];
+    }),
+  );
+
+/** In: the HTML and its pictures. Out: the HTML with a data URI for each that there is, as far as they are not too large together. */
+export const withInlineImages = (html: string, inline: readonly InlineImage[], { pictures, totalSizeBytesMax }: Source): string => {
   if (inline.length === 0) return html;
   const uris = new Map<string, string>();
   let sizeBytes = 0;
   for (const image of inline) {
-    const picture = 'bytes' in image ? image : await loadAsset(image.assetId);
+    const picture = 'bytes' in image ? image : pictures.get(image.assetId);
     if (picture === undefined || sizeBytes + picture.bytes.length > totalSizeBytesMax) continue;
     sizeBytes += picture.bytes.length;
     uris.set(image.contentId, `data:${picture.contentType};base64,${Buffer.from(picture.bytes).toString('base64')}`);

@@ -3,17 +3,19 @@ import type { Caller } from './caller.js';
 import { loadAsset } from './assets.js';
 import { causeOf, type CommandDeps } from './deps.js';
 import { emptyPathsIn } from './empty-paths.js';
-import { withInlineImages } from './inline-images.js';
+import { picturesOf, sizesOfPictures, withInlineImages } from './inline-images.js';
+import { withoutSvg } from './mail-drawings.js';
 import { exampleUnsubscribeUrl } from './unsubscribe-links.js';
 import { compiledTemplate, contentOf, draftAt, mustFindTemplate, templateCacheKey } from './templates.js';
 import type { PreviewRequest, PreviewResponse } from '../api/templates.js';
 import { openBudget } from '../domain/budget.js';
 import { DomainError } from '../domain/errors.js';
-import { teamStream } from '../domain/ids.js';
+import { teamStream, type TeamId, type TemplateId } from '../domain/ids.js';
 import type { Json, JsonObject } from '../domain/json.js';
 import type { Limits } from '../domain/limits.js';
 import type { EmailInput, RenderedEmail } from '../domain/ports/renderer.js';
 import { previewVariables } from '../domain/rendering/fill/variables.js';
+import type { EmailTemplateContent } from '../domain/template/schema.js';
 import { emptyCompany } from '../domain/team/state.js';
 import { resolveVersion } from '../domain/template/state.js';
 
@@ -38,16 +40,31 @@ export const previewTemplate = async (
       ...(draft.unsubscribeList === undefined ? {} : { unsubscribeUrl: exampleUnsubscribeUrl(deps.linkBase) }),
     },
   };
-  const isSmall = isSizeWithin([content, email.variables] as unknown as Json, deps.limits.previewInlineCharsMax);
-  const here = isSmall ? await renderedHere(deps, () => compiledTemplate(deps, id, revision), email) : undefined;
-  const { subject, html, text, inline } =
-    here ?? (await deps.generator.renderEmail({ teamId: caller.teamId, content, cacheKey: templateCacheKey(id, revision), email }, signal));
-  const shown = await withInlineImages(html, inline, {
-    loadAsset: (assetId) => loadAsset(deps, caller.teamId, assetId),
-    totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax,
+  const rendered = (input: EmailInput): Promise<RenderedEmail> =>
+    renderedWhereItFits(deps, { teamId: caller.teamId, id, revision, content }, input, signal);
+  const first = await rendered(email);
+  const pictures = await picturesOf(first.inline, async (assetId) => {
+    const asset = await loadAsset(deps, caller.teamId, assetId);
+    return asset && (await withoutSvg(deps, caller.teamId, asset));
   });
+  // Only with the pictures at hand is known how large they are.
+  const { subject, html, text, inline } = pictures.size === 0 ? first : await rendered({ ...email, pictures: sizesOfPictures(pictures) });
+  const shown = withInlineImages(html, inline, { pictures, totalSizeBytesMax: deps.limits.attachmentsTotalSizeBytesMax });
   const emptyPaths = [...emptyPathsIn(content, deps.limits)(email.variables, email.environment)];
   return { subject, html: shown, text, sizeBytes: Buffer.byteLength(html), emptyPaths };
+};
+
+type Previewed = Readonly<{ teamId: TeamId; id: TemplateId; revision: number; content: EmailTemplateContent }>;
+
+const renderedWhereItFits = async (
+  deps: CommandDeps,
+  { teamId, id, revision, content }: Previewed,
+  email: EmailInput,
+  signal: AbortSignal,
+): Promise<RenderedEmail> => {
+  const isSmall = isSizeWithin([content, email.variables] as unknown as Json, deps.limits.previewInlineCharsMax);
+  const here = isSmall ? await renderedHere(deps, () => compiledTemplate(deps, id, revision), email) : undefined;
+  return here ?? deps.generator.renderEmail({ teamId, content, cacheKey: templateCacheKey(id, revision), email }, signal);
 };
 
 /** Undefined where the rendering takes more than its share of the budget of a call; it is the same in a document process, up to the whole budget. */

@@ -1,5 +1,6 @@
 /** Commands on email templates: create, change, publish, delete, read, preview. */
 import type { Caller } from './caller.js';
+import { withDrawnSvgs } from './mail-drawings.js';
 import { remembered } from './remembered.js';
 import { requireAddress } from './check-request.js';
 import type { CommandDeps } from './deps.js';
@@ -93,8 +94,9 @@ export const updateTemplate = async (
   request: UpdateTemplateRequest,
   expected?: ExpectedRevisions,
 ): Promise<TemplateRecord> => {
-  const { slug, ...changes } = writtenOf(request);
+  const { slug, ...given } = writtenOf(request);
   refuseReserved(slug);
+  const changes = await withDrawings(deps, caller, given);
   const { id } = await mustFindOf(kind, deps, caller, reference);
   const { changed, warnings } = checkedChange(deps, changes);
   const expects = (template: Template, revision: number): void => {
@@ -122,6 +124,10 @@ const checkedChange = (deps: CommandDeps, changes: Changes) => {
     warnings: () => warningsPart(told),
   };
 };
+
+/** What is changed, with each drawing as PNG. */
+const withDrawings = async <Changes extends { schema?: unknown }>(deps: CommandDeps, caller: Caller, changes: Changes): Promise<Changes> =>
+  changes.schema === undefined ? changes : { ...changes, schema: await withDrawnSvgs(deps, caller.teamId, changes.schema) };
 
 const atRevision =
   (expected: ExpectedRevisions) =>
@@ -229,7 +235,7 @@ export const createTemplate = async (deps: CommandDeps, caller: Caller, request:
     subject: request.subject,
     from: request.from ?? null,
     variables: request.variables ?? [],
-    schema: request.schema,
+    schema: await withDrawnSvgs(deps, caller.teamId, request.schema),
     locale: request.locale ?? DEFAULT_LOCALE,
     timeZone: request.timeZone ?? DEFAULT_TIME_ZONE,
     unsubscribeList: request.unsubscribeList ?? null,
@@ -248,10 +254,10 @@ export const importTemplate = async (
   caller: Caller,
   request: ImportTemplateRequest,
 ): Promise<Imported<TemplateRecord>> => {
-  const { slug, ...content } = writtenOf(request);
+  const { slug, ...given } = writtenOf(request);
   const known = slug === undefined ? undefined : await findTemplate(deps, caller.teamId, slug);
   if (known === undefined) return { template: await createTemplate(deps, caller, { ...writtenOf(request), publish: true }), created: true };
-  const { changed, warnings } = checkedChange(deps, content);
+  const { changed, warnings } = checkedChange(deps, await withDrawings(deps, caller, given));
   await changeOf(kind, deps, caller, known.id, { slug: undefined, changed });
   return { template: { ...templateRecord(await publishOf(kind, deps, caller, known.id)), ...warnings() }, created: false };
 };

@@ -131,6 +131,8 @@ export const defaultLimits = {
   /** So is one whose rendering takes more than one such part of the budget of a call. */
   previewInlineShare: 8,
   previewTimeoutMs: 30_000,
+  /** The drawing of one SVG as PNG, for a mail. */
+  svgTimeoutMs: 10_000,
   /** Documents that are made at once, at least two; fewer where the machine has fewer cores to spare. No team has the last one. */
   generatorProcessesMax: 3,
   /** Documents of all teams that wait for a process, and for how long. */

@@ -2,6 +2,8 @@
 import { loadAttachments, type ReadyAttachment } from '../commands/attachments.js';
 import { domainOfAddress } from '../commands/sender-domains.js';
 import { compiledTemplate } from '../commands/templates.js';
+import { shownSize } from '../domain/asset/drawn-picture.js';
+import type { PictureSize } from '../domain/asset/picture-size.js';
 import type { Email } from '../domain/email/state.js';
 import { DomainError, FileDamaged, KeyMissing } from '../domain/errors.js';
 import { assertDefined, parseTemplateId, type StreamName } from '../domain/ids.js';
@@ -9,7 +11,7 @@ import type { JsonObject } from '../domain/json.js';
 import { composeMessage, type MessageAttachment } from '../domain/message/compose.js';
 import type { Clock } from '../domain/ports/clock.js';
 import type { SigningKey } from '../domain/ports/mailer.js';
-import type { Company, CompiledEmail, InlineImage } from '../domain/ports/renderer.js';
+import { assetOfContentId, type Company, type CompiledEmail, type InlineImage } from '../domain/ports/renderer.js';
 import type { CommandDeps } from '../commands/deps.js';
 import { copyPartsOf, type CopyDeps, type CopyParts } from './copies.js';
 import type { DomainKeys } from './domain-keys.js';
@@ -88,6 +90,7 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
     variables: content.variables as JsonObject,
     ...(content.subjectOverride === undefined ? {} : { subject: content.subjectOverride }),
     environment: { at: date, company: accepted.company as Company, ...parts?.environment },
+    ...(attachments.length === 0 ? {} : { pictures: sizesOf(attachments) }),
     ...parts?.rendering,
   });
   const addresses = (role: 'to' | 'cc') =>
@@ -115,6 +118,17 @@ const composed = (deps: MessageDeps, { email, content, render, attachments, part
   });
   deps.composed?.((deps.clock.monotonic() - beganMs) / 1_000);
   return raw;
+};
+
+/** Of the pictures of the gallery that travel in the mail. */
+const sizesOf = (attachments: readonly ReadyAttachment[]): ReadonlyMap<string, PictureSize> => {
+  const sizes = new Map<string, PictureSize>();
+  for (const { contentId, contentType, bytes } of attachments) {
+    const assetId = contentId === undefined ? undefined : assetOfContentId(contentId);
+    const size = assetId === undefined ? undefined : shownSize(bytes, contentType);
+    if (assetId !== undefined && size !== undefined) sizes.set(assetId, size);
+  }
+  return sizes;
 };
 
 const impossible = (fault: unknown): Impossible => {

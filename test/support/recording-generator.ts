@@ -24,6 +24,7 @@ export const recordingGenerator = (sources: readonly string[] = []): RecordingGe
     renderEmail: async () => {
       throw new Error('this generator renders no mails');
     },
+    drawSvg: async () => undefined,
     close: async () => {},
   };
 };

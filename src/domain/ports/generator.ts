@@ -1,5 +1,6 @@
 /** Documents from attachment templates, and mails that are much work, made apart from the event loop. */
 import type { AttachmentTemplateContent, OutputFormat } from '../attachment-template/schema.js';
+import type { Drawing } from '../asset/drawn-picture.js';
 import type { TeamId } from '../ids.js';
 import type { JsonObject } from '../json.js';
 import type { EmailTemplateContent } from '../template/schema.js';
@@ -18,6 +19,9 @@ export type DocumentInput = Readonly<{
 
 /** `email`: rendered within the whole budget of a call. */
 export type ApartEmail = Readonly<{ teamId: TeamId; content: EmailTemplateContent; cacheKey: string; email: Omit<EmailInput, 'budget'> }>;
+
+/** An SVG that was checked to stand alone, and how large it is to be drawn. */
+export type SvgInput = Readonly<{ teamId: TeamId; svg: string; drawing: Drawing }>;
 
 /** What the document says of itself. The same metadata and input give the same bytes. */
 export type DocumentMetadata = Readonly<{ title: string; author: string; /** ISO time */ createdAt: string }>;
@@ -45,5 +49,7 @@ export type Generator = Readonly<{
   ) => Promise<Uint8Array>;
   /** The same mail as the renderer makes of the same input, with its refusals. */
   renderEmail: (input: ApartEmail, signal: AbortSignal) => Promise<RenderedEmail>;
+  /** The PNG of a drawing, or undefined where it cannot be drawn. The same drawing gives the same bytes. */
+  drawSvg: (input: SvgInput, signal: AbortSignal) => Promise<Uint8Array | undefined>;
   close: () => Promise<void>;
 }>;

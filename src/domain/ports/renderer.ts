@@ -1,4 +1,5 @@
 /** Template and variables in, finished text out. */
+import type { PictureSize } from '../asset/picture-size.js';
 import type { Budget } from '../budget.js';
 import type { JsonObject } from '../json.js';
 import type { MaybePromise } from '../maybe-promise.js';
@@ -33,6 +34,9 @@ export type InlineImage = Readonly<{ contentId: string }> &
 /** The Content-ID of a picture of the gallery in every mail that shows it. */
 export const assetContentId = (assetId: string): string => `asset-${assetId}@sealpost`;
 
+/** The asset of such a Content-ID, undefined of any other. */
+export const assetOfContentId = (contentId: string): string | undefined => /^asset-([0-9a-f-]{36})@sealpost$/.exec(contentId)?.[1];
+
 /** `inline`: each picture once, in the order in which the HTML first shows it; empty for most mails. */
 export type RenderedEmail = Readonly<{ subject: string; html: string; text: string; inline: readonly InlineImage[] }>;
 
@@ -46,6 +50,8 @@ export type EmailInput = Readonly<{
   environment: RenderEnvironment;
   /** Of the call; none where a mail is rendered that was within it when it was accepted. */
   budget?: Budget;
+  /** Sizes of the pictures of the gallery that the mail shows, by their ids; what is not known is left open. */
+  pictures?: ReadonlyMap<string, PictureSize>;
   /** Links that their author does not want tracked carry a mark, which whoever tracks takes out again. */
   marksUntracked?: true;
 }>;

@@ -45,7 +45,8 @@ export const mailMedia: Media = {
   image: {
     safe: (address) => safeImage(address) ?? assetAddress(address),
     start: /^(?:https?:?\/{0,2}|data:image\/(?:png|jpe?g|gif|webp);base64,.*|asset:[0-9a-f-]*)$/i,
-    expected: 'an address that begins with https:// or http://, asset: and the id of an asset, or a data URI of a PNG, JPEG, GIF or WebP',
+    expected:
+      'an address that begins with https:// or http://, asset: and the id of an asset, or a data URI of a PNG, JPEG, GIF, WebP or, whole as it stands, SVG',
   },
   columnsMax: 20,
 };

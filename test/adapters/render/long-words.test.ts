@@ -94,6 +94,9 @@ void t.test('only words that are too long', (t) => {
     'والسلامعليكمورحمةاللهوبركاتهوالسلامعليكم',
   ])
     t.notMatch(breakWords(text, 18), /<span/, 'scripts that break by themselves, or whose letters join');
+  const huge = '<'.repeat(5_000_000);
+  t.ok(breakWords(huge, 18, 1_000).length > 1_000, 'what is too long is told by its length');
+  t.equal(breakWords(huge, 18).length, huge.length * 4 + '<span style="word-break:break-all"></span>'.length, 'however long it is');
   t.equal(breakWords(`${'a'.repeat(18)}\u0301`, 18).includes('<span'), false, 'a mark stays with its letter');
   t.end();
 });

@@ -1,6 +1,7 @@
 /** Compiles one template revision, through Eta, to one function from variables to a finished email. */
 import { charsOf, isLonger } from '../../../shared/characters.js';
 import { Eta } from 'eta/core';
+import type { PictureSize } from '../../../domain/asset/picture-size.js';
 import { openBudget, openUnlimitedBudget } from '../../../domain/budget.js';
 import type { JsonObject } from '../../../domain/json.js';
 import type { Limits } from '../../../domain/limits.js';
@@ -87,6 +88,7 @@ const functionOf = (content: EmailTemplateContent, limits: Limits, whole: Compil
   const render = (input: EmailInput): RenderedEmail => {
     const { values, constants, title } = prepare(input);
     meter.marksUntracked = input.marksUntracked === true;
+    meter.pictures = input.pictures ?? NO_PICTURES;
     const { html, text, inline = NONE } = full.body(values, constants, title);
     checkSize(html, limits);
     return { subject: title, html, text: finish(text, direction), inline };
@@ -122,6 +124,7 @@ const missingOf = (content: EmailTemplateContent, limits: Limits) => {
 };
 
 const NONE: readonly never[] = [];
+const NO_PICTURES: ReadonlyMap<string, PictureSize> = new Map();
 const UNLIMITED = openUnlimitedBudget();
 
 /** Undefined where the body may be too large, or it is not certain. */

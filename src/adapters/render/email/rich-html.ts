@@ -2,12 +2,12 @@
 import type { TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
 import { directions } from '../../../domain/rendering/direction.js';
 import { cssColor } from '../../../domain/rendering/css.js';
-import { js, literalOf, type Term } from './code.js';
+import { concat, js, literalOf, type Term } from './code.js';
 import type { Context } from './context.js';
 import { declaration } from './escape.js';
 import type { RichElement, RichNode } from './rich-nodes.js';
 import { attributeSafe, classAttribute, colorClass, onBackground } from './style.js';
-import { imageOf, linkOf } from './urls.js';
+import { imageOf, imageSizeOf, linkOf } from './urls.js';
 import { htmlOf, plainOf, shownOf } from './values.js';
 import type { Showing } from '../../../domain/rendering/scope/showing.js';
 
@@ -54,10 +54,13 @@ const element = (node: RichElement, outer: Context, isLast: boolean, column: Sho
   if (tag === 'hr' || tag === 'blockquote') classes.push(colorClass('line', '#e5e7eb', context));
   const open: Term[] = [`<${tag}`, classAttribute(...new Set(classes))];
   for (const [name, value] of attributes) {
-    if (name !== 'style') open.push(...attribute(name, value, context));
+    if (name !== 'style' && !(tag === 'img' && (name === 'width' || name === 'height'))) open.push(...attribute(name, value, context));
   }
   if (tag === 'img' && !attributes.has('alt')) open.push(' alt=""');
-  if (tag === 'img' && !attributes.has('src')) return [];
+  const src = attributes.get('src');
+  if (tag === 'img' && src === undefined) return [];
+  if (tag === 'img' && src !== undefined)
+    open.push(...imageSizeOf(src, { width: side('width', node, context), height: side('height', node, context) }, context));
   if (tag === 'table' && !attributes.has('role') && !hasHeaders(node)) open.push(' role="presentation"');
   if (style.terms.length > 0) open.push(' style="', ...style.terms, '"');
   if (VOID.has(tag)) return [...open, '>'];
@@ -69,6 +72,14 @@ const directed = ({ attributes }: RichElement, context: Context): Context => {
   const dir = attributes.get('dir');
   const direction = dir === undefined ? undefined : directions.find((known) => known === literalOf(htmlLiteral(dir))?.toLowerCase());
   return direction === undefined || direction === context.direction ? context : { ...context, direction };
+};
+
+/** Of a picture, as its attribute says it; as one expression where values bring it. */
+const side = (name: 'width' | 'height', { attributes }: RichElement, context: Context): Term => {
+  const value = attributes.get(name);
+  if (value === undefined) return '';
+  const terms = htmlOf(value, context);
+  return literalOf(terms) ?? js(`(${concat(terms)})`);
 };
 
 /** A table with header cells holds data; any other is there for the layout. */

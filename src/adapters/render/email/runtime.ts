@@ -21,6 +21,7 @@ import { addCode, type CodeFields, type CodeOptions, type ShownCode } from './co
 import { qrAlt, qrSizePx } from '../qr-code.js';
 import { WORD_CHARS } from './context.js';
 import { breakWords } from './long-words.js';
+import { sizeAttributes, type PictureSizes } from './picture-sizes.js';
 import { heading, labelled, moment, table, wrap } from './text-layout.js';
 
 const NONE: readonly Json[] = [];
@@ -37,17 +38,19 @@ export type Meter = {
   htmlLeft: number;
   /** Links that are not to be tracked say so. */
   marksUntracked: boolean;
+  pictures: PictureSizes;
 };
 
 const UNLIMITED = openUnlimitedBudget();
 
-export const openMeter = (): Meter => ({ budget: UNLIMITED, htmlLeft: Infinity, marksUntracked: false });
+export const openMeter = (): Meter => ({ budget: UNLIMITED, htmlLeft: Infinity, marksUntracked: false, pictures: 'unknown' });
 
 /** Begins a rendering; without a budget only the HTML is bounded. */
 export const startMeter = (meter: Meter, limits: Limits, budget: Budget = UNLIMITED): void => {
   meter.budget = budget;
   meter.htmlLeft = limits.htmlSizeBytesMax;
   meter.marksUntracked = false;
+  meter.pictures = 'unknown';
 };
 
 /** By the names that the source uses. Whatever a value is read or written for is taken from the meter. */
@@ -73,6 +76,8 @@ export const runtimeOf = (limits: Limits, meter: Meter = openMeter()) => ({
     addQrCode(inline, value, options, { limits, draws: true, budget: meter.budget }),
   CODE: (fields: CodeFields, inline: Inline, options: CodeOptions): ShownCode | undefined =>
     addCode(inline, fields, options, { limits, draws: true, budget: meter.budget }),
+  SIZES: (address: string, width: string, height: string, placePx: number): string =>
+    sizeAttributes(address, { width, height, placePx }, meter.pictures),
   QR_SIZE: (size: string): string => String(qrSizePx(size)),
   QR_ALT: qrAlt,
   TEXT_LINK: (address: string, alone: boolean): string => {

@@ -1,10 +1,11 @@
 /** Compiles an address that may hold placeholders: each value is escaped for the part of the address where it stands. */
-import { isSettled, partAt, type AddressPart } from '../../../domain/rendering/scope/address.js';
+import { isSettled, partAt, type AddressPart, type Place } from '../../../domain/rendering/scope/address.js';
 import { assetAddress, safeImage, safeLink } from '../../../domain/rendering/urls.js';
 import type { Placeholder, TemplatedText } from '../../../domain/rendering/fill/templated-text.js';
-import { INLINE, js, quote, type Term } from './code.js';
+import { concat, INLINE, js, quote, type Term } from './code.js';
 import type { Context } from './context.js';
 import { escapeHtml, imageAttribute, linkAttribute } from './escape.js';
+import { sizeAttributes, tellsSize } from './picture-sizes.js';
 import { plainOf, plainStringOf } from './values.js';
 
 /** Terms for `href`. An address whose scheme and host stand in the template needs no judgement when it is rendered. */
@@ -12,6 +13,47 @@ export const linkOf = (address: TemplatedText, context: Context): readonly Term[
 
 /** Terms for `src`. */
 export const imageOf = (address: TemplatedText, context: Context): readonly Term[] => compile(address, context, 'IMAGE').html;
+
+/**
+ * The attributes of a picture's size: what the template says (as the attributes take it, '' for nothing), and what is left open from the picture
+ * itself where its address may tell it.
+ */
+export const imageSizeOf = (address: TemplatedText, given: Readonly<{ width: Term; height: Term }>, context: Context): readonly Term[] => {
+  const { width, height } = given;
+  const placePx = Math.round(context.widthPx);
+  const said = (name: string, side: Term): readonly Term[] => (side === '' ? [] : [` ${name}="`, side, '"']);
+  const known = [...said('width', width), ...said('height', height)];
+  if (address.every((part) => typeof part === 'string')) {
+    const literal = address.join('');
+    if (!tellsSize(literal)) return known;
+    const asset = assetAddress(literal);
+    if (asset !== undefined) return [js(`SIZES(${quote(asset)},${concat([width])},${concat([height])},${placePx})`)];
+    if (typeof width === 'string' && typeof height === 'string') return [sizeAttributes(literal, { width, height, placePx }, 'unknown')];
+    return [js(`SIZES(${quote(literal)},${concat([width])},${concat([height])},${placePx})`)];
+  }
+  const [first] = address;
+  if (isSettled(typeof first === 'string' ? first : '', 'image')) return known;
+  return [js(`SIZES(${context.code.remember(unsettled(address, context, 'image'))},${concat([width])},${concat([height])},${placePx})`)];
+};
+
+/** The expression of an address that is judged as a whole, each value encoded for its place. */
+const unsettled = (address: TemplatedText, context: Context, kind: 'link' | 'image'): string => {
+  const [first] = address;
+  const start = typeof first === 'string' ? first : '';
+  let before = '';
+  const pieces = address.map((part, at) => {
+    if (typeof part !== 'string') return encoded(part, { start, before, isLast: at === address.length - 1 }, kind, context);
+    before += part;
+    return plainOf([part], context);
+  });
+  return `""+${pieces.join('+')}`;
+};
+
+const encoded = ({ path }: Placeholder, place: Place, kind: 'link' | 'image', context: Context): string => {
+  const part = partAt(place, kind);
+  const value = plainStringOf(path, context);
+  return part === 'asIs' ? value : `${encoders[part]}(${value})`;
+};
 
 /** The address of a link for the text part: the same one, not escaped, or in `judge` the expression of one that must be judged first. */
 export const textLinkOf = (address: TemplatedText, context: Context): Readonly<{ terms: readonly Term[] } | { judge: string }> =>
@@ -42,23 +84,14 @@ const compile = (address: TemplatedText, context: Context, judge: 'LINK' | 'IMAG
   const [first] = address;
   const start = typeof first === 'string' ? first : '';
   const kind = judge === 'LINK' ? 'link' : 'image';
-  const encoded = (placeholder: Placeholder, before: string, at: number): string => {
-    const part = partAt({ start, before, isLast: at === address.length - 1 }, kind);
-    const value = plainStringOf(placeholder.path, context);
-    return part === 'asIs' ? value : `${encoders[part]}(${value})`;
-  };
-  let before = '';
   if (!isSettled(start, kind)) {
-    const pieces = address.map((part, at) => {
-      if (typeof part !== 'string') return encoded(part, before, at);
-      before += part;
-      return plainOf([part], context);
-    });
-    const whole = context.code.remember(`""+${pieces.join('+')}`);
+    const whole = context.code.remember(unsettled(address, context, kind));
     return { html: [js(judge === 'IMAGE' ? `IMAGE(${whole},${INLINE})` : `LINK(${whole})`)], text: { judge: whole } };
   }
+  let before = '';
   const terms = address.map((part, at): Term => {
-    if (typeof part !== 'string') return js(context.code.remember(encoded(part, before, at)));
+    if (typeof part !== 'string')
+      return js(context.code.remember(encoded(part, { start, before, isLast: at === address.length - 1 }, kind, context)));
     before += part;
     return (at === 0 ? part.trimStart() : part).replaceAll(' ', '%20');
   });

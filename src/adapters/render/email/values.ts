@@ -109,15 +109,26 @@ const wordsOf = (text: TemplatedText): readonly TemplatedText[] => {
       last().push(part);
       continue;
     }
-    const [, head = '', middle = '', tail = ''] = /^(\S*)([^]*?\s|)(\S*)$/.exec(part) ?? [];
-    if (head !== '') last().push(head);
-    if (middle !== '') pieces.push([middle], []);
-    if (tail !== '') last().push(tail);
+    const first = part.search(/\s/);
+    const end = first < 0 ? 0 : lastBlankOf(part) + 1;
+    if (end === 0) {
+      last().push(part);
+      continue;
+    }
+    if (first > 0) last().push(part.slice(0, first));
+    pieces.push([part.slice(first, end)], []);
+    if (end < part.length) last().push(part.slice(end));
   }
   return pieces
     .filter(({ length }) => length > 0)
     .map(withoutShortEnds)
     .flat();
+};
+
+const lastBlankOf = (text: string): number => {
+  let at = text.length - 1;
+  while (at >= 0 && !/\s/.test(text.charAt(at))) at -= 1;
+  return at;
 };
 
 /** A few signs beside a single value make no long word of it: they stay literals. */

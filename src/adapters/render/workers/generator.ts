@@ -1,9 +1,11 @@
 /** The generator port: each document, and each mail that is much work, is made in a process apart, started when the first one is wanted and ended when none has been for a while. */
+import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { Limits } from '../../../domain/limits.js';
 import type { Clock } from '../../../domain/ports/clock.js';
-import type { Generator } from '../../../domain/ports/generator.js';
+import type { Generator, SvgInput } from '../../../domain/ports/generator.js';
 import type { Logger } from '../../../domain/ports/logger.js';
+import { boundedCache } from '../../../shared/bounded-cache.js';
 import { errorOf, type Answer, type DocumentJob, type Job, type WorkerSettings } from './jobs.js';
 import { openPool, type JobOutcome } from './pool.js';
 import { closed, failed, late, noProcessInTime, outOfMemory, queueFull, type Wanted } from './refusals.js';
@@ -22,6 +24,26 @@ export type GeneratorOptions = Readonly<{
 
 /** One for a team whose documents are heavy, and one that it cannot have. */
 const PROCESSES_MIN = 2;
+
+/** A logo stands in each mail of a template: it is drawn once. */
+const DRAWINGS_MAX = 200;
+const DRAWINGS_BYTES_MAX = 16 * 1024 * 1024;
+
+const drawnOnce = (draw: (input: SvgInput, signal: AbortSignal) => Promise<Answer>): Generator['drawSvg'] => {
+  const drawn = boundedCache<string, Uint8Array>({
+    entriesMax: DRAWINGS_MAX,
+    size: { max: DRAWINGS_BYTES_MAX, of: ({ byteLength }) => byteLength },
+  });
+  return async (input, signal) => {
+    const key = hash('sha256', `${input.drawing.width}x${input.drawing.height} ${input.svg}`);
+    const known = drawn.get(key);
+    if (known !== undefined) return known;
+    const answer = await draw(input, signal);
+    if (answer.kind !== 'drawn') throw unexpected(answer);
+    if (answer.png !== undefined) drawn.set(key, answer.png);
+    return answer.png;
+  };
+};
 
 /** In: the bounds in force. Out: a generator that has no process yet. */
 export const openGenerator = (options: GeneratorOptions): Generator => {
@@ -43,6 +65,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
     pdf: limits.pdfTimeoutMs,
     excel: limits.excelTimeoutMs,
     email: limits.previewTimeoutMs,
+    svg: limits.svgTimeoutMs,
   };
   const ask = async (job: Job, wanted: Wanted, signal: AbortSignal): Promise<Answer> => {
     const timeoutMs = timeoutsMs[wanted];
@@ -67,6 +90,7 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
       if (answer.kind !== 'rendered') throw unexpected(answer);
       return answer.email;
     },
+    drawSvg: drawnOnce((input, signal) => ask({ kind: 'svg', input }, 'svg', signal)),
     close: pool.close,
   };
 };

@@ -2,7 +2,7 @@
 import type { OutputFormat } from '../../../domain/attachment-template/schema.js';
 import { DomainError, type ErrorCode, type ErrorDetails } from '../../../domain/errors.js';
 import type { Limits } from '../../../domain/limits.js';
-import type { ApartEmail, DocumentInput, DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
+import type { ApartEmail, DocumentInput, DocumentMetadata, LoadedImage, SvgInput } from '../../../domain/ports/generator.js';
 import type { RenderedEmail } from '../../../domain/ports/renderer.js';
 
 /** What a process is started with. */
@@ -11,7 +11,8 @@ export type WorkerSettings = Readonly<{ limits: Limits; /** More fonts than thos
 export type DocumentJob = Readonly<{ input: DocumentInput; format: OutputFormat }> &
   (Readonly<{ kind: 'image-sources' }> | Readonly<{ kind: 'make'; images: ReadonlyMap<string, LoadedImage>; metadata: DocumentMetadata }>);
 export type EmailJob = Readonly<{ kind: 'email'; input: ApartEmail }>;
-export type Job = DocumentJob | EmailJob;
+export type SvgJob = Readonly<{ kind: 'svg'; input: SvgInput }>;
+export type Job = DocumentJob | EmailJob | SvgJob;
 
 /** A DomainError, which does not cross processes as one. */
 export type Refused = Readonly<{ kind: 'refused'; code: ErrorCode; message: string; details: ErrorDetails }>;
@@ -19,6 +20,7 @@ export type Answer =
   | Readonly<{ kind: 'image-sources'; sources: readonly string[] }>
   | Readonly<{ kind: 'made'; file: Uint8Array }>
   | Readonly<{ kind: 'rendered'; email: RenderedEmail }>
+  | Readonly<{ kind: 'drawn'; png: Uint8Array | undefined }>
   | Refused;
 
 export const refused = ({ code, message, details }: DomainError): Refused => ({ kind: 'refused', code, message, details });

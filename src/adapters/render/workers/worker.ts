@@ -8,7 +8,7 @@ import { compileDocument, imageSourcesOf, type CompiledDocument } from '../../..
 import type { ExpandedDocument } from '../../../domain/rendering/expand/expanded.js';
 import type { Fonts } from '../pdf/fonts.js';
 import { boundedCache } from '../../../shared/bounded-cache.js';
-import { refused, type Answer, type DocumentJob, type EmailJob, type Job, type WorkerSettings } from './jobs.js';
+import { refused, type Answer, type DocumentJob, type EmailJob, type Job, type SvgJob, type WorkerSettings } from './jobs.js';
 
 const REVISIONS_MAX = 100;
 
@@ -54,6 +54,11 @@ const openMailRenderer = ({ limits }: WorkerSettings) => {
   };
 };
 
+const draw = async ({ input: { svg, drawing } }: SvgJob): Promise<Answer> => {
+  const { drawSvg } = await import('../svg/draw.js');
+  return { kind: 'drawn', png: await drawSvg(svg, drawing) };
+};
+
 /** Keeps what is compiled by the key that names a revision for ever. */
 const compilerOf = (limits: Limits): ((input: DocumentInput) => CompiledDocument) => {
   const compiled = boundedCache<string, CompiledDocument>({ entriesMax: REVISIONS_MAX });
@@ -66,7 +71,15 @@ export default (settings: WorkerSettings) => {
   const render = openMailRenderer(settings);
   return async (job: Job): Promise<Answer> => {
     try {
-      return job.kind === 'email' ? await render(job) : await make(job);
+      switch (job.kind) {
+        case 'email':
+          return await render(job);
+        case 'svg':
+          return await draw(job);
+        case 'image-sources':
+        case 'make':
+          return await make(job);
+      }
     } catch (fault) {
       if (fault instanceof DomainError) return refused(fault);
       throw fault;

@@ -6,7 +6,7 @@ import { isDark } from '../dark-colors.js';
 import { inlineText, linkTail, writeLine } from '../rich-text.js';
 import { richHtml } from '../rich-html.js';
 import { aligned, attributePx, attributeSafe, classAttribute, colorClass, css } from '../style.js';
-import { imageOf, linkOf } from '../urls.js';
+import { imageOf, imageSizeOf, linkOf } from '../urls.js';
 import { htmlOf, templated, textOf } from '../values.js';
 import { alignAttribute, gap, propsOf } from './blocks.js';
 
@@ -79,7 +79,7 @@ export const image: ComponentRenderer = (component, context) => {
     ...htmlOf(alt, context),
     '"',
   );
-  code.html(...sizeAttribute('width', width), ...sizeAttribute('height', height), ' style="display:block;border:0;');
+  code.html(...imageSizeOf(src, { width: attributeOf(width), height: attributeOf(height) }, context), ' style="display:block;border:0;');
   code.html(...sizeDeclarations(width, height));
   if (props['borderRadius'] !== undefined) code.html(';border-radius:', css('length', props['borderRadius'], '0', context));
   code.html(';font-family:', attributeSafe(type.fontFamily), ';font-size:14px;color:', type.color, '">');
@@ -90,10 +90,10 @@ export const image: ComponentRenderer = (component, context) => {
   else if (label.length > 0) writeLine(['[', ...label, ']'], context);
 };
 
-const sizeAttribute = (name: string, length: Term | undefined): readonly Term[] => {
+/** A length as an attribute takes it, '' where there is none. */
+const attributeOf = (length: Term | undefined): Term => {
   const px = length === undefined ? undefined : attributePx(length);
-  if (px !== undefined) return [` ${name}="`, px, '"'];
-  return typeof length === 'string' && length.endsWith('%') ? [` ${name}="${length}"`] : [];
+  return px ?? (typeof length === 'string' && length.endsWith('%') ? length : '');
 };
 
 /** A picture is never wider than its place, and keeps its proportions when it shrinks. */
