@@ -1,6 +1,7 @@
 /** What an attachment template is made of: the JSON that authors write, once it is checked. */
 import type { JsonObject } from '../json.js';
 import type { Direction } from '../rendering/direction.js';
+import type { MissingCharacterRule } from '../rendering/missing-characters.js';
 import type { ComponentsOf } from '../rendering/components.js';
 import type { SectionType, VariableDefinition } from '../template/schema.js';
 
@@ -48,7 +49,12 @@ export type PageSettings = Readonly<{
 
 export type Page = Readonly<{ pageId: string; pageName: string; pageSettings?: PageSettings; sections: readonly DocumentSection[] }>;
 
-export type AttachmentSchema = Readonly<{ outputFormats: readonly OutputFormat[]; pages: readonly Page[] }>;
+export type AttachmentSchema = Readonly<{
+  outputFormats: readonly OutputFormat[];
+  pages: readonly Page[];
+  /** Not said: characters of the schema itself are refused, those of variables replaced. */
+  missingCharacters?: MissingCharacterRule;
+}>;
 
 /** One revision of an attachment template: all that a document depends on, beside the variables. */
 export type AttachmentTemplateContent = Readonly<{

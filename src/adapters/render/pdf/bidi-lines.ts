@@ -1,6 +1,7 @@
 /** Puts the words of a line that pdfmake broke in the order in which they are read when some run from right to left. */
 import { asDrawn, visualOrder } from './bidi.js';
 import { isSetInOrder } from './scripts.js';
+import { withoutBreaks } from './word-breaks.js';
 
 /** What pdfmake makes of a run: a word, as far as it is asked here. */
 export type Inline = {
@@ -56,7 +57,7 @@ export const orderLine = (line: Line): void => {
  * `orderLine`. Undefined where they do, and for lines that run from the right: readers of PDF turn round what they are told of those.
  */
 export const readText = ({ inlines }: Line): string | undefined => {
-  const text = inlines.map((inline) => inline.text).join('');
+  const text = withoutBreaks(inlines.map((inline) => inline.text).join(''));
   return isSetInOrder(text) || inlines.some((inline) => (inline.bidiLevel ?? 0) > 0) ? undefined : text;
 };
 

@@ -1,5 +1,6 @@
 /** Words and numbers of a chart as SVG: each text in the fonts that have it, measured, and cut short where there is no room. */
 import { holdsRightToLeft } from './bidi.js';
+import type { Direction } from '../../../domain/rendering/direction.js';
 import type { Fonts, TextLine } from './fonts.js';
 
 /** What texts need to know: how they are drawn, and the language of numbers. */
@@ -9,21 +10,27 @@ export type ChartText = Readonly<{
   /** The whole drawing is turned round from left to right, and each text turned back about its anchor. */ isMirrored: boolean;
 }>;
 
+/** `locale`: BCP 47, for numbers and Han characters. */
+export type ChartPlace = Readonly<{
+  fonts: Fonts;
+  locale: string;
+  direction: Direction;
+  family?: string | undefined;
+  refuses?: (character: string) => boolean;
+}>;
+
 /** Keeps each line of one chart, for labels are measured several times. Throws DomainError FONT_MISSING. */
-export const chartText = (fonts: Fonts, locale: string, field: string, isMirrored: boolean): ChartText => {
+export const chartText = ({ fonts, locale, direction, family, refuses }: ChartPlace, field: string): ChartText => {
+  const isMirrored = direction === 'rtl';
+  const options = { locale, field, ...(family === undefined ? {} : { family }), ...(refuses === undefined ? {} : { refuses }) };
   const lines = new Map<string, TextLine>();
   return {
     locale,
     isMirrored,
     line: (text, bold) => {
       const key = `${bold ? 'b' : 'n'}${text}`;
-      const line =
-        lines.get(key) ??
-        fonts.line(
-          text,
-          { bold, italic: false },
-          { locale, field, ...(isMirrored && holdsRightToLeft(text) ? { direction: 'rtl' as const } : {}) },
-        );
+      const rightToLeft = isMirrored && holdsRightToLeft(text) ? { direction: 'rtl' as const } : {};
+      const line = lines.get(key) ?? fonts.line(text, { bold, italic: false }, { ...options, ...rightToLeft });
       lines.set(key, line);
       return line;
     },

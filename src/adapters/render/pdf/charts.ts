@@ -1,15 +1,11 @@
 /** Charts as vector drawings for the PDF: title, legend, axes and marks, in the fonts of the document. */
-import type { Direction } from '../../../domain/rendering/direction.js';
 import type { ExpandedChart } from '../../../domain/rendering/expand/expanded.js';
 import { drawAxes } from './charts-axes.js';
 import { drawBars, drawLines, drawStacks, type Series } from './charts-marks.js';
 import { SLICES_MAX, drawRound, slicePalette, slicesOf, type Area } from './charts-round.js';
-import { LABEL_PT, TEXT_COLOR, TITLE_COLOR, chartText, fitted, n, textElement, type ChartText } from './charts-text.js';
-import type { Fonts } from './fonts.js';
+import { LABEL_PT, TEXT_COLOR, TITLE_COLOR, chartText, fitted, n, textElement, type ChartPlace, type ChartText } from './charts-text.js';
 import { pdfColor } from '../colors.js';
 
-/** `locale`: BCP 47, for numbers and Han characters. */
-export type ChartPlace = Readonly<{ fonts: Fonts; locale: string; direction: Direction }>;
 export type ChartDrawing = Readonly<{ svg: string; /** In points. */ width: number; height: number }>;
 
 const TITLE_PT = 12;
@@ -24,8 +20,8 @@ const LARGEST = 1e300;
  * In: a chart, and the room in points that it may fill in width. Out: an SVG of that size in points, with text in the fonts of the
  * document, families by their names in `fonts.descriptors`. The same chart gives the same text. Throws DomainError FONT_MISSING.
  */
-export const chartSvg = (chart: ExpandedChart, widthPt: number, { fonts, locale, direction }: ChartPlace): ChartDrawing => {
-  const text = chartText(fonts, locale, chart.field, direction === 'rtl');
+export const chartSvg = (chart: ExpandedChart, widthPt: number, place: ChartPlace): ChartDrawing => {
+  const text = chartText(place, chart.field);
   const width = Math.max(SMALLEST_PT, Math.min(chart.width ?? widthPt, widthPt));
   const height = Math.max(SMALLEST_PT, chart.height ?? naturalHeight(chart, width));
   const outer: Area = { x: MARGIN_PT, y: MARGIN_PT, width: width - 2 * MARGIN_PT, height: height - 2 * MARGIN_PT };

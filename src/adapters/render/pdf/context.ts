@@ -29,6 +29,10 @@ export type Context = Readonly<{
   /** The place in the template, for messages. */
   field: string;
   fonts: Fonts;
+  /** The family that is tried first. */
+  family: string | undefined;
+  /** Whether a character that no font has is refused. */
+  refuses: (character: string) => boolean;
   /** BCP 47 */
   locale: string;
 }>;
@@ -60,6 +64,7 @@ export const withStyle = (style: TextStyle, context: Context): Context => ({
   lineHeight: style.lineHeight ?? context.lineHeight,
   color: pdfColor(style.color) ?? context.color,
   align: style.align ?? context.align,
+  family: (style.fontFamily === undefined ? undefined : context.fonts.familyOf(style.fontFamily)) ?? context.family,
 });
 
 /** The side on which lines begin. */

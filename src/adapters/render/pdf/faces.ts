@@ -2,6 +2,7 @@
 import { boundedCache, type BoundedCache } from '../../../shared/bounded-cache.js';
 import type { FontDescriptor } from './fonts.js';
 import { faceOf, fontBytes, roboto } from './fonts-files.js';
+import { withoutBreaks } from './word-breaks.js';
 import { fontMakerOf, forgetGlyphs, PdfmakeDocument, type EmbeddedFont, type EmbeddedFontMaker } from './pdfmake-internals.js';
 
 let maker: EmbeddedFontMaker | undefined;
@@ -23,7 +24,7 @@ const layoutOf = (font: EmbeddedFont, file: string): ((word: string) => object) 
     // A glyph remembers the characters that it was first drawn for, and the file tells them to who copies its text. Here they are always
     // those of the word itself: from a word or a document before, they would be another's, and other bytes.
     forgetGlyphs(face);
-    const laid = font.layoutRun(word);
+    const laid = font.layoutRun(withoutBreaks(word));
     if (word.length <= WORD_CHARS_MAX) words.set(word, laid);
     return laid;
   };

@@ -1,10 +1,11 @@
 /** Which font shows which part of a text, so that no character is drawn as an empty box; right-to-left text in runs that can be put in order line by line. */
-import { DomainError } from '../../../domain/errors.js';
 import { boundedCache } from '../../../shared/bounded-cache.js';
 import { asDrawn, holdsRightToLeft, levelsOf, visualOrder } from './bidi.js';
 import { builtInFamilies, faceOf, hanFamilies, roboto, pictographs, scriptFamilies, symbols, type FontFamily } from './fonts-files.js';
+import { codePointOf, missing } from './missing-characters.js';
 import { textLine, type TextLine } from './fonts-line.js';
-import { hanOrderOf, isInvisible, isJoiner, isNeutral, isSpace, scriptOf } from './scripts.js';
+import { WORD_BREAK, withoutBreaks, withWordBreaks } from './word-breaks.js';
+import { hanOrderOf, isInvisible, isJoiner, isNeutral, isSpace } from './scripts.js';
 
 export type { TextLine } from './fonts-line.js';
 export { familiesIn, fontBytes, type FontFamily } from './fonts-files.js';
@@ -19,16 +20,21 @@ export type FontDescriptor = Readonly<{ normal: string; bold: string; italics: s
 export type FontRun = Readonly<{ text: string; font: string; bidiLevel: number }>;
 /** `runs` of one piece, in reading order. */
 export type ShapedPiece<Piece> = Readonly<{ piece: Piece; runs: readonly FontRun[] }>;
-export type TextPiece = FontStyle & Readonly<{ text: string }>;
+export type TextPiece = FontStyle &
+  Readonly<{ text: string; /** The family that is tried first, by its name in `descriptors`. */ family?: string }>;
 export type ShapeOptions = Readonly<{
   /** The component's place in the template, for messages. */ field: string;
   /** BCP 47 */ locale: string;
   direction?: 'ltr' | 'rtl';
+  /** Whether a character that no font has is refused; else its number stands in its place. Undefined: all are. */
+  refuses?: (character: string) => boolean;
 }>;
 
 export type Fonts = Readonly<{
   /** For pdfmake: every family by name. The files are read by `fontBytes`. */
   descriptors: Readonly<Record<string, FontDescriptor>>;
+  /** In: the value of `font-family`. Out: the first family of it that there is. */
+  familyOf: (list: string) => string | undefined;
   /** One paragraph of one look. Throws DomainError FONT_MISSING. */
   shape: (text: string, style: FontStyle, options: ShapeOptions) => readonly FontRun[];
   /** One paragraph whose parts look differently: direction and Han forms follow from the whole. Throws DomainError FONT_MISSING. */
@@ -37,7 +43,7 @@ export type Fonts = Readonly<{
     options: ShapeOptions,
   ) => Readonly<{ pieces: readonly ShapedPiece<Piece>[]; isRightToLeft: boolean }>;
   /** One line that is not broken, as it is drawn. Throws DomainError FONT_MISSING. */
-  line: (text: string, style: FontStyle, options: ShapeOptions) => TextLine;
+  line: (text: string, style: FontStyle, options: ShapeOptions & Readonly<{ family?: string }>) => TextLine;
 }>;
 
 type StyleName = keyof FontDescriptor;
@@ -59,40 +65,44 @@ const uprightOf = ({ files: { normal } }: FontFamily): FontDescriptor => ({ norm
 
 /** `extra` are tried after the built-in ones, in their order. No file is read yet. */
 export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
+  const families = [...builtInFamilies, ...extra];
+  const named = new Map(families.map((known) => [plainName(known.name), known]));
   const chosen = new Map<string, FontChooser>();
-  const chooserOf = (style: StyleName, hanOrder: readonly ('zh' | 'ja' | 'ko')[]): FontChooser => {
-    const key = `${style} ${hanOrder[0] ?? ''}`;
-    const known = chosen.get(key) ?? makeChooser(candidatesOf(style, hanOrder, extra));
+  const chooserOf = (style: StyleName, hanOrder: readonly ('zh' | 'ja' | 'ko')[], family: string | undefined): FontChooser => {
+    const key = `${style} ${hanOrder[0] ?? ''} ${family ?? ''}`;
+    const first = family === undefined ? undefined : named.get(plainName(family));
+    const known = chosen.get(key) ?? makeChooser(candidatesOf(style, hanOrder, extra, first));
     chosen.set(key, known);
     return known;
   };
 
   const shapeParagraph: Fonts['shapeParagraph'] = (pieces, options) => {
-    if (options.direction !== 'rtl' && pieces.every((piece) => isPlain(piece.text))) {
+    if (options.direction !== 'rtl' && pieces.every(({ text, family }) => isRoboto(family) && isPlain(text))) {
       return { pieces: pieces.map((piece) => ({ piece, runs: plainRuns(piece.text) })), isRightToLeft: false };
     }
-    const paragraph = pieces.map((piece) => piece.text).join('');
+    const texts = withWordBreaks(pieces.map((piece) => piece.text));
+    const paragraph = texts.join('');
     const bidi = options.direction === 'rtl' || holdsRightToLeft(paragraph) ? levelsOf(paragraph, options.direction) : undefined;
     const hanOrder = hanOrderOf(paragraph, options.locale);
     let offset = 0;
-    const shaped = pieces.map((piece) => {
-      const levels = bidi?.levels.subarray(offset, offset + piece.text.length);
-      offset += piece.text.length;
-      if (levels === undefined && isPlain(piece.text)) return { piece, runs: plainRuns(piece.text) };
-      return { piece, runs: runsOf(piece.text, levels, chooserOf(styleName(piece), hanOrder), options.field) };
+    const shaped = pieces.map((piece, at) => {
+      const text = texts[at] ?? '';
+      const levels = bidi?.levels.subarray(offset, offset + text.length);
+      offset += text.length;
+      if (levels === undefined && isRoboto(piece.family) && isPlain(text)) return { piece, runs: plainRuns(text) };
+      return { piece, runs: runsOf(text, levels, chooserOf(styleName(piece), hanOrder, piece.family), options) };
     });
     return { pieces: shaped, isRightToLeft: bidi?.isRightToLeft ?? false };
   };
   const shapeOne = (
     text: string,
     style: FontStyle,
-    options: ShapeOptions,
+    { family, ...options }: ShapeOptions & Readonly<{ family?: string }>,
   ): Readonly<{ runs: readonly FontRun[]; isRightToLeft: boolean }> => {
-    const { pieces, isRightToLeft } = shapeParagraph([{ text, ...style }], options);
+    const { pieces, isRightToLeft } = shapeParagraph([{ text, ...style, ...(family === undefined ? {} : { family }) }], options);
     return { runs: pieces[0]?.runs ?? [], isRightToLeft };
   };
 
-  const families = [...builtInFamilies, ...extra];
   const descriptors = Object.fromEntries(
     families.flatMap((known) => [
       [known.name, descriptorOf(known)],
@@ -101,6 +111,7 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
   );
   return {
     descriptors,
+    familyOf: (list) => firstNamed(list, named),
     shapeParagraph,
     shape: (text, style, options) => shapeOne(text, style, options).runs,
     line: (text, style, options) => {
@@ -111,12 +122,31 @@ export const openFonts = (extra: readonly FontFamily[] = []): Fonts => {
   };
 };
 
-const drawnRun = (run: FontRun): FontRun => ({ ...run, text: asDrawn(run.text, run.bidiLevel) });
+const drawnRun = (run: FontRun): FontRun => ({ ...run, text: asDrawn(withoutBreaks(run.text), run.bidiLevel) });
+
+/** `'Noto Sans Hebrew'` and NotoSansHebrew are one family. */
+const plainName = (name: string): string => name.replace(/['"\s]+/g, '').toLowerCase();
+
+const firstNamed = (list: string, named: ReadonlyMap<string, FontFamily>): string | undefined => {
+  for (const name of list.split(',')) {
+    const found = named.get(plainName(name));
+    if (found !== undefined) return found.name;
+  }
+  return undefined;
+};
+
+const isRoboto = (family: string | undefined): boolean => family === undefined || family === roboto.name;
 
 /** The styled files first, then the upright ones: a rare character in bold is better thin than missing. */
-const candidatesOf = (style: StyleName, hanOrder: readonly ('zh' | 'ja' | 'ko')[], extra: readonly FontFamily[]): readonly Candidate[] => {
+const candidatesOf = (
+  style: StyleName,
+  hanOrder: readonly ('zh' | 'ja' | 'ko')[],
+  extra: readonly FontFamily[],
+  first: FontFamily | undefined,
+): readonly Candidate[] => {
   const scripts = new Set([...scriptFamilies, ...Object.values(hanFamilies)]);
-  const ordered = [roboto, ...scriptFamilies, symbols, ...hanOrder.map((language) => hanFamilies[language]), pictographs, ...extra];
+  const usual = [roboto, ...scriptFamilies, symbols, ...hanOrder.map((language) => hanFamilies[language]), pictographs, ...extra];
+  const ordered = first === undefined ? usual : [first, ...usual.filter((known) => known !== first)];
   const styled = ordered.map((known) => ({ font: known.name, file: descriptorOf(known)[style], isSticky: scripts.has(known) }));
   const upright = ordered.map((known) => ({ font: known.name + UPRIGHT, file: known.files.normal, isSticky: false }));
   const files = new Set(styled.map((candidate) => candidate.file));
@@ -124,11 +154,12 @@ const candidatesOf = (style: StyleName, hanOrder: readonly ('zh' | 'ja' | 'ko')[
 };
 
 /** What a grapheme becomes after a run in `previous`: itself in one font as a rule. */
-type FontChooser = (grapheme: string, previous: Candidate | undefined, field: string) => readonly Choice[];
+type FontChooser = (grapheme: string, previous: Candidate | undefined) => readonly Choice[];
 type Choice = Readonly<{
   text: string;
   candidate: Candidate;
   /** The next letter must not join, and the font has no sign that says so. */ endsRun: boolean;
+  /** No font has it. */ isMissing?: true;
 }>;
 
 const CHOICES_MAX = 20_000;
@@ -136,20 +167,15 @@ const NON_JOINER = '\u200c';
 
 const makeChooser = (candidates: readonly Candidate[]): FontChooser => {
   const known = boundedCache<string, readonly Choice[]>({ entriesMax: CHOICES_MAX });
-  return (grapheme, previous, field) => {
+  return (grapheme, previous) => {
     const neighbour = previous?.isSticky === true ? previous : undefined;
     const key = neighbour === undefined ? grapheme : `${neighbour.font}\n${grapheme}`;
-    return known.getOrMake(key, () => choicesOf(grapheme, neighbour, candidates, field));
+    return known.getOrMake(key, () => choicesOf(grapheme, neighbour, candidates));
   };
 };
 
 /** One font for what is seen as one character; where none has all of it, a font for each code point of it. */
-const choicesOf = (
-  grapheme: string,
-  neighbour: Candidate | undefined,
-  candidates: readonly Candidate[],
-  field: string,
-): readonly Choice[] => {
+const choicesOf = (grapheme: string, neighbour: Candidate | undefined, candidates: readonly Candidate[]): readonly Choice[] => {
   const find = (text: string): Candidate | undefined =>
     neighbour !== undefined && isNeutral(text) && hasAll(neighbour, text)
       ? neighbour
@@ -163,8 +189,9 @@ const choicesOf = (
   return Array.from(asked).flatMap((character): readonly Choice[] => {
     if (isInvisible(character)) return [];
     const candidate = find(character);
-    if (candidate === undefined) throw missing(character, field);
-    return [{ text: character, candidate, endsRun: false }];
+    if (candidate !== undefined) return [{ text: character, candidate, endsRun: false }];
+    const [first] = candidates;
+    return first === undefined ? [] : [{ text: character, candidate: first, endsRun: false, isMissing: true }];
   });
 };
 
@@ -221,11 +248,21 @@ const plainCharacters = (): Uint8Array => {
 const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
 /** Cut where font or level change, and at odd levels after each space: pdfkit draws the words of one run from left to right. */
-const runsOf = (text: string, levels: Uint8Array | undefined, choose: FontChooser, field: string): readonly FontRun[] => {
+const runsOf = (
+  text: string,
+  levels: Uint8Array | undefined,
+  choose: FontChooser,
+  { field, refuses }: ShapeOptions,
+): readonly FontRun[] => {
   const runs: FontRun[] = [];
   let pending = '';
   let current: Candidate | undefined;
   let level = 0;
+  const present = (choice: Choice): readonly Choice[] => {
+    if (choice.isMissing !== true) return [choice];
+    if (refuses === undefined || refuses(choice.text)) throw missing(choice.text, field);
+    return Array.from(`[${codePointOf(choice.text)}]`).flatMap((character) => choose(character, undefined));
+  };
   const flush = (): void => {
     if (pending !== '' && current !== undefined) runs.push({ text: pending, font: current.font, bidiLevel: level });
     pending = '';
@@ -233,7 +270,11 @@ const runsOf = (text: string, levels: Uint8Array | undefined, choose: FontChoose
   for (const { segment, index } of segmenter.segment(text)) {
     // A line break stands apart: it ends a line whatever runs before it.
     const own = /[\r\n]/.test(segment) ? 0 : (levels?.[index] ?? 0);
-    for (const choice of choose(segment, current, field)) {
+    if (segment === WORD_BREAK) {
+      if (pending !== '') pending += segment;
+      continue;
+    }
+    for (const choice of choose(segment, current).flatMap(present)) {
       if (choice.candidate !== current || own !== level || (own % 2 === 1 && pending.endsWith(' '))) flush();
       current = choice.candidate;
       level = own;
@@ -243,17 +284,4 @@ const runsOf = (text: string, levels: Uint8Array | undefined, choose: FontChoose
   }
   flush();
   return runs;
-};
-
-const missing = (character: string, field: string): DomainError => {
-  const codePoint = `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
-  return new DomainError(
-    'FONT_MISSING',
-    `No font of this service has the character “${character}” (${codePoint}, ${scriptOf(character)}) of ${field}. ` +
-      'Put a font with it (.ttf, .otf or .woff) into the folder that SEALPOST_FONTS_DIR names and start the service again, or leave the character out.',
-    {
-      relatedInfo: { character, codePoint, script: scriptOf(character) },
-      errors: [{ field, message: `no font has ${codePoint} (${scriptOf(character)})` }],
-    },
-  );
 };

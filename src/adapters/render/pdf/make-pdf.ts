@@ -77,6 +77,8 @@ export const printJob = (
     tag: undefined,
     picture: pictures.picture,
     fonts,
+    family: undefined,
+    refuses: document.refuses ?? (() => true),
     locale,
   };
   const sections = document.pages.map((page, at) => sheetsOf(page, { ...base, field: `schema.pages[${at}]`, width: 0, height: 0 }, limits));

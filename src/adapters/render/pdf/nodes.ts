@@ -22,6 +22,8 @@ export type TextLook = Readonly<{
 export type Run = TextLook &
   Readonly<{
     text: string;
+    /** Tried first; gone once the run is shaped. */
+    family?: string;
     decoration?: readonly ('underline' | 'lineThrough')[];
     background?: string;
     link?: string;

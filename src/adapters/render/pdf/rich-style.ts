@@ -22,11 +22,14 @@ export type Inline = Readonly<{
   preserve: boolean;
   transform: 'uppercase' | 'lowercase' | 'capitalize' | undefined;
   letterSpacing: number;
+  /** The family that is tried first. */
+  family: string | undefined;
 }>;
 
-export const inlineOf = ({ fontSize, color }: Context): Inline => ({
+export const inlineOf = ({ fontSize, color, family }: Context): Inline => ({
   fontSize,
   color,
+  family,
   bold: false,
   italic: false,
   underline: false,
@@ -55,6 +58,7 @@ export const runOf = (text: string, inline: Inline, context: Context): Run => {
     ...(inline.link === undefined ? {} : { link: inline.link }),
     ...(inline.shift === undefined ? {} : { [inline.shift]: true }),
     ...(inline.preserve ? { preserveLeadingSpaces: true, preserveTrailingSpaces: true } : {}),
+    ...(inline.family === undefined ? {} : { family: inline.family }),
     ...(inline.letterSpacing === 0 ? {} : { characterSpacing: inline.letterSpacing }),
   };
 };
@@ -78,7 +82,7 @@ const CODE_COLOR = '#f3f4f6';
 /** In: an element, and the look around it. Out: the look inside it. */
 export const inlineStyle = (node: TreeElement, outer: Inline, context: Context): Inline => {
   if (node.attributes['style'] === undefined && !STYLED.has(node.tag)) return outer;
-  return declared(node, ofTag(node, outer, context));
+  return declared(node, ofTag(node, outer, context), context);
 };
 
 const STYLED = new Set([
@@ -151,8 +155,9 @@ export const documentLink = (href: string | undefined): string | undefined => {
   return safe === undefined || safe.startsWith('#') ? undefined : safe.replace(/[^\x21-\x7e]/gu, encodeURIComponent);
 };
 
-const declared = ({ style }: TreeElement, outer: Inline): Inline => {
-  let inline = outer;
+const declared = ({ style }: TreeElement, outer: Inline, { fonts }: Context): Inline => {
+  const family = style.get('font-family');
+  let inline = family === undefined ? outer : { ...outer, family: fonts.familyOf(family) ?? outer.family };
   for (const [property, value] of style) inline = declaration(property, value.toLowerCase(), inline, outer);
   return inline;
 };

@@ -9,15 +9,22 @@ export type Shaping = Readonly<{
   /** For messages. */ field: string;
   /** Of the surroundings: for text without any letter. */ direction: Direction;
   textDirection: TextDirection;
+  refuses: (character: string) => boolean;
 }>;
 
 /** In: the runs of one paragraph. Out: the same, split where a character needs another font. Throws FONT_MISSING. */
 export const shapedRuns = (
   runs: readonly Run[],
-  { fonts, locale, field, direction, textDirection }: Shaping,
+  { fonts, locale, field, direction, textDirection, refuses }: Shaping,
 ): Readonly<{ runs: readonly Run[]; isRightToLeft: boolean }> => {
-  const pieces = runs.map((run) => ({ text: run.text, bold: run.bold === true, italic: run.italics === true, run }));
-  const shaped = fonts.shapeParagraph(pieces, { field, locale, ...directionOf(pieces, direction, textDirection) });
+  const pieces = runs.map(({ family, ...run }) => ({
+    text: run.text,
+    bold: run.bold === true,
+    italic: run.italics === true,
+    ...(family === undefined ? {} : { family }),
+    run,
+  }));
+  const shaped = fonts.shapeParagraph(pieces, { field, locale, refuses, ...directionOf(pieces, direction, textDirection) });
   return {
     runs: shaped.pieces.flatMap(({ piece, runs: parts }) =>
       parts.map(({ text, font, bidiLevel }) => ({ ...piece.run, text, font, ...(bidiLevel === 0 ? {} : { bidiLevel }) })),

@@ -17,6 +17,7 @@ import { checkVariables } from './variables.js';
 import { checkStrictness, collectFaults } from './faults.js';
 import { childrenOf, measureDocument } from './measure.js';
 import { directions } from '../direction.js';
+import { missingCharacterRules } from '../missing-characters.js';
 import { documentMedia } from '../media.js';
 import { isPageMark } from '../fill/page-marks.js';
 import { checkPaths } from '../paths/known.js';
@@ -95,7 +96,9 @@ const checkSchema = (schema: unknown, tools: WalkTools, margins: WalkTools): voi
   const { faults } = tools;
   if (!isPlainObject(schema))
     return faults.add('schema', schema === undefined ? 'is required' : 'must be an object with outputFormats and pages');
-  refuseUnknown(schema, ['outputFormats', 'pages'], 'schema', tools);
+  refuseUnknown(schema, ['outputFormats', 'pages', 'missingCharacters'], 'schema', tools);
+  const { missingCharacters } = schema;
+  if (missingCharacters !== undefined) checkWord(missingCharacters, missingCharacterRules, 'schema.missingCharacters', tools);
   checkFormats(schema['outputFormats'], tools);
   const { pages } = schema;
   if (!Array.isArray(pages)) return faults.add('schema.pages', pages === undefined ? 'is required' : 'must be an array');

@@ -14,6 +14,7 @@ import type { JsonObject } from '../../json.js';
 import type { Limits } from '../../limits.js';
 import type { RenderEnvironment } from '../../ports/renderer.js';
 import { directionOfLocale } from '../direction.js';
+import { refusalOf } from '../missing-characters.js';
 import { image, list, divider, richText, spacer } from './blocks.js';
 import { chart, timeline } from './chart.js';
 import { qrCode } from './codes.js';
@@ -48,6 +49,7 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
   const parts = partsOfDocument(content);
   const shapes = new Map(content.variables.map((definition) => [definition.name, shapeOf(definition)]));
   const scope: Scope = { limits, language, shapes, locals: new Map(), slots: 0, inMargin: false };
+  const refuses = refusalOf(content.schema);
   const pages = content.schema.pages.map((page, at) => compilePage(page, `schema.pages[${at}]`, scope));
   return (variables, environment, format) => {
     refuseFormat(content, format);
@@ -69,7 +71,7 @@ export const compileDocument = (content: AttachmentTemplateContent, limits: Limi
       items: 0,
       chars: 0,
     };
-    return { language, pages: pages.map((page) => page(state)) };
+    return { language, pages: pages.map((page) => page(state)), refuses };
   };
 };
 

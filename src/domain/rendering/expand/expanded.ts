@@ -227,4 +227,9 @@ export type ExpandedPage = Readonly<{
   sheet?: ExpandedSheet;
 }>;
 
-export type ExpandedDocument = Readonly<{ language: Language; pages: readonly ExpandedPage[] }>;
+export type ExpandedDocument = Readonly<{
+  language: Language;
+  pages: readonly ExpandedPage[];
+  /** Whether a character that no font has is refused; else its number stands in its place. Undefined: all are. */
+  refuses?: (character: string) => boolean;
+}>;

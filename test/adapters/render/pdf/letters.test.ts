@@ -1,0 +1,106 @@
+/** Lines that end between Thai words, families that a template names, and characters that no font has. */
+import t from 'tap';
+import { withoutBreaks, withWordBreaks } from '../../../../src/adapters/render/pdf/word-breaks.js';
+import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
+import { openFonts } from '../../../../src/adapters/render/pdf/fonts.js';
+import { defaultLimits } from '../../../../src/domain/limits.js';
+import type { Expanded, ExpandedDocument } from '../../../../src/domain/rendering/expand/expanded.js';
+import { attachmentOf, expandTemplate } from '../../../support/documents.js';
+import { component, documentOf, page, richText } from '../../../support/expanded-documents.js';
+import { readPdf, type ReadPdf } from '../../../support/read-pdf.js';
+
+const metadata = { title: 'T', author: 'A', createdAt: '2026-01-02T03:04:05.000Z' };
+const read = async (document: ExpandedDocument): Promise<ReadPdf> => readPdf(await makePdf(document, new Map(), metadata, defaultLimits));
+const made = (...components: readonly Expanded[]): Promise<ReadPdf> => read(documentOf(page(components)));
+const linesOf = ({ sheets }: ReadPdf): readonly string[] => sheets.flatMap(({ lines }) => lines);
+
+/** The first article of the Universal Declaration of Human Rights. */
+const THAI = 'มนุษย์ทั้งหลายเกิดมามีอิสระและเสมอภาคกันในเกียรติศักดิ์และสิทธิ ต่างมีเหตุผลและมโนธรรม และควรปฏิบัติต่อกันด้วยเจตนารมณ์แห่งภราดรภาพ';
+
+void t.test('a line of Thai ends between words', async (t) => {
+  const narrow = component('container', {
+    children: [richText(`<p>${THAI}</p>`)],
+    width: { points: 120 },
+    align: 'start',
+    padding: { top: 0, right: 0, bottom: 0, left: 0 },
+  });
+  const lines = linesOf(await made(narrow));
+  t.ok(lines.length > 5, 'it does not fit into one line');
+  t.equal(lines.join('').replace(/ /g, ''), THAI.replace(/ /g, ''), 'no letter is lost, and no sign of a break can be copied');
+  const starts = new Set(
+    Array.from(new Intl.Segmenter('th', { granularity: 'word' }).segment(THAI.replace(/ /g, '')), ({ index }) => index),
+  );
+  let at = 0;
+  for (const line of lines) {
+    t.ok(starts.has(at), line);
+    at += line.replace(/ /g, '').length;
+  }
+});
+
+void t.test('where words end', async (t) => {
+  t.same(withWordBreaks(['ภาษาไทย']), ['ภาษา\u200bไทย']);
+  t.same(withWordBreaks(['ภา', 'ษาไทย', ' abc']), ['ภา', 'ษา\u200bไทย', ' abc'], 'a word in two looks is one');
+  t.same(withWordBreaks(['ต่างๆ และ']), ['ต่างๆ และ'], 'signs that repeat a word begin no line');
+  t.match(withWordBreaks(['ພາສາລາວ'])[0], 'ພາສາ\u200bລາວ');
+  t.match(withWordBreaks(['ស្រឡាញ់ភាសាខ្មែរ'])[0], 'ស្រឡាញ់\u200bភាសា');
+  t.match(withWordBreaks(['မြန်မာဘာသာစကား'])[0], '\u200bစကား');
+  const plain = ['no Thai'];
+  t.equal(withWordBreaks(plain), plain);
+  t.equal(withoutBreaks('a\u200bb'), 'ab');
+});
+
+void t.test('fontFamily', async (t) => {
+  const fonts = openFonts();
+  t.equal(fonts.familyOf("'Brand Sans', 'Dejavu Sans', serif"), 'DejaVuSans');
+  t.equal(fonts.familyOf('Georgia, serif'), undefined);
+  const styled = component('rich-text', { html: '<p>Hello</p>', style: { fontFamily: "'DejaVu Sans', sans-serif" } });
+  t.same((await made(styled)).fonts, ['DejaVuSans']);
+  t.same(
+    (await made(component('rich-text', { html: '<p>Hello <b>you</b></p>', style: { fontFamily: 'Georgia' } }))).fonts,
+    ['Roboto-Medium', 'Roboto-Regular'],
+    'one that is not there',
+  );
+  t.same((await made(richText('<p>a <span style="font-family:DejaVu Sans">b <b>c</b></span></p>'))).fonts, [
+    'DejaVuSans',
+    'DejaVuSans-Bold',
+    'Roboto-Regular',
+  ]);
+  const section = expandTemplate(
+    attachmentOf([], {
+      schema: {
+        pages: [
+          {
+            pageId: 'p',
+            pageName: 'P',
+            sections: [
+              { id: 's', type: 'main', props: { fontFamily: 'DejaVu Sans' }, components: [{ id: 'r', type: 'rich-text', content: 'x' }] },
+            ],
+          },
+        ],
+      },
+    }),
+  );
+  t.same((await read(section)).fonts, ['DejaVuSans']);
+  t.equal(
+    linesOf(await made(component('rich-text', { html: '<p>a שלום</p>', style: { fontFamily: 'DejaVu Sans' } }))).length,
+    1,
+    'letters that it has not are drawn by another',
+  );
+});
+
+const template = (content: string, missingCharacters?: string): unknown =>
+  attachmentOf([{ id: 'r', type: 'rich-text', content }], {
+    variables: [{ name: 'name', type: 'string' }],
+    schema: missingCharacters === undefined ? {} : { missingCharacters },
+  });
+const filled = (content: string, missingCharacters?: string): Promise<ReadPdf> =>
+  read(expandTemplate(template(content, missingCharacters), { name: 'ᜋᜓ Ada' }));
+
+void t.test('a character without a font', async (t) => {
+  t.same(linesOf(await filled('To {{name}}')), ['To [U+170B][U+1713] Ada'], 'no name stops an invoice');
+  await t.rejects(filled('ᜋ {{name}}'), { code: 'FONT_MISSING' }, 'what the author wrote is refused');
+  await t.rejects(filled('{{name}}', 'refuse'), { code: 'FONT_MISSING' });
+  t.same(linesOf(await filled('ᜋ {{name}}', 'replace')), ['[U+170B] [U+170B][U+1713] Ada']);
+  t.same(linesOf(await filled('To {{name}}')), ['To [U+170B][U+1713] Ada'], 'whatever was made before');
+  t.throws(() => expandTemplate(template('x', 'hide')), /missingCharacters: must be one of refuse, replace/);
+});
