@@ -34,6 +34,9 @@ export type PageMargin = Readonly<{ content: string; height?: string | number; a
 /** Of the sheet of a workbook alone. `printArea` is an area such as `A1:F40`. */
 export type SheetSettings = Readonly<{ hidden?: boolean; fitToWidth?: boolean; gridLines?: boolean; printArea?: string }>;
 
+export const backgroundFits = ['cover', 'contain'] as const;
+export const backgroundSheets = ['all', 'first'] as const;
+
 /** Lengths are points, or text with a unit (`20mm`, `1in`). */
 export type PageSettings = Readonly<{
   format?: PageFormat;
@@ -45,6 +48,12 @@ export type PageSettings = Readonly<{
   header?: PageMargin;
   footer?: PageMargin;
   sheet?: SheetSettings;
+  /** On the first sheet of the page, in place of `header` and `footer`. */
+  firstPageHeader?: PageMargin;
+  firstPageFooter?: PageMargin;
+  /** Behind all that stands on a sheet. */
+  backgroundImage?: Readonly<{ src: string; fit?: (typeof backgroundFits)[number]; sheets?: (typeof backgroundSheets)[number] }>;
+  watermark?: Readonly<{ text: string; color?: string }>;
 }>;
 
 export type Page = Readonly<{ pageId: string; pageName: string; pageSettings?: PageSettings; sections: readonly DocumentSection[] }>;

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { JsonObject } from '../../../src/domain/json.js';
 import { imageSourcesOf } from '../../../src/domain/rendering/expand/expand.js';
-import type { Expanded, ExpandedTable } from '../../../src/domain/rendering/expand/expanded.js';
+import type { Expanded, ExpandedPage, ExpandedTable } from '../../../src/domain/rendering/expand/expanded.js';
 import { pointsOf, boxOf, borderOf, widthOf } from '../../../src/domain/rendering/lengths.js';
 import { attachmentOf, componentsOf, expandTemplate } from '../../support/documents.js';
 
@@ -791,4 +791,34 @@ void t.test('page breaks and what is kept together', async (t) => {
     all([looped], { rows: [1, 2] }).map(({ flow }) => flow),
     [{ pageBreak: 'before' }, { pageBreak: 'before' }],
   );
+});
+
+void t.test('what stands in the margins of the first sheet and behind the text', async (t) => {
+  const pageOf = (pageSettings: JsonObject, variables: JsonObject = {}): ExpandedPage | undefined =>
+    expandTemplate(
+      attachmentOf([], {
+        schema: { pages: [{ pageId: 'p', pageName: 'P', pageSettings, sections: [{ id: 's', type: 'main', components: [] }] }] },
+      }),
+      variables,
+    ).pages[0];
+  const set = pageOf(
+    { firstPageHeader: { content: '{{pageNumber}}' }, backgroundImage: { src: '{{paper}}' }, watermark: { text: '{{state}}' } },
+    { paper: ASSET, state: ' paid ' },
+  );
+  t.match(set, { firstHeader: { html: '{{pageNumber}}', height: 30, align: 'center' } });
+  t.same(set?.firstFooter, undefined);
+  const at = 'schema.pages[0].pageSettings';
+  t.same(set?.backgroundImage, { src: ASSET, fit: 'cover', sheets: 'all', field: `${at}.backgroundImage.src` });
+  t.same(set?.watermark, { text: 'paid', color: '#e5e7eb', field: `${at}.watermark.text` });
+  const bare = pageOf({ backgroundImage: { src: '{{paper}}' }, watermark: { text: '{{state}}' } });
+  t.same([bare?.backgroundImage, bare?.watermark], [undefined, undefined], 'what has no value is not there');
+  t.throws(() => pageOf({ backgroundImage: { src: '{{paper}}' } }, { paper: 'file:///etc/passwd' }), { code: 'VALIDATION_ERROR' });
+  for (const wrong of [
+    { backgroundImage: 'x' },
+    { backgroundImage: { src: ASSET, fit: 'tile' } },
+    { watermark: {} },
+    { firstPageFooter: {} },
+    { watermark: { text: 'x', size: 3 } },
+  ])
+    t.throws(() => pageOf(wrong), { code: 'TEMPLATE_INVALID' });
 });

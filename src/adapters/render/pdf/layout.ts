@@ -1,28 +1,17 @@
 /** The layout of pdfmake with what it lacks: areas drawn behind blocks, sheets that end where a reader expects it, text that knows what it is. */
 import { areasOf, type Start } from './areas.js';
 import { beginsKept, breaksBefore, isDecoration, isKeptWithNext, settleWidths } from './flow-rules.js';
-import { openHeights, ROWS_MIN, type LinesOf } from './heights.js';
-import type { Node, StackNode, Vector } from './nodes.js';
-import {
-  LayoutBuilder,
-  SvgMeasure,
-  tableLayouts,
-  TableProcessor,
-  type BrokenLine,
-  type Measured,
-  type MeasuredList,
-  type MeasuredTable,
-} from './pdfmake-internals.js';
+import { ROWS_MIN } from './heights.js';
+import type { Node, SectionNode, StackNode, Vector } from './nodes.js';
+import { TableProcessor, type BrokenLine, type Measured, type MeasuredList, type MeasuredTable } from './pdfmake-internals.js';
+import { SheetLayout, TOLERANCE_PT } from './sheet-layout.js';
 
 /** Of a sheet: what is left must hold the highest line or picture that a cell can have. */
 const HEADER_SHARE_MAX = 0.3;
 const KEPT_SHARE_MAX = 0.8;
 /** Of a sheet: higher rows, or rows that belong together, break, or they would leave half of it empty. */
 const ROWS_SHARE_MAX = 0.4;
-/** Sums of points differ in their last digits. */
-const TOLERANCE_PT = 0.01;
-
-export class DocumentLayout extends LayoutBuilder<Node> {
+export class DocumentLayout extends SheetLayout {
   private aligned = 0;
   private tables = 0;
   /** What is above belongs to what comes next: it was looked at whether both have room. */
@@ -30,12 +19,6 @@ export class DocumentLayout extends LayoutBuilder<Node> {
   private breaksNext = false;
   /** How much of a sheet the nodes after the stack that is being laid out need to begin. */
   private after: (isKept: boolean) => number = () => 0;
-  private readonly heights = openHeights((node, width, most) => this.linesOf(node, width, most));
-
-  constructor() {
-    super({ width: 1, height: 1 }, { left: 0, top: 0, right: 0, bottom: 0 }, new SvgMeasure());
-    this.registerTableLayouts(tableLayouts);
-  }
 
   override processNode(node: Node, isVerticalAlignmentAllowed?: boolean): void {
     // One for each table and list around; pdfmake's default warns of the eleventh on the console.
@@ -43,6 +26,7 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     const aligned = isVerticalAlignmentAllowed === true && node.verticalAlignment !== undefined;
     if (aligned) this.aligned++;
     if ('ul' in node) lowerMarkers(node);
+    if ('band' in node && node.band !== undefined) this.centre(node as StackNode & Measured);
     const { after } = this;
     // What ends a column or a cell is followed by nothing.
     if ('columns' in node || 'table' in node) this.after = () => 0;
@@ -53,32 +37,15 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     if (aligned) this.aligned--;
   }
 
-  override processSection(node: object): void {
+  override processSection(section: SectionNode): void {
     this.isKeptAbove = false;
     this.breaksNext = false;
-    super.processSection(node);
-  }
-
-  /** pdfmake leaves its room for the marks of a list at the left and places each by its `_minWidth`; here both are moved to the right. */
-  private processFromRight(node: MeasuredList, process: () => void): void {
-    const room = node._gapSize.width;
-    const context = this.writer.context();
-    for (const { listMarker } of node.ul ?? node.ol ?? []) {
-      if (listMarker === undefined) continue;
-      const [dot] = listMarker.canvas ?? [];
-      const [number] = listMarker._inlines ?? [];
-      // It would be aligned in the line of its item, which it does not share.
-      if (number !== undefined) number.alignment = 'left';
-      const width = dot === undefined ? (number?.width ?? 0) - (number?.trailingCut ?? 0) : (dot.w ?? 2 * (dot.r1 ?? 0));
-      listMarker._minWidth = width - context.availableWidth;
-    }
-    context.addMargin(-room, room);
-    process();
-    this.writer.context().addMargin(room, -room);
+    super.processSection(section);
   }
 
   override processVerticalContainer(node: Node): void {
     if (!('stack' in node)) return super.processVerticalContainer(node);
+    if (this.writer.transactionLevel === 0) this.takeFirstSheet();
     const context = this.writer.context();
     const start = {
       page: context.page,
@@ -102,6 +69,8 @@ export class DocumentLayout extends LayoutBuilder<Node> {
       this.processNode(item);
       this.after = around;
       for (const position of (item as Node & { positions: unknown[] }).positions) positions.push(position);
+      // A header or a background says nothing of the text.
+      if (this.writer.transactionLevel > 0) return;
       if (item.flow?.pageBreak === 'after' && this.writer.context().snapshots.length === 0) this.breaksNext = true;
       if (isKeptWithNext(item as Measured)) this.isKeptAbove = true;
       else if (!isDecoration(item as Measured) && !('stack' in item)) this.isKeptAbove = false;
@@ -146,7 +115,7 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     const context = this.writer.context();
     const areas = areasOf(start, context.page, context.y, (page) => ({
       top: context.pageMargins.top,
-      bottom: (context.pages[page]?.pageSize.height ?? 0) - context.pageMargins.bottom,
+      bottom: (context.pages[page]?.pageSize.height ?? 0) - (context.pages[page]?.pageMargins.bottom ?? 0),
     }));
     for (const { page, ...area } of areas) {
       const vectors = node.behind?.(area) ?? [];
@@ -253,23 +222,6 @@ export class DocumentLayout extends LayoutBuilder<Node> {
     if (line !== null) line.tag = node.tag;
     return line;
   }
-
-  /** Breaks a copy of the text, for breaking takes its words away. */
-  private readonly linesOf: LinesOf = (node, width, most) => {
-    const inlines = node._inlines ?? [];
-    const highest = inlines.reduce((height, inline) => Math.max(height, inline.height), 0);
-    const isOneLine = inlines.reduce((sum, inline) => sum + inline.width, 0) <= width && inlines.every(({ lineEnd }) => lineEnd !== true);
-    if (isOneLine) return inlines.length === 0 ? [] : [highest];
-    const copy = { ...node, _inlines: inlines.map((inline) => ({ ...inline })) } as object as Node;
-    const context = this.writer.context();
-    const { availableWidth } = context;
-    context.availableWidth = width;
-    const lines: number[] = [];
-    for (let line = super.buildNextLine(copy); line !== null && lines.length < most; line = super.buildNextLine(copy))
-      lines.push(line.getHeight());
-    context.availableWidth = availableWidth;
-    return lines;
-  };
 }
 
 /** Letters stand in the middle of their line (see print.ts), and so do the dots beside them. */

@@ -1,18 +1,19 @@
 /** PDF files from expanded documents: each page of the template begins on a new sheet with its own size, margins, background, header and footer. */
 import type { Limits } from '../../../domain/limits.js';
 import type { DocumentMetadata, LoadedImage } from '../../../domain/ports/generator.js';
-import type { ExpandedDocument, ExpandedMargin, ExpandedPage, ExpandedSection } from '../../../domain/rendering/expand/expanded.js';
+import type { ExpandedDocument, ExpandedPage, ExpandedSection } from '../../../domain/rendering/expand/expanded.js';
 import { fileTooLarge, tooManyPages } from '../../../domain/rendering/limit-errors.js';
 import type { PageFormat } from '../../../domain/attachment-template/schema.js';
+import { openBackground } from './backgrounds.js';
+import { BAND_SHARE_MAX, openBands } from './bands.js';
 import { padded } from './components/blocks.js';
 import { pdfColor } from '../colors.js';
 import { directed, GAP_PT, lineFactor, spaced, withStyle, type Context } from './context.js';
 import { openFonts, type Fonts } from './fonts.js';
-import type { Node, SectionNode, Tag } from './nodes.js';
+import type { Node, SectionNode } from './nodes.js';
 import { openPictures } from './pictures.js';
 import { print, type PrintJob } from './print.js';
 import { drawAll } from './registry.js';
-import { richNodes } from './rich.js';
 
 /** Portrait, in points (ISO 216; ANSI/ASME Y14.1). */
 const paper: Readonly<Record<PageFormat, readonly [width: number, height: number]>> = {
@@ -128,7 +129,8 @@ const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNod
     const last = nodes.at(-1);
     return last === undefined || at === page.sections.length - 1 ? nodes : [...nodes.slice(0, -1), spaced(last, GAP_PT)];
   });
-  const color = pdfColor(page.backgroundColor);
+  const background = openBackground(page, pageSize, context);
+  const bands = openBands(page, { ...context, height: pageSize.height * BAND_SHARE_MAX }, pageMargins);
   return {
     // A sheet on which nothing stands would not be begun; an empty line makes it one.
     section: { stack: blocks.length === 0 ? [{ text: '' }] : blocks },
@@ -136,18 +138,11 @@ const sheetsOf = (page: ExpandedPage, base: Context, limits: Limits): SectionNod
     pageMargins,
     background: (sheet) => {
       if (sheet > limits.pdfPagesMax) throw tooManyPages(sheet, limits.pdfPagesMax, false);
-      return color === undefined || color === '#ffffff'
-        ? null
-        : { canvas: [{ type: 'rect', x: 0, y: 0, w: pageSize.width, h: pageSize.height, color }] };
+      return background(bands.begin(sheet));
     },
-    header:
-      page.header === undefined
-        ? null
-        : marginNode(page.header, context, { left: pageMargins.left, right: pageMargins.right, room: pageMargins.top }),
-    footer:
-      page.footer === undefined
-        ? null
-        : marginNode(page.footer, context, { left: pageMargins.left, right: pageMargins.right, room: pageMargins.bottom }),
+    bands: bands.sample,
+    header: bands.header,
+    footer: bands.footer,
   };
 };
 
@@ -158,21 +153,4 @@ const sectionNodes = ({ style, linkColor, padding, components }: ExpandedSection
     linkColor: pdfColor(linkColor) ?? outer.linkColor,
   });
   return padded(drawAll(components, inner), padding, pdfColor(style.backgroundColor));
-};
-
-const MARGIN_FONT_SIZE_PT = 9;
-const MARGIN_COLOR = '#6b7280';
-
-type MarginPlace = Readonly<{ left: number; right: number; /** Height of the sheet's margin. */ room: number }>;
-
-/** Headers and footers are no part of the text: who hears a document would hear them in the middle of its sentences. */
-const unread: Tag = { type: 'Artifact', parent: undefined };
-
-/** Header or footer, in the middle of its margin; on each sheet with its numbers. */
-const marginNode = ({ html, height, align }: ExpandedMargin, context: Context, { left, right, room }: MarginPlace) => {
-  const inner: Context = { ...context, fontSize: MARGIN_FONT_SIZE_PT, lineHeight: 1.3, color: MARGIN_COLOR, align, tag: unread };
-  return (sheet: number, sheets: number): Node => {
-    const numbered = html.replace(/\{\{\s*pageNumber\s*\}\}/g, String(sheet)).replace(/\{\{\s*totalPages\s*\}\}/g, String(sheets));
-    return { stack: richNodes(numbered, inner), margin: [left, Math.max((room - height) / 2, 0), right, 0] };
-  };
 };

@@ -98,6 +98,8 @@ type Block = Readonly<{
   margin?: Margin;
   alignment?: Alignment;
   verticalAlignment?: 'top' | 'middle' | 'bottom';
+  /** From the top left of the sheet; the text flows as if it were not there. */
+  absolutePosition?: Readonly<{ x: number; y: number }>;
   /** What the end of a sheet may do to it. */
   flow?: Flow;
   width?: number | 'auto' | '*';
@@ -111,6 +113,8 @@ export type StackNode = Block &
     stack: readonly Node[];
     /** Drawn below the content on each sheet that the block reaches, once it is laid out. */
     behind?: (area: Area) => readonly Vector[];
+    /** Stands in the middle of a sheet's margin, at least this high. */
+    band?: Readonly<{ height: number }>;
   }>;
 export type ColumnsNode = Block & Readonly<{ columns: readonly Node[]; columnGap: number }>;
 export type ListNode = Block &
@@ -188,7 +192,9 @@ export type SectionNode = Readonly<{
   pageSize: Readonly<{ width: number; height: number }>;
   pageMargins: Readonly<{ left: number; top: number; right: number; bottom: number }>;
   /** Called when a sheet is begun. */
-  background: (sheet: number) => CanvasNode | null;
-  header: ((sheet: number, sheets: number) => Node) | null;
-  footer: ((sheet: number, sheets: number) => Node) | null;
+  background: (sheet: number) => StackNode | null;
+  /** Header and footer with any numbers, to tell how high they are: on the first of the sheets, and on the others. */
+  bands: (isFirst: boolean) => readonly [header: StackNode | undefined, footer: StackNode | undefined];
+  header: ((sheet: number, sheets: number) => Node | null) | null;
+  footer: ((sheet: number, sheets: number) => Node | null) | null;
 }>;

@@ -57,6 +57,7 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
     y: number;
     availableWidth: number;
     availableHeight: number;
+    moveDown(points: number): boolean;
     readonly pages: readonly LaidPage[];
     readonly pageMargins: { top: number; right: number; bottom: number; left: number };
     readonly backgroundLength: number[];
@@ -68,6 +69,7 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
   export type LaidPage = {
     readonly items: { type: string; item: Record<string, unknown> }[];
     readonly pageSize: { width: number; height: number };
+    pageMargins: Readonly<{ top: number; right: number; bottom: number; left: number }>;
   };
   export type Writer = {
     readonly transactionLevel: number;
@@ -105,6 +107,8 @@ declare module 'pdfmake/js/LayoutBuilder.js' {
     constructor(pageSize: object, pageMargins: object, svgMeasure: object);
     writer: Writer;
     nestedLevel: number;
+    readonly docPreprocessor: { preprocessBlock: (node: object) => object };
+    readonly docMeasure: { measureBlock: (node: object) => object };
     registerTableLayouts(layouts: object): void;
     layoutDocument(content: unknown, document: object, styles: object, defaultStyle: object): readonly LaidPage[];
     processNode(node: Node, isVerticalAlignmentAllowed?: boolean): void;

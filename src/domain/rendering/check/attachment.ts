@@ -5,6 +5,8 @@ import { openBudget } from '../../budget.js';
 import type { FieldError } from '../../errors.js';
 import type { Limits } from '../../limits.js';
 import {
+  backgroundFits,
+  backgroundSheets,
   orientations,
   outputFormats,
   pageFormats,
@@ -151,20 +153,40 @@ const marginSpecs: PropSpecs = {
 const settingSpecs: PropSpecs = { backgroundColor: { kind: 'color' } };
 const headerSpecs: PropSpecs = { content: { kind: 'text', required: true }, height: { kind: 'fixedLength' } };
 
+const marginNames = ['header', 'footer', 'firstPageHeader', 'firstPageFooter'] as const;
+
 const checkSettings = (settings: unknown, field: string, tools: WalkTools, margins: WalkTools): void => {
   if (settings === undefined) return;
   const { faults } = tools;
   if (!isPlainObject(settings)) return faults.add(field, 'must be an object');
-  refuseUnknown(settings, ['format', 'orientation', 'direction', 'margin', 'backgroundColor', 'header', 'footer', 'sheet'], field, tools);
+  refuseUnknown(
+    settings,
+    ['format', 'orientation', 'direction', 'margin', 'backgroundColor', 'backgroundImage', 'watermark', 'sheet', ...marginNames],
+    field,
+    tools,
+  );
+  const { format, orientation, direction, margin, backgroundColor } = settings;
   checkSheet(settings['sheet'], `${field}.sheet`, tools);
-  const { format, orientation, direction, margin, backgroundColor, header, footer } = settings;
   if (format !== undefined) checkWord(format, pageFormats, `${field}.format`, tools);
   if (orientation !== undefined) checkWord(orientation, orientations, `${field}.orientation`, tools);
   if (direction !== undefined) checkWord(direction, directions, `${field}.direction`, tools);
   checkProps(margin, marginSpecs, `${field}.margin`, tools);
   if (backgroundColor !== undefined) checkProps({ backgroundColor }, settingSpecs, field, tools);
-  checkMargin(header, `${field}.header`, margins);
-  checkMargin(footer, `${field}.footer`, margins);
+  checkBackground(settings['backgroundImage'], `${field}.backgroundImage`, tools);
+  if (settings['watermark'] !== undefined) checkProps(settings['watermark'], watermarkSpecs, `${field}.watermark`, tools);
+  for (const name of marginNames) checkMargin(settings[name], `${field}.${name}`, margins);
+};
+
+const watermarkSpecs: PropSpecs = { text: { kind: 'text', required: true }, color: { kind: 'color' } };
+const backgroundSpecs: PropSpecs = { src: { kind: 'image', required: true } };
+
+const checkBackground = (background: unknown, field: string, tools: WalkTools): void => {
+  if (background === undefined) return;
+  if (!isPlainObject(background)) return tools.faults.add(field, 'must be an object with src');
+  const { fit, sheets, ...rest } = background;
+  if (fit !== undefined) checkWord(fit, backgroundFits, `${field}.fit`, tools);
+  if (sheets !== undefined) checkWord(sheets, backgroundSheets, `${field}.sheets`, tools);
+  checkProps(rest, backgroundSpecs, field, tools);
 };
 
 const sheetSpecs: PropSpecs = { hidden: { kind: 'boolean' }, fitToWidth: { kind: 'boolean' }, gridLines: { kind: 'boolean' } };

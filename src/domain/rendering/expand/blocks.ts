@@ -60,7 +60,7 @@ export const list: CompileComponent = ({ id, content = '', props = {} }, field, 
 /** A picture without an address is not there; one whose address may not be followed stops the document, for nobody would see that it is missing. */
 export const image: CompileComponent = ({ id, props = {} }, field, scope) => {
   const { limits } = scope;
-  const src = compileSrc(String(props['src']), field, scope);
+  const src = compileSrc(String(props['src']), `${field}.props.src`, scope);
   const href = typeof props['href'] === 'string' ? compileAddress(props['href'], 'link', scope) : undefined;
   const alt = compilePlain(typeof props['alt'] === 'string' ? props['alt'] : '', scope);
   const [width, height, borderRadius] = [
@@ -100,7 +100,7 @@ export const image: CompileComponent = ({ id, props = {} }, field, scope) => {
  * The address, judged; undefined where there is none. A picture within its address may be megabytes long: one that comes whole from a
  * variable is judged once however often it is shown, one that is put together anew counts as text.
  */
-const compileSrc = (text: string, field: string, scope: Scope): ((state: State) => string | undefined) => {
+export const compileSrc = (text: string, at: string, scope: Scope): ((state: State) => string | undefined) => {
   const fill = compileAddress(text, 'image', scope);
   const parts = templated(text, scope);
   const whole = parts.length > 1 ? undefined : compileJson(text, scope);
@@ -108,7 +108,7 @@ const compileSrc = (text: string, field: string, scope: Scope): ((state: State) 
     const address = fill(state);
     if (whole === undefined) charge(address, state, scope.limits);
     const safe = safeDocumentImage(address);
-    if (safe === undefined && address.trim() !== '') throw refusedAddress(field, address);
+    if (safe === undefined && address.trim() !== '') throw refusedAddress(at, address);
     return safe;
   };
   return (state) => {
@@ -119,8 +119,7 @@ const compileSrc = (text: string, field: string, scope: Scope): ((state: State) 
   };
 };
 
-const refusedAddress = (field: string, address: string): DomainError => {
-  const at = `${field}.props.src`;
+const refusedAddress = (at: string, address: string): DomainError => {
   const message = `must be the address of a picture (https://, http://, asset: and the id of an asset, or a data URI of a PNG, JPEG, GIF, WebP or SVG), got "${shorten(address, 40)}"`;
   return invalidAt(at, message);
 };

@@ -15,6 +15,7 @@ import type { Limits } from '../../limits.js';
 import type { RenderEnvironment } from '../../ports/renderer.js';
 import { directionOfLocale } from '../direction.js';
 import { refusalOf } from '../missing-characters.js';
+import { compileBackgrounds } from './backgrounds.js';
 import { image, list, divider, richText, spacer } from './blocks.js';
 import { chart, timeline } from './chart.js';
 import { qrCode } from './codes.js';
@@ -121,9 +122,13 @@ const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: str
   const { format = 'A4', orientation = 'portrait' } = pageSettings;
   const name = compilePlain(pageName, scope);
   const backgroundColor = colorOf(pageSettings.backgroundColor, scope);
-  const [header, footer] = [pageSettings.header, pageSettings.footer].map((margin) =>
-    margin === undefined ? undefined : compileMargin(margin, scope),
-  );
+  const [header, footer, firstHeader, firstFooter] = [
+    pageSettings.header,
+    pageSettings.footer,
+    pageSettings.firstPageHeader,
+    pageSettings.firstPageFooter,
+  ].map((margin) => (margin === undefined ? undefined : compileMargin(margin, scope)));
+  const backgrounds = compileBackgrounds(pageSettings, `${field}.pageSettings`, scope);
   const direction = pageSettings.direction ?? directionOfLocale(scope.language.locale);
   const margin = marginOf(pageSettings);
   const sheet = pageSettings.sheet === undefined ? undefined : sheetOf(pageSettings.sheet);
@@ -137,6 +142,8 @@ const compilePage = ({ pageName, pageSettings = {}, sections }: Page, field: str
     backgroundColor: backgroundColor(state) ?? PAPER,
     header: header?.(state),
     footer: footer?.(state),
+    ...backgrounds(state),
+    ...defined({ firstHeader: firstHeader?.(state), firstFooter: firstFooter?.(state) }),
     sections: bodies.map((body) => body(state)),
     ...defined({ sheet }),
   });

@@ -220,8 +220,13 @@ export type ExpandedPage = Readonly<{
   orientation: Orientation;
   margin: Box;
   backgroundColor: string;
+  backgroundImage?: Readonly<{ src: string; fit: 'cover' | 'contain'; sheets: 'all' | 'first'; /** For messages. */ field: string }>;
+  watermark?: Readonly<{ text: string; color: string; field: string }>;
   header: ExpandedMargin | undefined;
   footer: ExpandedMargin | undefined;
+  /** On the first sheet, in place of the other. */
+  firstHeader?: ExpandedMargin;
+  firstFooter?: ExpandedMargin;
   sections: readonly ExpandedSection[];
   /** Undefined: as sheets usually are. */
   sheet?: ExpandedSheet;

@@ -34,10 +34,11 @@ export const imageSourcesOf = ({ pages }: ExpandedDocument, format: OutputFormat
         return;
     }
   };
-  for (const { header, sections, footer } of pages) {
-    html(header?.html);
+  for (const { backgroundImage, header, firstHeader, sections, footer, firstFooter } of pages) {
+    if (format === 'pdf' && backgroundImage !== undefined) add(backgroundImage.src);
+    for (const margin of [header, firstHeader]) html(margin?.html);
     for (const { components } of sections) components.forEach(look);
-    html(footer?.html);
+    for (const margin of [footer, firstFooter]) html(margin?.html);
   }
   return [...sources];
 };

@@ -1,0 +1,54 @@
+/** Headers and footers: on each sheet with its numbers, on the first one of their own where the template has them. */
+import type { ExpandedMargin, ExpandedPage } from '../../../domain/rendering/expand/expanded.js';
+import type { Context } from './context.js';
+import type { SectionNode, StackNode, Tag } from './nodes.js';
+import { richNodes } from './rich.js';
+
+/** Of a sheet: a header or a footer is never higher, or no room would be left for the text. */
+export const BAND_SHARE_MAX = 0.35;
+
+const FONT_SIZE_PT = 9;
+const LINE_HEIGHT = 1.3;
+const COLOR = '#6b7280';
+
+/** Headers and footers are no part of the text: who hears a document would hear them in the middle of its sentences. */
+const unread: Tag = { type: 'Artifact', parent: undefined };
+
+export type Bands = Readonly<{
+  /** To be called with the number of each sheet when it is begun; answers whether it is the first. */
+  begin: (sheet: number) => boolean;
+  sample: SectionNode['bands'];
+  header: SectionNode['header'];
+  footer: SectionNode['footer'];
+}>;
+
+type Sides = Readonly<{ left: number; right: number }>;
+type MakeBand = (sheet: number, sheets: number) => StackNode;
+
+/** Every picture in them is asked for here: what is asked for while sheets are drawn comes too late. */
+export const openBands = (page: ExpandedPage, context: Context, sides: Sides): Bands => {
+  const make = (margin: ExpandedMargin | undefined): MakeBand | undefined =>
+    margin === undefined ? undefined : bandOf(margin, context, sides);
+  const usual = [make(page.header), make(page.footer)] as const;
+  const first = [make(page.firstHeader) ?? usual[0], make(page.firstFooter) ?? usual[1]] as const;
+  const samples = [usual, first].map(([header, footer]) => [header?.(1, 1), footer?.(1, 1)] as const);
+  let firstSheet: number | undefined;
+  const drawn = (at: 0 | 1): SectionNode['header'] =>
+    usual[at] === undefined && first[at] === undefined
+      ? null
+      : (sheet, sheets) => (sheet === firstSheet ? first : usual)[at]?.(sheet, sheets) ?? null;
+  return {
+    begin: (sheet) => (firstSheet ??= sheet) === sheet,
+    sample: (isFirst) => samples[isFirst ? 1 : 0] ?? [undefined, undefined],
+    header: drawn(0),
+    footer: drawn(1),
+  };
+};
+
+const bandOf = ({ html, height, align }: ExpandedMargin, context: Context, { left, right }: Sides): MakeBand => {
+  const inner: Context = { ...context, fontSize: FONT_SIZE_PT, lineHeight: LINE_HEIGHT, color: COLOR, align, tag: unread };
+  return (sheet, sheets) => {
+    const numbered = html.replace(/\{\{\s*pageNumber\s*\}\}/g, String(sheet)).replace(/\{\{\s*totalPages\s*\}\}/g, String(sheets));
+    return { stack: richNodes(numbered, inner), margin: [left, 0, right, 0], band: { height } };
+  };
+};

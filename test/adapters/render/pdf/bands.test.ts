@@ -1,0 +1,103 @@
+/** Headers and footers of a PDF: pictures in them, other ones on the first sheet, and as much room as they need. */
+import t from 'tap';
+import { makePdf } from '../../../../src/adapters/render/pdf/make-pdf.js';
+import { defaultLimits } from '../../../../src/domain/limits.js';
+import type { LoadedImage } from '../../../../src/domain/ports/generator.js';
+import type { ExpandedMargin, ExpandedPage } from '../../../../src/domain/rendering/expand/expanded.js';
+import { documentOf, page, richText } from '../../../support/expanded-documents.js';
+import { placedWords, type PlacedWord } from '../../../support/pdf-words.js';
+import { jpeg } from '../../../support/pictures.js';
+import { pngSample } from '../../../support/png-samples.js';
+import { readPdf } from '../../../support/read-pdf.js';
+
+const metadata = { title: 'Bands', author: 'Ada', createdAt: '2026-01-02T03:04:05.000Z' };
+const png = pngSample({ colorType: 6, bitDepth: 8, width: 40, height: 20 });
+const uri = (type: string, bytes: Uint8Array): string => `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
+const margin = (html: string, more: Partial<ExpandedMargin> = {}): ExpandedMargin => ({ html, height: 30, align: 'center', ...more });
+const lines = (count: number): string => Array.from({ length: count }, (_, at) => `<p>line${at}</p>`).join('');
+
+const make = (props: Partial<ExpandedPage>, text = 'text', images: ReadonlyMap<string, LoadedImage> = new Map()): Promise<Uint8Array> =>
+  makePdf(documentOf(page([richText(text)], props)), images, metadata, defaultLimits);
+const picturesIn = (content: string): number => content.match(/^\/I\d+ Do$/gm)?.length ?? 0;
+
+void t.test('pictures in headers and footers', async (t) => {
+  const html = `<p><img src="${uri('image/png', png)}" alt="logo" width="40"> <img src="${uri('image/jpeg', jpeg)}" width="10"></p>`;
+  const { sheets } = readPdf(await make({ header: margin(html), footer: margin(html) }, lines(60)));
+  t.equal(sheets.length, 2);
+  for (const { content } of sheets) t.equal(picturesIn(content), 4, 'on each sheet');
+
+  const asset = 'asset:0b2f5d6e-8f0a-4c7e-9a3b-1c2d3e4f5a6b';
+  const images = new Map<string, LoadedImage>([[asset, { bytes: png, contentType: 'image/png' }]]);
+  const stored = readPdf(await make({ firstHeader: margin(`<img src="${asset}">`) }, lines(60), images));
+  t.same(
+    stored.sheets.map(({ content }) => picturesIn(content)),
+    [1, 0],
+  );
+  await t.rejects(make({ footer: margin(`<img src="${uri('image/png', png.subarray(0, 60))}">`) }), { code: 'GENERATION_FAILED' });
+});
+
+const wordsOf = async (props: Partial<ExpandedPage>, text: string): Promise<readonly PlacedWord[] | undefined> =>
+  placedWords(await make(props, text));
+const textsOn = (words: readonly PlacedWord[], sheet: number): readonly string[] =>
+  words.filter((word) => word.page === sheet).map(({ text }) => text);
+
+void t.test('the first sheet has its own', async (t) => {
+  const props = {
+    header: margin('usual'),
+    footer: margin('{{pageNumber}}/{{totalPages}}'),
+    firstHeader: margin('letterhead', { height: 150 }),
+    firstFooter: margin(''),
+  };
+  const words = await wordsOf(props, lines(60));
+  if (words === undefined) return t.comment('poppler is not installed');
+  t.ok(textsOn(words, 1).includes('letterhead') && !textsOn(words, 1).includes('usual') && !textsOn(words, 1).includes('1/2'));
+  t.ok(!textsOn(words, 2).includes('letterhead') && textsOn(words, 2).includes('usual') && textsOn(words, 2).includes('2/2'));
+  const topOf = (text: string): number => words.find((word) => word.text === text)?.top ?? NaN;
+  t.ok(topOf('line0') > 148 && topOf('line0') < 160, 'the text begins below the higher header');
+  const second = words.find((word) => word.page === 2 && word.text.startsWith('line'));
+  t.ok((second?.top ?? NaN) < 60, 'and at its usual place on the next sheet');
+  for (let line = 0; line < 60; line++) t.equal(words.filter(({ text }) => text === `line${line}`).length, 1, `line ${line} is there`);
+
+  const each = placedWords(
+    await makePdf(documentOf(page([richText('a')], props), page([richText('b')], { ...props })), new Map(), metadata, defaultLimits),
+  );
+  t.equal(each?.filter(({ text }) => text === 'letterhead').length ?? 2, 2, 'the first sheet of each page of the template');
+});
+
+void t.test('a header or footer of many lines has room, and loses none', async (t) => {
+  const address = Array.from({ length: 8 }, (_, at) => `<p>address${at}</p>`).join('');
+  const words = await wordsOf({ header: margin(address), footer: margin(address), firstFooter: margin(address + address) }, lines(60));
+  if (words === undefined) return t.comment('poppler is not installed');
+  const sheets = Math.max(...words.map((word) => word.page));
+  for (let at = 0; at < 8; at++) t.equal(words.filter(({ text }) => text === `address${at}`).length, 2 * sheets + 1, `line ${at}`);
+  for (let sheet = 1; sheet <= sheets; sheet++) {
+    const own = words.filter((word) => word.page === sheet);
+    const text = own.filter(({ text }) => text.startsWith('line'));
+    const top = Math.min(...text.map((word) => word.top));
+    const bottom = Math.max(...text.map((word) => word.bottom));
+    const inside = own.filter(({ text, top: y }) => text.startsWith('address') && y > top && y < bottom);
+    t.same(inside, [], `nothing overlaps on sheet ${sheet}`);
+  }
+});
+
+void t.test('a picture and a watermark behind the text', async (t) => {
+  const src = uri('image/jpeg', jpeg);
+  const backgroundImage = { src, fit: 'cover', sheets: 'first', field: 'schema.pages[0].pageSettings.backgroundImage.src' } as const;
+  const watermark = { text: 'DRAFT', color: '#ff0000', field: 'schema.pages[0].pageSettings.watermark.text' };
+  const bytes = await make({ backgroundImage, watermark, backgroundColor: '#eeeeee' }, lines(60));
+  const { sheets } = readPdf(bytes);
+  t.same(
+    sheets.map(({ content }) => picturesIn(content)),
+    [1, 0],
+    'on the first sheet alone',
+  );
+  for (const { content } of sheets) {
+    const drawn = content.indexOf('1 0 0 scn');
+    t.ok(drawn > 0 && drawn < content.lastIndexOf(' Tf'), 'the watermark is drawn before the text');
+    t.notMatch(content.slice(0, drawn), /\/P <</, 'and is not read');
+  }
+  t.equal(readPdf(await make({ watermark: { ...watermark, text: 'مسودة' } })).sheets.length, 1, 'in any script');
+  await t.rejects(make({ backgroundImage: { ...backgroundImage, src: 'asset:0b2f5d6e-8f0a-4c7e-9a3b-1c2d3e4f5a6b' } }), {
+    code: 'GENERATION_FAILED',
+  });
+});
